@@ -1,0 +1,584 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bloomery - membership filters: "is this key in the set?" without the set.
+ *
+ *     #include <bloomery.h>
+ *
+ *     blm_options o = BLM_OPTIONS_INIT;
+ *     o.items = 1000000;                       // n: how many keys will come
+ *     o.rate  = 0.01;                          // p: how often "maybe" may be wrong
+ *     blm_filter *f;
+ *     if (blm_create(&o, &f, NULL) != BLM_OK) return 1;
+ *     blm_add(f, "tuesday", 7);
+ *     if (blm_check(f, "tuesday", 7)) puts("maybe");      // never a wrong "no"
+ *     blm_free(f);
+ *
+ * What is promised
+ *   A key that was added (and not removed) is never answered "no". A key that was not added is
+ *   answered "maybe" no more often than the promised rate while no more than the planned number
+ *   of keys is in the filter. blm_get_stats tells rate, fill and an estimate of the keys at any time.
+ *
+ * Conventions
+ *   1. Keys are bytes and a length. Any bytes, any length, the empty key too.
+ *   2. A call that can fail returns a blm_status: BLM_OK (0) or BLM_PRESENT (1) when it happened,
+ *      negative when it did not (and then nothing changed, unless its comment says otherwise).
+ *      A last argument `blm_error *err` may be NULL; else it is filled on failure with a sentence,
+ *      and with a byte offset where the trouble is in bytes. Nothing is printed, no errno is set.
+ *   3. A question has no error path: a filter that cannot know answers "maybe".
+ *   4. create, open, decode, copy give you a filter: blm_free it. view borrows. free takes NULL.
+ *   5. Option and result structs begin with their size, so that they can grow. Start options from
+ *      BLM_OPTIONS_INIT; zero means "default". Start results from { .size = sizeof x }.
+ *   6. Threads: any number may read (check, stats, encode) a filter that nobody is changing. With
+ *      BLM_SHARED any number may add and check at once, without locks; what is exclusive even then
+ *      says so. Different filters never share state.
+ */
+#ifndef BLOOMERY_H
+#define BLOOMERY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define BLM_VERSION_MAJOR 0
+#define BLM_VERSION_MINOR 1
+#define BLM_VERSION_PATCH 0
+#define BLM_VERSION "0.1.0"
+
+#if defined(_WIN32)
+#define BLM_API
+#elif defined(__GNUC__)
+#define BLM_API __attribute__((visibility("default")))
+#else
+#define BLM_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- status ------------------------------------------------------------------------------ */
+
+/* One row per status. Negative: it did not happen. Values are never reused. */
+#define BLM_STATUS_MAP(X)                                                                \
+    X(OK, 0, "ok")                                                                       \
+    X(PRESENT, 1, "every bit was already set")                                           \
+    X(E_MEMORY, -1, "out of memory")                                                     \
+    X(E_FORMAT, -2, "bytes are not a valid filter")                                      \
+    X(E_UNSUPPORTED, -3, "this kind, scheme or format cannot do this")                   \
+    X(E_ARGUMENT, -4, "an argument is outside its domain")                               \
+    X(E_LIMIT, -5, "a size overflows or exceeds the cap")                                \
+    X(E_ABSENT, -6, "the key was never added")                                           \
+    X(E_MISMATCH, -7, "the filters differ in a parameter")                               \
+    X(E_IO, -8, "the system refused to read or write")                                   \
+    X(E_TRUNCATED, -9, "the bytes end too early")                                        \
+    X(E_CHECKSUM, -10, "a checksum does not match")                                      \
+    X(E_VERSION, -11, "written by a newer version")                                      \
+    X(E_BUSY, -12, "another writer has the file open")                                   \
+    X(E_READONLY, -13, "the filter was opened read-only")                                \
+    X(E_SPACE, -14, "no space left on the device")                                       \
+    X(E_CANCELLED, -15, "cancelled by the caller")                                       \
+    X(E_FULL, -16, "the filter is full and may not grow")                                \
+    X(E_INDIVISIBLE, -17, "the factor does not divide the size")                         \
+    X(E_EXISTS, -18, "the file exists")                                                  \
+    X(E_AMBIGUOUS, -19, "the bytes fit more than one format")                            \
+    X(E_HASH, -20, "the filter needs a hash function that was not given")
+
+typedef enum blm_status {
+#define BLM_STATUS_ENUM(name, value, text) BLM_##name = value,
+    BLM_STATUS_MAP(BLM_STATUS_ENUM)
+#undef BLM_STATUS_ENUM
+        BLM_STATUS_MIN = -1000 /* keeps the enum signed; never returned */
+} blm_status;
+
+/* What a status means, in English; for an unknown value, a text that says so. Never NULL. */
+BLM_API const char *blm_status_text(blm_status s);
+/* The status's name as it stands in this header: "BLM_E_FORMAT". Never NULL. */
+BLM_API const char *blm_status_name(blm_status s);
+/* The version of the library that is linked, "0.1.0". */
+BLM_API const char *blm_version(void);
+
+#define BLM_NO_OFFSET UINT64_MAX
+
+/* Filled on failure, by calls that take one. Caller-owned, no memory behind it. */
+typedef struct blm_error {
+    blm_status status;
+    int        system; /* the system's error number behind E_IO, E_SPACE, …; else 0 */
+    uint64_t   offset; /* byte offset of the trouble in the input, or BLM_NO_OFFSET */
+    char       text[256]; /* one sentence: what, where, what to do */
+} blm_error;
+
+/* ---- words ------------------------------------------------------------------------------- */
+
+typedef struct blm_filter blm_filter; /* opaque; if you hold one, it is valid */
+
+typedef enum blm_kind {
+    BLM_CLASSIC  = 0, /* k bits anywhere in m: the smallest general filter; the default */
+    BLM_BLOCKED  = 1, /* every probe inside one 64-byte line (two or three at strict rates): fast */
+    BLM_COUNTING = 2, /* 4-bit saturating counters: can remove */
+    BLM_SCALABLE = 3  /* grows layer by layer: for an unknown number of keys */
+} blm_kind;
+
+/* "classic" …; NULL for a value that is no kind. And back: false for an unknown name. */
+BLM_API const char *blm_kind_name(blm_kind k);
+BLM_API bool        blm_kind_from_name(const char *name, blm_kind *out);
+
+typedef enum blm_hash {
+    BLM_HASH_XXH3    = 0, /* XXH3-64, seeded: the default */
+    BLM_HASH_SIPHASH = 1, /* SipHash-2-4 with a 128-bit key: when keys come from an adversary
+                             who can also watch the answers */
+    BLM_HASH_CUSTOM  = 2  /* options.hash_fn */
+} blm_hash;
+
+/* A caller's own hash. 64 well-mixed bits of (key, seed), the same on every call and machine. */
+typedef uint64_t (*blm_hash_fn)(void *ctx, const void *key, size_t len, const uint64_t seed[2]);
+
+typedef struct blm_key {
+    const void *data;
+    size_t      len;
+} blm_key;
+
+/* A key hashed for one scheme and seed: hash once, ask many filters. Asking a filter of another
+ * scheme or seed is answered "maybe", adding there is E_MISMATCH. Plain data, may be copied. */
+typedef struct blm_digest {
+    uint64_t tag;    /* names scheme, hash and seed; 0 is no digest */
+    uint64_t w[27];  /* most schemes use the first one or two */
+} blm_digest;
+
+/* Where a filter's memory comes from. alloc returns NULL when it cannot; the result is aligned
+ * for any C type. zalloc (may be NULL) returns zeroed memory. free gets the size back. */
+typedef struct blm_allocator {
+    void *ctx;
+    void *(*alloc)(void *ctx, size_t size);
+    void *(*zalloc)(void *ctx, size_t size);
+    void (*free)(void *ctx, void *ptr, size_t size);
+} blm_allocator;
+
+/* Called now and then during a long call. Return false to cancel (then: E_CANCELLED). */
+typedef bool (*blm_progress_fn)(void *ctx, uint64_t done, uint64_t total);
+
+/* options.flags */
+#define BLM_SHARED 0x001u  /* adds and checks from many threads at once (not scalable) */
+#define BLM_SEEDED 0x002u  /* options.seed is given; else the seed comes from the OS */
+#define BLM_WRITE  0x004u  /* open: read-write; one writer at a time */
+#define BLM_VERIFY 0x008u  /* open, decode: check every checksum first */
+#define BLM_REPLACE 0x010u /* create_file, save: an existing file may be replaced */
+#define BLM_ADOPT  0x020u  /* options.words now belongs to the filter, freed by its allocator */
+
+/* What is wanted. Used by create, create_file, plan, open and decode; each reads its part. */
+typedef struct blm_options {
+    size_t      size;   /* sizeof(blm_options), set by BLM_OPTIONS_INIT */
+    blm_kind    kind;
+    uint32_t    flags;  /* BLM_… above */
+    const char *scheme; /* NULL: "native" */
+
+    /* How large. (items, rate) · (items, memory) · (bits, probes) · (memory, rate) · …:
+     * see blm_plan_for. A scalable filter takes items as its first layer's size (0: 65 536). */
+    uint64_t items;  /* n, keys expected */
+    double   rate;   /* p, false-positive rate wanted, 0 < p < 1 */
+    uint64_t bits;   /* m; for counting, the number of counters */
+    uint32_t probes; /* k */
+    uint32_t lines;  /* blocked: lines per key, 1…3 (0: chosen from the rate) */
+    uint64_t memory; /* bytes the filter's bits may take */
+
+    const blm_filter *like; /* same parameters and seed as this one, so that they can meet */
+
+    /* Bits over the caller's own words (classic, blocked), bit i being bit i % 8 of byte i / 8.
+     * Kept as they are, not cleared. Borrowed until blm_free, or adopted with BLM_ADOPT. */
+    uint64_t *words;
+    uint64_t  word_count;
+
+    /* Hash and seed. */
+    blm_hash    hash;
+    uint64_t    seed[2]; /* with BLM_SEEDED; XXH3 and most schemes use seed[0] only */
+    blm_hash_fn hash_fn; /* with BLM_HASH_CUSTOM */
+    void       *hash_ctx;
+    const char *hash_name; /* 1…15 bytes, written to files so that a wrong hash is refused */
+
+    /* Scalable. */
+    double   growth;     /* size of a layer over the one before, > 1 (0: 2) */
+    double   tightening; /* rate of a layer over the one before, 0 < r < 1 (0: 0.5) */
+    double   rate_cap;   /* a union may not promise a worse rate (0: ten times rate, at most 1/2) */
+    bool     layer_classic; /* layers are classic, not blocked: a little smaller, slower */
+
+    /* Schemes of other systems: see docs/formats; 0 is each scheme's own default. */
+    uint64_t    variant;
+    const char *format; /* open, decode: the codec's name; NULL: sniff */
+    const char *funnel; /* how text becomes hashed bytes, where a scheme has several ways */
+
+    const blm_allocator *allocator; /* NULL: malloc and friends; must outlive the filter */
+    uint64_t             max_bytes; /* refuse (E_LIMIT) to allocate more for one filter; 0: none */
+    blm_progress_fn      progress;  /* for open, decode, and every later call on the filter */
+    void                *progress_ctx;
+} blm_options;
+
+#ifdef __cplusplus
+#define BLM_OPTIONS_INIT blm_options_init()
+#else
+#define BLM_OPTIONS_INIT { .size = sizeof(blm_options) }
+#endif
+static inline blm_options blm_options_init(void)
+{
+#ifdef __cplusplus
+    blm_options o = {};
+#else
+    blm_options o = { 0 };
+#endif
+    o.size = sizeof o;
+    return o;
+}
+
+/* ---- the filter -------------------------------------------------------------------------- */
+
+/* Makes an empty filter in memory. On success *out is yours to blm_free. */
+BLM_API blm_status blm_create(const blm_options *o, blm_filter **out, blm_error *err);
+
+/* Releases a filter and, if it was opened from a file, its mapping. A read-write file is synced
+ * first; use blm_close to hear whether that worked. NULL is fine. Exclusive. */
+BLM_API void       blm_free(blm_filter *f);
+BLM_API blm_status blm_close(blm_filter *f, blm_error *err);
+
+/* Adds a key. The key is read, not kept. BLM_OK: at least one bit was new; BLM_PRESENT: none was
+ * (the key had probably been added before). Two threads adding one key to a shared filter at once
+ * may both hear BLM_OK. E_READONLY; scalable: E_MEMORY, E_SPACE when it must grow and cannot. */
+BLM_API blm_status blm_add(blm_filter *f, const void *key, size_t len);
+
+/* false: the key was never added. true: it may have been. Cannot fail, does not allocate. */
+BLM_API bool blm_check(const blm_filter *f, const void *key, size_t len);
+
+/* Counting only: takes back one add of the key. E_ABSENT: the filter says it was never added, and
+ * nothing changed. Removing a key that was never added but is answered "maybe" can make other
+ * keys vanish: remove only what the data set confirms. Exclusive. */
+BLM_API blm_status blm_remove(blm_filter *f, const void *key, size_t len);
+
+/* Batches: the fast path. Keys are hashed, prefetched and probed in a pipeline.
+ * `fresh[i]` / `maybe[i]` (arrays of `count` bytes, or NULL) become 1 where key i set a new bit /
+ * may be present, else 0. Within one batch keys are added in order. check_* return the number of
+ * "maybe". add_* report in *done (or NULL) how many keys were added before a failure. */
+BLM_API blm_status blm_add_many(blm_filter *f, const blm_key *keys, size_t count, uint8_t *fresh,
+                                size_t *done);
+BLM_API size_t     blm_check_many(const blm_filter *f, const blm_key *keys, size_t count,
+                                  uint8_t *maybe);
+/* Keys of one width, side by side in one buffer: integers, hashes, UUIDs. */
+BLM_API blm_status blm_add_fixed(blm_filter *f, const void *keys, size_t width, size_t count,
+                                 uint8_t *fresh, size_t *done);
+BLM_API size_t     blm_check_fixed(const blm_filter *f, const void *keys, size_t width,
+                                   size_t count, uint8_t *maybe);
+
+/* Hash once, ask many. The digest is good for every filter with the same scheme, hash and seed
+ * (and, for schemes that hash once per probe, no more probes). */
+BLM_API blm_status blm_digest_of(const blm_filter *f, const void *key, size_t len,
+                                 blm_digest *out);
+BLM_API blm_status blm_add_digest(blm_filter *f, const blm_digest *d);
+BLM_API bool       blm_check_digest(const blm_filter *f, const blm_digest *d);
+BLM_API blm_status blm_add_digests(blm_filter *f, const blm_digest *d, size_t count,
+                                   uint8_t *fresh, size_t *done);
+BLM_API size_t     blm_check_digests(const blm_filter *f, const blm_digest *d, size_t count,
+                                     uint8_t *maybe);
+
+/* The positions a key probes: bit (or counter) numbers below m, in probe order, layer after layer
+ * (a scalable filter's positions count through its layers). Writes at most `cap`, and the number
+ * there are to *count. Unreduced: the 64-bit values before they are brought below m (what Go's
+ * Locations gives); E_UNSUPPORTED where a scheme has no such thing (blocked). */
+BLM_API blm_status blm_positions(const blm_filter *f, const void *key, size_t len, uint64_t *out,
+                                 size_t cap, size_t *count);
+BLM_API blm_status blm_positions_raw(const blm_filter *f, const void *key, size_t len,
+                                     uint64_t *out, size_t cap, size_t *count);
+/* true when every listed position is set (for scalable: all of one layer's). A position that is
+ * out of range counts as "maybe". The raw form reduces first. */
+BLM_API bool blm_check_positions(const blm_filter *f, const uint64_t *pos, size_t count);
+BLM_API bool blm_check_positions_raw(const blm_filter *f, const uint64_t *pos, size_t count);
+
+/* Forgets every key; parameters and seed stay. A scalable filter keeps its first layer. Exclusive. */
+BLM_API blm_status blm_clear(blm_filter *f);
+
+/* A copy in memory, whatever the original lives in; same allocator. */
+BLM_API blm_status blm_copy(const blm_filter *f, blm_filter **out, blm_error *err);
+
+/* Same parameters, same seed, same bits. (How many keys were counted does not matter.) */
+BLM_API bool blm_equal(const blm_filter *a, const blm_filter *b);
+
+/* dst becomes dst ∪ src / dst ∩ src. Parameters and seed must be the same: E_MISMATCH names the
+ * one that differs. Counting: counters are added (saturating) / the smaller one stays. Scalable:
+ * a union appends src's layers, promised rates add up, and E_LIMIT refuses to pass rate_cap;
+ * intersection is E_UNSUPPORTED. An intersection keeps every common key but its rate lies between
+ * that of a filter built from the common keys and that of the smaller operand. Exclusive on dst. */
+BLM_API blm_status blm_union(blm_filter *dst, const blm_filter *src, blm_error *err);
+BLM_API blm_status blm_intersect(blm_filter *dst, const blm_filter *src, blm_error *err);
+
+/* A filter 1/factor the size that answers "maybe" for every key the original does, made without
+ * the keys; k stays. factor must divide m (blocked: the number of lines), else E_INDIVISIBLE. */
+BLM_API blm_status blm_fold(const blm_filter *f, uint64_t factor, blm_filter **out,
+                            blm_error *err);
+
+/* Counting only: the plain (classic) filter with the same answers, in a quarter of the memory. */
+BLM_API blm_status blm_reduce(const blm_filter *f, blm_filter **out, blm_error *err);
+
+/* The bits of one layer, borrowed until the next change to the filter. Byte order as in files:
+ * bit i is bit i % 8 of byte i / 8. NULL when there is no such layer. */
+BLM_API const void *blm_view(const blm_filter *f, uint32_t layer, uint64_t *bytes);
+
+/* Sets the progress callback for later long calls on f (NULL: none). Exclusive. */
+BLM_API void blm_on_progress(blm_filter *f, blm_progress_fn fn, void *ctx);
+
+/* ---- what it is, what is in it ----------------------------------------------------------- */
+
+typedef enum blm_seed_policy {
+    BLM_SEED_NONE   = 0, /* the scheme has no seed */
+    BLM_SEED_RANDOM = 1, /* from the OS */
+    BLM_SEED_FIXED  = 2  /* given by the caller */
+} blm_seed_policy;
+
+typedef enum blm_backing {
+    BLM_IN_MEMORY   = 0,
+    BLM_IN_WORDS    = 1, /* borrowed words of the caller */
+    BLM_FILE_READ   = 2, /* mapped read-only */
+    BLM_FILE_WRITE  = 3  /* mapped read-write */
+} blm_backing;
+
+typedef enum blm_writer {
+    BLM_WRITER_NONE  = 0, /* closed properly, or not a file */
+    BLM_WRITER_LIVE  = 1, /* a writer has it open now (perhaps this handle) */
+    BLM_WRITER_DIED  = 2, /* a process died while writing, this boot: its completed adds are here */
+    BLM_WRITER_CRASH = 3  /* the machine went down: the adds before the last sync are here */
+} blm_writer;
+
+/* Parameters: O(1) to get. For a whole filter (layer totals) or one layer of it. */
+typedef struct blm_params {
+    size_t          size;
+    blm_kind        kind;
+    const char     *scheme;    /* static text */
+    uint32_t        scheme_version;
+    const char     *hash;      /* static text, or the custom hash's name while the filter lives */
+    uint64_t        bits;      /* m (counters for counting); the sum over layers */
+    uint32_t        probes;    /* k, all lines together; the newest layer's for scalable */
+    uint32_t        lines;     /* lines per key (blocked), else 0 */
+    uint32_t        layers;
+    uint64_t        capacity;  /* n it was planned for; the sum over layers; 0: unknown */
+    uint64_t        items;     /* adds that were new; counting: adds less removes */
+    double          rate;      /* promised rate (compound for scalable); 0: none was promised */
+    uint64_t        bytes;     /* of the bits */
+    uint64_t        seed[2];
+    blm_seed_policy seed_policy;
+    bool            shared;
+    bool            huge_pages; /* asked for */
+    blm_backing     backing;
+    blm_writer      writer;
+    double          growth, tightening, rate_cap; /* scalable, else 0 */
+    const char     *kernel;    /* "portable", "avx2", … that answers */
+    const char     *format;    /* codec it came from or would be saved as */
+    uint64_t        variant;   /* the scheme's own */
+} blm_params;
+
+BLM_API blm_status blm_get_params(const blm_filter *f, blm_params *out);
+BLM_API blm_status blm_get_layer(const blm_filter *f, uint32_t layer, blm_params *out);
+
+/* A number with its error bar (95% unless said otherwise). */
+typedef struct blm_estimate {
+    double value, low, high;
+    bool   saturated; /* every bit is set: value is the most that can be said, high is infinite */
+} blm_estimate;
+
+typedef struct blm_stats {
+    size_t       size;
+    blm_params   params;
+    uint64_t     ones;      /* set bits (non-zero counters), all layers */
+    double       fill;      /* ones / bits */
+    blm_estimate estimated; /* keys, from the bits alone */
+    double       rate_now;  /* false-positive rate the bits give now */
+    uint64_t     stuck;     /* counting: saturated counters, never to be decremented */
+    bool         overfilled; /* rate_now is above the promised rate beyond chance */
+} blm_stats;
+
+/* Reads every bit once. On a shared filter it may run beside adds and sees some of them. */
+BLM_API blm_status blm_get_stats(const blm_filter *f, blm_stats *out);
+
+/* The fill of `slices` equal parts of the filter, in order, to draw. */
+BLM_API blm_status blm_fill_map(const blm_filter *f, double *out, size_t slices);
+
+/* Sizes of two sets and of what they share, from the bits (Swamidass–Baldi). Same parameters and
+ * seed, not scalable. */
+typedef struct blm_overlap {
+    size_t       size;
+    blm_estimate a, b, both, either, jaccard;
+} blm_overlap;
+
+BLM_API blm_status blm_compare(const blm_filter *a, const blm_filter *b, blm_overlap *out,
+                               blm_error *err);
+
+/* Asks the filter `count` keys known not to be in it: the caller's (keys), or, with keys NULL,
+ * generated ones (16 random bytes from `seed`). The interval is 95%, exact binomial. */
+typedef struct blm_trial {
+    size_t   size;
+    uint64_t trials, hits;
+    double   rate, low, high;
+    double   promised, modelled; /* the promise; what the bits give now */
+    bool     holds;              /* the promise is not above reach: low <= promised */
+} blm_trial;
+
+BLM_API blm_status blm_try_rate(const blm_filter *f, const blm_key *keys, uint64_t count,
+                                uint64_t seed, blm_trial *out, blm_error *err);
+
+/* 128 bits of content: parameters, seed and bits. Two filters are blm_equal iff (but for 2^-128)
+ * their fingerprints are. Reads every bit. */
+BLM_API blm_status blm_fingerprint(const blm_filter *f, uint8_t out[16]);
+
+/* ---- files and streams ------------------------------------------------------------------- */
+
+/* Makes a new native file, fully allocated, mapped read-write, you its writer. E_EXISTS unless
+ * BLM_REPLACE (then the old file stays whole until the new one is ready). */
+BLM_API blm_status blm_create_file(const char *path, const blm_options *o, blm_filter **out,
+                                   blm_error *err);
+
+/* Opens a filter file. A native file is mapped: O(1) whatever its size; read-only unless
+ * BLM_WRITE, also while another process writes. Another system's file (options.format, or sniffed)
+ * is read into memory; BLM_WRITE is E_UNSUPPORTED there: change it and blm_save it. `o` may be
+ * NULL; read from it: flags (WRITE, VERIFY, SHARED), format, funnel, hash_fn, allocator, caps. */
+BLM_API blm_status blm_open(const char *path, const blm_options *o, blm_filter **out,
+                            blm_error *err);
+
+/* Read-only scalable files: sees layers a writer added since. Until then keys in them are
+ * answered "maybe" by answering everything "maybe". Exclusive. */
+BLM_API blm_status blm_refresh(blm_filter *f, blm_error *err);
+
+/* Writes what changed to the disk: after BLM_OK the adds that ended before the call survive a
+ * power cut. Long on a large filter: takes progress. On a shared filter it may run beside adds. */
+BLM_API blm_status blm_sync(blm_filter *f, blm_error *err);
+
+/* Writes the filter to a file in a named format (NULL: the one it came from, else "native"):
+ * temporary file, fsync, rename. flags: BLM_REPLACE. On failure an old file is whole. */
+BLM_API blm_status blm_save(const blm_filter *f, const char *path, const char *format,
+                            uint32_t flags, blm_error *err);
+
+typedef struct blm_verdict {
+    size_t     size;
+    blm_writer writer;
+    uint64_t   regions, good, unverified, damaged;
+    uint64_t   first_damaged;     /* region number, valid when damaged > 0 */
+    uint64_t   damaged_offset;    /* its byte offset in the file */
+    uint64_t   damaged_bytes;     /* its length */
+} blm_verdict;
+
+/* Reads every checksum of a filter opened from a native file (for one in memory: trivially good).
+ * BLM_OK: nothing is damaged (there may be unverified regions). E_CHECKSUM: *out and err name the
+ * first damaged region. */
+BLM_API blm_status blm_verify(const blm_filter *f, blm_verdict *out, blm_error *err);
+
+/* Where encoded bytes go: return false to stop (E_IO, or E_CANCELLED from progress). */
+typedef bool (*blm_write_fn)(void *ctx, const void *bytes, size_t len);
+/* Where they come from: fill up to `len` bytes, return how many; 0 is the end, SIZE_MAX an error. */
+typedef size_t (*blm_read_fn)(void *ctx, void *bytes, size_t len);
+
+/* Format NULL as in blm_save. Bounded memory, whatever the filter's size. */
+BLM_API blm_status blm_encode(const blm_filter *f, const char *format, blm_write_fn write,
+                              void *ctx, blm_error *err);
+/* Decoding is validating: what comes back is a whole, valid filter in memory; no byte sequence
+ * makes this crash, hang, or allocate more than the input justifies or options.max_bytes allows. */
+BLM_API blm_status blm_decode(const void *bytes, size_t len, const blm_options *o,
+                              blm_filter **out, blm_error *err);
+BLM_API blm_status blm_decode_stream(blm_read_fn read, void *ctx, const blm_options *o,
+                                     blm_filter **out, blm_error *err);
+
+/* How sure each format is that these first bytes (of `total`, or 0 when unknown) are its own:
+ * bids from 100 (magic) down to 1, best first. Returns how many bid; writes at most `cap`. */
+typedef struct blm_bid {
+    const char *format; /* static text */
+    int         bid;
+} blm_bid;
+BLM_API size_t blm_sniff(const void *head, size_t len, uint64_t total, blm_bid *out, size_t cap);
+
+/* What this build knows, row by row: NULL past the end. */
+typedef struct blm_scheme_row {
+    size_t      size;
+    const char *name, *summary, *faults; /* faults: NULL, or the original's known ones */
+    const char *const *funnels;          /* NULL-ended, or NULL */
+    bool        creates;                 /* usable for a new filter */
+} blm_scheme_row;
+typedef struct blm_format_row {
+    size_t      size;
+    const char *name, *summary;
+    bool        reads, writes;
+} blm_format_row;
+BLM_API const blm_scheme_row *blm_scheme_at(size_t i);
+BLM_API const blm_format_row *blm_format_at(size_t i);
+
+/* ---- maths: pure functions, no filter needed --------------------------------------------- */
+
+/* What a set of options comes to, before anything is allocated. */
+typedef struct blm_plan {
+    size_t   size;
+    blm_kind kind;
+    uint64_t items;    /* n: given, or how many keys reach the rate */
+    double   rate;     /* modelled at n, for the probes the kind really uses */
+    double   asked;    /* the rate asked for; 0: none */
+    uint64_t bits;     /* m as it will be created */
+    uint32_t probes;   /* k, all lines together */
+    uint32_t lines;    /* lines per key (blocked), else 0 */
+    uint64_t bytes;
+    bool     fits;         /* the asked rate fits the asked memory or bits */
+    uint64_t bytes_needed; /* for the asked rate (0: none was asked) */
+    double   bits_per_item;
+} blm_plan;
+
+/* (items, rate) → least size with modelled rate ≤ p.
+ * (items, memory) → the largest that fits, its best k, the rate; with rate too: whether it fits
+ *   and how much would (blm_create refuses what does not fit, E_LIMIT).
+ * (items, bits[, probes]) → the rate, at the best k when none is given.
+ * (bits, probes[, rate]) → how many items reach the rate (none given: half of the bits set).
+ * (bits or memory, rate) → best k and how many items fit (memory alone: at 1%).
+ * E_ARGUMENT for anything outside its domain; never a NaN. */
+BLM_API blm_status blm_plan_for(const blm_options *o, blm_plan *out, blm_error *err);
+
+/* Textbook: m = ⌈−n·ln p / ln²2⌉, k = round(m/n·ln 2) at least 1. */
+BLM_API blm_status blm_textbook(uint64_t n, double p, uint64_t *m, uint32_t *k);
+BLM_API blm_status blm_best_probes(uint64_t m, uint64_t n, uint32_t *k); /* round(m/n·ln 2) ≥ 1 */
+BLM_API blm_status blm_probes_for_rate(double p, uint32_t *k);           /* ⌈−log2 p⌉ */
+BLM_API blm_status blm_best_rate(uint64_t m, uint64_t n, double *p);     /* 0.6185^(m/n) */
+/* Most keys that m bits hold at rate ≤ p with k probes (0: the best k), usual formula. */
+BLM_API blm_status blm_capacity_for(uint64_t m, uint32_t k, double p, uint64_t *n);
+
+typedef enum blm_model {
+    BLM_MODEL_USUAL       = 0, /* (1 − e^(−kn/m))^k */
+    BLM_MODEL_INDEPENDENT = 1, /* k independent probes: the exact sum over the fill where it can be
+                                  computed, else a bounded approximation. Native classic probes
+                                  (one 64-bit hash: `collisions` is added) follow this. */
+    BLM_MODEL_DOUBLE      = 2, /* probes a + i·b: what Guava, Go, RedisBloom and most others do */
+    BLM_MODEL_LINES       = 3  /* `lines` lines of 512 bits, one bit in each of k/lines words */
+} blm_model;
+
+typedef enum blm_method {
+    BLM_BY_FORMULA = 0,
+    BLM_BY_SUM     = 1, /* exact */
+    BLM_BY_BOUND   = 2  /* approximation; low and high bound it */
+} blm_method;
+
+typedef struct blm_rate {
+    size_t     size;
+    double     value, low, high; /* low = value = high when exact */
+    blm_method method;
+} blm_rate;
+
+/* The false-positive rate of m bits, k probes in all, n keys. lines: 0 but for BLM_MODEL_LINES. */
+BLM_API blm_status blm_rate_of(blm_model model, uint64_t m, uint32_t k, uint32_t lines, uint64_t n,
+                               blm_rate *out);
+
+/* Expected fraction of set bits and the interval it leaves with probability at most 1 − confidence
+ * (Azuma–Hoeffding: 2·exp(−2λ²/kn) for independent probes, k²n for derived ones). */
+BLM_API blm_status blm_fill_interval(uint64_t m, uint32_t k, uint64_t n, bool derived,
+                                     double confidence, blm_estimate *out);
+
+/* Keys in a filter of m bits and k probes with `ones` bits set: −m/k·ln(1 − ones/m). Saturated
+ * (ones = m): value is the expected number of keys at which the last bit falls, high infinite. */
+BLM_API blm_status blm_estimate_items(uint64_t m, uint32_t k, uint64_t ones, blm_estimate *out);
+
+/* The same for two filters, from the ones of each and of their bitwise OR. */
+BLM_API blm_status blm_estimate_overlap(uint64_t m, uint32_t k, uint64_t ones_a, uint64_t ones_b,
+                                        uint64_t ones_or, blm_overlap *out);
+
+/* Exact (Clopper–Pearson) interval of a rate seen as `hits` of `trials`. trials = 0: [0, 1]. */
+BLM_API blm_status blm_binomial_interval(uint64_t hits, uint64_t trials, double confidence,
+                                         double *low, double *high);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

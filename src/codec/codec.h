@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* A codec is how a body becomes bytes of one named format, and back: it parses and prints, and
+ * knows nothing of hashing. One file and one row in codec.c each. */
+#ifndef BLM_CODEC_CODEC_H
+#define BLM_CODEC_CODEC_H
+
+#include "core/body.h"
+#include "core/error.h"
+
+/* Bytes out, counted, through the caller's function. */
+struct blm_sink {
+    blm_write_fn write;
+    void        *ctx;
+    uint64_t     written;
+    bool         failed;
+};
+bool blm__put(struct blm_sink *s, const void *bytes, size_t len); /* false: failed, now or before */
+
+/* Bytes in: a buffer that is all there, or a stream read piece by piece. */
+struct blm_source {
+    const uint8_t *data; /* all there: data, len; else NULL */
+    size_t         len;
+    blm_read_fn    read;
+    void          *ctx;
+    uint64_t       at;     /* bytes consumed so far: the offset for errors */
+    bool           failed; /* the reader said error */
+    uint8_t        head[64]; /* first bytes of a stream, read to sniff, given out again first */
+    size_t         head_len, head_at;
+};
+/* Reads exactly len bytes unless the input ends; returns how many. */
+size_t blm__read(struct blm_source *s, void *bytes, size_t len);
+/* Bytes known to be left (all there), or UINT64_MAX for a stream. */
+uint64_t blm__remaining(const struct blm_source *s);
+/* Reads `bytes` bytes of words into a fresh block of at least that size, allocating no more than
+ * twice what the input has already given (plus 64 KiB). For decoders. */
+blm_status blm__read_block(struct blm_source *s, const blm_allocator *a, uint64_t bytes,
+                           uint64_t max_bytes, struct blm_block *out, blm_error *err);
+/* The whole rest of the input in one buffer (cap bytes at most, E_LIMIT past it), for formats that
+ * cannot be read piecewise (JSON, gzip). *out is blm__free'd by the caller with *room. */
+blm_status blm__read_all(struct blm_source *s, const blm_allocator *a, uint64_t cap, uint8_t **out,
+                         size_t *len, size_t *room, blm_error *err);
+
+struct blm_codec {
+    blm_format_row row; /* what blm_format_at shows */
+    /* 0 no … 100 magic; headerless formats bid low. total: file size, or 0 when unknown. */
+    int (*sniff)(const uint8_t *head, size_t len, uint64_t total);
+    /* Fills a body that has alloc, kernel, max_bytes, progress and store set and no layers. On
+     * failure the caller releases whatever was added. */
+    blm_status (*decode)(struct blm_source *in, const blm_options *o, struct blm_body *out,
+                         blm_error *err);
+    blm_status (*encode)(const struct blm_body *b, struct blm_sink *out, blm_error *err);
+};
+
+const struct blm_codec *blm__codec_find(const char *name); /* NULL: unknown */
+extern const struct blm_codec blm__codec_native;
+
+#endif

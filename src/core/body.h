@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The plain structs in which kinds, schemes, codecs and stores meet.
+ *
+ *   shape   the parameters of one bit array: how many cells, how many probes, for how many keys
+ *   layer   a shape and its bits
+ *   body    everything a filter is: one layer, or several for scalable; the hasher they share
+ *
+ * Words in memory are little-endian bytes on every host (bit i is bit i % 8 of byte i / 8), so a
+ * file's mapping is the filter. Code converts masks (blm__le64), not words.
+ */
+#ifndef BLM_CORE_BODY_H
+#define BLM_CORE_BODY_H
+
+#include <stdatomic.h>
+
+#include "bloomery.h"
+#include "core/alloc.h"
+#include "core/bits.h"
+
+struct blm_scheme; /* scheme/scheme.h */
+struct blm_kernel; /* core/kernel/kernel.h */
+struct blm_store;  /* below */
+
+#define BLM__MAX_BITS   ((uint64_t)1 << 48)
+#define BLM__MAX_PROBES 2048u /* RedisBloom's smallest rates ask for 1 075 */
+#define BLM__MAX_LINES  3u    /* lines per key */
+#define BLM__MAX_LAYERS 256u
+#define BLM__LINE_BITS  512u
+#define BLM__LINE_WORDS 8u
+#define BLM__COUNTER_MAX 15u
+
+/* How a key finds its cells. */
+enum blm_engine {
+    BLM__CHAIN,    /* native: position i = mulhi(h·C^i, m) */
+    BLM__LINES,    /* native: L lines of 512 bits, one bit in each of k words of a line */
+    BLM__POSITIONS /* any other scheme: its positions() says */
+};
+
+struct blm_shape {
+    blm_kind        kind;   /* of this layer: classic, blocked or counting; never scalable */
+    enum blm_engine engine;
+    const struct blm_scheme *scheme;
+    uint64_t bits;       /* m: cells (bits, or counters) */
+    uint64_t line_count; /* LINES: bits / 512; else 0 */
+    uint32_t probes;     /* k; for LINES, words per line (1…8) */
+    uint32_t lines;      /* LINES: lines per key; else 0 */
+    uint32_t cell_bits;  /* 1, or 4 for counting */
+    uint64_t capacity;   /* n it was planned for; 0: unknown */
+    double   rate;       /* promised at capacity; 0: none */
+    uint64_t variant;    /* the scheme's own: bip37 flags, redisbloom options, … */
+    uint64_t aux[2];     /* the codec's own, kept for writing back */
+};
+
+/* 64-bit words that hold the cells of a shape. */
+static inline uint64_t blm__shape_words(const struct blm_shape *s)
+{
+    return (s->bits * s->cell_bits + 63) / 64;
+}
+static inline uint32_t blm__shape_probes(const struct blm_shape *s)
+{
+    return s->lines ? s->lines * s->probes : s->probes;
+}
+
+/* What all layers of a filter share: how a key is hashed. */
+struct blm_hasher {
+    blm_hash        id;
+    blm_hash_fn     fn; /* custom */
+    void           *ctx;
+    char            name[16]; /* "xxh3", "siphash", or the custom one's */
+    uint64_t        seed[2];
+    blm_seed_policy policy;
+    uint64_t        tag;    /* of digests; never 0 */
+    const char     *funnel; /* static text, or NULL: the scheme's first */
+};
+
+/* Items are counted in stripes when many threads add, each on a cache line of its own. */
+#define BLM__STRIPES 16u
+struct blm_stripe {
+    _Alignas(64) _Atomic uint64_t count;
+};
+
+struct blm_layer {
+    struct blm_shape shape;
+    uint64_t *words;
+    uint64_t  word_count;
+    uint64_t  items;            /* adds that were new (counting: adds less removes), but for … */
+    struct blm_stripe *stripes; /* … those counted here: shared filters only, else NULL */
+    uint8_t  *marks;            /* one dirty mark a region (file-backed, writable), else NULL */
+    unsigned  mark_shift;       /* region = word index >> mark_shift */
+    struct blm_block block;     /* owned memory; size 0 when the words are someone else's */
+};
+
+/* Where layers live: memory (store/memory.c) or a mapped file (store/file.c). */
+struct blm_body;
+struct blm_store {
+    const char *name;
+    blm_backing backing;
+    /* Appends an empty layer of this shape to the body, durable before it is visible. */
+    blm_status (*add_layer)(struct blm_body *b, const struct blm_shape *s, blm_error *err);
+    /* Keeps only the first `keep` layers. */
+    blm_status (*drop_layers)(struct blm_body *b, uint32_t keep, blm_error *err);
+    blm_status (*sync)(struct blm_body *b, blm_error *err);  /* NULL: nothing to do */
+    blm_status (*close)(struct blm_body *b, blm_error *err); /* releases layers and b->store_ctx */
+    blm_writer (*writer)(const struct blm_body *b);          /* NULL: none */
+    bool       (*stale)(const struct blm_body *b);           /* NULL: never; true: a writer has
+                                                                added layers we do not see */
+};
+
+struct blm_body {
+    blm_kind          kind; /* of the whole filter */
+    struct blm_hasher hasher;
+    const struct blm_kernel *kernel;
+    const blm_allocator     *alloc; /* never NULL */
+    struct blm_layer *layers;       /* oldest first; adds go to the last */
+    uint32_t          layer_count, layer_room;
+    bool              shared;
+    bool              read_only;
+    double            rate;                         /* promised for the whole; 0: none */
+    double            growth, tightening, rate_cap; /* scalable; else 0 */
+    const char       *format; /* codec it came from; NULL: native. Static text */
+    uint8_t          *attached; /* bytes a format carries along (dcso); NULL: none */
+    size_t            attached_len;
+    uint64_t          max_bytes; /* 0: none */
+    const struct blm_store *store; /* never NULL */
+    void                   *store_ctx;
+    blm_progress_fn progress;
+    void           *progress_ctx;
+};
+
+/* Bytes of all layers' words. */
+uint64_t blm__body_bytes(const struct blm_body *b);
+/* Items of a layer, stripes included. */
+uint64_t blm__layer_items(const struct blm_layer *l);
+/* Adds n to (or, exclusive only, takes from) a layer's items. */
+void blm__layer_count(struct blm_layer *l, int64_t n);
+/* Room for one more layer struct at the end (zeroed, not yet counted in layer_count); NULL: no
+ * memory. For stores. */
+struct blm_layer *blm__body_room(struct blm_body *b);
+/* Allocates stripes if the body is shared. False: no memory. For stores. */
+bool blm__layer_stripes(struct blm_body *b, struct blm_layer *l);
+/* Reports progress; false means the caller wants to stop. */
+static inline bool blm__go_on(const struct blm_body *b, uint64_t done, uint64_t total)
+{
+    return !b->progress || b->progress(b->progress_ctx, done, total);
+}
+
+/* Dirty marks. Set before the words change; on shared filters also after (see docs/formats/
+ * native.md, "Marks"), which lets sync run beside adds. */
+static inline void blm__mark(const struct blm_layer *l, uint64_t word)
+{
+    uint8_t *m = &l->marks[word >> l->mark_shift];
+    if (__atomic_load_n(m, __ATOMIC_RELAXED) == 0)
+        __atomic_store_n(m, 1, __ATOMIC_SEQ_CST);
+}
+/* Every region of the layer: before clear, union into, … */
+void blm__mark_all(const struct blm_layer *l);
+
+#endif

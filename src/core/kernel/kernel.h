@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The loops that must be fast, one table per instruction set. portable.c is the oracle: every
+ * other kernel gives the same bits and the same answers. Kernels know nothing but layers, hashes
+ * and words; core/cpu.c picks one at creation and the body keeps the pointer.
+ *
+ * h: 64-bit native hashes. n is at most BLM__BATCH. fresh/maybe: n bytes, never NULL.
+ * The add functions return how many keys were fresh, the check functions how many are "maybe".
+ */
+#ifndef BLM_CORE_KERNEL_KERNEL_H
+#define BLM_CORE_KERNEL_KERNEL_H
+
+#include "core/body.h"
+
+#define BLM__BATCH 256u
+
+/* A layer of this many bytes or less is taken to be in cache: no prefetch. */
+#define BLM__IN_CACHE_BYTES (512u << 10)
+
+struct blm_kernel {
+    const char *name;
+    /* XXH3-64 with seed of n keys of 8 bytes, side by side. */
+    void (*hash8)(uint64_t seed, const void *keys, size_t n, uint64_t *h);
+
+    size_t (*lines_add)(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
+    size_t (*lines_add_shared)(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
+    size_t (*lines_check)(const struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
+    bool   (*lines_check_one)(const struct blm_layer *l, uint64_t h);
+
+    size_t (*chain_add)(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
+    size_t (*chain_add_shared)(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
+    size_t (*chain_check)(const struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
+    bool   (*chain_check_one)(const struct blm_layer *l, uint64_t h);
+
+    uint64_t (*popcount)(const uint64_t *w, uint64_t n);
+    uint64_t (*popcount_or)(const uint64_t *a, const uint64_t *b, uint64_t n);
+    void (*or_into)(uint64_t *dst, const uint64_t *src, uint64_t n);
+    void (*and_into)(uint64_t *dst, const uint64_t *src, uint64_t n);
+};
+
+extern const struct blm_kernel blm__kernel_portable;
+#if defined(__x86_64__) && defined(__GNUC__)
+#define BLM__HAVE_AVX2 1
+extern const struct blm_kernel blm__kernel_avx2;
+#endif
+
+/* The best kernel this machine runs. BLOOMERY_CPU=portable|avx2|… in the environment forces one
+ * that it can run (read once). */
+const struct blm_kernel *blm__kernel_best(void);
+/* By name, if this machine runs it; NULL otherwise. For tests. */
+const struct blm_kernel *blm__kernel_named(const char *name);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* A kind is how positions are kept and asked. One file and one row in kind.c each. */
+#ifndef BLM_KIND_KIND_H
+#define BLM_KIND_KIND_H
+
+#include "core/body.h"
+#include "core/kernel/kernel.h"
+
+/* Hashed keys, at most BLM__BATCH: 64-bit hashes for native schemes, digests for the others. */
+struct blm_batch {
+    const uint64_t   *h; /* native; else NULL */
+    const blm_digest *d; /* others; else NULL */
+    size_t            n;
+};
+
+struct blm_kind_ops {
+    const char *name;
+    blm_kind    id;
+    bool        shares; /* BLM_SHARED allowed */
+
+    /* Options (native scheme) to plan. Pure. */
+    blm_status (*plan)(const blm_options *o, blm_plan *out, blm_error *err);
+    /* Plan to the shape of the first layer, and body-wide values (growth, …). */
+    blm_status (*shape)(const blm_options *o, const blm_plan *p, struct blm_body *b,
+                        struct blm_shape *out, blm_error *err);
+
+    /* Adds in order; *done keys were added when it fails. */
+    blm_status (*add)(struct blm_body *b, const struct blm_batch *k, uint8_t *fresh,
+                      size_t *done);
+    size_t     (*check)(const struct blm_body *b, const struct blm_batch *k, uint8_t *maybe);
+    blm_status (*remove)(struct blm_body *b, const struct blm_batch *k); /* n = 1; NULL: never */
+
+    blm_status (*unite)(struct blm_body *dst, const struct blm_body *src, blm_error *err);
+    blm_status (*intersect)(struct blm_body *dst, const struct blm_body *src, blm_error *err);
+    /* Folds one layer's words into zeroed words of the smaller shape; NULL: cannot. */
+    void (*fold)(const struct blm_layer *from, uint64_t factor, struct blm_layer *to);
+
+    uint64_t (*ones)(const struct blm_layer *l, const struct blm_kernel *k); /* non-zero cells */
+    double   (*rate_now)(const struct blm_layer *l, uint64_t ones);
+};
+
+const struct blm_kind_ops *blm__kind_ops(blm_kind k); /* NULL: no such kind */
+
+/* Shared by the kinds that keep plain bits (classic, blocked, scalable's layers): kind/bits.c */
+size_t   blm__bits_add(struct blm_body *b, struct blm_layer *l, const struct blm_batch *k,
+                       uint8_t *fresh);
+size_t   blm__bits_check(const struct blm_body *b, const struct blm_layer *l,
+                         const struct blm_batch *k, uint8_t *maybe);
+uint64_t blm__bits_ones(const struct blm_layer *l, const struct blm_kernel *k);
+double   blm__bits_rate_now(const struct blm_layer *l, uint64_t ones);
+void     blm__bits_fold(const struct blm_layer *from, uint64_t factor, struct blm_layer *to);
+blm_status blm__bits_unite(struct blm_body *dst, const struct blm_body *src, blm_error *err);
+blm_status blm__bits_intersect(struct blm_body *dst, const struct blm_body *src, blm_error *err);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* A scheme is the rule from key to positions. One file and one row in scheme.c each. */
+#ifndef BLM_SCHEME_SCHEME_H
+#define BLM_SCHEME_SCHEME_H
+
+#include "core/body.h"
+
+/* How a filter of this scheme can be made smaller without its keys (blm_fold). */
+enum blm_fold_rule {
+    BLM__FOLD_NONE,
+    BLM__FOLD_ADJACENT, /* multiply-shift reduction: neighbouring units meet */
+    BLM__FOLD_STRIDED   /* modulo reduction: units m/factor apart meet */
+};
+
+struct blm_scheme {
+    blm_scheme_row row; /* what blm_scheme_at shows */
+    uint32_t       version;
+    bool           native; /* digest.w[0] is a 64-bit hash: chains, lines and kernels apply */
+    bool           seeded; /* has a seed of its own (random when not given, for native) */
+    blm_model      model;  /* of its probes, for the rate */
+    enum blm_fold_rule fold;
+    uint32_t           fold_unit; /* in cells; positions inside a unit stay */
+    uint32_t           kinds;     /* bit per blm_kind it can be kept in */
+    const char        *format;    /* codec a new filter of this scheme is saved as; NULL: native */
+
+    /* Key to digest. k: probes, for schemes that hash once a probe. Fills d->w, not d->tag. */
+    void (*digest)(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
+                   blm_digest *d);
+    /* Digest to positions: exactly shape->probes of them (native lines: lines × probes). */
+    void (*positions)(const struct blm_shape *s, const blm_digest *d, uint64_t *out);
+    /* Before reduction. NULL: the scheme has no such thing. */
+    bool (*positions_raw)(const struct blm_shape *s, const blm_digest *d, uint64_t *out);
+    /* One raw value to a position; NULL when positions_raw is. */
+    uint64_t (*reduce)(const struct blm_shape *s, uint64_t raw);
+
+    /* Options to shape, sized as the original sizes; fills capacity, rate, bits, probes, variant.
+     * NULL: the kind plans, as for native. */
+    blm_status (*plan)(const blm_options *o, struct blm_shape *out, blm_error *err);
+    /* Rate from the bits as the original states it; NULL: by model. */
+};
+
+const struct blm_scheme *blm__scheme_find(const char *name); /* NULL name: native; NULL: unknown */
+extern const struct blm_scheme blm__scheme_native;
+
+/* Fills hasher->tag from the rest and the scheme. */
+void blm__hasher_tag(struct blm_hasher *h, const struct blm_scheme *s);
+/* The native 64-bit hash of a key. */
+uint64_t blm__native_hash(const struct blm_hasher *h, const void *key, size_t len);
+
+#endif
