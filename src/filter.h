@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* The handle behind blm_filter, for the files that implement the public calls: filter.c (create,
+ * add, check, …), files.c (open, save, encode, …), measure.c (stats, compare, rates). */
+#ifndef BLM_FILTER_H
+#define BLM_FILTER_H
+
+#include "core/body.h"
+#include "core/error.h"
+#include "kind/kind.h"
+#include "scheme/scheme.h"
+
+struct blm_filter {
+    struct blm_body body;
+    const struct blm_kind_ops *kind;
+    const struct blm_scheme   *scheme;
+    blm_allocator              own; /* body.alloc points here: a copy of the caller's struct */
+};
+
+/* A copy of the caller's options with later fields zero; E_ARGUMENT when NULL, or of a size this
+ * library does not know and with unknown fields set. `o` NULL gives defaults when `null_ok`. */
+blm_status blm__options_read(const blm_options *o, bool null_ok, blm_options *out, blm_error *err);
+
+/* A filter with no layers and nothing decided but allocator, kernel, caps, progress and the memory
+ * store: what decoders fill. Released by blm_free. */
+blm_status blm__filter_blank(const blm_options *o, blm_filter **out, blm_error *err);
+/* After a decoder or a file has filled f->body: finds kind and scheme, checks that they go
+ * together, takes the hash function and funnel from o, computes the digest tag. */
+blm_status blm__filter_settle(blm_filter *f, const blm_options *o, blm_error *err);
+/* Options (already read) to a filter with no layers, and the shape its first layer is to have. */
+blm_status blm__filter_prepare(const blm_options *o, blm_filter **out, struct blm_shape *first,
+                               blm_error *err);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Where layers live. */
+#ifndef BLM_STORE_STORE_H
+#define BLM_STORE_STORE_H
+
+#include "core/body.h"
+#include "core/error.h"
+
+/* In memory, through the body's allocator. */
+extern const struct blm_store blm__store_memory;
+/* For create over a caller's words: a layer whose words are the caller's. adopt: freed with it. */
+blm_status blm__memory_borrow(struct blm_body *b, const struct blm_shape *s, uint64_t *words,
+                              bool adopt, blm_error *err);
+/* For decoders: a layer over a block that is already filled; the body takes the block. */
+blm_status blm__memory_take(struct blm_body *b, const struct blm_shape *s, struct blm_block *block,
+                            blm_error *err);
+
+/* A mapped native file. Both set b->store and b->store_ctx on success.
+ * create: b has everything but layers; `first` is the first layer's shape. flags: BLM_REPLACE. */
+blm_status blm__file_create(const char *path, uint32_t flags, struct blm_body *b,
+                            const struct blm_shape *first, blm_error *err);
+/* open: fills b from the file. flags: BLM_WRITE, BLM_VERIFY, BLM_SHARED. *foreign becomes true,
+ * and nothing else happens, when the file's first bytes are not a native file's. */
+blm_status blm__file_open(const char *path, uint32_t flags, struct blm_body *b, bool *foreign,
+                          blm_error *err);
+blm_status blm__file_refresh(struct blm_body *b, blm_error *err);
+blm_status blm__file_verify(const struct blm_body *b, blm_verdict *out, blm_error *err);
+
+#endif
