@@ -139,6 +139,9 @@ void blm__layer_count(struct blm_layer *l, int64_t n);
 struct blm_layer *blm__body_room(struct blm_body *b);
 /* Allocates stripes if the body is shared. False: no memory. For stores. */
 bool blm__layer_stripes(struct blm_body *b, struct blm_layer *l);
+/* Frees them; l->stripes may be NULL and is NULL afterwards. Their counts are lost: move them into
+ * l->items first where they still matter. For stores. */
+void blm__layer_unstripe(struct blm_body *b, struct blm_layer *l);
 /* Reports progress; false means the caller wants to stop. */
 static inline bool blm__go_on(const struct blm_body *b, uint64_t done, uint64_t total)
 {
