@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layers in memory: the store of every filter that is not a mapped file.
+ *
+ * A layer's words are a block of the body's allocator (add_layer), a block somebody else filled
+ * (take: decoders), or a caller's own words (borrow). Only the first two are ours to free; a
+ * borrowed layer has block.size 0. Filters over borrowed words answer through a second table that
+ * differs in nothing but what blm_get_params reports as their backing.
+ */
+#include "store/store.h"
+
+static void release_layer(struct blm_body *b, struct blm_layer *l)
+{
+    blm__layer_unstripe(b, l);
+    blm__block_free(b->alloc, &l->block);
+    memset(l, 0, sizeof *l);
+}
+
+/* Bytes of a new layer, checked against the address space and the caller's cap. */
+static blm_status layer_bytes(const struct blm_body *b, const struct blm_shape *s, uint64_t *out,
+                              blm_error *err)
+{
+    uint64_t bytes = blm__shape_words(s) * 8, held = blm__body_bytes(b);
+    if (bytes > SIZE_MAX - 64)
+        return blm__fail(err, BLM_E_LIMIT, "%llu bytes do not fit this machine's addresses",
+                         (unsigned long long)bytes);
+    if (b->max_bytes && (held > b->max_bytes || bytes > b->max_bytes - held))
+        return blm__fail(err, BLM_E_LIMIT,
+                         "%llu bytes of bits (%llu there already) pass the cap of %llu",
+                         (unsigned long long)bytes, (unsigned long long)held,
+                         (unsigned long long)b->max_bytes);
+    *out = bytes;
+    return BLM_OK;
+}
+
+/* The last step of every way to get a layer. Takes nothing unless it succeeds. */
+static blm_status append_layer(struct blm_body *b, const struct blm_shape *s, uint64_t *words,
+                               const struct blm_block *block, blm_error *err)
+{
+    if (b->layer_count >= BLM__MAX_LAYERS)
+        return blm__fail(err, BLM_E_LIMIT, "a filter has at most %u layers", BLM__MAX_LAYERS);
+    struct blm_layer *l = blm__body_room(b);
+    if (!l || !blm__layer_stripes(b, l))
+        return blm__fail(err, BLM_E_MEMORY, "no memory to describe another layer");
+    l->shape = *s;
+    l->words = words;
+    l->word_count = blm__shape_words(s);
+    l->block = *block;
+    b->layer_count++;
+    return BLM_OK;
+}
+
+static blm_status memory_add_layer(struct blm_body *b, const struct blm_shape *s, blm_error *err)
+{
+    struct blm_block block;
+    uint64_t bytes;
+    blm_status st = layer_bytes(b, s, &bytes, err);
+    if (st != BLM_OK)
+        return st;
+    if (!blm__block_alloc(b->alloc, bytes, &block))
+        return blm__fail(err, BLM_E_MEMORY, "no memory for %llu bytes of bits",
+                         (unsigned long long)bytes);
+    st = append_layer(b, s, block.words, &block, err);
+    if (st != BLM_OK)
+        blm__block_free(b->alloc, &block);
+    return st;
+}
+
+static blm_status memory_drop_layers(struct blm_body *b, uint32_t keep, blm_error *err)
+{
+    (void)err;
+    while (b->layer_count > keep)
+        release_layer(b, &b->layers[--b->layer_count]);
+    return BLM_OK;
+}
+
+static blm_status memory_close(struct blm_body *b, blm_error *err)
+{
+    memory_drop_layers(b, 0, err);
+    blm__free(b->alloc, b->layers, b->layer_room * sizeof *b->layers);
+    b->layers = NULL;
+    b->layer_room = 0;
+    return BLM_OK;
+}
+
+const struct blm_store blm__store_memory = {
+    .name = "memory",
+    .backing = BLM_IN_MEMORY,
+    .add_layer = memory_add_layer,
+    .drop_layers = memory_drop_layers,
+    .close = memory_close,
+};
+
+static const struct blm_store store_words = {
+    .name = "words",
+    .backing = BLM_IN_WORDS,
+    .add_layer = memory_add_layer,
+    .drop_layers = memory_drop_layers,
+    .close = memory_close,
+};
+
+blm_status blm__memory_borrow(struct blm_body *b, const struct blm_shape *s, uint64_t *words,
+                              bool adopt, blm_error *err)
+{
+    struct blm_block block = { .words = words };
+    uint64_t bytes;
+    blm_status st = layer_bytes(b, s, &bytes, err);
+    if (st != BLM_OK)
+        return st;
+    if (adopt) {
+        block.base = words;
+        block.size = (size_t)bytes;
+    }
+    st = append_layer(b, s, words, &block, err);
+    if (st == BLM_OK && !adopt)
+        b->store = &store_words;
+    return st;
+}
+
+blm_status blm__memory_take(struct blm_body *b, const struct blm_shape *s, struct blm_block *block,
+                            blm_error *err)
+{
+    uint64_t bytes;
+    blm_status st = layer_bytes(b, s, &bytes, err);
+    if (st == BLM_OK)
+        st = append_layer(b, s, block->words, block, err);
+    if (st == BLM_OK)
+        memset(block, 0, sizeof *block);
+    return st;
+}
