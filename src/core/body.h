@@ -86,6 +86,7 @@ struct blm_layer {
     uint64_t  word_count;
     uint64_t  items;            /* adds that were new (counting: adds less removes), but for … */
     struct blm_stripe *stripes; /* … those counted here: shared filters only, else NULL */
+    struct blm_block   stripes_block; /* their memory, freed with the layer */
     uint8_t  *marks;            /* one dirty mark a region (file-backed, writable), else NULL */
     unsigned  mark_shift;       /* region = word index >> mark_shift */
     struct blm_block block;     /* owned memory; size 0 when the words are someone else's */
@@ -153,8 +154,10 @@ static inline bool blm__go_on(const struct blm_body *b, uint64_t done, uint64_t 
 static inline void blm__mark(const struct blm_layer *l, uint64_t word)
 {
     uint8_t *m = &l->marks[word >> l->mark_shift];
-    if (__atomic_load_n(m, __ATOMIC_RELAXED) == 0)
+    if (__atomic_load_n(m, __ATOMIC_RELAXED) == 0) {
         __atomic_store_n(m, 1, __ATOMIC_SEQ_CST);
+        __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the words change after this, not before */
+    }
 }
 /* Every region of the layer: before clear, union into, … */
 void blm__mark_all(const struct blm_layer *l);

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory. The default allocator is the C library's; its bit arrays from 2 MiB up are anonymous
+ * mappings, because those come zeroed without a pass over them and can be asked to use huge pages:
+ * a random line in 128 MiB then costs two thirds of what it costs on 4 KiB pages. */
+#include <stdlib.h>
+#include <string.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+#include "core/alloc.h"
+
+#define HUGE_FROM ((size_t)2 << 20)
+#define ALIGN     ((size_t)64)
+
+static void *std_alloc(void *ctx, size_t size)
+{
+    (void)ctx;
+    return malloc(size);
+}
+static void *std_zalloc(void *ctx, size_t size)
+{
+    (void)ctx;
+    return calloc(1, size);
+}
+static void std_free(void *ctx, void *p, size_t size)
+{
+    (void)ctx;
+    (void)size;
+    free(p);
+}
+
+const blm_allocator blm__default_allocator = { NULL, std_alloc, std_zalloc, std_free };
+
+void *blm__alloc(const blm_allocator *a, size_t size) { return a->alloc(a->ctx, size); }
+
+void *blm__zalloc(const blm_allocator *a, size_t size)
+{
+    if (a->zalloc)
+        return a->zalloc(a->ctx, size);
+    void *p = a->alloc(a->ctx, size);
+    if (p)
+        memset(p, 0, size);
+    return p;
+}
+
+void blm__free(const blm_allocator *a, void *p, size_t size)
+{
+    if (p)
+        a->free(a->ctx, p, size);
+}
+
+#if defined(__linux__)
+static bool map_block(size_t size, struct blm_block *out)
+{
+    /* Two MiB more than needed, so that the words can start on a huge page's border. */
+    size_t room = size + HUGE_FROM;
+    if (room < size)
+        return false;
+    void *p = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        return false;
+    uintptr_t start = ((uintptr_t)p + HUGE_FROM - 1) & ~(uintptr_t)(HUGE_FROM - 1);
+    *out = (struct blm_block){ (uint64_t *)start, p, room, true, false };
+#ifdef MADV_HUGEPAGE
+    out->huge = madvise((void *)start, size, MADV_HUGEPAGE) == 0;
+#endif
+    return true;
+}
+#endif
+
+bool blm__block_alloc(const blm_allocator *a, uint64_t bytes, struct blm_block *out)
+{
+    if (bytes == 0 || bytes > SIZE_MAX / 2)
+        return false;
+    size_t size = ((size_t)bytes + ALIGN - 1) & ~(ALIGN - 1);
+#if defined(__linux__)
+    if (size >= HUGE_FROM && a->alloc == std_alloc)
+        return map_block(size, out);
+#endif
+    size_t room = size + ALIGN - 1; /* allocators promise less than a cache line */
+    void  *p    = blm__zalloc(a, room);
+    if (!p)
+        return false;
+    uintptr_t start = ((uintptr_t)p + ALIGN - 1) & ~(uintptr_t)(ALIGN - 1);
+    *out = (struct blm_block){ (uint64_t *)start, p, room, false, false };
+    return true;
+}
+
+void blm__block_free(const blm_allocator *a, struct blm_block *b)
+{
+    if (b->size == 0)
+        return;
+#if defined(__linux__)
+    if (b->mapped) {
+        munmap(b->base, b->size);
+        b->size = 0;
+        return;
+    }
+#endif
+    blm__free(a, b->base, b->size);
+    b->size = 0;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* The bookkeeping that every store and kind needs of a body. */
+#include <string.h>
+
+#include "core/body.h"
+
+uint64_t blm__body_bytes(const struct blm_body *b)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < b->layer_count; i++)
+        sum += b->layers[i].word_count * 8;
+    return sum;
+}
+
+uint64_t blm__layer_items(const struct blm_layer *l)
+{
+    uint64_t sum = l->items;
+    if (l->stripes)
+        for (unsigned i = 0; i < BLM__STRIPES; i++)
+            sum += atomic_load_explicit(&l->stripes[i].count, memory_order_relaxed);
+    return sum;
+}
+
+/* Threads have stacks of their own, so the address of a local tells them apart well enough: two
+ * threads that share a stripe lose a little speed, never a count. */
+static unsigned my_stripe(void)
+{
+    char     here;
+    uint64_t v = (uint64_t)(uintptr_t)&here >> 14;
+    return (unsigned)(blm__mix64(v) % BLM__STRIPES);
+}
+
+void blm__layer_count(struct blm_layer *l, int64_t n)
+{
+    if (n == 0)
+        return;
+    if (l->stripes && n > 0)
+        atomic_fetch_add_explicit(&l->stripes[my_stripe()].count, (uint64_t)n,
+                                  memory_order_relaxed);
+    else
+        l->items += (uint64_t)n;
+}
+
+struct blm_layer *blm__body_room(struct blm_body *b)
+{
+    if (b->layer_count == b->layer_room) {
+        uint32_t room = b->layer_room ? b->layer_room * 2 : 1;
+        struct blm_layer *grown = blm__zalloc(b->alloc, room * sizeof *grown);
+        if (!grown)
+            return NULL;
+        if (b->layer_count)
+            memcpy(grown, b->layers, b->layer_count * sizeof *grown);
+        blm__free(b->alloc, b->layers, b->layer_room * sizeof *grown);
+        b->layers     = grown;
+        b->layer_room = room;
+    }
+    struct blm_layer *l = &b->layers[b->layer_count];
+    memset(l, 0, sizeof *l);
+    return l;
+}
+
+bool blm__layer_stripes(struct blm_body *b, struct blm_layer *l)
+{
+    if (!b->shared || l->stripes)
+        return true;
+    /* _Alignas(64) does not bind the allocator: align by hand through a block. */
+    struct blm_block block;
+    if (!blm__block_alloc(b->alloc, BLM__STRIPES * sizeof *l->stripes, &block))
+        return false;
+    l->stripes       = (struct blm_stripe *)(void *)block.words;
+    l->stripes_block = block;
+    return true;
+}
+
+void blm__mark_all(const struct blm_layer *l)
+{
+    if (!l->marks)
+        return;
+    for (uint64_t w = 0; w < l->word_count; w += (uint64_t)1 << l->mark_shift)
+        blm__mark(l, w);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The loops that are the same source for every instruction set: chains of single bits. Each kernel
+ * includes this and wraps the functions, so that the compiler builds them for its target.
+ *
+ * Out of cache a probe is a memory access and nothing else matters, so the keys of a batch are
+ * taken in groups: ask for the cells of a whole group, then use them. A check first asks for the
+ * first FIRST probes only, because half the bits of a full filter are clear and most absent keys
+ * fall there; the rest is fetched for those that passed.
+ *
+ * Loads are relaxed atomics: free on every machine we know, and right beside concurrent adds.
+ */
+#ifndef BLM_CORE_KERNEL_LOOPS_H
+#define BLM_CORE_KERNEL_LOOPS_H
+
+#include "core/kernel/kernel.h"
+#include "core/probe.h"
+
+#define BLM__GROUP 64u /* keys asked for at once */
+#define BLM__FIRST 4u  /* probes of an absent key that nearly always settle it */
+
+BLM__INLINE uint64_t blm__load(const uint64_t *w) { return __atomic_load_n(w, __ATOMIC_RELAXED); }
+
+BLM__INLINE bool blm__layer_small(const struct blm_layer *l)
+{
+    return l->word_count * 8 <= BLM__IN_CACHE_BYTES;
+}
+
+/* 1 when the bit is set. */
+BLM__INLINE unsigned blm__bit_get(const uint64_t *words, uint64_t pos)
+{
+    return (unsigned)(blm__le64(blm__load(&words[pos >> 6])) >> (pos & 63)) & 1;
+}
+
+/* Sets a bit; 1 when it was clear. */
+BLM__INLINE unsigned blm__bit_set(struct blm_layer *l, uint64_t pos, bool shared)
+{
+    uint64_t *w = &l->words[pos >> 6], mask = blm__le64((uint64_t)1 << (pos & 63));
+    if (shared) {
+        if (blm__load(w) & mask)
+            return 0; /* no write, no mark: the line stays shared between cores */
+        if (l->marks)
+            blm__mark(l, pos >> 6);
+        uint64_t old = __atomic_fetch_or(w, mask, __ATOMIC_SEQ_CST);
+        if (l->marks)
+            blm__mark(l, pos >> 6);
+        return (old & mask) == 0;
+    }
+    uint64_t old = *w;
+    if (l->marks && !(old & mask))
+        blm__mark(l, pos >> 6);
+    *w = old | mask;
+    return (old & mask) == 0;
+}
+
+/* Are probes from … to − 1 of the chain all set? g is the value for probe `from`. */
+BLM__INLINE bool blm__chain_test(const uint64_t *words, uint64_t m, uint64_t g, uint32_t from,
+                                 uint32_t to)
+{
+    /* Four at a time without a branch: in cache a mispredicted exit costs more than two probes. */
+    for (; to - from >= 4; from += 4) {
+        unsigned all = blm__bit_get(words, blm__reduce(g, m));
+        g = blm__chain_next(g);
+        all &= blm__bit_get(words, blm__reduce(g, m));
+        g = blm__chain_next(g);
+        all &= blm__bit_get(words, blm__reduce(g, m));
+        g = blm__chain_next(g);
+        all &= blm__bit_get(words, blm__reduce(g, m));
+        g = blm__chain_next(g);
+        if (!all)
+            return false;
+    }
+    unsigned all = 1;
+    for (; from < to; from++, g = blm__chain_next(g))
+        all &= blm__bit_get(words, blm__reduce(g, m));
+    return all;
+}
+
+BLM__INLINE uint64_t blm__chain_fetch(const uint64_t *words, uint64_t m, uint64_t g, uint32_t n,
+                                      bool write)
+{
+    for (uint32_t i = 0; i < n; i++, g = blm__chain_next(g)) {
+        const uint64_t *w = &words[blm__reduce(g, m) >> 6];
+        if (write)
+            BLM__PREFETCH_W(w);
+        else
+            BLM__PREFETCH(w);
+    }
+    return g;
+}
+
+BLM__INLINE size_t blm__chain_check_loop(const struct blm_layer *l, const uint64_t *h, size_t n,
+                                         uint8_t *maybe)
+{
+    const uint64_t *words = l->words;
+    uint64_t        m     = l->shape.bits;
+    uint32_t        k     = l->shape.probes;
+    size_t          hits  = 0;
+    if (blm__layer_small(l)) {
+        for (size_t i = 0; i < n; i++)
+            hits += maybe[i] = blm__chain_test(words, m, h[i], 0, k);
+        return hits;
+    }
+    uint32_t first = k < BLM__FIRST ? k : BLM__FIRST;
+    for (size_t at = 0; at < n; at += BLM__GROUP) {
+        size_t   end = n - at < BLM__GROUP ? n : at + BLM__GROUP;
+        uint64_t rest[BLM__GROUP];
+        for (size_t i = at; i < end; i++)
+            rest[i - at] = blm__chain_fetch(words, m, h[i], first, false);
+        for (size_t i = at; i < end; i++) {
+            maybe[i] = blm__chain_test(words, m, h[i], 0, first);
+            if (maybe[i])
+                blm__chain_fetch(words, m, rest[i - at], k - first, false);
+        }
+        for (size_t i = at; i < end; i++)
+            if (maybe[i])
+                hits += maybe[i] = blm__chain_test(words, m, rest[i - at], first, k);
+    }
+    return hits;
+}
+
+BLM__INLINE unsigned blm__chain_set(struct blm_layer *l, uint64_t g, bool shared)
+{
+    unsigned fresh = 0;
+    for (uint32_t i = 0; i < l->shape.probes; i++, g = blm__chain_next(g))
+        fresh |= blm__bit_set(l, blm__reduce(g, l->shape.bits), shared);
+    return fresh;
+}
+
+BLM__INLINE size_t blm__chain_add_loop(struct blm_layer *l, const uint64_t *h, size_t n,
+                                       uint8_t *fresh, bool shared)
+{
+    size_t count = 0, group = blm__layer_small(l) ? n : BLM__GROUP / 2;
+    for (size_t at = 0; at < n; at += group) {
+        size_t end = n - at < group ? n : at + group;
+        if (group != n)
+            for (size_t i = at; i < end; i++)
+                blm__chain_fetch(l->words, l->shape.bits, h[i], l->shape.probes, true);
+        for (size_t i = at; i < end; i++)
+            count += fresh[i] = (uint8_t)blm__chain_set(l, h[i], shared);
+    }
+    return count;
+}
+
+/* ---- lines, one word at a time: the oracle, and the shared form of every kernel ---- */
+
+BLM__INLINE uint64_t *blm__line_at(const struct blm_layer *l, uint64_t h)
+{
+    return l->words + blm__reduce(h, l->shape.line_count) * BLM__LINE_WORDS;
+}
+
+BLM__INLINE bool blm__line_test(const uint64_t *line, uint64_t x, uint32_t k)
+{
+    unsigned words = blm__line_words(x, k), missing = 0;
+    for (unsigned j = 0; j < BLM__LINE_WORDS; j++)
+        missing |= (words >> j & 1) & ~(unsigned)(blm__le64(blm__load(&line[j])) >>
+                                                  blm__line_bit(x, j));
+    return (missing & 1) == 0;
+}
+
+BLM__INLINE bool blm__lines_test(const struct blm_layer *l, uint64_t h)
+{
+    for (uint32_t i = 0; i < l->shape.lines; i++) {
+        uint64_t x = blm__line_x(h);
+        if (!blm__line_test(blm__line_at(l, h), x, l->shape.probes))
+            return false;
+        h = blm__line_next(x);
+    }
+    return true;
+}
+
+BLM__INLINE unsigned blm__lines_set(struct blm_layer *l, uint64_t h, bool shared)
+{
+    unsigned fresh = 0;
+    for (uint32_t i = 0; i < l->shape.lines; i++) {
+        uint64_t x = blm__line_x(h), first = blm__reduce(h, l->shape.line_count) * BLM__LINE_BITS;
+        unsigned words = blm__line_words(x, l->shape.probes);
+        for (unsigned j = 0; j < BLM__LINE_WORDS; j++)
+            if (words >> j & 1)
+                fresh |= blm__bit_set(l, first + j * 64 + blm__line_bit(x, j), shared);
+        h = blm__line_next(x);
+    }
+    return fresh;
+}
+
+BLM__INLINE void blm__lines_fetch(const struct blm_layer *l, uint64_t h, bool write)
+{
+    for (uint32_t i = 0; i < l->shape.lines; i++) {
+        const uint64_t *line = blm__line_at(l, h);
+        if (write)
+            BLM__PREFETCH_W(line);
+        else
+            BLM__PREFETCH(line);
+        h = blm__line_next(blm__line_x(h));
+    }
+}
+
+#endif

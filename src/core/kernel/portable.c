@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* The portable kernel: plain C, the oracle for all others, and TSan-clean in shared use. */
+#include "core/hash/xxh3.h"
+#include "core/kernel/loops.h"
+
+static void hash8(uint64_t seed, const void *keys, size_t n, uint64_t *h)
+{
+    const uint8_t *p = keys;
+    for (size_t i = 0; i < n; i++)
+        h[i] = XXH3_64bits_withSeed(p + 8 * i, 8, seed);
+}
+
+static size_t add_lines(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh,
+                        bool shared)
+{
+    bool   small = blm__layer_small(l);
+    size_t count = 0, ahead = small ? 0 : 32;
+    for (size_t i = 0; i < ahead && i < n; i++)
+        blm__lines_fetch(l, h[i], true);
+    for (size_t i = 0; i < n; i++) {
+        if (!small && i + ahead < n)
+            blm__lines_fetch(l, h[i + ahead], true);
+        count += fresh[i] = (uint8_t)blm__lines_set(l, h[i], shared);
+    }
+    return count;
+}
+
+static size_t lines_add(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh)
+{
+    return add_lines(l, h, n, fresh, false);
+}
+
+static size_t lines_add_shared(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh)
+{
+    return add_lines(l, h, n, fresh, true);
+}
+
+static size_t lines_check(const struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *maybe)
+{
+    bool   small = blm__layer_small(l);
+    size_t hits = 0, ahead = small ? 0 : 64;
+    for (size_t i = 0; i < ahead && i < n; i++)
+        blm__lines_fetch(l, h[i], false);
+    for (size_t i = 0; i < n; i++) {
+        if (!small && i + ahead < n)
+            blm__lines_fetch(l, h[i + ahead], false);
+        hits += maybe[i] = blm__lines_test(l, h[i]);
+    }
+    return hits;
+}
+
+static bool lines_check_one(const struct blm_layer *l, uint64_t h) { return blm__lines_test(l, h); }
+
+static size_t chain_add(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh)
+{
+    return blm__chain_add_loop(l, h, n, fresh, false);
+}
+
+static size_t chain_add_shared(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh)
+{
+    return blm__chain_add_loop(l, h, n, fresh, true);
+}
+
+static size_t chain_check(const struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *maybe)
+{
+    return blm__chain_check_loop(l, h, n, maybe);
+}
+
+static bool chain_check_one(const struct blm_layer *l, uint64_t h)
+{
+    return blm__chain_test(l->words, l->shape.bits, h, 0, l->shape.probes);
+}
+
+static uint64_t popcount(const uint64_t *w, uint64_t n)
+{
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < n; i++)
+        sum += BLM__POPCOUNT64(blm__load(&w[i]));
+    return sum;
+}
+
+static uint64_t popcount_or(const uint64_t *a, const uint64_t *b, uint64_t n)
+{
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < n; i++)
+        sum += BLM__POPCOUNT64(blm__load(&a[i]) | blm__load(&b[i]));
+    return sum;
+}
+
+static void or_into(uint64_t *dst, const uint64_t *src, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++)
+        dst[i] |= blm__load(&src[i]);
+}
+
+static void and_into(uint64_t *dst, const uint64_t *src, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++)
+        dst[i] &= blm__load(&src[i]);
+}
+
+const struct blm_kernel blm__kernel_portable = {
+    .name             = "portable",
+    .hash8            = hash8,
+    .lines_add        = lines_add,
+    .lines_add_shared = lines_add_shared,
+    .lines_check      = lines_check,
+    .lines_check_one  = lines_check_one,
+    .chain_add        = chain_add,
+    .chain_add_shared = chain_add_shared,
+    .chain_check      = chain_check,
+    .chain_check_one  = chain_check_one,
+    .popcount         = popcount,
+    .popcount_or      = popcount_or,
+    .or_into          = or_into,
+    .and_into         = and_into,
+};

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The native rule from a 64-bit hash to cells: what every kernel implements and what the file
+ * format's scheme "native" version 0 names. Change nothing here without a new scheme version.
+ *
+ * Chain (classic, counting): g_0 = h, g_(i+1) = g_i · C mod 2^64, position i = ⌊g_i · m / 2^64⌋.
+ *   C is odd, so each step is a bijection: no step degenerates, and two keys share all positions
+ *   only if their hashes nearly agree. Compared with a + i·b the probes of one key behave as
+ *   independent ones (docs/maths.md has theory and measurement).
+ * Lines (blocked): line = ⌊h · lines / 2^64⌋, x = h · C, and word j of the line gets bit
+ *   (x >> (13 + 6j)) & 63. With k < 8 words in use, the pattern for k rotated by x >> 61 says
+ *   which. Further lines: h' = x · D, h' ^= h' >> 32, and the same again.
+ */
+#ifndef BLM_CORE_PROBE_H
+#define BLM_CORE_PROBE_H
+
+#include "core/bits.h"
+
+#define BLM__C 0xA0761D6478BD642Fu
+#define BLM__D 0xE7037ED1A0B428DBu
+
+static inline uint64_t blm__chain_next(uint64_t g) { return g * BLM__C; }
+static inline uint64_t blm__reduce(uint64_t g, uint64_t m) { return blm__mulhi(g, m); }
+
+static inline uint64_t blm__line_x(uint64_t h) { return h * BLM__C; }
+static inline uint64_t blm__line_next(uint64_t x)
+{
+    uint64_t h = x * BLM__D;
+    return h ^ h >> 32;
+}
+static inline unsigned blm__line_bit(uint64_t x, unsigned word)
+{
+    return (unsigned)(x >> (13 + 6 * word)) & 63;
+}
+
+/* Bit j: word j is used. The patterns cost at most 0.25% more false positives (k = 2: 0.54%) than
+ * a free choice of words; evenly spaced ones cost up to 9%. */
+static inline unsigned blm__line_words(uint64_t x, unsigned k)
+{
+    static const uint8_t pattern[9] = { 0x00, 0x01, 0x03, 0x0b, 0x17, 0x2f, 0x3f, 0x7f, 0xff };
+    unsigned r = (unsigned)(x >> 61), p = pattern[k];
+    return (p << r | p >> (8 - r)) & 0xff;
+}
+
+#endif

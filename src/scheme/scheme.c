@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of schemes. A new one is a file beside this and a row here. */
+#include "scheme/scheme.h"
+
+#include <string.h>
+
+static const struct blm_scheme *const schemes[] = {
+    &blm__scheme_native,
+};
+
+#define COUNT (sizeof schemes / sizeof *schemes)
+
+const struct blm_scheme *blm__scheme_find(const char *name)
+{
+    if (!name)
+        return &blm__scheme_native;
+    for (size_t i = 0; i < COUNT; i++)
+        if (strcmp(schemes[i]->row.name, name) == 0)
+            return schemes[i];
+    return NULL;
+}
+
+const blm_scheme_row *blm_scheme_at(size_t i) { return i < COUNT ? &schemes[i]->row : NULL; }
+
+static uint64_t absorb(uint64_t t, const char *text)
+{
+    for (; *text; text++)
+        t = blm__mix64(t + (uint8_t)*text + 1);
+    return blm__mix64(t);
+}
+
+void blm__hasher_tag(struct blm_hasher *h, const struct blm_scheme *s)
+{
+    uint64_t t = absorb(0, s->row.name) + s->version;
+    t = absorb(t, h->name);
+    t = absorb(t, h->funnel ? h->funnel : "");
+    t = blm__mix64(t ^ h->seed[0]);
+    t = blm__mix64(t ^ h->seed[1]);
+    h->tag = t ? t : 1;
+}
