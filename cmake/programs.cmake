@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+# The programs around the library. All of them see bloomery.h and nothing else of it.
+
+# The command-line tool: every .c below cli/, one executable.
+file(GLOB_RECURSE cli_sources CONFIGURE_DEPENDS cli/*.c)
+if(cli_sources)
+  add_executable(bloomery_cli ${cli_sources})
+  target_include_directories(bloomery_cli PRIVATE cli)
+  target_link_libraries(bloomery_cli PRIVATE bloomery_static)
+  set_target_properties(bloomery_cli PROPERTIES OUTPUT_NAME bloomery)
+  install(TARGETS bloomery_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+# examples/NAME.c becomes examples/NAME.
+file(GLOB example_sources CONFIGURE_DEPENDS examples/*.c)
+foreach(source ${example_sources})
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(example.${name} ${source})
+  target_link_libraries(example.${name} PRIVATE bloomery_static)
+  set_target_properties(example.${name} PROPERTIES
+    OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
+endforeach()
+
+# bench/NAME.c becomes bench/NAME, with `make bench`. libbloom is who we compare with; a program
+# that does says #ifdef BENCH_LIBBLOOM.
+file(GLOB bench_sources CONFIGURE_DEPENDS bench/*.c)
+add_custom_target(bench)
+find_library(LIBBLOOM bloom)
+find_path(LIBBLOOM_INCLUDE_DIR bloom.h)
+foreach(source ${bench_sources})
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(bench.${name} EXCLUDE_FROM_ALL ${source})
+  target_link_libraries(bench.${name} PRIVATE bloomery_static m)
+  if(LIBBLOOM AND LIBBLOOM_INCLUDE_DIR)
+    target_compile_definitions(bench.${name} PRIVATE BENCH_LIBBLOOM)
+    target_link_libraries(bench.${name} PRIVATE ${LIBBLOOM})
+  endif()
+  set_target_properties(bench.${name} PROPERTIES
+    OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
+  add_dependencies(bench bench.${name})
+endforeach()

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+# The tests, found by glob:
+#   tests/unit/DIR/test_NAME.c    cmocka, mirrors src/DIR/NAME.c; CTest's unit.DIR.NAME
+#   tests/DIR/test_NAME.py, .sh   a script; CTest's DIR.NAME. It finds the tree, the build and the
+#                                 compiler in BLM_SOURCE, BLM_BUILD and CC
+#   examples/NAME.c               must run and exit 0; example.NAME
+#   fuzz/fuzz_NAME.c              over its corpus; replay.NAME
+# With BLOOMERY_GATE the same C tests run again from the sanitizer builds beside this one, as
+# asan.unit.… and tsan.unit.…, so that one CTest run, and one closing line, is the whole gate.
+find_package(Threads REQUIRED)
+find_library(CMOCKA cmocka)
+if(NOT CMOCKA)
+  message(FATAL_ERROR "cmocka is missing: on Debian, apt-get install libcmocka-dev; "
+                      "or -DBLOOMERY_TESTS=OFF")
+endif()
+
+set(plain_tests) # "name, program in the build tree, arguments", space-separated
+
+file(GLOB_RECURSE unit_sources CONFIGURE_DEPENDS tests/unit/test_*.c)
+foreach(source ${unit_sources})
+  file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR}/tests/unit ${source})
+  string(REGEX REPLACE "\\.c$" "" name ${name})
+  string(REGEX REPLACE "(^|/)test_" "\\1" name ${name})
+  string(REPLACE "/" "." name unit.${name})
+  if(BLOOMERY_UNIT_REGEX AND NOT name MATCHES "${BLOOMERY_UNIT_REGEX}")
+    continue()
+  endif()
+  add_executable(${name} ${source})
+  target_include_directories(${name} PRIVATE src tests)
+  target_link_libraries(${name} PRIVATE bloomery_static ${CMOCKA} Threads::Threads m)
+  target_compile_definitions(${name} PRIVATE TEST_DATA="${PROJECT_SOURCE_DIR}/tests")
+  list(APPEND plain_tests "${name} ${name}")
+endforeach()
+
+foreach(source ${example_sources})
+  get_filename_component(name ${source} NAME_WE)
+  list(APPEND plain_tests "example.${name} examples/${name}")
+endforeach()
+foreach(name ${fuzz_names})
+  list(APPEND plain_tests
+       "replay.${name} replay.${name} ${PROJECT_SOURCE_DIR}/fuzz/corpus/${name}")
+endforeach()
+
+foreach(row ${plain_tests})
+  separate_arguments(row)
+  list(POP_FRONT row name program)
+  add_test(NAME ${name} COMMAND ${PROJECT_BINARY_DIR}/${program} ${row})
+endforeach()
+
+# Scripts build programs of their own against the library: not with a sanitizer's flags missing.
+if(NOT BLOOMERY_SANITIZE)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  file(GLOB_RECURSE scripts CONFIGURE_DEPENDS tests/test_*.py tests/test_*.sh)
+  foreach(source ${scripts})
+    file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR}/tests ${source})
+    string(REGEX REPLACE "\\.(py|sh)$" "" name ${name})
+    string(REGEX REPLACE "(^|/)test_" "\\1" name ${name})
+    string(REPLACE "/" "." name ${name})
+    set(runner sh)
+    if(source MATCHES "\\.py$")
+      set(runner ${Python3_EXECUTABLE})
+    endif()
+    add_test(NAME ${name} COMMAND ${runner} ${source})
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT
+      "BLM_SOURCE=${PROJECT_SOURCE_DIR};BLM_BUILD=${PROJECT_BINARY_DIR};CC=${CMAKE_C_COMPILER};PYTHONDONTWRITEBYTECODE=1")
+  endforeach()
+endif()
+
+if(BLOOMERY_GATE)
+  # ThreadSanitizer of gcc 12 cannot place its shadow on kernels that randomise addresses by more
+  # than 28 bits: switch that off where we may.
+  execute_process(COMMAND setarch -R true RESULT_VARIABLE refused OUTPUT_QUIET ERROR_QUIET)
+  set(tsan_launcher)
+  if(refused EQUAL 0)
+    set(tsan_launcher setarch -R)
+  endif()
+  set(without_slow ${CMAKE_COMMAND} -E env --unset=BLM_SLOW)
+  foreach(row ${plain_tests})
+    separate_arguments(row)
+    list(POP_FRONT row name program)
+    add_test(NAME asan.${name}
+      COMMAND ${without_slow} ${PROJECT_BINARY_DIR}/asan/${program} ${row})
+    set_tests_properties(asan.${name} PROPERTIES LABELS gate)
+    if(name MATCHES "threads")
+      # The promise is for the portable kernel; vector kernels touch whole lanes at once.
+      add_test(NAME tsan.${name} COMMAND ${without_slow} BLOOMERY_CPU=portable
+        ${tsan_launcher} ${PROJECT_BINARY_DIR}/tsan/${program} ${row})
+      set_tests_properties(tsan.${name} PROPERTIES LABELS gate)
+    endif()
+  endforeach()
+endif()
