@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+# The front door. CMake does the work; this says what can be asked for (`make help`) and sees that
+# what the work needs is there (tools/setup; `make SETUP=:` leaves that to you).
+BUILD  ?= build
+PREFIX ?= /usr/local
+JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
+SETUP  ?= tools/setup
+FUZZ_SECONDS ?= 60
+
+CMAKE  = cmake -S .
+BUILDS = cmake --build
+STAMP  = $(BUILD)/.setup
+
+.DEFAULT_GOAL := build
+.PHONY: build run test test-quick bench fuzz valgrind install amalgamation format clean help
+
+help: ## show this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | \
+	    while IFS='|' read -r name words; do printf '  make %-14s %s\n' "$$name" "$$words"; done
+	@printf '%s\n' 'Variables: BUILD=build  PREFIX=/usr/local  DESTDIR=  JOBS=processors  CC  CFLAGS  FUZZ_SECONDS=60'
+
+# What has once been found there is not looked for again until tools/setup changes or `make clean`.
+$(STAMP)-%: tools/setup
+	@$(SETUP) $*
+	@mkdir -p $(BUILD) && touch $@
+
+$(BUILD)/CMakeCache.txt: | $(STAMP)-build
+	$(CMAKE) -B $(BUILD) -DBLOOMERY_TESTS=OFF -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+
+build: $(BUILD)/CMakeCache.txt ## the library, its examples and tools (the default)
+	$(BUILDS) $(BUILD) -j $(JOBS)
+
+run: build ## build, then run the ten-line example
+	$(BUILD)/examples/ten_lines
+
+# One CTest run, and its last line is the verdict. Before it come the builds whose tests it runs:
+# optimised with warnings as errors, with ASan + UBSan, with TSan; and clang's opinion of it all.
+test: $(STAMP)-build $(STAMP)-test ## everything: optimised, slow tests, sanitizers, second compiler
+	$(CMAKE) -B $(BUILD)/clang -DCMAKE_C_COMPILER=clang -DBLOOMERY_TESTS=ON -DBLOOMERY_WERROR=ON
+	$(BUILDS) $(BUILD)/clang -j $(JOBS)
+	$(CMAKE) -B $(BUILD)/asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBLOOMERY_TESTS=ON \
+	    -DBLOOMERY_SHARED=OFF -DBLOOMERY_SANITIZE=address,undefined
+	$(BUILDS) $(BUILD)/asan -j $(JOBS)
+	$(CMAKE) -B $(BUILD)/tsan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBLOOMERY_TESTS=ON \
+	    -DBLOOMERY_SHARED=OFF -DBLOOMERY_SANITIZE=thread -DBLOOMERY_UNIT_REGEX=threads
+	$(BUILDS) $(BUILD)/tsan -j $(JOBS)
+	$(CMAKE) -B $(BUILD) -DBLOOMERY_TESTS=ON -DBLOOMERY_WERROR=ON -DBLOOMERY_GATE=ON
+	$(BUILDS) $(BUILD) -j $(JOBS)
+	BLM_SLOW=1 ctest --test-dir $(BUILD) -j $(JOBS) --output-on-failure
+
+test-quick: $(STAMP)-build $(STAMP)-test ## the optimised build's tests without the slow ones
+	$(CMAKE) -B $(BUILD) -DBLOOMERY_TESTS=ON
+	$(BUILDS) $(BUILD) -j $(JOBS)
+	ctest --test-dir $(BUILD) -j $(JOBS) -LE gate --output-on-failure
+
+valgrind: $(STAMP)-test $(STAMP)-valgrind ## the unit tests under valgrind (uninitialised reads)
+	$(CMAKE) -B $(BUILD)/valgrind -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBLOOMERY_TESTS=ON
+	$(BUILDS) $(BUILD)/valgrind -j $(JOBS)
+	@set -e; cd $(BUILD)/valgrind; for t in unit.*; do echo "== $$t"; \
+	    valgrind -q --error-exitcode=1 --leak-check=full ./$$t; done
+
+bench: build $(STAMP)-bench ## measure, beside libbloom on the same machine
+	$(CMAKE) -B $(BUILD)
+	$(BUILDS) $(BUILD) -j $(JOBS) --target bench
+	@set -e; for b in $(BUILD)/bench/*; do [ -f "$$b" ] || continue; echo "== $$b"; "$$b"; done
+
+fuzz: $(STAMP)-fuzz ## each fuzz target for FUZZ_SECONDS, from its corpus
+	$(CMAKE) -B $(BUILD)/fuzz -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+	    -DBLOOMERY_TESTS=OFF -DBLOOMERY_SHARED=OFF -DBLOOMERY_FUZZ=ON
+	$(BUILDS) $(BUILD)/fuzz -j $(JOBS)
+	@set -e; cd $(BUILD)/fuzz; for t in fuzz_*; do \
+	    name=$${t#fuzz_}; mkdir -p found/$$name; echo "== $$t"; \
+	    ./$$t -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 \
+	        -artifact_prefix=found/$$name- found/$$name $(CURDIR)/fuzz/corpus/$$name; done
+
+install: build ## into DESTDIR PREFIX: header, libraries, .pc, CMake package, manual
+	DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)
+
+amalgamation: $(BUILD)/CMakeCache.txt ## write build/amalgamation/bloomery.h and bloomery.c
+	$(BUILDS) $(BUILD) --target amalgamation
+
+format: ## clang-format what differs from .clang-format
+	git ls-files '*.c' '*.h' | xargs clang-format -i
+
+clean: ## remove the build directory
+	rm -rf $(BUILD)
