@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT
+"""The two-file form is the library: it compiles alone with one command, without a warning, by
+either compiler, and a program linked with it prints what it prints linked with the library."""
+import shutil
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from harness import BUILD, CC, SOURCE, STRICT, check, compilers, run, scratch  # noqa: E402
+
+work = scratch("amalgamation")
+run(sys.executable, SOURCE / "tools/amalgamate", "--out", work)
+check(sorted(p.name for p in work.iterdir()) == ["bloomery.c", "bloomery.h"], "two files")
+again = scratch("amalgamation-again")
+run(sys.executable, SOURCE / "tools/amalgamate", "--out", again)
+check((work / "bloomery.c").read_bytes() == (again / "bloomery.c").read_bytes(),
+      "the same tree gives the same bytes")
+shutil.copy(Path(__file__).resolve().parent / "answers.c", work)
+
+run(CC, "-std=c11", *STRICT, "-I", SOURCE / "include", "answers.c", "-L", BUILD, "-lbloomery",
+    f"-Wl,-rpath,{BUILD}", "-o", "library", cwd=work)
+expected = run(work / "library", cwd=work)
+print(expected)
+
+for number, compiler in enumerate(compilers()):
+    run(compiler, "-c", "bloomery.c", cwd=work)
+    for flags in (["-O2"], ["-O0", "-Wshadow"], ["-O3", "-DNDEBUG"]):
+        run(compiler, "-std=c11", *STRICT, *flags, "-c", "bloomery.c", cwd=work)
+        run(compiler, "-std=c11", *STRICT, "answers.c", "bloomery.o", "-lm", "-o", f"two{number}",
+            cwd=work)
+        said = run(work / f"two{number}", cwd=work)
+        check(said == expected, f"{compiler} {flags}: the two-file form answers otherwise:\n{said}")
