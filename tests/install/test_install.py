@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""The installed tree is whole, and a user finds the library in it: by pkg-config and by CMake's
+find_package, from C and from C++, shared and static. Installed into DESTDIR, so nothing can come
+from the build tree or the system by accident."""
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from harness import BUILD, CC, CXX, SOURCE, STRICT, check, run, scratch  # noqa: E402
+
+PREFIX = "/opt/bloomery"
+HERE = Path(__file__).resolve().parent
+version = re.search(r'#define BLM_VERSION "([^"]+)"',
+                    (SOURCE / "include/bloomery.h").read_text()).group(1)
+EXPECTED = f"{version} 1\n"
+
+work = scratch("install")
+root = work / "root"
+run("cmake", "--install", BUILD, "--prefix", PREFIX, env={**os.environ, "DESTDIR": str(root)})
+tree = root / PREFIX.lstrip("/")
+libdir = next(tree.rglob("libbloomery.a")).parent
+
+# ---- what is there
+check([p.name for p in (tree / "include").iterdir()] == ["bloomery.h"], "only one header")
+for name in ["libbloomery.a", "libbloomery.so", "pkgconfig/bloomery.pc",
+             "cmake/bloomery/bloomeryConfig.cmake", "cmake/bloomery/bloomeryConfigVersion.cmake"]:
+    check((libdir / name).exists(), f"{name} is installed")
+for path in tree.rglob("*"):
+    if path.is_file() and path.suffix in (".pc", ".cmake", ".h"):
+        text = path.read_text()
+        for place in (BUILD, SOURCE, root):
+            check(str(place) not in text, f"{path} does not mention {place}")
+
+# ---- the shared library's name is its ABI, not its version
+soname = re.search(r"SONAME.*\[(.*)\]", run("readelf", "-d", libdir / "libbloomery.so")).group(1)
+abi = re.search(r"set\(BLOOMERY_ABI (\d+)\)", (SOURCE / "CMakeLists.txt").read_text()).group(1)
+check(soname == f"libbloomery.so.{abi}", f"SONAME is {soname}")
+check((libdir / soname).exists(), f"{soname} is installed")
+
+
+def pkg_config(*words):
+    env = {**os.environ, "PKG_CONFIG_SYSROOT_DIR": str(root),
+           "PKG_CONFIG_PATH": str(libdir / "pkgconfig")}
+    return run("pkg-config", *words, "bloomery", env=env).split()
+
+
+def answers(program, shared):
+    """Runs it; a program that uses the shared library must name it, another must not."""
+    env = {**os.environ, "LD_LIBRARY_PATH": str(libdir)}
+    check(run(program, env=env) == EXPECTED, f"{program} says {EXPECTED}")
+    needed = f"[{soname}]" in run("readelf", "-d", program)
+    check(needed == shared, f"{program} {'uses' if shared else 'does not use'} {soname}")
+
+
+# ---- pkg-config
+check(pkg_config("--modversion") == [version], "pkg-config knows the version")
+shutil.copy(HERE / "program.c", work / "program.cc")
+shutil.copy(HERE / "program.c", work / "program.c")
+for compiler, source in [([CC, "-std=c11"], "program.c"), ([CXX, "-std=c++11"], "program.cc")]:
+    common = [*compiler, *STRICT, work / source]
+    run(*common, *pkg_config("--cflags", "--libs"), "-o", work / "shared")
+    answers(work / "shared", shared=True)
+    flags = ["-l:libbloomery.a" if f == "-lbloomery" else f
+             for f in pkg_config("--static", "--cflags", "--libs")]
+    run(*common, *flags, "-o", work / "static")
+    answers(work / "static", shared=False)
+    run(*common, "-static", *pkg_config("--static", "--cflags", "--libs"), "-o", work / "alone")
+    answers(work / "alone", shared=False)
+
+# ---- find_package
+run("cmake", "-S", HERE / "package", "-B", work / "user", f"-DCMAKE_PREFIX_PATH={tree}",
+    f"-DCMAKE_C_COMPILER={CC}", f"-DCMAKE_CXX_COMPILER={CXX}",
+    f"-DPROGRAM={HERE / 'program.c'}")
+run("cmake", "--build", work / "user")
+for language in ("c", "cc"):
+    answers(work / "user" / f"shared_{language}", shared=True)
+    answers(work / "user" / f"static_{language}", shared=False)
