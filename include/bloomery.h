@@ -196,7 +196,7 @@ typedef struct blm_options {
 
     /* Scalable. */
     double   growth;     /* size of a layer over the one before, > 1 (0: 2) */
-    double   tightening; /* rate of a layer over the one before, 0 < r < 1 (0: 0.5) */
+    double   tightening; /* rate of a layer over the one before, 0 < r < 1 (0: 0.9) */
     double   rate_cap;   /* a union may not promise a worse rate (0: ten times rate, at most 1/2) */
     bool     layer_classic; /* layers are classic, not blocked: a little smaller, slower */
 

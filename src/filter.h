@@ -4,10 +4,27 @@
 #ifndef BLM_FILTER_H
 #define BLM_FILTER_H
 
+#include <string.h>
+
 #include "core/body.h"
 #include "core/error.h"
 #include "kind/kind.h"
 #include "scheme/scheme.h"
+
+/* Copies a result to a caller's struct that begins with its size and may be older (shorter) or
+ * newer (longer) than ours. E_ARGUMENT: the size was not set. */
+static inline blm_status blm__emit(void *out, const void *result, size_t size)
+{
+    size_t room;
+    if (!out)
+        return BLM_E_ARGUMENT;
+    memcpy(&room, out, sizeof room);
+    if (room < sizeof room)
+        return BLM_E_ARGUMENT;
+    size_t n = room < size ? room : size;
+    memcpy((char *)out + sizeof room, (const char *)result + sizeof room, n - sizeof room);
+    return BLM_OK;
+}
 
 struct blm_filter {
     struct blm_body body;
@@ -29,5 +46,9 @@ blm_status blm__filter_settle(blm_filter *f, const blm_options *o, blm_error *er
 /* Options (already read) to a filter with no layers, and the shape its first layer is to have. */
 blm_status blm__filter_prepare(const blm_options *o, blm_filter **out, struct blm_shape *first,
                                blm_error *err);
+
+/* BLM_OK when two filters have the same parameters, layer by layer; E_MISMATCH names the first
+ * that differs. */
+blm_status blm__filter_same(const blm_filter *a, const blm_filter *b, blm_error *err);
 
 #endif

@@ -113,8 +113,9 @@ struct blm_body {
     struct blm_hasher hasher;
     const struct blm_kernel *kernel;
     const blm_allocator     *alloc; /* never NULL */
-    struct blm_layer *layers;       /* oldest first; adds go to the last */
+    struct blm_layer *layers;       /* oldest first */
     uint32_t          layer_count, layer_room;
+    uint32_t          active; /* the layer that adds go to (scalable; else 0) */
     bool              shared;
     bool              read_only;
     double            rate;                         /* promised for the whole; 0: none */

@@ -20,14 +20,16 @@ struct blm_kind_ops {
 
     /* Options (native scheme) to plan. Pure. */
     blm_status (*plan)(const blm_options *o, blm_plan *out, blm_error *err);
-    /* Plan to the shape of the first layer, and body-wide values (growth, …). */
-    blm_status (*shape)(const blm_options *o, const blm_plan *p, struct blm_body *b,
-                        struct blm_shape *out, blm_error *err);
+    /* Plan to the shape of the first layer (bits, probes, …; the caller fills scheme, capacity and
+     * rate), and body-wide values (growth, …). */
+    void (*shape)(const blm_options *o, const blm_plan *p, struct blm_body *b,
+                  struct blm_shape *out);
 
     /* Adds in order; *done keys were added when it fails. */
     blm_status (*add)(struct blm_body *b, const struct blm_batch *k, uint8_t *fresh,
                       size_t *done);
     size_t     (*check)(const struct blm_body *b, const struct blm_batch *k, uint8_t *maybe);
+    bool       (*check_one)(const struct blm_body *b, uint64_t h); /* native schemes */
     blm_status (*remove)(struct blm_body *b, const struct blm_batch *k); /* n = 1; NULL: never */
 
     blm_status (*unite)(struct blm_body *dst, const struct blm_body *src, blm_error *err);
@@ -35,19 +37,32 @@ struct blm_kind_ops {
     /* Folds one layer's words into zeroed words of the smaller shape; NULL: cannot. */
     void (*fold)(const struct blm_layer *from, uint64_t factor, struct blm_layer *to);
 
-    uint64_t (*ones)(const struct blm_layer *l, const struct blm_kernel *k); /* non-zero cells */
-    double   (*rate_now)(const struct blm_layer *l, uint64_t ones);
 };
+
+/* Of one layer, by what the layer is (layers of one filter may differ from its kind): */
+uint64_t blm__layer_ones(const struct blm_layer *l, const struct blm_kernel *k); /* cells in use */
+double   blm__layer_rate_now(const struct blm_layer *l, uint64_t ones);
+/* The modelled rate of a shape with n keys in it. */
+double   blm__shape_rate(const struct blm_shape *s, uint64_t n);
 
 const struct blm_kind_ops *blm__kind_ops(blm_kind k); /* NULL: no such kind */
 
 /* Shared by the kinds that keep plain bits (classic, blocked, scalable's layers): kind/bits.c */
+/* Single-layer kinds: the layer is layers[0]. */
+blm_status blm__single_add(struct blm_body *b, const struct blm_batch *k, uint8_t *fresh,
+                           size_t *done);
+size_t     blm__single_check(const struct blm_body *b, const struct blm_batch *k, uint8_t *maybe);
+bool       blm__single_check_one(const struct blm_body *b, uint64_t h);
+
 size_t   blm__bits_add(struct blm_body *b, struct blm_layer *l, const struct blm_batch *k,
                        uint8_t *fresh);
 size_t   blm__bits_check(const struct blm_body *b, const struct blm_layer *l,
                          const struct blm_batch *k, uint8_t *maybe);
-uint64_t blm__bits_ones(const struct blm_layer *l, const struct blm_kernel *k);
-double   blm__bits_rate_now(const struct blm_layer *l, uint64_t ones);
+bool     blm__bits_check_one(const struct blm_body *b, const struct blm_layer *l, uint64_t h);
+double   blm__lines_rate_now(const struct blm_layer *l); /* kind/blocked.c */
+uint64_t blm__counters_ones(const struct blm_layer *l);  /* kind/counting.c */
+uint64_t blm__counters_stuck(const struct blm_layer *l);
+void     blm__counters_reduce(const struct blm_layer *from, struct blm_layer *to);
 void     blm__bits_fold(const struct blm_layer *from, uint64_t factor, struct blm_layer *to);
 blm_status blm__bits_unite(struct blm_body *dst, const struct blm_body *src, blm_error *err);
 blm_status blm__bits_intersect(struct blm_body *dst, const struct blm_body *src, blm_error *err);

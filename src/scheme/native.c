@@ -3,6 +3,7 @@
 #include "core/hash/siphash.h"
 #include "core/hash/xxh3.h"
 #include "core/probe.h"
+#include "core/kernel/kernel.h"
 #include "scheme/scheme.h"
 
 uint64_t blm__native_hash(const struct blm_hasher *h, const void *key, size_t len)
@@ -16,6 +17,50 @@ uint64_t blm__native_hash(const struct blm_hasher *h, const void *key, size_t le
     case BLM_HASH_CUSTOM: break;
     }
     return h->fn(h->ctx, key, len, h->seed);
+}
+
+/* Keys come from all over memory: ask for them this many ahead. */
+#define AHEAD 16u
+
+void blm__native_hash_many(const struct blm_hasher *h, const blm_key *keys, size_t n,
+                           uint64_t *out)
+{
+    if (h->id != BLM_HASH_XXH3) {
+        for (size_t i = 0; i < n; i++)
+            out[i] = blm__native_hash(h, keys[i].data, keys[i].len);
+        return;
+    }
+    uint64_t seed = h->seed[0];
+    for (size_t i = 0; i < n; i++) {
+        if (i + AHEAD < n)
+            BLM__PREFETCH(keys[i + AHEAD].data);
+        out[i] = keys[i].data ? XXH3_64bits_withSeed(keys[i].data, keys[i].len, seed)
+                              : XXH3_64bits_withSeed("", 0, seed);
+    }
+}
+
+/* One loop per common width: with the length a constant, XXH3 is a few instructions. */
+#define FIXED(w)                                              \
+    case w:                                                   \
+        for (size_t i = 0; i < n; i++)                        \
+            out[i] = XXH3_64bits_withSeed(p + i * w, w, seed); \
+        return;
+
+void blm__native_hash_fixed(const struct blm_hasher *h, const struct blm_kernel *v,
+                            const void *keys, size_t width, size_t n, uint64_t *out)
+{
+    const uint8_t *p    = keys;
+    uint64_t       seed = h->seed[0];
+    if (h->id == BLM_HASH_XXH3)
+        switch (width) {
+        case 8: v->hash8(seed, p, n, out); return;
+        FIXED(4)
+        FIXED(16)
+        FIXED(20)
+        default: break;
+        }
+    for (size_t i = 0; i < n; i++)
+        out[i] = blm__native_hash(h, p + i * width, width);
 }
 
 static void digest(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,

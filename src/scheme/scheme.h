@@ -16,7 +16,8 @@ struct blm_scheme {
     blm_scheme_row row; /* what blm_scheme_at shows */
     uint32_t       version;
     bool           native; /* digest.w[0] is a 64-bit hash: chains, lines and kernels apply */
-    bool           seeded; /* has a seed of its own (random when not given, for native) */
+    bool           seeded; /* has a seed; a new filter gets a random one only if native */
+    bool           per_probe; /* hashes once a probe: digests hold w[26] = how many probes */
     blm_model      model;  /* of its probes, for the rate */
     enum blm_fold_rule fold;
     uint32_t           fold_unit; /* in cells; positions inside a unit stay */
@@ -33,10 +34,16 @@ struct blm_scheme {
     /* One raw value to a position; NULL when positions_raw is. */
     uint64_t (*reduce)(const struct blm_shape *s, uint64_t raw);
 
-    /* Options to shape, sized as the original sizes; fills capacity, rate, bits, probes, variant.
-     * NULL: the kind plans, as for native. */
-    blm_status (*plan)(const blm_options *o, struct blm_shape *out, blm_error *err);
-    /* Rate from the bits as the original states it; NULL: by model. */
+    /* Options to shape, sized as the original sizes: fills bits, probes, capacity, rate, variant,
+     * aux (kind, engine, scheme, cell_bits are set already) and in b what is body-wide (growth,
+     * rate, hasher.seed from options). NULL: the kind plans, as for native. */
+    blm_status (*plan)(const blm_options *o, struct blm_body *b, struct blm_shape *out,
+                       blm_error *err);
+    /* Scalable chains: the shape of the layer after the last one; E_FULL: it may not grow.
+     * NULL: the native rule (growth, tightening). */
+    blm_status (*grow)(const struct blm_body *b, struct blm_shape *out, blm_error *err);
+    /* The rate the bits give now, where fill^k is not it (parquet's blocks). NULL: fill^k. */
+    double (*rate_now)(const struct blm_layer *l);
 };
 
 const struct blm_scheme *blm__scheme_find(const char *name); /* NULL name: native; NULL: unknown */
@@ -44,7 +51,11 @@ extern const struct blm_scheme blm__scheme_native;
 
 /* Fills hasher->tag from the rest and the scheme. */
 void blm__hasher_tag(struct blm_hasher *h, const struct blm_scheme *s);
-/* The native 64-bit hash of a key. */
+/* The native 64-bit hash of a key; of many; of many of one width, side by side. */
 uint64_t blm__native_hash(const struct blm_hasher *h, const void *key, size_t len);
+void blm__native_hash_many(const struct blm_hasher *h, const blm_key *keys, size_t n,
+                           uint64_t *out);
+void blm__native_hash_fixed(const struct blm_hasher *h, const struct blm_kernel *v,
+                            const void *keys, size_t width, size_t n, uint64_t *out);
 
 #endif

@@ -12,7 +12,8 @@
 
 #include "core/body.h"
 
-#define BLM__BATCH 256u
+#define BLM__BATCH         256u
+#define BLM__BATCH_DIGESTS 64u /* digests are large: as many as a thread's stack bears */
 
 /* A layer of this many bytes or less is taken to be in cache: no prefetch. */
 #define BLM__IN_CACHE_BYTES (512u << 10)

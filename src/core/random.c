@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* Seeds must be ones nobody can guess: whoever knows the seed can make keys that collide. */
+#include "core/random.h"
+
+#include <errno.h>
+#include <stdio.h>
+#if defined(__linux__)
+#include <sys/random.h>
+#endif
+
+static bool from_device(unsigned char *p, size_t len)
+{
+    FILE *f = fopen("/dev/urandom", "rb");
+    if (!f)
+        return false;
+    setvbuf(f, NULL, _IONBF, 0);
+    size_t got = fread(p, 1, len, f);
+    fclose(f);
+    return got == len;
+}
+
+bool blm__random(void *out, size_t len)
+{
+    int   saved = errno; /* not ours to change */
+    bool  ok    = false;
+    unsigned char *p = out;
+#if defined(__linux__)
+    while (len > 0) {
+        ssize_t n = getrandom(p, len, 0);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        p += n;
+        len -= (size_t)n;
+    }
+#endif
+    ok    = len == 0 || from_device(p, len);
+    errno = saved;
+    return ok;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BLM_CORE_RANDOM_H
+#define BLM_CORE_RANDOM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Fills with secret random bytes from the system. False when it gives none. */
+bool blm__random(void *out, size_t len);
+
+#endif

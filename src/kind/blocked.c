@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* Blocked: every probe of a key in one 64-byte line (two or three at strict rates), so that a key
+ * costs one memory access instead of k. */
+#include <math.h>
+
+#include "core/kernel/loops.h"
+#include "core/plan.h"
+#include "kind/kind.h"
+
+static blm_status plan(const blm_options *o, blm_plan *out, blm_error *err)
+{
+    return blm__plan_lines(o, out, err);
+}
+
+static void shape(const blm_options *o, const blm_plan *p, struct blm_body *b,
+                  struct blm_shape *out)
+{
+    (void)o;
+    (void)b;
+    out->engine     = BLM__LINES;
+    out->bits       = p->bits;
+    out->line_count = p->bits / BLM__LINE_BITS;
+    out->lines      = p->lines;
+    out->probes     = p->probes / p->lines;
+    out->cell_bits  = 1;
+}
+
+/* Lines are unequally full, and a query meets a fuller one no more often than an emptier one: the
+ * rate is the mean over lines of the chance to pass, not the chance at the mean fill. */
+static double pass_chance(const uint64_t *line, uint32_t k)
+{
+    double fill[BLM__LINE_WORDS], sum = 0;
+    for (unsigned j = 0; j < BLM__LINE_WORDS; j++)
+        fill[j] = BLM__POPCOUNT64(blm__load(&line[j])) / 64.0;
+    for (uint64_t r = 0; r < 8; r++) {
+        unsigned words = blm__line_words(r << 61, k);
+        double   pass  = 1;
+        for (unsigned j = 0; j < BLM__LINE_WORDS; j++)
+            if (words >> j & 1)
+                pass *= fill[j];
+        sum += pass;
+    }
+    return sum / 8;
+}
+
+double blm__lines_rate_now(const struct blm_layer *l)
+{
+    double sum = 0;
+    for (uint64_t i = 0; i < l->shape.line_count; i++)
+        sum += pass_chance(l->words + i * BLM__LINE_WORDS, l->shape.probes);
+    return pow(sum / (double)l->shape.line_count, l->shape.lines);
+}
+
+const struct blm_kind_ops blm__kind_blocked = {
+    .name      = "blocked",
+    .id        = BLM_BLOCKED,
+    .shares    = true,
+    .plan      = plan,
+    .shape     = shape,
+    .add       = blm__single_add,
+    .check     = blm__single_check,
+    .check_one = blm__single_check_one,
+    .unite     = blm__bits_unite,
+    .intersect = blm__bits_intersect,
+    .fold      = blm__bits_fold,
+};

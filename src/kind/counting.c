@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Counting: four-bit counters instead of bits, so that a key can be taken back. A counter that
+ * reaches 15 stays there for ever: it may stand for more keys than it can say, and lowering it
+ * could lose one. At the best k and full load a counter passes 15 with chance about 1.4e-15.
+ *
+ * A key's positions are a list that may name a counter twice; add and remove both go through the
+ * list, so they agree.
+ */
+#include "core/kernel/loops.h"
+#include "core/plan.h"
+#include "kind/kind.h"
+#include "scheme/scheme.h"
+
+#define LOW  0x1111111111111111u /* lowest bit of each counter */
+#define EVEN 0x0f0f0f0f0f0f0f0fu /* every other counter, with room to add */
+
+static blm_status plan(const blm_options *o, blm_plan *out, blm_error *err)
+{
+    return blm__plan_cells(o, 4, out, err);
+}
+
+static void shape(const blm_options *o, const blm_plan *p, struct blm_body *b,
+                  struct blm_shape *out)
+{
+    (void)o;
+    (void)b;
+    out->engine    = BLM__CHAIN;
+    out->bits      = p->bits;
+    out->probes    = p->probes;
+    out->cell_bits = 4;
+}
+
+static unsigned get(const struct blm_layer *l, uint64_t cell)
+{
+    return (unsigned)(blm__le64(blm__load(&l->words[cell >> 4])) >> ((cell & 15) * 4)) & 15;
+}
+
+/* Up by one unless stuck; the value before. */
+static unsigned raise(struct blm_layer *l, uint64_t cell, bool shared)
+{
+    uint64_t *w = &l->words[cell >> 4];
+    unsigned  shift = (unsigned)(cell & 15) * 4;
+    uint64_t  seen  = blm__load(w);
+    for (;;) {
+        uint64_t v   = blm__le64(seen);
+        unsigned old = (unsigned)(v >> shift) & 15;
+        if (old == BLM__COUNTER_MAX)
+            return old;
+        if (l->marks)
+            blm__mark(l, cell >> 4);
+        uint64_t next = blm__le64(v + ((uint64_t)1 << shift));
+        if (!shared) {
+            *w = next;
+            return old;
+        }
+        if (__atomic_compare_exchange_n(w, &seen, next, false, __ATOMIC_SEQ_CST,
+                                        __ATOMIC_RELAXED)) {
+            if (l->marks)
+                blm__mark(l, cell >> 4); /* again, for a sync that ran meanwhile */
+            return old;
+        }
+    }
+}
+
+static void lower(struct blm_layer *l, uint64_t cell)
+{
+    uint64_t *w = &l->words[cell >> 4];
+    unsigned  shift = (unsigned)(cell & 15) * 4;
+    uint64_t  v     = blm__le64(*w);
+    if ((v >> shift & 15) == BLM__COUNTER_MAX)
+        return;
+    if (l->marks)
+        blm__mark(l, cell >> 4);
+    *w = blm__le64(v - ((uint64_t)1 << shift));
+}
+
+/* Positions of key i of a batch. */
+static void locate(const struct blm_layer *l, const struct blm_batch *k, size_t i, uint64_t *pos)
+{
+    blm_digest d;
+    if (k->h)
+        d.w[0] = k->h[i];
+    l->shape.scheme->positions(&l->shape, k->h ? &d : &k->d[i], pos);
+}
+
+/* Keys are taken in groups, as in kind/bits.c: their counters are fetched before they are used. */
+static size_t group_of(uint32_t k)
+{
+    size_t fit = BLM__MAX_PROBES / k;
+    return fit < 32 ? fit : 32;
+}
+
+static void fetch(const struct blm_layer *l, const struct blm_batch *k, size_t at, size_t n,
+                  uint64_t *pos)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t *p = pos + i * l->shape.probes;
+        locate(l, k, at + i, p);
+        for (uint32_t j = 0; j < l->shape.probes; j++)
+            BLM__PREFETCH(&l->words[p[j] >> 4]);
+    }
+}
+
+static blm_status add(struct blm_body *b, const struct blm_batch *k, uint8_t *fresh, size_t *done)
+{
+    struct blm_layer *l = &b->layers[0];
+    uint64_t pos[BLM__MAX_PROBES];
+    size_t   group = group_of(l->shape.probes);
+    for (size_t at = 0; at < k->n; at += group) {
+        size_t n = k->n - at < group ? k->n - at : group;
+        fetch(l, k, at, n, pos);
+        for (size_t i = 0; i < n; i++) {
+            unsigned is_new = 0;
+            for (uint32_t j = 0; j < l->shape.probes; j++)
+                is_new |= raise(l, pos[i * l->shape.probes + j], b->shared) == 0;
+            fresh[at + i] = (uint8_t)is_new;
+        }
+    }
+    blm__layer_count(l, (int64_t)k->n);
+    *done = k->n;
+    return BLM_OK;
+}
+
+static bool present(const struct blm_layer *l, const uint64_t *pos)
+{
+    for (uint32_t j = 0; j < l->shape.probes; j++)
+        if (get(l, pos[j]) == 0)
+            return false;
+    return true;
+}
+
+static size_t check(const struct blm_body *b, const struct blm_batch *k, uint8_t *maybe)
+{
+    const struct blm_layer *l = &b->layers[0];
+    uint64_t pos[BLM__MAX_PROBES];
+    size_t   hits = 0, group = group_of(l->shape.probes);
+    for (size_t at = 0; at < k->n; at += group) {
+        size_t n = k->n - at < group ? k->n - at : group;
+        fetch(l, k, at, n, pos);
+        for (size_t i = 0; i < n; i++)
+            hits += maybe[at + i] = present(l, pos + i * l->shape.probes);
+    }
+    return hits;
+}
+
+static bool check_one(const struct blm_body *b, uint64_t h)
+{
+    const struct blm_layer *l = &b->layers[0];
+    for (uint32_t i = 0; i < l->shape.probes; i++, h = blm__chain_next(h))
+        if (get(l, blm__reduce(h, l->shape.bits)) == 0)
+            return false;
+    return true;
+}
+
+/* Had this key been added, each of its counters would be at least as high as the key names it. */
+static bool removable(const struct blm_layer *l, const uint64_t *pos)
+{
+    for (uint32_t j = 0; j < l->shape.probes; j++) {
+        unsigned named = 0;
+        for (uint32_t i = 0; i < l->shape.probes; i++)
+            named += pos[i] == pos[j];
+        if (get(l, pos[j]) < (named < BLM__COUNTER_MAX ? named : BLM__COUNTER_MAX))
+            return false;
+    }
+    return true;
+}
+
+static blm_status remove_key(struct blm_body *b, const struct blm_batch *k)
+{
+    struct blm_layer *l = &b->layers[0];
+    uint64_t pos[BLM__MAX_PROBES];
+    locate(l, k, 0, pos);
+    if (!removable(l, pos))
+        return BLM_E_ABSENT;
+    for (uint32_t j = 0; j < l->shape.probes; j++)
+        lower(l, pos[j]);
+    if (blm__layer_items(l) > 0)
+        blm__layer_count(l, -1);
+    return BLM_OK;
+}
+
+/* ---- two filters: counters side by side, eight at a time ---- */
+
+static uint64_t add_half(uint64_t a, uint64_t b)
+{
+    uint64_t sum = a + b, over = sum >> 4 & 0x0101010101010101u;
+    return (sum | over * 15) & EVEN;
+}
+static uint64_t add_sixteen(uint64_t a, uint64_t b)
+{
+    return add_half(a & EVEN, b & EVEN) | add_half(a >> 4 & EVEN, b >> 4 & EVEN) << 4;
+}
+static uint64_t min_half(uint64_t a, uint64_t b)
+{
+    uint64_t a_not_less = ((a + 0x1010101010101010u - b) >> 4 & 0x0101010101010101u) * 15;
+    return (b & a_not_less) | (a & ~a_not_less);
+}
+static uint64_t min_sixteen(uint64_t a, uint64_t b)
+{
+    return min_half(a & EVEN, b & EVEN) | min_half(a >> 4 & EVEN, b >> 4 & EVEN) << 4;
+}
+
+static blm_status unite(struct blm_body *dst, const struct blm_body *src, blm_error *err)
+{
+    (void)err;
+    struct blm_layer       *d = &dst->layers[0];
+    const struct blm_layer *s = &src->layers[0];
+    blm__mark_all(d);
+    for (uint64_t i = 0; i < d->word_count; i++)
+        d->words[i] = blm__le64(add_sixteen(blm__le64(d->words[i]), blm__le64(s->words[i])));
+    blm__layer_count(d, (int64_t)blm__layer_items(s));
+    return BLM_OK;
+}
+
+static blm_status intersect(struct blm_body *dst, const struct blm_body *src, blm_error *err)
+{
+    (void)err;
+    struct blm_layer       *d = &dst->layers[0];
+    const struct blm_layer *s = &src->layers[0];
+    blm__mark_all(d);
+    for (uint64_t i = 0; i < d->word_count; i++)
+        d->words[i] = blm__le64(min_sixteen(blm__le64(d->words[i]), blm__le64(s->words[i])));
+    uint64_t mine = blm__layer_items(d), theirs = blm__layer_items(s);
+    if (theirs < mine)
+        blm__layer_count(d, -(int64_t)(mine - theirs));
+    return BLM_OK;
+}
+
+static void put(struct blm_layer *l, uint64_t cell, unsigned value)
+{
+    unsigned shift = (unsigned)(cell & 15) * 4;
+    uint64_t v     = blm__le64(l->words[cell >> 4]);
+    v = (v & ~((uint64_t)15 << shift)) | (uint64_t)value << shift;
+    l->words[cell >> 4] = blm__le64(v);
+}
+
+static void fold(const struct blm_layer *from, uint64_t factor, struct blm_layer *to)
+{
+    bool strided = from->shape.scheme->fold == BLM__FOLD_STRIDED;
+    for (uint64_t c = 0; c < from->shape.bits; c++) {
+        unsigned v = get(from, c);
+        if (v == 0)
+            continue;
+        uint64_t t = strided ? c % to->shape.bits : c / factor;
+        unsigned sum = get(to, t) + v;
+        put(to, t, sum < BLM__COUNTER_MAX ? sum : BLM__COUNTER_MAX);
+    }
+}
+
+/* ---- numbers ---- */
+
+static uint64_t non_zero(uint64_t w) { return (w | w >> 1 | w >> 2 | w >> 3) & LOW; }
+static uint64_t all_set(uint64_t w) { return w & w >> 1 & w >> 2 & w >> 3 & LOW; }
+
+uint64_t blm__counters_ones(const struct blm_layer *l)
+{
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < l->word_count; i++)
+        sum += BLM__POPCOUNT64(non_zero(blm__le64(blm__load(&l->words[i]))));
+    return sum;
+}
+
+uint64_t blm__counters_stuck(const struct blm_layer *l)
+{
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < l->word_count; i++)
+        sum += BLM__POPCOUNT64(all_set(blm__le64(blm__load(&l->words[i]))));
+    return sum;
+}
+
+void blm__counters_reduce(const struct blm_layer *from, struct blm_layer *to)
+{
+    for (uint64_t i = 0; i < from->word_count; i++) {
+        uint64_t set = non_zero(blm__le64(from->words[i])), bits = 0;
+        for (unsigned c = 0; c < 16; c++)
+            bits |= (set >> (4 * c) & 1) << c;
+        to->words[i / 4] |= blm__le64(bits << (16 * (i % 4)));
+    }
+}
+
+const struct blm_kind_ops blm__kind_counting = {
+    .name      = "counting",
+    .id        = BLM_COUNTING,
+    .shares    = true,
+    .plan      = plan,
+    .shape     = shape,
+    .add       = add,
+    .check     = check,
+    .check_one = check_one,
+    .remove    = remove_key,
+    .unite     = unite,
+    .intersect = intersect,
+    .fold      = fold,
+};

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Scalable: layers, each `growth` times the size of the one before and with its rate `tightening`
+ * times as high, so that the rates of any number of layers add up to no more than the promise:
+ * p·(1 − r) · (1 + r + r² + …) = p.
+ *
+ * A key lives in exactly one layer: it is added to the newest only when no layer has it. Layers
+ * are never merged or moved. A filter united into this one brings its layers along; body.active
+ * keeps saying which layer is ours to fill.
+ */
+#include <string.h>
+
+#include "core/error.h"
+#include "core/plan.h"
+#include "kind/kind.h"
+#include "scheme/scheme.h"
+
+#define FIRST_LAYER 65536u
+#define GROWTH      2.0
+#define TIGHTENING  0.9 /* 0.5, the textbook's other choice, makes the tenth layer 14 bits a key larger */
+
+/* What the options say of growth, checked. */
+static blm_status growth_of(const blm_options *o, double *growth, double *tightening,
+                            blm_error *err)
+{
+    *growth     = o->growth != 0 ? o->growth : GROWTH;
+    *tightening = o->tightening != 0 ? o->tightening : TIGHTENING;
+    if (!(*growth > 1 && *growth <= 1024))
+        return blm__fail(err, BLM_E_ARGUMENT, "growth must be above 1 and at most 1024, not %g",
+                         *growth);
+    if (!(*tightening > 0 && *tightening < 1))
+        return blm__fail(err, BLM_E_ARGUMENT, "tightening must be between 0 and 1, not %g",
+                         *tightening);
+    return BLM_OK;
+}
+
+static blm_status plan_layer(const blm_options *o, blm_plan *out, blm_error *err)
+{
+    return o->layer_classic ? blm__plan_cells(o, 1, out, err) : blm__plan_lines(o, out, err);
+}
+
+/* The plan of a scalable filter is its first layer's, but for the rate. */
+static blm_status plan(const blm_options *o, blm_plan *out, blm_error *err)
+{
+    double growth, tightening;
+    blm_status s = growth_of(o, &growth, &tightening, err);
+    if (s != BLM_OK)
+        return s;
+    if (o->bits || o->probes || o->memory)
+        return blm__fail(err, BLM_E_ARGUMENT,
+                         "a scalable filter is planned by rate, and items for its first layer; "
+                         "bits, probes and memory do not apply");
+    if (!(o->rate > 0 && o->rate < 1))
+        return blm__fail(err, BLM_E_ARGUMENT, "rate must be between 0 and 1, not %g", o->rate);
+    if (!(o->rate_cap >= 0 && o->rate_cap < 1) || (o->rate_cap > 0 && o->rate_cap < o->rate))
+        return blm__fail(err, BLM_E_ARGUMENT,
+                         "rate_cap must be at least the rate and below 1, not %g", o->rate_cap);
+    blm_options first = *o;
+    first.items = o->items ? o->items : FIRST_LAYER;
+    first.rate  = o->rate * (1 - tightening);
+    s = plan_layer(&first, out, err);
+    if (s != BLM_OK)
+        return s;
+    out->asked = o->rate;
+    return BLM_OK;
+}
+
+static void shape_of(const blm_plan *p, bool classic, struct blm_shape *out)
+{
+    out->kind      = classic ? BLM_CLASSIC : BLM_BLOCKED;
+    out->engine    = classic ? BLM__CHAIN : BLM__LINES;
+    out->bits      = p->bits;
+    out->cell_bits = 1;
+    out->capacity  = p->items;
+    if (classic) {
+        out->probes = p->probes;
+    } else {
+        out->line_count = p->bits / BLM__LINE_BITS;
+        out->lines      = p->lines;
+        out->probes     = p->probes / p->lines;
+    }
+}
+
+static void shape(const blm_options *o, const blm_plan *p, struct blm_body *b,
+                  struct blm_shape *out)
+{
+    growth_of(o, &b->growth, &b->tightening, NULL); /* checked by plan */
+    b->rate     = o->rate;
+    b->rate_cap = o->rate_cap > 0 ? o->rate_cap : o->rate < 0.05 ? o->rate * 10 : 0.5;
+    if (b->rate_cap < b->rate)
+        b->rate_cap = b->rate;
+    shape_of(p, o->layer_classic, out);
+    out->rate = o->rate * (1 - b->tightening);
+}
+
+static blm_status next_shape(const struct blm_body *b, struct blm_shape *out, blm_error *err)
+{
+    const struct blm_shape *last = &b->layers[b->active].shape;
+    *out = *last;
+    if (last->scheme->grow)
+        return last->scheme->grow(b, out, err);
+    blm_options o = BLM_OPTIONS_INIT;
+    double want = (double)last->capacity * b->growth;
+    if (!(want < 9e18))
+        return blm__fail(err, BLM_E_LIMIT, "the next layer would hold more than 9e18 keys");
+    o.items = (uint64_t)want;
+    if (o.items <= last->capacity)
+        o.items = last->capacity + 1;
+    o.rate          = last->rate * b->tightening;
+    o.lines         = 0;
+    o.layer_classic = last->engine == BLM__CHAIN;
+    blm_plan   p = { .size = sizeof p };
+    blm_status s = plan_layer(&o, &p, err);
+    if (s != BLM_OK)
+        return s;
+    shape_of(&p, o.layer_classic, out);
+    out->rate = o.rate;
+    return BLM_OK;
+}
+
+static blm_status grow(struct blm_body *b, blm_error *err)
+{
+    if (b->layer_count >= BLM__MAX_LAYERS)
+        return blm__fail(err, BLM_E_FULL, "%u layers are the most a filter may have",
+                         (unsigned)BLM__MAX_LAYERS);
+    struct blm_shape s;
+    blm_status st = next_shape(b, &s, err);
+    if (st != BLM_OK)
+        return st;
+    uint64_t bytes = blm__shape_words(&s) * 8;
+    if (b->max_bytes && (bytes > b->max_bytes || blm__body_bytes(b) > b->max_bytes - bytes))
+        return blm__fail(err, BLM_E_LIMIT, "the next layer takes %llu bytes, past the cap of %llu",
+                         (unsigned long long)bytes, (unsigned long long)b->max_bytes);
+    st = b->store->add_layer(b, &s, err);
+    if (st == BLM_OK)
+        b->active = b->layer_count - 1;
+    return st;
+}
+
+/* The keys of a batch that no layer has claimed yet, side by side so that kernels can take them,
+ * with their places in the batch. */
+struct rest {
+    union {
+        uint64_t   h[BLM__BATCH];
+        blm_digest d[BLM__BATCH_DIGESTS];
+    };
+    uint16_t at[BLM__BATCH];
+    size_t   n;
+    bool     native;
+};
+
+static void rest_all(struct rest *r, const struct blm_batch *k)
+{
+    r->native = k->h != NULL;
+    r->n      = k->n;
+    if (r->native)
+        memcpy(r->h, k->h, k->n * sizeof *r->h);
+    else
+        memcpy(r->d, k->d, k->n * sizeof *r->d);
+    for (size_t i = 0; i < k->n; i++)
+        r->at[i] = (uint16_t)i;
+}
+
+static struct blm_batch rest_batch(const struct rest *r, size_t from, size_t n)
+{
+    struct blm_batch k = { r->native ? r->h + from : NULL, r->native ? NULL : r->d + from, n };
+    return k;
+}
+
+/* Drops those that `gone` marks, from `from` on. */
+static void rest_drop(struct rest *r, size_t from, const uint8_t *gone)
+{
+    size_t to = from;
+    for (size_t i = from; i < r->n; i++) {
+        if (gone[i - from])
+            continue;
+        if (r->native)
+            r->h[to] = r->h[i];
+        else
+            r->d[to] = r->d[i];
+        r->at[to++] = r->at[i];
+    }
+    r->n = to;
+}
+
+/* Claims, from `from` on, the keys that layer l has; sets maybe for them. */
+static void claim(const struct blm_body *b, const struct blm_layer *l, struct rest *r, size_t from,
+                  uint8_t *maybe)
+{
+    uint8_t has[BLM__BATCH];
+    size_t  n = r->n - from;
+    if (n == 0)
+        return;
+    struct blm_batch k = rest_batch(r, from, n);
+    if (blm__bits_check(b, l, &k, has) == 0)
+        return;
+    if (maybe)
+        for (size_t i = 0; i < n; i++)
+            if (has[i])
+                maybe[r->at[from + i]] = 1;
+    rest_drop(r, from, has);
+}
+
+static bool stale(const struct blm_body *b) { return b->store->stale && b->store->stale(b); }
+
+static size_t check(const struct blm_body *b, const struct blm_batch *k, uint8_t *maybe)
+{
+    if (stale(b)) { /* a writer has added layers that we do not see: not knowing is maybe */
+        memset(maybe, 1, k->n);
+        return k->n;
+    }
+    struct rest r;
+    rest_all(&r, k);
+    memset(maybe, 0, k->n);
+    for (uint32_t i = b->layer_count; i-- > 0 && r.n > 0;) /* the newest has the most keys */
+        claim(b, &b->layers[i], &r, 0, maybe);
+    return k->n - r.n;
+}
+
+static bool check_one(const struct blm_body *b, uint64_t h)
+{
+    for (uint32_t i = b->layer_count; i-- > 0;)
+        if (blm__bits_check_one(b, &b->layers[i], h))
+            return true;
+    return stale(b);
+}
+
+static blm_status add(struct blm_body *b, const struct blm_batch *k, uint8_t *fresh, size_t *done)
+{
+    struct rest r;
+    rest_all(&r, k);
+    memset(fresh, 0, k->n);
+    for (uint32_t i = b->layer_count; i-- > 0;)
+        if (i != b->active)
+            claim(b, &b->layers[i], &r, 0, NULL);
+    size_t at = 0;
+    while (at < r.n) {
+        struct blm_layer *mine = &b->layers[b->active];
+        uint64_t items = blm__layer_items(mine);
+        if (items >= mine->shape.capacity) {
+            /* A full layer still says of its keys that it has them; only new ones need room. */
+            claim(b, mine, &r, at, NULL);
+            blm_status s = at < r.n ? grow(b, NULL) : BLM_OK;
+            if (s != BLM_OK) {
+                *done = r.at[at]; /* every key before this one is in */
+                return s;
+            }
+            continue;
+        }
+        uint64_t room = mine->shape.capacity - items;
+        size_t   n    = r.n - at < room ? r.n - at : (size_t)room;
+        uint8_t  is_new[BLM__BATCH];
+        struct blm_batch some = rest_batch(&r, at, n);
+        blm__bits_add(b, mine, &some, is_new);
+        for (size_t i = 0; i < n; i++)
+            fresh[r.at[at + i]] = is_new[i];
+        at += n;
+    }
+    *done = k->n;
+    return BLM_OK;
+}
+
+/* src's layers are copied behind ours. Rates add up: the promise becomes the sum of both. */
+static blm_status unite(struct blm_body *dst, const struct blm_body *src, blm_error *err)
+{
+    double sum = dst->rate + src->rate;
+    if (sum > dst->rate_cap)
+        return blm__fail(err, BLM_E_LIMIT,
+                         "the union would promise a rate of %g, above the cap of %g: raise "
+                         "rate_cap, or build one filter from both sets of keys",
+                         sum, dst->rate_cap);
+    uint32_t had = dst->layer_count, more = src->layer_count;
+    if (had + more > BLM__MAX_LAYERS)
+        return blm__fail(err, BLM_E_FULL, "%u layers are the most a filter may have",
+                         (unsigned)BLM__MAX_LAYERS);
+    for (uint32_t i = 0; i < more; i++) {
+        blm_status st = dst->store->add_layer(dst, &src->layers[i].shape, err);
+        if (st != BLM_OK) {
+            dst->store->drop_layers(dst, had, NULL);
+            return st;
+        }
+        struct blm_layer *d = &dst->layers[had + i];
+        blm__mark_all(d);
+        memcpy(d->words, src->layers[i].words, (size_t)d->word_count * 8);
+        blm__layer_count(d, (int64_t)blm__layer_items(&src->layers[i]));
+    }
+    dst->rate = sum;
+    return BLM_OK;
+}
+
+const struct blm_kind_ops blm__kind_scalable = {
+    .name      = "scalable",
+    .id        = BLM_SCALABLE,
+    .shares    = false,
+    .plan      = plan,
+    .shape     = shape,
+    .add       = add,
+    .check     = check,
+    .check_one = check_one,
+    .unite     = unite,
+};
