@@ -21,10 +21,7 @@ blm_status blm_clear(blm_filter *f)
     struct blm_layer *l = &b->layers[0];
     blm__mark_all(l);
     memset(l->words, 0, (size_t)l->word_count * 8);
-    l->items = 0;
-    if (l->stripes)
-        for (unsigned i = 0; i < BLM__STRIPES; i++)
-            atomic_store_explicit(&l->stripes[i].count, 0, memory_order_relaxed);
+    blm__layer_recount(l, 0);
     return BLM_OK;
 }
 

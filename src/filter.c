@@ -103,7 +103,8 @@ static blm_status set_seed(struct blm_hasher *h, const struct blm_scheme *s, con
 static blm_status set_funnel(struct blm_hasher *h, const struct blm_scheme *s, const char *name,
                              blm_error *err)
 {
-    h->funnel = s->row.funnels ? s->row.funnels[0] : NULL;
+    if (!h->funnel) /* a file may have said which */
+        h->funnel = s->row.funnels ? s->row.funnels[0] : NULL;
     if (!name)
         return BLM_OK;
     for (const char *const *f = s->row.funnels; f && *f; f++)

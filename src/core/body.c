@@ -39,6 +39,18 @@ void blm__layer_count(struct blm_layer *l, int64_t n)
                                   memory_order_relaxed);
     else
         l->items += (uint64_t)n;
+    if (l->live)
+        blm__put64le(l->live, l->items);
+}
+
+void blm__layer_recount(struct blm_layer *l, uint64_t n)
+{
+    if (l->stripes)
+        for (unsigned i = 0; i < BLM__STRIPES; i++)
+            atomic_store_explicit(&l->stripes[i].count, 0, memory_order_relaxed);
+    l->items = n;
+    if (l->live)
+        blm__put64le(l->live, n);
 }
 
 struct blm_layer *blm__body_room(struct blm_body *b)
@@ -70,6 +82,12 @@ bool blm__layer_stripes(struct blm_body *b, struct blm_layer *l)
     l->stripes       = (struct blm_stripe *)(void *)block.words;
     l->stripes_block = block;
     return true;
+}
+
+void blm__layer_unstripe(struct blm_body *b, struct blm_layer *l)
+{
+    blm__block_free(b->alloc, &l->stripes_block);
+    l->stripes = NULL;
 }
 
 void blm__mark_all(const struct blm_layer *l)

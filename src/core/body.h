@@ -89,6 +89,8 @@ struct blm_layer {
     struct blm_block   stripes_block; /* their memory, freed with the layer */
     uint8_t  *marks;            /* one dirty mark a region (file-backed, writable), else NULL */
     unsigned  mark_shift;       /* region = word index >> mark_shift */
+    uint8_t  *live;             /* where a file keeps `items` between syncs (little-endian), so
+                                   that a killed writer's count is there; NULL: nowhere */
     struct blm_block block;     /* owned memory; size 0 when the words are someone else's */
 };
 
@@ -136,6 +138,8 @@ uint64_t blm__body_bytes(const struct blm_body *b);
 uint64_t blm__layer_items(const struct blm_layer *l);
 /* Adds n to (or, exclusive only, takes from) a layer's items. */
 void blm__layer_count(struct blm_layer *l, int64_t n);
+/* Makes it n, whatever was counted. Exclusive. */
+void blm__layer_recount(struct blm_layer *l, uint64_t n);
 /* Room for one more layer struct at the end (zeroed, not yet counted in layer_count); NULL: no
  * memory. For stores. */
 struct blm_layer *blm__body_room(struct blm_body *b);
@@ -150,15 +154,15 @@ static inline bool blm__go_on(const struct blm_body *b, uint64_t done, uint64_t 
     return !b->progress || b->progress(b->progress_ctx, done, total);
 }
 
-/* Dirty marks. Set before the words change; on shared filters also after (see docs/formats/
- * native.md, "Marks"), which lets sync run beside adds. */
+/* Dirty marks: 0 when the region's checksum holds, 1 when words have changed since, 2 while a sync
+ * is at it. Set to 1 before the words change; on shared filters also after, which lets sync run
+ * beside adds (docs/formats/native.md, "Marks", says why that is enough). The order is what counts,
+ * so everything is sequentially consistent: a plain load on x86, one that acquires on ARM. */
 static inline void blm__mark(const struct blm_layer *l, uint64_t word)
 {
     uint8_t *m = &l->marks[word >> l->mark_shift];
-    if (__atomic_load_n(m, __ATOMIC_RELAXED) == 0) {
+    if (__atomic_load_n(m, __ATOMIC_SEQ_CST) != 1)
         __atomic_store_n(m, 1, __ATOMIC_SEQ_CST);
-        __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the words change after this, not before */
-    }
 }
 /* Every region of the layer: before clear, union into, … */
 void blm__mark_all(const struct blm_layer *l);

@@ -174,7 +174,7 @@ blm_status blm__bits_intersect(struct blm_body *dst, const struct blm_body *src,
     struct blm_layer *d = &dst->layers[0];
     uint64_t mine = blm__layer_items(d), theirs = blm__layer_items(&src->layers[0]);
     if (theirs < mine)
-        d->items -= mine - theirs;
+        blm__layer_recount(d, theirs);
     return BLM_OK;
 }
 
