@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints what the library answers, over every kind, hash and way to ask, from fixed seeds: two
- * builds of one library print the same, on any machine. Uses bloomery.h only. */
+ * builds of one library print the same, on any machine. Leaves KIND.blm behind for each kind; given
+ * such files, prints their answers instead. Uses bloomery.h only. */
 #include <bloomery.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -74,8 +75,9 @@ static bool drain(void *ctx, const void *bytes, size_t len)
 }
 
 /* Through a stream and through a file, and still the same filter. */
-static void travel(const blm_filter *f)
+static void travel(const blm_filter *f, blm_kind kind)
 {
+    char        path[32];
     blm_filter *back = NULL;
     blm_error   err  = { .text = "" };
     FILE       *tmp  = tmpfile();
@@ -85,8 +87,9 @@ static void travel(const blm_filter *f)
     must(blm_equal(f, back), "decode gives what was encoded");
     fclose(tmp);
     blm_free(back);
-    must(blm_save(f, "answers.blm", NULL, BLM_REPLACE, &err) == BLM_OK, err.text);
-    must(blm_open("answers.blm", NULL, &back, &err) == BLM_OK, err.text);
+    snprintf(path, sizeof path, "%s.blm", blm_kind_name(kind));
+    must(blm_save(f, path, NULL, BLM_REPLACE, &err) == BLM_OK, err.text);
+    must(blm_open(path, NULL, &back, &err) == BLM_OK, err.text);
     must(blm_equal(f, back), "open gives what was saved");
     blm_free(back);
 }
@@ -108,12 +111,28 @@ static void one_filter(const blm_options *o)
     must(blm_check_fixed(f, numbers, 8, 500, NULL) == 500, "check_fixed");
     put_stats(f);
     put_answers(f);
-    travel(f);
+    travel(f, o->kind);
     blm_free(f);
 }
 
-int main(void)
+static void read_file(const char *path)
 {
+    blm_options o   = BLM_OPTIONS_INIT;
+    blm_error   err = { .text = "" };
+    blm_filter *f;
+    o.flags = BLM_VERIFY;
+    must(blm_open(path, &o, &f, &err) == BLM_OK, err.text);
+    put_stats(f);
+    put_answers(f);
+    blm_free(f);
+}
+
+int main(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        read_file(argv[i]);
+    if (argc > 1)
+        return 0;
     const double rates[] = { 0.03, 0.001, 1e-7 };
     printf("bloomery %s\n", blm_version());
     for (int kind = BLM_CLASSIC; kind <= BLM_SCALABLE; kind++) {
