@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* MurmurHash3 (Austin Appleby, public domain), written from its definition. Blocks are read
+ * little-endian on every host; lengths are 64-bit throughout, where the reference takes an int. */
+#include "core/hash/murmur3.h"
+
+#include "core/bits.h"
+
+/* ---- 32 bits ---- */
+
+static uint32_t scramble32(uint32_t k)
+{
+    return blm__rotl32(k * 0xcc9e2d51u, 15) * 0x1b873593u;
+}
+
+static uint32_t block32(uint32_t h, uint32_t k)
+{
+    return blm__rotl32(h ^ scramble32(k), 13) * 5 + 0xe6546b64u;
+}
+
+/* Length and final avalanche. The reference mixes an int in; past 2^32 bytes that is the low half. */
+static uint32_t finish32(uint32_t h, size_t len)
+{
+    h ^= (uint32_t)len;
+    h = (h ^ h >> 16) * 0x85ebca6bu;
+    h = (h ^ h >> 13) * 0xc2b2ae35u;
+    return h ^ h >> 16;
+}
+
+static uint32_t blocks32(const uint8_t *p, size_t len, uint32_t h)
+{
+    for (; len >= 4; len -= 4, p += 4)
+        h = block32(h, blm__get32le(p));
+    return h;
+}
+
+uint32_t blm__murmur3_32(const void *data, size_t len, uint32_t seed)
+{
+    const uint8_t *p    = data, *tail = p + (len & ~(size_t)3);
+    uint32_t       h    = blocks32(p, len, seed), k = 0;
+    for (size_t i = len & 3; i > 0; i--)
+        k = k << 8 | tail[i - 1];
+    if (len & 3)
+        h ^= scramble32(k);
+    return finish32(h, len);
+}
+
+uint32_t blm__murmur3_32_spark(const void *data, size_t len, uint32_t seed)
+{
+    const uint8_t *p = data;
+    uint32_t       h = blocks32(p, len, seed);
+    for (size_t i = len & ~(size_t)3; i < len; i++)
+        h = block32(h, (p[i] ^ 0x80u) - 0x80u); /* the byte, sign-extended */
+    return finish32(h, len);
+}
+
+/* ---- 128 bits ---- */
+
+#define C1 0x87c37b91114253d5u
+#define C2 0x4cf5ad432745937fu
+
+static uint64_t scramble_low(uint64_t k) { return blm__rotl64(k * C1, 31) * C2; }
+static uint64_t scramble_high(uint64_t k) { return blm__rotl64(k * C2, 33) * C1; }
+
+static void block128(uint64_t h[2], uint64_t low, uint64_t high)
+{
+    h[0] = (blm__rotl64(h[0] ^ scramble_low(low), 27) + h[1]) * 5 + 0x52dce729u;
+    h[1] = (blm__rotl64(h[1] ^ scramble_high(high), 31) + h[0]) * 5 + 0x38495ab5u;
+}
+
+static uint64_t avalanche(uint64_t h)
+{
+    h = (h ^ h >> 33) * 0xff51afd7ed558ccdu;
+    h = (h ^ h >> 33) * 0xc4ceb9fe1a85ec53u;
+    return h ^ h >> 33;
+}
+
+/* The last 0 to 15 bytes, zero-padded to 16 in `tail`, of `len` bytes in all. */
+static void finish128(uint64_t h[2], const uint8_t tail[16], uint64_t len)
+{
+    h[0] ^= scramble_low(blm__get64le(tail)); /* a zero half scrambles to zero: no branch needed */
+    h[1] ^= scramble_high(blm__get64le(tail + 8));
+    h[0] ^= len;
+    h[1] ^= len;
+    h[0] += h[1];
+    h[1] += h[0];
+    h[0] = avalanche(h[0]);
+    h[1] = avalanche(h[1]);
+    h[0] += h[1];
+    h[1] += h[0];
+}
+
+static size_t blocks128(const uint8_t *p, size_t len, uint64_t h[2])
+{
+    size_t at = 0;
+    for (; len - at >= 16; at += 16)
+        block128(h, blm__get64le(p + at), blm__get64le(p + at + 8));
+    return at;
+}
+
+void blm__murmur3_128(const void *data, size_t len, uint64_t seed, uint64_t out[2])
+{
+    const uint8_t *p        = data;
+    uint8_t        tail[16] = { 0 };
+    uint64_t       h[2]     = { seed, seed };
+    size_t         at       = blocks128(p, len, h);
+    if (at < len)
+        memcpy(tail, p + at, len - at);
+    finish128(h, tail, len);
+    out[0] = h[0];
+    out[1] = h[1];
+}
+
+void blm__murmur3_128_then(const void *data, size_t len, uint8_t last, uint64_t seed,
+                           uint64_t out[2])
+{
+    const uint8_t *p        = data;
+    uint8_t        tail[16] = { 0 };
+    uint64_t       h[2]     = { seed, seed };
+    size_t         at       = blocks128(p, len, h);
+    if (at < len)
+        memcpy(tail, p + at, len - at);
+    tail[len - at] = last;
+    if (len - at == 15) { /* the byte fills the block: nothing is left over */
+        block128(h, blm__get64le(tail), blm__get64le(tail + 8));
+        memset(tail, 0, sizeof tail);
+    }
+    finish128(h, tail, (uint64_t)len + 1);
+    out[0] = h[0];
+    out[1] = h[1];
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* MurmurHash3 as the foreign schemes use it: Guava, Go and BIP37 the standard forms, Spark its own
+ * treatment of the last bytes. */
+#ifndef BLM_CORE_HASH_MURMUR3_H
+#define BLM_CORE_HASH_MURMUR3_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* x86, 32 bits. */
+uint32_t blm__murmur3_32(const void *data, size_t len, uint32_t seed);
+
+/* x64, 128 bits: out[0] is h1, out[1] is h2. The seed starts both lanes, so a signed 32-bit seed
+ * (Guava) comes sign-extended, an unsigned one (the reference code) zero-extended. */
+void blm__murmur3_128(const void *data, size_t len, uint64_t seed, uint64_t out[2]);
+
+/* The same hash of data followed by one more byte, which need not lie behind it in memory. */
+void blm__murmur3_128_then(const void *data, size_t len, uint8_t last, uint64_t seed,
+                           uint64_t out[2]);
+
+/* Spark's: as x86 32, but each of the last 0 to 3 bytes is widened with its sign and mixed in as a
+ * whole block. Equal to the standard one where len is a multiple of 4. */
+uint32_t blm__murmur3_32_spark(const void *data, size_t len, uint32_t seed);
+
+#endif
