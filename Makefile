@@ -52,7 +52,7 @@ test: $(STAMP)-build $(STAMP)-test $(STAMP)-cross ## everything: optimised, slow
 	$(BUILDS) $(BUILD)/tsan -j $(JOBS)
 	$(CMAKE) -B $(BUILD) -DBLOOMERY_TESTS=ON -DBLOOMERY_WERROR=ON -DBLOOMERY_GATE=ON
 	$(BUILDS) $(BUILD) -j $(JOBS)
-	BLM_SLOW=1 ctest --test-dir $(BUILD) -j $(JOBS) --output-on-failure
+	BLM_SLOW=1 ctest --test-dir $(BUILD) -j $(JOBS) --timeout 900 --output-on-failure
 
 test-quick: $(STAMP)-build $(STAMP)-test ## the optimised build's tests without the slow ones
 	$(CMAKE) -B $(BUILD) -DBLOOMERY_TESTS=ON
@@ -67,23 +67,26 @@ valgrind: $(STAMP)-test $(STAMP)-valgrind ## the unit tests under valgrind (unin
 
 bench: build $(STAMP)-bench ## measure, beside libbloom on the same machine
 	$(CMAKE) -B $(BUILD)
-	$(BUILDS) $(BUILD) -j $(JOBS) --target bench
+	$(BUILDS) $(BUILD) -j $(JOBS) --target bloomery_bench
 	@set -e; for b in $(BUILD)/bench/*; do [ -f "$$b" ] || continue; echo "== $$b"; "$$b"; done
 
 fuzz: $(STAMP)-fuzz ## each fuzz target for FUZZ_SECONDS, from its corpus
 	$(CMAKE) -B $(BUILD)/fuzz -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=RelWithDebInfo \
 	    -DBLOOMERY_TESTS=OFF -DBLOOMERY_SHARED=OFF -DBLOOMERY_FUZZ=ON
 	$(BUILDS) $(BUILD)/fuzz -j $(JOBS)
+	$(BUILD)/fuzz/seeds $(BUILD)/fuzz/seeds.d
 	@set -e; cd $(BUILD)/fuzz; for t in fuzz_*; do \
-	    name=$${t#fuzz_}; mkdir -p found/$$name; echo "== $$t"; \
-	    ./$$t -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 \
-	        -artifact_prefix=found/$$name- found/$$name $(CURDIR)/fuzz/corpus/$$name; done
+	    name=$${t#fuzz_}; echo "== $$t"; \
+	    mkdir -p found/$$name seeds.d/$$name $(CURDIR)/fuzz/corpus/$$name; \
+	    ./$$t -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
+	        -artifact_prefix=found/$$name- \
+	        found/$$name $(CURDIR)/fuzz/corpus/$$name seeds.d/$$name; done
 
 install: build ## into DESTDIR PREFIX: header, libraries, .pc, CMake package, manual
 	DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)
 
 amalgamation: $(BUILD)/CMakeCache.txt ## write build/amalgamation/bloomery.h and bloomery.c
-	$(BUILDS) $(BUILD) --target amalgamation
+	$(BUILDS) $(BUILD) --target bloomery_amalgamation
 
 format: ## clang-format what differs from .clang-format
 	git ls-files '*.c' '*.h' | xargs clang-format -i

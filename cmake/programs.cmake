@@ -24,7 +24,7 @@ endforeach()
 # bench/NAME.c becomes bench/NAME, with `make bench`. libbloom is who we compare with; a program
 # that does says #ifdef BENCH_LIBBLOOM.
 file(GLOB bench_sources CONFIGURE_DEPENDS bench/*.c)
-add_custom_target(bench)
+add_custom_target(bloomery_bench)
 find_library(LIBBLOOM bloom)
 find_path(LIBBLOOM_INCLUDE_DIR bloom.h)
 foreach(source ${bench_sources})
@@ -37,5 +37,5 @@ foreach(source ${bench_sources})
   endif()
   set_target_properties(bench.${name} PROPERTIES
     OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
-  add_dependencies(bench bench.${name})
+  add_dependencies(bloomery_bench bench.${name})
 endforeach()

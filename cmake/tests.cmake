@@ -14,7 +14,9 @@ if(NOT CMOCKA)
                       "or -DBLOOMERY_TESTS=OFF")
 endif()
 
-set(plain_tests) # "name, program in the build tree, arguments", space-separated
+# The tests that are one program: its place in a build tree is program.NAME, its arguments
+# arguments.NAME.
+set(plain_tests)
 
 file(GLOB_RECURSE unit_sources CONFIGURE_DEPENDS tests/unit/test_*.c)
 foreach(source ${unit_sources})
@@ -29,22 +31,40 @@ foreach(source ${unit_sources})
   target_include_directories(${name} PRIVATE src tests)
   target_link_libraries(${name} PRIVATE bloomery_static ${CMOCKA} Threads::Threads m)
   target_compile_definitions(${name} PRIVATE TEST_DATA="${PROJECT_SOURCE_DIR}/tests")
-  list(APPEND plain_tests "${name} ${name}")
+  list(APPEND plain_tests ${name})
+  set(program.${name} ${name})
 endforeach()
 
 foreach(source ${example_sources})
   get_filename_component(name ${source} NAME_WE)
-  list(APPEND plain_tests "example.${name} examples/${name}")
-endforeach()
-foreach(name ${fuzz_names})
-  list(APPEND plain_tests
-       "replay.${name} replay.${name} ${PROJECT_SOURCE_DIR}/fuzz/corpus/${name}")
+  list(APPEND plain_tests example.${name})
+  set(program.example.${name} examples/${name})
 endforeach()
 
-foreach(row ${plain_tests})
-  separate_arguments(row)
-  list(POP_FRONT row name program)
-  add_test(NAME ${name} COMMAND ${PROJECT_BINARY_DIR}/${program} ${row})
+foreach(name ${fuzz_names})
+  string(REGEX REPLACE "^decode_" "" format ${name})
+  list(APPEND plain_tests replay.${name})
+  set(program.replay.${name} replay.${name})
+  set(arguments.replay.${name} ${PROJECT_SOURCE_DIR}/fuzz/corpus/${name}
+      ${PROJECT_BINARY_DIR}/seeds.d/${name} ${PROJECT_SOURCE_DIR}/tests/golden/${format})
+endforeach()
+if(fuzz_names)
+  add_test(NAME replay.seeds COMMAND seeds ${PROJECT_BINARY_DIR}/seeds.d)
+  set_tests_properties(replay.seeds PROPERTIES FIXTURES_SETUP seeds)
+endif()
+
+# add_program_test(NAME OF TREE [COMMAND-BEFORE…]): test NAME is the program of plain test OF, as
+# built in TREE.
+function(add_program_test name of tree)
+  add_test(NAME ${name} COMMAND ${ARGN} ${tree}/${program.${of}} ${arguments.${of}}
+           WORKING_DIRECTORY ${tree})
+  if(of MATCHES "^replay\\.")
+    set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED seeds)
+  endif()
+endfunction()
+
+foreach(name ${plain_tests})
+  add_program_test(${name} ${name} ${PROJECT_BINARY_DIR})
 endforeach()
 
 # Scripts build programs of their own against the library: not with a sanitizer's flags missing.
@@ -75,16 +95,13 @@ if(BLOOMERY_GATE)
     set(tsan_launcher setarch -R)
   endif()
   set(without_slow ${CMAKE_COMMAND} -E env --unset=BLM_SLOW)
-  foreach(row ${plain_tests})
-    separate_arguments(row)
-    list(POP_FRONT row name program)
-    add_test(NAME asan.${name}
-      COMMAND ${without_slow} ${PROJECT_BINARY_DIR}/asan/${program} ${row})
+  foreach(name ${plain_tests})
+    add_program_test(asan.${name} ${name} ${PROJECT_BINARY_DIR}/asan ${without_slow})
     set_tests_properties(asan.${name} PROPERTIES LABELS gate)
     if(name MATCHES "threads")
       # The promise is for the portable kernel; vector kernels touch whole lanes at once.
-      add_test(NAME tsan.${name} COMMAND ${without_slow} BLOOMERY_CPU=portable
-        ${tsan_launcher} ${PROJECT_BINARY_DIR}/tsan/${program} ${row})
+      add_program_test(tsan.${name} ${name} ${PROJECT_BINARY_DIR}/tsan ${without_slow}
+                       BLOOMERY_CPU=portable ${tsan_launcher})
       set_tests_properties(tsan.${name} PROPERTIES LABELS gate)
     endif()
   endforeach()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The installed tree is whole, and a user finds the library in it: by pkg-config and by CMake's
 find_package, from C and from C++, shared and static. Installed into DESTDIR, so nothing can come
-from the build tree or the system by accident."""
+from the build tree or the system by accident. The source tree can also be part of a user's."""
 import os
 import re
 import shutil
@@ -70,11 +70,11 @@ for compiler, source in [([CC, "-std=c11"], "program.c"), ([CXX, "-std=c++11"], 
     run(*common, "-static", *pkg_config("--static", "--cflags", "--libs"), "-o", work / "alone")
     answers(work / "alone", shared=False)
 
-# ---- find_package
-run("cmake", "-S", HERE / "package", "-B", work / "user", f"-DCMAKE_PREFIX_PATH={tree}",
-    f"-DCMAKE_C_COMPILER={CC}", f"-DCMAKE_CXX_COMPILER={CXX}",
-    f"-DPROGRAM={HERE / 'program.c'}")
-run("cmake", "--build", work / "user")
-for language in ("c", "cc"):
-    answers(work / "user" / f"shared_{language}", shared=True)
-    answers(work / "user" / f"static_{language}", shared=False)
+# ---- CMake: find_package, and the source tree inside another project
+for name, place in [("user", f"-DCMAKE_PREFIX_PATH={tree}"), ("vendored", f"-DVENDORED={SOURCE}")]:
+    run("cmake", "-S", HERE / "package", "-B", work / name, place, f"-DCMAKE_C_COMPILER={CC}",
+        f"-DCMAKE_CXX_COMPILER={CXX}", f"-DPROGRAM={HERE / 'program.c'}")
+    run("cmake", "--build", work / name, "-j2")
+    for language in ("c", "cc"):
+        answers(work / name / f"shared_{language}", shared=True)
+        answers(work / name / f"static_{language}", shared=False)
