@@ -127,17 +127,38 @@ BLM__INLINE unsigned blm__chain_set(struct blm_layer *l, uint64_t g, bool shared
     return fresh;
 }
 
+/* The same where nobody watches: no threads, no marks. m, k and the words stay in registers; through
+ * the layer the compiler must reload them after every store. */
+BLM__INLINE unsigned blm__chain_set_plain(uint64_t *words, uint64_t m, uint32_t k, uint64_t g)
+{
+    uint64_t fresh = 0;
+    for (uint32_t i = 0; i < k; i++, g = blm__chain_next(g)) {
+        uint64_t pos = blm__reduce(g, m), mask = blm__le64((uint64_t)1 << (pos & 63));
+        uint64_t old = words[pos >> 6];
+        fresh |= ~old & mask;
+        words[pos >> 6] = old | mask;
+    }
+    return fresh != 0;
+}
+
 BLM__INLINE size_t blm__chain_add_loop(struct blm_layer *l, const uint64_t *h, size_t n,
                                        uint8_t *fresh, bool shared)
 {
-    size_t count = 0, group = blm__layer_small(l) ? n : BLM__GROUP / 2;
+    size_t    count = 0, group = blm__layer_small(l) ? n : BLM__GROUP / 2;
+    uint64_t *words = l->words, m = l->shape.bits;
+    uint32_t  k     = l->shape.probes;
+    bool      plain = !shared && !l->marks;
     for (size_t at = 0; at < n; at += group) {
         size_t end = n - at < group ? n : at + group;
         if (group != n)
             for (size_t i = at; i < end; i++)
                 blm__chain_fetch(l->words, l->shape.bits, h[i], l->shape.probes, true);
-        for (size_t i = at; i < end; i++)
-            count += fresh[i] = (uint8_t)blm__chain_set(l, h[i], shared);
+        if (plain)
+            for (size_t i = at; i < end; i++)
+                count += fresh[i] = (uint8_t)blm__chain_set_plain(words, m, k, h[i]);
+        else
+            for (size_t i = at; i < end; i++)
+                count += fresh[i] = (uint8_t)blm__chain_set(l, h[i], shared);
     }
     return count;
 }
