@@ -367,6 +367,7 @@ typedef struct blm_params {
     const char     *kernel;    /* "portable", "avx2", … that answers */
     const char     *format;    /* codec it came from or would be saved as */
     uint64_t        variant;   /* the scheme's own */
+    const char     *notice;    /* what is odd about these parameters; static text, or NULL */
 } blm_params;
 
 BLM_API blm_status blm_get_params(const blm_filter *f, blm_params *out);

@@ -262,6 +262,15 @@ blm_status blm__filter_settle(blm_filter *f, const blm_options *o, blm_error *er
     if (b->shared && !f->kind->shares)
         return blm__fail(err, BLM_E_UNSUPPORTED, "a %s filter cannot be shared between threads",
                          f->kind->name);
+    for (uint32_t i = 0; i < b->layer_count; i++) {
+        const struct blm_shape *s = &b->layers[i].shape;
+        const char *fault = s->scheme->fault ? s->scheme->fault(s) : NULL;
+        if (s->scheme != f->scheme)
+            fault = "its layers are of different schemes";
+        if (fault)
+            return blm__fail(err, BLM_E_FORMAT, "not a filter of scheme %s: %s",
+                             f->scheme->row.name, fault);
+    }
     if (h->id == BLM_HASH_CUSTOM) {
         if (!o->hash_fn || !o->hash_name || strcmp(o->hash_name, h->name) != 0)
             return blm__fail(err, BLM_E_HASH,

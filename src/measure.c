@@ -32,6 +32,7 @@ static void layer_params(const blm_filter *f, const struct blm_layer *l, blm_par
     p->kernel      = b->kernel->name;
     p->format      = b->format ? b->format : "native";
     p->variant     = l->shape.variant;
+    p->notice      = f->scheme->notice ? f->scheme->notice(&l->shape) : NULL;
 }
 
 static void body_params(const blm_filter *f, blm_params *p)
@@ -106,12 +107,12 @@ blm_status blm_get_stats(const blm_filter *f, blm_stats *out)
     s.params.size = sizeof s.params;
     for (uint32_t i = 0; i < b->layer_count; i++) {
         const struct blm_layer *l = &b->layers[i];
-        uint64_t     ones = blm__layer_ones(l, b->kernel);
+        uint64_t     ones = blm__layer_ones(l, b->kernel), reach = blm__shape_reach(&l->shape);
         blm_estimate e;
-        if (ones > l->shape.bits) /* bits past m set in a caller's own words */
-            ones = l->shape.bits;
+        if (ones > reach) /* bits past m set in a caller's own words, or where no key leads */
+            ones = reach;
         s.ones += ones;
-        blm_estimate_items(l->shape.bits, blm__shape_probes(&l->shape), ones, &e);
+        blm_estimate_items(reach, blm__shape_probes(&l->shape), ones, &e);
         add_estimate(&s.estimated, &e);
         absent *= 1 - blm__layer_rate_now(l, ones);
         if (l->shape.cell_bits == 4)
@@ -201,7 +202,7 @@ blm_status blm_compare(const blm_filter *a, const blm_filter *b, blm_overlap *ou
         return st;
     const struct blm_layer *x = &a->body.layers[0], *y = &b->body.layers[0];
     blm_overlap o = { .size = sizeof o };
-    st = blm_estimate_overlap(x->shape.bits, blm__shape_probes(&x->shape),
+    st = blm_estimate_overlap(blm__shape_reach(&x->shape), blm__shape_probes(&x->shape),
                               blm__layer_ones(x, a->body.kernel),
                               blm__layer_ones(y, b->body.kernel),
                               ones_of_or(x, y, a->body.kernel), &o);

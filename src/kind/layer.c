@@ -17,7 +17,7 @@ double blm__layer_rate_now(const struct blm_layer *l, uint64_t ones)
         return l->shape.scheme->rate_now(l);
     if (l->shape.engine == BLM__LINES)
         return blm__lines_rate_now(l);
-    return pow((double)ones / (double)l->shape.bits, l->shape.probes);
+    return pow((double)ones / (double)blm__shape_reach(&l->shape), l->shape.probes);
 }
 
 double blm__shape_rate(const struct blm_shape *s, uint64_t n)
@@ -26,9 +26,10 @@ double blm__shape_rate(const struct blm_shape *s, uint64_t n)
         return blm__rate_lines(s->line_count, s->probes, s->lines, n);
     if (s->engine == BLM__CHAIN)
         return blm__rate_classic(s->bits, s->probes, n);
+    if (s->scheme->rate_at)
+        return s->scheme->rate_at(s, n);
     blm_rate r = { .size = sizeof r };
-    if (blm_rate_of(s->scheme->model == BLM_MODEL_LINES ? BLM_MODEL_USUAL : s->scheme->model,
-                    s->bits, s->probes, 0, n, &r) != BLM_OK)
+    if (blm_rate_of(s->scheme->model, blm__shape_reach(s), s->probes, 0, n, &r) != BLM_OK)
         return 1;
     return r.value;
 }

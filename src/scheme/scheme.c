@@ -22,6 +22,11 @@ const struct blm_scheme *blm__scheme_find(const char *name)
 
 const blm_scheme_row *blm_scheme_at(size_t i) { return i < COUNT ? &schemes[i]->row : NULL; }
 
+uint64_t blm__shape_reach(const struct blm_shape *s)
+{
+    return s->scheme->reach ? s->scheme->reach(s) : s->bits;
+}
+
 static uint64_t absorb(uint64_t t, const char *text)
 {
     for (; *text; text++)

@@ -44,7 +44,18 @@ struct blm_scheme {
     blm_status (*grow)(const struct blm_body *b, struct blm_shape *out, blm_error *err);
     /* The rate the bits give now, where fill^k is not it (parquet's blocks). NULL: fill^k. */
     double (*rate_now)(const struct blm_layer *l);
+    /* The rate of a shape with n keys in it, where `model` does not give it. NULL: it does. */
+    double (*rate_at)(const struct blm_shape *s, uint64_t n);
+    /* Cells that a probe can reach, where that is not all of them. NULL: all. */
+    uint64_t (*reach)(const struct blm_shape *s);
+    /* Why no filter of this scheme has such a shape: asked of every layer that comes from a file,
+     * before positions() sees it, which may then rely on the answer. NULL: nothing to object. */
+    const char *(*fault)(const struct blm_shape *s);
+    /* What a user should know about a shape that is allowed (blm_params.notice). */
+    const char *(*notice)(const struct blm_shape *s);
 };
+
+uint64_t blm__shape_reach(const struct blm_shape *s);
 
 const struct blm_scheme *blm__scheme_find(const char *name); /* NULL name: native; NULL: unknown */
 extern const struct blm_scheme blm__scheme_native;
