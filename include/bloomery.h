@@ -209,6 +209,8 @@ typedef struct blm_options {
     uint64_t             max_bytes; /* refuse (E_LIMIT) to allocate more for one filter; 0: none */
     blm_progress_fn      progress;  /* for open, decode, and every later call on the filter */
     void                *progress_ctx;
+
+    uint64_t offset; /* open, decode: where in the input the filter starts, inside another file */
 } blm_options;
 
 #ifdef __cplusplus
