@@ -129,6 +129,9 @@ static bool same_rule(const blm_filter *a, const blm_filter *b, blm_error *err)
                   a->scheme->row.name, b->scheme->row.name);
     else if (x->id != y->id || strcmp(x->name, y->name) != 0)
         blm__fail(err, BLM_E_MISMATCH, "the hashes differ: %s and %s; " REMEDY, x->name, y->name);
+    else if (x->variant != y->variant)
+        blm__fail(err, BLM_E_MISMATCH, "the schemes' variants differ: %llu and %llu; " REMEDY,
+                  (unsigned long long)x->variant, (unsigned long long)y->variant);
     else if (x->seed[0] != y->seed[0] || x->seed[1] != y->seed[1])
         blm__fail(err, BLM_E_MISMATCH,
                   "the seeds differ, so their bits cannot meet; " REMEDY

@@ -174,12 +174,20 @@ static blm_status plan_native(blm_filter *f, const blm_options *o, struct blm_sh
     return BLM_OK;
 }
 
+static blm_status no_library(const struct blm_scheme *s, blm_error *err)
+{
+    return blm__fail(err, BLM_E_UNSUPPORTED, "scheme %s needs %s, which this build has not",
+                     s->row.name, s->missing);
+}
+
 static blm_status options_to_shape(blm_filter *f, const blm_options *o, struct blm_shape *s,
                                    blm_error *err)
 {
     f->scheme = blm__scheme_find(o->scheme);
     if (!f->scheme)
         return blm__fail(err, BLM_E_ARGUMENT, "unknown scheme %s", o->scheme);
+    if (f->scheme->missing)
+        return no_library(f->scheme, err);
     if (!f->scheme->row.creates)
         return blm__fail(err, BLM_E_UNSUPPORTED, "scheme %s is for reading only", o->scheme);
     blm_status st = choose_kind(f, o, err);
@@ -246,7 +254,7 @@ blm_status blm__filter_prepare(const blm_options *o, blm_filter **out, struct bl
         blm_free(f);
         return st;
     }
-    blm__hasher_tag(&f->body.hasher, f->scheme);
+    blm__hasher_tag(&f->body.hasher, first);
     *out = f;
     return BLM_OK;
 }
@@ -259,6 +267,8 @@ blm_status blm__filter_settle(blm_filter *f, const blm_options *o, blm_error *er
     f->scheme = b->layer_count ? b->layers[0].shape.scheme : NULL;
     if (!f->kind || !f->scheme || !(f->scheme->kinds >> b->kind & 1))
         return blm__fail(err, BLM_E_FORMAT, "kind and scheme do not go together");
+    if (f->scheme->missing)
+        return no_library(f->scheme, err);
     if (b->shared && !f->kind->shares)
         return blm__fail(err, BLM_E_UNSUPPORTED, "a %s filter cannot be shared between threads",
                          f->kind->name);
@@ -282,7 +292,7 @@ blm_status blm__filter_settle(blm_filter *f, const blm_options *o, blm_error *er
     }
     blm_status st = set_funnel(h, f->scheme, o->funnel, err);
     if (st == BLM_OK)
-        blm__hasher_tag(h, f->scheme);
+        blm__hasher_tag(h, &b->layers[0].shape);
     return st;
 }
 

@@ -72,6 +72,7 @@ struct blm_hasher {
     blm_seed_policy policy;
     uint64_t        tag;    /* of digests; never 0 */
     const char     *funnel; /* static text, or NULL: the scheme's first */
+    uint64_t        variant; /* the shapes', but only what scheme->digest_variant leaves of it */
 };
 
 /* Items are counted in stripes when many threads add, each on a cache line of its own. */

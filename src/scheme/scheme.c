@@ -34,12 +34,14 @@ static uint64_t absorb(uint64_t t, const char *text)
     return blm__mix64(t);
 }
 
-void blm__hasher_tag(struct blm_hasher *h, const struct blm_scheme *s)
+void blm__hasher_tag(struct blm_hasher *h, const struct blm_shape *s)
 {
-    uint64_t t = absorb(0, s->row.name) + s->version;
+    h->variant = s->variant & s->scheme->digest_variant;
+    uint64_t t = absorb(0, s->scheme->row.name) + s->scheme->version;
     t = absorb(t, h->name);
     t = absorb(t, h->funnel ? h->funnel : "");
     t = blm__mix64(t ^ h->seed[0]);
     t = blm__mix64(t ^ h->seed[1]);
+    t = h->variant ? blm__mix64(t ^ h->variant) : t;
     h->tag = t ? t : 1;
 }

@@ -18,6 +18,8 @@ struct blm_scheme {
     bool           native; /* digest.w[0] is a 64-bit hash: chains, lines and kernels apply */
     bool           seeded; /* has a seed; a new filter gets a random one only if native */
     bool           per_probe; /* hashes once a probe: digests hold w[26] = how many probes */
+    uint64_t       digest_variant; /* bits of shape.variant that a digest depends on */
+    const char    *missing; /* a library this build was made without and the scheme needs; NULL */
     blm_model      model;  /* of its probes, for the rate */
     enum blm_fold_rule fold;
     uint32_t           fold_unit; /* in cells; positions inside a unit stay */
@@ -60,8 +62,8 @@ uint64_t blm__shape_reach(const struct blm_shape *s);
 const struct blm_scheme *blm__scheme_find(const char *name); /* NULL name: native; NULL: unknown */
 extern const struct blm_scheme blm__scheme_native;
 
-/* Fills hasher->tag from the rest and the scheme. */
-void blm__hasher_tag(struct blm_hasher *h, const struct blm_scheme *s);
+/* Fills hasher->variant and then hasher->tag, from the rest and a layer's shape. */
+void blm__hasher_tag(struct blm_hasher *h, const struct blm_shape *s);
 /* The native 64-bit hash of a key; of many; of many of one width, side by side. */
 uint64_t blm__native_hash(const struct blm_hasher *h, const void *key, size_t len);
 void blm__native_hash_many(const struct blm_hasher *h, const blm_key *keys, size_t n,
