@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/checksum.h"
+
+#include <string.h>
+
+#include "core/hash/xxh3.h"
+
+#define PIECE_WORDS 2048u /* 16 KiB: stays in the first-level cache between copy and hash */
+
+uint64_t blm__checksum(const void *bytes, size_t len) { return XXH64(bytes, len, 0); }
+
+bool blm__words_out(const uint64_t *words, uint64_t count, blm_piece_fn piece, void *ctx)
+{
+    uint64_t buffer[PIECE_WORDS];
+    while (count > 0) {
+        size_t n = count < PIECE_WORDS ? (size_t)count : PIECE_WORDS;
+        for (size_t i = 0; i < n; i++)
+            buffer[i] = __atomic_load_n(&words[i], __ATOMIC_SEQ_CST);
+        if (!piece(ctx, buffer, n * 8))
+            return false;
+        words += n;
+        count -= n;
+    }
+    return true;
+}
+
+struct summing {
+    XXH64_state_t state;
+    blm_piece_fn  piece;
+    void         *ctx;
+};
+
+static bool sum_piece(void *ctx, const void *bytes, size_t len)
+{
+    struct summing *s = ctx;
+    XXH64_update(&s->state, bytes, len);
+    return !s->piece || s->piece(s->ctx, bytes, len);
+}
+
+bool blm__checksum_words(const uint64_t *words, uint64_t count, blm_piece_fn piece, void *ctx,
+                         uint64_t *out)
+{
+    struct summing s = { .piece = piece, .ctx = ctx };
+    XXH64_reset(&s.state, 0);
+    if (!blm__words_out(words, count, sum_piece, &s))
+        return false;
+    *out = XXH64_digest(&s.state);
+    return true;
+}
+
+_Static_assert(sizeof(XXH3_state_t) <= sizeof(struct blm_print), "an XXH3 state fits");
+_Static_assert(_Alignof(XXH3_state_t) <= _Alignof(struct blm_print), "and is aligned");
+
+static XXH3_state_t *state_of(struct blm_print *p) { return (XXH3_state_t *)(void *)p->state; }
+
+void blm__print_begin(struct blm_print *p)
+{
+    XXH3_INITSTATE(state_of(p));
+    XXH3_128bits_reset(state_of(p));
+}
+
+void blm__print_add(struct blm_print *p, const void *bytes, size_t len)
+{
+    XXH3_128bits_update(state_of(p), bytes, len);
+}
+
+void blm__print_end(struct blm_print *p, uint8_t out[16])
+{
+    XXH128_canonical_t c;
+    XXH128_canonicalFromHash(&c, XXH3_128bits_digest(state_of(p)));
+    memcpy(out, c.digest, 16);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* What a decoder must know of a shape before it allocates anything for it. */
+#ifndef BLM_CORE_SHAPE_H
+#define BLM_CORE_SHAPE_H
+
+#include "core/body.h"
+#include "core/error.h"
+
+/* BLM_OK when every field is in range and they go together; else E_FORMAT (E_LIMIT for sizes this
+ * library does not go to) with a sentence, and `offset` as the place: where the input keeps the
+ * shape. native: the scheme is one of chains and lines. After BLM_OK blm__shape_words cannot
+ * overflow, and no kernel or positions() leaves the words. */
+blm_status blm__shape_valid(const struct blm_shape *s, bool native, uint64_t offset,
+                            blm_error *err);
+
+/* 0 ≤ p < 1 and a number: a promised rate, or none. */
+bool blm__rate_valid(double p);
+
+/* The same for a whole body whose layers are filled: how many there may be for its kind, which
+ * kinds, growth and rates. */
+blm_status blm__body_valid(const struct blm_body *b, bool native, uint64_t offset, blm_error *err);
+
+/* Are the unused bits of the last word clear? They must be: popcounts and comparisons go by words. */
+bool blm__slack_clear(const struct blm_shape *s, const uint64_t *words);
+
+#endif
