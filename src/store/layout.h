@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The native file, version 0: where every byte is. docs/formats/native.md is the specification;
+ * this and layout.c are its only implementation in C, used by the codec (bytes in, bytes
+ * out) and by the mapped file (store/file.c).
+ *
+ *     0              header     512 bytes, written once; zeroes up to `block`
+ *     block          slot 0     what changes: layers, items, writer; twice, so that one is always
+ *     + slot_bytes   slot 1     whole. At rest both are the same
+ *     + slot_bytes   attached   bytes another format carries along; mostly none
+ *     next block     section    one a layer: record, words, checksums, marks
+ *     next block     section    …
+ *
+ * block is 512, or 4096 when the first layer has 64 KiB or more. All numbers are little-endian.
+ */
+#ifndef BLM_STORE_LAYOUT_H
+#define BLM_STORE_LAYOUT_H
+
+#include "core/body.h"
+#include "core/error.h"
+
+#define BLM__HEAD_BYTES    512u
+#define BLM__RECORD_BYTES  256u
+#define BLM__RECORD_LIVE   192u /* place of the live count in a record */
+#define BLM__SLOT_EPOCH    8u   /* place of the epoch in a slot */
+#define BLM__SLOT_MAX      8192u
+#define BLM__MAX_REGIONS   65536u
+#define BLM__MIN_REGION    16u /* log2 of the bytes of the smallest regions */
+
+/* Slot flags. */
+#define BLM__SLOT_WRITER 1u /* a writer has, or had, the file open */
+#define BLM__SLOT_SHARED 2u /* … with BLM_SHARED */
+
+struct blm_native_head {
+    uint8_t  uuid[16];
+    uint32_t block, slot_bytes, room;
+    uint32_t kind;
+    char     scheme[32];
+    uint32_t scheme_version;
+    uint32_t hash;
+    char     hash_name[16];
+    uint64_t seed[2];
+    uint32_t seed_policy;
+    uint64_t attached_len, attached_sum;
+    char     funnel[32];
+};
+
+struct blm_native_slot {
+    uint64_t generation; /* one more with every change; the larger of two valid slots counts */
+    uint64_t epoch;      /* one more whenever layers come or go */
+    uint64_t length;     /* bytes of the file that are the filter */
+    uint32_t layer_count, active, flags;
+    uint8_t  boot[16];
+    uint64_t pid;
+    double   rate, growth, tightening, rate_cap;
+    struct {
+        uint64_t at, items;
+    } layer[BLM__MAX_LAYERS];
+};
+
+struct blm_native_section {
+    struct blm_shape shape;
+    uint64_t at;
+    uint32_t region_log2; /* bytes of a region, as a power of two */
+    uint64_t words_at, words_len;
+    uint64_t regions, sums_at, marks_at, end;
+    uint64_t live; /* items, kept up to date between syncs by an exclusive writer */
+};
+
+/* ---- places ---- */
+
+static inline uint64_t blm__align(uint64_t v, uint64_t to) { return (v + to - 1) / to * to; }
+
+/* First section's place. */
+uint64_t blm__native_first(const struct blm_native_head *h);
+static inline uint64_t blm__native_slot_at(const struct blm_native_head *h, unsigned i)
+{
+    return h->block + (uint64_t)i * h->slot_bytes;
+}
+/* Everything in a section but `live`, from its shape and place. False: past 2^62 bytes. */
+bool blm__native_place(const struct blm_shape *s, uint64_t at, uint32_t block,
+                       struct blm_native_section *out);
+/* Bytes of region r; the last one may be short. */
+uint64_t blm__native_region_bytes(const struct blm_native_section *s, uint64_t r);
+/* What the table says of region r whose words hash to `sum`: the number goes in, so that two
+ * regions that changed places are noticed. */
+static inline uint64_t blm__native_region_sum(uint64_t sum, uint64_t r) { return sum + r; }
+
+/* ---- body → bytes ---- */
+
+/* E_UNSUPPORTED when a name is too long. `first` is the first layer's shape. */
+blm_status blm__native_head_of(const struct blm_body *b, const struct blm_shape *first,
+                               struct blm_native_head *out, blm_error *err);
+void blm__native_put_head(const struct blm_native_head *h, uint8_t out[BLM__HEAD_BYTES]);
+/* The slot's fields that the body knows; items and places of layers are the caller's. */
+void blm__native_slot_of(const struct blm_body *b, struct blm_native_slot *out);
+void blm__native_put_slot(const struct blm_native_head *h, const struct blm_native_slot *s,
+                          uint8_t *out); /* slot_bytes */
+void blm__native_put_record(const struct blm_native_section *s, uint8_t out[BLM__RECORD_BYTES]);
+
+/* ---- bytes → body; all check everything they read ---- */
+
+/* How many of the first bytes are the magic's, 0 … 8. Six make a (damaged) native file. */
+unsigned blm__native_magic(const uint8_t *head, size_t len);
+#define BLM__MAGIC_ENOUGH 6u
+
+blm_status blm__native_get_head(const uint8_t in[BLM__HEAD_BYTES], struct blm_native_head *out,
+                                blm_error *err);
+/* The scheme, hasher and kind of a body. */
+blm_status blm__native_head_to(const struct blm_native_head *h, struct blm_body *b,
+                               const struct blm_scheme **scheme, blm_error *err);
+/* Is this slot whole? */
+bool blm__native_slot_whole(const struct blm_native_head *h, const uint8_t *in);
+/* Of two slots side by side the one that counts: BLM_OK and which, or E_CHECKSUM when neither is
+ * whole, or E_FORMAT when what it says cannot be. */
+blm_status blm__native_get_slot(const struct blm_native_head *h, const uint8_t *both,
+                                struct blm_native_slot *out, unsigned *which, blm_error *err);
+void blm__native_slot_to(const struct blm_native_slot *s, struct blm_body *b);
+/* Items of layer i: as of the last sync, or as of now while an exclusive writer has, or had, the
+ * file open. */
+static inline uint64_t blm__native_items(const struct blm_native_slot *s, uint32_t i,
+                                         uint64_t live)
+{
+    bool now = (s->flags & BLM__SLOT_WRITER) && !(s->flags & BLM__SLOT_SHARED);
+    return now ? live : s->layer[i].items;
+}
+/* The record of layer i, which the slot says is at slot->layer[i].at. */
+blm_status blm__native_get_record(const struct blm_native_head *h, const struct blm_native_slot *s,
+                                  uint32_t i, const struct blm_scheme *scheme,
+                                  const uint8_t in[BLM__RECORD_BYTES],
+                                  struct blm_native_section *out, blm_error *err);
+
+#endif
