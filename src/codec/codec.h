@@ -31,6 +31,9 @@ struct blm_source {
 size_t blm__read(struct blm_source *s, void *bytes, size_t len);
 /* Bytes known to be left (all there), or UINT64_MAX for a stream. */
 uint64_t blm__remaining(const struct blm_source *s);
+/* What to return when blm__read gave too little: E_TRUNCATED, or E_IO when the reader failed, at
+ * the place where the input stopped. `what` completes "the input ends within …". */
+blm_status blm__short(const struct blm_source *s, const char *what, blm_error *err);
 /* Reads `bytes` bytes of words into a fresh block of at least that size, allocating no more than
  * twice what the input has already given (plus 64 KiB). For decoders. */
 blm_status blm__read_block(struct blm_source *s, const blm_allocator *a, uint64_t bytes,

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of codecs, and the bytes in and out that all of them use. A new format is a file
+ * beside this and a row here. */
+#include "codec/codec.h"
+
+#include <string.h>
+
+static const struct blm_codec *const codecs[] = {
+    &blm__codec_native,
+};
+
+#define CODECS (sizeof codecs / sizeof *codecs)
+
+const struct blm_codec *blm__codec_find(const char *name)
+{
+    for (size_t i = 0; i < CODECS; i++)
+        if (strcmp(codecs[i]->row.name, name) == 0)
+            return codecs[i];
+    return NULL;
+}
+
+const blm_format_row *blm_format_at(size_t i) { return i < CODECS ? &codecs[i]->row : NULL; }
+
+/* Best first; among equals the table's order. Keeps the best `cap`, counts all. */
+size_t blm_sniff(const void *head, size_t len, uint64_t total, blm_bid *out, size_t cap)
+{
+    size_t bidders = 0, kept = 0;
+    for (size_t i = 0; i < CODECS; i++) {
+        int bid = codecs[i]->sniff && codecs[i]->row.reads
+                      ? codecs[i]->sniff(len ? head : (const void *)"", len, total)
+                      : 0;
+        if (bid <= 0)
+            continue;
+        bidders++;
+        size_t at = kept;
+        while (at > 0 && out[at - 1].bid < bid)
+            at--;
+        if (at >= cap)
+            continue;
+        kept += kept < cap;
+        for (size_t j = kept - 1; j > at; j--)
+            out[j] = out[j - 1];
+        out[at].format = codecs[i]->row.name;
+        out[at].bid = bid;
+    }
+    return bidders;
+}
+
+/* ---- out --------------------------------------------------------------------------------- */
+
+bool blm__put(struct blm_sink *s, const void *bytes, size_t len)
+{
+    if (!s->failed && len > 0 && !s->write(s->ctx, bytes, len))
+        s->failed = true;
+    if (!s->failed)
+        s->written += len;
+    return !s->failed;
+}
+
+/* ---- in ---------------------------------------------------------------------------------- */
+
+static size_t read_stream(struct blm_source *s, uint8_t *to, size_t len)
+{
+    size_t got = 0;
+    while (got < len && s->head_at < s->head_len)
+        to[got++] = s->head[s->head_at++];
+    while (got < len && !s->failed) {
+        size_t n = s->read(s->ctx, to + got, len - got);
+        if (n == 0)
+            break;
+        if (n > len - got) { /* SIZE_MAX, or a reader that cannot count */
+            s->failed = true;
+            break;
+        }
+        got += n;
+    }
+    return got;
+}
+
+size_t blm__read(struct blm_source *s, void *bytes, size_t len)
+{
+    size_t got;
+    if (s->data) {
+        got = len < s->len - (size_t)s->at ? len : s->len - (size_t)s->at;
+        memcpy(bytes, s->data + s->at, got);
+    } else {
+        got = read_stream(s, bytes, len);
+    }
+    s->at += got;
+    return got;
+}
+
+uint64_t blm__remaining(const struct blm_source *s)
+{
+    return s->data ? s->len - s->at : UINT64_MAX;
+}
+
+blm_status blm__short(const struct blm_source *s, const char *what, blm_error *err)
+{
+    if (s->failed)
+        return blm__fail_at(err, BLM_E_IO, s->at, "reading failed within %s", what);
+    return blm__fail_at(err, BLM_E_TRUNCATED, s->at, "the input ends within %s", what);
+}
+
+/* A stream's claim of a size is not believed before the bytes have come. They are gathered in
+ * pieces, each as large as all before it, and joined at the end: at no time is more allocated than
+ * twice what was read, but for the first piece. */
+#define FIRST_PIECE ((uint64_t)64 << 10)
+#define PIECES      48u
+
+struct pieces {
+    struct blm_block piece[PIECES];
+    uint64_t         len[PIECES];
+    unsigned         count;
+};
+
+static void free_pieces(const blm_allocator *a, struct pieces *p)
+{
+    for (unsigned i = 0; i < p->count; i++)
+        blm__block_free(a, &p->piece[i]);
+}
+
+static blm_status gather(struct blm_source *s, const blm_allocator *a, uint64_t bytes,
+                         struct pieces *p, blm_error *err)
+{
+    uint64_t next = FIRST_PIECE;
+    for (uint64_t have = 0; have < bytes; p->count++) {
+        uint64_t len = bytes - have < next ? bytes - have : next;
+        if (p->count == PIECES || !blm__block_alloc(a, len, &p->piece[p->count]))
+            return blm__fail(err, BLM_E_MEMORY, "no memory for %llu bytes of bits",
+                             (unsigned long long)bytes);
+        p->len[p->count] = len;
+        if (blm__read(s, p->piece[p->count].words, (size_t)len) != len) {
+            p->count++; /* to be freed with the others */
+            return blm__short(s, "the bits", err);
+        }
+        have += len;
+        next = have;
+    }
+    return BLM_OK;
+}
+
+static blm_status read_pieces(struct blm_source *s, const blm_allocator *a, uint64_t bytes,
+                              struct blm_block *out, blm_error *err)
+{
+    struct pieces p = { .count = 0 };
+    blm_status    st = gather(s, a, bytes, &p, err);
+    if (st == BLM_OK && p.count == 1) {
+        *out = p.piece[0];
+        return BLM_OK;
+    }
+    if (st == BLM_OK && !blm__block_alloc(a, bytes, out))
+        st = blm__fail(err, BLM_E_MEMORY, "no memory for %llu bytes of bits",
+                       (unsigned long long)bytes);
+    if (st == BLM_OK) {
+        uint8_t *to = (uint8_t *)out->words;
+        for (unsigned i = 0; i < p.count; to += p.len[i], i++) {
+            memcpy(to, p.piece[i].words, (size_t)p.len[i]);
+            blm__block_free(a, &p.piece[i]);
+        }
+    }
+    free_pieces(a, &p);
+    return st;
+}
+
+blm_status blm__read_block(struct blm_source *s, const blm_allocator *a, uint64_t bytes,
+                           uint64_t max_bytes, struct blm_block *out, blm_error *err)
+{
+    if (bytes > SIZE_MAX / 2 || (max_bytes && bytes > max_bytes))
+        return blm__fail_at(err, BLM_E_LIMIT, s->at, "%llu bytes of bits pass the cap of %llu",
+                            (unsigned long long)bytes,
+                            (unsigned long long)(max_bytes ? max_bytes : SIZE_MAX / 2));
+    if (!s->data)
+        return read_pieces(s, a, bytes, out, err);
+    if (blm__remaining(s) < bytes) {
+        s->at = s->len;
+        return blm__short(s, "the bits", err);
+    }
+    if (!blm__block_alloc(a, bytes, out))
+        return blm__fail(err, BLM_E_MEMORY, "no memory for %llu bytes of bits",
+                         (unsigned long long)bytes);
+    blm__read(s, out->words, (size_t)bytes);
+    return BLM_OK;
+}
+
+blm_status blm__read_all(struct blm_source *s, const blm_allocator *a, uint64_t cap, uint8_t **out,
+                         size_t *len, size_t *room, blm_error *err)
+{
+    uint64_t known = blm__remaining(s);
+    size_t   have = 0, size = known < SIZE_MAX / 2 ? (size_t)known + 1 : (size_t)FIRST_PIECE;
+    uint8_t *p = blm__alloc(a, size);
+    while (p) {
+        have += blm__read(s, p + have, size - have);
+        if (have > cap || have < size)
+            break;
+        if (size > SIZE_MAX / 4)
+            break;
+        uint8_t *more = blm__alloc(a, size * 2);
+        if (more)
+            memcpy(more, p, have);
+        blm__free(a, p, size);
+        p = more;
+        size *= 2;
+    }
+    if (!p)
+        return blm__fail(err, BLM_E_MEMORY, "no memory for the input, past %zu bytes", have);
+    if (s->failed || have > cap || have == size) {
+        blm__free(a, p, size);
+        return s->failed ? blm__short(s, "the input", err)
+                         : blm__fail_at(err, BLM_E_LIMIT, s->at,
+                                        "the input is larger than the cap of %llu bytes",
+                                        (unsigned long long)cap);
+    }
+    *out = p;
+    *len = have;
+    *room = size;
+    return BLM_OK;
+}
