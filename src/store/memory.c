@@ -53,7 +53,7 @@ static blm_status append_layer(struct blm_body *b, const struct blm_shape *s, ui
 static blm_status memory_add_layer(struct blm_body *b, const struct blm_shape *s, blm_error *err)
 {
     struct blm_block block;
-    uint64_t bytes;
+    uint64_t bytes = 0;
     blm_status st = layer_bytes(b, s, &bytes, err);
     if (st != BLM_OK)
         return st;
@@ -103,7 +103,7 @@ blm_status blm__memory_borrow(struct blm_body *b, const struct blm_shape *s, uin
                               bool adopt, blm_error *err)
 {
     struct blm_block block = { .words = words };
-    uint64_t bytes;
+    uint64_t bytes = 0;
     blm_status st = layer_bytes(b, s, &bytes, err);
     if (st != BLM_OK)
         return st;
@@ -120,7 +120,7 @@ blm_status blm__memory_borrow(struct blm_body *b, const struct blm_shape *s, uin
 blm_status blm__memory_take(struct blm_body *b, const struct blm_shape *s, struct blm_block *block,
                             blm_error *err)
 {
-    uint64_t bytes;
+    uint64_t bytes = 0;
     blm_status st = layer_bytes(b, s, &bytes, err);
     if (st == BLM_OK)
         st = append_layer(b, s, block->words, block, err);

@@ -24,6 +24,9 @@ blm_status blm__file_create(const char *path, uint32_t flags, struct blm_body *b
 blm_status blm__file_open(const char *path, uint32_t flags, struct blm_body *b, bool *foreign,
                           blm_error *err);
 blm_status blm__file_refresh(struct blm_body *b, blm_error *err);
+/* *out is filled whole; its size field does not matter. */
 blm_status blm__file_verify(const struct blm_body *b, blm_verdict *out, blm_error *err);
+/* Is b mapped from the file that has this path now? */
+bool blm__file_same(const struct blm_body *b, const char *path);
 
 #endif

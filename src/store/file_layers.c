@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layers of a mapped file: how one comes and goes.
+ *
+ * Each section is mapped by itself, so a layer that comes does not move the others. A new layer is
+ * reserved, formatted and flushed behind the end of the file before a slot names it; a layer that
+ * goes is first unnamed. The file never gets shorter: a reader may have the end of it mapped, and
+ * would be killed by touching what is no longer there.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/checksum.h"
+#include "core/os.h"
+#include "store/file.h"
+
+blm_status blm__part_map(const struct blm_file *f, const struct blm_native_section *s,
+                         struct blm_part *out, blm_error *err)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), from = s->at / page * page;
+    if (s->end - from > SIZE_MAX / 2)
+        return blm__fail(err, BLM_E_LIMIT, "a layer of %llu bytes does not fit this machine's "
+                         "addresses", (unsigned long long)s->words_len);
+    size_t len = (size_t)(s->end - from);
+    void  *map = mmap(NULL, len, f->writer ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, f->fd,
+                      (off_t)from);
+    if (map == MAP_FAILED)
+        return blm__fail_system(err, errno, "cannot map %llu bytes: %s", (unsigned long long)len,
+                                blm__os_text(errno));
+    uint8_t *base = (uint8_t *)map - from;
+    out->s = *s;
+    out->map = map;
+    out->map_len = len;
+    out->record = base + s->at;
+    out->words = (uint64_t *)(void *)(base + s->words_at);
+    out->sums = (uint64_t *)(void *)(base + s->sums_at);
+    out->marks = base + s->marks_at;
+    return BLM_OK;
+}
+
+void blm__part_unmap(struct blm_part *p)
+{
+    if (p->map)
+        munmap(p->map, p->map_len);
+    memset(p, 0, sizeof *p);
+}
+
+void blm__part_format(struct blm_part *p)
+{
+    uint64_t last = p->s.regions - 1, full, rest;
+    uint64_t bytes = blm__native_region_bytes(&p->s, 0);
+    blm__native_put_record(&p->s, p->record);
+    /* All regions are alike but for the last. */
+    blm__checksum_words(p->words, bytes / 8, NULL, NULL, &full);
+    bytes = blm__native_region_bytes(&p->s, last);
+    blm__checksum_words(p->words + (last << p->s.region_log2) / 8, bytes / 8, NULL, NULL, &rest);
+    for (uint64_t r = 0; r <= last; r++)
+        p->sums[r] = blm__le64(blm__native_region_sum(r == last ? rest : full, r));
+}
+
+blm_status blm__part_show(struct blm_file *f, struct blm_body *b, struct blm_part *p,
+                          uint64_t items, blm_error *err)
+{
+    struct blm_layer *l = blm__body_room(b);
+    if (!l || (f->writer && !blm__layer_stripes(b, l)))
+        return blm__fail(err, BLM_E_MEMORY, "no memory to describe a layer");
+    l->shape = p->s.shape;
+    l->words = p->words;
+    l->word_count = p->s.words_len / 8;
+    if (f->writer) {
+        l->marks = p->marks;
+        l->mark_shift = p->s.region_log2 - 3;
+        if (!b->shared) /* threads would fight over one count */
+            l->live = p->record + BLM__RECORD_LIVE;
+    }
+    l->items = items;
+    if (l->live)
+        blm__put64le(l->live, items);
+    b->layer_count++;
+    f->part[f->count++] = *p;
+    return BLM_OK;
+}
+
+/* Space for a section behind the end, all zeroes. */
+static blm_status reserve_section(struct blm_file *f, const struct blm_native_section *s,
+                                  struct blm_part *out, blm_error *err)
+{
+    struct stat st;
+    if (fstat(f->fd, &st) < 0)
+        return blm__fail_system(err, errno, "cannot look at it: %s", blm__os_text(errno));
+    int why = blm__os.reserve(f->fd, s->at, s->end - s->at);
+    blm_status status =
+        why ? blm__fail_system(err, why, "cannot reserve %llu bytes for another layer: %s",
+                               (unsigned long long)(s->end - s->at), blm__os_text(why))
+            : blm__part_map(f, s, out, err);
+    if (status != BLM_OK) {
+        if ((uint64_t)st.st_size < s->end && ftruncate(f->fd, st.st_size) < 0)
+            errno = 0; /* a longer file is no harm: its end is not named by a slot */
+        return status;
+    }
+    if ((uint64_t)st.st_size > s->at) /* what a dropped layer, or a killed writer, left there */
+        memset(out->record, 0, (size_t)(s->end - s->at));
+    return BLM_OK;
+}
+
+/* Flushes the new section, then names it. */
+static blm_status publish(struct blm_file *f, struct blm_body *b, struct blm_part *p,
+                          blm_error *err)
+{
+    blm__part_format(p);
+    int why = blm__os.sync_map(p->map, p->map_len);
+    if (!why)
+        why = blm__os.sync_file(f->fd); /* its new length */
+    if (why)
+        return blm__file_broke(f, why, err);
+    blm_status st = blm__part_show(f, b, p, 0, err);
+    if (st != BLM_OK)
+        return st;
+    f->slot.epoch++;
+    st = blm__file_commit(f, b, blm__file_flags(b), err);
+    if (st != BLM_OK) {
+        f->slot.epoch--;
+        f->count--;
+        b->layer_count--;
+        blm__layer_unstripe(b, &b->layers[b->layer_count]);
+    }
+    return st;
+}
+
+blm_status blm__file_add_layer(struct blm_body *b, const struct blm_shape *s, blm_error *err)
+{
+    struct blm_file *f = blm__file_of(b);
+    struct blm_native_section section;
+    struct blm_part           part;
+    if (f->broken)
+        return blm__fail(err, BLM_E_IO, "an earlier flush failed: the file cannot grow");
+    if (f->count >= f->head.room)
+        return blm__fail(err, BLM_E_LIMIT, "the file has room for %u layers", f->head.room);
+    if (!blm__native_place(s, f->slot.length, f->head.block, &section))
+        return blm__fail(err, BLM_E_LIMIT, "the file would be larger than 2^62 bytes");
+    blm_status st = reserve_section(f, &section, &part, err);
+    if (st != BLM_OK)
+        return st;
+    st = publish(f, b, &part, err);
+    if (st != BLM_OK)
+        blm__part_unmap(&part);
+    return st;
+}
+
+blm_status blm__file_drop_layers(struct blm_body *b, uint32_t keep, blm_error *err)
+{
+    struct blm_file *f = blm__file_of(b);
+    uint32_t         had = b->layer_count, active = b->active;
+    if (keep == 0 || keep >= had)
+        return BLM_OK;
+    b->layer_count = keep;
+    b->active = active < keep ? active : keep - 1;
+    f->count = keep;
+    f->slot.epoch++;
+    blm_status st = blm__file_commit(f, b, blm__file_flags(b), err);
+    if (st != BLM_OK) {
+        b->layer_count = f->count = had;
+        b->active = active;
+        f->slot.epoch--;
+        return st;
+    }
+    for (uint32_t i = keep; i < had; i++) {
+        blm__layer_unstripe(b, &b->layers[i]);
+        blm__part_unmap(&f->part[i]);
+    }
+    return BLM_OK;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What reaches the disk, and in which order.
+ *
+ *   sync     checksum every marked region and clear its mark; flush the maps; commit
+ *   commit   write the spare slot, flush, write the other, which is the spare one from then on:
+ *            it alone may not have reached the disk. So a power cut at any moment leaves at least
+ *            one of them whole, and everything that a whole one names was flushed before it
+ *
+ * A sync may run beside adds to a shared filter. docs/formats/native.md, "Marks", proves that no
+ * region whose words and checksum differ is left without a mark.
+ *
+ * After a flush has failed the system may have dropped the very pages it could not write, and a
+ * second flush would succeed without them. So the first failure is final: the file stays marked as
+ * being written, and every later sync says why.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "core/checksum.h"
+#include "core/os.h"
+#include "store/file.h"
+
+uint32_t blm__file_flags(const struct blm_body *b)
+{
+    return BLM__SLOT_WRITER | (b->shared ? BLM__SLOT_SHARED : 0);
+}
+
+blm_status blm__file_broke(struct blm_file *f, int why, blm_error *err)
+{
+    f->broken = true;
+    return blm__fail_system(err, why,
+                            "cannot write to the disk: %s; what is there is unknown: save the "
+                            "filter to another file",
+                            blm__os_text(why));
+}
+
+static int put_slot(const struct blm_file *f, unsigned which, const uint8_t *bytes)
+{
+    return blm__os.write_at(f->fd, bytes, f->head.slot_bytes,
+                            blm__native_slot_at(&f->head, which));
+}
+
+static void slot_from(const struct blm_file *f, const struct blm_body *b, uint32_t flags,
+                      struct blm_native_slot *out)
+{
+    *out = f->slot;
+    blm__native_slot_of(b, out);
+    out->generation++;
+    out->flags = flags;
+    out->pid = 0;
+    memset(out->boot, 0, sizeof out->boot);
+    if (flags & BLM__SLOT_WRITER) {
+        out->pid = (uint64_t)getpid();
+        if (!blm__os.boot_id(out->boot))
+            memset(out->boot, 0, sizeof out->boot); /* never anybody's boot: always "crash" */
+    }
+    out->length = f->part[f->count - 1].s.end;
+    for (uint32_t i = 0; i < BLM__MAX_LAYERS; i++) {
+        bool there = i < f->count;
+        out->layer[i].at = there ? f->part[i].s.at : 0;
+        out->layer[i].items = there ? blm__layer_items(&b->layers[i]) : 0;
+    }
+}
+
+blm_status blm__file_commit(struct blm_file *f, const struct blm_body *b, uint32_t flags,
+                            blm_error *err)
+{
+    struct blm_native_slot slot;
+    uint8_t                bytes[BLM__SLOT_MAX];
+    slot_from(f, b, flags, &slot);
+    blm__native_put_slot(&f->head, &slot, bytes);
+    int why = put_slot(f, f->spare, bytes);
+    if (!why)
+        why = blm__os.sync_file(f->fd);
+    if (!why)
+        why = put_slot(f, !f->spare, bytes);
+    if (why)
+        return blm__file_broke(f, why, err);
+    f->spare = !f->spare;
+    f->slot = slot;
+    return BLM_OK;
+}
+
+/* One region whose mark is set. An add that comes while we read sets the mark to 1 again, and our
+ * exchange of 2 for 0 then fails: the region stays marked, for the next sync. */
+static void settle_region(struct blm_part *p, uint64_t r)
+{
+    uint8_t *mark = &p->marks[r], syncing = 2;
+    uint64_t sum;
+    __atomic_exchange_n(mark, 2, __ATOMIC_SEQ_CST);
+    blm__checksum_words(p->words + (r << p->s.region_log2) / 8,
+                        blm__native_region_bytes(&p->s, r) / 8, NULL, NULL, &sum);
+    __atomic_store_n(&p->sums[r], blm__le64(blm__native_region_sum(sum, r)), __ATOMIC_SEQ_CST);
+    __atomic_compare_exchange_n(mark, &syncing, 0, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+/* A sync can be cancelled; closing the file cannot, only watched. */
+static blm_status settle(struct blm_file *f, const struct blm_body *b, bool closing,
+                         blm_error *err)
+{
+    uint64_t done = 0, total = blm__body_bytes(b);
+    for (uint32_t i = 0; i < f->count; i++) {
+        struct blm_part *p = &f->part[i];
+        for (uint64_t r = 0; r < p->s.regions; r++) {
+            if (__atomic_load_n(&p->marks[r], __ATOMIC_SEQ_CST) != 0) {
+                if (!blm__go_on(b, done, total) && !closing)
+                    return blm__fail(err, BLM_E_CANCELLED,
+                                     "cancelled after %llu of %llu bytes: nothing was promised",
+                                     (unsigned long long)done, (unsigned long long)total);
+                settle_region(p, r);
+            }
+            done += blm__native_region_bytes(&p->s, r);
+        }
+    }
+    return BLM_OK;
+}
+
+static blm_status sync_with(struct blm_body *b, uint32_t flags, blm_error *err)
+{
+    struct blm_file *f = blm__file_of(b);
+    if (f->broken)
+        return blm__fail(err, BLM_E_IO,
+                         "an earlier flush failed, and what is on the disk is unknown: save the "
+                         "filter to another file");
+    blm_status st = settle(f, b, !(flags & BLM__SLOT_WRITER), err);
+    if (st != BLM_OK)
+        return st;
+    for (uint32_t i = 0; i < f->count; i++)
+        if (!b->layers[i].live) /* the count is elsewhere until now */
+            blm__put64le(f->part[i].record + BLM__RECORD_LIVE, blm__layer_items(&b->layers[i]));
+    for (uint32_t i = 0; i < f->count; i++) {
+        int why = blm__os.sync_map(f->part[i].map, f->part[i].map_len);
+        if (why)
+            return blm__file_broke(f, why, err);
+    }
+    st = blm__file_commit(f, b, flags, err);
+    if (st == BLM_OK)
+        f->found = BLM_WRITER_NONE;
+    return st;
+}
+
+blm_status blm__file_sync(struct blm_body *b, blm_error *err)
+{
+    return sync_with(b, blm__file_flags(b), err);
+}
+
+blm_status blm__file_finish(struct blm_body *b, blm_error *err) { return sync_with(b, 0, err); }

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the checksums of a mapped file say.
+ *
+ * A region whose checksum matches is good, whatever its mark. One that does not match is damaged if
+ * nothing excuses it, and unverified if something does: its mark; a machine that went down, after
+ * which words and checksums on the disk may be of different ages; or a shared writer that was
+ * killed, perhaps between the two marks of an add.
+ */
+#include <string.h>
+#include <time.h>
+
+#include "core/checksum.h"
+#include "store/file.h"
+
+/* Beside a living writer a mismatch may only be a moment's: between its bit and its second mark,
+ * or because a sync came between our reading the words and the checksum. Look again, but not for
+ * ever: this many times in one verification, a millisecond apart. */
+#define SECOND_LOOKS 100
+
+struct verifying {
+    const struct blm_body *b;
+    blm_verdict           *out;
+    bool                   excused; /* every mismatch is */
+    int                    looks;
+};
+
+static bool matches(const struct blm_part *p, uint64_t r)
+{
+    uint64_t sum;
+    blm__checksum_words(p->words + (r << p->s.region_log2) / 8,
+                        blm__native_region_bytes(&p->s, r) / 8, NULL, NULL, &sum);
+    uint64_t stored = blm__le64(__atomic_load_n(&p->sums[r], __ATOMIC_SEQ_CST));
+    return blm__native_region_sum(sum, r) == stored;
+}
+
+static bool marked(const struct blm_part *p, uint64_t r)
+{
+    return __atomic_load_n(&p->marks[r], __ATOMIC_SEQ_CST) != 0;
+}
+
+static void note_damage(blm_verdict *v, uint64_t region, uint64_t at, uint64_t bytes)
+{
+    if (v->damaged++ > 0)
+        return;
+    v->first_damaged = region;
+    v->damaged_offset = at;
+    v->damaged_bytes = bytes;
+}
+
+static void verify_region(struct verifying *v, const struct blm_part *p, uint64_t r)
+{
+    uint64_t number = v->out->regions++;
+    for (;;) {
+        if (matches(p, r)) {
+            v->out->good++;
+            return;
+        }
+        if (v->excused || marked(p, r)) {
+            v->out->unverified++;
+            return;
+        }
+        if (v->looks == 0)
+            break;
+        v->looks--;
+        struct timespec t = { 0, 1000000 };
+        nanosleep(&t, NULL);
+    }
+    note_damage(v->out, number, p->s.words_at + (r << p->s.region_log2),
+                blm__native_region_bytes(&p->s, r));
+}
+
+/* The parts that opening reads, once more: they may have been damaged since, and of two slots
+ * opening needs only one. */
+static blm_status verify_front(struct verifying *v, blm_error *err)
+{
+    const struct blm_file *f = blm__file_of(v->b);
+    uint8_t                both[2 * BLM__SLOT_MAX];
+    struct blm_native_head head;
+    blm_status st = blm__native_get_head(f->front, &head, err);
+    if (st == BLM_OK)
+        st = blm__file_read_slots(f, both, err);
+    if (st != BLM_OK)
+        return st;
+    for (unsigned i = 0; i < 2; i++)
+        if (!blm__native_slot_whole(&f->head, both + (size_t)i * f->head.slot_bytes))
+            note_damage(v->out, UINT64_MAX, blm__native_slot_at(&f->head, i), f->head.slot_bytes);
+    for (uint32_t i = 0; i < f->count; i++) {
+        struct blm_native_section s;
+        st = blm__native_get_record(&f->head, &f->slot, i, f->part[i].s.shape.scheme,
+                                    f->part[i].record, &s, err);
+        if (st != BLM_OK)
+            return st;
+    }
+    return BLM_OK;
+}
+
+static blm_status report(const blm_verdict *v, blm_error *err)
+{
+    if (v->damaged == 0)
+        return BLM_OK;
+    if (v->first_damaged == UINT64_MAX)
+        return blm__fail_at(err, BLM_E_CHECKSUM, v->damaged_offset,
+                            "a copy of the header's changing part, %llu bytes at %llu, is damaged "
+                            "or half written; the other serves, and the next writer mends it",
+                            (unsigned long long)v->damaged_bytes,
+                            (unsigned long long)v->damaged_offset);
+    return blm__fail_at(err, BLM_E_CHECKSUM, v->damaged_offset,
+                        "region %llu, %llu bytes at %llu, is damaged (%llu of %llu regions are)",
+                        (unsigned long long)v->first_damaged, (unsigned long long)v->damaged_bytes,
+                        (unsigned long long)v->damaged_offset, (unsigned long long)v->damaged,
+                        (unsigned long long)v->regions);
+}
+
+blm_status blm__file_verify(const struct blm_body *b, blm_verdict *out, blm_error *err)
+{
+    const struct blm_file *f = blm__file_of(b);
+    struct blm_native_slot now;
+    struct verifying       v = { .b = b, .out = out };
+    uint64_t               done = 0, total = blm__body_bytes(b);
+    memset(out, 0, sizeof *out);
+    out->size = sizeof *out;
+    out->writer = blm__file_state(b, &now);
+    if (!f->writer && blm__file_stale(b))
+        return blm__fail(err, BLM_E_BUSY,
+                         "a writer has added or dropped layers: call blm_refresh first");
+    v.excused = out->writer == BLM_WRITER_CRASH ||
+                (out->writer == BLM_WRITER_DIED && (now.flags & BLM__SLOT_SHARED));
+    v.looks = out->writer == BLM_WRITER_LIVE ? SECOND_LOOKS : 0;
+    for (uint32_t i = 0; i < f->count; i++)
+        for (uint64_t r = 0; r < f->part[i].s.regions; r++) {
+            if (!blm__go_on(b, done, total))
+                return blm__fail(err, BLM_E_CANCELLED, "cancelled after %llu of %llu bytes",
+                                 (unsigned long long)done, (unsigned long long)total);
+            verify_region(&v, &f->part[i], r);
+            done += blm__native_region_bytes(&f->part[i].s, r);
+        }
+    /* Beside a writer the slots are in motion. */
+    blm_status st = out->writer == BLM_WRITER_LIVE && !f->writer ? BLM_OK : verify_front(&v, err);
+    return st == BLM_OK ? report(out, err) : st;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/replace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/os.h"
+#include "core/random.h"
+
+#define TEMP_NAME ".bloomery-0123456789abcdef.tmp" /* the digits are random */
+#define TRIES     100
+
+static void end_temp(struct blm_temp *t)
+{
+    if (t->fd >= 0)
+        close(t->fd);
+    if (t->old_fd >= 0)
+        close(t->old_fd); /* drops its lock */
+    blm__free(t->alloc, t->target, t->room);
+    t->fd = t->old_fd = -1;
+    t->target = NULL;
+}
+
+void blm__temp_abandon(struct blm_temp *t)
+{
+    if (!t->target)
+        return;
+    unlink(t->temp);
+    end_temp(t);
+}
+
+/* Where a symbolic link leads, if it leads somewhere; malloc'd by the C library. */
+static char *follow(const char *path)
+{
+    struct stat link;
+    if (lstat(path, &link) < 0 || !S_ISLNK(link.st_mode))
+        return NULL;
+    return realpath(path, NULL);
+}
+
+/* target, its directory, and room for a temporary name there. */
+static bool set_names(struct blm_temp *t, const char *path)
+{
+    char       *real = follow(path);
+    const char *target = real ? real : path, *slash = strrchr(target, '/');
+    size_t len = strlen(target), dir = slash ? (size_t)(slash - target) : 0;
+    if (slash == target)
+        dir = 1; /* the root */
+    t->room = 2 * len + dir + sizeof TEMP_NAME + 8;
+    t->target = blm__alloc(t->alloc, t->room);
+    if (t->target) {
+        t->temp = t->target + len + 1;
+        memcpy(t->target, target, len + 1);
+        size_t prefix = slash ? (size_t)(slash - target) + 1 : 0;
+        memcpy(t->temp, target, prefix);
+        memcpy(t->temp + prefix, TEMP_NAME, sizeof TEMP_NAME);
+        t->dir = t->temp + prefix + sizeof TEMP_NAME;
+        memcpy(t->dir, dir ? target : ".", dir ? dir : 1);
+        t->dir[dir ? dir : 1] = 0;
+    }
+    free(real);
+    return t->target != NULL;
+}
+
+/* The file to be replaced: may it be, and is nobody writing it? Keeps it locked if we may. */
+static blm_status hold_old(struct blm_temp *t, struct stat *st, blm_error *err)
+{
+    if (lstat(t->target, st) < 0)
+        return errno == ENOENT ? BLM_OK
+                               : blm__fail_system(err, errno, "cannot look at it: %s",
+                                                  blm__os_text(errno));
+    t->over = true;
+    if (!(t->flags & BLM_REPLACE))
+        return blm__fail(err, BLM_E_EXISTS, "the file exists");
+    if (S_ISDIR(st->st_mode))
+        return blm__fail_system(err, EISDIR, "is a directory");
+    if (!S_ISREG(st->st_mode) && !S_ISLNK(st->st_mode))
+        return blm__fail(err, BLM_E_UNSUPPORTED,
+                         "not a regular file: write to it with blm_encode");
+    if (!S_ISREG(st->st_mode))
+        return BLM_OK; /* a link that leads nowhere */
+    bool ours = true;
+    t->old_fd = open(t->target, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    if (t->old_fd < 0) {
+        ours = false;
+        t->old_fd = open(t->target, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    }
+    if (t->old_fd >= 0 && (ours ? blm__lock_try(t->old_fd) == EAGAIN : blm__lock_held(t->old_fd)))
+        return blm__fail(err, BLM_E_BUSY, "a writer has the file open");
+    return BLM_OK;
+}
+
+static blm_status open_temp(struct blm_temp *t, blm_error *err)
+{
+    char *digits = strrchr(t->temp, '-') + 1;
+    for (int i = 0; i < TRIES; i++) {
+        uint8_t random[8];
+        char    hex[17];
+        if (!blm__random(random, sizeof random))
+            return blm__fail(err, BLM_E_IO, "the system gives no random bytes");
+        for (size_t j = 0; j < sizeof random; j++)
+            snprintf(hex + 2 * j, 3, "%02x", random[j]);
+        memcpy(digits, hex, 16);
+        t->fd = open(t->temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (t->fd >= 0)
+            return BLM_OK;
+        if (errno != EEXIST && errno != EINTR)
+            break;
+    }
+    int why = errno;
+    if (why == EACCES || why == EPERM || why == EROFS) {
+        blm__fail_system(err, why, "cannot create a file in %s: %s", t->dir, blm__os_text(why));
+        if (err)
+            err->status = BLM_E_READONLY;
+        return BLM_E_READONLY;
+    }
+    return blm__fail_system(err, why, "cannot create a file in %s: %s", t->dir, blm__os_text(why));
+}
+
+blm_status blm__temp_begin(const char *path, uint32_t flags, const blm_allocator *a,
+                           struct blm_temp *out, blm_error *err)
+{
+    struct blm_temp t = { .alloc = a, .fd = -1, .old_fd = -1, .flags = flags };
+    struct stat     old;
+    *out = t;
+    if (path[0] == 0)
+        return blm__fail(err, BLM_E_ARGUMENT, "an empty path");
+    if (!set_names(&t, path))
+        return blm__fail(err, BLM_E_MEMORY, "no memory for a file name");
+    blm_status st = hold_old(&t, &old, err);
+    if (st == BLM_OK)
+        st = open_temp(&t, err);
+    if (st != BLM_OK) {
+        end_temp(&t);
+        return st;
+    }
+    if (t.over && S_ISREG(old.st_mode)) {
+        /* Not ours to insist on: who may not give files away keeps what he creates. */
+        if (fchown(t.fd, old.st_uid, old.st_gid) < 0)
+            errno = 0;
+        fchmod(t.fd, old.st_mode & 07777);
+    }
+    *out = t;
+    return BLM_OK;
+}
+
+static blm_status put_in_place(struct blm_temp *t, blm_error *err)
+{
+    int why = t->over ? blm__os.rename_over(t->temp, t->target)
+                      : blm__os.rename_new(t->temp, t->target);
+    if (why == EEXIST && (t->flags & BLM_REPLACE)) {
+        /* It was not there when we began. */
+        struct stat old;
+        blm_status  st = hold_old(t, &old, err);
+        if (st != BLM_OK)
+            return st;
+        why = blm__os.rename_over(t->temp, t->target);
+    }
+    if (why == EEXIST)
+        return blm__fail(err, BLM_E_EXISTS, "the file exists");
+    if (why)
+        return blm__fail_system(err, why, "cannot rename it into place: %s", blm__os_text(why));
+    return BLM_OK;
+}
+
+blm_status blm__temp_commit(struct blm_temp *t, blm_error *err)
+{
+    blm_status st = BLM_OK;
+    int why = blm__os.sync_file(t->fd);
+    if (why)
+        st = blm__fail_system(err, why, "cannot flush it to the disk: %s", blm__os_text(why));
+    if (st == BLM_OK)
+        st = put_in_place(t, err);
+    if (st != BLM_OK) {
+        blm__temp_abandon(t);
+        return st;
+    }
+    why = blm__os.sync_dir(t->dir);
+    end_temp(t);
+    if (why)
+        return blm__fail_system(err, why,
+                                "it is in place, but its directory cannot be flushed, so a power "
+                                "cut may still undo that: %s",
+                                blm__os_text(why));
+    return BLM_OK;
+}
