@@ -47,6 +47,13 @@ blm_status blm__filter_settle(blm_filter *f, const blm_options *o, blm_error *er
 blm_status blm__filter_prepare(const blm_options *o, blm_filter **out, struct blm_shape *first,
                                blm_error *err);
 
+/* Has a writer added layers to the file that we do not see? Then our layers are not the filter, and
+ * nothing may be made from them; checks say "maybe". */
+static inline bool blm__filter_stale(const blm_filter *f)
+{
+    return f->body.store->stale && f->body.store->stale(&f->body);
+}
+
 /* BLM_OK when two filters have the same parameters, layer by layer; E_MISMATCH names the first
  * that differs. */
 blm_status blm__filter_same(const blm_filter *a, const blm_filter *b, blm_error *err);
