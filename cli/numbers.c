@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/* Counts are parsed in integers, not through double: 2^53 + 1 stays what it is, and 1e6 is exact. */
+#include "numbers.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* digits · 10^exponent, and where the number ended. */
+struct decimal {
+    uint64_t    digits;
+    int         exponent;
+    const char *end;
+};
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/* Appends one digit; false: past 2^64 − 1. Zeros behind a point are not kept until they matter. */
+static bool push(struct decimal *d, char c)
+{
+    uint64_t v = (uint64_t)(c - '0');
+    if (d->digits > (UINT64_MAX - v) / 10)
+        return false;
+    d->digits = d->digits * 10 + v;
+    return true;
+}
+
+/* Digits with single underscores between them. Returns where they end, NULL: there are none. */
+static const char *digits(const char *s, struct decimal *d, int step)
+{
+    if (!is_digit(*s))
+        return NULL;
+    for (;; s++) {
+        if (!push(d, *s))
+            return NULL;
+        d->exponent += step;
+        if (s[1] == '_' && is_digit(s[2]))
+            s++;
+        else if (!is_digit(s[1]))
+            return s + 1;
+    }
+}
+
+static bool decimal(const char *s, struct decimal *d)
+{
+    *d = (struct decimal){ 0 };
+    s  = digits(s, d, 0);
+    if (s && *s == '.')
+        s = digits(s + 1, d, -1);
+    if (!s)
+        return false;
+    if (*s == 'e' || *s == 'E') {
+        bool minus = s[1] == '-';
+        s += 1 + (s[1] == '-' || s[1] == '+');
+        int e = 0;
+        if (!is_digit(*s))
+            return false;
+        for (; is_digit(*s); s++)
+            e = e < 1000 ? e * 10 + (*s - '0') : e;
+        d->exponent += minus ? -e : e;
+    }
+    d->end = s;
+    return true;
+}
+
+/* digits · 10^exponent · 2^shift as a whole number; with `round`, parts below one are dropped. */
+static bool whole(const struct decimal *d, unsigned shift, bool round, uint64_t *out)
+{
+    uint64_t v = d->digits;
+    int      e = d->exponent;
+    if (v == 0) {
+        *out = 0;
+        return true;
+    }
+    for (; e < 0 && v % 10 == 0; e++)
+        v /= 10;
+    for (; e > 0; e--) {
+        if (v > UINT64_MAX / 10)
+            return false;
+        v *= 10;
+    }
+    uint64_t divisor = 1;
+    for (; e < 0; e++) {
+        if (divisor > UINT64_MAX / 10)
+            return false;
+        divisor *= 10;
+    }
+    if (divisor > 1 && !round)
+        return false;
+    /* v / divisor · 2^shift, a bit at a time so that nothing is lost on the way. */
+    uint64_t q = v / divisor, r = v % divisor;
+    for (; shift > 0; shift--) {
+        bool carry = r >= divisor - r; /* 2r >= divisor */
+        if (q > (UINT64_MAX - carry) / 2)
+            return false;
+        q = q * 2 + carry;
+        r = carry ? r - (divisor - r) : r * 2;
+    }
+    *out = q;
+    return true;
+}
+
+bool parse_count(const char *text, uint64_t *out)
+{
+    struct decimal d;
+    return decimal(text, &d) && *d.end == 0 && whole(&d, 0, false, out);
+}
+
+bool parse_size(const char *text, uint64_t *out)
+{
+    static const char letters[] = "KMGT";
+    struct decimal    d;
+    if (!decimal(text, &d))
+        return false;
+    const char *s = d.end;
+    char        c = *s >= 'a' && *s <= 'z' ? (char)(*s - 'a' + 'A') : *s;
+    const char *at    = c ? strchr(letters, c) : NULL;
+    unsigned    shift = 0;
+    if (at) {
+        shift = 10 * (unsigned)(at - letters + 1);
+        s++;
+        if (s[0] == 'i' && s[1] == 'B')
+            s++;
+    }
+    if (*s == 'B')
+        s++;
+    return *s == 0 && whole(&d, shift, at != NULL, out);
+}
+
+bool parse_rate(const char *text, double *out)
+{
+    struct decimal d;
+    if (!decimal(text, &d))
+        return false;
+    bool percent = d.end[0] == '%';
+    if (d.end[percent] != 0)
+        return false;
+    /* strtod reads no underscores, and we need none in a rate; else it is the exact reader. */
+    char  *end;
+    double p = strtod(text, &end);
+    if (end != d.end)
+        return false;
+    *out = percent ? p / 100 : p;
+    return *out > 0 && *out < 1;
+}
+
+static int hex_value(char c)
+{
+    if (is_digit(c))
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+bool parse_seed(const char *text, uint64_t out[2])
+{
+    out[0] = out[1] = 0;
+    if (text[0] != '0' || (text[1] != 'x' && text[1] != 'X'))
+        return parse_count(text, &out[0]);
+    const char *s = text + 2;
+    size_t      n = strlen(s);
+    if (n == 0 || n > 32)
+        return false;
+    for (; *s; s++) {
+        int v = hex_value(*s);
+        if (v < 0)
+            return false;
+        out[1] = out[1] << 4 | out[0] >> 60;
+        out[0] = out[0] << 4 | (uint64_t)v;
+    }
+    return true;
+}
+
+/* ---- to be read ---- */
+
+const char *count_text(uint64_t n, char *out)
+{
+    char   plain[24];
+    int    len = snprintf(plain, sizeof plain, "%llu", (unsigned long long)n);
+    size_t to  = 0;
+    for (int i = 0; i < len; i++) {
+        if (i && (len - i) % 3 == 0)
+            out[to++] = ',';
+        out[to++] = plain[i];
+    }
+    out[to] = 0;
+    return out;
+}
+
+const char *size_text(uint64_t bytes, char *out)
+{
+    static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+    if (bytes < 1024) {
+        snprintf(out, NUMBER_TEXT, "%u byte%s", (unsigned)bytes, bytes == 1 ? "" : "s");
+        return out;
+    }
+    double v = (double)bytes / 1024;
+    size_t u = 0;
+    for (; v >= 1023.95 && u < 5; u++)
+        v /= 1024;
+    snprintf(out, NUMBER_TEXT, "%.1f %s", v, units[u]);
+    return out;
+}
+
+const char *short_text(double n, char *out)
+{
+    static const char units[] = " KMGTPE";
+    size_t            u = 0;
+    for (; n >= 999.5 && u < 6; u++)
+        n /= 1000;
+    if (u == 0)
+        snprintf(out, NUMBER_TEXT, n == floor(n) ? "%.0f" : "%.3g", n);
+    else
+        snprintf(out, NUMBER_TEXT, "%.*f%c", n < 9.995 ? 2 : n < 99.95 ? 1 : 0, n, units[u]);
+    return out;
+}
+
+const char *rate_text(double p, char *out)
+{
+    if (p >= 0.0995)
+        snprintf(out, NUMBER_TEXT, "%.1f%%", p * 100);
+    else if (p >= 0.000995)
+        snprintf(out, NUMBER_TEXT, "%.3g%%", p * 100);
+    else
+        snprintf(out, NUMBER_TEXT, "%.3g", p);
+    char *e = strstr(out, "e-0"); /* 1e-06 reads better as 1e-6 */
+    if (e)
+        memmove(e + 2, e + 3, strlen(e + 3) + 1);
+    return out;
+}
+
+const char *time_text(double seconds, char *out)
+{
+    if (!(seconds >= 0) || seconds > 3.6e8) {
+        snprintf(out, NUMBER_TEXT, "-:--");
+        return out;
+    }
+    unsigned long s = (unsigned long)(seconds + 0.5);
+    if (s >= 3600)
+        snprintf(out, NUMBER_TEXT, "%lu:%02lu:%02lu", s / 3600, s / 60 % 60, s % 60);
+    else
+        snprintf(out, NUMBER_TEXT, "%lu:%02lu", s / 60, s % 60);
+    return out;
+}

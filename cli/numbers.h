@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Numbers as people type them and as they like to read them. No locale is involved. */
+#ifndef CLI_NUMBERS_H
+#define CLI_NUMBERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* 1000000, 1_000_000, 1e6, 1.5e6: exact, or false (not a whole number, or past 2^64 − 1). */
+bool parse_count(const char *text, uint64_t *out);
+/* The same with an optional K, M, G or T (1024), as in 64M, 1.5G, 2GiB; bytes. */
+bool parse_size(const char *text, uint64_t *out);
+/* 0.01, 1e-6, 1%: above 0 and below 1. */
+bool parse_rate(const char *text, double *out);
+/* Decimal or 0x hexadecimal; up to 16 hex digits fill out[0], 17 to 32 fill out[1] and out[0]. */
+bool parse_seed(const char *text, uint64_t out[2]);
+
+#define NUMBER_TEXT 48
+/* 20000000 → "20,000,000". Each writes to `out` (NUMBER_TEXT bytes) and returns it. */
+const char *count_text(uint64_t n, char *out);
+/* 78643200 → "75.0 MiB". */
+const char *size_text(uint64_t bytes, char *out);
+/* 4123456.7 → "4.12M"; for rates and estimates. */
+const char *short_text(double n, char *out);
+/* 1e-6 → "1e-06"… as %.3g, but for 0.01 → "1%". */
+const char *rate_text(double p, char *out);
+/* 3725 → "1:02:05", 72 → "1:12". */
+const char *time_text(double seconds, char *out);
+
+#endif

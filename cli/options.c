@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/* The parser: GNU habits (--name=value, --name value, -n1e6, -vc, operands anywhere, -- ends the
+ * options), without abbreviations: a script that says --mem must not change its meaning with the
+ * next option we add. */
+#include "options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "bloomery.h"
+#include "command.h"
+#include "numbers.h"
+#include "say.h"
+
+bool options_help;
+
+static const struct option common[] = {
+    { "quiet", 0, OPT_FLAG, NULL, &say_quiet,
+      "Say nothing but what went wrong: no notes, no progress.", NULL },
+    { "help", 'h', OPT_FLAG, NULL, &options_help, "Show this help.", NULL },
+    OPTION_END,
+};
+const struct option_group options_common = { "Other", common };
+
+size_t options_groups(const struct command *c, const struct option_group *out[OPTIONS_MAX_GROUPS])
+{
+    size_t n = 0;
+    for (; c->options && c->options[n] && n < OPTIONS_MAX_GROUPS - 1; n++)
+        out[n] = c->options[n];
+    out[n++] = &options_common;
+    return n;
+}
+
+/* ---- names ---- */
+
+const char *kind_names(size_t i) { return i <= BLM_SCALABLE ? blm_kind_name((blm_kind)i) : NULL; }
+
+const char *hash_names(size_t i)
+{
+    static const char *const names[] = { "xxh3", "siphash" };
+    return i < sizeof names / sizeof *names ? names[i] : NULL;
+}
+
+const char *scheme_names(size_t i)
+{
+    const blm_scheme_row *row = blm_scheme_at(i);
+    return row ? row->name : NULL;
+}
+
+const char *format_names(size_t i)
+{
+    const blm_format_row *row = blm_format_at(i);
+    return row ? row->name : NULL;
+}
+
+/* Edit distance with neighbours swapped counting as one, for words of at most 31 letters. */
+static unsigned distance(const char *a, const char *b)
+{
+    unsigned row[3][32];
+    size_t   n = strlen(a), m = strlen(b);
+    if (n > 31 || m > 31)
+        return 99;
+    for (unsigned j = 0; j <= m; j++)
+        row[0][j] = j;
+    for (unsigned i = 1; i <= n; i++) {
+        unsigned *d = row[i % 3], *up = row[(i + 2) % 3], *two = row[(i + 1) % 3];
+        d[0] = i;
+        for (unsigned j = 1; j <= m; j++) {
+            unsigned best = up[j - 1] + (a[i - 1] != b[j - 1]);
+            if (up[j] + 1 < best)
+                best = up[j] + 1;
+            if (d[j - 1] + 1 < best)
+                best = d[j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                two[j - 2] + 1 < best)
+                best = two[j - 2] + 1;
+            d[j] = best;
+        }
+    }
+    return row[n % 3][m];
+}
+
+const char *nearest(const char *typed, const char *(*name_at)(const void *ctx, size_t i),
+                    const void *ctx)
+{
+    const char *best = NULL, *name;
+    unsigned    least = 3;
+    for (size_t i = 0; (name = name_at(ctx, i)) != NULL; i++) {
+        unsigned d = distance(typed, name);
+        if (d < least && d < strlen(name)) {
+            least = d;
+            best  = name;
+        }
+    }
+    return best;
+}
+
+/* ---- rows ---- */
+
+static const struct option *find(const struct command *c, const char *name, size_t len, char letter)
+{
+    const struct option_group *groups[OPTIONS_MAX_GROUPS];
+    size_t                     n = options_groups(c, groups);
+    for (size_t g = 0; g < n; g++)
+        for (const struct option *o = groups[g]->rows; o->into; o++)
+            if (name ? o->name && strlen(o->name) == len && memcmp(o->name, name, len) == 0
+                     : o->letter == letter)
+                return o;
+    return NULL;
+}
+
+static const char *long_name(const void *ctx, size_t i)
+{
+    const struct option_group *groups[OPTIONS_MAX_GROUPS];
+    size_t                     n = options_groups(ctx, groups);
+    for (size_t g = 0; g < n; g++)
+        for (const struct option *o = groups[g]->rows; o->into; o++)
+            if (o->name && i-- == 0)
+                return o->name;
+    return NULL;
+}
+
+/* "--kind" or "-n", as an option is best called in a message. */
+static const char *title(const struct option *o, char out[40])
+{
+    if (o->name)
+        snprintf(out, 40, "--%s", o->name);
+    else
+        snprintf(out, 40, "-%c", o->letter);
+    return out;
+}
+
+/* "classic, blocked, counting or scalable". */
+static void list_names(const char *(*names)(size_t), char *out, size_t room)
+{
+    size_t at = 0;
+    out[0]    = 0;
+    for (size_t i = 0; names(i) && at < room; i++) {
+        const char *gap = i == 0 ? "" : names(i + 1) ? ", " : " or ";
+        int         n   = snprintf(out + at, room - at, "%s%s", gap, names(i));
+        at += n > 0 ? (size_t)n : 0;
+    }
+}
+
+static bool store_name(const struct option *o, const char *value)
+{
+    for (size_t i = 0; o->names(i); i++)
+        if (strcmp(o->names(i), value) == 0) {
+            *(const char **)o->into = o->names(i);
+            return true;
+        }
+    char names[600], call[40];
+    list_names(o->names, names, sizeof names);
+    misuse("%s %s: there is no such %s: use %s", title(o, call), value, o->name ? o->name : "name",
+           names);
+    return false;
+}
+
+static bool store_byte(const char *value, int *into)
+{
+    if (strcmp(value, "\\t") == 0)
+        *into = '\t';
+    else if (strcmp(value, "\\0") == 0)
+        *into = 0;
+    else if (strlen(value) == 1)
+        *into = (unsigned char)value[0];
+    else
+        return false;
+    return true;
+}
+
+/* What a value that does not fit its type should have been. */
+static const char *wanted(enum option_type t)
+{
+    switch (t) {
+    case OPT_COUNT:
+        return "a whole number of at least 1, like 1000000, 1e6 or 1_000_000";
+    case OPT_SIZE:
+        return "a size in bytes, like 4096, 64M or 1.5G";
+    case OPT_RATE:
+        return "a rate above 0 and below 1, like 0.01, 1e-6 or 1%";
+    case OPT_BYTE:
+        return "one byte, like , or \\t";
+    case OPT_SEED:
+        return "a number, or 0x and up to 32 hexadecimal digits";
+    default:
+        return "something else";
+    }
+}
+
+static bool store(const struct option *o, const char *value)
+{
+    bool                good = true;
+    struct option_seed *seed;
+    switch (o->type) {
+    case OPT_FLAG:
+        *(bool *)o->into = true;
+        return true;
+    case OPT_TEXT:
+    case OPT_FILE:
+        *(const char **)o->into = value;
+        return true;
+    case OPT_NAME:
+        return store_name(o, value);
+    case OPT_COUNT:
+        good = parse_count(value, o->into) && *(uint64_t *)o->into > 0;
+        break;
+    case OPT_SIZE:
+        good = parse_size(value, o->into) && *(uint64_t *)o->into > 0;
+        break;
+    case OPT_RATE:
+        good = parse_rate(value, o->into);
+        break;
+    case OPT_BYTE:
+        good = store_byte(value, o->into);
+        break;
+    case OPT_SEED:
+        seed        = o->into;
+        seed->given = good = parse_seed(value, seed->word);
+        break;
+    }
+    if (!good) {
+        char call[40];
+        misuse("%s %s: give %s", title(o, call), value, wanted(o->type));
+    }
+    return good;
+}
+
+/* ---- the walk over argv ---- */
+
+static bool parse_long(const struct command *c, const char *text, char **next, bool *used)
+{
+    const char          *equals = strchr(text, '=');
+    size_t               len    = equals ? (size_t)(equals - text) : strlen(text);
+    const struct option *o      = find(c, text, len, 0);
+    if (!o) {
+        char typed[64];
+        snprintf(typed, sizeof typed, "%.*s", (int)(len < 60 ? len : 60), text);
+        const char *near = nearest(typed, long_name, c);
+        misuse("unknown option --%s%s%s%s", typed, near ? ": did you mean --" : "",
+               near ? near : "", near ? "?" : "");
+        return false;
+    }
+    if (o->type == OPT_FLAG && equals) {
+        misuse("--%s takes no argument", o->name);
+        return false;
+    }
+    const char *value = equals ? equals + 1 : NULL;
+    if (o->type != OPT_FLAG && !value) {
+        if (!*next) {
+            misuse("--%s needs %s after it", o->name, o->arg);
+            return false;
+        }
+        value = *next;
+        *used = true;
+    }
+    return store(o, value);
+}
+
+static bool parse_letters(const struct command *c, const char *text, char **next, bool *used)
+{
+    for (; *text; text++) {
+        const struct option *o = find(c, NULL, 0, *text);
+        if (!o) {
+            misuse("unknown option -%c", *text);
+            return false;
+        }
+        if (o->type == OPT_FLAG) {
+            store(o, NULL);
+            continue;
+        }
+        const char *value = text + 1;
+        if (!*value) {
+            if (!*next) {
+                misuse("-%c needs %s after it", *text, o->arg);
+                return false;
+            }
+            value = *next;
+            *used = true;
+        }
+        return store(o, value);
+    }
+    return true;
+}
+
+static int count_operands(const struct command *c, int n, char **argv)
+{
+    if (n < c->least) {
+        misuse(n == 0 ? "no %s given" : "too few operands after the %s", c->operand);
+        return -1;
+    }
+    if (c->most >= 0 && n > c->most) {
+        misuse("unexpected operand %s", argv[1 + c->most]);
+        return -1;
+    }
+    return n;
+}
+
+int options_parse(const struct command *c, int argc, char **argv)
+{
+    int  operands = 0;
+    bool open     = true;
+    for (int i = 1; i < argc; i++) {
+        char *a    = argv[i];
+        bool  used = false, good = true;
+        if (!open || a[0] != '-' || a[1] == 0)
+            argv[1 + operands++] = a;
+        else if (strcmp(a, "--") == 0)
+            open = false;
+        else if (a[1] == '-')
+            good = parse_long(c, a + 2, &argv[i + 1], &used);
+        else
+            good = parse_letters(c, a + 1, &argv[i + 1], &used);
+        if (!good)
+            return -1;
+        if (options_help)
+            return operands;
+        i += used;
+    }
+    return count_operands(c, operands, argv);
+}
