@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* A small JSON writer: one value after another into a growing text, commas and indentation by
+ * itself. Keys and their order are part of the contract of each command that uses it. */
+#ifndef CLI_JSON_H
+#define CLI_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct json {
+    char  *text; /* NUL-ended; json_free takes it */
+    size_t len, room;
+    int    depth;
+    bool   first; /* nothing yet at this depth */
+};
+#define JSON_INIT { .first = true }
+
+/* `key` is NULL inside arrays and at the top. */
+void json_open(struct json *j, const char *key, char bracket); /* '{' or '[' */
+void json_close(struct json *j, char bracket);                 /* '}' or ']' */
+void json_text(struct json *j, const char *key, const char *value); /* NULL: null */
+void json_count(struct json *j, const char *key, uint64_t value);
+void json_real(struct json *j, const char *key, double value); /* not finite: null */
+void json_bool(struct json *j, const char *key, bool value);
+void json_free(struct json *j);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* A command that runs out of memory for its input (a line of many gigabytes) has nothing better to
+ * do than to say so. Files are safe: whatever is being changed is valid after every batch. */
+#include "memory.h"
+
+#include <stdlib.h>
+
+#include "numbers.h"
+#include "progress.h"
+#include "say.h"
+
+void *memory_grow(void *old, size_t size)
+{
+    void *p = realloc(old, size ? size : 1);
+    if (!p) {
+        char text[NUMBER_TEXT];
+        progress_hide();
+        exit(trouble("out of memory: %s more are not to be had (a very long line? see -0)",
+                     size_text(size, text)));
+    }
+    return p;
+}
+
+void *memory_need(size_t size) { return memory_grow(NULL, size); }

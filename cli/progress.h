@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* One line on the terminal that says how far a long command has come: count, rate, and when the
+ * end is near. Only on a terminal, only after a second, not with --quiet. */
+#ifndef CLI_PROGRESS_H
+#define CLI_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* unit: "lines", "keys". total: bytes to come, 0 when nobody knows. */
+void progress_start(const char *unit, uint64_t total);
+/* So far. Cheap: call it once a batch. */
+void progress_tick(uint64_t units, uint64_t bytes);
+/* Takes the line away, so that something else can be written; it comes back with the next tick. */
+void progress_hide(void);
+void progress_stop(void);
+
+/* For blm_on_progress: ctx is what is being done ("syncing"); false once we are interrupted. */
+bool progress_library(void *ctx, uint64_t done, uint64_t total);
+
+/* Seconds on a clock that only goes forward. */
+double now(void);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* Every message is one line whatever it quotes: control characters in file names and in other
+ * programs' texts are shown as ?, so that they cannot break the line or drive the terminal. */
+#include "say.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "progress.h"
+
+bool say_quiet;
+
+static const char *command;
+
+void say_command(const char *name) { command = name; }
+
+bool say_colour(void)
+{
+    static int known = -1;
+    if (known < 0) {
+        const char *no   = getenv("NO_COLOR");
+        const char *term = getenv("TERM");
+        known = isatty(STDERR_FILENO) && !(no && *no) && !(term && strcmp(term, "dumb") == 0);
+    }
+    return known;
+}
+
+/* Words go out in one write, so that two processes' lines do not mix. */
+static void put(const char *text, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = write(STDERR_FILENO, text, len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return; /* nobody to tell */
+        text += n;
+        len -= (size_t)n;
+    }
+}
+
+static void line(const char *colour, const char *text, const char *tail)
+{
+    char whole[1600];
+    bool dye = colour && say_colour();
+    int  n   = snprintf(whole, sizeof whole, "%sbloomery%s%s:%s ", dye ? colour : "",
+                        command ? " " : "", command ? command : "", dye ? "\033[0m" : "");
+    size_t at = (size_t)n;
+    for (; *text && at < sizeof whole - 200; text++)
+        whole[at++] = (unsigned char)*text < 32 || *text == 127 ? '?' : *text;
+    n = snprintf(whole + at, sizeof whole - at, "%s\n", tail);
+    progress_hide();
+    put(whole, at + (size_t)n);
+}
+
+void say(const char *format, ...)
+{
+    if (say_quiet)
+        return;
+    char    text[1200];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    line("\033[1m", text, "");
+}
+
+int trouble(const char *format, ...)
+{
+    char    text[1200];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    line("\033[1;31m", text, "");
+    return EXIT_TROUBLE;
+}
+
+int misuse(const char *format, ...)
+{
+    char    text[1200], tail[120];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    snprintf(tail, sizeof tail, " (see bloomery%s%.60s --help)", command ? " " : "",
+             command ? command : "");
+    line("\033[1;31m", text, tail);
+    return EXIT_TROUBLE;
+}
+
+int filter_trouble(const char *name, const blm_error *err)
+{
+    const char *text = err->text[0] ? err->text : blm_status_text(err->status);
+    if (err->status == BLM_E_ARGUMENT || !name)
+        return trouble("%s", text);
+    if (strstr(text, name)) /* it names the file itself */
+        return trouble("%s", text);
+    if (err->offset != BLM_NO_OFFSET && err->offset != 0 && !strstr(text, "byte"))
+        return trouble("%s: %s (byte %llu)", name, text, (unsigned long long)err->offset);
+    return trouble("%s: %s", name, text);
+}
+
+int system_trouble(const char *name, int error, const char *remedy)
+{
+    const char *what = strerror(error);
+    char        text[128];
+    snprintf(text, sizeof text, "%s", what);
+    if (text[0] >= 'A' && text[0] <= 'Z' && !(text[1] >= 'A' && text[1] <= 'Z'))
+        text[0] = (char)(text[0] - 'A' + 'a');
+    return remedy ? trouble("%s: %s: %s", name, text, remedy) : trouble("%s: %s", name, text);
+}
+
+void say_plain(const char *format, ...)
+{
+    char    small[1024], *text = small;
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(small, sizeof small, format, args);
+    va_end(args);
+    if (n < 0)
+        return;
+    if ((size_t)n >= sizeof small) {
+        text = malloc((size_t)n + 1);
+        if (!text)
+            return;
+        va_start(args, format);
+        vsnprintf(text, (size_t)n + 1, format, args);
+        va_end(args);
+    }
+    progress_hide();
+    put(text, (size_t)n);
+    if (text != small)
+        free(text);
+}
