@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* What a line encodes (-e): text, hexadecimal, base64, or a decimal integer. */
+#ifndef CLI_DECODE_H
+#define CLI_DECODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct encoding {
+    const char *name;
+    const char *what; /* for messages */
+    /* Decodes to `out`, which has room for decode_room(len) bytes; false: not of this encoding.
+     * NULL: the line is the key. */
+    bool (*decode)(const char *text, size_t len, char *out, size_t *out_len);
+};
+
+/* NULL: no such encoding. */
+const struct encoding *encoding_find(const char *name);
+const char *encoding_names(size_t i);
+
+/* A 64-bit integer takes 8 bytes however short its line is. */
+static inline size_t decode_room(size_t len) { return len > 8 ? len : 8; }
+
+#endif
