@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* check: grep with a filter in the place of the pattern. */
+#include <string.h>
+
+#include "command.h"
+#include "keys.h"
+#include "memory.h"
+#include "out.h"
+#include "progress.h"
+#include "ref.h"
+#include "say.h"
+
+static struct {
+    bool absent, count, silent, line_buffered;
+} opt;
+
+static const struct option rows[] = {
+    { "invert", 'v', OPT_FLAG, NULL, &opt.absent,
+      "Print the lines that are certainly absent instead.", NULL },
+    { "count", 'c', OPT_FLAG, NULL, &opt.count, "Print only how many lines there are.", NULL },
+    { "silent", 'q', OPT_FLAG, NULL, &opt.silent,
+      "Print nothing, and stop at the first line found: the exit status is the answer.", NULL },
+    { "line-buffered", 0, OPT_FLAG, NULL, &opt.line_buffered,
+      "Write after every read. Seldom needed: output is always written before waiting for input.",
+      NULL },
+    OPTION_END,
+};
+static const struct option_group                own      = { "Output", rows };
+static const struct option_group *const         groups[] = { &own, &keys_group, NULL };
+
+/* A file that someone else is adding to may have grown new layers since we opened it. */
+static void recycle(void *ctx)
+{
+    struct ref *r = ctx;
+    out_flush();
+    blm_refresh(r->filter, NULL);
+}
+
+static uint64_t check_all(struct ref *r, struct keys *k)
+{
+    struct batch b;
+    uint8_t      maybe[KEYS_BATCH];
+    uint64_t     found = 0;
+    while (keys_next(k, &b)) {
+        size_t hits = blm_check_many(r->filter, b.keys, b.count, maybe);
+        found += opt.absent ? b.count - hits : hits;
+        if (opt.silent && found)
+            break;
+        if (!opt.silent && !opt.count)
+            batch_print_picked(&b, maybe, !opt.absent);
+        if (opt.line_buffered)
+            out_flush();
+        progress_tick(k->lines, k->bytes);
+    }
+    return found;
+}
+
+static int run(int count, char **operands)
+{
+    struct ref  r;
+    struct keys k = { .recycle = recycle, .ctx = &r, .eager = opt.line_buffered };
+    if (ref_is_stdin(operands[0]) && count == 1)
+        return misuse("the filter comes from standard input: give the keys as files");
+    if (!ref_open(&r, operands[0], NULL))
+        return EXIT_TROUBLE;
+    keys_open(&k, operands + 1, count - 1);
+    progress_start("lines", k.total);
+    uint64_t found = check_all(&r, &k);
+    progress_stop();
+    if (opt.count && !opt.silent)
+        out_print("%llu\n", (unsigned long long)found);
+    out_flush();
+    bool failed = k.failed && !(opt.silent && found);
+    keys_close(&k);
+    ref_drop(&r);
+    return failed ? EXIT_TROUBLE : found ? EXIT_YES : EXIT_NO;
+}
+
+static const char *const usage[] = { "FILTER [INPUT...] [-v] [-c] [-q]", NULL };
+static const char *const about[] = {
+    "Prints the lines whose key may be in the filter, as they were read and in order. A line that "
+    "is not printed is certainly not in it; one that is printed is wrong at the filter's rate.",
+    "Output is written before every wait for input, so that check can stand behind tail -f. A "
+    "filter that another process is adding to can be asked meanwhile.",
+    NULL,
+};
+static const struct example examples[] = {
+    { "bloomery check seen.blm urls.txt > maybe-seen.txt", "Print the URLs that may have been seen" },
+    { "tail -f access.log | bloomery check -v -f 1 -d ' ' known.blm",
+      "Print the requests of addresses that were never seen before, at once" },
+    { "bloomery check -q leaked.blm password.txt && echo 'choose another'",
+      "Use the exit status as the answer" },
+    { NULL, NULL },
+};
+
+const struct command cmd_check = {
+    .name     = "check",
+    .summary  = "print the lines that may be in a filter",
+    .usage    = usage,
+    .about    = about,
+    .options  = groups,
+    .examples = examples,
+    .status   = "0 a line was found, 1 none was, 2 trouble.",
+    .operand  = "filter",
+    .least    = 1,
+    .most     = -1,
+    .run      = run,
+};

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* create: a new filter, empty or filled. */
+#include <string.h>
+
+#include "add.h"
+#include "command.h"
+#include "interrupt.h"
+#include "numbers.h"
+#include "ref.h"
+#include "say.h"
+#include "size.h"
+
+#define DEFAULT_RATE 0.01
+
+static struct {
+    const char        *scheme, *hash, *like, *from;
+    struct option_seed seed;
+    bool               force;
+} opt;
+
+static const struct option rows[] = {
+    { "like", 0, OPT_FILE, "FILTER", &opt.like,
+      "Same size, scheme and seed as FILTER, so that the two can be merged and compared.", NULL },
+    { "scheme", 0, OPT_NAME, "S", &opt.scheme,
+      "How a key finds its bits: native, or another system's way, to write a filter that system "
+      "can read. bloomery schemes lists them.",
+      scheme_names },
+    { "hash", 0, OPT_NAME, "H", &opt.hash,
+      "The hash under the native scheme; siphash when keys come from an adversary who also sees "
+      "the answers.",
+      hash_names },
+    { "seed", 0, OPT_SEED, "S", &opt.seed,
+      "A fixed seed, for filters that are to meet; random when not given.", NULL },
+    { "from", 0, OPT_FILE, "KEYS", &opt.from,
+      "Add the keys of this file (- is standard input). The filter appears when they are all in.",
+      NULL },
+    { "force", 0, OPT_FLAG, NULL, &opt.force, "Replace the file if it exists.", NULL },
+    OPTION_END,
+};
+static const struct option_group        own      = { "Filter", rows };
+static const struct option_group *const groups[] = { &size_group, &own, &keys_group, NULL };
+
+/* What was asked for, as far as it makes sense; what cannot be is left to the library to refuse. */
+static bool wanted(blm_options *o)
+{
+    blm_options none = BLM_OPTIONS_INIT;
+    *o               = none;
+    if (!size_fill(o))
+        return false;
+    bool scalable = o->kind == BLM_SCALABLE;
+    if (opt.like && (size_given() || size_options.kind || opt.scheme || opt.hash || opt.seed.given))
+        return misuse("--like gives size, kind, scheme and seed: leave the others out"), false;
+    if (!opt.like && !size_given() && !scalable)
+        return misuse("how large? Give -n and -p, or -m and -k, or --memory, or --like"), false;
+    if (!opt.like && o->items && !o->rate && !o->bits && !o->memory && !opt.scheme)
+        o->rate = DEFAULT_RATE;
+    if (scalable && !o->rate)
+        o->rate = DEFAULT_RATE;
+    if (o->rate > 0 && !o->items && !o->bits && !o->memory && !scalable)
+        return misuse("for how many keys? Give -n too (or --kind scalable)"), false;
+    o->scheme = opt.scheme;
+    o->hash   = opt.hash && strcmp(opt.hash, "siphash") == 0 ? BLM_HASH_SIPHASH : BLM_HASH_XXH3;
+    if (opt.seed.given) {
+        o->flags |= BLM_SEEDED;
+        memcpy(o->seed, opt.seed.word, sizeof o->seed);
+    }
+    if (opt.force)
+        o->flags |= BLM_REPLACE;
+    return true;
+}
+
+/* "seen.blm: classic, 1,000,000 keys at 1%: 1.1 MiB, 7 probes". */
+static void describe(const struct ref *r)
+{
+    blm_params p = { .size = sizeof p };
+    char       keys[NUMBER_TEXT], rate[NUMBER_TEXT], size[NUMBER_TEXT];
+    if (blm_get_params(r->filter, &p) != BLM_OK)
+        return;
+    if (p.capacity && p.rate > 0)
+        say("%s: %s%s%s, %s keys at a rate of %s%s: %s, %u probes", r->name, blm_kind_name(p.kind),
+            strcmp(p.scheme, "native") == 0 ? "" : " ",
+            strcmp(p.scheme, "native") == 0 ? "" : p.scheme, count_text(p.capacity, keys),
+            rate_text(p.rate, rate), p.kind == BLM_SCALABLE ? " before it grows" : "",
+            size_text(p.bytes, size), (unsigned)p.probes);
+    else
+        say("%s: %s %s, %s, %u probes", r->name, blm_kind_name(p.kind), p.scheme,
+            size_text(p.bytes, size), (unsigned)p.probes);
+}
+
+/* Adds the keys of --from. The filter is only in memory yet, so failing leaves nothing behind. */
+static int fill(struct ref *r, struct added *a)
+{
+    char       *inputs[] = { (char *)(uintptr_t)opt.from };
+    struct keys k        = { .strict = true };
+    if (!keys_open(&k, inputs, 1))
+        return EXIT_TROUBLE;
+    interrupt_catch();
+    bool good = add_all(r, &k, a);
+    keys_close(&k);
+    if (good)
+        return EXIT_YES;
+    char keys[NUMBER_TEXT];
+    return trouble("%s after %s keys; %s was not made: run this again",
+                   interrupted() ? "interrupted" : "stopped", count_text(a->keys, keys), r->name);
+}
+
+static int make(const char *text, const blm_options *o)
+{
+    struct ref   r;
+    struct added a = { 0 };
+    if (!ref_create(&r, text, o, opt.from != NULL))
+        return EXIT_TROUBLE;
+    if (opt.from) {
+        int status = fill(&r, &a);
+        if (status != EXIT_YES) {
+            ref_drop(&r);
+            return status;
+        }
+    }
+    describe(&r);
+    if (opt.from)
+        add_warn_overfilled(&r);
+    if (!ref_commit(&r))
+        return EXIT_TROUBLE;
+    return opt.from ? add_report(r.name, &a, true) : EXIT_YES;
+}
+
+static int run(int count, char **operands)
+{
+    (void)count;
+    blm_options o;
+    if (!wanted(&o))
+        return EXIT_TROUBLE;
+    if (!opt.like)
+        return make(operands[0], &o);
+    struct ref like;
+    if (!ref_open(&like, opt.like, NULL))
+        return EXIT_TROUBLE;
+    o.like     = like.filter;
+    int status = make(operands[0], &o);
+    ref_drop(&like);
+    return status;
+}
+
+static const char *const usage[] = {
+    "FILTER -n N [-p P] [--from KEYS]",
+    "FILTER -m BITS -k K",
+    "FILTER --memory SIZE [-n N]",
+    "FILTER --like OTHER",
+    NULL,
+};
+static const char *const about[] = {
+    "Makes a filter for N keys that answers \"maybe\" wrongly at most at rate P (1% when not "
+    "given), or of the size that BITS, SIZE or another filter say.",
+    "Kinds: classic is the smallest general filter and the default; blocked is the fastest; "
+    "counting can forget keys and takes four times the space; scalable grows, for an unknown "
+    "number of keys.",
+    "New filters get a random seed, so that nobody can choose keys that collide. Filters that are "
+    "to be merged or compared must share one: use --like or --seed.",
+    "FILTER is a path, or - for standard output. Nothing is overwritten without --force, and then "
+    "the old file stays whole until the new one is ready.",
+    NULL,
+};
+static const struct example examples[] = {
+    { "bloomery create seen.blm -n 1e6 -p 0.01", "A filter for a million keys at 1%" },
+    { "bloomery create words.blm -n 500e3 -p 1e-4 --kind blocked --from words.txt",
+      "A fast filter with the lines of a file in it" },
+    { "bloomery create tuesday.blm --like monday.blm", "One that can be merged with monday.blm" },
+    { NULL, NULL },
+};
+
+const struct command cmd_create = {
+    .name     = "create",
+    .summary  = "make a filter",
+    .usage    = usage,
+    .about    = about,
+    .options  = groups,
+    .examples = examples,
+    .operand  = "filter",
+    .least    = 1,
+    .most     = 1,
+    .run      = run,
+};

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dedup: each line the first time it is seen, in order, at once.
+ *
+ * Without --state a line is added to the filter, and printed if that set a new bit. With --state
+ * the order is the other way round, because the filter outlives the process: lines are printed
+ * first, and their keys added when they have been written. Should the process die in between, or
+ * its reader, or the disk be full, those lines are printed again by the next run instead of never.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "command.h"
+#include "expected.h"
+#include "interrupt.h"
+#include "json.h"
+#include "keys.h"
+#include "memory.h"
+#include "numbers.h"
+#include "out.h"
+#include "progress.h"
+#include "ref.h"
+#include "say.h"
+
+#define DEFAULT_RATE 1e-6
+#define FIRST_LAYER  ((uint64_t)1 << 20) /* keys, when nobody knows how many will come */
+#define MOST_FIRST   ((uint64_t)1 << 25) /* at most so many, when the size of the input says more */
+#define USUAL_LINE   40.0                /* bytes */
+#define PENDING      32768               /* keys waiting for their lines to be written */
+#define SYNC_EVERY   30.0                /* seconds */
+
+static struct {
+    uint64_t    items, memory;
+    double      rate;
+    const char *state;
+    bool        duplicates, stats, json;
+} opt;
+
+static const struct option rows[] = {
+    { "items", 'n', OPT_COUNT, "N", &opt.items,
+      "How many different lines will come. When not given, the filter grows as needed.", NULL },
+    { "rate", 'p', OPT_RATE, "P", &opt.rate,
+      "The share of new lines that may be dropped wrongly; 1e-6 when not given.", NULL },
+    { "memory", 0, OPT_SIZE, "SIZE", &opt.memory,
+      "Bytes the filter may take, like 64M. With -n, the best rate that fits is used; else as "
+      "many lines as fit at the rate.",
+      NULL },
+    { "state", 0, OPT_FILE, "FILTER", &opt.state,
+      "Keep what was seen in this file, for the next run. Made when absent; -n, -p and --memory "
+      "matter only then.",
+      NULL },
+    { NULL, 'D', OPT_FLAG, NULL, &opt.duplicates,
+      "Print the lines that were seen before instead.", NULL },
+    { "stats", 0, OPT_FLAG, NULL, &opt.stats,
+      "At the end, say on standard error what was read, kept and dropped, and how many lines were "
+      "dropped wrongly, as far as can be expected.",
+      NULL },
+    { "json", 0, OPT_FLAG, NULL, &opt.json, "The same as JSON.", NULL },
+    OPTION_END,
+};
+static const struct option_group        own      = { "Set", rows };
+static const struct option_group *const groups[] = { &own, &keys_group, NULL };
+
+struct dedup {
+    struct ref      ref; /* with --state */
+    blm_filter     *filter;
+    struct keys     keys;
+    struct expected expected;
+    uint64_t        unique;
+    double          start, synced;
+    bool            failed;
+    /* --state: keys whose lines are on their way out, and a small filter with the same keys. */
+    blm_filter *recent;
+    blm_key    *pending;
+    size_t      pending_count;
+};
+
+/* ---- the filter ---- */
+
+/* Different lines the input can have, guessed from its size and its first batch (NULL: a state is
+ * opened before anything is read, so that a second run is refused at once). */
+static uint64_t guess(const struct dedup *d, const struct batch *first)
+{
+    if (!d->keys.total)
+        return FIRST_LAYER;
+    double each  = first ? (double)(first->at[first->count] - first->at[0]) / (double)first->count
+                         : USUAL_LINE;
+    double lines = (double)d->keys.total / each * 1.1;
+    return lines < 4096 ? 4096 : lines > (double)MOST_FIRST ? MOST_FIRST : (uint64_t)lines;
+}
+
+/* A growing filter has to share its rate among layers, so its layers are stricter than it is; two
+ * lines a key serve them all, where the general rule would take three from the first layer on. */
+static blm_options wanted(const struct dedup *d, const struct batch *first)
+{
+    blm_options o = BLM_OPTIONS_INIT;
+    o.kind   = BLM_BLOCKED;
+    o.items  = opt.items;
+    o.memory = opt.memory;
+    o.rate   = opt.rate;
+    if (!o.rate && !(opt.items && opt.memory))
+        o.rate = DEFAULT_RATE;
+    if (!opt.items && !opt.memory) {
+        o.kind       = BLM_SCALABLE;
+        o.items      = guess(d, first);
+        o.tightening = 0.5;
+    }
+    return o;
+}
+
+static void say_fit(const blm_filter *f)
+{
+    blm_params p = { .size = sizeof p };
+    char       size[NUMBER_TEXT], keys[NUMBER_TEXT], rate[NUMBER_TEXT];
+    if (blm_get_params(f, &p) == BLM_OK)
+        say("%s hold %s lines at a rate of %s", size_text(p.bytes, size),
+            count_text(p.capacity, keys), rate_text(p.rate, rate));
+}
+
+static bool open_state(struct dedup *d, const blm_options *o)
+{
+    bool made = !ref_exists(opt.state);
+    if (made ? !ref_create(&d->ref, opt.state, o, false) : !ref_change(&d->ref, opt.state, NULL))
+        return false;
+    d->filter = d->ref.filter;
+    blm_options small = BLM_OPTIONS_INIT;
+    small.kind  = BLM_BLOCKED;
+    small.items = PENDING;
+    small.rate  = 1e-9; /* far below any rate asked for: it is asked about few keys */
+    blm_error err;
+    if (blm_create(&small, &d->recent, &err) != BLM_OK)
+        return filter_trouble(NULL, &err), false;
+    d->pending = memory_need(PENDING * sizeof *d->pending);
+    d->synced  = now();
+    if (made && opt.memory)
+        say_fit(d->filter);
+    return true;
+}
+
+static bool open_filter(struct dedup *d, const struct batch *first)
+{
+    blm_options o = wanted(d, first);
+    blm_error   err;
+    if (opt.state) {
+        if (!open_state(d, &o))
+            return false;
+    } else if (blm_create(&o, &d->filter, &err) != BLM_OK) {
+        return filter_trouble(NULL, &err), false;
+    } else if (opt.memory) {
+        say_fit(d->filter);
+    }
+    expected_start(&d->expected, d->filter);
+    return true;
+}
+
+/* ---- lines ---- */
+
+static void complain(struct dedup *d, blm_status st)
+{
+    blm_error err = { .status = st, .offset = BLM_NO_OFFSET };
+    d->failed     = true;
+    filter_trouble(opt.state ? d->ref.name : "the filter", &err);
+}
+
+static void add_and_print(struct dedup *d, const struct batch *b)
+{
+    uint8_t    fresh[KEYS_BATCH];
+    size_t     done = 0;
+    blm_status st   = blm_add_many(d->filter, b->keys, b->count, fresh, &done);
+    if (st != BLM_OK) {
+        complain(d, st);
+        memset(fresh + done, 1, b->count - done); /* not known to be seen */
+    }
+    size_t printed = batch_print_picked(b, fresh, !opt.duplicates);
+    d->unique += opt.duplicates ? b->count - printed : printed;
+}
+
+/* Lines are written; now their keys are seen. */
+static void settle(struct dedup *d)
+{
+    if (!out_flush() || d->failed || !opt.state)
+        return;
+    if (d->pending_count) {
+        blm_status st = blm_add_many(d->filter, d->pending, d->pending_count, NULL, NULL);
+        if (st != BLM_OK)
+            complain(d, st);
+        d->pending_count = 0;
+        blm_clear(d->recent);
+    }
+    if (now() - d->synced > SYNC_EVERY) {
+        d->failed |= !ref_sync(&d->ref);
+        d->synced = now();
+    }
+}
+
+static void recycle(void *ctx) { settle(ctx); }
+
+/* The first `count` lines of a batch: those that neither the state nor the lines on their way out
+ * have seen are printed and become pending. */
+static void print_and_queue(struct dedup *d, const struct batch *b)
+{
+    uint8_t seen[KEYS_BATCH], fresh[KEYS_BATCH];
+    if (d->pending_count + b->count > PENDING)
+        settle(d);
+    blm_check_many(d->filter, b->keys, b->count, seen);
+    blm_key *queue = d->pending + d->pending_count;
+    size_t   n     = 0;
+    for (size_t i = 0; i < b->count; i++)
+        if (!seen[i])
+            queue[n++] = b->keys[i];
+    blm_add_many(d->recent, queue, n, fresh, NULL);
+    size_t kept = 0;
+    for (size_t i = 0, c = 0; i < b->count; i++) {
+        if (seen[i])
+            continue;
+        if (fresh[c])
+            queue[kept++] = queue[c];
+        seen[i] = !fresh[c++];
+    }
+    d->pending_count += kept;
+    d->unique += kept;
+    batch_print_picked(b, seen, opt.duplicates);
+}
+
+static void all_lines(struct dedup *d)
+{
+    struct batch b;
+    while (!d->failed && keys_next(&d->keys, &b)) {
+        if (!d->filter && !open_filter(d, &b)) {
+            d->failed = true;
+            break;
+        }
+        if (opt.state)
+            print_and_queue(d, &b);
+        else
+            add_and_print(d, &b);
+        progress_tick(d->keys.lines, d->keys.bytes);
+    }
+    settle(d);
+}
+
+/* ---- statistics ---- */
+
+struct figures {
+    uint64_t lines, unique, bytes, filter_bytes, peak;
+    double   seconds, rate, wrong;
+};
+
+static void print_figures(const struct figures *f)
+{
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    say_plain("lines       %16s\n", count_text(f->lines, a));
+    say_plain("unique      %16s\n", count_text(f->unique, a));
+    say_plain("duplicates  %16s\n", count_text(f->lines - f->unique, a));
+    say_plain("bytes       %16s\n", count_text(f->bytes, a));
+    say_plain("seconds     %16.2f\n", f->seconds);
+    say_plain("lines/s     %16s\n", short_text((double)f->lines / f->seconds, a));
+    say_plain("filter      %16s\n", size_text(f->filter_bytes, a));
+    say_plain("memory      %16s\n", size_text(f->peak, a));
+    say_plain("rate now    %16s\n", rate_text(f->rate, b));
+    say_plain("wrongly dropped, expected  %.3g\n", f->wrong);
+}
+
+static void print_json(const struct figures *f)
+{
+    struct json j = JSON_INIT;
+    json_open(&j, NULL, '{');
+    json_count(&j, "lines", f->lines);
+    json_count(&j, "unique", f->unique);
+    json_count(&j, "duplicates", f->lines - f->unique);
+    json_count(&j, "bytes", f->bytes);
+    json_real(&j, "seconds", f->seconds);
+    json_real(&j, "lines_per_second", (double)f->lines / f->seconds);
+    json_count(&j, "filter_bytes", f->filter_bytes);
+    json_count(&j, "memory_bytes", f->peak);
+    json_real(&j, "rate_now", f->rate);
+    json_real(&j, "expected_wrongly_dropped", f->wrong);
+    json_close(&j, '}');
+    say_plain("%s", j.text);
+    json_free(&j);
+}
+
+static void report(struct dedup *d)
+{
+    struct figures f = { .lines   = d->keys.lines,
+                         .unique  = d->unique,
+                         .bytes   = d->keys.bytes,
+                         .seconds = now() - d->start };
+    struct rusage  u;
+    blm_params     p = { .size = sizeof p };
+    if (f.seconds < 1e-6)
+        f.seconds = 1e-6;
+    if (getrusage(RUSAGE_SELF, &u) == 0)
+        f.peak = (uint64_t)u.ru_maxrss * 1024;
+    if (d->filter) {
+        blm_get_params(d->filter, &p);
+        f.filter_bytes = p.bytes;
+        f.wrong        = expected_end(&d->expected, d->filter, &f.rate);
+    }
+    if (opt.json)
+        print_json(&f);
+    else
+        print_figures(&f);
+}
+
+/* A fixed size was asked for, and more came: lines are lost at a higher rate than was wanted. */
+static void warn(struct dedup *d)
+{
+    blm_params p = { .size = sizeof p };
+    if (!d->filter || say_quiet || blm_get_params(d->filter, &p) != BLM_OK ||
+        p.kind == BLM_SCALABLE || !p.capacity || p.items <= p.capacity + p.capacity / 50)
+        return;
+    struct expected none = { 0 };
+    char   items[NUMBER_TEXT], room[NUMBER_TEXT];
+    double now_rate;
+    expected_end(&none, d->filter, &now_rate);
+    say("%s different lines came, and the filter is for %s: one new line in %.0f is dropped now, "
+        "not one in %.0f: give a larger -n%s",
+        count_text(p.items, items), count_text(p.capacity, room), 1 / now_rate, 1 / p.rate,
+        opt.state ? " and a new state" : "");
+}
+
+/* ---- the command ---- */
+
+static int finish(struct dedup *d)
+{
+    bool broken = interrupted();
+    warn(d);
+    if (opt.stats || opt.json)
+        report(d);
+    keys_close(&d->keys);
+    free(d->pending);
+    blm_free(d->recent);
+    if (!opt.state) {
+        blm_free(d->filter);
+    } else if (d->filter && !ref_commit(&d->ref)) {
+        return EXIT_TROUBLE;
+    }
+    if (broken) {
+        char lines[NUMBER_TEXT];
+        return trouble("interrupted after %s lines; %s is valid and has every line that was "
+                       "written: run this again",
+                       count_text(d->keys.lines - d->pending_count, lines), opt.state);
+    }
+    return d->failed || d->keys.failed ? EXIT_TROUBLE : EXIT_YES;
+}
+
+static int run(int count, char **operands)
+{
+    static struct dedup d;
+    d.keys.recycle = recycle;
+    d.keys.ctx     = &d;
+    d.start        = now();
+    if (opt.state && ref_is_stdin(opt.state))
+        return misuse("--state needs a file: - cannot be read and written");
+    if (opt.state)
+        interrupt_catch();
+    keys_open(&d.keys, operands, count);
+    if (opt.state && !open_filter(&d, NULL)) {
+        keys_close(&d.keys);
+        return EXIT_TROUBLE;
+    }
+    progress_start("lines", d.keys.total);
+    all_lines(&d);
+    progress_stop();
+    return finish(&d);
+}
+
+static const char *const usage[] = { "[INPUT...] [-n N] [-p P] [--memory SIZE] [--state FILTER] "
+                                     "[-D] [--stats]",
+                                     NULL };
+static const char *const about[] = {
+    "Prints every line the first time it is seen, in order and at once, with a few bytes of memory "
+    "a line whatever its length. A new line is taken for a seen one, and dropped, at rate P: one "
+    "in a million when not given.",
+    "Output is written before every wait for input, so that dedup can stand in a live pipe. With "
+    "-n the filter has the right size from the start, which is fastest and smallest; without it "
+    "the filter grows, and the rate is kept all the same.",
+    "--state FILE carries the set across runs. It is safe against crashes: a line counts as seen "
+    "only after it has been written to standard output, so when the process is killed, the reader "
+    "goes away or the disk is full, some lines may be printed again by the next run, and none is "
+    "lost. Two runs cannot use one state at the same time.",
+    "--stats tells how many lines were probably dropped wrongly. Each new line that arrives when x "
+    "are in the filter is dropped with the probability r(x) that the filter then errs; the figure "
+    "is the sum of r(x) / (1 - r(x)) over all x that the run went through, r being the exact model "
+    "of the filter's layout. The true number scatters around it like a Poisson variable: for 0.9 "
+    "expected, 0 to 3 is usual.",
+    "--json writes one object to standard error, with lines, unique, duplicates, bytes (read), "
+    "seconds, lines_per_second, filter_bytes, memory_bytes (the most the process had), rate_now and "
+    "expected_wrongly_dropped.",
+    NULL,
+};
+static const struct example examples[] = {
+    { "bloomery dedup crawl.log > unique.log", "Keep the first of every line" },
+    { "zcat *.gz | bloomery dedup -n 1e9 --stats > unique.txt",
+      "A billion lines in 4 GB of memory, with a report at the end" },
+    { "crawl | bloomery dedup --state seen.blm | fetch",
+      "Fetch only URLs that no earlier run has fetched" },
+    { "bloomery dedup -f 3 -d , -D orders.csv", "Show the orders whose third field came before" },
+    { NULL, NULL },
+};
+
+const struct command cmd_dedup = {
+    .name     = "dedup",
+    .summary  = "print each line the first time it is seen",
+    .usage    = usage,
+    .about    = about,
+    .options  = groups,
+    .examples = examples,
+    .operand  = "input",
+    .least    = 0,
+    .most     = -1,
+    .run      = run,
+};

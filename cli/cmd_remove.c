@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* remove: keys out of a counting filter. */
+#include "command.h"
+#include "interrupt.h"
+#include "keys.h"
+#include "numbers.h"
+#include "progress.h"
+#include "ref.h"
+#include "say.h"
+
+static const struct option_group *const groups[] = { &keys_group, NULL };
+
+struct removed {
+    uint64_t keys, absent;
+};
+
+static bool can_remove(const struct ref *r)
+{
+    blm_params p = { .size = sizeof p };
+    blm_get_params(r->filter, &p);
+    if (p.kind == BLM_COUNTING)
+        return true;
+    trouble("%s: a %s filter cannot forget keys: make one with bloomery create --kind counting",
+            r->name, blm_kind_name(p.kind));
+    return false;
+}
+
+static bool remove_all(struct ref *r, struct keys *k, struct removed *n)
+{
+    struct batch b;
+    *n = (struct removed){ 0 };
+    progress_start("keys", k->total);
+    while (keys_next(k, &b)) {
+        for (size_t i = 0; i < b.count; i++) {
+            blm_status st = blm_remove(r->filter, b.keys[i].data, b.keys[i].len);
+            if (st != BLM_OK && st != BLM_E_ABSENT) {
+                blm_error err = { .status = st, .offset = BLM_NO_OFFSET };
+                filter_trouble(r->name, &err);
+                return false;
+            }
+            n->absent += st == BLM_E_ABSENT;
+            n->keys += st == BLM_OK;
+        }
+        progress_tick(k->lines, k->bytes);
+    }
+    return !k->failed && !interrupted();
+}
+
+static int report(const char *name, const struct removed *n, uint64_t lines, bool good)
+{
+    char keys[NUMBER_TEXT], absent[NUMBER_TEXT], at[NUMBER_TEXT];
+    count_text(n->keys, keys);
+    count_text(n->absent, absent);
+    count_text(lines, at);
+    if (!good)
+        return trouble("%s after line %s; %s is valid and without them: go on with the line after",
+                       interrupted() ? "interrupted" : "stopped", at, name);
+    if (n->absent)
+        say("%s: %s keys removed, %s were never added", name, keys, absent);
+    else
+        say("%s: %s keys removed", name, keys);
+    return n->absent ? EXIT_NO : EXIT_YES;
+}
+
+static int run(int count, char **operands)
+{
+    struct ref     r;
+    struct keys    k = { .strict = true };
+    struct removed n;
+    if (ref_is_stdin(operands[0]) && count == 1)
+        return misuse("the filter comes from standard input: give the keys as files");
+    if (!keys_open(&k, operands + 1, count - 1))
+        return EXIT_TROUBLE;
+    interrupt_catch();
+    if (!ref_change(&r, operands[0], NULL)) {
+        keys_close(&k);
+        return EXIT_TROUBLE;
+    }
+    if (!can_remove(&r)) {
+        ref_drop(&r);
+        keys_close(&k);
+        return EXIT_TROUBLE;
+    }
+    bool good = remove_all(&r, &k, &n);
+    progress_stop();
+    uint64_t lines = n.keys + n.absent;
+    bool     kept  = ref_commit(&r);
+    keys_close(&k);
+    return kept ? report(r.name, &n, lines, good) : EXIT_TROUBLE;
+}
+
+static const char *const usage[] = { "FILTER [INPUT...]", NULL };
+static const char *const about[] = {
+    "Takes back one add of every key of the inputs. Only counting filters can do this.",
+    "Remove only keys that are in the set the filter stands for. A key that was never added, but "
+    "is answered maybe, would take other keys' counts down with it, and those keys would be "
+    "missing afterwards. A key that the filter knows was never added is counted and left alone.",
+    "Unlike add, remove must not be run twice over the same input: when it is interrupted, it "
+    "says after which line.",
+    NULL,
+};
+static const struct example examples[] = {
+    { "bloomery remove sessions.blm ended.txt", "Forget the sessions that have ended" },
+    { "sqlite3 shop.db 'select id from gone' | bloomery remove items.blm",
+      "Forget keys that a database confirms are gone" },
+    { NULL, NULL },
+};
+
+const struct command cmd_remove = {
+    .name     = "remove",
+    .summary  = "remove keys from a counting filter",
+    .usage    = usage,
+    .about    = about,
+    .options  = groups,
+    .examples = examples,
+    .status   = "0 every key was removed, 1 some were never added, 2 trouble.",
+    .operand  = "filter",
+    .least    = 1,
+    .most     = -1,
+    .run      = run,
+};

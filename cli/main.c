@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* The command table, and nothing that a command could do itself. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bloomery.h"
+#include "command.h"
+#include "help.h"
+#include "out.h"
+#include "say.h"
+
+extern const struct command cmd_add, cmd_check, cmd_create, cmd_dedup, cmd_remove;
+
+const struct command *const commands[] = {
+    &cmd_dedup, &cmd_create, &cmd_add, &cmd_check, &cmd_remove, NULL,
+};
+
+const struct command *command_find(const char *name)
+{
+    for (size_t i = 0; commands[i]; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+static const char *command_name(const void *ctx, size_t i)
+{
+    (void)ctx;
+    return commands[i] ? commands[i]->name : NULL;
+}
+
+/* A closed descriptor 0, 1 or 2 would be the number of the next file opened, and lines would be
+ * printed into a filter. So each is made to be something that fails when used. */
+static void fill_descriptors(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            while (open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0 && errno == EINTR)
+                ;
+}
+
+static int run(const struct command *c, int argc, char **argv)
+{
+    say_command(c->name);
+    int n = options_parse(c, argc, argv);
+    if (n < 0)
+        return EXIT_TROUBLE;
+    if (options_help) {
+        help_command(c);
+        return EXIT_YES;
+    }
+    return c->run(n, argv + 1);
+}
+
+/* For completion scripts: what a build knows. */
+static bool print_names(const char *what)
+{
+    const char *(*names)(size_t) = strcmp(what, "schemes") == 0   ? scheme_names
+                                   : strcmp(what, "formats") == 0 ? format_names
+                                                                  : NULL;
+    for (size_t i = 0; names && names(i); i++)
+        out_print("%s\n", names(i));
+    return names != NULL;
+}
+
+/* bloomery --help, --version, help CMD; and for the build and the shells, --man, --completion and
+ * --names, which no help mentions. */
+static int program_option(int argc, char **argv)
+{
+    const char *a = argv[1], *b = argc > 2 ? argv[2] : NULL;
+    if (strcmp(a, "--help") == 0 || strcmp(a, "-h") == 0 || (strcmp(a, "help") == 0 && !b)) {
+        help_program();
+        return EXIT_YES;
+    }
+    if (strcmp(a, "--version") == 0 || strcmp(a, "-V") == 0) {
+        out_print("bloomery %s\n", blm_version());
+        return EXIT_YES;
+    }
+    const struct command *c = b ? command_find(b) : NULL;
+    if (strcmp(a, "help") == 0 && c) {
+        help_command(c);
+        return EXIT_YES;
+    }
+    if (strcmp(a, "--man") == 0 && (!b || c)) {
+        manual(c);
+        return EXIT_YES;
+    }
+    if (strcmp(a, "--completion") == 0 && b && completion(b))
+        return EXIT_YES;
+    if (strcmp(a, "--names") == 0 && b && print_names(b))
+        return EXIT_YES;
+    const char *near = nearest(strcmp(a, "help") == 0 && b ? b : a, command_name, NULL);
+    if (a[0] == '-')
+        return misuse("unknown option %s", a);
+    return misuse("unknown command %s%s%s%s", strcmp(a, "help") == 0 && b ? b : a,
+                  near ? ": did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
+int main(int argc, char **argv)
+{
+    fill_descriptors();
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is seen as EPIPE, and is not trouble: see out.h */
+    if (argc < 2) {
+        help_program();
+        return out_finish(EXIT_TROUBLE);
+    }
+    const struct command *c = command_find(argv[1]);
+    return out_finish(c ? run(c, argc - 1, argv + 1) : program_option(argc, argv));
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#include "size.h"
+
+#include "say.h"
+
+struct size_options size_options;
+
+static const struct option rows[] = {
+    { "items", 'n', OPT_COUNT, "N", &size_options.items, "How many keys will come.", NULL },
+    { "rate", 'p', OPT_RATE, "P", &size_options.rate,
+      "How often \"maybe\" may be wrong.", NULL },
+    { "bits", 'm', OPT_COUNT, "BITS", &size_options.bits,
+      "Bits of the filter (counters for counting).", NULL },
+    { "probes", 'k', OPT_COUNT, "K", &size_options.probes, "Bits a key sets.", NULL },
+    { "memory", 0, OPT_SIZE, "SIZE", &size_options.memory,
+      "Bytes the filter may take, like 64M.", NULL },
+    { "kind", 0, OPT_NAME, "KIND", &size_options.kind, "How keys are kept.", kind_names },
+    OPTION_END,
+};
+const struct option_group size_group = { "Size", rows };
+
+bool size_given(void)
+{
+    const struct size_options *s = &size_options;
+    return s->items || s->rate > 0 || s->bits || s->probes || s->memory;
+}
+
+bool size_fill(blm_options *o)
+{
+    const struct size_options *s = &size_options;
+    if (s->probes > UINT32_MAX) {
+        misuse("-k %llu: that is more probes than any filter makes", (unsigned long long)s->probes);
+        return false;
+    }
+    o->items  = s->items;
+    o->rate   = s->rate;
+    o->bits   = s->bits;
+    o->probes = (uint32_t)s->probes;
+    o->memory = s->memory;
+    if (s->kind)
+        blm_kind_from_name(s->kind, &o->kind);
+    return true;
+}
