@@ -76,7 +76,7 @@ static void copy_words(struct blm_layer *to, const struct blm_layer *from, bool 
 
 blm_status blm_copy(const blm_filter *f, blm_filter **out, blm_error *err)
 {
-    blm_filter *g;
+    blm_filter *g = NULL;
     *out = NULL;
     blm_status st = sibling(f, &g, err);
     for (uint32_t i = 0; st == BLM_OK && i < f->body.layer_count; i++) {
@@ -256,7 +256,7 @@ blm_status blm_reduce(const blm_filter *f, blm_filter **out, blm_error *err)
     if (f->body.kind != BLM_COUNTING)
         return blm__fail(err, BLM_E_UNSUPPORTED, "a %s filter has no counters to reduce",
                          f->kind->name);
-    blm_filter *g;
+    blm_filter *g = NULL;
     blm_status  st = sibling(f, &g, err);
     if (st != BLM_OK)
         return st;

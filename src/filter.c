@@ -243,7 +243,7 @@ static blm_status shape_like(blm_filter *f, const blm_options *o, struct blm_sha
 blm_status blm__filter_prepare(const blm_options *o, blm_filter **out, struct blm_shape *first,
                                blm_error *err)
 {
-    blm_filter *f;
+    blm_filter *f = NULL;
     blm_status  st = blm__filter_blank(o, &f, err);
     if (st != BLM_OK)
         return st;
