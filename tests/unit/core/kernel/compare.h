@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* One kernel judged by another, over shapes with every border in them: same bits, same fresh[],
+ * same maybe[], same counts. test_portable.c judges the oracle by the rule itself; every further
+ * kernel is judged by the oracle, in a file that names it and nothing else. */
+#ifndef BLM_UNIT_KERNEL_COMPARE_H
+#define BLM_UNIT_KERNEL_COMPARE_H
+
+#include "core/kernel/kernel.h"
+#include "core/probe.h"
+#include "unit/support.h"
+
+#define FENCE 0x5e5e5e5e5e5e5e5eu
+
+/* A layer in plain memory, with a fence behind its words. aligned: on a cache line's start, as
+ * our own are; else 8 bytes past it, as a caller's own words may be. */
+static inline struct blm_layer bare_layer(struct blm_shape s, bool aligned)
+{
+    struct blm_layer l = { .shape = s };
+    l.word_count       = blm__shape_words(&s);
+    size_t    room     = (size_t)l.word_count * 8 + 128;
+    uint64_t *base     = calloc(1, room + 64);
+    assert_non_null(base);
+    uintptr_t at = ((uintptr_t)base + 64 + 63) & ~(uintptr_t)63;
+    l.words      = (uint64_t *)(at + (aligned ? 0 : 8));
+    l.block.base = base;
+    l.words[l.word_count] = FENCE;
+    return l;
+}
+
+static inline void bare_free(struct blm_layer *l)
+{
+    assert_true(l->words[l->word_count] == FENCE);
+    free(l->block.base);
+}
+
+static inline struct blm_shape line_shape(uint64_t lines_in_all, uint32_t k, uint32_t lines)
+{
+    struct blm_shape s = { .kind = BLM_BLOCKED,    .engine = BLM__LINES,
+                           .bits = lines_in_all * BLM__LINE_BITS, .line_count = lines_in_all,
+                           .probes = k,            .lines = lines,
+                           .cell_bits = 1 };
+    return s;
+}
+
+static inline struct blm_shape chain_shape(uint64_t m, uint32_t k)
+{
+    struct blm_shape s = { .kind = BLM_CLASSIC, .engine = BLM__CHAIN, .bits = m, .probes = k,
+                           .cell_bits = 1 };
+    return s;
+}
+
+/* Hashes with repeats, and the extremes, which find the first and the last cell. */
+static inline void some_hashes(struct rng *r, uint64_t *h, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        switch (rng_below(r, 16)) {
+        case 0: h[i] = 0; break;
+        case 1: h[i] = UINT64_MAX; break;
+        case 2: h[i] = i ? h[rng_below(r, i)] : 1; break;
+        default: h[i] = rng_next(r);
+        }
+}
+
+struct loops {
+    size_t (*add)(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
+    size_t (*add_shared)(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
+    size_t (*check)(const struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
+    bool   (*check_one)(const struct blm_layer *l, uint64_t h);
+};
+
+static inline struct loops loops_of(const struct blm_kernel *k, const struct blm_shape *s)
+{
+    struct loops lines = { k->lines_add, k->lines_add_shared, k->lines_check, k->lines_check_one };
+    struct loops chain = { k->chain_add, k->chain_add_shared, k->chain_check, k->chain_check_one };
+    return s->engine == BLM__LINES ? lines : chain;
+}
+
+/* Adds and asks in batches of every size given, through both kernels in step. */
+static inline void agree(const struct blm_kernel *oracle, const struct blm_kernel *other,
+                         struct blm_shape s, size_t rounds, uint64_t seed)
+{
+    static const size_t sizes[] = { 0, 1, 2, 3, 7, 31, 32, 33, 63, 64, 65, 97, 128, 255, 256 };
+    struct loops     a = loops_of(oracle, &s), b = loops_of(other, &s);
+    struct blm_layer x = bare_layer(s, true), y = bare_layer(s, seed % 2 == 0);
+    struct rng       r = { seed };
+    for (size_t round = 0; round < rounds; round++) {
+        size_t   n      = sizes[rng_below(&r, COUNT_OF(sizes))];
+        bool     shared = rng_below(&r, 2) != 0;
+        uint64_t h[BLM__BATCH];
+        uint8_t  fx[BLM__BATCH + 1], fy[BLM__BATCH + 1];
+        some_hashes(&r, h, n);
+        memset(fx, 0xee, sizeof fx);
+        memset(fy, 0xee, sizeof fy);
+        size_t cx = (shared ? a.add_shared : a.add)(&x, h, n, fx);
+        size_t cy = (shared ? b.add_shared : b.add)(&y, h, n, fy);
+        assert_int_equal(cx, cy);
+        assert_memory_equal(fx, fy, sizeof fx); /* and nothing written past n */
+        assert_int_equal(fx[n], 0xee);
+        assert_memory_equal(x.words, y.words, (size_t)x.word_count * 8);
+        if (rng_below(&r, 2)) /* half the time keys that are there, half the time others */
+            some_hashes(&r, h, n);
+        memset(fx, 0xee, sizeof fx);
+        memset(fy, 0xee, sizeof fy);
+        cx = a.check(&x, h, n, fx);
+        cy = b.check(&y, h, n, fy);
+        assert_int_equal(cx, cy);
+        assert_memory_equal(fx, fy, sizeof fx);
+        assert_int_equal(fx[n], 0xee);
+        for (size_t i = 0; i < n; i++) {
+            assert_int_equal(a.check_one(&x, h[i]), fx[i]);
+            assert_int_equal(b.check_one(&y, h[i]), fx[i]);
+        }
+    }
+    bare_free(&x);
+    bare_free(&y);
+}
+
+/* Rounds until a layer of w words is well filled: enough that "maybe" is not always no. */
+static inline size_t rounds_for(uint64_t words) { return words < 4000 ? 12 : 40; }
+
+static inline void agree_on_lines(const struct blm_kernel *oracle, const struct blm_kernel *other)
+{
+    /* The last one is larger than what counts as in cache (512 KiB: 8192 lines). */
+    static const uint64_t counts[] = { 1, 2, 3, 7, 64, 1001, 8192, 8193, 20011 };
+    for (size_t i = 0; i < COUNT_OF(counts); i++)
+        for (uint32_t k = 1; k <= 8; k++)
+            for (uint32_t lines = 1; lines <= BLM__MAX_LINES; lines++)
+                if (counts[i] < 8000 || k >= 7 || k == 3)
+                    agree(oracle, other, line_shape(counts[i], k, lines),
+                          rounds_for(counts[i] * 8), i * 100 + k * 10 + lines);
+}
+
+static inline void agree_on_chains(const struct blm_kernel *oracle, const struct blm_kernel *other)
+{
+    static const uint64_t sizes[] = { 1, 2, 3, 63, 64, 65, 127, 1000003, 4194304, 4194305,
+                                      9999991 };
+    static const uint32_t ks[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 27, 40 };
+    for (size_t i = 0; i < COUNT_OF(sizes); i++)
+        for (size_t j = 0; j < COUNT_OF(ks); j++)
+            agree(oracle, other, chain_shape(sizes[i], ks[j]), rounds_for(sizes[i] / 64),
+                  i * 100 + ks[j]);
+}
+
+/* Positions past 2^32: 640 MiB of address space, of which few pages are touched. */
+static inline void agree_past_32_bits(const struct blm_kernel *oracle,
+                                      const struct blm_kernel *other)
+{
+    uint64_t m = ((uint64_t)1 << 32) + ((uint64_t)1 << 30) + 77;
+    struct blm_shape shapes[] = { chain_shape(m, 11), line_shape(m / 512, 8, 2) };
+    for (size_t i = 0; i < COUNT_OF(shapes); i++) {
+        struct loops     a = loops_of(oracle, &shapes[i]), b = loops_of(other, &shapes[i]);
+        struct blm_layer x = bare_layer(shapes[i], true), y = bare_layer(shapes[i], true);
+        struct rng       r = { 99 };
+        uint64_t         h[256], high = 0;
+        uint8_t          fx[256], fy[256];
+        for (int round = 0; round < 20; round++) {
+            some_hashes(&r, h, 256);
+            for (int j = 0; j < 256; j++)
+                high += blm__reduce(h[j], shapes[i].bits) >> 32;
+            assert_int_equal(a.add(&x, h, 256, fx), b.add(&y, h, 256, fy));
+            assert_memory_equal(fx, fy, 256);
+            assert_int_equal(a.check(&y, h, 256, fx), 256); /* each reads what the other wrote */
+            assert_int_equal(b.check(&x, h, 256, fy), 256);
+        }
+        assert_true(high > 0);
+        assert_true(oracle->popcount(x.words, x.word_count) ==
+                    other->popcount(y.words, y.word_count));
+        bare_free(&x);
+        bare_free(&y);
+    }
+}
+
+/* Whole words: every length to 70, from every word of a cache line. */
+static inline void agree_on_words(const struct blm_kernel *oracle, const struct blm_kernel *other)
+{
+    uint64_t   a[80], b[80], x[80], y[80];
+    struct rng r = { 5 };
+    for (size_t i = 0; i < 80; i++) {
+        a[i] = rng_next(&r);
+        b[i] = rng_next(&r) & rng_next(&r);
+    }
+    for (size_t from = 0; from < 9; from++)
+        for (size_t n = 0; n <= 70; n++) {
+            assert_true(oracle->popcount(a + from, n) == other->popcount(a + from, n));
+            assert_true(oracle->popcount_or(a + from, b + 3, n) ==
+                        other->popcount_or(a + from, b + 3, n));
+            memcpy(x, a, sizeof a);
+            memcpy(y, a, sizeof a);
+            oracle->or_into(x + from, b + 1, n);
+            other->or_into(y + from, b + 1, n);
+            assert_memory_equal(x, y, sizeof x);
+            oracle->and_into(x + from, b + 2, n);
+            other->and_into(y + from, b + 2, n);
+            assert_memory_equal(x, y, sizeof x);
+        }
+}
+
+static inline void agree_on_hash8(const struct blm_kernel *oracle, const struct blm_kernel *other)
+{
+    uint8_t    keys[8 * 70 + 3];
+    uint64_t   x[71], y[71];
+    struct rng r = { 6 };
+    rng_bytes(&r, keys, sizeof keys);
+    for (size_t n = 0; n <= 70; n++) {
+        uint64_t seed = rng_next(&r);
+        memset(x, 0x77, sizeof x);
+        memset(y, 0x77, sizeof y);
+        oracle->hash8(seed, keys + n % 4, n, x); /* keys need no alignment */
+        other->hash8(seed, keys + n % 4, n, y);
+        assert_memory_equal(x, y, sizeof x);
+    }
+}
+
+#endif
