@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/random.h"
+#include "core/shape.h"
 #include "store/store.h"
 
 #define FLAGS (BLM_SHARED | BLM_SEEDED | BLM_WRITE | BLM_VERIFY | BLM_REPLACE | BLM_ADOPT)
@@ -305,7 +306,8 @@ static blm_status over_words(const blm_options *o, blm_options *sized, blm_error
     if (o->word_count == 0 || o->word_count > BLM__MAX_BITS / 64)
         return blm__fail(err, BLM_E_LIMIT, "options.word_count is %llu: 1 to 2^42",
                          (unsigned long long)o->word_count);
-    if (o->kind != BLM_CLASSIC && o->kind != BLM_BLOCKED)
+    blm_kind kind = o->like ? o->like->body.kind : o->kind;
+    if (kind != BLM_CLASSIC && kind != BLM_BLOCKED)
         return blm__fail(err, BLM_E_UNSUPPORTED,
                          "only classic and blocked filters can be made over a caller's words");
     if (o->bits == 0 && o->memory == 0 && !o->like)
@@ -322,6 +324,10 @@ static blm_status make_layer(blm_filter *f, const struct blm_shape *s, const blm
     if (need > o->word_count)
         return blm__fail(err, BLM_E_LIMIT, "the filter takes %llu words, %llu were given",
                          (unsigned long long)need, (unsigned long long)o->word_count);
+    if (!blm__slack_clear(s, o->words))
+        return blm__fail(err, BLM_E_ARGUMENT,
+                         "options.words has bits set past the filter's %llu: clear them",
+                         (unsigned long long)s->bits);
     bool adopt = (o->flags & BLM_ADOPT) != 0;
     if (adopt && need != o->word_count)
         return blm__fail(err, BLM_E_ARGUMENT,
