@@ -188,7 +188,7 @@ static blm_status may_combine(const blm_filter *dst, const blm_filter *src, bool
 blm_status blm_union(blm_filter *dst, const blm_filter *src, blm_error *err)
 {
     blm_status st = may_combine(dst, src, dst->body.kind == BLM_SCALABLE, err);
-    if (st != BLM_OK || dst == src)
+    if (st != BLM_OK)
         return st;
     return dst->kind->unite(&dst->body, &src->body, err);
 }

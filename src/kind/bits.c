@@ -159,6 +159,8 @@ static blm_status combine(struct blm_body *dst, const struct blm_body *src, blm_
 
 blm_status blm__bits_unite(struct blm_body *dst, const struct blm_body *src, blm_error *err)
 {
+    if (dst == src)
+        return BLM_OK;
     blm_status s = combine(dst, src, err, dst->kernel->or_into);
     if (s == BLM_OK)
         blm__layer_count(&dst->layers[0], (int64_t)blm__layer_items(&src->layers[0]));

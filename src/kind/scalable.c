@@ -263,6 +263,8 @@ static blm_status add(struct blm_body *b, const struct blm_batch *k, uint8_t *fr
 /* src's layers are copied behind ours. Rates add up: the promise becomes the sum of both. */
 static blm_status unite(struct blm_body *dst, const struct blm_body *src, blm_error *err)
 {
+    if (dst == src) /* nothing it does not have */
+        return BLM_OK;
     double sum = dst->rate + src->rate;
     if (sum > dst->rate_cap)
         return blm__fail(err, BLM_E_LIMIT,
