@@ -271,6 +271,7 @@ static blm_status plan_scheme(const blm_options *o, blm_plan *p, blm_error *err)
     p->asked  = o->rate;
     p->bits   = s.bits;
     p->probes = blm__shape_probes(&s);
+    p->lines  = s.lines;
     p->bytes  = blm__shape_words(&s) * 8;
     p->fits   = true;
     p->bytes_needed  = o->rate > 0 ? p->bytes : 0;
