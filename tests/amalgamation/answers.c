@@ -104,9 +104,10 @@ static void one_filter(const blm_options *o)
         size_t len = key_of(i, key);
         must(blm_add(f, key, len) >= 0, "add");
     }
-    uint64_t numbers[500];
-    for (uint64_t i = 0; i < 500; i++)
-        numbers[i] = i * 0x0101010101010101u; /* the same bytes in either byte order */
+    uint8_t numbers[500][8]; /* by bytes: the same keys in either byte order */
+    for (unsigned i = 0; i < 500; i++)
+        for (unsigned j = 0; j < 8; j++)
+            numbers[i][j] = (uint8_t)(i * 151 >> j);
     must(blm_add_fixed(f, numbers, 8, 500, NULL, NULL) == BLM_OK, "add_fixed");
     must(blm_check_fixed(f, numbers, 8, 500, NULL) == 500, "check_fixed");
     put_stats(f);

@@ -26,7 +26,7 @@ for number, compiler in enumerate(compilers()):
     run(compiler, "-c", "bloomery.c", cwd=work)
     for flags in (["-O2"], ["-O0", "-Wshadow"], ["-O3", "-DNDEBUG"]):
         run(compiler, "-std=c11", *STRICT, *flags, "-c", "bloomery.c", cwd=work)
-        run(compiler, "-std=c11", *STRICT, "answers.c", "bloomery.o", "-lm", "-o", f"two{number}",
+        run(compiler, "-std=c11", *STRICT, "-I.", "answers.c", "bloomery.o", "-lm", "-o", f"two{number}",
             cwd=work)
         said = run(work / f"two{number}", cwd=work)
         check(said == expected, f"{compiler} {flags}: the two-file form answers otherwise:\n{said}")

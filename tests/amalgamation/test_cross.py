@@ -29,7 +29,7 @@ def build(compiler, flags, name):
     """Builds the program in a directory of its own, which is returned."""
     place = work / name
     place.mkdir()
-    run(compiler, "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", *flags, "-static", "-I", work,
+    run(compiler, "-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", *flags, "-static", "-I", work,
         work / "answers.c", work / "bloomery.c", "-lm", "-o", place / "answers")
     return place
 
