@@ -489,7 +489,25 @@ typedef struct blm_bid {
 } blm_bid;
 BLM_API size_t blm_sniff(const void *head, size_t len, uint64_t total, blm_bid *out, size_t cap);
 
-/* What this build knows, row by row: NULL past the end. */
+/* ---- deltas: a replica follows a filter for a fraction of its size ------------------------- */
+
+/* Writes what changed from one snapshot of a filter to a later one. Same parameters and seed, else
+ * E_MISMATCH names what differs; a scalable `to` may have layers that `from` has not. Bits may have
+ * gone as well as come (remove, clear). Neither may change meanwhile. Bounded memory. The bytes are
+ * not compressed, and compress well: docs/formats/delta.md. */
+BLM_API blm_status blm_diff(const blm_filter *from, const blm_filter *to, blm_write_fn write,
+                            void *ctx, blm_error *err);
+
+/* Reads a delta and makes, in memory, the filter that it leads to; `base` is only read. A delta
+ * names both its ends by their fingerprints: E_MISMATCH when base is not where it starts,
+ * BLM_PRESENT (and a copy of base) when base is where it leads. A damaged delta is E_TRUNCATED,
+ * E_FORMAT or E_CHECKSUM with the offset, and what comes back is always `to`, bit for bit. A delta
+ * may not make a filter more than 1 024 times larger, nor pass base's cap (E_LIMIT). */
+BLM_API blm_status blm_patch(const blm_filter *base, blm_read_fn read, void *ctx,
+                             blm_filter **out, blm_error *err);
+
+/* ---- what this build knows, row by row: NULL past the end --------------------------------- */
+
 typedef struct blm_scheme_row {
     size_t      size;
     const char *name, *summary, *faults; /* faults: NULL, or the original's known ones */

@@ -141,6 +141,14 @@ static bool same_rule(const blm_filter *a, const blm_filter *b, blm_error *err)
     return false;
 }
 
+static bool same_layers(const blm_filter *a, const blm_filter *b, uint32_t count, blm_error *err)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!same_shape(&a->body.layers[i].shape, &b->body.layers[i].shape, err))
+            return false;
+    return true;
+}
+
 static bool same_parameters(const blm_filter *a, const blm_filter *b, blm_error *err)
 {
     if (!same_rule(a, b, err))
@@ -150,10 +158,20 @@ static bool same_parameters(const blm_filter *a, const blm_filter *b, blm_error 
                   (unsigned)a->body.layer_count, (unsigned)b->body.layer_count);
         return false;
     }
-    for (uint32_t i = 0; i < a->body.layer_count; i++)
-        if (!same_shape(&a->body.layers[i].shape, &b->body.layers[i].shape, err))
-            return false;
-    return true;
+    return same_layers(a, b, a->body.layer_count, err);
+}
+
+blm_status blm__filter_extends(const blm_filter *from, const blm_filter *to, blm_error *err)
+{
+    uint32_t had = from->body.layer_count, has = to->body.layer_count;
+    if (!same_rule(from, to, err))
+        return BLM_E_MISMATCH;
+    if (has < had)
+        return blm__fail(err, BLM_E_MISMATCH,
+                         "the later filter has %u layers, fewer than the earlier one's %u: take "
+                         "the whole of it",
+                         (unsigned)has, (unsigned)had);
+    return same_layers(from, to, had, err) ? BLM_OK : BLM_E_MISMATCH;
 }
 
 blm_status blm__filter_same(const blm_filter *a, const blm_filter *b, blm_error *err)

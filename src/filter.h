@@ -57,5 +57,7 @@ static inline bool blm__filter_stale(const blm_filter *f)
 /* BLM_OK when two filters have the same parameters, layer by layer; E_MISMATCH names the first
  * that differs. */
 blm_status blm__filter_same(const blm_filter *a, const blm_filter *b, blm_error *err);
+/* The same when `to` may have grown layers that `from` has not. */
+blm_status blm__filter_extends(const blm_filter *from, const blm_filter *to, blm_error *err);
 
 #endif
