@@ -502,7 +502,7 @@ BLM_API blm_status blm_diff(const blm_filter *from, const blm_filter *to, blm_wr
  * names both its ends by their fingerprints: E_MISMATCH when base is not where it starts,
  * BLM_PRESENT (and a copy of base) when base is where it leads. A damaged delta is E_TRUNCATED,
  * E_FORMAT or E_CHECKSUM with the offset, and what comes back is always `to`, bit for bit. A delta
- * may not make a filter more than 1 024 times larger, nor pass base's cap (E_LIMIT). */
+ * may not make a filter more than 4 096 times larger, nor pass base's cap (E_LIMIT). */
 BLM_API blm_status blm_patch(const blm_filter *base, blm_read_fn read, void *ctx,
                              blm_filter **out, blm_error *err);
 

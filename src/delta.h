@@ -27,7 +27,7 @@
 #define BLM__FRAME_MAX     (BLM__FRAME_FRONT + BLM__FRAME_PAYLOAD + 8u)
 #define BLM__DELTA_LAYER   80u    /* payload of a layer frame */
 #define BLM__DELTA_WORDS   (BLM__FRAME_PAYLOAD / 8u) /* words looked at in one go */
-#define BLM__DELTA_GROWTH  1024u  /* times the size of its base, at most, is what a delta may make */
+#define BLM__DELTA_GROWTH  4096u  /* times its base's size, at most, is what a delta may make */
 
 enum blm_frame { BLM__FRAME_LAYER = 1, BLM__FRAME_FLIPS, BLM__FRAME_WORDS, BLM__FRAME_END };
 
