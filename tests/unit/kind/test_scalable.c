@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+
+#include "filter.h"
+#include "unit/support.h"
+
+static const bool layer_forms[] = { false, true }; /* blocked layers, classic layers */
+
+static blm_options growing(bool classic, uint64_t first, double p)
+{
+    blm_options o   = BLM_OPTIONS_INIT;
+    o.kind          = BLM_SCALABLE;
+    o.flags         = BLM_SEEDED;
+    o.items         = first;
+    o.rate          = p;
+    o.layer_classic = classic;
+    return o;
+}
+
+static blm_params layer_of(const blm_filter *f, uint32_t i)
+{
+    blm_params p = { .size = sizeof p };
+    assert_status(blm_get_layer(f, i, &p), BLM_OK);
+    return p;
+}
+
+/* Layer i holds growth^i times the first, at tightening^i times its rate; the promises of all
+ * layers, however many come, stay below what was asked. */
+static void layers_grow_and_tighten(void **state)
+{
+    (void)state;
+    static const double growths[] = { 1.2, 2, 4 }, tightenings[] = { 0.5, 0.9 };
+    for (size_t c = 0; c < 2; c++)
+        for (size_t g = 0; g < COUNT_OF(growths); g++)
+            for (size_t t = 0; t < COUNT_OF(tightenings); t++) {
+                blm_options o = growing(layer_forms[c], 50, 0.02);
+                o.growth      = growths[g];
+                o.tightening  = tightenings[t];
+                blm_filter *f = make(&o);
+                for (uint64_t i = 0; i < 3000; i++)
+                    assert_true(blm_add(f, &i, 8) >= 0);
+                blm_params p = params_of(f);
+                assert_true(p.layers >= 3);
+                assert_true(p.growth == growths[g] && p.tightening == tightenings[t]);
+                double sum = 0, rate = 0.02 * (1 - tightenings[t]);
+                for (uint32_t i = 0; i < p.layers; i++, rate *= tightenings[t]) {
+                    blm_params l = layer_of(f, i);
+                    assert_true(fabs(l.rate / rate - 1) < 1e-9);
+                    assert_int_equal(l.kind, layer_forms[c] ? BLM_CLASSIC : BLM_BLOCKED);
+                    if (i > 0) {
+                        uint64_t before = layer_of(f, i - 1).capacity;
+                        assert_true(l.capacity == (uint64_t)((double)before * growths[g]));
+                        assert_true(layer_of(f, i - 1).items == before); /* full, not over */
+                    }
+                    assert_true(l.items <= l.capacity);
+                    sum += l.rate;
+                }
+                assert_true(sum < 0.02);
+                assert_true(p.rate == 0.02);
+                assert_true(stats_of(f).rate_now < 0.02);
+                blm_free(f);
+            }
+}
+
+/* A growth that rounds to nothing still grows. */
+static void tiny_layers_grow_by_one_at_least(void **state)
+{
+    (void)state;
+    blm_options o = growing(true, 1, 0.1);
+    o.growth      = 1.0001;
+    blm_filter *f = make(&o);
+    for (uint64_t i = 0; i < 20; i++)
+        blm_add(f, &i, 8);
+    assert_true(params_of(f).layers > 3 && params_of(f).layers <= 20);
+    for (uint32_t i = 1; i < params_of(f).layers; i++)
+        assert_true(layer_of(f, i).capacity == layer_of(f, i - 1).capacity + 1);
+    blm_free(f);
+}
+
+static void the_first_layer_has_a_default(void **state)
+{
+    (void)state;
+    blm_options o = growing(false, 0, 0.01);
+    blm_filter *f = make(&o);
+    assert_true(params_of(f).capacity == 65536);
+    blm_free(f);
+}
+
+static void bad_growth_is_named(void **state)
+{
+    (void)state;
+    static const struct {
+        double      growth, tightening, cap;
+        const char *word;
+    } rows[] = { { 1, 0, 0, "growth" },     { 0.5, 0, 0, "growth" },  { -2, 0, 0, "growth" },
+                 { NAN, 0, 0, "growth" },   { 2000, 0, 0, "growth" }, { 0, 1, 0, "tightening" },
+                 { 0, -0.5, 0, "tightening" }, { 0, NAN, 0, "tightening" },
+                 { 0, 0, 0.001, "rate_cap" }, { 0, 0, 1, "rate_cap" }, { 0, 0, NAN, "rate_cap" },
+                 { 0, 0, -1, "rate_cap" } };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        blm_options o = growing(false, 100, 0.01);
+        blm_filter *f;
+        blm_error   e;
+        o.growth     = rows[i].growth;
+        o.tightening = rows[i].tightening;
+        o.rate_cap   = rows[i].cap;
+        assert_status(blm_create(&o, &f, &e), BLM_E_ARGUMENT);
+        check_error(&e, BLM_E_ARGUMENT, rows[i].word);
+    }
+}
+
+/* Batches across the borders between layers, full of repeats near and far: each key is fresh at
+ * most once, never missing, and the bits are those of single calls. */
+static void growth_in_the_middle_of_a_batch(void **state)
+{
+    (void)state;
+    enum { N = 6000 };
+    uint32_t   *keys  = malloc(N * sizeof *keys);
+    uint8_t    *fresh = malloc(N), *seen = malloc(N);
+    struct rng  r     = { 5 };
+    for (size_t c = 0; c < 2; c++)
+        for (uint64_t first = 1; first <= 300; first += 37)
+            for (size_t batch = 1; batch <= N; batch = batch * 5 + 3) {
+                blm_options o = growing(layer_forms[c], first, 0.1);
+                blm_filter *f = make(&o), *g = make(&o);
+                for (size_t i = 0; i < N; i++)
+                    keys[i] = i > 3 && rng_below(&r, 3) == 0
+                                  ? keys[i - 1 - rng_below(&r, i < 400 ? i : 400)]
+                                  : (uint32_t)rng_below(&r, N);
+                memset(seen, 0, N);
+                for (size_t at = 0; at < N; at += batch) {
+                    size_t n = N - at < batch ? N - at : batch, done = 0;
+                    assert_status(blm_add_fixed(f, keys + at, 4, n, fresh + at, &done), BLM_OK);
+                    assert_int_equal(done, n);
+                }
+                for (size_t i = 0; i < N; i++) {
+                    assert_false(fresh[i] && seen[keys[i]]);
+                    seen[keys[i]] = 1;
+                    assert_int_equal(blm_add(g, &keys[i], 4) == BLM_OK, fresh[i]);
+                }
+                assert_true(same_bits(f, g));
+                assert_true(params_of(f).items == params_of(g).items);
+                assert_int_equal(blm_check_fixed(f, keys, 4, N, NULL), N);
+                blm_free(f);
+                blm_free(g);
+            }
+    free(keys);
+    free(fresh);
+    free(seen);
+}
+
+/* When it cannot grow, it says where it stopped; what it says is in is in, and old keys in the
+ * rest of the batch do not count as added. */
+static void a_cap_stops_growth_at_a_key(void **state)
+{
+    (void)state;
+    for (size_t c = 0; c < 2; c++) {
+        blm_options o = growing(layer_forms[c], 100, 0.01);
+        blm_filter *f = make(&o);
+        uint32_t    keys[2000];
+        uint8_t     fresh[2000];
+        size_t      done = 0;
+        o.max_bytes      = params_of(f).bytes * 2; /* the second layer does not fit */
+        blm_free(f);
+        f = make(&o);
+        for (uint32_t i = 0; i < 2000; i++)
+            keys[i] = i % 7 == 6 ? i - 5 : i;
+        assert_status(blm_add_fixed(f, keys, 4, 2000, fresh, &done), BLM_E_LIMIT);
+        assert_true(done >= 100 && done < 300);
+        assert_true(params_of(f).layers == 1 && params_of(f).items == 100);
+        assert_int_equal(blm_check_fixed(f, keys, 4, done, NULL), done);
+        uint64_t said = 0;
+        for (size_t i = 0; i < done; i++)
+            said += fresh[i];
+        assert_true(said == 100);
+        assert_false(blm_check(f, &keys[done], 4)); /* the one it stopped at is not in */
+        assert_status(blm_add(f, &keys[done], 4), BLM_E_LIMIT);
+        assert_status(blm_add(f, &keys[0], 4), BLM_PRESENT); /* old keys need no room */
+        blm_free(f);
+    }
+}
+
+static void layers_end_at_the_most_there_may_be(void **state)
+{
+    (void)state;
+    blm_options o = growing(true, 1, 0.5);
+    o.growth      = 1.0001;
+    o.tightening  = 0.99;
+    blm_filter *f = make(&o);
+    blm_status  s = BLM_OK;
+    uint64_t    i = 0;
+    while (s >= 0 && i < 200000) {
+        s = blm_add(f, &i, 8);
+        i += s >= 0;
+    }
+    assert_status(s, BLM_E_FULL);
+    assert_int_equal(params_of(f).layers, BLM__MAX_LAYERS);
+    assert_false(blm_check(f, &i, 8));
+    for (uint64_t j = 0; j < i; j++)
+        assert_true(blm_check(f, &j, 8));
+    blm_free(f);
+}
+
+/* ---- union ---- */
+
+static void a_union_appends_layers_and_adds_rates(void **state)
+{
+    (void)state;
+    for (size_t c = 0; c < 2; c++) {
+        blm_options o = growing(layer_forms[c], 100, 0.01);
+        blm_filter *a = make(&o), *b = make(&o);
+        for (uint64_t i = 0; i < 500; i++) {
+            uint64_t j = i + 400;
+            blm_add(a, &i, 8);
+            blm_add(b, &j, 8);
+        }
+        blm_params x = params_of(a), y = params_of(b);
+        assert_status(blm_union(a, b, NULL), BLM_OK);
+        blm_params u = params_of(a);
+        assert_int_equal(u.layers, x.layers + y.layers);
+        assert_true(u.bits == x.bits + y.bits && u.items == x.items + y.items);
+        assert_true(fabs(u.rate - 0.02) < 1e-15);
+        for (uint64_t i = 0; i < 900; i++)
+            assert_true(blm_check(a, &i, 8));
+        /* It goes on growing from its own last layer, not from the one it was given. */
+        for (uint64_t i = 10000; i < 11000; i++)
+            blm_add(a, &i, 8);
+        blm_params mine = layer_of(a, x.layers - 1), next = layer_of(a, u.layers);
+        assert_true(mine.items == mine.capacity);
+        assert_true(next.capacity == 2 * mine.capacity);
+        assert_true(fabs(next.rate / mine.rate - 0.9) < 1e-9);
+        for (uint64_t i = 10000; i < 11000; i++)
+            assert_true(blm_check(a, &i, 8));
+        /* A key that came with b is not new. */
+        uint64_t old = 899;
+        assert_status(blm_add(a, &old, 8), BLM_PRESENT);
+        /* Cleared, it is its own first layer and its own promise again. */
+        assert_status(blm_clear(a), BLM_OK);
+        assert_true(fabs(params_of(a).rate - 0.01) < 1e-15);
+        assert_int_equal(params_of(a).layers, 1);
+        assert_false(blm_check(a, &old, 8));
+        for (uint64_t i = 0; i < 500; i++)
+            blm_add(a, &i, 8);
+        assert_int_equal(params_of(a).layers, x.layers);
+        blm_free(a);
+        blm_free(b);
+    }
+}
+
+/* Other sizes, rates and growth may meet: only the rule from key to positions must be the same. */
+static void unlike_layers_may_meet(void **state)
+{
+    (void)state;
+    blm_options o = growing(false, 100, 0.01), p = growing(true, 10, 0.001);
+    p.growth      = 3;
+    blm_filter *a = make(&o), *b = make(&p);
+    for (uint64_t i = 0; i < 300; i++)
+        blm_add(b, &i, 8);
+    assert_status(blm_union(a, b, NULL), BLM_OK);
+    assert_true(fabs(params_of(a).rate - 0.011) < 1e-15);
+    for (uint64_t i = 0; i < 300; i++)
+        assert_true(blm_check(a, &i, 8));
+    p.seed[0]     = 1;
+    blm_filter *c = make(&p);
+    blm_error   e;
+    assert_status(blm_union(a, c, &e), BLM_E_MISMATCH);
+    check_error(&e, BLM_E_MISMATCH, "seeds");
+    blm_free(a);
+    blm_free(b);
+    blm_free(c);
+}
+
+static void unions_stop_at_the_cap(void **state)
+{
+    (void)state;
+    blm_options o = growing(false, 100, 0.01);
+    o.rate_cap    = 0.035;
+    blm_filter *a = make(&o), *b = make(&o), *was;
+    blm_error   e;
+    for (uint64_t i = 0; i < 300; i++)
+        blm_add(b, &i, 8);
+    assert_status(blm_union(a, b, NULL), BLM_OK);
+    assert_status(blm_union(a, b, NULL), BLM_OK);
+    assert_status(blm_copy(a, &was, NULL), BLM_OK);
+    assert_status(blm_union(a, b, &e), BLM_E_LIMIT); /* 0.04 */
+    check_error(&e, BLM_E_LIMIT, "rate_cap");
+    assert_true(blm_equal(a, was));
+    assert_true(params_of(a).rate == params_of(was).rate);
+    blm_free(a);
+    blm_free(b);
+    blm_free(was);
+    blm_options d = growing(false, 100, 0.2); /* ten times that is no rate: half is the most */
+    a             = make(&d);
+    assert_true(params_of(a).rate_cap == 0.5);
+    blm_free(a);
+}
+
+static void unions_stop_at_the_most_layers(void **state)
+{
+    (void)state;
+    blm_options o = growing(true, 1, 1e-4);
+    o.rate_cap    = 0.9;
+    blm_filter *a = make(&o), *b;
+    blm_error   e = { .status = BLM_OK };
+    assert_status(blm_copy(a, &b, NULL), BLM_OK);
+    blm_status s = BLM_OK;
+    unsigned   n = 0;
+    while (s == BLM_OK && n < 300) {
+        s = blm_union(a, b, &e);
+        n += s == BLM_OK;
+    }
+    assert_status(s, BLM_E_FULL);
+    check_error(&e, BLM_E_FULL, "layers");
+    assert_int_equal(params_of(a).layers, BLM__MAX_LAYERS);
+    blm_free(a);
+    blm_free(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layers_grow_and_tighten),
+        cmocka_unit_test(tiny_layers_grow_by_one_at_least),
+        cmocka_unit_test(the_first_layer_has_a_default),
+        cmocka_unit_test(bad_growth_is_named),
+        cmocka_unit_test(growth_in_the_middle_of_a_batch),
+        cmocka_unit_test(a_cap_stops_growth_at_a_key),
+        cmocka_unit_test(layers_end_at_the_most_there_may_be),
+        cmocka_unit_test(a_union_appends_layers_and_adds_rates),
+        cmocka_unit_test(unlike_layers_may_meet),
+        cmocka_unit_test(unions_stop_at_the_cap),
+        cmocka_unit_test(unions_stop_at_the_most_layers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
