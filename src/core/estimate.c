@@ -72,7 +72,8 @@ static void estimate_load(uint64_t m, uint64_t ones, blm_estimate *out)
         out->value      = fmax(harmonic, 1); /* the series is a little low at m = 1 */
         out->high       = INFINITY;
     } else {
-        out->value = -log1p(-(double)ones / cells);
+        /* Past half, ones/m may round to 1 (m > 2^53) and its logarithm to infinity. */
+        out->value = ones < m / 2 ? -log1p(-(double)ones / cells) : log(cells / clear);
         out->high  = fmax(load_end(cells, clear, true), out->value);
     }
     /* Never fewer throws than bits. */
