@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "expected.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "memory.h"
 
+#define MOST  0.999999 /* a rate of 1 would make the odds infinite */
 #define STEPS 256 /* Simpson's; r is smooth, and this is far below 1% of the sum */
 
 void expected_start(struct expected *e, const blm_filter *f)
@@ -29,15 +31,14 @@ static double rate_at(const blm_params *p, double items)
     blm_rate  r     = { .size = sizeof r };
     if (blm_rate_of(model, p->bits, p->probes, p->lines, (uint64_t)items, &r) != BLM_OK)
         return 0;
-    return r.value < 1 ? r.value : 1;
+    return r.value < MOST ? r.value : MOST;
 }
 
-/* Odds of a wrong answer: this layer with `items` keys, and `others`, the chance that none of the
- * other layers errs. */
+/* Odds of a wrong answer: this layer with `items` keys, and `others`, the logarithm of the chance
+ * that none of the other layers errs. */
 static double odds_at(const blm_params *p, double items, double others)
 {
-    double right = others * (1 - rate_at(p, items));
-    return right > 1e-9 ? (1 - right) / right : 1e9;
+    return expm1(-(others + log1p(-rate_at(p, items))));
 }
 
 /* The sum over a … b − 1 as an integral. */
@@ -55,15 +56,15 @@ double expected_end(struct expected *e, const blm_filter *f, double *rate)
 {
     blm_params whole  = { .size = sizeof whole };
     double     wrong  = 0;
-    double     others = 1; /* no layer before this one errs; later ones are empty while it fills */
+    double     others = 0; /* layers before this one; later ones are empty while it fills */
     blm_get_params(f, &whole);
     for (uint32_t i = 0; i < whole.layers; i++) {
         blm_params p = { .size = sizeof p };
         blm_get_layer(f, i, &p);
         wrong += sum(&p, i < e->layers ? e->items[i] : 0, p.items, others);
-        others *= 1 - rate_at(&p, (double)p.items);
+        others += log1p(-rate_at(&p, (double)p.items));
     }
-    *rate = 1 - others;
+    *rate = -expm1(others);
     free(e->items);
     e->items = NULL;
     return wrong;

@@ -206,6 +206,17 @@ const char *size_text(uint64_t bytes, char *out)
     return out;
 }
 
+const char *size_option_text(uint64_t bytes, char *out)
+{
+    static const char letters[] = "KMGTPE";
+    uint64_t          v = bytes / 1024 + (bytes % 1024 > 0);
+    size_t            u = 0;
+    for (; v >= 10240 && u < 5; u++)
+        v = v / 1024 + (v % 1024 > 0);
+    snprintf(out, NUMBER_TEXT, "%llu%c", (unsigned long long)v, letters[u]);
+    return out;
+}
+
 const char *short_text(double n, char *out)
 {
     static const char units[] = " KMGTPE";

@@ -21,6 +21,8 @@ bool parse_seed(const char *text, uint64_t out[2]);
 const char *count_text(uint64_t n, char *out);
 /* 78643200 → "75.0 MiB". */
 const char *size_text(uint64_t bytes, char *out);
+/* 3900000 → "4M": at least that, as --memory takes it. */
+const char *size_option_text(uint64_t bytes, char *out);
 /* 4123456.7 → "4.12M"; for rates and estimates. */
 const char *short_text(double n, char *out);
 /* 1e-6 → "1e-06"… as %.3g, but for 0.01 → "1%". */

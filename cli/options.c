@@ -120,13 +120,13 @@ static const char *long_name(const void *ctx, size_t i)
     return NULL;
 }
 
-/* "--kind" or "-n", as an option is best called in a message. */
-static const char *title(const struct option *o, char out[40])
+/* "--kind" or "-n", as it was typed. */
+static const char *title(const struct option *o, bool letter, char out[40])
 {
-    if (o->name)
-        snprintf(out, 40, "--%s", o->name);
-    else
+    if (letter)
         snprintf(out, 40, "-%c", o->letter);
+    else
+        snprintf(out, 40, "--%s", o->name);
     return out;
 }
 
@@ -142,7 +142,7 @@ static void list_names(const char *(*names)(size_t), char *out, size_t room)
     }
 }
 
-static bool store_name(const struct option *o, const char *value)
+static bool store_name(const struct option *o, bool letter, const char *value)
 {
     for (size_t i = 0; o->names(i); i++)
         if (strcmp(o->names(i), value) == 0) {
@@ -151,8 +151,7 @@ static bool store_name(const struct option *o, const char *value)
         }
     char names[600], call[40];
     list_names(o->names, names, sizeof names);
-    misuse("%s %s: there is no such %s: use %s", title(o, call), value, o->name ? o->name : "name",
-           names);
+    misuse("%s %s: there is none of that name: use %s", title(o, letter, call), value, names);
     return false;
 }
 
@@ -188,7 +187,7 @@ static const char *wanted(enum option_type t)
     }
 }
 
-static bool store(const struct option *o, const char *value)
+static bool store(const struct option *o, bool letter, const char *value)
 {
     bool                good = true;
     struct option_seed *seed;
@@ -201,7 +200,7 @@ static bool store(const struct option *o, const char *value)
         *(const char **)o->into = value;
         return true;
     case OPT_NAME:
-        return store_name(o, value);
+        return store_name(o, letter, value);
     case OPT_COUNT:
         good = parse_count(value, o->into) && *(uint64_t *)o->into > 0;
         break;
@@ -221,7 +220,7 @@ static bool store(const struct option *o, const char *value)
     }
     if (!good) {
         char call[40];
-        misuse("%s %s: give %s", title(o, call), value, wanted(o->type));
+        misuse("%s %s: give %s", title(o, letter, call), value, wanted(o->type));
     }
     return good;
 }
@@ -254,7 +253,7 @@ static bool parse_long(const struct command *c, const char *text, char **next, b
         value = *next;
         *used = true;
     }
-    return store(o, value);
+    return store(o, false, value);
 }
 
 static bool parse_letters(const struct command *c, const char *text, char **next, bool *used)
@@ -266,7 +265,7 @@ static bool parse_letters(const struct command *c, const char *text, char **next
             return false;
         }
         if (o->type == OPT_FLAG) {
-            store(o, NULL);
+            store(o, true, NULL);
             continue;
         }
         const char *value = text + 1;
@@ -278,7 +277,7 @@ static bool parse_letters(const struct command *c, const char *text, char **next
             value = *next;
             *used = true;
         }
-        return store(o, value);
+        return store(o, true, value);
     }
     return true;
 }

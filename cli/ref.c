@@ -38,8 +38,13 @@ static const char *remedy(const blm_error *err)
                : err->system == EISDIR ? "give the file in it"
                                        : NULL;
     case BLM_E_FORMAT:
+        return err->offset == 0 || err->offset == BLM_NO_OFFSET
+                   ? "bloomery schemes lists what can be read"
+                   : "use another copy";
     case BLM_E_TRUNCATED:
-        return "use another copy, or name its format";
+        return "use another copy";
+    case BLM_E_AMBIGUOUS:
+        return "bloomery convert --from FORMAT can be told";
     case BLM_E_CHECKSUM:
         return "use another copy; bloomery verify says what is damaged";
     case BLM_E_BUSY:
@@ -57,7 +62,7 @@ static const char *remedy(const blm_error *err)
 
 static bool refuse(const struct ref *r, const blm_error *err)
 {
-    const char *text = err->text[0] ? err->text : blm_status_text(err->status);
+    const char *text = filter_words(r->name, err);
     const char *what = err->status == BLM_E_IO && err->system == ENOENT   ? "no such file"
                        : err->status == BLM_E_IO && err->system == EISDIR ? "is a directory"
                        : err->status == BLM_E_EXISTS ? "exists already"
@@ -66,8 +71,8 @@ static bool refuse(const struct ref *r, const blm_error *err)
     const char *how  = remedy(err);
     if (!how)
         return filter_trouble(r->name, err), false;
-    if (err->offset != BLM_NO_OFFSET && what == text && !strstr(text, "byte "))
-        return trouble("%s: %s at byte %llu: %s", r->name, what, (unsigned long long)err->offset,
+    if (err->offset != BLM_NO_OFFSET && err->offset > 0 && what == text && !strstr(text, "byte "))
+        return trouble("%s: %s (byte %llu): %s", r->name, what, (unsigned long long)err->offset,
                        how),
                false;
     return trouble("%s: %s: %s", r->name, what, how), false;

@@ -93,15 +93,19 @@ int misuse(const char *format, ...)
     return EXIT_TROUBLE;
 }
 
-int filter_trouble(const char *name, const blm_error *err)
+const char *filter_words(const char *name, const blm_error *err)
 {
     const char *text = err->text[0] ? err->text : blm_status_text(err->status);
-    if (err->status == BLM_E_ARGUMENT || !name)
+    size_t      n    = name ? strlen(name) : 0;
+    return n && strncmp(text, name, n) == 0 && text[n] == ':' ? text + n + 1 + (text[n + 1] == ' ')
+                                                              : text;
+}
+
+int filter_trouble(const char *name, const blm_error *err)
+{
+    const char *text = filter_words(name, err);
+    if (!name || err->status == BLM_E_ARGUMENT)
         return trouble("%s", text);
-    if (strstr(text, name)) /* it names the file itself */
-        return trouble("%s", text);
-    if (err->offset != BLM_NO_OFFSET && err->offset != 0 && !strstr(text, "byte"))
-        return trouble("%s: %s (byte %llu)", name, text, (unsigned long long)err->offset);
     return trouble("%s: %s", name, text);
 }
 
