@@ -78,6 +78,9 @@ blm_status blm_copy(const blm_filter *f, blm_filter **out, blm_error *err)
 {
     blm_filter *g = NULL;
     *out = NULL;
+    if (blm__filter_stale(f))
+        return blm__fail(err, BLM_E_BUSY,
+                         "a writer has added layers to the file: call blm_refresh first");
     blm_status st = sibling(f, &g, err);
     for (uint32_t i = 0; st == BLM_OK && i < f->body.layer_count; i++) {
         const struct blm_layer *from = &f->body.layers[i];
@@ -199,6 +202,10 @@ static blm_status may_combine(const blm_filter *dst, const blm_filter *src, bool
 {
     if (dst->body.read_only)
         return blm__fail(err, BLM_E_READONLY, "the filter to change was opened read-only");
+    if (blm__filter_stale(src))
+        return blm__fail(err, BLM_E_BUSY,
+                         "a writer has added layers to the other filter's file: call blm_refresh "
+                         "on it first");
     bool same = by_layers ? same_rule(dst, src, err) : same_parameters(dst, src, err);
     return same ? BLM_OK : BLM_E_MISMATCH;
 }

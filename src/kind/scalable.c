@@ -131,9 +131,13 @@ static blm_status grow(struct blm_body *b, blm_error *err)
     if (b->max_bytes && (bytes > b->max_bytes || blm__body_bytes(b) > b->max_bytes - bytes))
         return blm__fail(err, BLM_E_LIMIT, "the next layer takes %llu bytes, past the cap of %llu",
                          (unsigned long long)bytes, (unsigned long long)b->max_bytes);
+    /* Said before, because a file publishes it together with the layer: a writer that is killed
+     * right after must not leave a file that grows from the old layer again, at its rate. */
+    uint32_t was = b->active;
+    b->active = b->layer_count;
     st = b->store->add_layer(b, &s, err);
-    if (st == BLM_OK)
-        b->active = b->layer_count - 1;
+    if (st != BLM_OK)
+        b->active = was;
     return st;
 }
 
@@ -275,9 +279,12 @@ static blm_status unite(struct blm_body *dst, const struct blm_body *src, blm_er
     if (had + more > BLM__MAX_LAYERS)
         return blm__fail(err, BLM_E_FULL, "%u layers are the most a filter may have",
                          (unsigned)BLM__MAX_LAYERS);
+    double was = dst->rate;
+    dst->rate = sum; /* published with the first layer: never a promise that is too good */
     for (uint32_t i = 0; i < more; i++) {
         blm_status st = dst->store->add_layer(dst, &src->layers[i].shape, err);
         if (st != BLM_OK) {
+            dst->rate = was;
             dst->store->drop_layers(dst, had, NULL);
             return st;
         }
@@ -286,7 +293,6 @@ static blm_status unite(struct blm_body *dst, const struct blm_body *src, blm_er
         memcpy(d->words, src->layers[i].words, (size_t)d->word_count * 8);
         blm__layer_count(d, (int64_t)blm__layer_items(&src->layers[i]));
     }
-    dst->rate = sum;
     return BLM_OK;
 }
 
