@@ -36,13 +36,24 @@ static inline const char *at(const char *name)
 
 static struct blm_os real_os;
 
+static int scratch_in(const char *place)
+{
+    const char *tmp = getenv("TMPDIR");
+    snprintf(scratch, sizeof scratch, "%s/bloomery-test-XXXXXX", tmp && *tmp ? tmp : place);
+    real_os = blm__os;
+    return mkdtemp(scratch) ? 0 : -1;
+}
+
+/* Where a flush costs nothing, if there is such a place; and where there is more space. */
 UNUSED_OK static int scratch_make(void **state)
 {
     (void)state;
-    const char *tmp = getenv("TMPDIR");
-    snprintf(scratch, sizeof scratch, "%s/bloomery-test-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    real_os = blm__os;
-    return mkdtemp(scratch) ? 0 : -1;
+    return scratch_in(access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+}
+UNUSED_OK static int scratch_make_large(void **state)
+{
+    (void)state;
+    return scratch_in("/var/tmp");
 }
 
 /* How many names are there, those of temporary files too. */
