@@ -39,10 +39,14 @@ build: $(BUILD)/CMakeCache.txt ## the library, its examples and tools (the defau
 run: build ## build, then run the ten-line example
 	$(BUILD)/examples/ten_lines
 
-# One CTest run, and its last line is the verdict. Before it come the builds whose tests it runs:
-# optimised with warnings as errors, with ASan + UBSan, with TSan; and clang's opinion of it all.
+# clang's opinion of everything, and the libFuzzer targets.
+CLANG = $(CMAKE) -B $(BUILD)/clang -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+    -DBLOOMERY_FUZZ=ON -DBLOOMERY_SHARED=OFF
+
+# One CTest run, and its last line is the verdict. Before it come the builds whose programs it runs:
+# optimised with warnings as errors, with ASan + UBSan, with TSan, by clang for the fuzzer.
 test: $(STAMP)-build $(STAMP)-test $(STAMP)-cross ## everything: optimised, slow tests, sanitizers, second compiler
-	$(CMAKE) -B $(BUILD)/clang -DCMAKE_C_COMPILER=clang -DBLOOMERY_TESTS=ON -DBLOOMERY_WERROR=ON
+	$(CLANG) -DBLOOMERY_TESTS=ON -DBLOOMERY_WERROR=ON
 	$(BUILDS) $(BUILD)/clang -j $(JOBS)
 	$(CMAKE) -B $(BUILD)/asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBLOOMERY_TESTS=ON \
 	    -DBLOOMERY_SHARED=OFF -DBLOOMERY_SANITIZE=address,undefined
@@ -71,16 +75,15 @@ bench: build $(STAMP)-bench ## measure, beside libbloom on the same machine
 	@set -e; for b in $(BUILD)/bench/*; do [ -f "$$b" ] || continue; echo "== $$b"; "$$b"; done
 
 fuzz: $(STAMP)-fuzz ## each fuzz target for FUZZ_SECONDS, from its corpus
-	$(CMAKE) -B $(BUILD)/fuzz -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-	    -DBLOOMERY_TESTS=OFF -DBLOOMERY_SHARED=OFF -DBLOOMERY_FUZZ=ON
-	$(BUILDS) $(BUILD)/fuzz -j $(JOBS)
-	$(BUILD)/fuzz/seeds $(BUILD)/fuzz/seeds.d
-	@set -e; cd $(BUILD)/fuzz; for t in fuzz_*; do \
-	    name=$${t#fuzz_}; echo "== $$t"; \
+	$(CLANG) -DBLOOMERY_TESTS=OFF
+	$(BUILDS) $(BUILD)/clang -j $(JOBS)
+	$(BUILD)/clang/seeds $(BUILD)/clang/seeds.d
+	@set -e; cd $(BUILD)/clang; for t in fuzz_*; do \
+	    name=$${t#fuzz_}; golden=$(CURDIR)/tests/golden/$${name#decode_}; echo "== $$t"; \
 	    mkdir -p found/$$name seeds.d/$$name $(CURDIR)/fuzz/corpus/$$name; \
 	    ./$$t -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
-	        -artifact_prefix=found/$$name- \
-	        found/$$name $(CURDIR)/fuzz/corpus/$$name seeds.d/$$name; done
+	        -artifact_prefix=found/$$name- found/$$name $(CURDIR)/fuzz/corpus/$$name \
+	        seeds.d/$$name $$([ -d "$$golden" ] && echo "$$golden"); done
 
 install: build ## into DESTDIR PREFIX: header, libraries, .pc, CMake package, manual
 	DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)

@@ -6,7 +6,8 @@
 #   examples/NAME.c               must run and exit 0; example.NAME
 #   fuzz/fuzz_NAME.c              over its corpus; replay.NAME
 # With BLOOMERY_GATE the same C tests run again from the sanitizer builds beside this one, as
-# asan.unit.… and tsan.unit.…, so that one CTest run, and one closing line, is the whole gate.
+# asan.unit.… and tsan.unit.…, and the libFuzzer targets over their corpus, so that one CTest run,
+# and one closing line, is the whole gate.
 find_package(Threads REQUIRED)
 find_library(CMOCKA cmocka)
 if(NOT CMOCKA)
@@ -42,11 +43,9 @@ foreach(source ${example_sources})
 endforeach()
 
 foreach(name ${fuzz_names})
-  string(REGEX REPLACE "^decode_" "" format ${name})
   list(APPEND plain_tests replay.${name})
   set(program.replay.${name} replay.${name})
-  set(arguments.replay.${name} ${PROJECT_SOURCE_DIR}/fuzz/corpus/${name}
-      ${PROJECT_BINARY_DIR}/seeds.d/${name} ${PROJECT_SOURCE_DIR}/tests/golden/${format})
+  set(arguments.replay.${name} ${corpus.${name}})
 endforeach()
 if(fuzz_names)
   add_test(NAME replay.seeds COMMAND seeds ${PROJECT_BINARY_DIR}/seeds.d)
@@ -104,5 +103,10 @@ if(BLOOMERY_GATE)
                        BLOOMERY_CPU=portable ${tsan_launcher})
       set_tests_properties(tsan.${name} PROPERTIES LABELS gate)
     endif()
+  endforeach()
+  foreach(name ${fuzz_names})
+    add_test(NAME fuzz.${name} COMMAND ${PROJECT_BINARY_DIR}/clang/fuzz_${name} -runs=0
+      ${corpus.${name}})
+    set_tests_properties(fuzz.${name} PROPERTIES LABELS gate FIXTURES_REQUIRED seeds)
   endforeach()
 endif()
