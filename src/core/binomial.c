@@ -45,28 +45,29 @@ static double deviance(double x, double np)
     return sum;
 }
 
-/* The chance of exactly x hits in n, 0 < x < n, 0 < p < 1. */
-static double one_chance(double x, double n, double p)
+/* The chance of exactly x hits and y misses, both at least 1 (their sum may round to one of
+ * them), 0 < p < 1. */
+static double one_chance(double x, double y, double p)
 {
-    double y   = n - x;
+    double n   = x + y;
     double log = stirling_rest(n) - stirling_rest(x) - stirling_rest(y) - deviance(x, n * p) -
                  deviance(y, n * (1 - p));
     return exp(log) * sqrt(n / (BLM__TWO_PI * x * y));
 }
 
 /* The chance of x or more hits (up; p is at most x/n) or of x or fewer (p is at least x/n), so
- * that the terms shrink. 0 < x < n. */
-static double tail_from(double x, double n, double p, bool up)
+ * that the terms shrink. */
+static double tail_from(double x, double y, double p, bool up)
 {
-    double term = one_chance(x, n, p), sum = 0, odds = p / (1 - p);
+    double term = one_chance(x, y, p), sum = 0, odds = p / (1 - p);
     while (term > 1e-17 * sum) {
         sum += term;
         if (up) {
-            term *= (n - x) / (x + 1) * odds;
-            x++;
+            term *= y / (x + 1) * odds;
+            x++, y--;
         } else {
-            term *= x / ((n - x + 1) * odds);
-            x--;
+            term *= x / ((y + 1) * odds);
+            x--, y++;
         }
     }
     return sum;
@@ -88,26 +89,26 @@ static double normal_quantile(double tail)
 
 /* The end of the interval when hits and misses are many: x ∓ 1/2 lies z spreads from the mean, and
  * the third moment moves it by (z² − 1)(1 − 2p)/6. */
-static double end_by_normal(double x, double n, double tail, bool up)
+static double end_by_normal(double x, double y, double tail, bool up)
 {
-    double z = normal_quantile(tail), p = x / n, side = up ? -1 : 1;
+    double n = x + y, z = normal_quantile(tail), p = x / n, side = up ? -1 : 1;
     for (int i = 0; i < 60; i++)
         p = (x + side * (0.5 + z * sqrt(n * p * (1 - p))) - (z * z - 1) * (1 - 2 * p) / 6) / n;
     return p;
 }
 
 /* The rate at which x or more hits (up: the lower end) or x or fewer (the upper end) have just
- * this chance. 0 < x < n. */
-static double end_of(double x, double n, double tail, bool up)
+ * this chance. */
+static double end_of(double x, double y, double tail, bool up)
 {
-    if (x > BLM__SUM_MOST && n - x > BLM__SUM_MOST)
-        return end_by_normal(x, n, tail, up);
-    double inside = x / n, outside = up ? 0 : 1;
+    if (x > BLM__SUM_MOST && y > BLM__SUM_MOST)
+        return end_by_normal(x, y, tail, up);
+    double inside = x / (x + y), outside = up ? 0 : 1;
     for (int i = 0; i < 200; i++) {
         double p = (inside + outside) / 2;
         if (p == inside || p == outside)
             break;
-        if (tail_from(x, n, p, up) < tail)
+        if (tail_from(x, y, p, up) < tail)
             outside = p;
         else
             inside = p;
@@ -124,14 +125,14 @@ blm_status blm_binomial_interval(uint64_t hits, uint64_t trials, double confiden
     *high = 1;
     if (trials == 0)
         return BLM_OK;
-    double tail = (1 - confidence) / 2, x = (double)hits, n = (double)trials;
+    double tail = (1 - confidence) / 2, x = (double)hits, y = (double)(trials - hits);
     if (hits == 0)
-        *high = -expm1(log(tail) / n);
+        *high = -expm1(log(tail) / y);
     else if (hits == trials)
-        *low = exp(log(tail) / n);
+        *low = exp(log(tail) / x);
     if (hits > 0 && hits < trials) {
-        *low  = end_of(x, n, tail, true);
-        *high = end_of(x, n, tail, false);
+        *low  = end_of(x, y, tail, true);
+        *high = end_of(x, y, tail, false);
     }
     return BLM_OK;
 }

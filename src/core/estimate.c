@@ -40,16 +40,28 @@ static double log_variance(double mu)
     return mu < 1e-4 ? mu * mu * (0.5 + mu / 6) : expm1(mu) - mu; /* the difference cancels */
 }
 
-/* The μ at which `clear` bits lie just z spreads below (above: high end) what is expected: the
- * variance is taken there, not at the estimate, which keeps the ends right when few are clear. */
-static double load_end(double m, double clear, bool high)
+/* μ̂ = −ln(1 − set/m), and how many more bits μ is expected to set than are set. Both count on the
+ * side, set or clear, that has fewer, so that one bit in 2^48 still counts. */
+static double load_of(double m, double set, double clear)
 {
-    double at = log(m / fmax(clear, 0.5)), low = high ? at : 0, top = high ? at + 40 : at;
+    return set < clear ? -log1p(-set / m) : log(m / clear);
+}
+static double surplus(double m, double set, double clear, double mu)
+{
+    return set < clear ? -m * expm1(-mu) - set : clear - m * exp(-mu);
+}
+
+/* The μ at which the bits set lie just z spreads above (low end) or below (high end) what is
+ * expected: the variance is taken there, not at the estimate, which keeps the ends right when few
+ * are clear. */
+static double load_end(double m, double set, double clear, bool high)
+{
+    double at  = load_of(m, set, clear > 0 ? clear : 0.5);
+    double low = high ? at : 0, top = high ? at + 40 : at;
     for (int i = 0; i < 100; i++) {
-        double mu = (low + top) / 2, mean = m * exp(-mu);
-        double spread = BLM__Z95 * mean * sqrt(log_variance(mu) / m);
-        bool   past   = high ? clear > mean + spread : clear > mean - spread;
-        if (past)
+        double mu = (low + top) / 2, spread = BLM__Z95 * exp(-mu) * sqrt(m * log_variance(mu));
+        double past = surplus(m, set, clear, mu) + (high ? -spread : spread);
+        if (past > 0)
             top = mu;
         else
             low = mu;
@@ -61,7 +73,7 @@ static double load_end(double m, double clear, bool high)
  * m·H_m; nothing says how many more there were. */
 static void estimate_load(uint64_t m, uint64_t ones, blm_estimate *out)
 {
-    double cells = (double)m, clear = (double)(m - ones);
+    double cells = (double)m, set = (double)ones, clear = (double)(m - ones);
     out->saturated = ones == m;
     if (ones == 0) {
         out->value = out->low = out->high = 0;
@@ -72,12 +84,11 @@ static void estimate_load(uint64_t m, uint64_t ones, blm_estimate *out)
         out->value      = fmax(harmonic, 1); /* the series is a little low at m = 1 */
         out->high       = INFINITY;
     } else {
-        /* Past half, ones/m may round to 1 (m > 2^53) and its logarithm to infinity. */
-        out->value = ones < m / 2 ? -log1p(-(double)ones / cells) : log(cells / clear);
-        out->high  = fmax(load_end(cells, clear, true), out->value);
+        out->value = load_of(cells, set, clear);
+        out->high  = fmax(load_end(cells, set, clear, true), out->value);
     }
     /* Never fewer throws than bits. */
-    out->low = fmax(load_end(cells, clear, false), (double)ones / cells);
+    out->low = fmax(load_end(cells, set, clear, false), set / cells);
     out->low = fmin(out->low, out->value);
 }
 
