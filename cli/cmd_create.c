@@ -52,9 +52,9 @@ static bool wanted(blm_options *o)
         return misuse("--like gives size, kind, scheme and seed: leave the others out"), false;
     if (!opt.like && !size_given() && !scalable)
         return misuse("how large? Give -n and -p, or -m and -k, or --memory, or --like"), false;
-    if (!opt.like && o->items && !o->rate && !o->bits && !o->memory && !opt.scheme)
+    if (!opt.like && o->items && o->rate == 0 && !o->bits && !o->memory && !opt.scheme)
         o->rate = DEFAULT_RATE;
-    if (scalable && !o->rate)
+    if (scalable && o->rate == 0)
         o->rate = DEFAULT_RATE;
     if (o->rate > 0 && !o->items && !o->bits && !o->memory && !scalable)
         return misuse("for how many keys? Give -n too (or --kind scalable)"), false;

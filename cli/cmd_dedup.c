@@ -104,7 +104,7 @@ static blm_options wanted(const struct dedup *d, const struct batch *first)
     o.items  = opt.items;
     o.memory = opt.memory;
     o.rate   = opt.rate;
-    if (!o.rate && !(opt.items && opt.memory))
+    if (o.rate == 0 && !(opt.items && opt.memory))
         o.rate = DEFAULT_RATE;
     if (!opt.items && !opt.memory) {
         o.kind       = BLM_SCALABLE;
