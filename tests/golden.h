@@ -70,10 +70,13 @@ GOLDEN_FN char *golden_line(struct golden_file *f, size_t *len)
     return line;
 }
 
-/* Cuts a line at its tabs; returns how many fields there are, at most max. */
+/* Cuts a line at its tabs; returns how many fields there are, at most max. Those that are not there
+ * are empty. */
 GOLDEN_FN size_t golden_fields(char *line, char **field, size_t max)
 {
     size_t n = 0;
+    for (size_t i = 0; i < max; i++)
+        field[i] = line + strlen(line);
     while (n < max) {
         field[n++] = line;
         line       = strchr(line, '\t');

@@ -89,42 +89,43 @@ static void finish128(uint64_t h[2], const uint8_t tail[16], uint64_t len)
     h[1] += h[0];
 }
 
-static size_t blocks128(const uint8_t *p, size_t len, uint64_t h[2])
+void blm__murmur3_128_start(struct blm_murmur3_128 *s, uint64_t seed)
 {
-    size_t at = 0;
-    for (; len - at >= 16; at += 16)
-        block128(h, blm__get64le(p + at), blm__get64le(p + at + 8));
-    return at;
+    memset(s, 0, sizeof *s);
+    s->h[0] = s->h[1] = seed;
+}
+
+void blm__murmur3_128_put(struct blm_murmur3_128 *s, const void *data, size_t len)
+{
+    const uint8_t *p    = data;
+    size_t         have = (size_t)(s->len & 15);
+    s->len += len;
+    if (have > 0 && len >= 16 - have) { /* fills the block that was begun */
+        memcpy(s->tail + have, p, 16 - have);
+        block128(s->h, blm__get64le(s->tail), blm__get64le(s->tail + 8));
+        memset(s->tail, 0, sizeof s->tail);
+        p += 16 - have;
+        len -= 16 - have;
+        have = 0;
+    }
+    if (have == 0)
+        for (; len >= 16; len -= 16, p += 16)
+            block128(s->h, blm__get64le(p), blm__get64le(p + 8));
+    if (len > 0)
+        memcpy(s->tail + have, p, len);
+}
+
+void blm__murmur3_128_end(struct blm_murmur3_128 *s, uint64_t out[2])
+{
+    finish128(s->h, s->tail, s->len);
+    out[0] = s->h[0];
+    out[1] = s->h[1];
 }
 
 void blm__murmur3_128(const void *data, size_t len, uint64_t seed, uint64_t out[2])
 {
-    const uint8_t *p        = data;
-    uint8_t        tail[16] = { 0 };
-    uint64_t       h[2]     = { seed, seed };
-    size_t         at       = blocks128(p, len, h);
-    if (at < len)
-        memcpy(tail, p + at, len - at);
-    finish128(h, tail, len);
-    out[0] = h[0];
-    out[1] = h[1];
-}
-
-void blm__murmur3_128_then(const void *data, size_t len, uint8_t last, uint64_t seed,
-                           uint64_t out[2])
-{
-    const uint8_t *p        = data;
-    uint8_t        tail[16] = { 0 };
-    uint64_t       h[2]     = { seed, seed };
-    size_t         at       = blocks128(p, len, h);
-    if (at < len)
-        memcpy(tail, p + at, len - at);
-    tail[len - at] = last;
-    if (len - at == 15) { /* the byte fills the block: nothing is left over */
-        block128(h, blm__get64le(tail), blm__get64le(tail + 8));
-        memset(tail, 0, sizeof tail);
-    }
-    finish128(h, tail, (uint64_t)len + 1);
-    out[0] = h[0];
-    out[1] = h[1];
+    struct blm_murmur3_128 s;
+    blm__murmur3_128_start(&s, seed);
+    blm__murmur3_128_put(&s, data, len);
+    blm__murmur3_128_end(&s, out);
 }

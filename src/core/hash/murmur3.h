@@ -14,9 +14,16 @@ uint32_t blm__murmur3_32(const void *data, size_t len, uint32_t seed);
  * (Guava) comes sign-extended, an unsigned one (the reference code) zero-extended. */
 void blm__murmur3_128(const void *data, size_t len, uint64_t seed, uint64_t out[2]);
 
-/* The same hash of data followed by one more byte, which need not lie behind it in memory. */
-void blm__murmur3_128_then(const void *data, size_t len, uint8_t last, uint64_t seed,
-                           uint64_t out[2]);
+/* The same in pieces: start, any number of puts, end. A copy of the state after some puts can be
+ * ended by itself: two hashes with a common beginning cost one pass over it. */
+struct blm_murmur3_128 {
+    uint64_t h[2];
+    uint64_t len;
+    uint8_t  tail[16]; /* len % 16 bytes not yet mixed in, zeroes behind them */
+};
+void blm__murmur3_128_start(struct blm_murmur3_128 *s, uint64_t seed);
+void blm__murmur3_128_put(struct blm_murmur3_128 *s, const void *data, size_t len);
+void blm__murmur3_128_end(struct blm_murmur3_128 *s, uint64_t out[2]);
 
 /* Spark's: as x86 32, but each of the last 0 to 3 bytes is widened with its sign and mixed in as a
  * whole block. Equal to the standard one where len is a multiple of 4. */

@@ -41,20 +41,29 @@ static void test_x64_128(void **state)
     assert_int_equal(check_hash_table("murmur3_x64_128_bytes", x64_128), 39 * 5);
 }
 
-/* One more byte behind the key, every length around the 16-byte blocks. */
-static void test_x64_128_then(void **state)
+/* Cut anywhere into three pieces, around the 16-byte blocks. */
+static void test_x64_128_pieces(void **state)
 {
     (void)state;
-    uint8_t key[70];
+    uint8_t key[53];
     for (size_t i = 0; i < sizeof key; i++)
         key[i] = (uint8_t)(i * 37 + 11);
-    for (size_t len = 0; len < sizeof key - 1; len++) {
-        uint64_t a[2], b[2];
-        uint8_t  last = key[len];
-        blm__murmur3_128(key, len + 1, 5, a);
-        blm__murmur3_128_then(key, len, last, 5, b);
-        assert_memory_equal(a, b, sizeof a);
-    }
+    for (size_t a = 0; a <= sizeof key; a++)
+        for (size_t b = a; b <= sizeof key; b++) {
+            struct blm_murmur3_128 s;
+            uint64_t               whole[2], head[2], pieces[2];
+            blm__murmur3_128_start(&s, 5);
+            blm__murmur3_128_put(&s, key, a);
+            blm__murmur3_128_put(&s, key + a, b - a);
+            struct blm_murmur3_128 fork = s;
+            blm__murmur3_128_end(&fork, head);
+            blm__murmur3_128_put(&s, key + b, sizeof key - b);
+            blm__murmur3_128_end(&s, pieces);
+            blm__murmur3_128(key, b, 5, whole);
+            assert_memory_equal(head, whole, sizeof whole);
+            blm__murmur3_128(key, sizeof key, 5, whole);
+            assert_memory_equal(pieces, whole, sizeof whole);
+        }
 }
 
 static void test_spark_bytes(void **state)
@@ -99,8 +108,8 @@ static void test_spark_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_x86_32),      cmocka_unit_test(test_x64_128),
-        cmocka_unit_test(test_x64_128_then), cmocka_unit_test(test_spark_bytes),
+        cmocka_unit_test(test_x86_32),         cmocka_unit_test(test_x64_128),
+        cmocka_unit_test(test_x64_128_pieces), cmocka_unit_test(test_spark_bytes),
         cmocka_unit_test(test_spark_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
