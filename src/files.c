@@ -108,7 +108,8 @@ static blm_status decode_with(const struct blm_codec *codec, struct blm_source *
         return st;
     f->body.shared = (o->flags & BLM_SHARED) != 0;
     st = codec->decode(in, o, &f->body, err);
-    f->body.format = codec == &blm__codec_native ? NULL : codec->row.name;
+    if (!f->body.format && codec != &blm__codec_native)
+        f->body.format = codec->row.name;
     if (st == BLM_OK)
         st = blm__filter_settle(f, o, err);
     if (st != BLM_OK) {

@@ -48,7 +48,8 @@ struct blm_codec {
     /* 0 no … 100 magic; headerless formats bid low. total: file size, or 0 when unknown. */
     int (*sniff)(const uint8_t *head, size_t len, uint64_t total);
     /* Fills a body that has alloc, kernel, max_bytes, progress and store set and no layers. On
-     * failure the caller releases whatever was added. */
+     * failure the caller releases whatever was added. The filter's format becomes this codec,
+     * unless the decoder sets out->format: a form of it that is written differently (gzip). */
     blm_status (*decode)(struct blm_source *in, const blm_options *o, struct blm_body *out,
                          blm_error *err);
     blm_status (*encode)(const struct blm_body *b, struct blm_sink *out, blm_error *err);
@@ -56,5 +57,7 @@ struct blm_codec {
 
 const struct blm_codec *blm__codec_find(const char *name); /* NULL: unknown */
 extern const struct blm_codec blm__codec_native;
+extern const struct blm_codec blm__codec_guava, blm__codec_go, blm__codec_go_json,
+    blm__codec_go_gob, blm__codec_spark, blm__codec_dcso, blm__codec_dcso_gz, blm__codec_dcso01;
 
 #endif
