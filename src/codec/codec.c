@@ -7,6 +7,7 @@
 
 static const struct blm_codec *const codecs[] = {
     &blm__codec_native,
+    &blm__codec_guava,
 };
 
 #define CODECS (sizeof codecs / sizeof *codecs)

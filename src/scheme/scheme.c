@@ -6,6 +6,15 @@
 
 static const struct blm_scheme *const schemes[] = {
     &blm__scheme_native,
+    &blm__scheme_guava64,
+    &blm__scheme_guava32,
+};
+
+/* What people say when they do not say which: the one the original makes today. */
+static const struct {
+    const char *name, *means;
+} aliases[] = {
+    { "guava", "guava64" },
 };
 
 #define COUNT (sizeof schemes / sizeof *schemes)
@@ -14,6 +23,9 @@ const struct blm_scheme *blm__scheme_find(const char *name)
 {
     if (!name)
         return &blm__scheme_native;
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+        if (strcmp(aliases[i].name, name) == 0)
+            name = aliases[i].means;
     for (size_t i = 0; i < COUNT; i++)
         if (strcmp(schemes[i]->row.name, name) == 0)
             return schemes[i];

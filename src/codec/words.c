@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#include "codec/words.h"
+
+#include "core/shape.h"
+#include "scheme/scheme.h"
+#include "store/store.h"
+
+/* Reversing the bytes of a word in place needs no knowledge of the host's order. */
+static void swap_words(uint64_t *w, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++)
+        w[i] = blm__swap64(w[i]);
+}
+
+blm_status blm__read_words(struct blm_source *in, enum blm_order order, const struct blm_shape *s,
+                           struct blm_body *out, blm_error *err)
+{
+    struct blm_block block = { 0 };
+    uint64_t         words = blm__shape_words(s), start = in->at;
+    blm_status       st    = blm__read_block(in, out->alloc, words * 8, out->max_bytes, &block, err);
+    if (st != BLM_OK)
+        return st;
+    if (order == BLM__BIG)
+        swap_words(block.words, words);
+    if (!blm__slack_clear(s, block.words))
+        st = blm__fail_at(err, BLM_E_FORMAT, start + (words - 1) * 8,
+                          "the last word has bits set past bit %llu, the filter's last",
+                          (unsigned long long)(s->bits - 1));
+    if (st == BLM_OK)
+        st = blm__memory_take(out, s, &block, err);
+    if (st != BLM_OK)
+        blm__block_free(out->alloc, &block);
+    return st;
+}
+
+blm_status blm__write_bytes(struct blm_sink *out, const void *bytes, size_t len, blm_error *err)
+{
+    if (!blm__put(out, bytes, len))
+        return blm__fail_at(err, BLM_E_IO, out->written, "writing stopped after %llu bytes",
+                            (unsigned long long)out->written);
+    return BLM_OK;
+}
+
+#define PIECE 512u /* words */
+
+blm_status blm__write_words(struct blm_sink *out, enum blm_order order, const struct blm_body *b,
+                            const uint64_t *words, uint64_t count, blm_error *err)
+{
+    uint64_t   piece[PIECE];
+    blm_status st = BLM_OK;
+    for (uint64_t at = 0; st == BLM_OK && at < count; at += PIECE) {
+        size_t n = count - at < PIECE ? (size_t)(count - at) : PIECE;
+        if (at % (PIECE << 11) == 0 && !blm__go_on(b, at * 8, count * 8))
+            return blm__fail(err, BLM_E_CANCELLED, "cancelled after %llu of %llu bytes",
+                             (unsigned long long)(at * 8), (unsigned long long)(count * 8));
+        for (size_t i = 0; i < n; i++) /* a shared filter may be added to meanwhile */
+            piece[i] = __atomic_load_n(&words[at + i], __ATOMIC_RELAXED);
+        if (order == BLM__BIG)
+            swap_words(piece, n);
+        st = blm__write_bytes(out, piece, n * 8, err);
+    }
+    return st;
+}
+
+blm_status blm__expect_end(struct blm_source *in, blm_error *err)
+{
+    uint8_t  more;
+    uint64_t end = in->at;
+    if (blm__read(in, &more, 1) != 0)
+        return blm__fail_at(err, BLM_E_FORMAT, end, "bytes follow the end of the filter");
+    if (in->failed)
+        return blm__short(in, "what follows the filter", err);
+    return BLM_OK;
+}
+
+blm_status blm__expect_scheme(const struct blm_body *b, const char *format,
+                              const struct blm_scheme *scheme, const struct blm_scheme *other,
+                              blm_error *err)
+{
+    const struct blm_shape *s = &b->layers[0].shape;
+    if (s->scheme != scheme && s->scheme != other)
+        return blm__fail(err, BLM_E_UNSUPPORTED,
+                         "format %s holds filters of scheme %s, this one is %s, and without its "
+                         "keys it cannot become another: rebuild it from them",
+                         format, scheme->row.name, s->scheme->row.name);
+    if (b->kind != BLM_CLASSIC || b->layer_count != 1 || s->cell_bits != 1)
+        return blm__fail(err, BLM_E_UNSUPPORTED, "format %s holds plain bits, not a %s filter",
+                         format, blm_kind_name(b->kind));
+    return BLM_OK;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#include "scheme/asked.h"
+
+#include <math.h>
+
+#include "core/error.h"
+
+#define LN2 0.69314718055994530942
+
+/* Options that only native filters have: refused rather than ignored. */
+static blm_status refuse_native(const blm_options *o, blm_error *err)
+{
+    if (o->hash != BLM_HASH_XXH3)
+        return blm__fail(err, BLM_E_UNSUPPORTED, "scheme %s has its own hash: another cannot be chosen",
+                         o->scheme);
+    if (o->lines)
+        return blm__fail(err, BLM_E_UNSUPPORTED, "scheme %s has no lines", o->scheme);
+    return BLM_OK;
+}
+
+blm_status blm__asked(const blm_options *o, struct blm_asked *out, blm_error *err)
+{
+    blm_status st = refuse_native(o, err);
+    if (st != BLM_OK)
+        return st;
+    struct blm_asked a = { o->items, o->rate, o->bits, o->probes };
+    if (a.rate != 0 && !(a.rate > 0 && a.rate < 1))
+        return blm__fail(err, BLM_E_ARGUMENT, "a rate of %g: it lies between 0 and 1", a.rate);
+    if (o->memory && o->bits)
+        return blm__fail(err, BLM_E_ARGUMENT, "bits and memory are both given: one decides");
+    if (o->memory && o->memory < 8)
+        return blm__fail(err, BLM_E_ARGUMENT, "%llu bytes of memory: a filter takes at least 8",
+                         (unsigned long long)o->memory);
+    if (o->memory > BLM__MAX_BITS / 8)
+        return blm__fail(err, BLM_E_LIMIT, "%llu bytes of memory: a filter has at most 2^48 bits",
+                         (unsigned long long)o->memory);
+    if (o->memory)
+        a.bits = o->memory / 8 * 64;
+    if (a.probes && !a.bits)
+        return blm__fail(err, BLM_E_ARGUMENT,
+                         "probes are given without bits: they follow from items and rate");
+    if (a.bits && !a.probes && !a.items && a.rate == 0)
+        return blm__fail(err, BLM_E_ARGUMENT, "bits need probes, items or a rate beside them");
+    if (!a.bits && !a.items && a.rate == 0)
+        return blm__fail(err, BLM_E_ARGUMENT, "no size: give items and rate, or bits and probes");
+    *out = a;
+    return BLM_OK;
+}
+
+uint32_t blm__asked_probes(const struct blm_asked *a, uint64_t bits)
+{
+    uint32_t k = 1;
+    if (a->probes)
+        return a->probes;
+    /* Past the most a filter may have is as good as any number that will be refused. */
+    double best = a->items ? (double)bits / (double)a->items * LN2 + 0.5 : ceil(-log2(a->rate));
+    if (best >= 1)
+        k = best > BLM__MAX_PROBES ? BLM__MAX_PROBES + 1 : (uint32_t)best;
+    return k;
+}
+
+static double usual_rate(const struct blm_shape *s, uint64_t n)
+{
+    return pow(-expm1(-(double)s->probes * (double)n / (double)blm__shape_reach(s)), s->probes);
+}
+
+blm_status blm__asked_settle(const struct blm_asked *a, struct blm_body *b, struct blm_shape *s,
+                             blm_error *err)
+{
+    /* Keys that set half of the bits. */
+    double half = (double)blm__shape_reach(s) / (double)s->probes * LN2;
+    s->capacity = a->items;
+    s->rate     = a->rate;
+    if (!a->items && a->rate > 0) /* 1 − e^(−kn/m) = p^(1/k) */
+        half *= -log1p(-pow(a->rate, 1.0 / s->probes)) / LN2;
+    if (!a->items)
+        s->capacity = half >= 1 ? (uint64_t)half : 1;
+    if (a->rate == 0)
+        s->rate = usual_rate(s, s->capacity);
+    if (a->bits && a->items && a->rate > 0 && usual_rate(s, a->items) > a->rate)
+        return blm__fail(err, BLM_E_LIMIT,
+                         "a rate of %g for %llu keys does not fit %llu bits with %u probes: they "
+                         "give %.3g",
+                         a->rate, (unsigned long long)a->items, (unsigned long long)s->bits,
+                         (unsigned)s->probes, usual_rate(s, a->items));
+    b->rate = s->rate;
+    return BLM_OK;
+}

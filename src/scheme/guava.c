@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Guava's BloomFilter. One MurmurHash3 x64 128 (seed 0) a key gives h1, h2; then
+ *
+ *   guava64  MURMUR128_MITZ_64, what Guava has written since 2014:
+ *            position i = ((h1 + i·h2) mod 2^64, without its top bit) mod m,     i = 0 … k−1
+ *   guava32  MURMUR128_MITZ_32, from the two 32-bit halves of h1 alone:
+ *            c = low + i·high in wrapping int32, ~c where negative, mod m,       i = 1 … k
+ *
+ * m is a multiple of 64. Funnels say what of the key is hashed; all but "chars" hash the bytes they
+ * are given ("int" and "long" want 4 and 8 of them, little-endian, and take any).
+ */
+#include <string.h>
+
+#include "core/hash/murmur3.h"
+#include "core/utf16.h"
+#include "scheme/java.h"
+
+static const char *const funnels[] = { "bytes", "string", "chars", "int", "long", NULL };
+
+/* The chars funnel: UTF-8 in, the hash of its UTF-16 units, each two bytes little-endian. */
+static void hash_chars(const void *key, size_t len, uint64_t out[2])
+{
+    struct blm_murmur3_128 s;
+    struct blm_utf16       text = blm__utf16(key, len);
+    uint16_t               unit;
+    uint8_t                bytes[2];
+    blm__murmur3_128_start(&s, 0);
+    while (blm__utf16_next(&text, &unit)) {
+        blm__put16le(bytes, unit);
+        blm__murmur3_128_put(&s, bytes, 2);
+    }
+    blm__murmur3_128_end(&s, out);
+}
+
+static void digest(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
+                   blm_digest *d)
+{
+    (void)k;
+    if (h->funnel && strcmp(h->funnel, "chars") == 0)
+        hash_chars(key, len, d->w);
+    else
+        blm__murmur3_128(key, len, 0, d->w);
+}
+
+/* ---- positions ---- */
+
+static bool raw64(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+{
+    uint64_t c = d->w[0];
+    for (uint32_t i = 0; i < s->probes; i++, c += d->w[1])
+        out[i] = c & INT64_MAX;
+    return true;
+}
+
+static bool raw32(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+{
+    uint32_t low = (uint32_t)d->w[0], high = (uint32_t)(d->w[0] >> 32);
+    for (uint32_t i = 1; i <= s->probes; i++) {
+        uint32_t c = low + i * high;
+        out[i - 1] = c >> 31 ? ~c : c;
+    }
+    return true;
+}
+
+static uint64_t reduce(const struct blm_shape *s, uint64_t raw) { return raw % s->bits; }
+
+static void positions64(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+{
+    raw64(s, d, out);
+    for (uint32_t i = 0; i < s->probes; i++)
+        out[i] = reduce(s, out[i]);
+}
+
+static void positions32(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+{
+    raw32(s, d, out);
+    for (uint32_t i = 0; i < s->probes; i++)
+        out[i] = reduce(s, out[i]);
+}
+
+/* ---- sizing ---- */
+
+/* variant 0: k from the rate alone, as since Guava 33.4; 1: from bits and keys, as before. The
+ * variant is spent here: filters of both are the same filters, and unite. */
+static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
+                       blm_error *err)
+{
+    struct blm_asked a;
+    blm_status       st = blm__asked(o, &a, err);
+    if (st != BLM_OK)
+        return st;
+    if (o->variant > 1)
+        return blm__fail(err, BLM_E_ARGUMENT,
+                         "variant %llu: guava has 0 (33.4 and later) and 1 (before)",
+                         (unsigned long long)o->variant);
+    uint64_t bits = a.bits;
+    if (bits) {
+        s->probes = blm__asked_probes(&a, bits);
+    } else {
+        if (a.items == 0)
+            a.items = 1; /* as Guava takes an expected 0 */
+        if (a.rate == 0)
+            a.rate = 0.03;
+        bits      = blm__java_bits(a.items, a.rate);
+        s->probes = o->variant ? blm__java_probes(a.items, bits)
+                               : blm__java_round(-log(a.rate) / log(2));
+    }
+    st = blm__java_words(bits, &s->bits, err);
+    if (st == BLM_OK && s->probes > 255)
+        st = blm__fail(err, BLM_E_ARGUMENT, "%u probes: guava has at most 255",
+                       (unsigned)s->probes);
+    s->variant = 0;
+    return st == BLM_OK ? blm__asked_settle(&a, b, s, err) : st;
+}
+
+static const char *fault(const struct blm_shape *s)
+{
+    return s->probes > 255 ? "it has more than 255 probes" : blm__java_fault(s);
+}
+
+const struct blm_scheme blm__scheme_guava64 = {
+    .row = { sizeof(blm_scheme_row), "guava64",
+             "Guava BloomFilter, MURMUR128_MITZ_64 (also called guava)",
+             "the empty key and every key whose hash is 0 probe bit 0 only; the number of keys "
+             "is not recorded",
+             funnels, true },
+    .version       = 1,
+    .model         = BLM_MODEL_DOUBLE,
+    .fold          = BLM__FOLD_STRIDED,
+    .fold_unit     = 64,
+    .kinds         = 1u << BLM_CLASSIC,
+    .format        = "guava",
+    .digest        = digest,
+    .positions     = positions64,
+    .positions_raw = raw64,
+    .reduce        = reduce,
+    .plan          = plan,
+    .fault         = fault,
+};
+
+const struct blm_scheme blm__scheme_guava32 = {
+    .row = { sizeof(blm_scheme_row), "guava32", "Guava BloomFilter, MURMUR128_MITZ_32",
+             "probes never reach bit 2^31, so a larger filter does not help; two keys that "
+             "agree in 64 bits of hash agree in everything; the empty key probes bit 0 only",
+             funnels, true },
+    .version       = 1,
+    .model         = BLM_MODEL_DOUBLE,
+    .fold          = BLM__FOLD_STRIDED,
+    .fold_unit     = 64,
+    .kinds         = 1u << BLM_CLASSIC,
+    .format        = "guava",
+    .digest        = digest,
+    .positions     = positions32,
+    .positions_raw = raw32,
+    .reduce        = reduce,
+    .plan          = plan,
+    .reach         = blm__int_reach,
+    .notice        = blm__int_notice,
+    .fault         = fault,
+};
