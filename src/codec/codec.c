@@ -8,6 +8,9 @@
 static const struct blm_codec *const codecs[] = {
     &blm__codec_native,
     &blm__codec_guava,
+    &blm__codec_go,
+    &blm__codec_go_json,
+    &blm__codec_go_gob,
 };
 
 #define CODECS (sizeof codecs / sizeof *codecs)

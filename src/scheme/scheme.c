@@ -8,6 +8,7 @@ static const struct blm_scheme *const schemes[] = {
     &blm__scheme_native,
     &blm__scheme_guava64,
     &blm__scheme_guava32,
+    &blm__scheme_go,
 };
 
 /* What people say when they do not say which: the one the original makes today. */

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Base64, as far as JSON with bytes in it needs it. */
+#ifndef BLM_CODEC_BASE64_H
+#define BLM_CODEC_BASE64_H
+
+#include "codec/codec.h"
+
+/* Text to bytes: either alphabet (+/ or -_), padding required, nothing else. `out` has room for
+ * len / 4 · 3 bytes. How many came of it; SIZE_MAX: not base64, and *bad is the first character
+ * that does not fit (len: the text is too short). */
+size_t blm__base64_decode(const char *text, size_t len, uint8_t *out, size_t *bad);
+
+/* A sink that writes what it gets to another, as base64 with the URL-safe alphabet. Make one, write
+ * to .sink, then call blm__base64_end, which pads. */
+struct blm_base64 {
+    struct blm_sink  sink;
+    struct blm_sink *to;
+    uint8_t          rest[3];
+    size_t           rest_len;
+};
+void blm__base64_begin(struct blm_base64 *b, struct blm_sink *to);
+bool blm__base64_end(struct blm_base64 *b);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Go's bloom as JSON: {"m":96,"k":7,"b":"…"} with nothing between and nothing behind, b being base64
+ * (URL-safe, padded) of L and the words of the plain form (go.h). Read with any spacing and order,
+ * members that mean nothing ignored, and the other base64 alphabet accepted.
+ */
+#include "codec/go.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "codec/base64.h"
+#include "codec/words.h"
+
+#ifdef BLOOMERY_WITH_JANSSON
+#include <jansson.h>
+
+/* The text of a filter has three members. More than this many commas, colons and brackets is no
+ * filter, and not worth the memory of a parsed value each. */
+#define VALUES_MOST 64u
+/* Read when no cap is given; the text is held whole while it is parsed. */
+#define TEXT_MOST ((uint64_t)1 << 30)
+
+struct json_text {
+    uint8_t *text;
+    size_t   len, room;
+    uint64_t start; /* its offset in the input */
+};
+
+static blm_status read_text(struct blm_source *in, const struct blm_body *b, struct json_text *t,
+                            blm_error *err)
+{
+    uint64_t cap = b->max_bytes ? 4096 : TEXT_MOST;
+    if (b->max_bytes) /* base64 of the words, and the little around them */
+        cap = b->max_bytes > UINT64_MAX / 2 - 4096 ? UINT64_MAX : b->max_bytes / 3 * 4 + 4096;
+    t->start      = in->at;
+    blm_status st = blm__read_all(in, b->alloc, cap, &t->text, &t->len, &t->room, err);
+    if (st != BLM_OK)
+        return st;
+    size_t values = 0;
+    for (size_t i = 0; i < t->len; i++) {
+        values += strchr(",:[{", t->text[i]) && t->text[i];
+        if (values > VALUES_MOST)
+            return blm__fail_at(err, BLM_E_FORMAT, t->start + i,
+                                "more JSON values than a filter has");
+    }
+    return BLM_OK;
+}
+
+/* Where a member's name stands, for errors: the parser does not keep places. */
+static uint64_t place_of(const struct json_text *t, const char *name)
+{
+    char quoted[8];
+    int  n = snprintf(quoted, sizeof quoted, "\"%s\"", name);
+    for (size_t i = 0; i + (size_t)n <= t->len; i++)
+        if (memcmp(t->text + i, quoted, (size_t)n) == 0)
+            return t->start + i;
+    return t->start;
+}
+
+static blm_status get_number(const json_t *root, const char *name, const struct json_text *t,
+                             uint64_t *v, uint64_t *at, blm_error *err)
+{
+    const json_t *j = json_object_get(root, name);
+    *at = place_of(t, name);
+    if (!json_is_integer(j) || json_integer_value(j) < 0)
+        return blm__fail_at(err, BLM_E_FORMAT, *at, "member %s is %s", name,
+                            !j ? "missing" : "not a whole number from 0 up");
+    *v = (uint64_t)json_integer_value(j);
+    return BLM_OK;
+}
+
+/* b's bytes: L, then the words, read as the plain form is. */
+static blm_status read_bits(const json_t *b, const struct json_text *t, struct blm_go *g,
+                            struct blm_body *out, blm_error *err)
+{
+    size_t   len = json_string_length(b), room = len / 4 * 3 + 3, bad = 0;
+    uint64_t at  = place_of(t, "b");
+    uint8_t *raw = blm__alloc(out->alloc, room);
+    if (!raw)
+        return blm__fail(err, BLM_E_MEMORY, "no memory for %zu bytes of base64", room);
+    struct blm_source in = { .data = raw };
+    blm_status        st = BLM_OK;
+    in.len = blm__base64_decode(json_string_value(b), len, raw, &bad);
+    if (in.len == SIZE_MAX)
+        st = blm__fail_at(err, BLM_E_FORMAT, at, "member b is not base64 from character %zu on",
+                          bad);
+    else if (in.len < 8)
+        st = blm__fail_at(err, BLM_E_TRUNCATED, at, "member b is too short for a bit set's length");
+    if (st == BLM_OK) {
+        g->length    = blm__get64be(raw);
+        g->at_length = at;
+        in.at        = 8;
+        st           = blm__go_check(g, err);
+    }
+    /* Offsets inside the base64 would mean nothing to the reader: check the length here. */
+    if (st == BLM_OK && in.len - 8 != blm__go_words(g->length) * 8)
+        st = blm__fail_at(err, in.len - 8 < blm__go_words(g->length) * 8 ? BLM_E_TRUNCATED
+                                                                         : BLM_E_FORMAT,
+                          at, "member b has %zu bytes of words, a bit set of %" PRIu64
+                          " bits takes %" PRIu64,
+                          in.len - 8, g->length, blm__go_words(g->length) * 8);
+    if (st == BLM_OK) {
+        st = blm__go_read(&in, g, NULL, 0, out, err);
+        if (st != BLM_OK && err && err->offset != BLM_NO_OFFSET)
+            err->offset = at;
+    }
+    blm__free(out->alloc, raw, room);
+    return st;
+}
+
+static blm_status read_object(const json_t *root, const struct json_text *t, struct blm_body *out,
+                              blm_error *err)
+{
+    struct blm_go g  = { 0 };
+    blm_status    st = BLM_OK;
+    if (!json_is_object(root))
+        return blm__fail_at(err, BLM_E_FORMAT, t->start, "the JSON value is not an object");
+    st = get_number(root, "m", t, &g.m, &g.at_m, err);
+    if (st == BLM_OK)
+        st = get_number(root, "k", t, &g.k, &g.at_k, err);
+    if (st != BLM_OK)
+        return st;
+    const json_t *b = json_object_get(root, "b");
+    if (!json_is_string(b))
+        return blm__fail_at(err, BLM_E_FORMAT, place_of(t, "b"), "member b is %s",
+                            b ? "not a string" : "missing");
+    return read_bits(b, t, &g, out, err);
+}
+
+static blm_status decode(struct blm_source *in, const blm_options *o, struct blm_body *out,
+                         blm_error *err)
+{
+    struct json_text t = { 0 };
+    json_error_t     e;
+    (void)o;
+    blm_status st = read_text(in, out, &t, err);
+    if (st == BLM_OK) {
+        json_t *root = json_loadb((const char *)t.text, t.len, JSON_REJECT_DUPLICATES, &e);
+        if (!root)
+            st = blm__fail_at(err, BLM_E_FORMAT,
+                              t.start + (e.position > 0 ? (uint64_t)e.position : 0),
+                              "not JSON: %.120s", e.text);
+        else
+            st = read_object(root, &t, out, err);
+        json_decref(root);
+    }
+    blm__free(out->alloc, t.text, t.room);
+    return st;
+}
+#define READS true
+
+#else
+
+static blm_status decode(struct blm_source *in, const blm_options *o, struct blm_body *out,
+                         blm_error *err)
+{
+    (void)in;
+    (void)o;
+    (void)out;
+    return blm__fail(err, BLM_E_UNSUPPORTED,
+                     "this build has no JSON reader (jansson): it writes go-json and reads go");
+}
+#define READS false
+
+#endif
+
+static size_t skip_space(const uint8_t *p, size_t len, size_t at)
+{
+    while (at < len && (p[at] == ' ' || p[at] == '\t' || p[at] == '\n' || p[at] == '\r'))
+        at++;
+    return at;
+}
+
+static int sniff(const uint8_t *head, size_t len, uint64_t total)
+{
+    (void)total;
+    size_t at = skip_space(head, len, 0);
+    if (at >= len || head[at] != '{')
+        return 0;
+    at = skip_space(head, len, at + 1);
+    if (len - at < 3 || head[at] != '"' || head[at + 2] != '"')
+        return 0;
+    return head[at + 1] == 'm' || head[at + 1] == 'k' || head[at + 1] == 'b' ? 85 : 0;
+}
+
+static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_error *err)
+{
+    struct blm_go g;
+    char          text[80];
+    blm_status    st = blm__go_of(b, "go-json", &g, err);
+    if (st != BLM_OK)
+        return st;
+    int n = snprintf(text, sizeof text, "{\"m\":%" PRIu64 ",\"k\":%" PRIu64 ",\"b\":\"", g.m, g.k);
+    struct blm_base64 base64;
+    blm__base64_begin(&base64, out);
+    st = blm__write_bytes(out, text, (size_t)n, err);
+    if (st == BLM_OK)
+        st = blm__go_write(b, &g, &base64.sink, err);
+    if (st == BLM_OK)
+        blm__base64_end(&base64); /* a failure is kept in out and told below */
+    return st == BLM_OK ? blm__write_bytes(out, "\"}", 2, err) : st;
+}
+
+const struct blm_codec blm__codec_go_json = {
+    .row    = { sizeof(blm_format_row), "go-json", "Go bloom, MarshalJSON", READS, true },
+    .sniff  = sniff,
+    .decode = decode,
+    .encode = encode,
+};

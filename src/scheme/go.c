@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The Go package bloom (willf, now bits-and-blooms), since 2.0.1. Four 64-bit values a key: h0, h1
+ * are MurmurHash3 x64 128 (seed 0) of it, h2, h3 the same of the key with a byte 1 behind it. Then
+ *
+ *   location i = h[i mod 2] + i · h[2 + ((i + i mod 2) mod 4) / 2]  mod 2^64,   i = 0 … k−1
+ *   position i = location i mod m
+ *
+ * Versions before 2.0.1 hashed otherwise and wrote the same layout: nothing in a file tells.
+ */
+#include <math.h>
+
+#include "core/error.h"
+#include "core/hash/murmur3.h"
+#include "scheme/asked.h"
+
+static void digest(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
+                   blm_digest *d)
+{
+    static const uint8_t   one = 1;
+    struct blm_murmur3_128 longer, plain;
+    (void)h;
+    (void)k;
+    blm__murmur3_128_start(&longer, 0);
+    blm__murmur3_128_put(&longer, key, len);
+    plain = longer;
+    blm__murmur3_128_put(&longer, &one, 1);
+    blm__murmur3_128_end(&plain, d->w);
+    blm__murmur3_128_end(&longer, d->w + 2);
+}
+
+static bool raw(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+{
+    for (uint64_t i = 0; i < s->probes; i++)
+        out[i] = d->w[i & 1] + i * d->w[2 + ((i + (i & 1)) & 3) / 2];
+    return true;
+}
+
+static uint64_t reduce(const struct blm_shape *s, uint64_t v) { return v % s->bits; }
+
+static void positions(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+{
+    raw(s, d, out);
+    for (uint32_t i = 0; i < s->probes; i++)
+        out[i] = reduce(s, out[i]);
+}
+
+/* EstimateParameters, in Go's order of operations; what New then makes of it: at least 1. */
+static void estimate(uint64_t n, double p, struct blm_shape *s)
+{
+    double m = ceil(-1 * (double)n * log(p) / pow(log(2), 2));
+    double k = ceil(log(2) * m / (double)n);
+    s->bits   = m > (double)BLM__MAX_BITS ? BLM__MAX_BITS + 1 : m < 1 ? 1 : (uint64_t)m;
+    s->probes = k > BLM__MAX_PROBES ? BLM__MAX_PROBES + 1 : k < 1 ? 1 : (uint32_t)k;
+}
+
+/* (items, rate) is NewWithEstimates. Without either, (bits, probes) is New, which takes 0 as 1, or,
+ * over the caller's words, From and FromWithM. aux[0]: see codec/go.h. */
+static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
+                       blm_error *err)
+{
+    struct blm_asked a;
+    blm_options      made = *o;
+    bool             new_ = o->items == 0 && o->rate == 0 && o->memory == 0;
+    if (new_) {
+        made.bits   = o->bits ? o->bits : 1;
+        made.probes = o->probes ? o->probes : 1;
+    }
+    blm_status st = blm__asked(&made, &a, err);
+    if (st != BLM_OK)
+        return st;
+    if (!a.bits && (a.items == 0 || a.rate == 0))
+        return blm__fail(err, BLM_E_ARGUMENT, "scheme go needs items and a rate, or bits");
+    if (a.bits) {
+        s->bits   = a.bits;
+        s->probes = blm__asked_probes(&a, a.bits);
+    } else {
+        estimate(a.items, a.rate, s);
+    }
+    if (new_ && o->bits == 0)
+        s->aux[0] = 1; /* New(0, k): a bit set of length 0 until the first add */
+    if (o->words && o->word_count * 64 != s->bits)
+        s->aux[0] = o->word_count * 64 + 1;
+    return blm__asked_settle(&a, b, s, err);
+}
+
+const struct blm_scheme blm__scheme_go = {
+    .row = { sizeof(blm_scheme_row), "go",
+             "Go package bloom (willf, bits-and-blooms), since 2.0.1",
+             "versions before 2.0.1 hashed otherwise and nothing in their files says so; the "
+             "number of keys is not recorded",
+             NULL, true },
+    .version       = 1,
+    .model         = BLM_MODEL_DOUBLE,
+    .fold          = BLM__FOLD_STRIDED,
+    .fold_unit     = 1,
+    .kinds         = 1u << BLM_CLASSIC,
+    .format        = "go",
+    .digest        = digest,
+    .positions     = positions,
+    .positions_raw = raw,
+    .reduce        = reduce,
+    .plan          = plan,
+};

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+/* Filters written by Go's bloom: the plain form, JSON and gob. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core/bytes.h"
+#include "foreign.h"
+
+static const char *const vectors[] = { "binary200",   "empty",      "emptykey", "med1000-p01-zh",
+                                       "med1000-p03", "overfilled", "small10",  "union" };
+
+#define VECTORS (sizeof vectors / sizeof *vectors)
+
+static const struct {
+    const char *format, *file;
+} forms[] = { { "go", "filter.bin" }, { "go-gob", "filter.gob" }, { "go-json", "filter.json" } };
+
+#define FORMS (sizeof forms / sizeof *forms)
+
+static bool reads(const char *format)
+{
+    for (size_t i = 0; blm_format_at(i); i++)
+        if (strcmp(blm_format_at(i)->name, format) == 0)
+            return blm_format_at(i)->reads;
+    return false;
+}
+
+static void path_of(const char *vector, char *dir) { snprintf(dir, 64, "go/%s", vector); }
+
+static blm_options create_options(const char *dir)
+{
+    blm_options o = BLM_OPTIONS_INIT;
+    o.scheme = "go";
+    o.items  = (uint64_t)golden_meta(dir, "design_n");
+    o.rate   = golden_meta(dir, "design_p");
+    return o;
+}
+
+static void test_read_and_write(void **state)
+{
+    (void)state;
+    blm_options o = BLM_OPTIONS_INIT;
+    for (size_t i = 0; i < VECTORS; i++)
+        for (size_t j = 0; j < FORMS; j++) {
+            char dir[64];
+            path_of(vectors[i], dir);
+            if (reads(forms[j].format))
+                prove_file(dir, forms[j].file, forms[j].format, true, &o);
+        }
+}
+
+static void test_rebuild(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < VECTORS; i++)
+        for (size_t j = 0; j < FORMS; j++) {
+            char dir[64];
+            path_of(vectors[i], dir);
+            blm_options o = create_options(dir);
+            blm_plan    p = { .size = sizeof p };
+            assert_int_equal(blm_plan_for(&o, &p, NULL), BLM_OK);
+            assert_int_equal(p.bits, golden_meta(dir, "m"));
+            assert_int_equal(p.probes, golden_meta(dir, "k"));
+            prove_rebuild(dir, forms[j].file, forms[j].format, &o, 0, 0);
+        }
+}
+
+static void test_union(void **state)
+{
+    (void)state;
+    blm_options o = create_options("go/union");
+    prove_union("go/union", "go", &o);
+}
+
+/* ---- sets of another length than m ---- */
+
+/* Made by the Go library: New(0, 3) before and after an add, and FromWithM over four words with
+ * every seventh bit set, m = 130: bits past m, which are kept. */
+static void test_lengths(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "new-0-3", "new-0-3-added", "from-4-words-m130" };
+    for (size_t i = 0; i < 3; i++)
+        for (size_t j = 0; j < FORMS; j++) {
+            char name[64];
+            if (!reads(forms[j].format))
+                continue;
+            snprintf(name, sizeof name, "go/lengths/%s%s", names[i], strchr(forms[j].file, '.'));
+            struct golden_file bytes = golden_read(name);
+            blm_filter        *f     = decode_bytes(&bytes, NULL), *g;
+            struct golden_file again = encode_as(f, NULL);
+            assert_same_bytes(&again, &bytes);
+            assert_int_equal(blm_copy(f, &g, NULL), BLM_OK); /* a copy loses nothing */
+            struct golden_file copy = encode_as(g, NULL);
+            assert_same_bytes(&copy, &bytes);
+            blm_free(f);
+            blm_free(g);
+            golden_free_file(&bytes);
+            golden_free_file(&again);
+            golden_free_file(&copy);
+        }
+}
+
+/* A set of length 0 grows with the first add, as Go's does. */
+static void test_growth(void **state)
+{
+    (void)state;
+    struct golden_file before = golden_read("go/lengths/new-0-3.bin");
+    struct golden_file after  = golden_read("go/lengths/new-0-3-added.bin");
+    blm_filter        *f      = decode_bytes(&before, NULL);
+    assert_false(blm_check(f, "x", 1));
+    assert_int_equal(blm_add(f, "x", 1), BLM_OK);
+    struct golden_file out = encode_as(f, NULL);
+    assert_same_bytes(&out, &after);
+    blm_free(f);
+    golden_free_file(&out);
+    golden_free_file(&before);
+    golden_free_file(&after);
+}
+
+/* Bits past m survive the native file too, and are not counted. */
+static void test_bits_past_m(void **state)
+{
+    (void)state;
+    struct golden_file bytes  = golden_read("go/lengths/from-4-words-m130.bin");
+    blm_filter        *f      = decode_bytes(&bytes, NULL);
+    blm_stats          s      = { .size = sizeof s };
+    struct golden_file native = encode_as(f, "native");
+    blm_filter        *g      = decode_bytes(&native, NULL);
+    struct golden_file again  = encode_as(g, "go");
+    assert_same_bytes(&again, &bytes);
+    assert_int_equal(blm_get_stats(g, &s), BLM_OK);
+    assert_int_equal(s.ones, 19); /* 0, 7, … 126 of 130 */
+    blm_free(f);
+    blm_free(g);
+    golden_free_file(&bytes);
+    golden_free_file(&native);
+    golden_free_file(&again);
+}
+
+/* ---- gob ---- */
+
+/* Type ids and a type's name are the writing program's: kept. */
+static void test_gob_types(void **state)
+{
+    (void)state;
+    static const char *const files[] = { "go/gob/named-type.gob", "go/gob/later-ids.gob" };
+    for (size_t i = 0; i < 2; i++) {
+        struct golden_file bytes = golden_read(files[i]);
+        blm_filter        *f     = decode_bytes(&bytes, NULL);
+        struct golden_file again = encode_as(f, NULL);
+        assert_same_bytes(&again, &bytes);
+        refuse_cuts("go/gob", files[i] + strlen("go/gob/"), "go-gob");
+        assert_true(blm_check(f, "hello", 5));
+        assert_false(blm_check(f, "world", 5));
+        blm_free(f);
+        golden_free_file(&bytes);
+        golden_free_file(&again);
+    }
+}
+
+/* ---- JSON ---- */
+
+static blm_status decode_text(const char *text, blm_filter **f, blm_error *err)
+{
+    blm_options o = BLM_OPTIONS_INIT;
+    o.format      = "go-json";
+    *f            = NULL;
+    return blm_decode(text, strlen(text), &o, f, err);
+}
+
+/* Spaces, another order, members of no meaning, the other alphabet. */
+static void test_json_freedom(void **state)
+{
+    (void)state;
+    if (!reads("go-json"))
+        skip();
+    static const char *const same[] = {
+        "{\"m\":96,\"k\":7,\"b\":\"AAAAAAAAAGDU1BLIdx57BQAAAADCZZGO\"}",
+        " {\n\"b\": \"AAAAAAAAAGDU1BLIdx57BQAAAADCZZGO\", \"k\": 7, \"m\" : 96 }\n",
+        "{\"note\":[1,{\"x\":null}],\"m\":96,\"k\":7,\"b\":\"AAAAAAAAAGDU1BLIdx57BQAAAADCZZGO\"}",
+    };
+    blm_filter *first = NULL, *f;
+    blm_error   err;
+    for (size_t i = 0; i < 3; i++) {
+        if (decode_text(same[i], &f, &err) != BLM_OK)
+            fail_msg("%s", err.text);
+        if (!first)
+            first = f;
+        assert_true(blm_equal(first, f));
+        if (f != first)
+            blm_free(f);
+    }
+    blm_free(first);
+    blm_filter *url, *standard;
+    assert_int_equal(decode_text("{\"m\":64,\"k\":1,\"b\":\"AAAAAAAAAED7_____vvv-w==\"}", &url, &err),
+                     BLM_OK);
+    assert_int_equal(
+        decode_text("{\"m\":64,\"k\":1,\"b\":\"AAAAAAAAAED7/////vvv+w==\"}", &standard, &err),
+        BLM_OK);
+    assert_true(blm_equal(url, standard));
+    blm_free(url);
+    blm_free(standard);
+}
+
+static void test_json_refused(void **state)
+{
+    (void)state;
+    if (!reads("go-json"))
+        skip();
+    static const struct {
+        const char *text, *word;
+        blm_status  status;
+        uint64_t    offset;
+    } rows[] = {
+        { "{\"m\":0,\"k\":1,\"b\":\"AAAAAAAAAAA=\"}", "m is 0", BLM_E_FORMAT, 1 },
+        { "{\"m\":1,\"k\":0,\"b\":\"AAAAAAAAAAA=\"}", "k is 0", BLM_E_FORMAT, 7 },
+        { "{\"m\":1.5,\"k\":1,\"b\":\"AAAAAAAAAAA=\"}", "member m", BLM_E_FORMAT, 1 },
+        { "{\"m\":1,\"b\":\"AAAAAAAAAAA=\"}", "member k is missing", BLM_E_FORMAT, 0 },
+        { "{\"m\":1,\"k\":1,\"b\":\"AAAAAAAAAAA\"}", "base64", BLM_E_FORMAT, 13 },
+        { "{\"m\":1,\"k\":1,\"b\":\"AAAAAAAAAAB=\"}", "base64", BLM_E_FORMAT, 13 },
+        { "{\"m\":1,\"k\":1,\"b\":\"AAAA*AAAAAA=\"}", "character 4", BLM_E_FORMAT, 13 },
+        { "{\"m\":1,\"k\":1,\"b\":\"AAAA\"}", "too short", BLM_E_TRUNCATED, 13 },
+        { "{\"m\":64,\"k\":1,\"b\":\"AAAAAAAAAEAAAAAA\"}", "takes 8", BLM_E_TRUNCATED, 14 },
+        { "{\"m\":1,\"k\":1,\"b\":\"AAAAAAAAAAAAAAAAAAAAAA==\"}", "takes 0", BLM_E_FORMAT, 13 },
+        { "{\"m\":1,\"k\":1,\"b\":\"AAAAAAAAAAEAAAAAAAAAAg==\"}", "past", BLM_E_FORMAT, 13 },
+        { "{\"m\":1,\"m\":1,\"k\":1,\"b\":\"AAAAAAAAAAA=\"}", "duplicate", BLM_E_FORMAT, 10 },
+        { "[1,2]", "object", BLM_E_FORMAT, 0 },
+        { "", "not JSON", BLM_E_FORMAT, 0 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        blm_filter *f;
+        blm_error   err;
+        blm_status  st = decode_text(rows[i].text, &f, &err);
+        if (st != rows[i].status || err.offset != rows[i].offset ||
+            !strstr(err.text, rows[i].word))
+            fail_msg("%s: %s at %llu: %s", rows[i].text, blm_status_name(st),
+                     (unsigned long long)err.offset, err.text);
+    }
+}
+
+/* A megabyte of empty arrays would be forty of parsed values: refused by counting first. And text
+ * past the cap is not read to its end. */
+static void test_json_bomb(void **state)
+{
+    (void)state;
+    if (!reads("go-json"))
+        skip();
+    enum { SIZE = 1 << 20 };
+    char       *text = malloc(SIZE);
+    blm_filter *f;
+    blm_error   err;
+    blm_options o = BLM_OPTIONS_INIT;
+    for (size_t i = 0; i < SIZE; i++)
+        text[i] = "[],"[i % 3];
+    text[0]       = '[';
+    text[SIZE - 1] = ']';
+    o.format      = "go-json";
+    assert_int_equal(blm_decode(text, SIZE, &o, &f, &err), BLM_E_FORMAT);
+    assert_true(err.offset < 256);
+    memset(text, ' ', SIZE);
+    text[0]     = '{';
+    o.max_bytes = 1000;
+    struct trickle t = { text, SIZE, 0, 4096 };
+    assert_int_equal(blm_decode_stream(trickle_read, &t, &o, &f, &err), BLM_E_LIMIT);
+    assert_true(t.at < 256 << 10);
+    free(text);
+}
+
+/* ---- bad ---- */
+
+static const char *format_of(const char *file)
+{
+    const char *json = reads("go-json") ? "go-json" : NULL;
+    return strstr(file, ".bin") ? "go" : strstr(file, ".gob") ? "go-gob" : json;
+}
+
+static void test_bad(void **state)
+{
+    (void)state;
+    assert_int_equal(refuse_all("go", format_of), reads("go-json") ? 27 : 17);
+    for (size_t j = 0; j < FORMS; j++)
+        if (reads(forms[j].format))
+            starve("go/med1000-p03", forms[j].file, forms[j].format);
+    refuse_cuts("go/small10", "filter.bin", "go");
+    refuse_cuts("go/small10", "filter.gob", "go-gob");
+}
+
+static void test_places(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *file, *word;
+        blm_status  status;
+        uint64_t    offset;
+    } rows[] = {
+        { "trunc-header.bin", "header", BLM_E_TRUNCATED, 20 },
+        { "trunc-body.bin", "ends", BLM_E_TRUNCATED, 37 },
+        { "m-zero.bin", "m is 0", BLM_E_FORMAT, 0 },
+        { "m-huge.bin", "m is 1152921504606846976", BLM_E_FORMAT, 0 },
+        { "k-zero.bin", "k is 0", BLM_E_FORMAT, 8 },
+        { "k-max.bin", "k is 18446744073709551615", BLM_E_FORMAT, 8 },
+        { "len-max.bin", "bit set", BLM_E_FORMAT, 16 },
+        { "len-huge.bin", "ends", BLM_E_TRUNCATED, 40 },
+        { "len-more.bin", "ends", BLM_E_TRUNCATED, 40 },
+        { "trailing.bin", "follow", BLM_E_FORMAT, 40 },
+        { "len-lies.gob", "byte count", BLM_E_FORMAT, 15 },
+        { "trunc.gob", "ends", BLM_E_TRUNCATED, 52 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct golden_file bytes = golden_read_in("go/bad", rows[i].file);
+        blm_error          err   = refuse_bytes(&bytes, rows[i].file, format_of(rows[i].file));
+        if (err.status != rows[i].status || err.offset != rows[i].offset ||
+            !strstr(err.text, rows[i].word))
+            fail_msg("%s: %s at %llu: %s", rows[i].file, blm_status_name(err.status),
+                     (unsigned long long)err.offset, err.text);
+        golden_free_file(&bytes);
+    }
+}
+
+/* A set much shorter than m is a claim that nothing backs. */
+static void test_short_set(void **state)
+{
+    (void)state;
+    char               bytes[24] = { 0 };
+    struct golden_file in        = { bytes, sizeof bytes, 0 };
+    blm__put64be(bytes, (uint64_t)1 << 40);
+    blm__put64be(bytes + 8, 3);
+    blm_error err = refuse_bytes(&in, "2^40 bits in a set of none", "go");
+    assert_int_equal(err.offset, 16);
+    blm__put64be(bytes, 1000);
+    blm_filter        *f   = decode_bytes(&in, NULL);
+    struct golden_file out = encode_as(f, NULL);
+    assert_same_bytes(&out, &in);
+    blm_add(f, "x", 1);
+    golden_free_file(&out);
+    out = encode_as(f, NULL);
+    assert_true(out.len > in.len && blm__get64be(out.data + 16) <= 1000);
+    blm_free(f);
+    golden_free_file(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_read_and_write), cmocka_unit_test(test_rebuild),
+        cmocka_unit_test(test_union),          cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_growth),         cmocka_unit_test(test_bits_past_m),
+        cmocka_unit_test(test_gob_types),      cmocka_unit_test(test_json_freedom),
+        cmocka_unit_test(test_json_refused),   cmocka_unit_test(test_json_bomb),
+        cmocka_unit_test(test_bad),            cmocka_unit_test(test_places),
+        cmocka_unit_test(test_short_set),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
