@@ -11,6 +11,7 @@ static const struct blm_codec *const codecs[] = {
     &blm__codec_go,
     &blm__codec_go_json,
     &blm__codec_go_gob,
+    &blm__codec_spark,
 };
 
 #define CODECS (sizeof codecs / sizeof *codecs)

@@ -9,6 +9,8 @@ static const struct blm_scheme *const schemes[] = {
     &blm__scheme_guava64,
     &blm__scheme_guava32,
     &blm__scheme_go,
+    &blm__scheme_spark1,
+    &blm__scheme_spark2,
 };
 
 /* What people say when they do not say which: the one the original makes today. */
@@ -16,6 +18,7 @@ static const struct {
     const char *name, *means;
 } aliases[] = {
     { "guava", "guava64" },
+    { "spark", "spark2" },
 };
 
 #define COUNT (sizeof schemes / sizeof *schemes)
