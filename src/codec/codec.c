@@ -12,6 +12,9 @@ static const struct blm_codec *const codecs[] = {
     &blm__codec_go_json,
     &blm__codec_go_gob,
     &blm__codec_spark,
+    &blm__codec_dcso,
+    &blm__codec_dcso_gz,
+    &blm__codec_dcso01,
 };
 
 #define CODECS (sizeof codecs / sizeof *codecs)

@@ -11,6 +11,8 @@ static const struct blm_scheme *const schemes[] = {
     &blm__scheme_go,
     &blm__scheme_spark1,
     &blm__scheme_spark2,
+    &blm__scheme_dcso,
+    &blm__scheme_dcso01,
 };
 
 /* What people say when they do not say which: the one the original makes today. */

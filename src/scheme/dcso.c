@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * DCSO's bloom. FNV-1 64 of the key, and then
+ *
+ *   dcso    since 0.2.0: h = fnv mod P, k times: h = (h·g mod 2^64) mod P, position h mod m.
+ *           The product wraps before it is reduced, so this is no generator of the field it
+ *           was meant to be.
+ *   dcso01  before: h2 = FNV-1 64 of the key followed by "this-is-magical",
+ *           position i = (h1 + (i + 1)·h2 mod 2^64) mod m,      i = 0 … k−1
+ */
+#include <math.h>
+
+#include "core/error.h"
+#include "core/hash/fnv.h"
+#include "scheme/asked.h"
+
+#define P 18446744073709551557u /* the largest prime below 2^64 */
+#define G 18446744073709550147u
+
+static void digest(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
+                   blm_digest *d)
+{
+    (void)h;
+    (void)k;
+    d->w[0] = blm__fnv1_64(BLM__FNV64_BASIS, key, len);
+}
+
+static void digest01(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
+                     blm_digest *d)
+{
+    static const char magic[] = "this-is-magical";
+    digest(h, k, key, len, d);
+    d->w[1] = blm__fnv1_64(d->w[0], magic, sizeof magic - 1);
+}
+
+static bool raw(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+{
+    uint64_t h = d->w[0] % P;
+    for (uint32_t i = 0; i < s->probes; i++)
+        out[i] = h = h * G % P;
+    return true;
+}
+
+static bool raw01(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+{
+    for (uint64_t i = 0; i < s->probes; i++)
+        out[i] = d->w[0] + (i + 1) * d->w[1];
+    return true;
+}
+
+static uint64_t reduce(const struct blm_shape *s, uint64_t v) { return v % s->bits; }
+
+static void positions(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+{
+    raw(s, d, out);
+    for (uint32_t i = 0; i < s->probes; i++)
+        out[i] = reduce(s, out[i]);
+}
+
+static void positions01(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+{
+    raw01(s, d, out);
+    for (uint32_t i = 0; i < s->probes; i++)
+        out[i] = reduce(s, out[i]);
+}
+
+/* m = |⌈n·ln p / ln²2⌉|: the ceiling of a negative number, so it rounds down. */
+static void estimate(uint64_t n, double p, struct blm_shape *s)
+{
+    double m = fabs(ceil((double)n * log(p) / pow(log(2), 2)));
+    double k = ceil(log(2) * m / (double)n);
+    s->bits   = m > (double)BLM__MAX_BITS ? BLM__MAX_BITS + 1 : (uint64_t)m;
+    s->probes = k > BLM__MAX_PROBES ? BLM__MAX_PROBES + 1 : (uint32_t)k;
+}
+
+static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
+                       blm_error *err)
+{
+    struct blm_asked a;
+    blm_status       st = blm__asked(o, &a, err);
+    if (st != BLM_OK)
+        return st;
+    if (a.bits) {
+        s->bits   = a.bits;
+        s->probes = blm__asked_probes(&a, a.bits);
+    } else {
+        if (a.items == 0 || a.rate == 0)
+            return blm__fail(err, BLM_E_ARGUMENT, "scheme %s needs items and a rate, or bits",
+                             s->scheme->row.name);
+        estimate(a.items, a.rate, s);
+        if (s->bits == 0)
+            return blm__fail(err, BLM_E_ARGUMENT,
+                             "a rate of %g for %llu keys comes to 0 bits in scheme %s", a.rate,
+                             (unsigned long long)a.items, s->scheme->row.name);
+    }
+    return blm__asked_settle(&a, b, s, err);
+}
+
+const struct blm_scheme blm__scheme_dcso = {
+    .row = { sizeof(blm_scheme_row), "dcso", "DCSO bloom, since 0.2.0",
+             "m is rounded down, so the rate is a little above what was asked; FNV-1 is not "
+             "keyed and mixes the last byte of a key weakly",
+             NULL, true },
+    .version       = 1,
+    .model         = BLM_MODEL_INDEPENDENT,
+    .fold          = BLM__FOLD_STRIDED,
+    .fold_unit     = 1,
+    .kinds         = 1u << BLM_CLASSIC,
+    .format        = "dcso",
+    .digest        = digest,
+    .positions     = positions,
+    .positions_raw = raw,
+    .reduce        = reduce,
+    .plan          = plan,
+};
+
+const struct blm_scheme blm__scheme_dcso01 = {
+    .row = { sizeof(blm_scheme_row), "dcso01", "DCSO bloom before 0.2.0",
+             "both hashes are FNV-1 of one beginning, so probes of a key are related; m is "
+             "rounded down; sizes are 32-bit",
+             NULL, true },
+    .version       = 1,
+    .model         = BLM_MODEL_DOUBLE,
+    .fold          = BLM__FOLD_STRIDED,
+    .fold_unit     = 1,
+    .kinds         = 1u << BLM_CLASSIC,
+    .format        = "dcso01",
+    .digest        = digest01,
+    .positions     = positions01,
+    .positions_raw = raw01,
+    .reduce        = reduce,
+    .plan          = plan,
+};

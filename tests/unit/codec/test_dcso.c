@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/* Filters written by DCSO's bloom 0.2.4 and 0.1.0, plain and in gzip. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "foreign.h"
+
+static const char *const vectors[] = {
+    "v01-binary200", "v01-med1000-p03",   "v1-binary200",   "v1-empty",      "v1-emptykey",
+    "v1-med1000-p03", "v1-med1000-p01-zh", "v1-overfilled", "v1-small10",    "v1-union",
+};
+
+#define VECTORS (sizeof vectors / sizeof *vectors)
+
+static const char *format_in(const char *vector)
+{
+    return strncmp(vector, "v01-", 4) == 0 ? "dcso01" : "dcso";
+}
+
+static void path_of(const char *vector, char *dir) { snprintf(dir, 64, "dcso/%s", vector); }
+
+static blm_options create_options(const char *dir, const char *format)
+{
+    blm_options o = BLM_OPTIONS_INIT;
+    o.scheme = format;
+    o.items  = (uint64_t)golden_meta(dir, "design_n");
+    o.rate   = golden_meta(dir, "design_p");
+    return o;
+}
+
+static void test_read_and_write(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < VECTORS; i++) {
+        char        dir[64];
+        blm_options o = BLM_OPTIONS_INIT;
+        path_of(vectors[i], dir);
+        prove_file(dir, "filter.bin", format_in(vectors[i]), true, &o);
+    }
+}
+
+/* What is attached is not built from keys: compare without it. The union's own count is a sum. */
+static void test_rebuild(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < VECTORS; i++) {
+        char dir[64];
+        path_of(vectors[i], dir);
+        blm_options        o     = create_options(dir, format_in(vectors[i]));
+        struct golden_file bytes = golden_read_in(dir, "filter.bin");
+        struct golden_keys k     = golden_members(dir);
+        blm_filter        *f     = create_or_fail(&o);
+        blm_params         p     = { .size = sizeof p };
+        assert_int_equal(blm_add_many(f, k.key, k.count, NULL, NULL), BLM_OK);
+        blm_get_params(f, &p);
+        assert_int_equal(p.bits, golden_meta(dir, "m"));
+        assert_int_equal(p.probes, golden_meta(dir, "k"));
+        if (strcmp(vectors[i], "v1-union") != 0)
+            assert_int_equal(p.items, golden_meta(dir, "N_elements"));
+        struct golden_file made = encode_as(f, NULL);
+        char               data[16];
+        size_t             attached = 0;
+        if (golden_meta_text(dir, "data_bytes", data, sizeof data))
+            attached = strtoul(data, NULL, 10);
+        assert_int_equal(made.len + attached, bytes.len);
+        assert_memory_equal(made.data + 48, bytes.data + 48, made.len - 48);
+        if (strcmp(vectors[i], "v1-union") != 0)
+            assert_memory_equal(made.data, bytes.data, made.len);
+        blm_free(f);
+        golden_free_file(&made);
+        golden_free_file(&bytes);
+        golden_free_keys(&k);
+    }
+}
+
+static void test_union(void **state)
+{
+    (void)state;
+    blm_options o = create_options("dcso/v1-union", "dcso");
+    prove_union("dcso/v1-union", "dcso", &o);
+}
+
+/* What the file says of itself, and what it carries along. */
+static void test_fields(void **state)
+{
+    (void)state;
+    struct golden_file bytes = golden_read("dcso/v1-med1000-p03/filter.bin");
+    blm_filter        *f     = decode_bytes(&bytes, NULL), *g;
+    blm_params         p     = { .size = sizeof p };
+    blm_get_params(f, &p);
+    assert_int_equal(p.capacity, 1000);
+    assert_true(p.rate == 0.03);
+    assert_int_equal(p.items, 992);
+    /* A copy has the attached data too, and adds do not touch it. */
+    assert_int_equal(blm_copy(f, &g, NULL), BLM_OK);
+    assert_int_equal(blm_add(g, "surely a new key", 16), BLM_OK);
+    struct golden_file out = encode_as(g, NULL);
+    assert_int_equal(out.len, bytes.len);
+    assert_memory_equal(out.data + out.len - 27, bytes.data + bytes.len - 27, 27);
+    assert_int_equal((uint8_t)out.data[40], 992 % 256 + 1);
+    blm_free(f);
+    blm_free(g);
+    golden_free_file(&out);
+    golden_free_file(&bytes);
+}
+
+/* ---- gzip ---- */
+
+static void check_gzip(const char *dir)
+{
+    struct golden_file packed = golden_read_in(dir, "filter.bin.gz");
+    struct golden_file plain  = golden_read_in(dir, "filter.bin");
+    static const char *const ways[] = { NULL, "dcso", "dcso-gz" };
+    for (size_t i = 0; i < 3; i++) {
+        blm_options o = BLM_OPTIONS_INIT;
+        blm_params  p = { .size = sizeof p };
+        o.format      = ways[i];
+        blm_filter *f = decode_bytes(&packed, &o);
+        blm_get_params(f, &p);
+        assert_string_equal(p.format, "dcso-gz");
+        check_probes(f, dir);
+        struct golden_file inflated = encode_as(f, "dcso");
+        assert_same_bytes(&inflated, &plain);
+        /* Written as it was read, in gzip, and readable again. */
+        struct golden_file again = encode_as(f, NULL);
+        assert_int_equal((uint8_t)again.data[0], 0x1f);
+        blm_filter *g = decode_bytes(&again, &o);
+        assert_true(blm_equal(f, g));
+        struct golden_file twice = encode_as(g, "dcso");
+        assert_same_bytes(&twice, &plain);
+        blm_free(f);
+        blm_free(g);
+        golden_free_file(&inflated);
+        golden_free_file(&again);
+        golden_free_file(&twice);
+    }
+    golden_free_file(&packed);
+    golden_free_file(&plain);
+}
+
+static bool has_gzip(void)
+{
+    for (size_t i = 0; blm_format_at(i); i++)
+        if (strcmp(blm_format_at(i)->name, "dcso-gz") == 0)
+            return blm_format_at(i)->reads;
+    return false;
+}
+
+static void test_gzip(void **state)
+{
+    (void)state;
+    if (!has_gzip())
+        skip();
+    check_gzip("dcso/v1-small10");
+    check_gzip("dcso/v1-med1000-p01-zh");
+}
+
+/* Two members one after the other are one stream, as every gzip reader takes them. */
+static void test_gzip_members(void **state)
+{
+    (void)state;
+    if (!has_gzip())
+        skip();
+    struct golden_file plain = golden_read("dcso/v1-small10/filter.bin");
+    struct golden_file more  = { NULL, 0, 0 };
+    blm_filter        *f     = decode_bytes(&plain, NULL), *g;
+    struct golden_file first = encode_as(f, "dcso-gz");
+    bytes_append(&more, first.data, first.len);
+    bytes_append(&more, first.data, first.len); /* the second filter is attached data now */
+    g = decode_bytes(&more, NULL);
+    assert_true(blm_equal(f, g));
+    struct golden_file out = encode_as(g, "dcso");
+    assert_int_equal(out.len, 2 * plain.len);
+    assert_memory_equal(out.data + plain.len, plain.data, plain.len);
+    more.len -= 1; /* and cut, it is refused */
+    refuse_bytes(&more, "a cut second member", "dcso-gz");
+    more.len = first.len + 5;
+    memcpy(more.data + first.len, "trash", 5);
+    refuse_bytes(&more, "trash behind gzip", "dcso-gz");
+    blm_free(f);
+    blm_free(g);
+    golden_free_file(&plain);
+    golden_free_file(&more);
+    golden_free_file(&first);
+    golden_free_file(&out);
+}
+
+/* 16 MiB of zeroes, attached to a small filter, in some 16 KiB of gzip: within a cap they are
+ * refused before they are all there. */
+static void test_gzip_bomb(void **state)
+{
+    (void)state;
+    if (!has_gzip())
+        skip();
+    enum { SIZE = 16 << 20 };
+    struct golden_file plain = golden_read("dcso/v1-small10/filter.bin");
+    plain.data = realloc(plain.data, SIZE);
+    memset(plain.data + plain.len, 0, SIZE - plain.len);
+    plain.len                = SIZE;
+    blm_filter        *f     = decode_bytes(&plain, NULL), *g;
+    struct golden_file bomb  = encode_as(f, "dcso-gz");
+    struct counted     c;
+    blm_options        o     = BLM_OPTIONS_INIT;
+    blm_error          err;
+    assert_true(bomb.len < 64 << 10);
+    counted_start(&c);
+    o.allocator = &c.allocator;
+    o.max_bytes = 1 << 20;
+    assert_int_equal(blm_decode(bomb.data, bomb.len, &o, &g, &err), BLM_E_LIMIT);
+    assert_true(c.peak < 8 << 20);
+    assert_int_equal(c.now, 0);
+    blm_free(f);
+    golden_free_file(&plain);
+    golden_free_file(&bomb);
+}
+
+/* ---- bad ---- */
+
+static const char *format_of(const char *file)
+{
+    return strncmp(file, "v01-", 4) == 0 ? "dcso01"
+           : strstr(file, ".gz")         ? (has_gzip() ? "dcso-gz" : NULL)
+                                         : "dcso";
+}
+
+static void test_bad(void **state)
+{
+    (void)state;
+    assert_int_equal(refuse_all("dcso", format_of), has_gzip() ? 20 : 18);
+    refuse_cuts("dcso/v1-small10", "filter.bin", "dcso");
+    refuse_cuts("dcso/v01-binary200", "filter.bin", "dcso01");
+    starve("dcso/v1-med1000-p03", "filter.bin", "dcso");
+    starve("dcso/v01-binary200", "filter.bin", "dcso01");
+    if (has_gzip()) {
+        refuse_cuts("dcso/v1-small10", "filter.bin.gz", "dcso-gz");
+        starve("dcso/v1-small10", "filter.bin.gz", "dcso-gz");
+    }
+}
+
+static void test_places(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *file, *word;
+        blm_status  status;
+        uint64_t    offset;
+    } rows[] = {
+        { "version0.bloom", "version 0", BLM_E_FORMAT, 0 },
+        { "version2.bloom", "version 2", BLM_E_FORMAT, 0 },
+        { "p-nan.bloom", "p is", BLM_E_FORMAT, 16 },
+        { "p-neg.bloom", "p is -", BLM_E_FORMAT, 16 },
+        { "p-two.bloom", "p is 2", BLM_E_FORMAT, 16 },
+        { "k-zero.bloom", "k is 0", BLM_E_FORMAT, 24 },
+        { "k-max.bloom", "k is 18446744073709551615", BLM_E_FORMAT, 24 },
+        { "m-zero.bloom", "m is 0", BLM_E_FORMAT, 32 },
+        { "m-huge.bloom", "m is 4611686018427387904", BLM_E_FORMAT, 32 },
+        { "no-body.bloom", "ends", BLM_E_TRUNCATED, 48 },
+        { "v01-m-zero.bloom", "m is 0", BLM_E_FORMAT, 16 },
+        { "v01-k-zero.bloom", "k is 0", BLM_E_FORMAT, 12 },
+        { "v01-trunc.bloom", "ends", BLM_E_TRUNCATED, 88 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct golden_file bytes = golden_read_in("dcso/bad", rows[i].file);
+        blm_error          err   = refuse_bytes(&bytes, rows[i].file, format_of(rows[i].file));
+        if (err.status != rows[i].status || err.offset != rows[i].offset ||
+            !strstr(err.text, rows[i].word))
+            fail_msg("%s: %s at %llu: %s", rows[i].file, blm_status_name(err.status),
+                     (unsigned long long)err.offset, err.text);
+        golden_free_file(&bytes);
+    }
+}
+
+/* Bits past m: no DCSO program sets them, and they would be counted. */
+static void test_slack(void **state)
+{
+    (void)state;
+    struct golden_file bytes = golden_read("dcso/v1-small10/filter.bin"); /* m = 95 */
+    bytes.data[48 + 11] |= (char)0x80;                                   /* bit 95 */
+    blm_error err = refuse_bytes(&bytes, "bit 95 of 95", "dcso");
+    assert_int_equal(err.status, BLM_E_FORMAT);
+    assert_int_equal(err.offset, 56);
+    golden_free_file(&bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_read_and_write), cmocka_unit_test(test_rebuild),
+        cmocka_unit_test(test_union),          cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_gzip),           cmocka_unit_test(test_gzip_members),
+        cmocka_unit_test(test_gzip_bomb),      cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_places),         cmocka_unit_test(test_slack),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
