@@ -59,7 +59,7 @@ static void estimate(uint64_t n, double p, struct blm_shape *s)
 static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
                        blm_error *err)
 {
-    struct blm_asked a;
+    struct blm_asked a = { 0 };
     blm_options      made = *o;
     bool             new_ = o->items == 0 && o->rate == 0 && o->memory == 0;
     if (new_) {

@@ -86,7 +86,7 @@ static void positions32(const struct blm_shape *s, const blm_digest *d, uint64_t
 static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
                        blm_error *err)
 {
-    struct blm_asked a;
+    struct blm_asked a = { 0 };
     blm_status       st = blm__asked(o, &a, err);
     if (st != BLM_OK)
         return st;

@@ -98,7 +98,7 @@ static blm_status check_seed(struct blm_hasher *h, blm_error *err)
 static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
                        blm_error *err)
 {
-    struct blm_asked a;
+    struct blm_asked a = { 0 };
     blm_status       st = blm__asked(o, &a, err);
     if (st == BLM_OK && s->scheme->seeded)
         st = check_seed(&b->hasher, err);
