@@ -329,6 +329,42 @@ bool ref_create(struct ref *r, const char *text, const blm_options *o, bool whol
     return end(r, r->place->create(r, whole, &err), &err);
 }
 
+bool ref_vacant(const char *text, bool force)
+{
+    if (force || ref_is_stdin(text) || !ref_exists(text))
+        return true;
+    struct ref r   = { .name = text };
+    blm_error  err = { .status = BLM_E_EXISTS, .offset = BLM_NO_OFFSET };
+    return refuse(&r, &err);
+}
+
+bool ref_put(const char *text, const blm_filter *f, const char *format, bool force)
+{
+    struct ref r;
+    blm_error  err = { .offset = BLM_NO_OFFSET };
+    begin(&r, text, NULL);
+    r.filter         = (blm_filter *)(uintptr_t)f; /* saving only reads */
+    r.options.format = format;
+    r.options.flags  = force ? BLM_REPLACE : 0;
+    if (ref_is_stdin(text))
+        r.name = "standard output";
+    blm_status st = r.place->save(&r, &err);
+    progress_hide();
+    return st == BLM_OK || refuse(&r, &err);
+}
+
+/* A file that is mapped to be written is let go just before: the library will not rename another
+ * one over it while it has a writer, even us. */
+bool ref_replace(struct ref *r, blm_filter *f)
+{
+    if (r->native)
+        r->options.flags |= BLM_REPLACE;
+    r->native = false;
+    blm_free(r->filter);
+    r->filter = f;
+    return ref_commit(r);
+}
+
 bool ref_sync(struct ref *r)
 {
     blm_error err = { .offset = BLM_NO_OFFSET };

@@ -38,6 +38,15 @@ bool ref_create(struct ref *r, const char *text, const blm_options *o, bool whol
 /* false also when no such filter exists and nothing else is wrong; says nothing. */
 bool ref_exists(const char *text);
 
+/* Is there nothing that a new filter would overwrite, or may it? False: said. To be asked before
+ * any work is done. */
+bool ref_vacant(const char *text, bool force);
+/* Puts a filter that was made some other way (merge, convert …) at a reference, in a format (NULL:
+ * its own). The filter stays the caller's. */
+bool ref_put(const char *text, const blm_filter *f, const char *format, bool force);
+/* Replaces what ref_change opened by f, as a whole; takes f, and closes. */
+bool ref_replace(struct ref *r, blm_filter *f);
+
 /* Makes the changes so far last; the filter stays open. */
 bool ref_sync(struct ref *r);
 /* Makes them last and closes. False: said; the old file is whole. */
