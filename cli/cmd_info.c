@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT */
+/* info: what a filter is, what is in it, and how well it is. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+#include "json.h"
+#include "memory.h"
+#include "numbers.h"
+#include "out.h"
+#include "plot.h"
+#include "ref.h"
+#include "say.h"
+
+static struct {
+    bool json, plot;
+} opt;
+
+static const struct option rows[] = {
+    { "json", 0, OPT_FLAG, NULL, &opt.json, "Print JSON instead of words.", NULL },
+    { "plot", 0, OPT_FLAG, NULL, &opt.plot,
+      "Draw how full each part of the filter is: a healthy one is even.", NULL },
+    OPTION_END,
+};
+static const struct option_group        own      = { "Output", rows };
+static const struct option_group *const groups[] = { &own, NULL };
+
+/* ---- names ---- */
+
+static const char *seed_policy(blm_seed_policy p)
+{
+    return p == BLM_SEED_RANDOM ? "random" : p == BLM_SEED_FIXED ? "fixed" : "none";
+}
+
+static const char *writer(blm_writer w)
+{
+    return w == BLM_WRITER_LIVE    ? "live"
+           : w == BLM_WRITER_DIED  ? "died"
+           : w == BLM_WRITER_CRASH ? "crash"
+                                   : "none";
+}
+
+static const char *writer_words(const blm_params *p)
+{
+    switch (p->writer) {
+    case BLM_WRITER_LIVE:
+        return "a process has it open to write";
+    case BLM_WRITER_DIED:
+        return "a process died while writing; the keys it had added are here";
+    case BLM_WRITER_CRASH:
+        return "the machine went down while one was writing; the keys before its last sync are "
+               "here";
+    default:
+        return p->backing == BLM_FILE_READ        ? "closed properly"
+               : strcmp(p->format, "native") == 0 ? "none: it was read from a stream"
+                                                  : "none: this format has no writers";
+    }
+}
+
+static const blm_scheme_row *scheme_row(const char *name)
+{
+    const blm_scheme_row *row;
+    for (size_t i = 0; (row = blm_scheme_at(i)) != NULL; i++)
+        if (strcmp(row->name, name) == 0)
+            return row;
+    return NULL;
+}
+
+static const char *kind_words(blm_kind k)
+{
+    static const char *const words[] = {
+        [BLM_CLASSIC]  = "bits anywhere in the filter",
+        [BLM_BLOCKED]  = "all bits of a key in few cache lines",
+        [BLM_COUNTING] = "counters, so keys can be removed",
+        [BLM_SCALABLE] = "grows layer by layer",
+    };
+    return words[k];
+}
+
+/* Share of a layer's bits that are set. */
+static double layer_fill(const blm_filter *f, uint32_t layer, uint64_t bits)
+{
+    uint64_t       bytes = 0, ones = 0;
+    const uint8_t *p = blm_view(f, layer, &bytes);
+    for (uint64_t i = 0; i < bytes; i++)
+        for (unsigned b = p[i]; b; b &= b - 1)
+            ones++;
+    return (double)ones / (double)bits;
+}
+
+/* ---- words ---- */
+
+static void row(const char *label) { out_print("  %-12s", label); }
+
+static void show_size(const blm_params *p)
+{
+    char bits[NUMBER_TEXT], size[NUMBER_TEXT], keys[NUMBER_TEXT], rate[NUMBER_TEXT];
+    row("size");
+    out_print("%s, %s %s\n", size_text(p->bytes, size), count_text(p->bits, bits),
+              p->kind == BLM_COUNTING ? "counters of 4 bits" : "bits");
+    row("probes");
+    out_print("%u", (unsigned)p->probes);
+    if (p->lines)
+        out_print(" in %u line%s of 64 bytes", (unsigned)p->lines, p->lines == 1 ? "" : "s");
+    out_print("\n");
+    row("planned for");
+    if (p->capacity)
+        out_print("%s keys", count_text(p->capacity, keys));
+    else
+        out_print("not known");
+    if (p->rate > 0)
+        out_print(" at a rate of %s", rate_text(p->rate, rate));
+    if (p->kind == BLM_SCALABLE)
+        out_print(", then grows by %.3g", p->growth);
+    out_print("\n");
+}
+
+static void show_contents(const blm_stats *s)
+{
+    const blm_params   *p = &s->params;
+    const blm_estimate *e = &s->estimated;
+    char                count[NUMBER_TEXT], low[NUMBER_TEXT], high[NUMBER_TEXT], rate[NUMBER_TEXT];
+    row("keys");
+    if (p->items || s->ones == 0)
+        out_print("%s added, ", count_text(p->items, count));
+    if (e->saturated)
+        out_print("every bit is set: the bits do not say how many, at least %s\n",
+                  count_text((uint64_t)fmax(e->low, 0), low));
+    else
+        out_print("%s from the bits (%s to %s, 95%%)\n",
+                  count_text((uint64_t)llround(e->value), count),
+                  count_text((uint64_t)llround(fmax(e->low, 0)), low),
+                  count_text((uint64_t)llround(e->high), high));
+    row("fill");
+    out_print("%.4g%%", s->fill * 100);
+    if (s->stuck)
+        out_print(", %s counters are full and never count down", count_text(s->stuck, count));
+    out_print("\n");
+    row("rate now");
+    out_print("%s", rate_text(s->rate_now, rate));
+    if (p->rate > 0)
+        out_print(s->overfilled ? ", above the promised %s: it holds too many keys"
+                                : ", promised %s",
+                  rate_text(p->rate, rate));
+    out_print("\n");
+}
+
+static void show_machinery(const blm_params *p)
+{
+    row("seed");
+    if (p->seed_policy == BLM_SEED_FIXED && p->seed[1])
+        out_print("fixed, 0x%016llx%016llx\n", (unsigned long long)p->seed[1],
+                  (unsigned long long)p->seed[0]);
+    else if (p->seed_policy == BLM_SEED_FIXED)
+        out_print("fixed, 0x%llx\n", (unsigned long long)p->seed[0]);
+    else if (p->seed_policy == BLM_SEED_RANDOM)
+        out_print("random, of its own: create --like gives another filter the same\n");
+    else
+        out_print("none\n");
+    row("format");
+    out_print("%s%s\n", p->format, p->backing == BLM_FILE_READ ? ", mapped" : "");
+    row("writer");
+    out_print("%s\n", writer_words(p));
+    row("kernel");
+    out_print("%s, %shuge pages\n", p->kernel, p->huge_pages ? "" : "no ");
+}
+
+static void show_layers(const blm_filter *f, const blm_params *whole)
+{
+    if (whole->kind != BLM_SCALABLE)
+        return;
+    out_print("\n  %5s  %-8s  %10s  %14s  %14s  %6s  %8s  %6s\n", "layer", "kind", "size", "keys",
+              "of", "probes", "rate", "fill");
+    for (uint32_t i = 0; i < whole->layers; i++) {
+        blm_params p = { .size = sizeof p };
+        char       size[NUMBER_TEXT], keys[NUMBER_TEXT], room[NUMBER_TEXT], rate[NUMBER_TEXT];
+        if (blm_get_layer(f, i, &p) != BLM_OK)
+            return;
+        out_print("  %5u  %-8s  %10s  %14s  %14s  %6u  %8s  %5.1f%%\n", (unsigned)i + 1,
+                  blm_kind_name(p.kind), size_text(p.bytes, size), count_text(p.items, keys),
+                  count_text(p.capacity, room), (unsigned)p.probes, rate_text(p.rate, rate),
+                  layer_fill(f, i, p.bits) * 100);
+    }
+}
+
+static void show(const struct ref *r, const blm_stats *s)
+{
+    const blm_params     *p      = &s->params;
+    const blm_scheme_row *scheme = scheme_row(p->scheme);
+    out_print("%s\n", r->name);
+    row("kind");
+    out_print("%s: %s\n", blm_kind_name(p->kind), kind_words(p->kind));
+    row("scheme");
+    out_print("%s, version %u%s%s\n", p->scheme, (unsigned)p->scheme_version,
+              strcmp(p->hash, p->scheme) == 0 ? "" : ", hash ",
+              strcmp(p->hash, p->scheme) == 0 ? "" : p->hash);
+    show_size(p);
+    show_contents(s);
+    show_machinery(p);
+    if (p->notice) {
+        row("notice");
+        out_print("%s\n", p->notice);
+    }
+    if (scheme && scheme->faults) {
+        row("known faults");
+        out_print("%s\n", scheme->faults);
+    }
+    show_layers(r->filter, p);
+}
+
+static void show_plot(const double *fill, size_t count, const blm_params *p)
+{
+    char size[NUMBER_TEXT];
+    out_print("\n%*sfill over the filter\n", PLOT_LABEL, "");
+    plot_bars(fill, count, "0", size_text(p->bytes, size));
+}
+
+/* ---- JSON: docs/json.md ---- */
+
+static void json_maybe(struct json *j, const char *key, double value, bool known)
+{
+    if (known)
+        json_real(j, key, value);
+    else
+        json_text(j, key, NULL);
+}
+
+static void json_known(struct json *j, const char *key, uint64_t value, bool known)
+{
+    if (known)
+        json_count(j, key, value);
+    else
+        json_text(j, key, NULL);
+}
+
+static void json_shape(struct json *j, const blm_params *p)
+{
+    json_text(j, "kind", blm_kind_name(p->kind));
+    json_count(j, "bits", p->bits);
+    json_count(j, "probes", p->probes);
+    json_known(j, "lines", p->lines, p->lines != 0);
+    json_count(j, "bytes", p->bytes);
+    json_known(j, "capacity", p->capacity, p->capacity != 0);
+    json_count(j, "items", p->items);
+    json_maybe(j, "rate_promised", p->rate, p->rate > 0);
+}
+
+static void json_seed(struct json *j, const blm_params *p)
+{
+    char text[40];
+    json_text(j, "seed_policy", seed_policy(p->seed_policy));
+    snprintf(text, sizeof text, "0x%016llx%016llx", (unsigned long long)p->seed[1],
+             (unsigned long long)p->seed[0]);
+    json_text(j, "seed", p->seed_policy == BLM_SEED_FIXED ? text : NULL);
+}
+
+static void json_all(struct json *j, const struct ref *r, const blm_stats *s)
+{
+    const blm_params     *p      = &s->params;
+    const blm_scheme_row *scheme = scheme_row(p->scheme);
+    json_text(j, "filter", r->name);
+    json_text(j, "format", p->format);
+    json_text(j, "scheme", p->scheme);
+    json_count(j, "scheme_version", p->scheme_version);
+    json_text(j, "hash", p->hash);
+    json_count(j, "variant", p->variant);
+    json_shape(j, p);
+    json_open(j, "estimated", '{');
+    json_real(j, "value", s->estimated.value);
+    json_real(j, "low", s->estimated.low);
+    json_real(j, "high", s->estimated.high);
+    json_bool(j, "saturated", s->estimated.saturated);
+    json_close(j, '}');
+    json_count(j, "ones", s->ones);
+    json_real(j, "fill", s->fill);
+    json_real(j, "rate_now", s->rate_now);
+    json_bool(j, "overfilled", s->overfilled);
+    json_known(j, "stuck", s->stuck, p->kind == BLM_COUNTING);
+    json_seed(j, p);
+    json_text(j, "writer", writer(p->writer));
+    json_bool(j, "mapped", p->backing == BLM_FILE_READ);
+    json_text(j, "kernel", p->kernel);
+    json_bool(j, "huge_pages", p->huge_pages);
+    json_maybe(j, "growth", p->growth, p->kind == BLM_SCALABLE);
+    json_maybe(j, "tightening", p->tightening, p->kind == BLM_SCALABLE);
+    json_maybe(j, "rate_cap", p->rate_cap, p->kind == BLM_SCALABLE);
+    json_open(j, "layers", '[');
+    for (uint32_t i = 0; i < p->layers; i++) {
+        blm_params l = { .size = sizeof l };
+        if (blm_get_layer(r->filter, i, &l) != BLM_OK)
+            break;
+        json_open(j, NULL, '{');
+        json_shape(j, &l);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+    json_text(j, "notice", p->notice);
+    json_text(j, "faults", scheme ? scheme->faults : NULL);
+}
+
+static void show_json(const struct ref *r, const blm_stats *s, const double *fill, size_t count)
+{
+    struct json j = JSON_INIT;
+    json_open(&j, NULL, '{');
+    json_all(&j, r, s);
+    if (fill) {
+        json_open(&j, "regions", '[');
+        for (size_t i = 0; i < count; i++)
+            json_real(&j, NULL, fill[i]);
+        json_close(&j, ']');
+    }
+    json_close(&j, '}');
+    out_bytes(j.text, j.len);
+    json_free(&j);
+}
+
+/* ---- the command ---- */
+
+static int run(int count, char **operands)
+{
+    (void)count;
+    struct ref r;
+    blm_stats  s = { .size = sizeof s };
+    double     fill[PLOT_MOST];
+    size_t     slices = plot_width() - PLOT_LABEL;
+    if (!ref_open(&r, operands[0], NULL))
+        return EXIT_TROUBLE;
+    blm_get_stats(r.filter, &s);
+    if (opt.plot && (slices > s.params.bits))
+        slices = (size_t)s.params.bits;
+    if (opt.plot && blm_fill_map(r.filter, fill, slices) != BLM_OK)
+        opt.plot = false;
+    if (opt.json) {
+        show_json(&r, &s, opt.plot ? fill : NULL, slices);
+    } else {
+        show(&r, &s);
+        if (opt.plot)
+            show_plot(fill, slices, &s.params);
+    }
+    ref_drop(&r);
+    return EXIT_YES;
+}
+
+static const char *const usage[] = { "FILTER [--plot] [--json]", NULL };
+static const char *const about[] = {
+    "Shows what a filter is and what is in it: kind, scheme and size, how many keys were added and "
+    "how many its bits speak of, how full it is, and how often it answers \"maybe\" wrongly now.",
+    "The number of keys from the bits is an estimate with the interval that holds in 95 of 100 "
+    "filters. The rate now is what the bits give, not what was promised: a filter with more keys "
+    "than it was planned for is told so.",
+    "Every bit is read once. A filter that another process is writing to can be looked at "
+    "meanwhile.",
+    NULL,
+};
+static const struct example examples[] = {
+    { "bloomery info seen.blm", "Show everything" },
+    { "bloomery info --json seen.blm | jq .rate_now", "Take one number for a script" },
+    { "bloomery info --plot seen.blm", "See whether it is evenly filled" },
+    { NULL, NULL },
+};
+
+const struct command cmd_info = {
+    .name     = "info",
+    .summary  = "show what a filter is and what is in it",
+    .usage    = usage,
+    .about    = about,
+    .options  = groups,
+    .examples = examples,
+    .operand  = "filter",
+    .least    = 1,
+    .most     = 1,
+    .run      = run,
+};
