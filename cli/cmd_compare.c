@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* compare: how many keys two filters have, and how many they share. */
+#include <math.h>
+
+#include "command.h"
+#include "json.h"
+#include "numbers.h"
+#include "out.h"
+#include "ref.h"
+#include "say.h"
+
+static bool json;
+
+static const struct option rows[] = {
+    { "json", 0, OPT_FLAG, NULL, &json, "Print JSON instead of a table.", NULL },
+    OPTION_END,
+};
+static const struct option_group        own      = { "Output", rows };
+static const struct option_group *const groups[] = { &own, NULL };
+
+static const char *keys_text(double n, char *out)
+{
+    return isfinite(n) ? count_text((uint64_t)llround(fmax(n, 0)), out) : "no limit";
+}
+
+static void show_keys(const char *label, const blm_estimate *e)
+{
+    char value[NUMBER_TEXT], low[NUMBER_TEXT], high[NUMBER_TEXT];
+    out_print("%-8s %16s  %16s  %16s%s\n", label, keys_text(e->value, value),
+              keys_text(e->low, low), keys_text(e->high, high),
+              e->saturated ? "  every bit is set" : "");
+}
+
+static void show(const struct ref *a, const struct ref *b, const blm_overlap *o)
+{
+    out_print("A is %s, B is %s\n\n", a->name, b->name);
+    out_print("%-8s %16s  %16s  %16s\n", "", "keys", "at least (95%)", "at most (95%)");
+    show_keys("A", &o->a);
+    show_keys("B", &o->b);
+    show_keys("A and B", &o->both);
+    show_keys("A or B", &o->either);
+    out_print("%-8s %16.4f  %16.4f  %16.4f\n", "Jaccard", o->jaccard.value, o->jaccard.low,
+              o->jaccard.high);
+}
+
+static void put_estimate(struct json *j, const char *key, const blm_estimate *e)
+{
+    json_open(j, key, '{');
+    json_real(j, "value", e->value);
+    json_real(j, "low", e->low);
+    json_real(j, "high", e->high);
+    json_bool(j, "saturated", e->saturated);
+    json_close(j, '}');
+}
+
+static void show_json(const struct ref *a, const struct ref *b, const blm_overlap *o)
+{
+    struct json j = JSON_INIT;
+    json_open(&j, NULL, '{');
+    json_text(&j, "a", a->name);
+    json_text(&j, "b", b->name);
+    put_estimate(&j, "keys_a", &o->a);
+    put_estimate(&j, "keys_b", &o->b);
+    put_estimate(&j, "both", &o->both);
+    put_estimate(&j, "either", &o->either);
+    put_estimate(&j, "jaccard", &o->jaccard);
+    json_close(&j, '}');
+    out_bytes(j.text, j.len);
+    json_free(&j);
+}
+
+static int compare(const struct ref *a, const struct ref *b)
+{
+    blm_overlap o   = { .size = sizeof o };
+    blm_error   err = { .offset = BLM_NO_OFFSET };
+    if (blm_compare(a->filter, b->filter, &o, &err) != BLM_OK)
+        return trouble("%s and %s: %s", a->name, b->name, err.text);
+    if (json)
+        show_json(a, b, &o);
+    else
+        show(a, b, &o);
+    return EXIT_YES;
+}
+
+static int run(int count, char **operands)
+{
+    (void)count;
+    struct ref a, b;
+    if (ref_is_stdin(operands[0]) && ref_is_stdin(operands[1]))
+        return misuse("only one filter can come from standard input");
+    if (!ref_open(&a, operands[0], NULL))
+        return EXIT_TROUBLE;
+    if (!ref_open(&b, operands[1], NULL)) {
+        ref_drop(&a);
+        return EXIT_TROUBLE;
+    }
+    int status = compare(&a, &b);
+    ref_drop(&a);
+    ref_drop(&b);
+    return status;
+}
+
+static const char *const usage[] = { "A B [--json]", NULL };
+static const char *const about[] = {
+    "Estimates from the bits alone how many keys two filters have, how many they share, and how "
+    "alike they are (Jaccard: shared keys over all keys), each with the interval that holds in 95 "
+    "of 100 cases. They must have the same size, scheme and seed, so make them with create --like.",
+    NULL,
+};
+static const struct example examples[] = {
+    { "bloomery compare monday.blm tuesday.blm", "How many visitors came back?" },
+    { "bloomery compare --json a.blm b.blm | jq .jaccard.value", "One number for a script" },
+    { NULL, NULL },
+};
+
+const struct command cmd_compare = {
+    .name     = "compare",
+    .summary  = "estimate how many keys two filters share",
+    .usage    = usage,
+    .about    = about,
+    .options  = groups,
+    .examples = examples,
+    .operand  = "filter",
+    .least    = 2,
+    .most     = 2,
+    .run      = run,
+};

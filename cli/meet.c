@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include "meet.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "add.h"
+#include "interrupt.h"
+#include "numbers.h"
+#include "progress.h"
+#include "ref.h"
+#include "say.h"
+
+/* The library names what differs and its remedy; we add which two they are. */
+static int refuse(const char *first, const char *other, const blm_error *err)
+{
+    const char *text = err->text[0] ? err->text : blm_status_text(err->status);
+    return trouble("%s and %s: %s", first, other, text);
+}
+
+static void report(const char *name, const blm_filter *f, int filters, const char *did)
+{
+    blm_stats s = { .size = sizeof s };
+    char      keys[NUMBER_TEXT], rate[NUMBER_TEXT], was[NUMBER_TEXT];
+    if (say_quiet || blm_get_stats(f, &s) != BLM_OK)
+        return;
+    say("%s: %d filters %s %s keys, rate %s", name, filters, did,
+        count_text((uint64_t)llround(s.estimated.value), keys), rate_text(s.rate_now, rate));
+    if (s.overfilled)
+        say("%s holds more keys than it was made for: its rate is %s now, not %s: make larger "
+            "filters and merge those",
+            name, rate_text(s.rate_now, rate), rate_text(s.params.rate, was));
+}
+
+/* Opens a filter, and lets `into` meet it. */
+static int join(blm_filter *into, const char *first, const char *text, meet_fn how)
+{
+    struct ref r;
+    blm_error  err = { .offset = BLM_NO_OFFSET };
+    if (!ref_open(&r, text, NULL))
+        return EXIT_TROUBLE;
+    int status = how(into, r.filter, &err) == BLM_OK ? EXIT_YES : refuse(first, r.name, &err);
+    ref_drop(&r);
+    return status;
+}
+
+/* A copy in memory of the first filter. */
+static blm_filter *begin(const char *text)
+{
+    struct ref  r;
+    blm_filter *f   = NULL;
+    blm_error   err = { .offset = BLM_NO_OFFSET };
+    if (!ref_open(&r, text, NULL))
+        return NULL;
+    if (blm_copy(r.filter, &f, &err) != BLM_OK)
+        filter_trouble(r.name, &err);
+    ref_drop(&r);
+    return f;
+}
+
+int meet(int count, char **operands, meet_fn how, const char *did, bool force)
+{
+    const char *out    = operands[0];
+    int         status = EXIT_YES, dashes = 0;
+    for (int i = 1; i < count; i++)
+        dashes += ref_is_stdin(operands[i]);
+    if (dashes > 1)
+        return misuse("only one filter can come from standard input");
+    if (!ref_vacant(out, force))
+        return EXIT_TROUBLE;
+    interrupt_catch();
+    blm_filter *f = begin(operands[1]);
+    if (!f)
+        return EXIT_TROUBLE;
+    for (int i = 2; i < count && status == EXIT_YES; i++)
+        status = interrupted() ? trouble("interrupted; %s was not written", out)
+                               : join(f, operands[1], operands[i], how);
+    if (status == EXIT_YES && !ref_put(out, f, NULL, force))
+        status = EXIT_TROUBLE;
+    if (status == EXIT_YES)
+        report(ref_is_stdin(out) ? "standard output" : out, f, count - 1, did);
+    blm_free(f);
+    return status;
+}
