@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * convert: a filter in another format. Three ways, the first that does:
+ *
+ *   the format can hold the filter as it is    its bits are written there
+ *   a counting filter asked for as classic     its counters become bits
+ *   another scheme, kind or size               it is rebuilt from its keys (--members): bits do not
+ *                                              say which keys set them
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+#include "keys.h"
+#include "numbers.h"
+#include "rebuild.h"
+#include "ref.h"
+#include "say.h"
+
+static struct {
+    const char        *from, *from_scheme, *to, *scheme, *kind, *members;
+    uint64_t           items, bits, probes, variant, offset;
+    double             rate;
+    struct option_seed seed;
+    bool               force;
+} opt;
+
+static const struct option in_rows[] = {
+    { "from", 0, OPT_NAME, "F", &opt.from, "IN's format, when its bytes fit several.",
+      format_names },
+    { "from-scheme", 0, OPT_NAME, "S", &opt.from_scheme,
+      "IN's scheme, when its format does not say (raw).", scheme_names },
+    { "bits", 'm', OPT_COUNT, "BITS", &opt.bits, "IN's bits, when its format does not say.", NULL },
+    { "probes", 'k', OPT_COUNT, "K", &opt.probes, "IN's probes, when its format does not say.",
+      NULL },
+    { "seed", 0, OPT_SEED, "S", &opt.seed, "IN's seed, when its format does not say.", NULL },
+    { "variant", 0, OPT_COUNT, "V", &opt.variant,
+      "IN's variant of its scheme, when its format does not say.", NULL },
+    { "offset", 0, OPT_COUNT, "BYTE", &opt.offset, "Where in IN the filter starts.", NULL },
+    OPTION_END,
+};
+static const struct option out_rows[] = {
+    { "to", 0, OPT_NAME, "F", &opt.to, "OUT's format. bloomery schemes lists them.", format_names },
+    { "kind", 0, OPT_NAME, "KIND", &opt.kind,
+      "OUT's kind. Counting becomes classic without its keys, in a quarter of the space; any other "
+      "change needs --members.",
+      kind_names },
+    { "scheme", 0, OPT_NAME, "S", &opt.scheme, "OUT's scheme: another than IN's needs --members.",
+      scheme_names },
+    { "members", 0, OPT_FILE, "KEYS", &opt.members,
+      "All keys that were added to IN, to rebuild it from (- is standard input).", NULL },
+    { "items", 'n', OPT_COUNT, "N", &opt.items,
+      "Rebuild for this many keys; as many as IN when not given.", NULL },
+    { "rate", 'p', OPT_RATE, "P", &opt.rate, "Rebuild for this rate; IN's when not given.", NULL },
+    { "force", 0, OPT_FLAG, NULL, &opt.force, "Replace OUT if it exists.", NULL },
+    OPTION_END,
+};
+static const struct option_group in_group        = { "Input", in_rows },
+                                 out_group       = { "Output", out_rows };
+static const struct option_group *const groups[] = { &out_group, &in_group, &keys_group, NULL };
+
+/* ---- as it is ---- */
+
+static int write_as_is(const blm_filter *f, const char *text)
+{
+    blm_params p = { .size = sizeof p };
+    char       size[NUMBER_TEXT];
+    blm_get_params(f, &p);
+    if (!ref_put(text, f, opt.to, opt.force))
+        return EXIT_TROUBLE;
+    say("%s: %s, a %s filter of scheme %s, %s", ref_is_stdin(text) ? "standard output" : text,
+        opt.to, blm_kind_name(p.kind), p.scheme, size_text(p.bytes, size));
+    return EXIT_YES;
+}
+
+static int reduce(const struct ref *in, const char *text)
+{
+    blm_filter *f;
+    blm_error   err = { .offset = BLM_NO_OFFSET };
+    if (blm_reduce(in->filter, &f, &err) != BLM_OK)
+        return filter_trouble(in->name, &err);
+    int status =
+        format_fits(f, opt.to, &err) ? write_as_is(f, text) : filter_trouble(in->name, &err);
+    blm_free(f);
+    return status;
+}
+
+/* Why the filter cannot go to OUT without its keys; NULL: it can. */
+static const char *obstacle(const struct ref *in, const blm_params *p, blm_error *err)
+{
+    static char text[300];
+    if (opt.scheme && strcmp(opt.scheme, p->scheme) != 0)
+        snprintf(text, sizeof text, "its scheme is %s, not %s", p->scheme, opt.scheme);
+    else if (opt.kind && strcmp(opt.kind, blm_kind_name(p->kind)) != 0)
+        snprintf(text, sizeof text, "its kind is %s, not %s", blm_kind_name(p->kind), opt.kind);
+    else if (opt.items || opt.rate > 0)
+        snprintf(text, sizeof text, "it cannot be given another size");
+    else if (!format_fits(in->filter, opt.to, err))
+        snprintf(text, sizeof text, "%s", err->text);
+    else
+        return NULL;
+    return text;
+}
+
+static int convert(const struct ref *in, const char *text)
+{
+    blm_stats   s = { .size = sizeof s };
+    blm_error   err;
+    const char *why;
+    blm_get_stats(in->filter, &s);
+    bool reduces = opt.kind && strcmp(opt.kind, "classic") == 0 && s.params.kind == BLM_COUNTING &&
+                   !opt.members;
+    if (reduces && !opt.scheme && !opt.items && !(opt.rate > 0))
+        return reduce(in, text);
+    why = obstacle(in, &s.params, &err);
+    if (!why)
+        return write_as_is(in->filter, text);
+    struct rebuild want = { .to      = opt.to,
+                            .scheme  = opt.scheme,
+                            .kind    = opt.kind,
+                            .members = opt.members,
+                            .items   = opt.items,
+                            .rate    = opt.rate,
+                            .force   = opt.force };
+    if (opt.members)
+        return rebuild(&want, in, &s, text);
+    return trouble("%s: %s; its bits do not say which keys set them: give the keys with --members "
+                   "and it is rebuilt",
+                   in->name, why);
+}
+
+static int run(int count, char **operands)
+{
+    (void)count;
+    struct ref  in;
+    blm_options o = BLM_OPTIONS_INIT;
+    if (!opt.to)
+        return misuse("convert to what? Give --to");
+    if (opt.probes > UINT32_MAX)
+        return misuse("-k %llu: that is more probes than any filter makes",
+                      (unsigned long long)opt.probes);
+    if (opt.members && ref_is_stdin(opt.members) && ref_is_stdin(operands[0]))
+        return misuse("filter and keys cannot both come from standard input");
+    o.format  = opt.from;
+    o.scheme  = opt.from_scheme;
+    o.bits    = opt.bits;
+    o.probes  = (uint32_t)opt.probes;
+    o.variant = opt.variant;
+    o.offset  = opt.offset;
+    if (opt.seed.given) {
+        o.flags |= BLM_SEEDED;
+        memcpy(o.seed, opt.seed.word, sizeof o.seed);
+    }
+    if (!ref_vacant(operands[1], opt.force) || !ref_open(&in, operands[0], &o))
+        return EXIT_TROUBLE;
+    int status = convert(&in, operands[1]);
+    ref_drop(&in);
+    return status;
+}
+
+static const char *const usage[] = {
+    "IN OUT --to F [--from F]",
+    "IN OUT --to F --members KEYS",
+    NULL,
+};
+static const char *const about[] = {
+    "Writes a filter in another format. IN's format is found from its bytes; when they fit "
+    "several, "
+    "the names are given and --from chooses.",
+    "A format can take a filter as it is when it is made for the filter's scheme; the native "
+    "format "
+    "takes every scheme. For another scheme, kind or size the filter has to be rebuilt, and for "
+    "that its keys are needed, because bits do not say which keys set them. Every key that "
+    "--members gives must be in IN, and is checked to be in OUT; when they are fewer than IN's "
+    "bits "
+    "speak of, nothing is written, because the missing ones would be denied.",
+    "Formats that are only bits (raw) need --from, --from-scheme and, where the scheme leaves it "
+    "open, -m, -k, --seed and --variant.",
+    NULL,
+};
+static const struct example examples[] = {
+    { "bloomery convert seen.guava seen.blm --to native", "Read Guava's file, write our own" },
+    { "bloomery convert seen.blm seen.guava --to guava --members urls.txt",
+      "Rebuild a filter from its keys so that Guava can read it" },
+    { "bloomery convert counts.blm bits.blm --to native --kind classic",
+      "Counters to bits, a quarter of the size" },
+    { NULL, NULL },
+};
+
+const struct command cmd_convert = {
+    .name     = "convert",
+    .summary  = "write a filter in another system's format",
+    .usage    = usage,
+    .about    = about,
+    .options  = groups,
+    .examples = examples,
+    .operand  = "filter",
+    .least    = 2,
+    .most     = 2,
+    .run      = run,
+};

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "rebuild.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "interrupt.h"
+#include "keys.h"
+#include "numbers.h"
+#include "progress.h"
+#include "say.h"
+
+/* ---- what fits where ---- */
+
+static bool refuse_all(void *ctx, const void *bytes, size_t len)
+{
+    (void)bytes, (void)len;
+    *(bool *)ctx = true; /* it came to writing: the format takes the filter */
+    return false;
+}
+
+bool format_fits(const blm_filter *f, const char *format, blm_error *err)
+{
+    bool wrote = false;
+    *err       = (blm_error){ .offset = BLM_NO_OFFSET };
+    return blm_encode(f, format, refuse_all, &wrote, err) == BLM_OK || wrote;
+}
+
+/* Does a small new filter of this scheme fit the format? own: and is that its usual one? */
+static bool scheme_fits(const char *scheme, const char *format, bool *own)
+{
+    blm_options o = BLM_OPTIONS_INIT;
+    blm_params  p = { .size = sizeof p };
+    blm_filter *f;
+    blm_error   err;
+    o.scheme = scheme;
+    o.items  = 10;
+    o.rate   = 0.1;
+    if (blm_create(&o, &f, NULL) != BLM_OK)
+        return false;
+    bool good = format_fits(f, format, &err);
+    *own      = good && blm_get_params(f, &p) == BLM_OK && strcmp(p.format, format) == 0;
+    blm_free(f);
+    return good;
+}
+
+/* The scheme that a filter of this format usually has. NULL: none, or several; said. */
+static const char *usual_scheme(const char *format)
+{
+    const blm_scheme_row *row;
+    const char           *found = NULL;
+    unsigned              count = 0;
+    for (size_t i = 0; (row = blm_scheme_at(i)) != NULL; i++) {
+        bool own = false;
+        if (!row->creates || !scheme_fits(row->name, format, &own))
+            continue;
+        if (own)
+            return row->name;
+        found = row->name;
+        count++;
+    }
+    if (count == 1)
+        return found;
+    trouble(count ? "format %s holds filters of several schemes: give --scheme"
+                  : "no filter can be made for format %s: give another --to",
+            format);
+    return NULL;
+}
+
+/* ---- rebuilding ---- */
+
+/* How OUT is to be made: what was asked for, and for the rest what IN is. */
+static bool plan(const struct rebuild *w, const blm_stats *s, blm_options *o)
+{
+    blm_options       none = BLM_OPTIONS_INIT;
+    const blm_params *p    = &s->params;
+    *o                     = none;
+    o->scheme              = w->scheme ? w->scheme : usual_scheme(w->to);
+    if (!o->scheme)
+        return false;
+    o->kind = p->kind;
+    if (w->kind)
+        blm_kind_from_name(w->kind, &o->kind);
+    else if (strcmp(o->scheme, "native") != 0)
+        o->kind = BLM_CLASSIC; /* or what the scheme has instead */
+    double n = p->capacity ? (double)p->capacity : p->items ? (double)p->items : s->estimated.value;
+    o->items = w->items ? w->items : n >= 1 ? (uint64_t)llround(n) : 1;
+    o->rate  = w->rate > 0 ? w->rate : p->rate > 0 ? p->rate : 0.01;
+    o->format = w->to;
+    o->flags  = w->force ? BLM_REPLACE : 0;
+    return true;
+}
+
+struct rebuilt {
+    uint64_t keys, fresh;
+};
+
+/* One batch: its keys must be in the old filter, and are then in the new one. */
+static bool carry_batch(const struct ref *in, struct ref *out, const struct keys *k,
+                        const struct batch *b, struct rebuilt *r)
+{
+    static uint8_t flags[KEYS_BATCH];
+    size_t         done = 0;
+    if (blm_check_many(in->filter, b->keys, b->count, flags) != b->count) {
+        uint64_t line = k->line - b->count + 1;
+        line += (uint64_t)((uint8_t *)memchr(flags, 0, b->count) - flags);
+        trouble("%s: line %llu is not in %s: these are not its keys", k->name,
+                (unsigned long long)line, in->name);
+        return false;
+    }
+    blm_status st = blm_add_many(out->filter, b->keys, b->count, flags, &done);
+    if (st != BLM_OK) {
+        blm_error err = { .status = st, .offset = BLM_NO_OFFSET };
+        filter_trouble(out->name, &err);
+        return false;
+    }
+    for (size_t i = 0; i < done; i++)
+        r->fresh += flags[i];
+    r->keys += done;
+    if (blm_check_many(out->filter, b->keys, b->count, NULL) == b->count)
+        return true;
+    trouble("%s: a key that was just added is denied: nothing was written", out->name);
+    return false;
+}
+
+static bool carry(const struct rebuild *w, const struct ref *in, struct ref *out, struct rebuilt *r)
+{
+    char        *inputs[] = { (char *)(uintptr_t)w->members };
+    struct keys  k        = { .strict = true };
+    struct batch b;
+    bool         good = true;
+    if (!keys_open(&k, inputs, 1))
+        return false;
+    interrupt_catch();
+    progress_start("keys", k.total);
+    while (good && keys_next(&k, &b)) {
+        good = carry_batch(in, out, &k, &b, r);
+        progress_tick(r->keys, k.bytes);
+    }
+    progress_stop();
+    good = good && !k.failed;
+    if (good && interrupted()) {
+        trouble("interrupted; %s was not written", out->name);
+        good = false;
+    }
+    keys_close(&k);
+    return good;
+}
+
+int rebuild(const struct rebuild *w, const struct ref *in, const blm_stats *s, const char *text)
+{
+    struct ref     out;
+    struct rebuilt r = { 0 };
+    blm_options    o;
+    char           keys[NUMBER_TEXT], held[NUMBER_TEXT], size[NUMBER_TEXT];
+    if (!plan(w, s, &o) || !ref_create(&out, text, &o, true))
+        return EXIT_TROUBLE;
+    bool good = carry(w, in, &out, &r);
+    /* Fewer keys than the old bits speak of: the others would be denied from now on. */
+    if (good && !s->estimated.saturated && (double)r.fresh < s->estimated.low * 0.99) {
+        trouble("%s holds about %s keys and %s has %s: give all of them, or make a filter of "
+                "these alone with bloomery create --scheme %s --from",
+                in->name, count_text((uint64_t)llround(s->estimated.value), held),
+                ref_is_stdin(w->members) ? "standard input" : w->members, count_text(r.fresh, keys),
+                o.scheme);
+        good = false;
+    }
+    blm_params p = { .size = sizeof p };
+    if (good)
+        blm_get_params(out.filter, &p);
+    const char *name = out.name;
+    if (!good) {
+        ref_drop(&out);
+        return EXIT_TROUBLE;
+    }
+    if (!ref_commit(&out))
+        return EXIT_TROUBLE;
+    say("%s: rebuilt as %s, scheme %s, from %s keys, all of them found: %s", name, w->to, o.scheme,
+        count_text(r.keys, keys), size_text(p.bytes, size));
+    return EXIT_YES;
+}

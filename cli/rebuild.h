@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* A filter made anew from its keys, in another scheme, kind or size: what convert does when bits
+ * are not enough. */
+#ifndef CLI_REBUILD_H
+#define CLI_REBUILD_H
+
+#include "ref.h"
+
+struct rebuild {
+    const char *to;      /* format */
+    const char *scheme;  /* NULL: the one that is usual for the format */
+    const char *kind;    /* NULL: the old filter's, where the scheme is native */
+    const char *members; /* file of its keys */
+    uint64_t    items;   /* 0: as many as the old one was for */
+    double      rate;    /* 0: the old one's */
+    bool        force;
+};
+
+/* Can a format hold this filter as it is? False: err says why not. */
+bool format_fits(const blm_filter *f, const char *format, blm_error *err);
+
+/* s: of the old filter. Returns the exit status; nothing is written unless every key given was in
+ * the old filter and is in the new one, and none seems to be missing. */
+int rebuild(const struct rebuild *w, const struct ref *in, const blm_stats *s, const char *text);
+
+#endif
