@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* Deltas on their way out and in, through zstd where this build has it. What comes in may be
+ * compressed or not: its first bytes say. */
+#ifndef CLI_SQUEEZE_H
+#define CLI_SQUEEZE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct squeeze {
+    void    *stream; /* NULL: as it is */
+    char    *buffer;
+    size_t   room;
+    uint64_t wrote; /* bytes that went out */
+    bool     failed;
+};
+
+void squeeze_start(struct squeeze *s);
+bool squeeze_write(void *s, const void *bytes, size_t len); /* a blm_write_fn */
+/* finish: everything went well so far, write the end too. False: it could not be. */
+bool squeeze_end(struct squeeze *s, bool finish);
+
+struct unsqueeze {
+    void    *stream;
+    char    *buffer;
+    size_t   room, at, len;
+    uint64_t got;                       /* bytes that came in */
+    bool     begun, packed, ended, mid; /* mid: inside a compressed frame */
+    const char
+        *trouble; /* what is wrong with the compressed bytes, or with reading; NULL: nothing */
+};
+
+void   unsqueeze_start(struct unsqueeze *u);
+size_t unsqueeze_read(void *u, void *bytes, size_t len); /* a blm_read_fn */
+void   unsqueeze_end(struct unsqueeze *u);
+
+#endif
