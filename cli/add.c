@@ -39,7 +39,7 @@ void add_warn_overfilled(struct ref *r)
         !(s.rate_now > p.rate) || p.rate == 0)
         return;
     char items[NUMBER_TEXT], room[NUMBER_TEXT], was[NUMBER_TEXT], is[NUMBER_TEXT];
-    say("%s holds %s keys and was made for %s: its rate is %s now, not %s: make a larger one",
+    say("%s has %s keys and was made for %s: its rate is %s now, not %s: make a larger one",
         r->name, count_text(p.items, items), count_text(p.capacity, room),
         rate_text(s.rate_now, is), rate_text(p.rate, was));
 }
@@ -47,14 +47,14 @@ void add_warn_overfilled(struct ref *r)
 int add_report(const char *name, const struct added *a, bool good)
 {
     char keys[NUMBER_TEXT], fresh[NUMBER_TEXT];
-    count_text(a->keys, keys);
+    plural_text(a->keys, "key", keys);
     count_text(a->fresh, fresh);
     if (interrupted())
-        return trouble("interrupted after %s keys; %s is valid and has them: the same input can "
-                       "be added again",
+        return trouble("interrupted after %s; %s is valid and has what was added: the same input "
+                       "can be added again",
                        keys, name);
     if (!good)
-        return trouble("stopped after %s keys; %s is valid and has them", keys, name);
-    say("%s: %s keys added, %s of them new", name, keys, fresh);
+        return trouble("stopped after %s; %s is valid and has what was added", keys, name);
+    say("%s: %s added, %s new", name, keys, fresh);
     return EXIT_YES;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* create: a new filter, empty or filled. */
+#include <stdio.h>
 #include <string.h>
 
 #include "add.h"
 #include "command.h"
 #include "interrupt.h"
 #include "numbers.h"
+#include "out.h"
 #include "ref.h"
 #include "say.h"
 #include "size.h"
@@ -56,6 +58,8 @@ static bool wanted(blm_options *o)
         o->rate = DEFAULT_RATE;
     if (scalable && o->rate == 0)
         o->rate = DEFAULT_RATE;
+    if (o->probes && !o->bits && !opt.scheme)
+        return misuse("-k %u of how many bits? Give -m too", (unsigned)o->probes), false;
     if (o->rate > 0 && !o->items && !o->bits && !o->memory && !scalable)
         return misuse("for how many keys? Give -n too (or --kind scalable)"), false;
     o->scheme = opt.scheme;
@@ -69,22 +73,21 @@ static bool wanted(blm_options *o)
     return true;
 }
 
-/* "seen.blm: classic, 1,000,000 keys at 1%: 1.1 MiB, 7 probes". */
-static void describe(const struct ref *r)
+/* "classic, 1,000,000 keys at a rate of 1%: 1.1 MiB, 7 probes". */
+static void describe(const struct ref *r, char *out, size_t room)
 {
     blm_params p = { .size = sizeof p };
     char       keys[NUMBER_TEXT], rate[NUMBER_TEXT], size[NUMBER_TEXT];
-    if (blm_get_params(r->filter, &p) != BLM_OK)
-        return;
+    blm_get_params(r->filter, &p);
+    bool native = strcmp(p.scheme, "native") == 0;
+    int  n = snprintf(out, room, "%s%s%s", blm_kind_name(p.kind), native ? "" : " ",
+                      native ? "" : p.scheme);
     if (p.capacity && p.rate > 0)
-        say("%s: %s%s%s, %s keys at a rate of %s%s: %s, %u probes", r->name, blm_kind_name(p.kind),
-            strcmp(p.scheme, "native") == 0 ? "" : " ",
-            strcmp(p.scheme, "native") == 0 ? "" : p.scheme, count_text(p.capacity, keys),
-            rate_text(p.rate, rate), p.kind == BLM_SCALABLE ? " before it grows" : "",
-            size_text(p.bytes, size), (unsigned)p.probes);
-    else
-        say("%s: %s %s, %s, %u probes", r->name, blm_kind_name(p.kind), p.scheme,
-            size_text(p.bytes, size), (unsigned)p.probes);
+        n += snprintf(out + n, room - (size_t)n, ", %s at a rate of %s%s",
+                      plural_text(p.capacity, "key", keys), rate_text(p.rate, rate),
+                      p.kind == BLM_SCALABLE ? " before it grows" : "");
+    snprintf(out + n, room - (size_t)n, ": %s, %u probe%s", size_text(p.bytes, size),
+             (unsigned)p.probes, p.probes == 1 ? "" : "s");
 }
 
 /* Adds the keys of --from. The filter is only in memory yet, so failing leaves nothing behind. */
@@ -100,14 +103,19 @@ static int fill(struct ref *r, struct added *a)
     if (good)
         return EXIT_YES;
     char keys[NUMBER_TEXT];
-    return trouble("%s after %s keys; %s was not made: run this again",
-                   interrupted() ? "interrupted" : "stopped", count_text(a->keys, keys), r->name);
+    return trouble("%s after %s; %s was not made: run this again",
+                   interrupted() ? "interrupted" : "stopped", plural_text(a->keys, "key", keys),
+                   r->name);
 }
 
 static int make(const char *text, const blm_options *o)
 {
     struct ref   r;
     struct added a = { 0 };
+    blm_plan     plan;
+    char         words[300];
+    if (o->items && o->memory && !opt.scheme && !size_fits(o, DEFAULT_RATE, "keys", &plan))
+        return EXIT_TROUBLE;
     if (!ref_create(&r, text, o, opt.from != NULL))
         return EXIT_TROUBLE;
     if (opt.from) {
@@ -117,11 +125,14 @@ static int make(const char *text, const blm_options *o)
             return status;
         }
     }
-    describe(&r);
+    describe(&r, words, sizeof words);
     if (opt.from)
         add_warn_overfilled(&r);
     if (!ref_commit(&r))
         return EXIT_TROUBLE;
+    if (out_stopped()) /* out.c has said why, where it is trouble */
+        return EXIT_YES;
+    say("%s: %s", r.name, words);
     return opt.from ? add_report(r.name, &a, true) : EXIT_YES;
 }
 

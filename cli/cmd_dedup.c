@@ -22,6 +22,7 @@
 #include "progress.h"
 #include "ref.h"
 #include "say.h"
+#include "size.h"
 
 #define DEFAULT_RATE 1e-6
 #define FIRST_LAYER  ((uint64_t)1 << 22) /* keys, when nobody knows how many will come: 17 MB */
@@ -118,28 +119,19 @@ static blm_options wanted(const struct dedup *d, const struct batch *first)
 /* --memory was given: what it comes to, before anything is made. */
 static bool plan_memory(const blm_options *o)
 {
-    blm_plan  p = { .size = sizeof p }, strict = { .size = sizeof strict };
-    blm_error err;
-    char      size[NUMBER_TEXT], keys[NUMBER_TEXT], rate[NUMBER_TEXT], more[NUMBER_TEXT];
-    char      asked[NUMBER_TEXT];
-    if (blm_plan_for(o, &p, &err) != BLM_OK)
-        return filter_trouble(NULL, &err), false;
-    blm_options usual = *o;
-    usual.memory = 0;
-    usual.rate   = o->rate > 0 ? o->rate : DEFAULT_RATE;
-    bool known   = o->items && blm_plan_for(&usual, &strict, NULL) == BLM_OK;
+    blm_plan p;
+    char     size[NUMBER_TEXT], lines[NUMBER_TEXT], rate[NUMBER_TEXT], more[NUMBER_TEXT];
+    char     usual[NUMBER_TEXT];
+    if (!size_fits(o, DEFAULT_RATE, "lines", &p))
+        return false;
     size_text(o->memory, size);
-    count_text(p.items, keys);
+    count_text(p.items, lines);
     rate_text(p.rate, rate);
-    if (known && (p.rate > 0.5 || !p.fits))
-        return trouble("%s cannot hold %s lines at a rate of %s: give --memory %s, or a smaller -n",
-                       size, keys, rate_text(usual.rate, rate), size_option_text(strict.bytes, more)),
-               false;
-    if (known && p.rate > usual.rate)
-        say("%s hold %s lines at a rate of %s (%s would take --memory %s)", size, keys, rate,
-            rate_text(usual.rate, asked), size_option_text(strict.bytes, more));
+    if (opt.items && !opt.rate && p.rate > DEFAULT_RATE)
+        say("%s hold %s lines at a rate of %s (%s would take --memory %s)", size, lines, rate,
+            rate_text(DEFAULT_RATE, usual), size_option_text(p.bytes_needed, more));
     else
-        say("%s hold %s lines at a rate of %s", size, keys, rate);
+        say("%s hold %s lines at a rate of %s", size, lines, rate);
     return true;
 }
 
@@ -222,13 +214,15 @@ static void settle(struct dedup *d)
 
 static void recycle(void *ctx) { settle(ctx); }
 
-/* The first `count` lines of a batch: those that neither the state nor the lines on their way out
- * have seen are printed and become pending. */
+/* Lines that neither the state nor the lines on their way out have seen are printed and become
+ * pending. */
 static void print_and_queue(struct dedup *d, const struct batch *b)
 {
     uint8_t seen[KEYS_BATCH], fresh[KEYS_BATCH];
     if (d->pending_count + b->count > PENDING)
         settle(d);
+    if (d->failed || out_stopped())
+        return;
     blm_check_many(d->filter, b->keys, b->count, seen);
     blm_key *queue = d->pending + d->pending_count;
     size_t   n     = 0;
@@ -275,17 +269,21 @@ struct figures {
 
 static void print_figures(const struct figures *f)
 {
-    char a[NUMBER_TEXT], b[NUMBER_TEXT];
-    say_plain("lines       %16s\n", count_text(f->lines, a));
-    say_plain("unique      %16s\n", count_text(f->unique, a));
-    say_plain("duplicates  %16s\n", count_text(f->lines - f->unique, a));
-    say_plain("bytes       %16s\n", count_text(f->bytes, a));
-    say_plain("seconds     %16.2f\n", f->seconds);
-    say_plain("lines/s     %16s\n", short_text((double)f->lines / f->seconds, a));
-    say_plain("filter      %16s\n", size_text(f->filter_bytes, a));
-    say_plain("memory      %16s\n", size_text(f->peak, a));
-    say_plain("rate now    %16s\n", rate_text(f->rate, b));
-    say_plain("wrongly dropped, expected  %.3g\n", f->wrong);
+    char a[NUMBER_TEXT];
+    say_plain("lines            %16s\n", count_text(f->lines, a));
+    say_plain("unique           %16s\n", count_text(f->unique, a));
+    say_plain("duplicates       %16s\n", count_text(f->lines - f->unique, a));
+    say_plain("bytes            %16s\n", count_text(f->bytes, a));
+    say_plain("seconds          %16.2f\n", f->seconds);
+    say_plain("lines/s          %16s\n", short_text((double)f->lines / f->seconds, a));
+    say_plain("filter           %16s\n", size_text(f->filter_bytes, a));
+    say_plain("memory           %16s\n", size_text(f->peak, a));
+    say_plain("rate now         %16s\n", rate_text(f->rate, a));
+    if (f->wrong > 0 && f->wrong < 0.01)
+        say_plain("wrongly dropped  %16s  (expected)\n", "below 0.01");
+    else
+        say_plain("wrongly dropped  %16.*f  (expected)\n", f->wrong > 0 && f->wrong < 100 ? 2 : 0,
+                  f->wrong);
 }
 
 static void print_json(const struct figures *f)
@@ -365,9 +363,9 @@ static int finish(struct dedup *d)
     }
     if (broken) {
         char lines[NUMBER_TEXT];
-        return trouble("interrupted after %s lines; %s is valid and has every line that was "
-                       "written: run this again",
-                       count_text(d->keys.lines - d->pending_count, lines), opt.state);
+        return trouble("interrupted after %s; %s is valid and has every line that was written: "
+                       "run this again",
+                       plural_text(d->keys.lines, "line", lines), opt.state);
     }
     return d->failed || d->keys.failed ? EXIT_TROUBLE : EXIT_YES;
 }

@@ -49,16 +49,16 @@ static bool remove_all(struct ref *r, struct keys *k, struct removed *n)
 static int report(const char *name, const struct removed *n, uint64_t lines, bool good)
 {
     char keys[NUMBER_TEXT], absent[NUMBER_TEXT], at[NUMBER_TEXT];
-    count_text(n->keys, keys);
+    plural_text(n->keys, "key", keys);
     count_text(n->absent, absent);
     count_text(lines, at);
     if (!good)
-        return trouble("%s after line %s; %s is valid and without them: go on with the line after",
+        return trouble("%s after line %s of the input; %s is valid: go on with the line after it",
                        interrupted() ? "interrupted" : "stopped", at, name);
     if (n->absent)
-        say("%s: %s keys removed, %s were never added", name, keys, absent);
+        say("%s: %s removed, %s never added", name, keys, absent);
     else
-        say("%s: %s keys removed", name, keys);
+        say("%s: %s removed", name, keys);
     return n->absent ? EXIT_NO : EXIT_YES;
 }
 

@@ -53,16 +53,20 @@ static bool is_stdin(const char *name) { return strcmp(name, "-") == 0; }
 static void complain(struct keys *k, const char *name, int error)
 {
     k->failed = true;
+    if (error == EBADF && is_stdin(name)) {
+        trouble("standard input is closed: give a file, or pipe the keys in");
+        return;
+    }
+    if (is_stdin(name))
+        name = "standard input";
     if (error == EISDIR)
         trouble("%s: is a directory: give the files in it", name);
-    else if (error == EBADF && is_stdin(name))
-        trouble("standard input is closed: give a file, or pipe the keys in");
     else if (error == ENOENT)
         trouble("%s: no such file: check the name (- is standard input)", name);
     else if (error == EACCES)
         trouble("%s: permission denied: make it readable, or read it as another user", name);
     else
-        system_trouble(is_stdin(name) ? "standard input" : name, error, NULL);
+        system_trouble(name, error, NULL);
 }
 
 /* What would be wrong with it; 0: nothing that can be seen without opening it. Also counts its

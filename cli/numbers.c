@@ -45,7 +45,8 @@ static const char *digits(const char *s, struct decimal *d, int step)
 static bool decimal(const char *s, struct decimal *d)
 {
     *d = (struct decimal){ 0 };
-    s  = digits(s, d, 0);
+    if (*s != '.')
+        s = digits(s, d, 0);
     if (s && *s == '.')
         s = digits(s + 1, d, -1);
     if (!s)
@@ -191,13 +192,18 @@ const char *count_text(uint64_t n, char *out)
     return out;
 }
 
+const char *plural_text(uint64_t n, const char *thing, char *out)
+{
+    size_t len = strlen(count_text(n, out));
+    snprintf(out + len, NUMBER_TEXT - len, " %s%s", thing, n == 1 ? "" : "s");
+    return out;
+}
+
 const char *size_text(uint64_t bytes, char *out)
 {
     static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
-    if (bytes < 1024) {
-        snprintf(out, NUMBER_TEXT, "%u byte%s", (unsigned)bytes, bytes == 1 ? "" : "s");
-        return out;
-    }
+    if (bytes < 1024)
+        return plural_text(bytes, "byte", out);
     double v = (double)bytes / 1024;
     size_t u = 0;
     for (; v >= 1023.95 && u < 5; u++)
@@ -236,11 +242,17 @@ const char *rate_text(double p, char *out)
         snprintf(out, NUMBER_TEXT, "%.1f%%", p * 100);
     else if (p >= 0.000995)
         snprintf(out, NUMBER_TEXT, "%.3g%%", p * 100);
-    else
-        snprintf(out, NUMBER_TEXT, "%.3g", p);
-    char *e = strstr(out, "e-0"); /* 1e-06 reads better as 1e-6 */
-    if (e)
-        memmove(e + 2, e + 3, strlen(e + 3) + 1);
+    else if (!(p > 0))
+        snprintf(out, NUMBER_TEXT, "0");
+    else { /* 3.90e-04 reads better as 3.9e-4 */
+        int tens = (int)floor(log10(p) + 1e-9);
+        double m = p / pow(10, tens);
+        if (m >= 9.995) {
+            m = 1;
+            tens++;
+        }
+        snprintf(out, NUMBER_TEXT, "%.3ge%d", m, tens);
+    }
     return out;
 }
 

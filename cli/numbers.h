@@ -19,13 +19,15 @@ bool parse_seed(const char *text, uint64_t out[2]);
 #define NUMBER_TEXT 48
 /* 20000000 → "20,000,000". Each writes to `out` (NUMBER_TEXT bytes) and returns it. */
 const char *count_text(uint64_t n, char *out);
+/* 1 → "1 key", 2000 → "2,000 keys". */
+const char *plural_text(uint64_t n, const char *thing, char *out);
 /* 78643200 → "75.0 MiB". */
 const char *size_text(uint64_t bytes, char *out);
 /* 3900000 → "4M": at least that, as --memory takes it. */
 const char *size_option_text(uint64_t bytes, char *out);
 /* 4123456.7 → "4.12M"; for rates and estimates. */
 const char *short_text(double n, char *out);
-/* 1e-6 → "1e-06"… as %.3g, but for 0.01 → "1%". */
+/* 0.01 → "1%", 0.00039 → "3.9e-4". */
 const char *rate_text(double p, char *out);
 /* 3725 → "1:02:05", 72 → "1:12". */
 const char *time_text(double seconds, char *out);

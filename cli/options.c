@@ -84,10 +84,10 @@ const char *nearest(const char *typed, const char *(*name_at)(const void *ctx, s
                     const void *ctx)
 {
     const char *best = NULL, *name;
-    unsigned    least = 3;
+    unsigned    least = 6; /* twice the distance; the same first letter counts a half */
     for (size_t i = 0; (name = name_at(ctx, i)) != NULL; i++) {
-        unsigned d = distance(typed, name);
-        if (d < least && d < strlen(name)) {
+        unsigned d = 2 * distance(typed, name) + (typed[0] != name[0]);
+        if (d < least && d < 2 * strlen(name)) {
             least = d;
             best  = name;
         }

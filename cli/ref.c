@@ -6,12 +6,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "keys.h"
+#include "memory.h"
 #include "out.h"
 #include "progress.h"
 #include "say.h"
@@ -21,6 +23,7 @@ struct place {
     bool (*exists)(const char *text);
     blm_status (*open)(struct ref *r, blm_error *err);
     blm_status (*change)(struct ref *r, blm_error *err);
+    blm_status (*reopen)(struct ref *r, blm_error *err); /* with other options; NULL: open again */
     blm_status (*create)(struct ref *r, bool whole, blm_error *err);
     blm_status (*sync)(struct ref *r, blm_error *err);
     blm_status (*save)(struct ref *r, blm_error *err); /* what is not in place yet */
@@ -29,13 +32,14 @@ struct place {
 /* ---- saying what is wrong ---- */
 
 /* What to do about it. The library says what is wrong; it does not know our commands. */
-static const char *remedy(const blm_error *err)
+static const char *remedy(const struct ref *r, const blm_error *err)
 {
     switch (err->status) {
     case BLM_E_IO:
-        return err->system == ENOENT   ? "check the name, or make it with bloomery create"
+        return err->system == ENOENT && r->is_new ? "make it first"
+               : err->system == ENOENT ? "check the name, or make it with bloomery create"
                : err->system == EACCES ? "change its permissions, or run as its owner"
-               : err->system == EISDIR ? "give the file in it"
+               : err->system == EISDIR ? (r->is_new ? "give a name in it" : "give the file in it")
                                        : NULL;
     case BLM_E_FORMAT:
         return err->offset == 0 || err->offset == BLM_NO_OFFSET
@@ -47,6 +51,8 @@ static const char *remedy(const blm_error *err)
         return "bloomery convert --from FORMAT can be told";
     case BLM_E_CHECKSUM:
         return "use another copy; bloomery verify says what is damaged";
+    case BLM_E_READONLY:
+        return "change its permissions, or run as its owner";
     case BLM_E_BUSY:
         return "wait until it has ended, or use another file";
     case BLM_E_EXISTS:
@@ -63,12 +69,13 @@ static const char *remedy(const blm_error *err)
 static bool refuse(const struct ref *r, const blm_error *err)
 {
     const char *text = filter_words(r->name, err);
-    const char *what = err->status == BLM_E_IO && err->system == ENOENT   ? "no such file"
+    bool        none = err->status == BLM_E_IO && err->system == ENOENT;
+    const char *what = none ? (r->is_new ? "no such directory" : "no such file")
                        : err->status == BLM_E_IO && err->system == EISDIR ? "is a directory"
                        : err->status == BLM_E_EXISTS ? "exists already"
                        : err->status == BLM_E_BUSY   ? "another process is writing to it"
                                                      : text;
-    const char *how  = remedy(err);
+    const char *how  = remedy(r, err);
     if (!how)
         return filter_trouble(r->name, err), false;
     if (err->offset != BLM_NO_OFFSET && err->offset > 0 && what == text && !strstr(text, "byte "))
@@ -95,26 +102,29 @@ static const char *natural_funnel(const char *scheme)
             break;
     if (!row || !row->funnels)
         return NULL;
+    const char *const *all = row->funnels;
     for (size_t w = 0; w < sizeof wishes / sizeof *wishes; w++)
         for (size_t i = 1; strcmp(wishes[w][0], encoding) == 0 && wishes[w][i]; i++)
-            for (size_t f = 0; row->funnels[f]; f++)
-                if (strcmp(row->funnels[f], wishes[w][i]) == 0)
-                    return row->funnels[f];
+            for (size_t f = 0; all[f]; f++)
+                if (strcmp(all[f], wishes[w][i]) == 0)
+                    return f ? all[f] : NULL;
     return NULL;
 }
 
-/* Opens by `how`, then once more when the scheme turns out to have a better funnel for -e. */
+/* Opens, then once more when the scheme turns out to have a better funnel for -e. */
 static blm_status with_funnel(struct ref *r, blm_status (*how)(struct ref *, blm_error *),
                               blm_error *err)
 {
     blm_status st = how(r, err);
-    if (st != BLM_OK || r->options.funnel || ref_is_stdin(r->text))
+    if (st != BLM_OK || r->options.funnel)
         return st;
     blm_params  p = { .size = sizeof p };
     const char *funnel;
     if (blm_get_params(r->filter, &p) != BLM_OK || !(funnel = natural_funnel(p.scheme)))
         return st;
     r->options.funnel = funnel;
+    if (r->place->reopen)
+        return r->place->reopen(r, err);
     blm_free(r->filter);
     r->filter = NULL;
     return how(r, err);
@@ -226,6 +236,14 @@ static size_t read_stdin(void *ctx, void *bytes, size_t len)
     }
 }
 
+/* The bytes of a filter do a terminal no good. */
+static blm_status refuse_terminal(blm_error *err)
+{
+    *err = (blm_error){ .status = BLM_E_UNSUPPORTED, .offset = BLM_NO_OFFSET };
+    snprintf(err->text, sizeof err->text, "is a terminal: send it to a file or a pipe");
+    return err->status;
+}
+
 static bool dash_exists(const char *text)
 {
     (void)text;
@@ -239,11 +257,49 @@ static blm_status dash_open(struct ref *r, blm_error *err)
     return blm_decode_stream(read_stdin, NULL, &r->options, &r->filter, err);
 }
 
+/* A stream cannot be read twice: write the filter to memory and read that. */
+struct buffer {
+    char  *bytes;
+    size_t len, room;
+};
+
+static bool keep(void *ctx, const void *bytes, size_t len)
+{
+    struct buffer *b = ctx;
+    if (b->room - b->len < len) {
+        b->room  = 2 * (b->len + len);
+        b->bytes = memory_grow(b->bytes, b->room);
+    }
+    memcpy(b->bytes + b->len, bytes, len);
+    b->len += len;
+    return true;
+}
+
+static blm_status dash_reopen(struct ref *r, blm_error *err)
+{
+    struct buffer b  = { 0 };
+    blm_status    st = blm_encode(r->filter, r->options.format, keep, &b, err);
+    if (st == BLM_OK) {
+        blm_free(r->filter);
+        r->filter = NULL;
+        st        = blm_decode(b.bytes, b.len, &r->options, &r->filter, err);
+    }
+    free(b.bytes);
+    return st;
+}
+
+static blm_status dash_change(struct ref *r, blm_error *err)
+{
+    return isatty(STDOUT_FILENO) ? refuse_terminal(err) : dash_open(r, err);
+}
+
 static blm_status dash_create(struct ref *r, bool whole, blm_error *err)
 {
     (void)whole;
     r->name   = "standard output";
     r->native = false;
+    if (isatty(STDOUT_FILENO))
+        return refuse_terminal(err);
     return blm_create(&r->options, &r->filter, err);
 }
 
@@ -259,7 +315,8 @@ static const struct place places[] = {
     { .prefix = "-",
       .exists = dash_exists,
       .open   = dash_open,
-      .change = dash_open,
+      .change = dash_change,
+      .reopen = dash_reopen,
       .create = dash_create,
       .save   = dash_save },
     { .exists = path_exists,
@@ -324,6 +381,7 @@ bool ref_create(struct ref *r, const char *text, const blm_options *o, bool whol
 {
     blm_error err = { .offset = BLM_NO_OFFSET };
     begin(r, text, o);
+    r->is_new = true;
     if (!r->options.funnel && r->options.scheme)
         r->options.funnel = natural_funnel(r->options.scheme);
     return end(r, r->place->create(r, whole, &err), &err);

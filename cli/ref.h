@@ -23,6 +23,7 @@ struct ref {
     const struct place *place;
     blm_filter         *filter;
     blm_options         options; /* it was opened or made with */
+    bool                is_new;  /* made by ref_create */
     bool                native;  /* changes are in the file as they are made */
     int                 lock;    /* of a file that is rewritten as a whole; −1: none */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "size.h"
 
+#include "numbers.h"
 #include "say.h"
 
 struct size_options size_options;
@@ -40,4 +41,26 @@ bool size_fill(blm_options *o)
     if (s->kind)
         blm_kind_from_name(s->kind, &o->kind);
     return true;
+}
+
+bool size_fits(const blm_options *o, double usual, const char *things, blm_plan *out)
+{
+    blm_plan    need = { .size = sizeof need };
+    blm_error   err;
+    blm_options strict = *o;
+    char        size[NUMBER_TEXT], items[NUMBER_TEXT], rate[NUMBER_TEXT], more[NUMBER_TEXT];
+    *out = (blm_plan){ .size = sizeof *out };
+    if (blm_plan_for(o, out, &err) != BLM_OK)
+        return filter_trouble(NULL, &err), false;
+    strict.memory = 0;
+    strict.rate   = o->rate > 0 ? o->rate : usual;
+    if (!o->items || blm_plan_for(&strict, &need, &err) != BLM_OK)
+        return true;
+    out->bytes_needed = need.bytes;
+    if (out->fits && out->rate <= 0.5)
+        return true;
+    trouble("%s cannot hold %s %s at a rate of %s: give --memory %s, or a smaller -n",
+            size_text(o->memory, size), count_text(o->items, items), things,
+            rate_text(strict.rate, rate), size_option_text(need.bytes, more));
+    return false;
 }

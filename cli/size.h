@@ -22,4 +22,8 @@ bool size_given(void);
 /* Puts what was given into o. False: more probes than there can be; it has been said. */
 bool size_fill(blm_options *o);
 
+/* When items and memory are both given: does the rate (`usual` when none is) fit? False: it does
+ * not, and it has been said, with what would. *out is the plan. things: "keys", "lines". */
+bool size_fits(const blm_options *o, double usual, const char *things, blm_plan *out);
+
 #endif

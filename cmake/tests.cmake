@@ -3,6 +3,7 @@
 #   tests/unit/DIR/test_NAME.c    cmocka, mirrors src/DIR/NAME.c; CTest's unit.DIR.NAME
 #   tests/DIR/test_NAME.py, .sh   a script; CTest's DIR.NAME. It finds the tree, the build and the
 #                                 compiler in BLM_SOURCE, BLM_BUILD and CC; exit 77 is "skipped"
+#   tests/cli/COMMAND/CASE.sh     what the command line does, byte for byte; cli.COMMAND
 #   examples/NAME.c               must run and exit 0; example.NAME
 #   fuzz/fuzz_NAME.c              over its corpus; replay.NAME
 # With BLOOMERY_GATE the same C tests run again from the sanitizer builds beside this one, as
@@ -94,6 +95,11 @@ if(BLOOMERY_GATE)
     set(tsan_launcher setarch -R)
   endif()
   set(without_slow ${CMAKE_COMMAND} -E env --unset=BLM_SLOW)
+  foreach(name ${cli_cases})
+    add_test(NAME asan.cli.${name} COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/run.sh ${name})
+    set_tests_properties(asan.cli.${name} PROPERTIES LABELS gate
+      ENVIRONMENT "BLM_BUILD=${PROJECT_BINARY_DIR}/asan")
+  endforeach()
   foreach(name ${plain_tests})
     add_program_test(asan.${name} ${name} ${PROJECT_BINARY_DIR}/asan ${without_slow})
     set_tests_properties(asan.${name} PROPERTIES LABELS gate)

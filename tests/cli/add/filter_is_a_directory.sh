@@ -1,0 +1,2 @@
+mkdir a
+echo a | bloomery add a

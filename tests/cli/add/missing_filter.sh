@@ -1,0 +1,4 @@
+echo a | bloomery add a.blm
+code=$?
+ls
+exit $code

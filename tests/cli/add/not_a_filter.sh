@@ -1,0 +1,5 @@
+echo 'precious' >a.txt
+echo a | bloomery add a.txt
+code=$?
+cat a.txt
+exit $code

@@ -1,0 +1,6 @@
+# As a user who may not write to the file; root may write to any.
+as_user() { if [ "$(id -u)" = 0 ]; then setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; else "$@"; fi; }
+bloomery create a.blm -n 1000 --quiet
+chmod 444 a.blm
+cp "$(command -v bloomery)" program
+echo a | as_user ./program add a.blm

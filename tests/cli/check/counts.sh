@@ -1,0 +1,5 @@
+seq 10 >keys
+bloomery create a.blm -n 1000 -p 1e-6 --from keys --quiet
+seq 8 12 | bloomery check -c a.blm
+seq 8 12 | bloomery check -cv a.blm
+seq 11 12 | bloomery check -c a.blm

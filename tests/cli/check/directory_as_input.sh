@@ -1,0 +1,4 @@
+seq 10 >keys
+bloomery create a.blm -n 1000 -p 1e-6 --from keys --quiet
+mkdir d
+bloomery check a.blm d

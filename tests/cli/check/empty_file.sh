@@ -1,0 +1,2 @@
+: >a.blm
+bloomery check a.blm </dev/null

@@ -1,0 +1,3 @@
+seq 10 >keys
+bloomery create a.blm -n 1000 -p 1e-6 --from keys --quiet
+bloomery check a.blm keys >/dev/full

@@ -1,0 +1,2 @@
+seq 100 >a.txt
+bloomery check a.txt a.txt

@@ -1,0 +1,10 @@
+# As a user who may not read the files; root may read any.
+as_user() { if [ "$(id -u)" = 0 ]; then setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; else "$@"; fi; }
+echo a >keys
+bloomery create a.blm -n 1000 --from keys --quiet
+cp "$(command -v bloomery)" program
+chmod 000 keys
+as_user ./program check a.blm keys
+echo "exit $?"
+chmod 000 a.blm
+echo a | as_user ./program check a.blm

@@ -1,0 +1,2 @@
+bloomery create a.blm -n 1000 --seed tuesday
+bloomery create a.blm -n 1000 --seed 0x0123456789abcdef0123456789abcdef0

@@ -1,0 +1,1 @@
+bloomery create a.blm -m 1e6

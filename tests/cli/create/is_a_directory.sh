@@ -1,0 +1,3 @@
+mkdir a
+bloomery create a -n 1000
+bloomery create a -n 1000 --force

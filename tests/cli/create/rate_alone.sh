@@ -1,0 +1,1 @@
+bloomery create a.blm -p 0.01

@@ -1,0 +1,1 @@
+bloomery create - -n 1000 >/dev/full

@@ -1,0 +1,1 @@
+printf 'YWJj\nYW!j\n' | bloomery dedup -e base64

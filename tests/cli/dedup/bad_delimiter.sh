@@ -1,0 +1,1 @@
+bloomery dedup -f 1 -d ab

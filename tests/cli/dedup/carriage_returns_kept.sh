@@ -1,0 +1,1 @@
+printf 'a\r\na\n' | bloomery dedup | od -c

@@ -1,0 +1,2 @@
+echo a >-f
+bloomery dedup -- -f

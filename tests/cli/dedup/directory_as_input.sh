@@ -1,0 +1,3 @@
+mkdir crawl
+echo a >there
+bloomery dedup crawl there

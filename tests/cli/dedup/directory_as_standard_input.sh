@@ -1,0 +1,2 @@
+mkdir crawl
+bloomery dedup <crawl

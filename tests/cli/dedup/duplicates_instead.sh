@@ -1,0 +1,1 @@
+printf '%s\n' b a b c a a d | bloomery dedup -D

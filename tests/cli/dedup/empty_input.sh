@@ -1,0 +1,3 @@
+bloomery dedup </dev/null
+: >empty
+bloomery dedup empty

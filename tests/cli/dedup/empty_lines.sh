@@ -1,0 +1,1 @@
+printf '\n\na\n\n' | bloomery dedup | od -c

@@ -1,0 +1,2 @@
+printf 'a\nb\n' >one
+printf 'b\nc\n' | bloomery dedup one - -n 10

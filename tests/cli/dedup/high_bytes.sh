@@ -1,0 +1,1 @@
+printf '\377\376\n\377\n\377\376\n' | bloomery dedup | od -An -tx1

@@ -1,0 +1,2 @@
+echo a >there
+bloomery dedup missing there

@@ -1,0 +1,1 @@
+bloomery dedup "$(printf 'two\nlines\033[31m')"

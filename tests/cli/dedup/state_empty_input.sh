@@ -1,0 +1,2 @@
+bloomery dedup --state seen.blm </dev/null
+echo a | bloomery dedup --state seen.blm

@@ -1,0 +1,1 @@
+echo a | bloomery dedup --state no/seen.blm

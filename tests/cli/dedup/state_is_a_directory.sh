@@ -1,0 +1,2 @@
+mkdir seen
+echo a | bloomery dedup --state seen

@@ -1,0 +1,2 @@
+seq 1000 >n
+cat n n | bloomery dedup -n 1000 --stats 2>&1 >/dev/null | grep -Ev '^(seconds|lines/s|memory) '

@@ -1,0 +1,1 @@
+bloomery dedup --sate seen.blm

@@ -1,0 +1,2 @@
+bloomery help remove | head -n 3
+bloomery remove -h | head -n 1

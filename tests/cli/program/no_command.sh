@@ -1,0 +1,2 @@
+bloomery | head -n 1
+bloomery >/dev/null

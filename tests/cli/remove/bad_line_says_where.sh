@@ -1,0 +1,6 @@
+printf "%s\n" a b c c >keys
+bloomery create a.blm -n 1000 -p 1e-6 --kind counting --from keys --quiet
+printf '61\nzz\n62\n' | bloomery remove a.blm -e hex
+code=$?
+printf 'a\nb\nc\n' | bloomery check a.blm
+exit $code

@@ -1,0 +1,1 @@
+bloomery remove a.blm </dev/null

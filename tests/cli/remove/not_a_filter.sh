@@ -1,0 +1,2 @@
+echo precious >a.txt
+bloomery remove a.txt </dev/null

@@ -1,0 +1,5 @@
+printf "%s\n" a b c c >keys
+bloomery create a.blm -n 1000 -p 1e-6 --kind counting --from keys --quiet
+echo a >gone
+bloomery remove - gone <a.blm >b.blm
+bloomery check b.blm keys

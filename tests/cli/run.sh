@@ -1,0 +1,59 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Runs command-line cases and compares what they do, byte for byte:
+#
+#     run.sh [--update] DIRECTORY...      directories beside this script, all of them when none
+#
+# DIRECTORY/CASE.sh is run by sh in an empty directory, with the bloomery under test first in PATH.
+# Its standard output must be CASE.out, its standard error CASE.err (each empty when the file is
+# missing) and its exit status the number in CASE.code (0 when missing). --update writes these
+# files from what happened: read the difference before you commit it.
+# BLM_BUILD says where the program is; else build/ of this tree.
+set -u
+here=$(cd "$(dirname "$0")" && pwd) || exit 2
+build=${BLM_BUILD:-$here/../../build}
+[ -x "$build/bloomery" ] || { echo "run.sh: there is no $build/bloomery" >&2; exit 2; }
+PATH=$(cd "$build" && pwd):$PATH
+LC_ALL=C
+unset NO_COLOR TERM POSIXLY_CORRECT
+export PATH LC_ALL
+
+update=no
+[ "${1-}" != --update ] || { update=yes; shift; }
+[ $# -gt 0 ] || set -- $(cd "$here" && for d in */; do echo "${d%/}"; done)
+
+scratch=$(mktemp -d) || exit 2
+trap 'rm -rf "$scratch"' EXIT
+cases=0 failed=0
+
+# expect FILE ACTUAL: FILE (or nothing) is what ACTUAL holds.
+expect()
+{
+    if [ $update = yes ]; then
+        if [ -s "$2" ]; then cp "$2" "$1"; else rm -f "$1"; fi
+        return 0
+    fi
+    [ -e "$1" ] || set -- /dev/null "$2"
+    diff -u "$1" "$2"
+}
+
+for directory; do
+    for case in "$here/$directory"/*.sh; do
+        [ -e "$case" ] || continue
+        name=${case%.sh} cases=$((cases + 1))
+        rm -rf "$scratch/work"
+        mkdir "$scratch/work"
+        (cd "$scratch/work" && exec sh "$case") \
+            >"$scratch/out" 2>"$scratch/err" </dev/null
+        code=$?
+        : >"$scratch/code"
+        [ $code = 0 ] || echo $code >"$scratch/code"
+        good=yes
+        for part in out err code; do
+            expect "$name.$part" "$scratch/$part" || good=no
+        done
+        [ $good = yes ] || { echo "FAILED: $directory/${name##*/}"; failed=$((failed + 1)); }
+    done
+done
+echo "$cases cases, $failed failed"
+[ $failed = 0 ] && [ $cases -gt 0 ]
