@@ -405,11 +405,11 @@ static const char *const about[] = {
     "only after it has been written to standard output, so when the process is killed, the reader "
     "goes away or the disk is full, some lines may be printed again by the next run, and none is "
     "lost. Two runs cannot use one state at the same time.",
-    "--stats tells how many lines were probably dropped wrongly. Each new line that arrives when x "
-    "are in the filter is dropped with the probability r(x) that the filter then errs; the figure "
-    "is the sum of r(x) / (1 - r(x)) over all x that the run went through, r being the exact model "
-    "of the filter's layout. The true number scatters around it like a Poisson variable: for 0.9 "
-    "expected, 0 to 3 is usual.",
+    "--stats tells how many lines were probably dropped wrongly. A new line that arrives after N "
+    "different ones is dropped with the probability r(N) that the filter then errs, r being the "
+    "model of the filter's layout; the figure is the sum of r(N) over the N that the run went "
+    "through. While the filter is not full that is far less than P times the number of lines. The "
+    "true number scatters around it like a Poisson variable: for 0.9 expected, 0 to 3 is usual.",
     "--json writes one object to standard error, with lines, unique, duplicates, bytes (read), "
     "seconds, lines_per_second, filter_bytes, memory_bytes (the most the process had), rate_now and "
     "expected_wrongly_dropped.",

@@ -7,8 +7,9 @@
 
 #include "memory.h"
 
-#define MOST  0.999999 /* a rate of 1 would make the odds infinite */
-#define STEPS 256 /* Simpson's; r is smooth, and this is far below 1% of the sum */
+#define MOST    0.999999 /* a layer that always errs would never take another key */
+#define STEPS   256 /* r is smooth: the error is far below 1% */
+#define GIVE_UP 64
 
 void expected_start(struct expected *e, const blm_filter *f)
 {
@@ -34,35 +35,47 @@ static double rate_at(const blm_params *p, double items)
     return r.value < MOST ? r.value : MOST;
 }
 
-/* Odds of a wrong answer: this layer with `items` keys, and `others`, the logarithm of the chance
- * that none of the other layers errs. */
-static double odds_at(const blm_params *p, double items, double others)
-{
-    return expm1(-(others + log1p(-rate_at(p, items))));
-}
+/* A layer on its way: after `keys` different ones reached it, of which `items` set a bit of it. */
+struct way {
+    double keys, items;
+};
 
-/* The sum over a … b − 1 as an integral. */
-static double sum(const blm_params *p, uint64_t a, uint64_t b, double others)
+/* Goes on until `items` have set a bit, by Simpson's rule. A full layer takes no more: after GIVE_UP
+ * times as many steps as an empty one would take, what has come by then is the least there was. */
+static void go(const blm_params *p, struct way *w, double items)
 {
-    if (b <= a)
-        return 0;
-    double h = (double)(b - a) / STEPS, s = 0;
-    for (int i = 0; i <= STEPS; i++)
-        s += odds_at(p, (double)a + i * h, others) * (i == 0 || i == STEPS ? 1 : i % 2 ? 4 : 2);
-    return s * h / 3;
+    double h = (items - w->items) / STEPS;
+    double a = 1 - rate_at(p, w->keys);
+    for (int i = 0; i < STEPS * GIVE_UP && w->items < items; i++) {
+        double middle = 1 - rate_at(p, w->keys + h / 2), b = 1 - rate_at(p, w->keys + h);
+        double more   = h * (a + 4 * middle + b) / 6;
+        double part   = w->items + more > items ? (items - w->items) / more : 1;
+        w->keys += h * part;
+        w->items += more * part;
+        a = b;
+    }
 }
 
 double expected_end(struct expected *e, const blm_filter *f, double *rate)
 {
     blm_params whole  = { .size = sizeof whole };
     double     wrong  = 0;
-    double     others = 0; /* layers before this one; later ones are empty while it fills */
+    double     others = 0; /* log of the chance that no layer before this one errs */
     blm_get_params(f, &whole);
     for (uint32_t i = 0; i < whole.layers; i++) {
         blm_params p = { .size = sizeof p };
         blm_get_layer(f, i, &p);
-        wrong += sum(&p, i < e->layers ? e->items[i] : 0, p.items, others);
-        others += log1p(-rate_at(&p, (double)p.items));
+        double     before = i < e->layers ? (double)e->items[i] : 0;
+        struct way w = { 0, 0 };
+        if (before > 0)
+            go(&p, &w, before);
+        struct way start = w;
+        if ((double)p.items > before)
+            go(&p, &w, (double)p.items);
+        /* Of the keys that came while this layer filled, some stayed with older ones. */
+        double reached = w.keys - start.keys;
+        wrong += reached - (w.items - start.items) + reached * expm1(-others);
+        others += log1p(-rate_at(&p, w.keys));
     }
     *rate = -expm1(others);
     free(e->items);

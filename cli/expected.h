@@ -2,12 +2,12 @@
 /*
  * How many keys a filter has probably called "seen" that it had not seen.
  *
- * A new key meets the filter as it is at that moment: with x keys in it the answer is wrong with
- * probability r(x). So while a filter goes from a to b keys, the expected number of wrong answers
- * is the sum of r(x) / (1 − r(x)) for x from a to b − 1 (a wrong answer leaves the filter as it
- * was, and the next new key tries again). r is the model of the probes the filter really makes, so
- * this needs parameters and counts only, and costs nothing while lines go by. The true number is
- * close to Poisson distributed around it.
+ * A new key meets the filter as it is at that moment, after N different keys: the answer is wrong
+ * with probability r(N), the modelled rate of the probes the filter really makes. Keys wrongly
+ * called seen change no bit, so N counts them too, while the filter's own counter of new keys x
+ * does not: dx = (1 − r(N)) dN. Going along N until x has grown by what the counter has, the
+ * difference is the expected number of wrong answers. It needs parameters and counts only, and
+ * costs nothing while lines go by. The true number is close to Poisson distributed around it.
  */
 #ifndef CLI_EXPECTED_H
 #define CLI_EXPECTED_H

@@ -13,6 +13,14 @@ if(cli_sources)
   endif()
   set_target_properties(bloomery_cli PROPERTIES OUTPUT_NAME bloomery)
   install(TARGETS bloomery_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(FILES cli/completion/bloomery.bash RENAME bloomery
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES cli/completion/_bloomery DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+  # Manual pages and completions are the program's own words, kept in the tree so that they can be
+  # read there and installed when cross-compiling; tests/cli/test_manual.py sees that they agree.
+  add_custom_target(manual
+    COMMAND sh ${PROJECT_SOURCE_DIR}/tools/manual $<TARGET_FILE:bloomery_cli> ${PROJECT_SOURCE_DIR}
+    COMMENT "Writing docs/man and cli/completion" VERBATIM)
 endif()
 
 # examples/NAME.c becomes examples/NAME.

@@ -3,7 +3,7 @@
 #   tests/unit/DIR/test_NAME.c    cmocka, mirrors src/DIR/NAME.c; CTest's unit.DIR.NAME
 #   tests/DIR/test_NAME.py, .sh   a script; CTest's DIR.NAME. It finds the tree, the build and the
 #                                 compiler in BLM_SOURCE, BLM_BUILD and CC; exit 77 is "skipped"
-#   tests/cli/COMMAND/CASE.sh     what the command line does, byte for byte; cli.COMMAND
+#   tests/cli/COMMAND/CASE.sh     what the command line does, byte for byte; cli.cases.COMMAND
 #   examples/NAME.c               must run and exit 0; example.NAME
 #   fuzz/fuzz_NAME.c              over its corpus; replay.NAME
 # With BLOOMERY_GATE the same C tests run again from the sanitizer builds beside this one, as
@@ -67,6 +67,19 @@ foreach(name ${plain_tests})
   add_program_test(${name} ${name} ${PROJECT_BINARY_DIR})
 endforeach()
 
+# The command line's cases: a directory of tests/cli is one test.
+set(cli_cases)
+file(GLOB entries CONFIGURE_DEPENDS tests/cli/*)
+foreach(entry ${entries})
+  if(IS_DIRECTORY ${entry} AND NOT entry MATCHES "__pycache__")
+    get_filename_component(name ${entry} NAME)
+    list(APPEND cli_cases ${name})
+    add_test(NAME cli.cases.${name} COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/run.sh ${name})
+    set_tests_properties(cli.cases.${name} PROPERTIES ENVIRONMENT "BLM_BUILD=${PROJECT_BINARY_DIR}")
+  endif()
+endforeach()
+add_executable(genlines tests/cli/genlines.c)
+
 # Scripts build programs of their own against the library: not with a sanitizer's flags missing.
 if(NOT BLOOMERY_SANITIZE)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
@@ -96,8 +109,8 @@ if(BLOOMERY_GATE)
   endif()
   set(without_slow ${CMAKE_COMMAND} -E env --unset=BLM_SLOW)
   foreach(name ${cli_cases})
-    add_test(NAME asan.cli.${name} COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/run.sh ${name})
-    set_tests_properties(asan.cli.${name} PROPERTIES LABELS gate
+    add_test(NAME asan.cli.cases.${name} COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/run.sh ${name})
+    set_tests_properties(asan.cli.cases.${name} PROPERTIES LABELS gate
       ENVIRONMENT "BLM_BUILD=${PROJECT_BINARY_DIR}/asan")
   endforeach()
   foreach(name ${plain_tests})

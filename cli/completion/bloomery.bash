@@ -1,0 +1,81 @@
+# Made by bloomery --completion bash: change cli/, not this.
+_bloomery()
+{
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
+    local words='' options='' kind=file
+    COMPREPLY=()
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        COMPREPLY=($(compgen -W 'dedup create add check remove help --help --version' -- "$cur"))
+        return
+    fi
+    case ${COMP_WORDS[1]} in
+    dedup)
+        options=' -n --items -p --rate --memory --state -D --stats --json -0 --crlf -e -f -d --funnel --quiet -h --help'
+        case $prev in
+            -n|--items) kind=none ;;
+            -p|--rate) kind=none ;;
+            --memory) kind=none ;;
+            --state) kind=file ;;
+            -e) words="text hex int32 int64 base64" ;;
+            -f) kind=none ;;
+            -d) kind=none ;;
+            --funnel) kind=none ;;
+        esac ;;
+    create)
+        options=' -n --items -p --rate -m --bits -k --probes --memory --kind --like --scheme --hash --seed --from --force -0 --crlf -e -f -d --funnel --quiet -h --help'
+        case $prev in
+            -n|--items) kind=none ;;
+            -p|--rate) kind=none ;;
+            -m|--bits) kind=none ;;
+            -k|--probes) kind=none ;;
+            --memory) kind=none ;;
+            --kind) words="classic blocked counting scalable" ;;
+            --like) kind=file ;;
+            --scheme) words="$(bloomery --names schemes 2>/dev/null)" ;;
+            --hash) words="xxh3 siphash" ;;
+            --seed) kind=none ;;
+            --from) kind=file ;;
+            -e) words="text hex int32 int64 base64" ;;
+            -f) kind=none ;;
+            -d) kind=none ;;
+            --funnel) kind=none ;;
+        esac ;;
+    add)
+        options=' -0 --crlf -e -f -d --funnel --quiet -h --help'
+        case $prev in
+            -e) words="text hex int32 int64 base64" ;;
+            -f) kind=none ;;
+            -d) kind=none ;;
+            --funnel) kind=none ;;
+        esac ;;
+    check)
+        options=' -v --invert -c --count -q --silent --line-buffered -0 --crlf -e -f -d --funnel --quiet -h --help'
+        case $prev in
+            -e) words="text hex int32 int64 base64" ;;
+            -f) kind=none ;;
+            -d) kind=none ;;
+            --funnel) kind=none ;;
+        esac ;;
+    remove)
+        options=' -0 --crlf -e -f -d --funnel --quiet -h --help'
+        case $prev in
+            -e) words="text hex int32 int64 base64" ;;
+            -f) kind=none ;;
+            -d) kind=none ;;
+            --funnel) kind=none ;;
+        esac ;;
+    help)
+        words='dedup create add check remove' ;;
+    esac
+    if [ -n "$words" ]; then
+        COMPREPLY=($(compgen -W "$words" -- "$cur"))
+    elif [ $kind = none ]; then
+        return
+    elif [ "${cur#-}" != "$cur" ]; then
+        COMPREPLY=($(compgen -W "$options" -- "$cur"))
+    else
+        compopt -o filenames 2>/dev/null
+        COMPREPLY=($(compgen -f -- "$cur"))
+    fi
+}
+complete -F _bloomery bloomery

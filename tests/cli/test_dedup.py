@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+"""dedup against the exact answer. genlines knows it by construction, and a Python set has the last
+word on genlines itself. No duplicate is ever printed, no line changed or moved; lines wrongly
+dropped are counted and must lie within the interval around the number that --stats expects.
+
+The number is close to Poisson distributed; the interval holds it but for one run in a million."""
+import json
+import math
+import os
+import subprocess
+
+from tool import BLOOMERY, GENLINES, SLOW, check, scratch, tool
+
+work = scratch("cli.dedup")
+os.chdir(work)
+COUNT = 5000000 if SLOW else 300000
+SHARE, SEED = "0.2", "7"
+ODDS = 1e-6
+
+
+def generate(count, seed, *more):
+    return subprocess.run([GENLINES, str(count), SHARE, str(seed), *more], capture_output=True,
+                          check=False)
+
+
+def poisson_interval(mean, odds):
+    """The least and greatest counts that neither tail of odds / 2 holds."""
+    def terms():
+        k = max(0, int(mean - 12 * math.sqrt(mean) - 12))
+        while k < mean + 12 * math.sqrt(mean) + 40:
+            yield k, math.exp(k * math.log(mean) - mean - math.lgamma(k + 1)) if mean else float(k == 0)
+            k += 1
+    low, below = None, 0.0
+    for k, term in terms():
+        below += term
+        if low is None and below > odds / 2:
+            low = k
+        if 1 - below < odds / 2:
+            return low, k
+    return low, k
+
+
+check(poisson_interval(1.0, 0.05) == (0, 3), "the interval of mean 1 at 95%")
+
+# ---- the generator against a set
+data = generate(20000, 3).stdout
+lines = data.splitlines(True)
+exact = b"".join(dict.fromkeys(lines))
+check(len(lines) == 20000 and 0.15 < 1 - len(set(lines)) / 20000 < 0.25, "a fifth are repeats")
+ok = subprocess.run([GENLINES, "20000", SHARE, "3", "--verify"], input=exact, capture_output=True,
+                    check=False)
+check((ok.returncode, ok.stdout) == (0, b"unique %d dropped 0\n" % len(set(lines))), ok)
+for wrong in (lines[0] + exact, exact + lines[0], exact.replace(b"example", b"Example", 1),
+              exact.replace(lines[5], b"", 1) + lines[5]):
+    bad = subprocess.run([GENLINES, "20000", SHARE, "3", "--verify"], input=wrong,
+                         capture_output=True, check=False)
+    check(bad.returncode == 1, "a wrong output is seen")
+check(tool("dedup", "-p", "1e-9", input=data)[0] == exact, "dedup is the set's answer")
+
+
+def duplicates(all_lines):
+    seen = set()
+    for x in all_lines:
+        if x in seen:
+            yield x
+        seen.add(x)
+
+
+check(tool("dedup", "-D", "-p", "1e-9", input=data)[0] == b"".join(duplicates(lines)), "-D")
+
+# ---- the rates
+with open("lines", "wb") as f:
+    subprocess.run([GENLINES, str(COUNT), SHARE, SEED], stdout=f, check=True)
+
+
+def trial(words, label):
+    with open("stats", "wb") as stats:
+        dedup = subprocess.Popen([BLOOMERY, "dedup", "lines", "--json", *words],
+                                 stdout=subprocess.PIPE, stderr=stats)
+        done = subprocess.run([GENLINES, str(COUNT), SHARE, SEED, "--verify"], stdin=dedup.stdout,
+                              capture_output=True, check=False)
+        dedup.stdout.close()
+        check(dedup.wait() == 0, f"{label}: exit {dedup.returncode}")
+    check(done.returncode == 0, f"{label}: {done.stderr.decode()}")
+    _, unique, _, dropped = done.stdout.split()
+    unique, dropped = int(unique), int(dropped)
+    d = json.load(open("stats"))
+    check(d["lines"] == COUNT and d["unique"] == unique - dropped, f"{label}: counts")
+    low, high = poisson_interval(d["expected_wrongly_dropped"], ODDS)
+    print(f"{label}: {dropped} of {unique} dropped, {d['expected_wrongly_dropped']:.4g} expected, "
+          f"interval {low} to {high}")
+    check(low <= dropped <= high, f"{label}: {dropped} is outside {low} to {high}")
+    return dropped, unique
+
+
+for p in ("1e-2", "1e-3", "1e-6"):
+    dropped, unique = trial(["-p", p, "-n", str(int(COUNT * 0.8))], f"p {p}, sized")
+    # The promise is for a full filter, so a run that fills it drops less than p of its lines.
+    check(dropped <= poisson_interval(float(p) * unique, ODDS)[1], f"p {p} is kept")
+    dropped, unique = trial(["-p", p], f"p {p}, growing")
+    check(dropped <= poisson_interval(float(p) * unique, ODDS)[1], f"p {p} is kept, growing")
+    if os.path.exists("state.blm"):
+        os.remove("state.blm")
+    trial(["-p", p, "-n", str(int(COUNT * 0.8)), "--state", "state.blm"], f"p {p}, state")
+
+# ---- an overfilled filter: many are dropped, and the figure still tells how many
+trial(["-p", "1e-2", "-n", str(int(COUNT * 0.3)), "--quiet"], "overfilled")

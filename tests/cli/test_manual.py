@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""docs/man/ and cli/completion/ are what the option rows say: `cmake --build build --target manual`
+writes them. The pages are also read by man's own formatter, where it is there, and the bash
+completion is run."""
+import os
+import shutil
+import subprocess
+import sys
+
+from tool import BLOOMERY, SOURCE, check, tool
+
+commands = []
+for line in tool("--help")[0].decode().split("Commands:\n")[1].split("\n\n")[0].splitlines():
+    commands.append(line.split()[0])
+check(len(commands) >= 5, commands)
+
+pages = {f"bloomery-{c}.1": tool("--man", c)[0] for c in commands}
+pages["bloomery.1"] = tool("--man")[0]
+there = {p.name for p in (SOURCE / "docs/man").glob("*.1")}
+check(there == set(pages), f"docs/man has {sorted(there)}, the program {sorted(pages)}")
+for name, text in pages.items():
+    check((SOURCE / "docs/man" / name).read_bytes() == text,
+          f"docs/man/{name} is not what bloomery --man prints: build the target `manual`")
+for shell, name in (("bash", "bloomery.bash"), ("zsh", "_bloomery")):
+    check((SOURCE / "cli/completion" / name).read_bytes() == tool("--completion", shell)[0],
+          f"cli/completion/{name} is not what the program prints: build the target `manual`")
+
+# ---- every option a command takes is in its page, its help and its completion
+for c in commands:
+    help_text = tool(c, "--help")[0].decode()
+    page = pages[f"bloomery-{c}.1"].decode().replace("\\-", "-")
+    for word in [w.rstrip(",") for line in help_text.splitlines() if line.startswith("  ")
+                 for w in line.split()[:2] if w.startswith("-") and w != "-"]:
+        check(word in page, f"{c}: {word} is missing in the manual")
+
+# ---- the pages are well-formed
+if shutil.which("groff") or shutil.which("mandoc"):
+    for name in pages:
+        path = str(SOURCE / "docs/man" / name)
+        words = (["mandoc", "-T", "lint", "-W", "error", path] if shutil.which("mandoc") else
+                 ["groff", "-man", "-Tutf8", "-ww", "-z", path])
+        done = subprocess.run(words, capture_output=True, check=False)
+        check(done.returncode == 0 and not done.stderr, done.stderr.decode())
+
+# ---- bash completes
+script = SOURCE / "cli/completion/bloomery.bash"
+bash = shutil.which("bash")
+if not bash:
+    sys.exit(0)
+
+
+def complete(line):
+    words = line.split(" ")
+    program = (f"source '{script}'; COMP_WORDS=({' '.join(repr(w) for w in words)}); "
+               f"COMP_CWORD={len(words) - 1}; _bloomery; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
+    env = {**os.environ, "PATH": os.path.dirname(BLOOMERY) + ":" + os.environ["PATH"]}
+    done = subprocess.run([bash, "--norc", "-c", program], capture_output=True, env=env, text=True,
+                          cwd=SOURCE, check=False)
+    check(done.returncode == 0 and not done.stderr, f"{line}: {done.stderr}")
+    return set(done.stdout.split())
+
+
+check(complete("bloomery de") == {"dedup"}, complete("bloomery de"))
+check(complete("bloomery dedup --st") == {"--state", "--stats"}, "options")
+check(complete("bloomery create x --kind c") == {"classic", "counting"}, "values")
+check("native" in complete("bloomery create x --scheme n"), "values from the program")
+check(complete("bloomery dedup --state inc") == {"include"}, "files after a file option")
+check(complete("bloomery dedup LIC") == {"LICENSE"}, "files")
+check(complete("bloomery dedup -n ") == set(), "nothing for a number")
+if shutil.which("zsh"):
+    done = subprocess.run(["zsh", "-n", str(SOURCE / "cli/completion/_bloomery")],
+                          capture_output=True, check=False)
+    check(done.returncode == 0 and not done.stderr, done.stderr.decode())

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: MIT
+"""What the scripts here share on top of ../harness.py: the programs under test."""
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from harness import BUILD, SOURCE, check, scratch  # noqa: E402,F401
+
+BLOOMERY = str(BUILD / "bloomery")
+GENLINES = str(BUILD / "genlines")
+SLOW = os.environ.get("BLM_SLOW") == "1"
+
+
+def tool(*words, code=0, **options):
+    """Runs bloomery; anything but this exit status ends the test. Returns (stdout, stderr)."""
+    done = subprocess.run([BLOOMERY, *map(str, words)], capture_output=True, check=False, **options)
+    if done.returncode != code:
+        sys.exit(f"exit {done.returncode}, not {code}: bloomery {' '.join(map(str, words))}\n"
+                 f"{done.stderr.decode()}")
+    return done.stdout, done.stderr
+
+
+def count(filter_, keys, *words):
+    """How many lines of the file may be in the filter."""
+    done = subprocess.run([BLOOMERY, "check", "-c", filter_, keys, *words], capture_output=True,
+                          check=False)
+    check(done.returncode in (0, 1), f"check {filter_}: {done.stderr.decode()}")
+    return int(done.stdout)
