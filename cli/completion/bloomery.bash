@@ -5,7 +5,7 @@ _bloomery()
     local words='' options='' kind=file
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W 'dedup create add check remove help --help --version' -- "$cur"))
+        COMPREPLY=($(compgen -W 'dedup create add check remove info verify merge intersect compare convert diff patch schemes help --help --version' -- "$cur"))
         return
     fi
     case ${COMP_WORDS[1]} in
@@ -64,8 +64,68 @@ _bloomery()
             -d) kind=none ;;
             --funnel) kind=none ;;
         esac ;;
+    info)
+        options=' --json --plot --quiet -h --help'
+        case $prev in
+        esac ;;
+    verify)
+        options=' --members --absent --trials -0 --crlf -e -f -d --funnel --quiet -h --help'
+        case $prev in
+            --members) kind=file ;;
+            --absent) kind=file ;;
+            --trials) kind=none ;;
+            -e) words="text hex int32 int64 base64" ;;
+            -f) kind=none ;;
+            -d) kind=none ;;
+            --funnel) kind=none ;;
+        esac ;;
+    merge)
+        options=' --force --quiet -h --help'
+        case $prev in
+        esac ;;
+    intersect)
+        options=' --force --quiet -h --help'
+        case $prev in
+        esac ;;
+    compare)
+        options=' --json --quiet -h --help'
+        case $prev in
+        esac ;;
+    convert)
+        options=' --to --kind --scheme --members -n --items -p --rate --force --from --from-scheme -m --bits -k --probes --seed --variant --offset -0 --crlf -e -f -d --funnel --quiet -h --help'
+        case $prev in
+            --to) words="$(bloomery --names formats 2>/dev/null)" ;;
+            --kind) words="classic blocked counting scalable" ;;
+            --scheme) words="$(bloomery --names schemes 2>/dev/null)" ;;
+            --members) kind=file ;;
+            -n|--items) kind=none ;;
+            -p|--rate) kind=none ;;
+            --from) words="$(bloomery --names formats 2>/dev/null)" ;;
+            --from-scheme) words="$(bloomery --names schemes 2>/dev/null)" ;;
+            -m|--bits) kind=none ;;
+            -k|--probes) kind=none ;;
+            --seed) kind=none ;;
+            --variant) kind=none ;;
+            --offset) kind=none ;;
+            -e) words="text hex int32 int64 base64" ;;
+            -f) kind=none ;;
+            -d) kind=none ;;
+            --funnel) kind=none ;;
+        esac ;;
+    diff)
+        options=' --quiet -h --help'
+        case $prev in
+        esac ;;
+    patch)
+        options=' --quiet -h --help'
+        case $prev in
+        esac ;;
+    schemes)
+        options=' --json --quiet -h --help'
+        case $prev in
+        esac ;;
     help)
-        words='dedup create add check remove' ;;
+        words='dedup create add check remove info verify merge intersect compare convert diff patch schemes' ;;
     esac
     if [ -n "$words" ]; then
         COMPREPLY=($(compgen -W "$words" -- "$cur"))

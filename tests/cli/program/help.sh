@@ -1,1 +1,1 @@
-bloomery --help
+bloomery --help | sed '/^Commands:/,/^$/d'
