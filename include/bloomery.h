@@ -183,7 +183,8 @@ typedef struct blm_options {
     const blm_filter *like; /* same parameters and seed as this one, so that they can meet */
 
     /* Bits over the caller's own words (classic, blocked), bit i being bit i % 8 of byte i / 8.
-     * Kept as they are, not cleared; bits of the last word past m must be 0. Borrowed until blm_free, or adopted with BLM_ADOPT. */
+     * Kept as they are, not cleared; bits of the last word past m must be 0. Borrowed until
+     * blm_free, or adopted with BLM_ADOPT. */
     uint64_t *words;
     uint64_t  word_count;
 
