@@ -182,6 +182,17 @@ blm_status blm__filter_same(const blm_filter *a, const blm_filter *b, blm_error 
     return same_parameters(a, b, err) ? BLM_OK : BLM_E_MISMATCH;
 }
 
+static bool same_words(const struct blm_layer *a, const struct blm_layer *b, bool shared)
+{
+    if (!shared)
+        return memcmp(a->words, b->words, (size_t)a->word_count * 8) == 0;
+    for (uint64_t i = 0; i < a->word_count; i++)
+        if (__atomic_load_n(&a->words[i], __ATOMIC_RELAXED) !=
+            __atomic_load_n(&b->words[i], __ATOMIC_RELAXED))
+            return false;
+    return true;
+}
+
 bool blm_equal(const blm_filter *a, const blm_filter *b)
 {
     if (a == b)
@@ -189,8 +200,7 @@ bool blm_equal(const blm_filter *a, const blm_filter *b)
     if (!same_parameters(a, b, NULL))
         return false;
     for (uint32_t i = 0; i < a->body.layer_count; i++)
-        if (memcmp(a->body.layers[i].words, b->body.layers[i].words,
-                   (size_t)a->body.layers[i].word_count * 8) != 0)
+        if (!same_words(&a->body.layers[i], &b->body.layers[i], a->body.shared || b->body.shared))
             return false;
     return true;
 }

@@ -185,7 +185,8 @@ static uint64_t ones_of_or(const struct blm_layer *a, const struct blm_layer *b,
         return k->popcount_or(a->words, b->words, a->word_count);
     uint64_t sum = 0;
     for (uint64_t i = 0; i < a->word_count; i++) {
-        uint64_t w = a->words[i] | b->words[i];
+        uint64_t w = __atomic_load_n(&a->words[i], __ATOMIC_RELAXED) |
+                     __atomic_load_n(&b->words[i], __ATOMIC_RELAXED);
         sum += BLM__POPCOUNT64((w | w >> 1 | w >> 2 | w >> 3) & 0x1111111111111111u);
     }
     return sum;
@@ -202,10 +203,12 @@ blm_status blm_compare(const blm_filter *a, const blm_filter *b, blm_overlap *ou
         return st;
     const struct blm_layer *x = &a->body.layers[0], *y = &b->body.layers[0];
     blm_overlap o = { .size = sizeof o };
-    st = blm_estimate_overlap(blm__shape_reach(&x->shape), blm__shape_probes(&x->shape),
-                              blm__layer_ones(x, a->body.kernel),
-                              blm__layer_ones(y, b->body.kernel),
-                              ones_of_or(x, y, a->body.kernel), &o);
+    uint64_t    of_a = blm__layer_ones(x, a->body.kernel), of_b = blm__layer_ones(y, b->body.kernel);
+    uint64_t    of_or = ones_of_or(x, y, a->body.kernel);
+    if (of_or > of_a + of_b) /* bits that came between the counts, on a shared filter */
+        of_or = of_a + of_b;
+    st = blm_estimate_overlap(blm__shape_reach(&x->shape), blm__shape_probes(&x->shape), of_a, of_b,
+                              of_or, &o);
     if (st != BLM_OK)
         return blm__fail(err, st, "the bits give no estimate");
     st = blm__emit(out, &o, sizeof o);

@@ -190,7 +190,7 @@ static void or_bits(uint64_t *dst, uint64_t to, const uint64_t *src, uint64_t fr
         unsigned take = room < have ? room : have;
         if (take > n)
             take = (unsigned)n;
-        uint64_t v = blm__le64(src[from >> 6]) >> (from & 63);
+        uint64_t v = blm__le64(blm__load(&src[from >> 6])) >> (from & 63);
         if (take < 64)
             v &= ((uint64_t)1 << take) - 1;
         dst[to >> 6] |= blm__le64(v << (to & 63));

@@ -31,9 +31,15 @@ static void shape(const blm_options *o, const blm_plan *p, struct blm_body *b,
     out->cell_bits = 4;
 }
 
+/* A word of sixteen; others may be adding to it. */
+static uint64_t counters(const struct blm_layer *l, uint64_t word)
+{
+    return blm__le64(blm__load(&l->words[word]));
+}
+
 static unsigned get(const struct blm_layer *l, uint64_t cell)
 {
-    return (unsigned)(blm__le64(blm__load(&l->words[cell >> 4])) >> ((cell & 15) * 4)) & 15;
+    return (unsigned)(counters(l, cell >> 4) >> ((cell & 15) * 4)) & 15;
 }
 
 /* Up by one unless stuck; the value before. */
@@ -208,7 +214,7 @@ static blm_status unite(struct blm_body *dst, const struct blm_body *src, blm_er
     const struct blm_layer *s = &src->layers[0];
     blm__mark_all(d);
     for (uint64_t i = 0; i < d->word_count; i++)
-        d->words[i] = blm__le64(add_sixteen(blm__le64(d->words[i]), blm__le64(s->words[i])));
+        d->words[i] = blm__le64(add_sixteen(counters(d, i), counters(s, i)));
     blm__layer_count(d, (int64_t)blm__layer_items(s));
     return BLM_OK;
 }
@@ -220,7 +226,7 @@ static blm_status intersect(struct blm_body *dst, const struct blm_body *src, bl
     const struct blm_layer *s = &src->layers[0];
     blm__mark_all(d);
     for (uint64_t i = 0; i < d->word_count; i++)
-        d->words[i] = blm__le64(min_sixteen(blm__le64(d->words[i]), blm__le64(s->words[i])));
+        d->words[i] = blm__le64(min_sixteen(counters(d, i), counters(s, i)));
     uint64_t mine = blm__layer_items(d), theirs = blm__layer_items(s);
     if (theirs < mine)
         blm__layer_count(d, -(int64_t)(mine - theirs));
@@ -257,7 +263,7 @@ uint64_t blm__counters_ones(const struct blm_layer *l)
 {
     uint64_t sum = 0;
     for (uint64_t i = 0; i < l->word_count; i++)
-        sum += BLM__POPCOUNT64(non_zero(blm__le64(blm__load(&l->words[i]))));
+        sum += BLM__POPCOUNT64(non_zero(counters(l, i)));
     return sum;
 }
 
@@ -265,14 +271,14 @@ uint64_t blm__counters_stuck(const struct blm_layer *l)
 {
     uint64_t sum = 0;
     for (uint64_t i = 0; i < l->word_count; i++)
-        sum += BLM__POPCOUNT64(all_set(blm__le64(blm__load(&l->words[i]))));
+        sum += BLM__POPCOUNT64(all_set(counters(l, i)));
     return sum;
 }
 
 void blm__counters_reduce(const struct blm_layer *from, struct blm_layer *to)
 {
     for (uint64_t i = 0; i < from->word_count; i++) {
-        uint64_t set = non_zero(blm__le64(from->words[i])), bits = 0;
+        uint64_t set = non_zero(counters(from, i)), bits = 0;
         for (unsigned c = 0; c < 16; c++)
             bits |= (set >> (4 * c) & 1) << c;
         to->words[i / 4] |= blm__le64(bits << (16 * (i % 4)));
