@@ -356,8 +356,8 @@ static blm_status begin_writing(struct blm_body *b, blm_error *err)
     blm_status       st = fill_holes(f, err);
     if (st != BLM_OK)
         return st;
-    if (f->found == BLM_WRITER_CRASH ||
-        (f->found == BLM_WRITER_DIED && (f->slot.flags & BLM__SLOT_SHARED)))
+    if (f->found == (int)BLM_WRITER_CRASH ||
+        (f->found == (int)BLM_WRITER_DIED && (f->slot.flags & BLM__SLOT_SHARED)))
         for (uint32_t i = 0; i < f->count; i++) /* marks that cannot be relied on */
             memset(f->part[i].marks, 1, (size_t)f->part[i].s.regions);
     return blm__file_commit(f, b, blm__file_flags(b), err);
@@ -379,7 +379,8 @@ static blm_status open_native(int fd, const uint8_t *bytes, size_t got, uint32_t
         st = load(fd, &head, write, b, err);
     if (st != BLM_OK)
         return st;
-    blm__file_of(b)->found = write ? blm__file_judge(&blm__file_of(b)->slot) : BLM_WRITER_NONE;
+    if (write)
+        blm__file_of(b)->found = (int)blm__file_judge(&blm__file_of(b)->slot);
     if (flags & BLM_VERIFY) {
         blm_verdict v = { .size = sizeof v };
         st = blm__file_verify(b, &v, err);
@@ -539,9 +540,11 @@ blm_writer blm__file_state(const struct blm_body *b, struct blm_native_slot *now
     const struct blm_file *f = blm__file_of(b);
     uint8_t                both[2 * BLM__SLOT_MAX];
     unsigned               which;
-    *now = f->slot;
-    if (f->writer)
-        return f->found == BLM_WRITER_NONE ? BLM_WRITER_LIVE : f->found;
+    if (f->writer) { /* perhaps beside a sync in another thread: the slot is not ours to read */
+        blm_writer found = (blm_writer)__atomic_load_n(&f->found, __ATOMIC_RELAXED);
+        memset(now, 0, sizeof *now);
+        return found == BLM_WRITER_NONE ? BLM_WRITER_LIVE : found;
+    }
     bool live = blm__lock_held(f->fd);
     if (blm__file_read_slots(f, both, NULL) != BLM_OK ||
         blm__native_get_slot(&f->head, both, now, &which, NULL) != BLM_OK)

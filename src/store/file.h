@@ -22,7 +22,8 @@ struct blm_file { /* body.store_ctx */
     int        fd;
     bool       writer;
     bool       broken; /* a flush failed: nobody knows what is on the disk */
-    blm_writer found;  /* what a writer found when it opened; NONE after its next sync */
+    int        found;  /* blm_writer: what a writer found when it opened; NONE after its next
+                          sync. Atomic: stats are read beside that */
     struct blm_native_head head;
     struct blm_native_slot slot;  /* as the file says */
     unsigned   spare;             /* the slot to be written first next time */
@@ -61,7 +62,7 @@ uint32_t   blm__file_flags(const struct blm_body *b); /* a writer's, while it ha
 /* ---- file.c ---- */
 /* Both slots as they are in the file now. */
 blm_status blm__file_read_slots(const struct blm_file *f, uint8_t *both, blm_error *err);
-/* Who writes it, or did; and the slot that says so. */
+/* Who writes it, or did; and, for readers, the slot that says so. */
 blm_writer blm__file_state(const struct blm_body *b, struct blm_native_slot *now);
 bool       blm__file_stale(const struct blm_body *b); /* layers came or went since we looked */
 /* What a slot says of a writer that does not live: none, died, or crash. */

@@ -30,14 +30,14 @@ blm_status blm__part_map(const struct blm_file *f, const struct blm_native_secti
     if (map == MAP_FAILED)
         return blm__fail_system(err, errno, "cannot map %llu bytes: %s", (unsigned long long)len,
                                 blm__os_text(errno));
-    uint8_t *base = (uint8_t *)map - from;
+    uint8_t *base = map;
     out->s = *s;
     out->map = map;
     out->map_len = len;
-    out->record = base + s->at;
-    out->words = (uint64_t *)(void *)(base + s->words_at);
-    out->sums = (uint64_t *)(void *)(base + s->sums_at);
-    out->marks = base + s->marks_at;
+    out->record = base + (s->at - from);
+    out->words = (uint64_t *)(void *)(base + (s->words_at - from));
+    out->sums = (uint64_t *)(void *)(base + (s->sums_at - from));
+    out->marks = base + (s->marks_at - from);
     return BLM_OK;
 }
 

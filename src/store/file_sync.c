@@ -136,7 +136,7 @@ static blm_status sync_with(struct blm_body *b, uint32_t flags, blm_error *err)
     }
     st = blm__file_commit(f, b, flags, err);
     if (st == BLM_OK)
-        f->found = BLM_WRITER_NONE;
+        __atomic_store_n(&f->found, (int)BLM_WRITER_NONE, __ATOMIC_RELAXED);
     return st;
 }
 

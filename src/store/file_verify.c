@@ -70,41 +70,45 @@ static void verify_region(struct verifying *v, const struct blm_part *p, uint64_
                 blm__native_region_bytes(&p->s, r));
 }
 
-/* The parts that opening reads, once more: they may have been damaged since, and of two slots
- * opening needs only one. */
-static blm_status verify_front(struct verifying *v, blm_error *err)
+/* Of two slots one is enough; the other may be what a power cut left half written, and nobody can
+ * tell that from damage. So it counts as one region more, unverified, until the next writer mends
+ * it. */
+static blm_status verify_slots(const struct blm_file *f, blm_verdict *out, blm_error *err)
 {
-    const struct blm_file *f = blm__file_of(v->b);
     uint8_t                both[2 * BLM__SLOT_MAX];
-    struct blm_native_head head;
-    blm_status st = blm__native_get_head(f->front, &head, err);
+    struct blm_native_slot slot;
+    unsigned               which;
+    blm_status             st = blm__file_read_slots(f, both, err);
     if (st == BLM_OK)
-        st = blm__file_read_slots(f, both, err);
-    if (st != BLM_OK)
-        return st;
-    for (unsigned i = 0; i < 2; i++)
-        if (!blm__native_slot_whole(&f->head, both + (size_t)i * f->head.slot_bytes))
-            note_damage(v->out, UINT64_MAX, blm__native_slot_at(&f->head, i), f->head.slot_bytes);
-    for (uint32_t i = 0; i < f->count; i++) {
-        struct blm_native_section s;
-        st = blm__native_get_record(&f->head, &f->slot, i, f->part[i].s.shape.scheme,
-                                    f->part[i].record, &s, err);
-        if (st != BLM_OK)
-            return st;
+        st = blm__native_get_slot(&f->head, both, &slot, &which, err);
+    for (unsigned i = 0; st == BLM_OK && i < 2; i++)
+        if (!blm__native_slot_whole(&f->head, both + (size_t)i * f->head.slot_bytes)) {
+            out->regions++;
+            out->unverified++;
+        }
+    return st;
+}
+
+/* The parts that opening reads, once more: they may have been damaged since. */
+static blm_status verify_front(const struct blm_file *f, blm_verdict *out, blm_error *err)
+{
+    struct blm_native_head head;
+    blm_status             st = blm__native_get_head(f->front, &head, err);
+    for (uint32_t i = 0; st == BLM_OK && i < f->count; i++) {
+        uint8_t record[BLM__RECORD_BYTES] = { 0 };
+        memcpy(record, f->part[i].record, BLM__RECORD_LIVE); /* what follows is in motion */
+        if (!blm__native_record_whole(record))
+            st = blm__fail_at(err, BLM_E_CHECKSUM, f->part[i].s.at,
+                              "the description of layer %u is damaged", i);
     }
-    return BLM_OK;
+    /* Beside a writer, or ours, the slots are in motion. */
+    return st == BLM_OK && out->writer != BLM_WRITER_LIVE ? verify_slots(f, out, err) : st;
 }
 
 static blm_status report(const blm_verdict *v, blm_error *err)
 {
     if (v->damaged == 0)
         return BLM_OK;
-    if (v->first_damaged == UINT64_MAX)
-        return blm__fail_at(err, BLM_E_CHECKSUM, v->damaged_offset,
-                            "a copy of the header's changing part, %llu bytes at %llu, is damaged "
-                            "or half written; the other serves, and the next writer mends it",
-                            (unsigned long long)v->damaged_bytes,
-                            (unsigned long long)v->damaged_offset);
     return blm__fail_at(err, BLM_E_CHECKSUM, v->damaged_offset,
                         "region %llu, %llu bytes at %llu, is damaged (%llu of %llu regions are)",
                         (unsigned long long)v->first_damaged, (unsigned long long)v->damaged_bytes,
@@ -135,7 +139,6 @@ blm_status blm__file_verify(const struct blm_body *b, blm_verdict *out, blm_erro
             verify_region(&v, &f->part[i], r);
             done += blm__native_region_bytes(&f->part[i].s, r);
         }
-    /* Beside a writer the slots are in motion. */
-    blm_status st = out->writer == BLM_WRITER_LIVE && !f->writer ? BLM_OK : verify_front(&v, err);
+    blm_status st = verify_front(f, out, err);
     return st == BLM_OK ? report(out, err) : st;
 }

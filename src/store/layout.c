@@ -416,6 +416,11 @@ void blm__native_put_record(const struct blm_native_section *s, uint8_t out[BLM_
     blm__put64le(out + BLM__RECORD_LIVE, s->live);
 }
 
+bool blm__native_record_whole(const uint8_t in[BLM__RECORD_BYTES])
+{
+    return sum_matches(blm__checksum(in, RECORD_SUM), blm__get64le(in + RECORD_SUM));
+}
+
 static bool take_shape(const uint8_t *in, const struct blm_scheme *scheme, struct blm_shape *out)
 {
     uint32_t kind = blm__get32le(in), engine = blm__get32le(in + 4);
@@ -455,7 +460,7 @@ blm_status blm__native_get_record(const struct blm_native_head *h, const struct 
     uint64_t at = s->layer[i].at;
     uint64_t end = i + 1 < s->layer_count ? s->layer[i + 1].at : s->length;
     struct blm_shape shape;
-    if (!sum_matches(blm__checksum(in, RECORD_SUM), blm__get64le(in + RECORD_SUM)))
+    if (!blm__native_record_whole(in))
         return blm__fail_at(err, BLM_E_CHECKSUM, at + RECORD_SUM,
                             "the description of layer %u is damaged", i);
     if (!take_shape(in, scheme, &shape))

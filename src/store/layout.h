@@ -124,6 +124,7 @@ static inline uint64_t blm__native_items(const struct blm_native_slot *s, uint32
     bool now = (s->flags & BLM__SLOT_WRITER) && !(s->flags & BLM__SLOT_SHARED);
     return now ? live : s->layer[i].items;
 }
+bool blm__native_record_whole(const uint8_t in[BLM__RECORD_BYTES]);
 /* The record of layer i, which the slot says is at slot->layer[i].at. */
 blm_status blm__native_get_record(const struct blm_native_head *h, const struct blm_native_slot *s,
                                   uint32_t i, const struct blm_scheme *scheme,

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: MIT */
+/* What reaches the disk and in which order: the calls themselves, what a power cut between any two
+ * of them leaves, flushes that fail, and marks that are set in time. */
+#include "unit/support.h"
+
+#include "unit/files.h"
+
+static blm_options options(blm_kind kind, uint64_t items)
+{
+    blm_options o = BLM_OPTIONS_INIT;
+    o.kind = kind;
+    o.items = items;
+    o.rate = 0.01;
+    o.flags = BLM_SEEDED;
+    o.seed[0] = 11;
+    return o;
+}
+
+/* ---- the order of calls ---- */
+
+static void called(const char *want)
+{
+    os_unwatch();
+    if (strcmp(os_log.log, want) != 0)
+        fail_msg("the calls were %s, not %s", os_log.log, want);
+}
+
+static void calls_come_in_order(void **state)
+{
+    (void)state;
+    blm_options o = options(BLM_SCALABLE, 50);
+    os_watch(SIZE_MAX, 0);
+    blm_filter *f = create_at(at("f"), &o);
+    /* space, header, words, a slot, flush, the other; then flush, rename, flush the directory */
+    called("rwmwfwfnd");
+    os_watch(SIZE_MAX, 0);
+    add_range(f, 0, 50);
+    called("");
+    uint64_t key = 50;
+    while (params_of(f).layers == 1 && key < 100) {
+        os_watch(SIZE_MAX, 0);
+        add_range(f, key, key + 1);
+        key++;
+    }
+    called("rmfwfw"); /* the layer is on the disk before a slot names it */
+    os_watch(SIZE_MAX, 0);
+    assert_status(blm_sync(f, NULL), BLM_OK);
+    called("mmwfw"); /* both layers' words before the slots */
+    os_watch(SIZE_MAX, 0);
+    close_well(f);
+    called("mmwfw");
+    os_watch(SIZE_MAX, 0);
+    f = open_at(at("f"), BLM_WRITE);
+    called("wfw"); /* "being written" is on the disk before anything changes */
+    close_well(f);
+    os_watch(SIZE_MAX, 0);
+    f = open_at(at("f"), 0);
+    assert_status(blm_save(f, at("copy"), NULL, 0, NULL), BLM_OK);
+    called("wfnd");
+    os_watch(SIZE_MAX, 0);
+    assert_status(blm_save(f, at("copy"), NULL, BLM_REPLACE, NULL), BLM_OK);
+    called("wfod");
+    blm_free(f);
+}
+
+/* ---- power cuts ---- */
+
+/* The disk as it is after a power cut: what the last flush left, mixed sector by sector with what
+ * was written since. A flush of any part is taken for a flush of the file; what matters here is
+ * what a slot says about words that were not flushed at all. */
+static struct {
+    const char  *path;
+    struct bytes disk;     /* as of the last flush */
+    uint64_t     promised; /* keys 0 … promised − 1 were added before the last sync that ended */
+    struct rng   rng;
+    int          cuts;
+} power;
+
+#define SECTOR 512u
+
+static void check_image(const uint8_t *p, size_t len)
+{
+    const char *path = at("image");
+    spit(path, p, len);
+    boot_another();
+    blm_error   e = { .text = "" };
+    blm_options o = BLM_OPTIONS_INIT;
+    blm_filter *f = NULL;
+    if (blm_open(path, &o, &f, &e) != BLM_OK)
+        fail_msg("after call %zu (%s): %s", os_log.calls, os_log.log, e.text);
+    uint64_t gone = missing(f, 0, power.promised);
+    if (gone)
+        fail_msg("after call %zu (%s): %llu keys of %llu are gone", os_log.calls, os_log.log,
+                 (unsigned long long)gone, (unsigned long long)power.promised);
+    blm_verdict v = verdict_of(f, BLM_OK);
+    if (v.writer == BLM_WRITER_NONE)
+        /* It says that it was closed: so it must be, but for a slot that was being written. */
+        assert_true(v.good + 1 >= v.regions && v.good >= f->body.layer_count);
+    else
+        assert_int_equal(v.writer, BLM_WRITER_CRASH);
+    blm_free(f);
+    f = open_at(path, BLM_WRITE); /* and whoever comes next can go on */
+    assert_int_equal(missing(f, 0, power.promised), 0);
+    add_range(f, 1u << 20, (1u << 20) + 20);
+    close_well(f);
+    f = open_at(path, BLM_VERIFY);
+    assert_int_equal(missing(f, 0, power.promised), 0);
+    assert_int_equal(missing(f, 1u << 20, (1u << 20) + 20), 0);
+    blm_free(f);
+    power.cuts++;
+}
+
+static void cut_power(void)
+{
+    struct blm_os watched = blm__os;
+    size_t        calls = os_log.calls;
+    blm__os = real_os;
+    struct bytes now = slurp(power.path);
+    if (power.disk.len) {
+        check_image(power.disk.p, power.disk.len);
+        check_image(now.p, now.len);
+        for (int i = 0; i < 4; i++) {
+            uint8_t *mix = malloc(now.len);
+            memcpy(mix, now.p, now.len);
+            for (size_t from = 0; from < power.disk.len; from += SECTOR) {
+                size_t n = power.disk.len - from < SECTOR ? power.disk.len - from : SECTOR;
+                if (rng_next(&power.rng) & 1)
+                    memcpy(mix + from, power.disk.p + from, n);
+            }
+            check_image(mix, now.len);
+            free(mix);
+        }
+    }
+    free(now.p);
+    blm__os = watched;
+    os_log.calls = calls;
+}
+
+static void power_flushed(void)
+{
+    free(power.disk.p);
+    power.disk = slurp(power.path);
+}
+
+static int cut_write_at(int fd, const void *p, size_t len, uint64_t to)
+{
+    cut_power();
+    int why = log_write_at(fd, p, len, to);
+    cut_power();
+    return why;
+}
+static int cut_sync_file(int fd)
+{
+    cut_power();
+    int why = log_sync_file(fd);
+    power_flushed();
+    return why;
+}
+static int cut_sync_map(void *map, size_t len)
+{
+    cut_power();
+    int why = log_sync_map(map, len);
+    power_flushed();
+    return why;
+}
+static int cut_reserve(int fd, uint64_t from, uint64_t len)
+{
+    cut_power();
+    int why = log_reserve(fd, from, len);
+    cut_power();
+    return why;
+}
+
+static void power_watch(void)
+{
+    os_watch(SIZE_MAX, 0);
+    blm__os.write_at = cut_write_at;
+    blm__os.sync_file = cut_sync_file;
+    blm__os.sync_map = cut_sync_map;
+    blm__os.reserve = cut_reserve;
+}
+
+static void power_sync(blm_filter *f, uint64_t keys)
+{
+    assert_status(blm_sync(f, NULL), BLM_OK);
+    power.promised = keys;
+    cut_power();
+}
+
+static void power_cuts_between_all_calls(void **state)
+{
+    (void)state;
+    static const blm_kind kinds[] = { BLM_CLASSIC, BLM_BLOCKED, BLM_COUNTING, BLM_SCALABLE };
+    for (size_t k = 0; k < COUNT_OF(kinds); k++) {
+        blm_options o = options(kinds[k], kinds[k] == BLM_SCALABLE ? 20 : 200);
+        memset(&power, 0, sizeof power);
+        power.rng.state = 5 + k;
+        static char path[512];
+        snprintf(path, sizeof path, "%s", at("f"));
+        power.path = path;
+        blm_filter *f = create_at(path, &o);
+        power_flushed();
+        power_watch();
+        add_range(f, 0, 15);
+        power_sync(f, 15);
+        add_range(f, 15, 70);
+        cut_power();
+        power_sync(f, 70);
+        power_sync(f, 70);
+        add_range(f, 70, 100);
+        close_well(f);
+        power.promised = 100;
+        cut_power();
+        f = open_at(path, BLM_WRITE);
+        add_range(f, 100, 150);
+        cut_power();
+        power_sync(f, 150);
+        power.promised = 0; /* whoever clears does not want them back */
+        assert_status(blm_clear(f), BLM_OK);
+        add_range(f, 0, 60);
+        power_sync(f, 60);
+        close_well(f);
+        cut_power();
+        os_unwatch();
+        assert_true(power.cuts > 100);
+        free(power.disk.p);
+        power.disk.p = NULL;
+        unlink(path);
+    }
+}
+
+/* ---- flushes that fail ---- */
+
+static void a_failed_flush_is_final(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < 4; n++) { /* m w f w */
+        blm_options o = options(BLM_CLASSIC, 100);
+        blm_filter *f = create_at(at("f"), &o);
+        blm_error   e = { .text = "" };
+        add_range(f, 0, 100);
+        os_watch(n, EIO);
+        assert_status(blm_sync(f, &e), BLM_E_IO);
+        assert_int_equal(e.system, EIO);
+        os_unwatch();
+        assert_status(blm_sync(f, &e), BLM_E_IO); /* the system would say yes by now */
+        assert_int_equal(missing(f, 0, 100), 0);
+        assert_status(blm_save(f, at("g"), NULL, 0, &e), BLM_OK);
+        assert_status(blm_close(f, &e), BLM_E_IO);
+        f = open_at(at("f"), 0);
+        assert_int_equal(params_of(f).writer, BLM_WRITER_DIED); /* not closed, and says so */
+        blm_free(f);
+        f = open_at(at("g"), BLM_VERIFY);
+        assert_int_equal(missing(f, 0, 100), 0);
+        blm_free(f);
+        unlink(at("f"));
+        unlink(at("g"));
+    }
+}
+
+static void opening_may_fail_to_say_so(void **state)
+{
+    (void)state;
+    blm_options o = options(BLM_CLASSIC, 100);
+    blm_filter *f = create_at(at("f"), &o);
+    blm_error   e;
+    add_range(f, 0, 100);
+    close_well(f);
+    for (size_t n = 0; n < 3; n++) { /* w f w */
+        os_watch(n, EIO);
+        assert_status(try_open(at("f"), BLM_WRITE, &e), BLM_E_IO);
+        os_unwatch();
+        f = open_at(at("f"), BLM_WRITE);
+        assert_int_equal(missing(f, 0, 100), 0);
+        close_well(f);
+    }
+}
+
+struct stopping {
+    int left;
+};
+
+static bool stop(void *ctx, uint64_t done, uint64_t total)
+{
+    assert_true(done <= total);
+    return ((struct stopping *)ctx)->left-- > 0;
+}
+
+static void a_sync_may_be_cancelled(void **state)
+{
+    (void)state;
+    blm_options o = BLM_OPTIONS_INIT;
+    o.bits = 4 * 65536 * 8;
+    o.probes = 4;
+    blm_filter *f = create_at(at("f"), &o);
+    add_range(f, 0, 1000);
+    struct stopping s = { 2 };
+    blm_on_progress(f, stop, &s);
+    assert_status(blm_sync(f, NULL), BLM_E_CANCELLED);
+    blm_on_progress(f, NULL, NULL);
+    blm_verdict v = verdict_of(f, BLM_OK);
+    assert_int_equal(v.good, 2);
+    assert_int_equal(v.unverified, 2);
+    add_range(f, 1000, 1010);
+    s.left = 0;
+    blm_on_progress(f, stop, &s);
+    assert_status(blm_close(f, NULL), BLM_OK); /* closing can be watched, not stopped */
+    f = open_at(at("f"), BLM_VERIFY);
+    assert_int_equal(params_of(f).writer, BLM_WRITER_NONE);
+    assert_int_equal(missing(f, 0, 1010), 0);
+    blm_free(f);
+}
+
+/* ---- marks ---- */
+
+static void only_marked_regions_are_read(void **state)
+{
+    (void)state;
+    blm_options o = BLM_OPTIONS_INIT;
+    o.bits = 4 * 65536 * 8;
+    o.probes = 4;
+    blm_filter *f = create_at(at("f"), &o);
+    struct blm_part *p = &blm__file_of(&f->body)->part[0];
+    assert_int_equal(p->s.regions, 4);
+    /* A change behind the library's back, in a region without a mark, stays damage. */
+    p->words[65536 / 8 * 2 + 5] ^= 4;
+    p->words[65536 / 8 * 3 + 5] ^= 4;
+    p->marks[3] = 1;
+    assert_status(blm_sync(f, NULL), BLM_OK);
+    blm_verdict v = verdict_of(f, BLM_E_CHECKSUM);
+    assert_int_equal(v.good, 3);
+    assert_int_equal(v.damaged, 1);
+    assert_int_equal(v.first_damaged, 2);
+    assert_int_equal(v.damaged_offset, p->s.words_at + 2 * 65536);
+    assert_int_equal(v.damaged_bytes, 65536);
+    blm_free(f);
+}
+
+static void marks_say_what_changed(void **state)
+{
+    (void)state;
+    blm_options o = BLM_OPTIONS_INIT;
+    o.bits = 4 * 65536 * 8;
+    o.probes = 1;
+    for (uint64_t i = 0; i < 64; i++) {
+        blm_filter *f = create_at(at("f"), &o);
+        uint64_t    pos;
+        size_t      n;
+        assert_status(blm_positions(f, &i, 8, &pos, 1, &n), BLM_OK);
+        add_range(f, i, i + 1);
+        for (uint64_t r = 0; r < 4; r++)
+            assert_int_equal(blm__file_of(&f->body)->part[0].marks[r], pos / (65536 * 8) == r);
+        assert_status(blm_sync(f, NULL), BLM_OK);
+        for (uint64_t r = 0; r < 4; r++)
+            assert_int_equal(blm__file_of(&f->body)->part[0].marks[r], 0);
+        assert_status(blm_add(f, &i, 8), BLM_PRESENT); /* changes nothing, marks nothing */
+        for (uint64_t r = 0; r < 4; r++)
+            assert_int_equal(blm__file_of(&f->body)->part[0].marks[r], 0);
+        blm_free(f);
+        unlink(at("f"));
+    }
+}
+
+/* The page with the marks cannot be written, so whoever sets one dies there. If words change first,
+ * the file has a region that differs from its checksum without a mark. */
+static void die_marking(void *arg)
+{
+    const struct flavour *v = arg;
+    blm_filter *f = open_at(at("f"), BLM_WRITE | (v->flags & BLM_SHARED));
+    struct blm_part *p = &blm__file_of(&f->body)->part[0];
+    uintptr_t        page = (uintptr_t)p->marks & ~(uintptr_t)4095;
+    if (page <= (uintptr_t)p->words + p->s.words_len - 1 || p->s.regions > 4096)
+        _exit(2);
+    signal(SIGSEGV, SIG_DFL);
+    signal(SIGBUS, SIG_DFL);
+    if (mprotect((void *)page, 4096, PROT_READ) != 0)
+        _exit(3);
+    if (v->kind == BLM_COUNTING && strcmp(v->name, "remove") == 0) {
+        uint64_t key = 0;
+        blm_remove(f, &key, 8);
+    } else {
+        add_range(f, 1000, 1001);
+    }
+    _exit(1);
+}
+
+static void marks_are_set_before_the_words(void **state)
+{
+    (void)state;
+    static const struct flavour more = { "remove", BLM_COUNTING, 0, 0, false };
+    for (size_t i = 0; i <= COUNT_OF(flavours); i++) {
+        const struct flavour *v = i < COUNT_OF(flavours) ? &flavours[i] : &more;
+        if (v->kind == BLM_SCALABLE)
+            continue; /* its layers are blocked or classic */
+        blm_options o = BLM_OPTIONS_INIT;
+        o.kind = v->kind;
+        o.lines = v->lines;
+        o.bits = v->kind == BLM_COUNTING ? 65536 * 2 : 65536 * 8;
+        o.probes = v->lines ? 6 * v->lines : 6;
+        o.flags = BLM_SEEDED;
+        blm_filter *f = create_at(at("f"), &o);
+        add_range(f, 0, 10);
+        close_well(f);
+        struct bytes before = slurp(at("f"));
+        int status = in_child(die_marking, (void *)(uintptr_t)v);
+        if (!WIFSIGNALED(status))
+            fail_msg("%s: the mark was not set at all (%d)", v->name, WEXITSTATUS(status));
+        struct bytes after = slurp(at("f"));
+        uint64_t     words = 4 * 4096;
+        assert_int_equal(blm__get64le(before.p + 3 * 4096 + 80), words);
+        if (memcmp(before.p + words, after.p + words, 65536) != 0)
+            fail_msg("%s: words change before their mark is set", v->name);
+        free(before.p);
+        free(after.p);
+        unlink(at("f"));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        file_test(calls_come_in_order),
+        file_test(power_cuts_between_all_calls),
+        file_test(a_failed_flush_is_final),
+        file_test(opening_may_fail_to_say_so),
+        file_test(a_sync_may_be_cancelled),
+        file_test(only_marked_regions_are_read),
+        file_test(marks_say_what_changed),
+        file_test(marks_are_set_before_the_words),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
