@@ -416,6 +416,69 @@ static void marks_are_set_before_the_words(void **state)
     }
 }
 
+/* The other way round: the words cannot be written, so an add to a shared filter stops right
+ * between its first mark and its bit. There a sync comes in, clears the mark, and reads the words;
+ * then the add goes on. Its second mark must say that the checksum is old. */
+static struct {
+    blm_filter           *f;
+    blm_status            synced;
+    volatile sig_atomic_t stops;
+} gap;
+
+static int words_may(int protection)
+{
+    struct blm_part *p = &blm__file_of(&gap.f->body)->part[0];
+    return mprotect(p->words, (size_t)p->s.words_len, protection);
+}
+
+static void sync_in_the_gap(int signal_number)
+{
+    (void)signal_number;
+    gap.stops++;
+    gap.synced = blm_sync(gap.f, NULL); /* not a thing to do in a handler, outside of a test */
+    if (words_may(PROT_READ | PROT_WRITE) != 0)
+        _exit(9);
+}
+
+static void a_sync_between_mark_and_bit(void **state)
+{
+    (void)state;
+    struct sigaction on = { .sa_handler = sync_in_the_gap }, was, was_bus;
+    EACH_FLAVOUR(v)
+    {
+        if (!(v->flags & BLM_SHARED))
+            continue;
+        blm_options o = BLM_OPTIONS_INIT;
+        o.kind = v->kind;
+        o.lines = v->lines;
+        o.bits = v->kind == BLM_COUNTING ? 65536 * 2 : 65536 * 8;
+        o.probes = v->lines ? v->lines : 1;
+        o.flags = BLM_SEEDED | BLM_SHARED;
+        gap.f = create_at(at("f"), &o);
+        for (int way = 0; way < 3; way++) {
+            blm__mark_all(&gap.f->body.layers[0]); /* an add of a moment ago */
+            gap.stops = 0;
+            sigaction(SIGSEGV, &on, &was);
+            sigaction(SIGBUS, &on, &was_bus);
+            assert_int_equal(words_may(PROT_READ), 0);
+            uint64_t keys[3] = { 100 + 7u * (unsigned)way, 200, 300 };
+            if (way == 0)
+                add_range(gap.f, keys[0], keys[0] + 1);
+            else
+                blm_add_fixed(gap.f, keys, 8, (size_t)way, NULL, NULL);
+            sigaction(SIGSEGV, &was, NULL);
+            sigaction(SIGBUS, &was_bus, NULL);
+            assert_int_equal(gap.stops, 1);
+            assert_int_equal(gap.synced, BLM_OK);
+            assert_int_equal(blm__file_of(&gap.f->body)->part[0].marks[0], 1);
+            assert_int_equal(verdict_of(gap.f, BLM_OK).unverified, 1);
+        }
+        close_well(gap.f);
+        blm_free(open_at(at("f"), BLM_VERIFY));
+        unlink(at("f"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -427,6 +490,7 @@ int main(void)
         file_test(only_marked_regions_are_read),
         file_test(marks_say_what_changed),
         file_test(marks_are_set_before_the_words),
+        file_test(a_sync_between_mark_and_bit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
