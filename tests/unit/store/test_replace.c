@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* A file that appears whole or not at all. */
+#include "unit/support.h"
+
+#include "unit/files.h"
+
+#include "store/replace.h"
+
+static blm_status replace(const char *path, uint32_t flags, const char *text, blm_error *e)
+{
+    struct blm_temp t;
+    blm_status      st = blm__temp_begin(path, flags, &blm__default_allocator, &t, e);
+    if (st != BLM_OK)
+        return st;
+    int why = blm__os.write_at(t.fd, text, strlen(text), 0);
+    if (why) {
+        blm__temp_abandon(&t);
+        return blm__fail_system(e, why, "write");
+    }
+    return blm__temp_commit(&t, e);
+}
+
+static void holds(const char *path, const char *text)
+{
+    struct bytes b = slurp(path);
+    assert_int_equal(b.len, strlen(text));
+    assert_memory_equal(b.p, text, b.len);
+    free(b.p);
+}
+
+static unsigned mode_of(const char *path)
+{
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    return (unsigned)st.st_mode & 07777;
+}
+
+static void new_and_replaced(void **state)
+{
+    (void)state;
+    blm_error e;
+    assert_status(replace(at("f"), 0, "one", &e), BLM_OK);
+    holds(at("f"), "one");
+    assert_status(replace(at("f"), 0, "two", &e), BLM_E_EXISTS);
+    holds(at("f"), "one");
+    assert_status(replace(at("f"), BLM_REPLACE, "two", &e), BLM_OK);
+    holds(at("f"), "two");
+    assert_int_equal(scratch_count(), 1);
+    assert_status(replace("", 0, "x", &e), BLM_E_ARGUMENT);
+    assert_status(replace(at("none/f"), 0, "x", &e), BLM_E_IO);
+    assert_int_equal(e.system, ENOENT);
+    assert_status(replace(scratch, 0, "x", &e), BLM_E_EXISTS);
+    assert_status(replace(scratch, BLM_REPLACE, "x", &e), BLM_E_IO);
+    assert_int_equal(e.system, EISDIR);
+}
+
+/* A name without a directory, in the current one. */
+static void in_here(void *arg)
+{
+    blm_error e;
+    (void)arg;
+    if (chdir(scratch) != 0)
+        _exit(2);
+    _exit(replace("bare", 0, "here", &e) == BLM_OK ? 0 : 1);
+}
+
+static void bare_names(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(in_here, NULL), 0);
+    holds(at("bare"), "here");
+    assert_int_equal(scratch_count(), 1);
+}
+
+static void modes_are_kept(void **state)
+{
+    (void)state;
+    blm_error e;
+    mode_t    mask = umask(027);
+    assert_status(replace(at("f"), 0, "one", &e), BLM_OK);
+    assert_int_equal(mode_of(at("f")), 0640);
+    chmod(at("f"), 0604);
+    assert_status(replace(at("f"), BLM_REPLACE, "two", &e), BLM_OK);
+    assert_int_equal(mode_of(at("f")), 0604);
+    umask(mask);
+}
+
+static void links_stay_links(void **state)
+{
+    (void)state;
+    blm_error   e;
+    struct stat st;
+    assert_status(replace(at("real"), 0, "one", &e), BLM_OK);
+    assert_int_equal(symlink("real", at("link")), 0);
+    assert_status(replace(at("link"), 0, "two", &e), BLM_E_EXISTS);
+    assert_status(replace(at("link"), BLM_REPLACE, "two", &e), BLM_OK);
+    assert_int_equal(lstat(at("link"), &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    holds(at("real"), "two");
+    assert_int_equal(symlink("nowhere", at("loose")), 0);
+    assert_status(replace(at("loose"), 0, "x", &e), BLM_E_EXISTS);
+    assert_status(replace(at("loose"), BLM_REPLACE, "x", &e), BLM_OK);
+    holds(at("loose"), "x");
+    assert_int_equal(scratch_count(), 3);
+}
+
+static void not_a_regular_file(void **state)
+{
+    (void)state;
+    blm_error e;
+    assert_int_equal(mkfifo(at("fifo"), 0600), 0);
+    assert_status(replace(at("fifo"), 0, "x", &e), BLM_E_EXISTS);
+    assert_status(replace(at("fifo"), BLM_REPLACE, "x", &e), BLM_E_UNSUPPORTED);
+    assert_int_equal(scratch_count(), 1);
+}
+
+/* Between our looking and our renaming. */
+static const char *intruder;
+static int         rename_late(const char *from, const char *to)
+{
+    if (intruder) {
+        spit(to, intruder, strlen(intruder));
+        intruder = NULL;
+    }
+    return real_os.rename_new(from, to);
+}
+
+static void somebody_is_faster(void **state)
+{
+    (void)state;
+    blm_error e;
+    blm__os.rename_new = rename_late;
+    intruder = "theirs";
+    assert_status(replace(at("f"), 0, "ours", &e), BLM_E_EXISTS);
+    holds(at("f"), "theirs");
+    assert_int_equal(scratch_count(), 1);
+    unlink(at("f"));
+    intruder = "theirs";
+    assert_status(replace(at("f"), BLM_REPLACE, "ours", &e), BLM_OK);
+    holds(at("f"), "ours");
+    assert_int_equal(scratch_count(), 1);
+}
+
+static void every_call_may_fail(void **state)
+{
+    (void)state;
+    blm_error e;
+    for (int over = 0; over < 2; over++)
+        for (size_t n = 0;; n++) { /* write, flush, rename, flush the directory */
+            if (over)
+                spit(at("f"), "old", 3);
+            os_watch(n, EIO);
+            blm_status st = replace(at("f"), BLM_REPLACE, "new", &e);
+            os_unwatch();
+            if (st == BLM_OK) {
+                assert_int_equal(n, 4);
+                assert_string_equal(os_log.log, over ? "wfod" : "wfnd");
+                holds(at("f"), "new");
+                unlink(at("f"));
+                break;
+            }
+            assert_int_equal(st, BLM_E_IO);
+            assert_int_equal(e.system, EIO);
+            if (n == 3) { /* the new file is in place, and err says what is not */
+                holds(at("f"), "new");
+                assert_non_null(strstr(e.text, "directory"));
+                unlink(at("f"));
+            } else if (over) {
+                holds(at("f"), "old");
+            }
+            assert_int_equal(scratch_count(), n < 3 && over);
+        }
+}
+
+static void a_live_writer_is_left_alone(void **state)
+{
+    (void)state;
+    blm_error   e;
+    blm_options o = BLM_OPTIONS_INIT;
+    o.items = 10;
+    o.rate = 0.1;
+    blm_filter *f = create_at(at("f"), &o);
+    assert_status(replace(at("f"), BLM_REPLACE, "x", &e), BLM_E_BUSY);
+    chmod(at("f"), 0444); /* where we may not lock, we can still look */
+    assert_status(replace(at("f"), BLM_REPLACE, "x", &e), BLM_E_BUSY);
+    close_well(f);
+    assert_status(replace(at("f"), BLM_REPLACE, "x", &e), BLM_OK);
+    assert_int_equal(scratch_count(), 1);
+}
+
+static void no_memory_for_names(void **state)
+{
+    (void)state;
+    struct meter    m = { .fail_at = 0 };
+    blm_allocator   a = meter_allocator(&m);
+    struct blm_temp t;
+    blm_error       e;
+    assert_status(blm__temp_begin(at("f"), 0, &a, &t, &e), BLM_E_MEMORY);
+    blm__temp_abandon(&t); /* nothing was begun */
+    assert_int_equal(scratch_count(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        file_test(new_and_replaced),   file_test(bare_names),
+        file_test(modes_are_kept),     file_test(links_stay_links),
+        file_test(not_a_regular_file), file_test(somebody_is_faster),
+        file_test(every_call_may_fail), file_test(a_live_writer_is_left_alone),
+        file_test(no_memory_for_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
