@@ -140,9 +140,20 @@ blm_status blm__gunzip_open(struct blm_source *from, const uint8_t *first, size_
     return BLM_OK;
 }
 
+/* An offset among inflated bytes is none of the input's: that one says how far gzip was read, and
+ * the sentence names the other. */
+static void retell(blm_error *err, uint64_t at)
+{
+    blm_error inner = *err;
+    blm__fail_at(err, inner.status, at, "byte %llu of the inflated bytes: %.200s",
+                 (unsigned long long)inner.offset, inner.text);
+}
+
 blm_status blm__gunzip_close(struct blm_gzip *g, blm_status st, blm_error *err)
 {
     uint64_t at = g->start + g->read - g->z.avail_in;
+    if (st != BLM_OK && err && err->offset != BLM_NO_OFFSET)
+        retell(err, at);
     if (st == BLM_OK && g->status == BLM_OK) { /* the check sum behind the last byte */
         uint8_t more;
         size_t  n = inflate_some(g, &more, 1);

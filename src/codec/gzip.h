@@ -18,7 +18,8 @@ blm_status blm__gunzip_open(struct blm_source *from, const uint8_t *first, size_
                             const blm_allocator *a, uint64_t cap, struct blm_gzip **gzip,
                             struct blm_source *out, blm_error *err);
 /* Ends it. st is what reading came to: BLM_OK asks whether the gzip stream ended properly too, and
- * a failure of gzip itself takes the place of the failed read it caused. */
+ * a failure of gzip itself takes the place of the failed read it caused. In an error's sentence
+ * stands the offset among the inflated bytes, its offset is the compressed one. */
 blm_status blm__gunzip_close(struct blm_gzip *gzip, blm_status st, blm_error *err);
 
 /* *out deflates into `to`. */

@@ -189,6 +189,23 @@ static void test_gzip_members(void **state)
     golden_free_file(&out);
 }
 
+/* Trouble inside is told by both places: the compressed byte, and the one it inflates to. */
+static void test_gzip_places(void **state)
+{
+    (void)state;
+    if (!has_gzip())
+        skip();
+    /* Deflate's stored blocks: the bytes as they are. A dcso header with k = 0. */
+    uint8_t  gz[23 + 64] = { 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 1, 64, 0, 191, 255 };
+    struct golden_file plain = golden_read("dcso/bad/k-zero.bloom");
+    struct golden_file in    = { (char *)gz, 15 + 64, 0 };
+    assert_int_equal(plain.len, 64);
+    memcpy(gz + 15, plain.data, 64);
+    blm_error err = refuse_bytes(&in, "k = 0 in gzip", "dcso");
+    assert_non_null(strstr(err.text, "byte 24 of the inflated bytes: k is 0"));
+    golden_free_file(&plain);
+}
+
 /* 16 MiB of zeroes, attached to a small filter, in some 16 KiB of gzip: within a cap they are
  * refused before they are all there. */
 static void test_gzip_bomb(void **state)
@@ -292,8 +309,9 @@ int main(void)
         cmocka_unit_test(test_read_and_write), cmocka_unit_test(test_rebuild),
         cmocka_unit_test(test_union),          cmocka_unit_test(test_fields),
         cmocka_unit_test(test_gzip),           cmocka_unit_test(test_gzip_members),
-        cmocka_unit_test(test_gzip_bomb),      cmocka_unit_test(test_bad),
-        cmocka_unit_test(test_places),         cmocka_unit_test(test_slack),
+        cmocka_unit_test(test_gzip_places),    cmocka_unit_test(test_gzip_bomb),
+        cmocka_unit_test(test_bad),            cmocka_unit_test(test_places),
+        cmocka_unit_test(test_slack),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
