@@ -13,7 +13,7 @@ STAMP  = $(BUILD)/.setup
 
 .DEFAULT_GOAL := build
 MAKEFLAGS += --no-print-directory
-.PHONY: build run test test-quick bench fuzz valgrind install amalgamation format clean help
+.PHONY: build run test test-quick test-interop bench fuzz valgrind install amalgamation format clean help
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | \
@@ -62,6 +62,10 @@ test-quick: $(STAMP)-build $(STAMP)-test ## the optimised build's tests without 
 	$(CMAKE) -B $(BUILD) -DBLOOMERY_TESTS=ON
 	$(BUILDS) $(BUILD) -j $(JOBS)
 	ctest --test-dir $(BUILD) -j $(JOBS) -LE gate --output-on-failure
+
+test-interop: build $(STAMP)-interop ## write with ours and read with theirs (Guava, Go, DCSO), and back
+	$(BUILDS) $(BUILD) -j $(JOBS) --target interop.peer
+	BLM_BUILD=$(abspath $(BUILD)) PYTHONDONTWRITEBYTECODE=1 python3 tests/interop/interop.py
 
 valgrind: $(STAMP)-test $(STAMP)-valgrind ## the unit tests under valgrind (uninitialised reads)
 	$(CMAKE) -B $(BUILD)/valgrind -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBLOOMERY_TESTS=ON

@@ -51,3 +51,7 @@ foreach(source ${bench_sources})
     OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
   add_dependencies(bloomery_bench bench.${name})
 endforeach()
+
+# Our side of `make test-interop`.
+add_executable(interop.peer EXCLUDE_FROM_ALL tests/interop/peer.c)
+target_link_libraries(interop.peer PRIVATE bloomery_static)
