@@ -13,8 +13,8 @@
 
 #include "command.h"
 #include "expected.h"
+#include "figures.h"
 #include "interrupt.h"
-#include "json.h"
 #include "keys.h"
 #include "memory.h"
 #include "numbers.h"
@@ -127,7 +127,7 @@ static bool plan_memory(const blm_options *o)
     size_text(o->memory, size);
     count_text(p.items, lines);
     rate_text(p.rate, rate);
-    if (opt.items && !opt.rate && p.rate > DEFAULT_RATE)
+    if (opt.items && opt.rate == 0 && p.rate > DEFAULT_RATE)
         say("%s hold %s lines at a rate of %s (%s would take --memory %s)", size, lines, rate,
             rate_text(DEFAULT_RATE, usual), size_option_text(p.bytes_needed, more));
     else
@@ -262,49 +262,6 @@ static void all_lines(struct dedup *d)
 
 /* ---- statistics ---- */
 
-struct figures {
-    uint64_t lines, unique, bytes, filter_bytes, peak;
-    double   seconds, rate, wrong;
-};
-
-static void print_figures(const struct figures *f)
-{
-    char a[NUMBER_TEXT];
-    say_plain("lines            %16s\n", count_text(f->lines, a));
-    say_plain("unique           %16s\n", count_text(f->unique, a));
-    say_plain("duplicates       %16s\n", count_text(f->lines - f->unique, a));
-    say_plain("bytes            %16s\n", count_text(f->bytes, a));
-    say_plain("seconds          %16.2f\n", f->seconds);
-    say_plain("lines/s          %16s\n", short_text((double)f->lines / f->seconds, a));
-    say_plain("filter           %16s\n", size_text(f->filter_bytes, a));
-    say_plain("memory           %16s\n", size_text(f->peak, a));
-    say_plain("rate now         %16s\n", rate_text(f->rate, a));
-    if (f->wrong > 0 && f->wrong < 0.01)
-        say_plain("wrongly dropped  %16s  (expected)\n", "below 0.01");
-    else
-        say_plain("wrongly dropped  %16.*f  (expected)\n", f->wrong > 0 && f->wrong < 100 ? 2 : 0,
-                  f->wrong);
-}
-
-static void print_json(const struct figures *f)
-{
-    struct json j = JSON_INIT;
-    json_open(&j, NULL, '{');
-    json_count(&j, "lines", f->lines);
-    json_count(&j, "unique", f->unique);
-    json_count(&j, "duplicates", f->lines - f->unique);
-    json_count(&j, "bytes", f->bytes);
-    json_real(&j, "seconds", f->seconds);
-    json_real(&j, "lines_per_second", (double)f->lines / f->seconds);
-    json_count(&j, "filter_bytes", f->filter_bytes);
-    json_count(&j, "memory_bytes", f->peak);
-    json_real(&j, "rate_now", f->rate);
-    json_real(&j, "expected_wrongly_dropped", f->wrong);
-    json_close(&j, '}');
-    say_plain("%s", j.text);
-    json_free(&j);
-}
-
 static void report(struct dedup *d)
 {
     struct figures f = { .lines   = d->keys.lines,
@@ -323,9 +280,9 @@ static void report(struct dedup *d)
         f.wrong        = expected_end(&d->expected, d->filter, &f.rate);
     }
     if (opt.json)
-        print_json(&f);
+        figures_json(&f);
     else
-        print_figures(&f);
+        figures_print(&f);
 }
 
 /* A fixed size was asked for, and more came: lines are lost at a higher rate than was wanted. */

@@ -124,3 +124,9 @@ bool progress_library(void *ctx, uint64_t done, uint64_t total)
     }
     return !interrupted();
 }
+
+bool progress_to_the_end(void *ctx, uint64_t done, uint64_t total)
+{
+    progress_library(ctx, done, total);
+    return true;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* What dedup --stats and --json say at the end. */
+#ifndef CLI_FIGURES_H
+#define CLI_FIGURES_H
+
+#include <stdint.h>
+
+struct figures {
+    uint64_t lines, unique, bytes; /* read; seen for the first time; of the input */
+    uint64_t filter_bytes, peak;   /* of the filter; the most memory the process had */
+    double   seconds;
+    double   rate;  /* of the filter now */
+    double   wrong; /* lines expected to have been dropped wrongly */
+};
+
+/* To standard error: standard output has the lines. */
+void figures_print(const struct figures *f);
+void figures_json(const struct figures *f);
+
+#endif

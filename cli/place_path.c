@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* Filters in files. A native one is mapped and changed in place; one of another system's format is
+ * read, changed in memory and replaced as a whole. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "place.h"
+
+static bool path_exists(const char *text)
+{
+    struct stat st;
+    return stat(text, &st) == 0;
+}
+
+static blm_status path_open(struct ref *r, blm_error *err)
+{
+    struct stat st;
+    if (stat(r->text, &st) == 0 && S_ISDIR(st.st_mode))
+        return place_fail(err, BLM_E_IO, EISDIR, NULL);
+    return blm_open(r->text, &r->options, &r->filter, err);
+}
+
+/* A file that is rewritten as a whole: two of us must not read the same old one and each write a
+ * new one, or the first one's keys are lost. The lock is on the old file; whoever gets it must
+ * still find that file under the name, else it has been replaced meanwhile. */
+static blm_status lock(struct ref *r, blm_error *err)
+{
+    for (;;) {
+        struct stat mine, named;
+        int fd = open(r->text, O_RDONLY | O_CLOEXEC);
+        if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0) {
+            int error = errno;
+            if (fd >= 0)
+                close(fd);
+            return place_fail(err, error == EWOULDBLOCK ? BLM_E_BUSY : BLM_E_IO, error, NULL);
+        }
+        if (fstat(fd, &mine) == 0 && stat(r->text, &named) == 0 && mine.st_ino == named.st_ino &&
+            mine.st_dev == named.st_dev) {
+            r->lock = fd;
+            return BLM_OK;
+        }
+        close(fd);
+    }
+}
+
+static blm_status path_change(struct ref *r, blm_error *err)
+{
+    blm_error first = { .offset = BLM_NO_OFFSET };
+    r->options.flags |= BLM_WRITE;
+    r->native     = true;
+    blm_status st = path_open(r, &first);
+    *err          = first;
+    if (st != BLM_E_UNSUPPORTED)
+        return st;
+    /* Another system's format: read it, change it in memory, save it as a whole. */
+    r->native = false;
+    r->options.flags &= ~BLM_WRITE;
+    if (r->lock < 0 && lock(r, err) != BLM_OK)
+        return err->status;
+    st = path_open(r, err);
+    return st == BLM_E_UNSUPPORTED ? (*err = first, first.status) : st;
+}
+
+static blm_status path_create(struct ref *r, bool whole, blm_error *err)
+{
+    bool native = !r->options.scheme || strcmp(r->options.scheme, "native") == 0;
+    if (path_exists(r->text) && !(r->options.flags & BLM_REPLACE))
+        return place_fail(err, BLM_E_EXISTS, 0, NULL);
+    if (r->options.like) {
+        blm_params p = { .size = sizeof p };
+        native = blm_get_params(r->options.like, &p) == BLM_OK && strcmp(p.format, "native") == 0;
+    }
+    r->native = native && !whole;
+    if (r->native)
+        return blm_create_file(r->text, &r->options, &r->filter, err);
+    return blm_create(&r->options, &r->filter, err);
+}
+
+static blm_status path_sync(struct ref *r, blm_error *err)
+{
+    return r->native ? blm_sync(r->filter, err) : BLM_OK;
+}
+
+static blm_status path_save(struct ref *r, blm_error *err)
+{
+    if (r->native)
+        return BLM_OK;
+    return blm_save(r->filter, r->text, r->options.format,
+                    r->lock >= 0 ? BLM_REPLACE : r->options.flags & BLM_REPLACE, err);
+}
+
+const struct place place_path = {
+    .exists = path_exists,
+    .open   = path_open,
+    .change = path_change,
+    .create = path_create,
+    .sync   = path_sync,
+    .save   = path_save,
+};
