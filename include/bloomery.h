@@ -304,7 +304,8 @@ BLM_API bool blm_equal(const blm_filter *a, const blm_filter *b);
  * one that differs. Counting: counters are added (saturating) / the smaller one stays. Scalable:
  * a union appends src's layers, promised rates add up, and E_LIMIT refuses to pass rate_cap;
  * intersection is E_UNSUPPORTED. An intersection keeps every common key but its rate lies between
- * that of a filter built from the common keys and that of the smaller operand. Exclusive on dst. */
+ * that of a filter built from the common keys and that of the smaller operand. Exclusive on dst.
+ * Cancelled by progress, part of the work is done: no key that the result should have is lost. */
 BLM_API blm_status blm_union(blm_filter *dst, const blm_filter *src, blm_error *err);
 BLM_API blm_status blm_intersect(blm_filter *dst, const blm_filter *src, blm_error *err);
 

@@ -140,8 +140,8 @@ bool blm__single_check_one(const struct blm_body *b, uint64_t h)
  * src's bits: more "maybe", never a wrong "no"; a stopped intersection is as harmless. */
 #define PIECE ((uint64_t)1 << 20)
 
-static blm_status combine(struct blm_body *dst, const struct blm_body *src, blm_error *err,
-                          void (*op)(uint64_t *, const uint64_t *, uint64_t))
+blm_status blm__combine(struct blm_body *dst, const struct blm_body *src, blm_error *err,
+                        void (*op)(uint64_t *, const uint64_t *, uint64_t))
 {
     struct blm_layer       *d = &dst->layers[0];
     const struct blm_layer *s = &src->layers[0];
@@ -161,7 +161,7 @@ blm_status blm__bits_unite(struct blm_body *dst, const struct blm_body *src, blm
 {
     if (dst == src)
         return BLM_OK;
-    blm_status s = combine(dst, src, err, dst->kernel->or_into);
+    blm_status s = blm__combine(dst, src, err, dst->kernel->or_into);
     if (s == BLM_OK)
         blm__layer_count(&dst->layers[0], (int64_t)blm__layer_items(&src->layers[0]));
     return s;
@@ -169,7 +169,7 @@ blm_status blm__bits_unite(struct blm_body *dst, const struct blm_body *src, blm
 
 blm_status blm__bits_intersect(struct blm_body *dst, const struct blm_body *src, blm_error *err)
 {
-    blm_status s = combine(dst, src, err, dst->kernel->and_into);
+    blm_status s = blm__combine(dst, src, err, dst->kernel->and_into);
     if (s != BLM_OK)
         return s;
     /* No one counted the common keys: the smaller count is the most there can be. */

@@ -207,29 +207,34 @@ static uint64_t min_sixteen(uint64_t a, uint64_t b)
     return min_half(a & EVEN, b & EVEN) | min_half(a >> 4 & EVEN, b >> 4 & EVEN) << 4;
 }
 
+static void add_words(uint64_t *dst, const uint64_t *src, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++)
+        dst[i] = blm__le64(add_sixteen(blm__le64(dst[i]), blm__le64(blm__load(&src[i]))));
+}
+
+static void min_words(uint64_t *dst, const uint64_t *src, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++)
+        dst[i] = blm__le64(min_sixteen(blm__le64(dst[i]), blm__le64(blm__load(&src[i]))));
+}
+
 static blm_status unite(struct blm_body *dst, const struct blm_body *src, blm_error *err)
 {
-    (void)err;
-    struct blm_layer       *d = &dst->layers[0];
-    const struct blm_layer *s = &src->layers[0];
-    blm__mark_all(d);
-    for (uint64_t i = 0; i < d->word_count; i++)
-        d->words[i] = blm__le64(add_sixteen(counters(d, i), counters(s, i)));
-    blm__layer_count(d, (int64_t)blm__layer_items(s));
-    return BLM_OK;
+    blm_status st = blm__combine(dst, src, err, add_words);
+    if (st == BLM_OK)
+        blm__layer_count(&dst->layers[0], (int64_t)blm__layer_items(&src->layers[0]));
+    return st;
 }
 
 static blm_status intersect(struct blm_body *dst, const struct blm_body *src, blm_error *err)
 {
-    (void)err;
-    struct blm_layer       *d = &dst->layers[0];
-    const struct blm_layer *s = &src->layers[0];
-    blm__mark_all(d);
-    for (uint64_t i = 0; i < d->word_count; i++)
-        d->words[i] = blm__le64(min_sixteen(counters(d, i), counters(s, i)));
-    uint64_t mine = blm__layer_items(d), theirs = blm__layer_items(s);
+    blm_status st = blm__combine(dst, src, err, min_words);
+    if (st != BLM_OK)
+        return st;
+    uint64_t mine = blm__layer_items(&dst->layers[0]), theirs = blm__layer_items(&src->layers[0]);
     if (theirs < mine)
-        blm__layer_count(d, -(int64_t)(mine - theirs));
+        blm__layer_count(&dst->layers[0], -(int64_t)(mine - theirs));
     return BLM_OK;
 }
 

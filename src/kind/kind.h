@@ -64,6 +64,9 @@ uint64_t blm__counters_ones(const struct blm_layer *l);  /* kind/counting.c */
 uint64_t blm__counters_stuck(const struct blm_layer *l);
 void     blm__counters_reduce(const struct blm_layer *from, struct blm_layer *to);
 void     blm__bits_fold(const struct blm_layer *from, uint64_t factor, struct blm_layer *to);
+/* dst's words become op(dst, src), piece by piece with progress: for kinds of one layer. */
+blm_status blm__combine(struct blm_body *dst, const struct blm_body *src, blm_error *err,
+                        void (*op)(uint64_t *, const uint64_t *, uint64_t));
 blm_status blm__bits_unite(struct blm_body *dst, const struct blm_body *src, blm_error *err);
 blm_status blm__bits_intersect(struct blm_body *dst, const struct blm_body *src, blm_error *err);
 
