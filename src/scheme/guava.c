@@ -121,7 +121,7 @@ static const char *fault(const struct blm_shape *s)
 
 const struct blm_scheme blm__scheme_guava64 = {
     .row = { sizeof(blm_scheme_row), "guava64",
-             "Guava BloomFilter, MURMUR128_MITZ_64 (also called guava)",
+             "Guava BloomFilter, MURMUR128_MITZ_64",
              "the empty key and every key whose hash is 0 probe bit 0 only; the number of keys "
              "is not recorded",
              funnels, true },
@@ -159,3 +159,6 @@ const struct blm_scheme blm__scheme_guava32 = {
     .notice        = blm__int_notice,
     .fault         = fault,
 };
+
+const blm_scheme_row blm__alias_guava = { sizeof(blm_scheme_row), "guava",
+                                          "guava64, what Guava makes today", NULL, funnels, true };

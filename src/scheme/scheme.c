@@ -17,28 +17,35 @@ static const struct blm_scheme *const schemes[] = {
 
 /* What people say when they do not say which: the one the original makes today. */
 static const struct {
-    const char *name, *means;
+    const blm_scheme_row    *row;
+    const struct blm_scheme *means;
 } aliases[] = {
-    { "guava", "guava64" },
-    { "spark", "spark2" },
+    { &blm__alias_guava, &blm__scheme_guava64 },
+    { &blm__alias_spark, &blm__scheme_spark2 },
 };
 
-#define COUNT (sizeof schemes / sizeof *schemes)
+#define COUNT   (sizeof schemes / sizeof *schemes)
+#define ALIASES (sizeof aliases / sizeof *aliases)
 
 const struct blm_scheme *blm__scheme_find(const char *name)
 {
     if (!name)
         return &blm__scheme_native;
-    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
-        if (strcmp(aliases[i].name, name) == 0)
-            name = aliases[i].means;
     for (size_t i = 0; i < COUNT; i++)
         if (strcmp(schemes[i]->row.name, name) == 0)
             return schemes[i];
+    for (size_t i = 0; i < ALIASES; i++)
+        if (strcmp(aliases[i].row->name, name) == 0)
+            return aliases[i].means;
     return NULL;
 }
 
-const blm_scheme_row *blm_scheme_at(size_t i) { return i < COUNT ? &schemes[i]->row : NULL; }
+const blm_scheme_row *blm_scheme_at(size_t i)
+{
+    if (i < COUNT)
+        return &schemes[i]->row;
+    return i - COUNT < ALIASES ? aliases[i - COUNT].row : NULL;
+}
 
 uint64_t blm__shape_reach(const struct blm_shape *s)
 {

@@ -63,6 +63,7 @@ const struct blm_scheme *blm__scheme_find(const char *name); /* NULL name: nativ
 extern const struct blm_scheme blm__scheme_native;
 extern const struct blm_scheme blm__scheme_guava64, blm__scheme_guava32, blm__scheme_go,
     blm__scheme_spark1, blm__scheme_spark2, blm__scheme_dcso, blm__scheme_dcso01;
+extern const blm_scheme_row blm__alias_guava, blm__alias_spark;
 
 /* Fills hasher->variant and then hasher->tag, from the rest and a layer's shape. */
 void blm__hasher_tag(struct blm_hasher *h, const struct blm_shape *s);

@@ -141,7 +141,7 @@ const struct blm_scheme blm__scheme_spark1 = {
 
 const struct blm_scheme blm__scheme_spark2 = {
     .row = { sizeof(blm_scheme_row), "spark2",
-             "Apache Spark BloomFilter, version 2 (also called spark)",
+             "Apache Spark BloomFilter, version 2",
              "two keys that agree in two 32-bit hashes agree in every probe; the number of keys "
              "is not recorded",
              funnels, true },
@@ -159,3 +159,6 @@ const struct blm_scheme blm__scheme_spark2 = {
     .plan          = plan,
     .fault         = blm__java_fault,
 };
+
+const blm_scheme_row blm__alias_spark = { sizeof(blm_scheme_row), "spark",
+                                          "spark2, what Spark makes today", NULL, funnels, true };
