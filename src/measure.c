@@ -108,7 +108,7 @@ blm_status blm_get_stats(const blm_filter *f, blm_stats *out)
     for (uint32_t i = 0; i < b->layer_count; i++) {
         const struct blm_layer *l = &b->layers[i];
         uint64_t     ones = blm__layer_ones(l, b->kernel), reach = blm__shape_reach(&l->shape);
-        blm_estimate e;
+        blm_estimate e = { .saturated = false }; /* zeroes should the maths ever refuse */
         if (ones > reach) /* bits past m set in a caller's own words, or where no key leads */
             ones = reach;
         s.ones += ones;

@@ -27,7 +27,7 @@ struct verifying {
 
 static bool matches(const struct blm_part *p, uint64_t r)
 {
-    uint64_t sum;
+    uint64_t sum = 0;
     blm__checksum_words(p->words + (r << p->s.region_log2) / 8,
                         blm__native_region_bytes(&p->s, r) / 8, NULL, NULL, &sum);
     uint64_t stored = blm__le64(__atomic_load_n(&p->sums[r], __ATOMIC_SEQ_CST));
