@@ -56,12 +56,12 @@ test: $(STAMP)-build $(STAMP)-test $(STAMP)-cross ## everything: optimised, slow
 	$(BUILDS) $(BUILD)/tsan -j $(JOBS)
 	$(CMAKE) -B $(BUILD) -DBLOOMERY_TESTS=ON -DBLOOMERY_WERROR=ON -DBLOOMERY_GATE=ON
 	$(BUILDS) $(BUILD) -j $(JOBS)
-	BLM_SLOW=1 ctest --test-dir $(BUILD) -j $(JOBS) --timeout 900 --output-on-failure
+	BLM_SLOW=1 ctest --test-dir $(BUILD) -j $(JOBS) --timeout 900 --no-label-summary --output-on-failure
 
 test-quick: $(STAMP)-build $(STAMP)-test ## the optimised build's tests without the slow ones
 	$(CMAKE) -B $(BUILD) -DBLOOMERY_TESTS=ON
 	$(BUILDS) $(BUILD) -j $(JOBS)
-	ctest --test-dir $(BUILD) -j $(JOBS) -LE gate --output-on-failure
+	ctest --test-dir $(BUILD) -j $(JOBS) -LE gate --no-label-summary --output-on-failure
 
 test-interop: build $(STAMP)-interop ## write with ours and read with theirs (Guava, Go, DCSO), and back
 	$(BUILDS) $(BUILD) -j $(JOBS) --target interop.peer
