@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes native files of every kind into the directory it runs in, and says of each, a line of JSON:
+ * what the library knows of it, and what it answers to the keys on standard input (hexadecimal, a
+ * line each; every other one is added). Uses bloomery.h only. */
+#include <bloomery.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MOST 4000u
+
+static struct {
+    uint8_t data[2100];
+    size_t  len;
+} keys[MOST];
+static unsigned key_count;
+
+static void must(bool truth, const char *what)
+{
+    if (!truth) {
+        fprintf(stderr, "FAILED: %s\n", what);
+        exit(1);
+    }
+}
+
+static void read_keys(void)
+{
+    static char line[4400];
+    while (fgets(line, sizeof line, stdin)) {
+        must(key_count < MOST, "too many keys");
+        size_t n = 0;
+        for (char *p = line; p[0] > ' ' && p[1] > ' '; p += 2) {
+            unsigned v;
+            must(sscanf(p, "%2x", &v) == 1, "hexadecimal");
+            keys[key_count].data[n++] = (uint8_t)v;
+        }
+        keys[key_count++].len = n;
+    }
+}
+
+static void add_some(blm_filter *f, unsigned from, unsigned to)
+{
+    for (unsigned i = from; i < to; i += 2)
+        must(blm_add(f, keys[i].data, keys[i].len) >= 0, "add");
+}
+
+static void report(const char *name, const blm_filter *f)
+{
+    blm_stats s = { .size = sizeof s };
+    must(blm_get_stats(f, &s) == BLM_OK, "stats");
+    printf("{\"file\": \"%s\", \"kind\": \"%s\", \"hash\": \"%s\", \"layers\": %u, \"bits\": %" PRIu64
+           ", \"items\": %" PRIu64 ", \"ones\": %" PRIu64 ", \"rate\": %.17g, \"answers\": [",
+           name, blm_kind_name(s.params.kind), s.params.hash, s.params.layers, s.params.bits,
+           s.params.items, s.ones, s.params.rate);
+    for (unsigned i = 0; i < key_count; i++)
+        printf("%s%s", i ? ", " : "", blm_check(f, keys[i].data, keys[i].len) ? "true" : "false");
+    printf("]}\n");
+}
+
+static void saved(const char *name, blm_options o)
+{
+    blm_filter *f;
+    blm_error   e = { .text = "" };
+    must(blm_create(&o, &f, &e) == BLM_OK, e.text);
+    add_some(f, 0, key_count);
+    if (o.kind == BLM_COUNTING)
+        for (unsigned i = 0; i < key_count / 2; i += 4)
+            must(blm_remove(f, keys[i].data, keys[i].len) == BLM_OK, "remove");
+    must(blm_save(f, name, NULL, BLM_REPLACE, &e) == BLM_OK, e.text);
+    report(name, f);
+    blm_free(f);
+}
+
+/* Made as a file, changed, and closed, left open (the process ends without a word), or cleared. */
+static void mapped(const char *name, blm_options o, char end)
+{
+    blm_filter *f;
+    blm_error   e    = { .text = "" };
+    unsigned    half = key_count / 4 * 2;
+    must(blm_create_file(name, &o, &f, &e) == BLM_OK, e.text);
+    add_some(f, 0, half);
+    must(blm_sync(f, &e) == BLM_OK, e.text);
+    if (end == 'c')
+        must(blm_clear(f) == BLM_OK, "clear");
+    add_some(f, half, key_count);
+    report(name, f);
+    if (end != 'd')
+        must(blm_close(f, &e) == BLM_OK, e.text);
+}
+
+int main(void)
+{
+    blm_options o = BLM_OPTIONS_INIT;
+    read_keys();
+    o.flags   = BLM_SEEDED;
+    o.seed[0] = 0x0123456789abcdef;
+    o.seed[1] = 0xfedcba9876543210;
+    o.items   = key_count / 2;
+    o.rate    = 0.02;
+    saved("classic.blm", o);
+    o.rate = 0.001;
+    o.hash = BLM_HASH_SIPHASH;
+    saved("classic-siphash.blm", o);
+    o.hash = BLM_HASH_XXH3;
+    o.kind = BLM_BLOCKED;
+    o.rate = 0.02;
+    for (o.lines = 1; o.lines <= 3; o.lines++) {
+        char name[32];
+        snprintf(name, sizeof name, "blocked-%u.blm", o.lines);
+        saved(name, o);
+    }
+    o.lines = 0;
+    o.rate  = 0.001; /* all eight words of a line */
+    saved("blocked-full.blm", o);
+    o.kind = BLM_COUNTING;
+    o.rate = 0.02;
+    saved("counting.blm", o);
+    o.kind  = BLM_SCALABLE;
+    o.items = key_count / 16;
+    saved("scalable.blm", o);
+    o.layer_classic = true;
+    mapped("scalable-mapped.blm", o, 'k');
+    mapped("scalable-cleared.blm", o, 'c');
+    mapped("scalable-died.blm", o, 'd');
+    blm_options large = BLM_OPTIONS_INIT;
+    large.flags  = BLM_SEEDED;
+    large.bits   = 4 * 65536 * 8 - 1000;
+    large.probes = 5;
+    mapped("large.blm", large, 'k');
+    mapped("large-died.blm", large, 'd');
+    large.flags |= BLM_SHARED;
+    mapped("shared-died.blm", large, 'd');
+    fflush(stdout);
+    _exit(0); /* the last three are not closed */
+}

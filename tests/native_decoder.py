@@ -1,0 +1,381 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A second decoder of native files, written from docs/formats/native.md and nothing else: no import
+from the library, no package but Python's own.
+
+    native_decoder.py FILE [HEXKEY…]
+
+Prints what the file holds as JSON: parameters, layers, how many regions match their checksums, and
+for each key (in hexadecimal; from standard input, a line each, when `-` is given) whether it may be
+in the filter. Exit 1, with a sentence, when the file is not a valid one.
+"""
+import json
+import struct
+import sys
+
+MASK = (1 << 64) - 1
+MAGIC = b"\x89bloom\r\n"
+KINDS = ["classic", "blocked", "counting", "scalable"]
+
+
+class Bad(Exception):
+    pass
+
+
+def rotl(v, r):
+    return (v << r | v >> (64 - r)) & MASK
+
+
+def word(b, at):
+    return int.from_bytes(b[at:at + 8], "little")
+
+
+# ---- XXH64 ---------------------------------------------------------------------------------------
+
+P1, P2, P3, P4, P5 = (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9,
+                      0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5)
+
+
+def xxh64_round(acc, v):
+    return rotl((acc + v * P2) & MASK, 31) * P1 & MASK
+
+
+def xxh64_avalanche(h):
+    h = (h ^ h >> 33) * P2 & MASK
+    h = (h ^ h >> 29) * P3 & MASK
+    return h ^ h >> 32
+
+
+def xxh64(data):
+    n, at = len(data), 0
+    if n >= 32:
+        a, b, c, d = (P1 + P2) & MASK, P2, 0, -P1 & MASK
+        for w, x, y, z in struct.iter_unpack("<4Q", data[:n // 32 * 32]):
+            a = xxh64_round(a, w)
+            b = xxh64_round(b, x)
+            c = xxh64_round(c, y)
+            d = xxh64_round(d, z)
+        at = n // 32 * 32
+        h = (rotl(a, 1) + rotl(b, 7) + rotl(c, 12) + rotl(d, 18)) & MASK
+        for v in (a, b, c, d):
+            h = ((h ^ xxh64_round(0, v)) * P1 + P4) & MASK
+    else:
+        h = P5
+    h = (h + n) & MASK
+    while at + 8 <= n:
+        h = (rotl(h ^ xxh64_round(0, word(data, at)), 27) * P1 + P4) & MASK
+        at += 8
+    if at + 4 <= n:
+        h = (rotl(h ^ int.from_bytes(data[at:at + 4], "little") * P1 & MASK, 23) * P2 + P3) & MASK
+        at += 4
+    for v in data[at:]:
+        h = rotl(h ^ v * P5 & MASK, 11) * P1 & MASK
+    return xxh64_avalanche(h)
+
+
+# ---- XXH3, 64 bits, with a seed ------------------------------------------------------------------
+
+SECRET = bytes.fromhex("""
+    b8fe6c3923a44bbe7c01812cf721ad1cded46de9839097db7240a4a4b7b3671fcb79e64eccc0e578825ad07dccff7221
+    b8084674f743248ee03590e6813a264c3c2852bb91c300cb88d0658b1b532ea371644897a20df94e3819ef46a9deacd8
+    a8fa763fe39c343ff9dcbbc7c70b4f1d8a51e04bcdb45931c89f7ec9d9787364eac5ac8334d3ebc3c581a0fffa1363eb
+    170ddd51b7f0da49d316552629d4689e2b16be587d47a1fc8ff8b8d17ad031ce45cb3a8f95160428afd7fbcabb4b407e""")
+P32_1, P32_2, P32_3 = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D
+
+
+def fold(a, b):
+    p = a * b
+    return p & MASK ^ p >> 64
+
+
+def xxh3_avalanche(h):
+    h = (h ^ h >> 37) * 0x165667919E3779F9 & MASK
+    return h ^ h >> 32
+
+
+def mix16(data, at, secret, seed):
+    return fold(word(data, at) ^ (word(SECRET, secret) + seed & MASK),
+                word(data, at + 8) ^ (word(SECRET, secret + 8) - seed & MASK))
+
+
+def xxh3_to_16(data, seed):
+    n = len(data)
+    if n == 0:
+        return xxh64_avalanche(seed ^ word(SECRET, 56) ^ word(SECRET, 64))
+    if n <= 3:
+        mixed = data[0] << 16 | data[n >> 1] << 24 | data[n - 1] | n << 8
+        low, high = struct.unpack_from("<2I", SECRET)
+        return xxh64_avalanche(mixed ^ ((low ^ high) + seed & MASK))
+    if n <= 8:
+        seed ^= int.from_bytes((seed & 0xffffffff).to_bytes(4, "little"), "big") << 32
+        first, last = (int.from_bytes(p, "little") for p in (data[:4], data[n - 4:]))
+        h = last + (first << 32) ^ ((word(SECRET, 8) ^ word(SECRET, 16)) - seed & MASK)
+        h = (h ^ rotl(h, 49) ^ rotl(h, 24)) * 0x9FB21C651E98DF25 & MASK
+        h = (h ^ (h >> 35) + n) * 0x9FB21C651E98DF25 & MASK
+        return h ^ h >> 28
+    low = word(data, 0) ^ ((word(SECRET, 24) ^ word(SECRET, 32)) + seed & MASK)
+    high = word(data, n - 8) ^ ((word(SECRET, 40) ^ word(SECRET, 48)) - seed & MASK)
+    swapped = int.from_bytes(low.to_bytes(8, "little"), "big")
+    return xxh3_avalanche(n + swapped + high + fold(low, high) & MASK)
+
+
+def xxh3_to_240(data, seed):
+    n = len(data)
+    acc = n * P1
+    if n <= 128:
+        for i in range((n - 1) // 32, -1, -1):
+            acc += mix16(data, 16 * i, 32 * i, seed) + mix16(data, n - 16 * (i + 1), 32 * i + 16, seed)
+        return xxh3_avalanche(acc & MASK)
+    for i in range(8):
+        acc += mix16(data, 16 * i, 16 * i, seed)
+    acc = xxh3_avalanche(acc & MASK)
+    for i in range(8, n // 16):
+        acc += mix16(data, 16 * i, 16 * (i - 8) + 3, seed)
+    return xxh3_avalanche(acc + mix16(data, n - 16, 136 - 17, seed) & MASK)
+
+
+def xxh3_long(data, seed):
+    n = len(data)
+    secret = b"".join(((w + (seed if i % 2 == 0 else -seed)) & MASK).to_bytes(8, "little")
+                      for i, (w,) in enumerate(struct.iter_unpack("<Q", SECRET)))
+    acc = [P32_3, P1, P2, P3, P4, P32_2, P5, P32_1]
+
+    def stripe(at, key):
+        for i in range(8):
+            v = word(data, at + 8 * i)
+            k = v ^ word(secret, key + 8 * i)
+            acc[i ^ 1] = acc[i ^ 1] + v & MASK
+            acc[i] = acc[i] + (k & 0xffffffff) * (k >> 32) & MASK
+
+    blocks = (n - 1) // 1024
+    for b in range(blocks):
+        for s in range(16):
+            stripe(1024 * b + 64 * s, 8 * s)
+        for i in range(8):
+            acc[i] = (acc[i] ^ acc[i] >> 47 ^ word(secret, 128 + 8 * i)) * P32_1 & MASK
+    for s in range((n - 1 - 1024 * blocks) // 64):
+        stripe(1024 * blocks + 64 * s, 8 * s)
+    stripe(n - 64, 192 - 64 - 7)
+    h = n * P1
+    for i in range(4):
+        h += fold(acc[2 * i] ^ word(secret, 11 + 16 * i), acc[2 * i + 1] ^ word(secret, 19 + 16 * i))
+    return xxh3_avalanche(h & MASK)
+
+
+def xxh3(data, seed):
+    return (xxh3_to_16 if len(data) <= 16 else xxh3_to_240 if len(data) <= 240 else xxh3_long)(data, seed)
+
+
+# ---- SipHash-2-4 ---------------------------------------------------------------------------------
+
+def siphash(data, k0, k1):
+    v = [k0 ^ 0x736f6d6570736575, k1 ^ 0x646f72616e646f6d,
+         k0 ^ 0x6c7967656e657261, k1 ^ 0x7465646279746573]
+
+    def rounds(times):
+        for _ in range(times):
+            v[0] = v[0] + v[1] & MASK
+            v[1] = rotl(v[1], 13) ^ v[0]
+            v[0] = rotl(v[0], 32)
+            v[2] = v[2] + v[3] & MASK
+            v[3] = rotl(v[3], 16) ^ v[2]
+            v[0] = v[0] + v[3] & MASK
+            v[3] = rotl(v[3], 21) ^ v[0]
+            v[2] = v[2] + v[1] & MASK
+            v[1] = rotl(v[1], 17) ^ v[2]
+            v[2] = rotl(v[2], 32)
+
+    whole = len(data) // 8 * 8
+    tail = data[whole:] + bytes(7 - len(data) % 8) + bytes([len(data) & 0xff])
+    for (m,) in struct.iter_unpack("<Q", data[:whole] + tail):
+        v[3] ^= m
+        rounds(2)
+        v[0] ^= m
+    v[2] ^= 0xff
+    rounds(4)
+    return v[0] ^ v[1] ^ v[2] ^ v[3]
+
+
+# ---- the file ------------------------------------------------------------------------------------
+
+def up(v, to):
+    return (v + to - 1) // to * to
+
+
+def must(truth, words):
+    if not truth:
+        raise Bad(words)
+
+
+def zeroes(data, begin, end, where):
+    must(not any(data[begin:end]), f"bytes {begin} to {end - 1}, {where}, are not all 0")
+
+
+def name(field):
+    text = field.rstrip(b"\0")
+    must(len(text) < len(field) and all(0x20 < c < 0x7f for c in text), "a name that is none")
+    return text.decode()
+
+
+class Layer:
+    """A section, its shape checked, with the bytes of its words."""
+
+    def __init__(self, data, at, block, closed, items):
+        record = data[at:at + 256]
+        must(len(record) == 256, "the file ends within a record")
+        must(xxh64(record[:184]) == word(record, 184), f"the record at {at} is damaged")
+        (self.kind, self.way, self.bits, self.lines, self.probes, self.lines_each, self.cell,
+         region, self.capacity, self.rate) = struct.unpack_from("<2I2Q4IQd", record)
+        (words, size, regions, sums, marks, self.end) = struct.unpack_from("<6Q", record, 80)
+        must(self.kind < 3 and self.way < 3, "no such kind of layer")
+        must(1 <= self.bits <= 1 << 48 and self.cell == (4 if self.kind == 2 else 1), "cells")
+        if self.way == 1:
+            must(self.kind == 1 and self.lines * 512 == self.bits and 1 <= self.lines_each <= 3
+                 and 1 <= self.probes <= 8, "lines")
+        else:
+            must(self.lines == self.lines_each == 0 and 1 <= self.probes <= 2048, "probes")
+        must(size == (self.bits * self.cell + 63) // 64 * 8 and words == up(at + 256, block)
+             and sums == words + size and regions == (size - 1 >> region) + 1
+             and marks == sums + 8 * regions and self.end == up(marks + regions, block), "places")
+        must(region >= 16 and regions <= 65536 and (region == 16 or size - 1 >> region - 1 >= 65536),
+             "regions")
+        must(self.end <= len(data), f"the file ends at {len(data)}, layer {at} at {self.end}")
+        zeroes(record, 128, 184, "in a record")
+        zeroes(record, 200, 256, "in a record")
+        zeroes(data, at + 256, words, "before the words")
+        zeroes(data, marks + regions, self.end, "after the marks")
+        self.bytes = data[words:words + size]
+        self.items = items if closed or items is not None else word(record, 192)
+        must(not closed or word(record, 192) == items, "two counts of items")
+        must(int.from_bytes(self.bytes, "little") >> self.bits * self.cell == 0, "bits past the last")
+        self.marks = list(data[marks:marks + regions])
+        must(max(self.marks) <= (0 if closed else 2), "marks")
+        self.good = [(xxh64(self.bytes[r << region:r + 1 << region]) + r) & MASK
+                     == word(data, sums + 8 * r) for r in range(regions)]
+
+    def cells(self, h):
+        """The cells that a hash names."""
+        if self.way == 0:
+            for _ in range(self.probes):
+                yield h * self.bits >> 64
+                h = h * 0xa0761d6478bd642f & MASK
+            return
+        pattern = [0, 1, 3, 0xb, 0x17, 0x2f, 0x3f, 0x7f, 0xff][self.probes]
+        for _ in range(self.lines_each):
+            line, x = h * self.lines >> 64, h * 0xa0761d6478bd642f & MASK
+            used = pattern << (x >> 61)
+            used = (used | used >> 8) & 0xff
+            for j in range(8):
+                if used >> j & 1:
+                    yield line * 512 + 64 * j + (x >> 13 + 6 * j & 63)
+            h = x * 0xe7037ed1a0b428db & MASK
+            h ^= h >> 32
+
+    def holds(self, cell):
+        if self.cell == 4:
+            return self.bytes[cell // 2] >> 4 * (cell % 2) & 15 != 0
+        return self.bytes[cell // 8] >> cell % 8 & 1 != 0
+
+    def has(self, h):
+        return all(self.holds(c) for c in self.cells(h))
+
+    def ones(self):
+        if self.cell == 1:
+            return bin(int.from_bytes(self.bytes, "little")).count("1")
+        return sum((b & 15 != 0) + (b >> 4 != 0) for b in self.bytes)
+
+    def report(self):
+        return {"kind": KINDS[self.kind], "bits": self.bits, "probes": self.probes,
+                "lines": self.lines_each, "capacity": self.capacity, "rate": self.rate,
+                "items": self.items, "ones": self.ones(), "regions": len(self.good),
+                "good": sum(self.good), "marked": sum(m != 0 for m in self.marks)}
+
+
+class File:
+    def __init__(self, data):
+        must(data[:8] == MAGIC, "not a native file")
+        must(len(data) >= 512, "the file ends within the header")
+        (version, size, needs, _) = struct.unpack_from("<2I2Q", data, 8)
+        must(version == 0, f"version {version}")
+        must(xxh64(data[:504]) == word(data, 504), "the header is damaged")
+        must(size == 512 and needs == 0, "features that this decoder does not have")
+        (self.block, slot_bytes, room, kind) = struct.unpack_from("<4I", data, 48)
+        must(self.block in (512, 4096) and kind < 4, "header")
+        must(room == (256 if kind == 3 else 1) and slot_bytes == up(136 + 16 * room, self.block), "room")
+        self.kind = KINDS[kind]
+        self.scheme, self.hash = name(data[64:96]), name(data[104:120])
+        (self.scheme_version,) = struct.unpack_from("<I", data, 96)
+        self.seed = struct.unpack_from("<2Q", data, 120)
+        (attached, attached_sum) = struct.unpack_from("<2Q", data, 144)
+        zeroes(data, 140, 144, "in the header")
+        zeroes(data, 192, 504, "in the header")
+        zeroes(data, 512, self.block, "after the header")
+        self.slot(data, slot_bytes)
+        start = self.block + 2 * slot_bytes
+        self.attached = data[start:start + attached]
+        must(len(self.attached) == attached and (not attached or xxh64(self.attached) == attached_sum),
+             "the attached bytes are damaged")
+        at = up(start + attached, self.block)
+        zeroes(data, start + attached, at, "after the attached bytes")
+        self.layers = []
+        for place, items in self.table:
+            must(place == at, f"a layer at {place}, not {at}")
+            counts_elsewhere = self.flags & 1 and not self.flags & 2
+            layer = Layer(data, at, self.block, not self.flags & 1,
+                          None if counts_elsewhere else items)
+            must(KINDS[layer.kind] == self.kind or (kind == 3 and layer.kind < 2), "kinds differ")
+            self.layers.append(layer)
+            at = layer.end
+        must(at == self.length, f"the length is {self.length}, not {at}")
+
+    def slot(self, data, size):
+        slots = [data[self.block + i * size:self.block + (i + 1) * size] for i in range(2)]
+        whole = [s for s in slots if len(s) == size and xxh64(s[:-8]) == word(s, size - 8)]
+        must(whole, "both slots are damaged")
+        best = max(whole, key=lambda s: word(s, 0))
+        self.slots_whole = len(whole)
+        (self.length, count, self.active, self.flags) = struct.unpack_from("<Q3I", best, 16)
+        (self.rate, self.growth, self.tightening, self.cap) = struct.unpack_from("<4d", best, 64)
+        must(1 <= count <= (256 if self.kind == "scalable" else 1) and self.flags < 4, "slot")
+        zeroes(best, 96, 128, "in a slot")
+        zeroes(best, 128 + 16 * count, size - 8, "in a slot")
+        self.table = [struct.unpack_from("<2Q", best, 128 + 16 * i) for i in range(count)]
+
+    def hashed(self, key):
+        if (self.scheme, self.scheme_version) != ("native", 0):
+            raise Bad(f"scheme {self.scheme} is not this decoder's")
+        if self.hash == "xxh3":
+            return xxh3(key, self.seed[0])
+        if self.hash == "siphash":
+            return siphash(key, *self.seed)
+        raise Bad(f"hash {self.hash} is the caller's own")
+
+    def has(self, key):
+        h = self.hashed(key)
+        return any(layer.has(h) for layer in self.layers)
+
+
+def main(path, keys):
+    with open(path, "rb") as f:
+        data = f.read()
+    try:
+        file = File(data)
+        if keys == ["-"]:
+            keys = sys.stdin.read().split("\n")[:-1]
+        answers = [file.has(bytes.fromhex(k)) for k in keys]
+    except Bad as why:
+        sys.exit(f"{path}: {why}")
+    layers = [layer.report() for layer in file.layers]
+    json.dump({"kind": file.kind, "scheme": file.scheme, "hash": file.hash, "seed": file.seed,
+               "rate": file.rate, "growth": file.growth, "tightening": file.tightening,
+               "rate_cap": file.cap, "active": file.active, "closed": not file.flags & 1,
+               "slots_whole": file.slots_whole, "attached": file.attached.hex(),
+               "items": sum(layer["items"] for layer in layers), "layers": layers,
+               "answers": answers}, sys.stdout, indent=1)
+    print()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__.split("\n\n")[1])
+    main(sys.argv[1], sys.argv[2:])
