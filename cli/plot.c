@@ -148,7 +148,7 @@ void plot_curve(const struct curve *k)
     char          text[NUMBER_TEXT];
     scale(&c, k);
     draw(&c, k);
-    size_t mark = k->at >= 0 ? (size_t)lround(k->at * (double)(c.columns - 1)) : SIZE_MAX;
+    size_t mark = k->at >= 0 ? (size_t)(k->at * (double)(c.columns * 2 - 1)) / 2 : SIZE_MAX;
     out_print("%*s%s\n", PLOT_LABEL, "", k->title);
     for (int row = 0; row < ROWS; row++) {
         label(&c, row, text);

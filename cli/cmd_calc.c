@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/* calc: from what is known of keys, rate, size and probes to the rest, before anything is made. */
+#include <math.h>
+#include <string.h>
+
+#include "calc.h"
+#include "command.h"
+#include "json.h"
+#include "numbers.h"
+#include "out.h"
+#include "say.h"
+#include "size.h"
+
+#define DEFAULT_RATE 0.01
+
+static struct {
+    bool plot, json;
+} opt;
+
+static const struct option rows[] = {
+    { "plot", 0, OPT_FLAG, NULL, &opt.plot,
+      "Draw the rate against the number of keys, and against the number of probes.", NULL },
+    { "json", 0, OPT_FLAG, NULL, &opt.json, "Print JSON instead of a table.", NULL },
+    OPTION_END,
+};
+static const struct option_group        own      = { "Output", rows };
+static const struct option_group *const groups[] = { &size_group, &own, NULL };
+
+/* One row of the table. */
+struct row {
+    const char *name;
+    blm_plan    plan;
+};
+#define MOST_ROWS 4
+
+struct calc {
+    blm_options asked;
+    blm_plan    textbook; /* bits 0: the formulas do not answer this */
+    struct row  rows[MOST_ROWS];
+    size_t      count;
+};
+
+static uint64_t asked_bits(const blm_options *o)
+{
+    return o->bits ? o->bits : o->memory < UINT64_MAX / 8 ? o->memory * 8 : UINT64_MAX;
+}
+
+/* ---- working it out ---- */
+
+/* What is missing is chosen as create would choose it, or so that half of the bits get set. */
+static bool wanted(blm_options *o)
+{
+    blm_options none = BLM_OPTIONS_INIT;
+    *o               = none;
+    if (!size_fill(o))
+        return false;
+    bool sized = o->bits || o->memory;
+    if (!size_given() || (!o->items && !sized))
+        return misuse("give at least two of -n, -p, -k and a size (-m or --memory), -n or a size "
+                      "among "
+                      "them"),
+               false;
+    if (o->bits && o->memory)
+        return misuse("-m and --memory say the same: give one of them"), false;
+    if (!sized && !(o->rate > 0))
+        o->rate = o->probes ? ldexp(1, -(int)(o->probes < 1000 ? o->probes : 1000)) : DEFAULT_RATE;
+    return true;
+}
+
+/* The formulas of every book: m = −n ln p / ln² 2, k = m/n ln 2, p = (1 − e^(−kn/m))^k. */
+static void textbook(const blm_options *o, blm_plan *t)
+{
+    blm_rate r = { .size = sizeof r };
+    *t         = (blm_plan){ .size = sizeof *t, .items = o->items, .bits = asked_bits(o) };
+    t->probes  = o->probes;
+    double p   = o->rate;
+    if (!t->bits && blm_textbook(o->items, p, &t->bits, &t->probes) != BLM_OK)
+        t->bits = 0;
+    else if (o->probes)
+        t->probes = o->probes;
+    if (!t->items) {
+        if (!(p > 0))
+            p = o->probes ? ldexp(1, -(int)(o->probes < 1000 ? o->probes : 1000)) : DEFAULT_RATE;
+        if (blm_capacity_for(t->bits, t->probes, p, &t->items) != BLM_OK)
+            t->items = 0;
+    }
+    if (!t->bits || !t->items || (!t->probes && blm_best_probes(t->bits, t->items, &t->probes)) ||
+        blm_rate_of(BLM_MODEL_USUAL, t->bits, t->probes, 0, t->items, &r) != BLM_OK) {
+        t->bits = 0;
+        return;
+    }
+    t->rate          = r.value;
+    t->bytes         = (t->bits + 7) / 8;
+    t->bits_per_item = (double)t->bits / (double)t->items;
+}
+
+static bool work_out(struct calc *c)
+{
+    blm_error err  = { .offset = BLM_NO_OFFSET };
+    blm_kind  only = BLM_CLASSIC;
+    bool      all  = !size_options.kind || !blm_kind_from_name(size_options.kind, &only);
+    textbook(&c->asked, &c->textbook);
+    for (blm_kind k = BLM_CLASSIC; k <= BLM_SCALABLE; k++) {
+        blm_options o    = c->asked;
+        struct row *next = &c->rows[c->count];
+        blm_error this   = { .offset = BLM_NO_OFFSET };
+        if (!all && k != only)
+            continue;
+        o.kind     = k;
+        next->name = blm_kind_name(k);
+        next->plan = (blm_plan){ .size = sizeof next->plan };
+        if (blm_plan_for(&o, &next->plan, &this) == BLM_OK)
+            c->count++;
+        else if (err.status == BLM_OK)
+            err = this;
+    }
+    if (c->count == 0)
+        trouble("%s", err.text);
+    return c->count > 0;
+}
+
+/* Bytes that a kind would take for the asked keys at another rate; 0: it cannot. */
+static uint64_t bytes_for(const struct calc *c, blm_kind kind, double rate)
+{
+    blm_options o = BLM_OPTIONS_INIT;
+    blm_plan    p = { .size = sizeof p };
+    o.kind        = kind;
+    o.items       = c->asked.items;
+    o.rate        = rate;
+    return blm_plan_for(&o, &p, NULL) == BLM_OK ? p.bytes : 0;
+}
+
+/* ---- a table ---- */
+
+static void show_asked(const blm_options *o)
+{
+    char        text[NUMBER_TEXT];
+    const char *gap = "";
+    if (o->items)
+        out_print("%s keys", count_text(o->items, text)), gap = ", ";
+    if (o->bits)
+        out_print("%s%s bits", gap, count_text(o->bits, text)), gap = ", ";
+    if (o->memory)
+        out_print("%s%s", gap, size_text(o->memory, text)), gap = ", ";
+    if (o->probes)
+        out_print("%s%u probe%s", gap, (unsigned)o->probes, o->probes == 1 ? "" : "s"), gap = ", ";
+    if (o->rate > 0)
+        out_print("%sa rate of %s", gap, rate_text(o->rate, text));
+    out_print("\n\n");
+}
+
+static void show_row(const char *name, const blm_plan *p)
+{
+    char size[NUMBER_TEXT], bits[NUMBER_TEXT], keys[NUMBER_TEXT], rate[NUMBER_TEXT];
+    out_print("%-9s %10s %16s %9.2f %7u %14s %9s%s\n", name, size_text(p->bytes, size),
+              count_text(p->bits, bits), p->bits_per_item, (unsigned)p->probes,
+              count_text(p->items, keys), rate_text(p->rate, rate),
+              p->kind == BLM_SCALABLE    ? "  first layer"
+              : p->asked > 0 && !p->fits ? "  too high"
+                                         : "");
+}
+
+static void show_table(const struct calc *c)
+{
+    show_asked(&c->asked);
+    out_print("%-9s %10s %16s %9s %7s %14s %9s\n", "", "memory", "bits", "bits/key", "probes",
+              "keys", "rate");
+    if (c->textbook.bits)
+        show_row("textbook", &c->textbook);
+    for (size_t i = 0; i < c->count; i++)
+        show_row(c->rows[i].name, &c->rows[i].plan);
+}
+
+/* Rates that people ask for, the coarsest first. */
+static const double usual_rates[] = { 0.1, 0.01, 1e-3, 1e-4, 1e-6, 1e-9 };
+#define USUAL_RATES (sizeof usual_rates / sizeof *usual_rates)
+
+/* Keys and a size are given: the loop that people walk by hand, and where it would end. */
+static void show_walk(const struct calc *c)
+{
+    const blm_plan *p = &c->rows[0].plan;
+    char            a[NUMBER_TEXT], b[NUMBER_TEXT];
+    if (!c->asked.items || !asked_bits(&c->asked) || p->kind == BLM_SCALABLE)
+        return;
+    out_print("\nBy hand, for %s:\n", c->rows[0].name);
+    out_print("  m = %s %s for %s keys: %.2f a key\n", count_text(p->bits, a),
+              p->kind == BLM_COUNTING ? "counters" : "bits", count_text(p->items, b),
+              (double)p->bits / (double)p->items);
+    if (c->asked.probes)
+        out_print("  k = %u, as given; the best is m/n ln 2 = %.2f\n", (unsigned)p->probes,
+                  (double)p->bits / (double)p->items * log(2));
+    else
+        out_print("  k = %u; m/n ln 2 = %.2f\n", (unsigned)p->probes,
+                  (double)p->bits / (double)p->items * log(2));
+    out_print("  p = %s\n", rate_text(p->rate, a));
+    if (p->asked > 0 && p->bytes_needed != UINT64_MAX)
+        out_print(p->fits ? "%s fits: it takes %s\n" : "%s does not fit: it would take %s\n",
+                  rate_text(p->asked, a), size_text(p->bytes_needed, b));
+    bool begun = false;
+    for (size_t i = 0; i < USUAL_RATES; i++) {
+        uint64_t bytes = usual_rates[i] < p->rate ? bytes_for(c, p->kind, usual_rates[i]) : 0;
+        if (!bytes)
+            continue;
+        if (!begun)
+            out_print("Not good enough? It would take\n");
+        begun = true;
+        out_print("  %10s  for %s\n", size_text(bytes, b), rate_text(usual_rates[i], a));
+    }
+}
+
+/* ---- JSON: docs/json.md ---- */
+
+static void json_asked(struct json *j, const blm_options *o)
+{
+    json_open(j, "asked", '{');
+    if (o->items)
+        json_count(j, "items", o->items);
+    if (o->rate > 0)
+        json_real(j, "rate", o->rate);
+    if (o->bits)
+        json_count(j, "bits", o->bits);
+    if (o->memory)
+        json_count(j, "memory", o->memory);
+    if (o->probes)
+        json_count(j, "probes", o->probes);
+    json_close(j, '}');
+}
+
+static void json_plan(struct json *j, const blm_plan *p)
+{
+    json_count(j, "items", p->items);
+    json_real(j, "rate", p->rate);
+    json_count(j, "bits", p->bits);
+    json_count(j, "probes", p->probes);
+    json_count(j, "bytes", p->bytes);
+    json_real(j, "bits_per_item", p->bits_per_item);
+}
+
+static void json_rows(struct json *j, const struct calc *c)
+{
+    json_open(j, "plans", '[');
+    for (size_t i = 0; i < c->count; i++) {
+        const blm_plan *p = &c->rows[i].plan;
+        json_open(j, NULL, '{');
+        json_text(j, "kind", c->rows[i].name);
+        json_plan(j, p);
+        if (p->lines)
+            json_count(j, "lines", p->lines);
+        else
+            json_text(j, "lines", NULL);
+        json_bool(j, "fits", p->fits);
+        if (p->bytes_needed && p->bytes_needed != UINT64_MAX)
+            json_count(j, "bytes_needed", p->bytes_needed);
+        else
+            json_text(j, "bytes_needed", NULL);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+static void show_json(const struct calc *c)
+{
+    struct json j = JSON_INIT;
+    json_open(&j, NULL, '{');
+    json_asked(&j, &c->asked);
+    if (c->textbook.bits) {
+        json_open(&j, "textbook", '{');
+        json_plan(&j, &c->textbook);
+        json_close(&j, '}');
+    } else {
+        json_text(&j, "textbook", NULL);
+    }
+    json_rows(&j, c);
+    json_close(&j, '}');
+    out_bytes(j.text, j.len);
+    json_free(&j);
+}
+
+/* ---- the command ---- */
+
+static int run(int count, char **operands)
+{
+    (void)count, (void)operands;
+    struct calc c = { .count = 0 };
+    if (opt.plot && opt.json)
+        return misuse("--plot is for eyes and --json for programs: give one of them");
+    if (!wanted(&c.asked) || !work_out(&c))
+        return EXIT_TROUBLE;
+    if (opt.plot && c.rows[0].plan.kind == BLM_SCALABLE)
+        return misuse("--plot draws filters of one size: give --kind classic, blocked or counting");
+    if (opt.json) {
+        show_json(&c);
+        return EXIT_YES;
+    }
+    show_table(&c);
+    show_walk(&c);
+    if (opt.plot)
+        calc_plot(&c.rows[0].plan);
+    return EXIT_YES;
+}
+
+static const char *const usage[] = {
+    "[-n N] [-p P] [-m BITS | --memory SIZE] [-k K] [--kind KIND] [--plot] [--json]", NULL
+};
+static const char *const about[] = {
+    "Works out the size of a filter before it is made: give any two or three of keys, rate, bits "
+    "or "
+    "memory, and probes, and see the rest, for every kind of filter.",
+    "The first line is what the formulas of the books give. The others are what create makes: its "
+    "rate is that of the probes the filter really uses, and it is enlarged until that is no worse "
+    "than what was asked for. A scalable filter's line is its first layer.",
+    "Given keys and a size, it walks the loop that people walk by hand: the bits, the best number "
+    "of probes, the rate they give; and when that is not good enough, what better rates would "
+    "take.",
+    NULL,
+};
+static const struct example examples[] = {
+    { "bloomery calc -n 1e6 -p 0.01", "How large must a filter for a million keys at 1% be?" },
+    { "bloomery calc -n 50e6 --memory 64M", "How good can 64 MiB be for fifty million keys?" },
+    { "bloomery calc -m 1e9 -k 7 -p 1e-3 --kind classic --plot",
+      "How many keys fit, and what happens beyond?" },
+    { NULL, NULL },
+};
+
+const struct command cmd_calc = {
+    .name     = "calc",
+    .summary  = "work out size, rate and probes of a filter",
+    .usage    = usage,
+    .about    = about,
+    .options  = groups,
+    .examples = examples,
+    .operand  = "operand",
+    .least    = 0,
+    .most     = 0,
+    .run      = run,
+};
