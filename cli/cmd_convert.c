@@ -90,11 +90,19 @@ static const char *obstacle(const struct ref *in, const blm_params *p, blm_error
 {
     static char text[300];
     if (opt.scheme && strcmp(opt.scheme, p->scheme) != 0)
-        snprintf(text, sizeof text, "its scheme is %s, not %s", p->scheme, opt.scheme);
+        snprintf(text, sizeof text,
+                 "its scheme is %s, not %s, and bits do not say which keys set "
+                 "them",
+                 p->scheme, opt.scheme);
     else if (opt.kind && strcmp(opt.kind, blm_kind_name(p->kind)) != 0)
-        snprintf(text, sizeof text, "its kind is %s, not %s", blm_kind_name(p->kind), opt.kind);
+        snprintf(text, sizeof text,
+                 "its kind is %s, not %s, and bits do not say which keys set "
+                 "them",
+                 blm_kind_name(p->kind), opt.kind);
     else if (opt.items || opt.rate > 0)
-        snprintf(text, sizeof text, "it cannot be given another size");
+        snprintf(text, sizeof text,
+                 "its size cannot be changed: bits do not say which keys set "
+                 "them");
     else if (!format_fits(in->filter, opt.to, err))
         snprintf(text, sizeof text, "%s", err->text);
     else
@@ -124,9 +132,7 @@ static int convert(const struct ref *in, const char *text)
                             .force   = opt.force };
     if (opt.members)
         return rebuild(&want, in, &s, text);
-    return trouble("%s: %s; its bits do not say which keys set them: give the keys with --members "
-                   "and it is rebuilt",
-                   in->name, why);
+    return trouble("%s: %s: give the keys with --members", in->name, why);
 }
 
 static int run(int count, char **operands)

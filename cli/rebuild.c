@@ -26,41 +26,44 @@ bool format_fits(const blm_filter *f, const char *format, blm_error *err)
     return blm_encode(f, format, refuse_all, &wrote, err) == BLM_OK || wrote;
 }
 
-/* Does a small new filter of this scheme fit the format? own: and is that its usual one? */
-static bool scheme_fits(const char *scheme, const char *format, bool *own)
+/* The scheme of a small new filter that fits the format; NULL: it does not. own: and is that the
+ * format it would be saved in? name: of the scheme, or one that stands for it. */
+static const char *scheme_fits(const char *name, const char *format, bool *own)
 {
     blm_options o = BLM_OPTIONS_INIT;
     blm_params  p = { .size = sizeof p };
     blm_filter *f;
     blm_error   err;
-    o.scheme = scheme;
+    o.scheme = name;
     o.items  = 10;
     o.rate   = 0.1;
     if (blm_create(&o, &f, NULL) != BLM_OK)
-        return false;
-    bool good = format_fits(f, format, &err);
-    *own      = good && blm_get_params(f, &p) == BLM_OK && strcmp(p.format, format) == 0;
+        return NULL;
+    bool good = format_fits(f, format, &err) && blm_get_params(f, &p) == BLM_OK;
+    *own      = good && strcmp(p.format, format) == 0;
     blm_free(f);
-    return good;
+    return good ? p.scheme : NULL;
 }
 
-/* The scheme that a filter of this format usually has. NULL: none, or several; said. */
+/* The scheme that a filter of this format usually has: the one called like it, or saved in it, or
+ * the only one that fits. NULL: none, or several; said. */
 static const char *usual_scheme(const char *format)
 {
     const blm_scheme_row *row;
-    const char           *found = NULL;
+    bool                  own;
+    const char           *found = scheme_fits(format, format, &own), *first = NULL;
     unsigned              count = 0;
+    if (found)
+        return found;
     for (size_t i = 0; (row = blm_scheme_at(i)) != NULL; i++) {
-        bool own = false;
-        if (!row->creates || !scheme_fits(row->name, format, &own))
-            continue;
-        if (own)
-            return row->name;
-        found = row->name;
-        count++;
+        found = row->creates ? scheme_fits(row->name, format, &own) : NULL;
+        if (found && own)
+            return found;
+        if (found && count++ == 0)
+            first = found;
     }
     if (count == 1)
-        return found;
+        return first;
     trouble(count ? "format %s holds filters of several schemes: give --scheme"
                   : "no filter can be made for format %s: give another --to",
             format);
