@@ -40,12 +40,20 @@ struct calc {
     size_t      count;
 };
 
-static uint64_t asked_bits(const blm_options *o)
+/* The bits or counters that were asked for; 0: none were. */
+static uint64_t asked_cells(const blm_options *o)
 {
-    return o->bits ? o->bits : o->memory < UINT64_MAX / 8 ? o->memory * 8 : UINT64_MAX;
+    uint64_t bits = o->memory < UINT64_MAX / 8 ? o->memory * 8 : UINT64_MAX;
+    return o->bits ? o->bits : o->kind == BLM_COUNTING ? bits / 4 : bits;
 }
 
 /* ---- working it out ---- */
+
+/* Of k probes, when half of the bits are set: where k is the best. */
+static double half_full_rate(uint32_t probes)
+{
+    return ldexp(1, -(int)(probes < 1000 ? probes : 1000));
+}
 
 /* What is missing is chosen as create would choose it, or so that half of the bits get set. */
 static bool wanted(blm_options *o)
@@ -62,8 +70,10 @@ static bool wanted(blm_options *o)
                false;
     if (o->bits && o->memory)
         return misuse("-m and --memory say the same: give one of them"), false;
+    if (sized && !o->items && !o->probes && !(o->rate > 0))
+        o->rate = DEFAULT_RATE;
     if (!sized && !(o->rate > 0))
-        o->rate = o->probes ? ldexp(1, -(int)(o->probes < 1000 ? o->probes : 1000)) : DEFAULT_RATE;
+        o->rate = o->probes ? half_full_rate(o->probes) : DEFAULT_RATE;
     return true;
 }
 
@@ -71,7 +81,7 @@ static bool wanted(blm_options *o)
 static void textbook(const blm_options *o, blm_plan *t)
 {
     blm_rate r = { .size = sizeof r };
-    *t         = (blm_plan){ .size = sizeof *t, .items = o->items, .bits = asked_bits(o) };
+    *t         = (blm_plan){ .size = sizeof *t, .items = o->items, .bits = asked_cells(o) };
     t->probes  = o->probes;
     double p   = o->rate;
     if (!t->bits && blm_textbook(o->items, p, &t->bits, &t->probes) != BLM_OK)
@@ -80,7 +90,7 @@ static void textbook(const blm_options *o, blm_plan *t)
         t->probes = o->probes;
     if (!t->items) {
         if (!(p > 0))
-            p = o->probes ? ldexp(1, -(int)(o->probes < 1000 ? o->probes : 1000)) : DEFAULT_RATE;
+            p = half_full_rate(o->probes);
         if (blm_capacity_for(t->bits, t->probes, p, &t->items) != BLM_OK)
             t->items = 0;
     }
@@ -90,8 +100,9 @@ static void textbook(const blm_options *o, blm_plan *t)
         return;
     }
     t->rate          = r.value;
-    t->bytes         = (t->bits + 7) / 8;
-    t->bits_per_item = (double)t->bits / (double)t->items;
+    unsigned cell    = o->kind == BLM_COUNTING ? 4 : 1;
+    t->bytes         = (t->bits * cell + 7) / 8;
+    t->bits_per_item = (double)t->bits * cell / (double)t->items;
 }
 
 static bool work_out(struct calc *c)
@@ -137,7 +148,7 @@ static void show_asked(const blm_options *o)
     char        text[NUMBER_TEXT];
     const char *gap = "";
     if (o->items)
-        out_print("%s keys", count_text(o->items, text)), gap = ", ";
+        out_print("%s key%s", count_text(o->items, text), o->items == 1 ? "" : "s"), gap = ", ";
     if (o->bits)
         out_print("%s%s bits", gap, count_text(o->bits, text)), gap = ", ";
     if (o->memory)
@@ -180,7 +191,7 @@ static void show_walk(const struct calc *c)
 {
     const blm_plan *p = &c->rows[0].plan;
     char            a[NUMBER_TEXT], b[NUMBER_TEXT];
-    if (!c->asked.items || !asked_bits(&c->asked) || p->kind == BLM_SCALABLE)
+    if (!c->asked.items || !asked_cells(&c->asked) || p->kind == BLM_SCALABLE)
         return;
     out_print("\nBy hand, for %s:\n", c->rows[0].name);
     out_print("  m = %s %s for %s keys: %.2f a key\n", count_text(p->bits, a),
@@ -198,11 +209,13 @@ static void show_walk(const struct calc *c)
                   rate_text(p->asked, a), size_text(p->bytes_needed, b));
     bool begun = false;
     for (size_t i = 0; i < USUAL_RATES; i++) {
-        uint64_t bytes = usual_rates[i] < p->rate ? bytes_for(c, p->kind, usual_rates[i]) : 0;
+        bool     said = p->asked > 0 && usual_rates[i] > p->asked * 0.999;
+        uint64_t bytes =
+            usual_rates[i] < p->rate && !said ? bytes_for(c, p->kind, usual_rates[i]) : 0;
         if (!bytes)
             continue;
         if (!begun)
-            out_print("Not good enough? It would take\n");
+            out_print(p->asked > 0 ? "Better rates take\n" : "Not good enough? It would take\n");
         begun = true;
         out_print("  %10s  for %s\n", size_text(bytes, b), rate_text(usual_rates[i], a));
     }

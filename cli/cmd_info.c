@@ -203,7 +203,7 @@ static void show(const struct ref *r, const blm_stats *s)
         out_print("%s\n", p->notice);
     }
     if (scheme && scheme->faults) {
-        row("known faults");
+        row("faults");
         out_print("%s\n", scheme->faults);
     }
     show_layers(r->filter, p);

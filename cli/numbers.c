@@ -238,9 +238,7 @@ const char *short_text(double n, char *out)
 
 const char *rate_text(double p, char *out)
 {
-    if (p >= 0.0995)
-        snprintf(out, NUMBER_TEXT, "%.1f%%", p * 100);
-    else if (p >= 0.000995)
+    if (p >= 0.000995)
         snprintf(out, NUMBER_TEXT, "%.3g%%", p * 100);
     else if (!(p > 0))
         snprintf(out, NUMBER_TEXT, "0");

@@ -5,7 +5,7 @@ _bloomery()
     local words='' options='' kind=file
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W 'dedup create add check remove info verify merge intersect compare convert diff patch schemes help --help --version' -- "$cur"))
+        COMPREPLY=($(compgen -W 'dedup create add check remove calc info verify merge intersect compare convert diff patch bench schemes help --help --version' -- "$cur"))
         return
     fi
     case ${COMP_WORDS[1]} in
@@ -64,6 +64,16 @@ _bloomery()
             -d) kind=none ;;
             --funnel) kind=none ;;
         esac ;;
+    calc)
+        options=' -n --items -p --rate -m --bits -k --probes --memory --kind --plot --json --quiet -h --help'
+        case $prev in
+            -n|--items) kind=none ;;
+            -p|--rate) kind=none ;;
+            -m|--bits) kind=none ;;
+            -k|--probes) kind=none ;;
+            --memory) kind=none ;;
+            --kind) words="classic blocked counting scalable" ;;
+        esac ;;
     info)
         options=' --json --plot --quiet -h --help'
         case $prev in
@@ -120,12 +130,16 @@ _bloomery()
         options=' --quiet -h --help'
         case $prev in
         esac ;;
+    bench)
+        options=' --quick --json --quiet -h --help'
+        case $prev in
+        esac ;;
     schemes)
         options=' --json --quiet -h --help'
         case $prev in
         esac ;;
     help)
-        words='dedup create add check remove info verify merge intersect compare convert diff patch schemes' ;;
+        words='dedup create add check remove calc info verify merge intersect compare convert diff patch bench schemes' ;;
     esac
     if [ -n "$words" ]; then
         COMPREPLY=($(compgen -W "$words" -- "$cur"))

@@ -1,0 +1,1 @@
+bloomery calc -m 1e6 -k 3

@@ -1,0 +1,1 @@
+bloomery calc -n 50e6 --memory 64M

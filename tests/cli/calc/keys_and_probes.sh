@@ -1,0 +1,1 @@
+bloomery calc -n 1e6 -k 7 --kind classic

@@ -1,0 +1,1 @@
+bloomery calc --memory 1M -p 1e-6

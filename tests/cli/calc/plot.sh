@@ -1,0 +1,1 @@
+bloomery calc -n 1e6 -p 0.01 --kind classic --plot

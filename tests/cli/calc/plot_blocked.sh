@@ -1,0 +1,1 @@
+bloomery calc -n 1e6 -p 1e-6 --kind blocked --plot

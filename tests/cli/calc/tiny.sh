@@ -1,0 +1,1 @@
+bloomery calc -n 1 -p 0.5

@@ -1,0 +1,3 @@
+export BLOOMERY_CPU=portable
+seq 900 | bloomery create a.blm -n 1000 -p 0.01 --kind classic --seed 7 --from - --quiet
+bloomery info a.blm

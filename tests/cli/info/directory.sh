@@ -1,0 +1,2 @@
+mkdir d
+bloomery info d

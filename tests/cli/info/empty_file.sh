@@ -1,0 +1,2 @@
+: >a.blm
+bloomery info a.blm

@@ -1,0 +1,3 @@
+export BLOOMERY_CPU=portable
+seq 2500 | bloomery create a.blm -n 1000 -p 0.01 --kind scalable --seed 7 --from - --quiet
+bloomery info a.blm --json | sed -E 's/(\.[0-9]{4})[0-9]+/\1/'

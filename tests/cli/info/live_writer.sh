@@ -1,0 +1,12 @@
+export BLOOMERY_CPU=portable
+bloomery create a.blm -n 1000 --seed 7 --quiet
+mkfifo pipe
+bloomery add a.blm --quiet <pipe &
+exec 3>pipe
+echo a >&3
+until echo a | bloomery check -q a.blm; do sleep 0.01; done
+bloomery info a.blm | grep -e writer -e keys
+bloomery info a.blm --json | grep writer
+exec 3>&-
+wait
+bloomery info a.blm | grep -e writer -e keys

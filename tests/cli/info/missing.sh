@@ -1,0 +1,1 @@
+bloomery info nothing.blm

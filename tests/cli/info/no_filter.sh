@@ -1,0 +1,2 @@
+bloomery info
+bloomery info --json --colour a.blm

@@ -1,0 +1,2 @@
+echo 'once upon a time' >story.txt
+bloomery info story.txt
