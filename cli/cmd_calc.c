@@ -148,13 +148,13 @@ static void show_asked(const blm_options *o)
     char        text[NUMBER_TEXT];
     const char *gap = "";
     if (o->items)
-        out_print("%s key%s", count_text(o->items, text), o->items == 1 ? "" : "s"), gap = ", ";
+        out_print("%s", plural_text(o->items, "key", text)), gap = ", ";
     if (o->bits)
         out_print("%s%s bits", gap, count_text(o->bits, text)), gap = ", ";
     if (o->memory)
         out_print("%s%s", gap, size_text(o->memory, text)), gap = ", ";
     if (o->probes)
-        out_print("%s%u probe%s", gap, (unsigned)o->probes, o->probes == 1 ? "" : "s"), gap = ", ";
+        out_print("%s%s", gap, plural_text(o->probes, "probe", text)), gap = ", ";
     if (o->rate > 0)
         out_print("%sa rate of %s", gap, rate_text(o->rate, text));
     out_print("\n\n");

@@ -106,7 +106,7 @@ static void show_size(const blm_params *p)
     out_print("\n");
     row("planned for");
     if (p->capacity)
-        out_print("%s keys", count_text(p->capacity, keys));
+        out_print("%s", plural_text(p->capacity, "key", keys));
     else
         out_print("not known");
     if (p->rate > 0)

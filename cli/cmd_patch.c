@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* patch: brings a filter from the state a delta starts from to the one it leads to, or leaves it
  * alone. */
+#include <string.h>
 #include <unistd.h>
 
 #include "command.h"
@@ -16,13 +17,13 @@ static const struct option_group *const groups[] = { NULL };
 static int refuse(const struct ref *r, const struct unsqueeze *u, blm_status st,
                   const blm_error *err)
 {
+    if (interrupted())
+        return trouble("interrupted; %s is as it was", r->name);
     if (u->trouble)
         return trouble("the delta on standard input: %s: get it again", u->trouble);
     if (st == BLM_E_MISMATCH)
         return trouble("%s: %s: give the filter it was made from, or the whole new one", r->name,
                        err->text);
-    if (st == BLM_E_CANCELLED)
-        return trouble("interrupted; %s is as it was", r->name);
     if (st == BLM_E_LIMIT || st == BLM_E_MEMORY || st == BLM_E_VERSION)
         return trouble("%s: %s", r->name, err->text);
     if (err->offset != BLM_NO_OFFSET)
@@ -31,46 +32,83 @@ static int refuse(const struct ref *r, const struct unsqueeze *u, blm_status st,
     return trouble("the delta on standard input: %s: get it again", err->text);
 }
 
-static int patch(struct ref *r)
+/* The file is only opened to write when the new filter is ready, so that a delta that is refused
+ * does not change a byte of it; and then it must still be what the delta was applied to. */
+static int put_in_place(const char *text, const uint8_t before[16], blm_filter *f)
 {
-    struct unsqueeze u;
-    blm_filter      *f;
-    blm_error        err = { .offset = BLM_NO_OFFSET };
-    char             keys[NUMBER_TEXT], size[NUMBER_TEXT];
-    unsqueeze_start(&u);
-    blm_status st = blm_patch(r->filter, unsqueeze_read, &u, &f, &err);
-    unsqueeze_end(&u);
+    struct ref r;
+    uint8_t    print[16];
+    if (!ref_change(&r, text, NULL)) {
+        blm_free(f);
+        return EXIT_TROUBLE;
+    }
+    if (blm_fingerprint(r.filter, print) != BLM_OK || memcmp(print, before, 16) != 0) {
+        blm_free(f);
+        ref_drop(&r);
+        return trouble("%s: was changed meanwhile: run this again", text);
+    }
+    return ref_replace(&r, f) ? EXIT_YES : EXIT_TROUBLE;
+}
+
+/* The filter that the delta leads to, and the fingerprint of the one it was applied to. NULL: there
+ * is nothing to do, or trouble; it has been said, and *status is set. */
+static blm_filter *apply(const struct ref *r, struct unsqueeze *u, uint8_t before[16], int *status)
+{
+    blm_filter *f;
+    blm_params  p   = { .size = sizeof p };
+    blm_error   err = { .offset = BLM_NO_OFFSET };
+    *status         = EXIT_YES;
+    if (blm_get_params(r->filter, &p) == BLM_OK && p.writer == BLM_WRITER_LIVE) {
+        *status = trouble("%s: another process is writing to it: wait until it has ended", r->name);
+        return NULL;
+    }
+    blm_status st = blm_fingerprint(r->filter, before);
+    if (st == BLM_OK)
+        st = blm_patch(r->filter, unsqueeze_read, u, &f, &err);
+    if (st == BLM_OK)
+        return f;
     if (st == BLM_PRESENT) {
         say("%s is already where this delta leads", r->name);
         blm_free(f);
-        ref_drop(r);
-        return EXIT_YES;
+    } else {
+        *status = refuse(r, u, st, &err);
     }
-    if (st != BLM_OK) {
-        int status = refuse(r, &u, st, &err);
-        ref_drop(r);
-        return status;
-    }
-    blm_params  p    = { .size = sizeof p };
-    const char *name = r->name;
-    blm_get_params(f, &p);
-    if (!ref_replace(r, f))
+    return NULL;
+}
+
+static int patch(const char *text)
+{
+    struct ref       r;
+    struct unsqueeze u;
+    uint8_t          before[16];
+    int              status;
+    char             keys[NUMBER_TEXT], size[NUMBER_TEXT];
+    if (!ref_open(&r, text, NULL))
         return EXIT_TROUBLE;
-    say("%s: patched with %s, %s keys now", name, size_text(u.got, size),
-        count_text(p.items, keys));
-    return EXIT_YES;
+    unsqueeze_start(&u);
+    blm_filter *f = apply(&r, &u, before, &status);
+    unsqueeze_end(&u);
+    ref_drop(&r);
+    if (!f)
+        return status;
+    blm_params p = { .size = sizeof p };
+    blm_get_params(f, &p);
+    status = put_in_place(text, before, f);
+    if (status == EXIT_YES)
+        say("%s: patched with %s%s%s%s", text, size_text(u.got, size), p.items ? ", " : "",
+            p.items ? plural_text(p.items, "key", keys) : "", p.items ? " now" : "");
+    return status;
 }
 
 static int run(int count, char **operands)
 {
     (void)count;
-    struct ref r;
     if (ref_is_stdin(operands[0]))
         return misuse("the delta comes from standard input: give the filter as a file");
     if (isatty(STDIN_FILENO))
         return misuse("the delta comes from standard input, as in < DELTA");
     interrupt_catch();
-    return ref_change(&r, operands[0], NULL) ? patch(&r) : EXIT_TROUBLE;
+    return patch(operands[0]);
 }
 
 static const char *const usage[] = { "FILTER < DELTA", NULL };

@@ -70,7 +70,7 @@ static enum verdict check_sums(const struct ref *r, const blm_params *p)
                   size_text(v.damaged_bytes, size), count_text(v.damaged_offset, at));
         return BAD;
     }
-    out_print("good: %s region%s", count_text(v.good, good), v.good == 1 ? "" : "s");
+    out_print("good: %s", plural_text(v.good, "region", good));
     if (v.unverified)
         out_print(", %s not yet summed by %s", count_text(v.unverified, bad),
                   v.writer == BLM_WRITER_LIVE ? "the process that is writing"
@@ -124,7 +124,7 @@ static enum verdict check_members(const struct ref *r)
         return STOPPED;
     row("members");
     if (a.maybe == a.keys) {
-        out_print("good: %s keys, all of them found\n", count_text(a.keys, keys));
+        out_print("good: %s, all of them found\n", plural_text(a.keys, "key", keys));
         return GOOD;
     }
     out_print("FALSE NEGATIVES: %s of %s keys are denied, the first in line %s: they were never "
@@ -242,17 +242,22 @@ static enum verdict check_fill(const struct ref *r, const blm_stats *s)
             s->fill * 100, count_text(p->items, keys));
         return BAD;
     }
+    if (s->estimated.saturated) {
+        row("fill");
+        out_print("OVER-FILLED: every bit is set, so the answer is always \"maybe\"\n");
+        return BAD;
+    }
     if (s->overfilled) {
         row("fill");
-        out_print("OVER-FILLED: about %s keys where %s were planned: the rate is %s by now\n",
-                  count_text((uint64_t)llround(s->estimated.value), keys),
+        out_print("OVER-FILLED: about %s where %s were planned: the rate is %s by now\n",
+                  plural_text((uint64_t)llround(s->estimated.value), "key", keys),
                   p->capacity ? count_text(p->capacity, room) : "fewer",
                   rate_text(s->rate_now, rate));
         return BAD;
     }
     row("fill");
-    out_print("good: %.3g%%, about %s keys", s->fill * 100,
-              count_text((uint64_t)llround(s->estimated.value), keys));
+    out_print("good: %.3g%%, about %s", s->fill * 100,
+              plural_text((uint64_t)llround(s->estimated.value), "key", keys));
     if (p->capacity)
         out_print(" of %s planned", count_text(p->capacity, room));
     out_print("\n");
@@ -275,7 +280,7 @@ static void advise(const blm_stats *s)
     if (blm_plan_for(&o, &plan, NULL) != BLM_OK)
         return;
     row("advice");
-    out_print("for %s keys at %s: m = %s, k = %u (%s, %s)\n", count_text(o.items, keys),
+    out_print("for %s at %s: m = %s, k = %u (%s, %s)\n", plural_text(o.items, "key", keys),
               rate_text(o.rate, rate), count_text(plan.bits, bits), (unsigned)plan.probes,
               blm_kind_name(o.kind), size_text(plan.bytes, size));
 }

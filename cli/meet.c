@@ -7,6 +7,7 @@
 #include "add.h"
 #include "interrupt.h"
 #include "numbers.h"
+#include "out.h"
 #include "progress.h"
 #include "ref.h"
 #include "say.h"
@@ -24,8 +25,9 @@ static void report(const char *name, const blm_filter *f, int filters, const cha
     char      keys[NUMBER_TEXT], rate[NUMBER_TEXT], was[NUMBER_TEXT];
     if (say_quiet || blm_get_stats(f, &s) != BLM_OK)
         return;
-    say("%s: %d filters %s %s keys, rate %s", name, filters, did,
-        count_text((uint64_t)llround(s.estimated.value), keys), rate_text(s.rate_now, rate));
+    uint64_t count = (uint64_t)llround(s.estimated.value);
+    say("%s: %d filters %s %s, rate %s", name, filters, did, plural_text(count, "key", keys),
+        rate_text(s.rate_now, rate));
     if (s.overfilled)
         say("%s holds more keys than it was made for: its rate is %s now, not %s: make larger "
             "filters and merge those",
@@ -77,7 +79,7 @@ int meet(int count, char **operands, meet_fn how, const char *did, bool force)
                                : join(f, operands[1], operands[i], how);
     if (status == EXIT_YES && !ref_put(out, f, NULL, force))
         status = EXIT_TROUBLE;
-    if (status == EXIT_YES)
+    if (status == EXIT_YES && !out_stopped())
         report(ref_is_stdin(out) ? "standard output" : out, f, count - 1, did);
     blm_free(f);
     return status;

@@ -161,9 +161,9 @@ int rebuild(const struct rebuild *w, const struct ref *in, const blm_stats *s, c
     bool good = carry(w, in, &out, &r);
     /* Fewer keys than the old bits speak of: the others would be denied from now on. */
     if (good && !s->estimated.saturated && (double)r.fresh < s->estimated.low * 0.99) {
-        trouble("%s holds about %s keys and %s has %s: give all of them, or make a filter of "
+        trouble("%s holds about %s and %s has %s: give all of them, or make a filter of "
                 "these alone with bloomery create --scheme %s --from",
-                in->name, count_text((uint64_t)llround(s->estimated.value), held),
+                in->name, plural_text((uint64_t)llround(s->estimated.value), "key", held),
                 ref_is_stdin(w->members) ? "standard input" : w->members, count_text(r.fresh, keys),
                 o.scheme);
         good = false;
@@ -178,7 +178,7 @@ int rebuild(const struct rebuild *w, const struct ref *in, const blm_stats *s, c
     }
     if (!ref_commit(&out))
         return EXIT_TROUBLE;
-    say("%s: rebuilt as %s, scheme %s, from %s keys, all of them found: %s", name, w->to, o.scheme,
-        count_text(r.keys, keys), size_text(p.bytes, size));
+    say("%s: rebuilt as %s, scheme %s, from %s, all of them found: %s", name, w->to, o.scheme,
+        plural_text(r.keys, "key", keys), size_text(p.bytes, size));
     return EXIT_YES;
 }

@@ -30,11 +30,10 @@ static const char *remedy(const struct ref *r, const blm_error *err)
                    ? "bloomery schemes lists what can be read"
                    : "use another copy";
     case BLM_E_TRUNCATED:
+    case BLM_E_CHECKSUM:
         return "use another copy";
     case BLM_E_AMBIGUOUS:
         return "bloomery convert --from FORMAT can be told";
-    case BLM_E_CHECKSUM:
-        return "use another copy; bloomery verify says what is damaged";
     case BLM_E_READONLY:
         return "change its permissions, or run as its owner";
     case BLM_E_BUSY:

@@ -171,7 +171,7 @@ blm_status blm__filter_extends(const blm_filter *from, const blm_filter *to, blm
         return BLM_E_MISMATCH;
     if (has < had)
         return blm__fail(err, BLM_E_MISMATCH,
-                         "the later filter has %u layers, fewer than the earlier one's %u: take "
+                         "the later filter has fewer layers (%u) than the earlier one (%u): take "
                          "the whole of it",
                          (unsigned)has, (unsigned)had);
     return same_layers(from, to, had, err) ? BLM_OK : BLM_E_MISMATCH;

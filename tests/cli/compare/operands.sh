@@ -1,0 +1,3 @@
+bloomery compare a.blm
+bloomery compare a.blm b.blm c.blm
+bloomery compare - -

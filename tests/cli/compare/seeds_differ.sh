@@ -1,0 +1,3 @@
+bloomery create a.blm -n 1000 --quiet
+bloomery create b.blm -n 1000 --quiet
+bloomery compare a.blm b.blm

@@ -1,0 +1,6 @@
+seq 1000 >keys
+bloomery create a.blm -n 1000 --seed 7 --from keys --quiet
+bloomery convert a.blm a.guava --to guava --members nothing
+code=$?
+ls
+exit $code

@@ -1,0 +1,2 @@
+bloomery diff a.blm | cat
+bloomery diff - - | cat

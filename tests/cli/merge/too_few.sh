@@ -1,0 +1,3 @@
+bloomery merge
+bloomery merge c.blm
+bloomery merge c.blm a.blm

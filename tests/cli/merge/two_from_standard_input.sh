@@ -1,0 +1,1 @@
+bloomery merge c.blm - -

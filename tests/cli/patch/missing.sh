@@ -1,0 +1,1 @@
+bloomery patch a.blm </dev/null

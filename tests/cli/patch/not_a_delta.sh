@@ -1,0 +1,8 @@
+bloomery create old.blm -n 100000 --seed 7 --quiet
+seq 50000 | bloomery add old.blm --quiet
+cp old.blm new.blm
+seq 50001 51000 | bloomery add new.blm --quiet
+bloomery diff --quiet old.blm new.blm >delta
+bloomery patch old.blm <new.blm
+bloomery patch old.blm </dev/null
+echo hello | bloomery patch old.blm

@@ -1,0 +1,3 @@
+bloomery patch </dev/null
+bloomery patch - </dev/null
+bloomery patch a.blm b.blm </dev/null
