@@ -561,11 +561,13 @@ BLM_API blm_status blm_capacity_for(uint64_t m, uint32_t k, double p, uint64_t *
 
 typedef enum blm_model {
     BLM_MODEL_USUAL       = 0, /* (1 − e^(−kn/m))^k */
-    BLM_MODEL_INDEPENDENT = 1, /* k independent probes: the exact sum over the fill where it can be
-                                  computed, else a bounded approximation. Native classic probes
-                                  (one 64-bit hash: `collisions` is added) follow this. */
-    BLM_MODEL_DOUBLE      = 2, /* probes a + i·b: what Guava, Go, RedisBloom and most others do */
-    BLM_MODEL_LINES       = 3  /* `lines` lines of 512 bits, one bit in each of k/lines words */
+    BLM_MODEL_INDEPENDENT = 1, /* k independent probes: the exact sum over the fill for k ≤ 64, a
+                                  bounded approximation beyond. Native classic probes follow this,
+                                  but for n/2^64 (two keys, one hash), which plans and stats add. */
+    BLM_MODEL_DOUBLE      = 2, /* probes a + i·b mod m, b ≠ 0: what Guava, Go, RedisBloom and most
+                                  others come near */
+    BLM_MODEL_LINES       = 3  /* native blocked probes: `lines` lines of 512 bits, one bit in each
+                                  of k/lines words; n/2^64 included */
 } blm_model;
 
 typedef enum blm_method {
@@ -580,7 +582,9 @@ typedef struct blm_rate {
     blm_method method;
 } blm_rate;
 
-/* The false-positive rate of m bits, k probes in all, n keys. lines: 0 but for BLM_MODEL_LINES. */
+/* The false-positive rate of m bits, k probes in all, n keys. lines: 0 but for BLM_MODEL_LINES,
+ * where m is a multiple of 512. n = 0 gives 0. Usual formula: any m, k; else E_LIMIT past 2^48 bits
+ * or 2 048 probes. Microseconds at usual k, milliseconds at k = 64. */
 BLM_API blm_status blm_rate_of(blm_model model, uint64_t m, uint32_t k, uint32_t lines, uint64_t n,
                                blm_rate *out);
 
