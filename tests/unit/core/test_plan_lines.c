@@ -94,6 +94,19 @@ static void one_line_where_it_costs_no_more(void **state)
     assert_int_equal(p.bits, 2048);
 }
 
+/* Twenty lines do with six words or with seven: the lower rate comes for nothing. */
+static void of_equal_sizes_the_lower_rate(void **state)
+{
+    (void)state;
+    blm_options o = OPTIONS(.items = 1000, .rate = 0.01);
+    blm_plan    p = plan(&o);
+    assert_int_equal(p.bits, 20 * 512);
+    assert_true(blm__rate_lines(20, 6, 1, 1000) < 0.01);
+    assert_int_equal(p.probes, 7);
+    for (uint32_t k = 1; k <= 8; k++)
+        assert_true(blm__rate_lines(20, k, 1, 1000) >= p.rate);
+}
+
 static void lines_can_be_asked_for(void **state)
 {
     (void)state;
@@ -217,6 +230,7 @@ int main(void)
         cmocka_unit_test(the_design_table),
         cmocka_unit_test(items_and_rate_give_the_fewest_lines),
         cmocka_unit_test(one_line_where_it_costs_no_more),
+        cmocka_unit_test(of_equal_sizes_the_lower_rate),
         cmocka_unit_test(lines_can_be_asked_for),
         cmocka_unit_test(probes_are_split_over_lines),
         cmocka_unit_test(sizes_are_whole_lines),

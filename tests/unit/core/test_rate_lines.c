@@ -91,9 +91,10 @@ static bool visit(uint64_t *words, uint64_t count, uint32_t k, uint32_t lines, u
     return true;
 }
 
-static double throw_lines(uint64_t count, uint32_t k, uint32_t lines, uint64_t n, double *error)
+static double throw_lines(uint64_t count, uint32_t k, uint32_t lines, uint64_t n, int questions,
+                          double *error)
 {
-    enum { seeds = 10000, questions = 400 };
+    enum { seeds = 10000 };
     uint64_t words[8 * 8], rng = n * 1000003 + count * 31 + k;
     double   sum = 0, squares = 0;
     assert_true(count <= 8);
@@ -127,7 +128,7 @@ static void native_lines_behave_as_modelled(void **state)
                 { 4, 4, 2, 206, false }, { 6, 8, 3, 220, false } };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         double error;
-        double seen  = throw_lines(row[i].count, row[i].k, row[i].lines, row[i].n, &error);
+        double seen  = throw_lines(row[i].count, row[i].k, row[i].lines, row[i].n, 400, &error);
         double model = blm__rate_lines(row[i].count, row[i].k, row[i].lines, row[i].n);
         assert_between(seen, model - 4 * error, model + 4 * error);
         assert_true(error < 0.01 * model);
@@ -136,6 +137,18 @@ static void native_lines_behave_as_modelled(void **state)
         if (row[i].poisson_fails)
             assert_true(fabs(seen - poisson) > 5 * error);
     }
+}
+
+/* Few lines and several a key: the mean to the power L is the lower bound, and visibly low. */
+static void the_spread_between_filters_counts(void **state)
+{
+    (void)state;
+    double   error, seen = throw_lines(6, 8, 3, 220, 3000, &error);
+    blm_rate r;
+    blm__model_lines(6, 8, 3, 220, &r);
+    assert_between(seen, r.value - 4 * error, r.value + 4 * error);
+    assert_true(seen - r.low > 3 * error);
+    assert_true(r.high - seen > 3 * error);
 }
 
 static void the_bounds_hold_the_value(void **state)
@@ -173,6 +186,7 @@ int main(void)
         cmocka_unit_test(both_ways_to_the_rate_agree),
         cmocka_unit_test(known_bits_per_key),
         cmocka_unit_test(native_lines_behave_as_modelled),
+        cmocka_unit_test(the_spread_between_filters_counts),
         cmocka_unit_test(the_bounds_hold_the_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
