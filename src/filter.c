@@ -146,7 +146,7 @@ static blm_status check_size(const struct blm_shape *s, const blm_options *o, bl
     if (s->bits == 0 || s->bits > BLM__MAX_BITS)
         return blm__fail(err, BLM_E_LIMIT, "%llu bits: a filter has 1 to 2^48",
                          (unsigned long long)s->bits);
-    if (s->probes == 0 || s->probes > BLM__MAX_PROBES)
+    if ((s->probes == 0 && !s->scheme->no_probes) || s->probes > BLM__MAX_PROBES)
         return blm__fail(err, BLM_E_ARGUMENT, "%u probes: a filter has 1 to %u",
                          (unsigned)s->probes, (unsigned)BLM__MAX_PROBES);
     if (o->max_bytes && bytes > o->max_bytes)
@@ -276,6 +276,8 @@ blm_status blm__filter_settle(blm_filter *f, const blm_options *o, blm_error *er
     for (uint32_t i = 0; i < b->layer_count; i++) {
         const struct blm_shape *s = &b->layers[i].shape;
         const char *fault = s->scheme->fault ? s->scheme->fault(s) : NULL;
+        if (s->probes == 0 && !s->scheme->no_probes)
+            fault = "it has no probes";
         if (s->scheme != f->scheme)
             fault = "its layers are of different schemes";
         if (fault)

@@ -108,11 +108,12 @@ blm_status blm_get_stats(const blm_filter *f, blm_stats *out)
     for (uint32_t i = 0; i < b->layer_count; i++) {
         const struct blm_layer *l = &b->layers[i];
         uint64_t     ones = blm__layer_ones(l, b->kernel), reach = blm__shape_reach(&l->shape);
-        blm_estimate e = { .saturated = false }; /* zeroes should the maths ever refuse */
+        blm_estimate e = { 0, 0, INFINITY, true }; /* of no probes nothing can be said */
         if (ones > reach) /* bits past m set in a caller's own words, or where no key leads */
             ones = reach;
         s.ones += ones;
-        blm_estimate_items(reach, blm__shape_probes(&l->shape), ones, &e);
+        if (l->shape.probes > 0)
+            blm_estimate_items(reach, blm__shape_probes(&l->shape), ones, &e);
         add_estimate(&s.estimated, &e);
         absent *= 1 - blm__layer_rate_now(l, ones);
         if (l->shape.cell_bits == 4)

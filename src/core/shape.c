@@ -45,7 +45,7 @@ static const char *shape_fault(const struct blm_shape *s, bool native)
         return "cells of a width that its kind does not have";
     if (s->bits == 0)
         return "no bits";
-    if (s->probes == 0)
+    if (s->probes == 0 && s->engine != BLM__POSITIONS) /* there the scheme has the last word */
         return "no probes";
     if (!blm__rate_valid(s->rate))
         return "a rate that is not between 0 and 1";

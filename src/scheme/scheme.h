@@ -17,6 +17,7 @@ struct blm_scheme {
     uint32_t       version;
     bool           native; /* digest.w[0] is a 64-bit hash: chains, lines and kernels apply */
     bool           seeded; /* has a seed; a new filter gets a random one only if native */
+    bool           no_probes; /* k = 0 is allowed: such a filter answers "maybe" to everything */
     bool           per_probe; /* hashes once a probe: digests hold w[26] = how many probes */
     uint64_t       digest_variant; /* bits of shape.variant that a digest depends on */
     const char    *missing; /* a library this build was made without and the scheme needs; NULL */
