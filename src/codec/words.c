@@ -83,7 +83,7 @@ blm_status blm__expect_scheme(const struct blm_body *b, const char *format,
                          "format %s holds filters of scheme %s, this one is %s, and without its "
                          "keys it cannot become another: rebuild it from them",
                          format, scheme->row.name, s->scheme->row.name);
-    if (b->kind != BLM_CLASSIC || b->layer_count != 1 || s->cell_bits != 1)
+    if (b->kind == BLM_SCALABLE || b->layer_count != 1 || s->cell_bits != 1)
         return blm__fail(err, BLM_E_UNSUPPORTED, "format %s holds plain bits, not a %s filter",
                          format, blm_kind_name(b->kind));
     return BLM_OK;
