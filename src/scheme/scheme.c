@@ -13,6 +13,7 @@ static const struct blm_scheme *const schemes[] = {
     &blm__scheme_spark2,
     &blm__scheme_dcso,
     &blm__scheme_dcso01,
+    &blm__scheme_parquet,
 };
 
 /* What people say when they do not say which: the one the original makes today. */

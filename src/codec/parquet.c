@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Parquet's filter in bytes: a header in Thrift's compact protocol, then the bitset.
+ *
+ *   15 <zigzag varint: bytes>        field 1, i32: numBytes, a multiple of 32
+ *   1c 1c 00 00                      field 2: algorithm, a union of {1: SplitBlock}
+ *   1c 1c 00 00                      field 3: hash, a union of {1: XXHASH}
+ *   1c 1c 00 00                      field 4: compression, a union of {1: UNCOMPRESSED}
+ *   00                               stop
+ *   numBytes bytes                   blocks of eight little-endian 32-bit words
+ *
+ * In a .parquet file the header starts where ColumnMetaData.bloom_filter_offset says (give it as
+ * options.offset; what follows the bitset is then not ours). Elsewhere nothing may follow.
+ * "parquet-bitset" is the bitset alone.
+ *
+ * Fields that a later version may add are skipped, whatever their type; another member of one of
+ * the unions is another filter and is refused.
+ */
+#include <string.h>
+
+#include "codec/array.h"
+#include "codec/words.h"
+#include "scheme/scheme.h"
+
+#define HEADER_MOST 1024u /* bytes of fields, known or not: the real one has 14 to 18 */
+#define DEPTH_MOST  8u
+
+/* Thrift compact's types; 1 and 2 are the two booleans and take no byte of their own. */
+enum { STOP, YES, NO, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT };
+
+/* ---- Thrift ---- */
+
+struct thrift {
+    struct blm_source *in;
+    blm_error         *err;
+    blm_status         status; /* the first failure; nothing is read after it */
+    uint64_t           start;
+};
+
+static void bad(struct thrift *t, uint64_t at, const char *what)
+{
+    if (t->status == BLM_OK)
+        t->status = blm__fail_at(t->err, BLM_E_FORMAT, at, "not a Parquet filter header: %s", what);
+}
+
+static uint8_t take(struct thrift *t)
+{
+    uint8_t b = 0;
+    if (t->status != BLM_OK)
+        return 0;
+    if (t->in->at - t->start >= HEADER_MOST)
+        bad(t, t->in->at, "it does not end within 1024 bytes");
+    else if (blm__read(t->in, &b, 1) != 1)
+        t->status = blm__short(t->in, "the header", t->err);
+    return b;
+}
+
+static uint64_t take_varint(struct thrift *t)
+{
+    uint64_t at = t->in->at, v = 0;
+    for (unsigned shift = 0; shift < 70; shift += 7) {
+        uint8_t b = take(t);
+        if (shift == 63 && b > 1)
+            break;
+        v |= (uint64_t)(b & 0x7f) << shift;
+        if (!(b & 0x80))
+            return v;
+    }
+    bad(t, at, "a number longer than 64 bits");
+    return 0;
+}
+
+/* The next field's type, STOP at the end; *id becomes its number. */
+static unsigned take_field(struct thrift *t, uint64_t *id)
+{
+    uint8_t b = take(t);
+    if ((b & 15) == STOP)
+        return STOP;
+    if (b >> 4) {
+        *id += b >> 4;
+    } else {
+        uint64_t z = take_varint(t);
+        *id = z >> 1 ^ (0 - (z & 1));
+    }
+    return b & 15;
+}
+
+static void skip(struct thrift *t, unsigned type, unsigned depth);
+
+static void skip_items(struct thrift *t, uint64_t count, unsigned key, unsigned value,
+                       unsigned depth)
+{
+    for (; count > 0 && t->status == BLM_OK; count--) {
+        if (key)
+            skip(t, key <= NO ? BYTE : key, depth);
+        skip(t, value <= NO ? BYTE : value, depth);
+    }
+}
+
+static void skip_list(struct thrift *t, unsigned depth)
+{
+    uint8_t head = take(t);
+    skip_items(t, head >> 4 < 15 ? head >> 4 : take_varint(t), 0, head & 15, depth);
+}
+
+static void skip_map(struct thrift *t, unsigned depth)
+{
+    uint64_t count = take_varint(t);
+    uint8_t  types = count ? take(t) : 0;
+    skip_items(t, count, types >> 4, types & 15, depth);
+}
+
+static void skip_struct(struct thrift *t, unsigned depth)
+{
+    uint64_t id = 0;
+    for (unsigned type; (type = take_field(t, &id)) != STOP && t->status == BLM_OK;)
+        skip(t, type, depth);
+}
+
+static void skip_bytes(struct thrift *t, uint64_t n)
+{
+    for (; n > 0 && t->status == BLM_OK; n--)
+        take(t);
+}
+
+static void skip(struct thrift *t, unsigned type, unsigned depth)
+{
+    if (depth == 0) {
+        bad(t, t->in->at, "fields nested too deep");
+        return;
+    }
+    switch (type) {
+    case YES:
+    case NO: break;
+    case BYTE: take(t); break;
+    case I16:
+    case I32:
+    case I64: take_varint(t); break;
+    case DOUBLE: skip_bytes(t, 8); break;
+    case BINARY: skip_bytes(t, take_varint(t)); break;
+    case LIST:
+    case SET: skip_list(t, depth - 1); break;
+    case MAP: skip_map(t, depth - 1); break;
+    case STRUCT: skip_struct(t, depth - 1); break;
+    default: bad(t, t->in->at, "a field of an unknown type"); break;
+    }
+}
+
+/* ---- the header ---- */
+
+struct header {
+    uint64_t bytes, bytes_at;
+    unsigned seen; /* bit per field number */
+};
+
+/* A union whose only known member is 1, an empty struct. */
+static void take_union(struct thrift *t, unsigned type, const char *unknown)
+{
+    uint64_t id = 0, at = t->in->at;
+    unsigned member = type == STRUCT ? take_field(t, &id) : STOP;
+    if (t->status != BLM_OK)
+        return;
+    if (member != STRUCT || id != 1) {
+        bad(t, at, unknown);
+        return;
+    }
+    skip_struct(t, DEPTH_MOST);
+    if (take_field(t, &id) != STOP)
+        bad(t, at, "a union with two members");
+}
+
+static void take_bytes(struct thrift *t, unsigned type, struct header *h)
+{
+    h->bytes_at = t->in->at;
+    uint64_t z = type == I32 ? take_varint(t) : 1;
+    h->bytes = z >> 1;
+    if (z & 1 || h->bytes > INT32_MAX || h->bytes == 0 || h->bytes % 32)
+        bad(t, h->bytes_at, "numBytes is not a positive multiple of 32");
+}
+
+static blm_status take_header(struct blm_source *in, struct header *h, blm_error *err)
+{
+    struct thrift t = { in, err, BLM_OK, in->at };
+    uint64_t      id = 0, start = in->at;
+    memset(h, 0, sizeof *h);
+    for (;;) {
+        uint64_t at   = in->at;
+        unsigned type = take_field(&t, &id);
+        if (type == STOP || t.status != BLM_OK)
+            break;
+        if (id >= 1 && id <= 4 && h->seen >> id & 1)
+            bad(&t, at, "a field twice");
+        if (id >= 1 && id <= 4)
+            h->seen |= 1u << id;
+        switch (id) {
+        case 1: take_bytes(&t, type, h); break;
+        case 2: take_union(&t, type, "field 2 (algorithm) is not SplitBlock"); break;
+        case 3: take_union(&t, type, "field 3 (hash) is not XXHASH"); break;
+        case 4: take_union(&t, type, "field 4 (compression) is not UNCOMPRESSED"); break;
+        default: skip(&t, type, DEPTH_MOST); break;
+        }
+    }
+    if (t.status == BLM_OK && h->seen != 0x1e)
+        bad(&t, start,
+            !(h->seen & 2)    ? "field 1 (numBytes) is missing"
+            : !(h->seen & 4)  ? "field 2 (algorithm) is missing"
+            : !(h->seen & 8)  ? "field 3 (hash) is missing"
+                              : "field 4 (compression) is missing");
+    return t.status;
+}
+
+/* Fields 2 to 4 and the stop, as every writer we know of writes them. */
+static const uint8_t unions[13] = { 0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0 };
+
+/* ---- decode ---- */
+
+static int sniff(const uint8_t *head, size_t len, uint64_t total)
+{
+    (void)total;
+    if (len >= 4 && memcmp(head, "PAR1", 4) == 0)
+        return 90; /* a whole file: we know best what to say about it */
+    if (len < 3 || head[0] != 0x15)
+        return 0;
+    size_t at = 1;
+    while (at < len && at < 5 && head[at] & 0x80)
+        at++;
+    at++;
+    if (at >= len)
+        return 0;
+    size_t have = len - at < sizeof unions ? len - at : sizeof unions;
+    if (memcmp(head + at, unions, have) != 0)
+        return (head[at] & 15) == STRUCT ? 15 : 0; /* one that is odd: we can say what is */
+    return have == sizeof unions ? 95 : 40;
+}
+
+static blm_status refuse_whole_file(struct blm_source *in, blm_error *err)
+{
+    const uint8_t *head = in->data ? in->data + in->at : in->head + in->head_at;
+    uint64_t       have = in->data ? blm__remaining(in) : in->head_len - in->head_at;
+    if (have >= 4 && memcmp(head, "PAR1", 4) == 0)
+        return blm__fail_at(err, BLM_E_FORMAT, in->at,
+                            "this is a whole Parquet file: give the byte offset of one column's "
+                            "filter (bloom_filter_offset in its metadata) as options.offset");
+    return BLM_OK;
+}
+
+static struct blm_shape shape_of(uint64_t bytes)
+{
+    struct blm_shape s = { .kind      = BLM_BLOCKED,
+                           .engine    = BLM__POSITIONS,
+                           .scheme    = &blm__scheme_parquet,
+                           .bits      = bytes * 8,
+                           .probes    = 8,
+                           .cell_bits = 1 };
+    return s;
+}
+
+static blm_status decode(struct blm_source *in, const blm_options *o, struct blm_body *b,
+                         blm_error *err)
+{
+    struct header h;
+    blm_status    st = refuse_whole_file(in, err);
+    if (st == BLM_OK)
+        st = take_header(in, &h, err);
+    if (st != BLM_OK)
+        return st;
+    struct blm_shape s = shape_of(h.bytes);
+    b->kind   = BLM_BLOCKED;
+    st = blm__read_array(in, &s, h.bytes, b, err);
+    return st == BLM_OK && o->offset == 0 ? blm__expect_end(in, err) : st;
+}
+
+/* As long as the input, or, within something larger, as options.bits says. */
+static blm_status decode_bitset(struct blm_source *in, const blm_options *o, struct blm_body *b,
+                                blm_error *err)
+{
+    struct blm_block block;
+    uint64_t         start = in->at, bytes = 0;
+    blm_status       st    = blm__read_sized(in, o, b, "bitset", &block, &bytes, err);
+    if (st != BLM_OK)
+        return st;
+    if (bytes % 32 || bytes > INT32_MAX) {
+        blm__block_free(b->alloc, &block);
+        return blm__fail_at(err, BLM_E_FORMAT, start,
+                            "a bitset of %llu bytes: Parquet's are blocks of 32, less than 2^31",
+                            (unsigned long long)bytes);
+    }
+    struct blm_shape s = shape_of(bytes);
+    b->kind   = BLM_BLOCKED;
+    return blm__give_array(b, &s, &block, bytes, start, err);
+}
+
+/* ---- encode ---- */
+
+static blm_status encode_bitset(const struct blm_body *b, struct blm_sink *out, blm_error *err)
+{
+    blm_status st = blm__expect_scheme(b, "parquet", &blm__scheme_parquet, NULL, err);
+    return st == BLM_OK ? blm__write_array(out, b, &b->layers[0], b->layers[0].shape.bits / 8, err)
+                        : st;
+}
+
+static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_error *err)
+{
+    uint8_t    h[1 + 5 + sizeof unions] = { 0x15 };
+    size_t     n  = 1;
+    blm_status st = blm__expect_scheme(b, "parquet", &blm__scheme_parquet, NULL, err);
+    if (st != BLM_OK)
+        return st;
+    for (uint64_t z = b->layers[0].shape.bits / 8 * 2; z || n == 1; z >>= 7)
+        h[n++] = (uint8_t)((z & 0x7f) | (z > 0x7f ? 0x80 : 0));
+    memcpy(h + n, unions, sizeof unions);
+    st = blm__write_bytes(out, h, n + sizeof unions, err);
+    return st == BLM_OK ? encode_bitset(b, out, err) : st;
+}
+
+const struct blm_codec blm__codec_parquet = {
+    .row    = { sizeof(blm_format_row), "parquet",
+                "Parquet split-block filter: Thrift header and bitset", true, true },
+    .sniff  = sniff,
+    .decode = decode,
+    .encode = encode,
+};
+
+const struct blm_codec blm__codec_parquet_bitset = {
+    .row    = { sizeof(blm_format_row), "parquet-bitset",
+                "Parquet split-block filter: the bitset alone", true, true },
+    .sniff  = blm__never_bids,
+    .decode = decode_bitset,
+    .encode = encode_bitset,
+};
