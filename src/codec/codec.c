@@ -17,6 +17,8 @@ static const struct blm_codec *const codecs[] = {
     &blm__codec_dcso01,
     &blm__codec_parquet,
     &blm__codec_parquet_bitset,
+    &blm__codec_byteslot,
+    &blm__codec_raw,
 };
 
 #define CODECS (sizeof codecs / sizeof *codecs)

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The bits alone, bit i being bit i % 8 of byte i / 8: for schemes that never had a file format.
+ * Everything else comes from the options: the scheme, its variant and seed, how many bits (the
+ * input's length when not said) and, where the scheme leaves it open, how many probes.
+ *
+ * "raw" takes any scheme but the native one, whose seed would be lost; "byteslot" is raw with its
+ * scheme already said. Neither ever bids when a format is sniffed: every file could be one.
+ */
+#include <string.h>
+
+#include "codec/array.h"
+#include "codec/words.h"
+#include "scheme/scheme.h"
+
+static blm_status named_scheme(const blm_options *o, const struct blm_scheme **out, blm_error *err)
+{
+    if (!o->scheme)
+        return blm__fail(err, BLM_E_ARGUMENT,
+                         "raw bits do not say what they are: give options.scheme, and probes where "
+                         "the scheme leaves them open");
+    *out = blm__scheme_find(o->scheme);
+    if (!*out)
+        return blm__fail(err, BLM_E_ARGUMENT, "unknown scheme %s", o->scheme);
+    if ((*out)->missing)
+        return blm__fail(err, BLM_E_UNSUPPORTED, "scheme %s needs %s, which this build has not",
+                         o->scheme, (*out)->missing);
+    if (!(*out)->plan || !((*out)->kinds & (1u << BLM_CLASSIC | 1u << BLM_BLOCKED)))
+        return blm__fail(err, BLM_E_UNSUPPORTED, "a filter of scheme %s is more than its bits",
+                         o->scheme);
+    return BLM_OK;
+}
+
+static blm_status plan_shape(const blm_options *o, const struct blm_scheme *scheme, uint64_t bits,
+                             struct blm_body *b, struct blm_shape *s, blm_error *err)
+{
+    blm_options sized = *o;
+    sized.bits   = bits;
+    sized.memory = 0;
+    sized.scheme = scheme->row.name;
+    memset(s, 0, sizeof *s);
+    s->kind      = scheme->kinds & 1u << BLM_CLASSIC ? BLM_CLASSIC : BLM_BLOCKED;
+    s->engine    = BLM__POSITIONS;
+    s->scheme    = scheme;
+    s->cell_bits = 1;
+    s->variant   = o->variant;
+    b->kind      = s->kind;
+    if (o->flags & BLM_SEEDED && scheme->seeded) {
+        memcpy(b->hasher.seed, o->seed, sizeof b->hasher.seed);
+        b->hasher.policy = BLM_SEED_FIXED;
+    }
+    return scheme->plan(&sized, b, s, err);
+}
+
+static blm_status decode_as(struct blm_source *in, const blm_options *o,
+                            const struct blm_scheme *scheme, struct blm_body *b, blm_error *err)
+{
+    struct blm_block block;
+    struct blm_shape s;
+    uint64_t         bytes = 0, start = in->at;
+    blm_status       st = blm__read_sized(in, o, b, "bits", &block, &bytes, err);
+    if (st != BLM_OK)
+        return st;
+    st = plan_shape(o, scheme, o->bits ? o->bits : bytes * 8, b, &s, err);
+    if (st == BLM_OK && !o->bits && blm__shape_reach(&s) != s.bits)
+        st = blm__fail_at(err, BLM_E_FORMAT, start,
+                          "%llu bits are no length that scheme %s fills: if it is meant, give "
+                          "options.bits",
+                          (unsigned long long)s.bits, scheme->row.name);
+    if (st == BLM_OK && s.bits > bytes * 8)
+        st = blm__fail_at(err, BLM_E_FORMAT, start, "scheme %s would make %llu bits of %llu bytes",
+                          scheme->row.name, (unsigned long long)s.bits,
+                          (unsigned long long)bytes);
+    if (st != BLM_OK) {
+        blm__block_free(b->alloc, &block);
+        return st;
+    }
+    return blm__give_array(b, &s, &block, bytes, start, err);
+}
+
+static blm_status decode(struct blm_source *in, const blm_options *o, struct blm_body *b,
+                         blm_error *err)
+{
+    const struct blm_scheme *scheme = NULL;
+    blm_status st = named_scheme(o, &scheme, err);
+    return st == BLM_OK ? decode_as(in, o, scheme, b, err) : st;
+}
+
+static blm_status decode_byteslot(struct blm_source *in, const blm_options *o, struct blm_body *b,
+                                  blm_error *err)
+{
+    return decode_as(in, o, &blm__scheme_byteslot, b, err);
+}
+
+static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_error *err)
+{
+    const struct blm_layer *l = &b->layers[0];
+    if (l->shape.scheme->native)
+        return blm__fail(err, BLM_E_UNSUPPORTED,
+                         "a native filter's bits mean nothing without its seed: save it as native");
+    if (b->layer_count != 1 || b->kind == BLM_SCALABLE || l->shape.cell_bits != 1)
+        return blm__fail(err, BLM_E_UNSUPPORTED, "a %s filter is more than its bits",
+                         blm_kind_name(b->kind));
+    return blm__write_array(out, b, l, (l->shape.bits + 7) / 8, err);
+}
+
+static blm_status encode_byteslot(const struct blm_body *b, struct blm_sink *out, blm_error *err)
+{
+    blm_status st = blm__expect_scheme(b, "byteslot", &blm__scheme_byteslot, NULL, err);
+    return st == BLM_OK ? encode(b, out, err) : st;
+}
+
+const struct blm_codec blm__codec_raw = {
+    .row    = { sizeof(blm_format_row), "raw",
+                "the bits alone: scheme, bits and probes come from outside", true, true },
+    .sniff  = blm__never_bids,
+    .decode = decode,
+    .encode = encode,
+};
+
+const struct blm_codec blm__codec_byteslot = {
+    .row    = { sizeof(blm_format_row), "byteslot", "the byte array of a byteslot filter", true,
+                true },
+    .sniff  = blm__never_bids,
+    .decode = decode_byteslot,
+    .encode = encode_byteslot,
+};

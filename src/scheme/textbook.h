@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* What the textbook schemes share: w[i] of a digest is hash i, position i is w[i] % m. */
+#ifndef BLM_SCHEME_TEXTBOOK_H
+#define BLM_SCHEME_TEXTBOOK_H
+
+#include "scheme/fixed.h"
+
+void     blm__textbook_positions(const struct blm_shape *s, const blm_digest *d, uint64_t *out);
+bool     blm__textbook_raw(const struct blm_shape *s, const blm_digest *d, uint64_t *out);
+uint64_t blm__textbook_reduce(const struct blm_shape *s, uint64_t raw);
+
+/* Sizes a scheme of 1 to `most` probes: the textbook's m and k for items and rate, more bits where
+ * fewer probes than that must do. */
+blm_status blm__textbook_plan(const blm_options *o, uint32_t most, struct blm_body *b,
+                              struct blm_shape *s, blm_error *err);
+
+#endif

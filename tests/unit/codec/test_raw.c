@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* Bits alone: the byteslot and polynomial vectors in and out, and what the options must say. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "golden_filter.h"
+
+static const char *const slots[] = {
+    "byteslot/slot8-small10",    "byteslot/slot8-med1000-p03", "byteslot/slot8-med1000-p01-zh",
+    "byteslot/slot8-emptykey",   "byteslot/slot8-overfilled",  "byteslot/slot8-empty",
+    "byteslot/slot8-union",
+};
+static const char *const olds[] = { "byteslot/old7-small10", "byteslot/old7-med1000-p01-zh" };
+
+static blm_options as(const char *format, const char *scheme)
+{
+    blm_options o = BLM_OPTIONS_INIT;
+    o.format = format;
+    o.scheme = scheme;
+    return o;
+}
+
+/* Read, answered, written back, and rebuilt from its members. */
+static void check_vector(const char *dir, blm_options o, const char *scheme)
+{
+    uint64_t    bits = (uint64_t)golden_meta(dir, "m");
+    blm_filter *f = golden_load(dir, "filter.bin", &o);
+    blm_params  p = { .size = sizeof p };
+    assert_int_equal(blm_get_params(f, &p), BLM_OK);
+    assert_int_equal(p.bits, bits);
+    assert_int_equal(p.probes, golden_meta(dir, "k"));
+    assert_string_equal(p.scheme, scheme);
+    assert_string_equal(p.format, o.format);
+    golden_answers(f, dir);
+    golden_writes(f, NULL, dir, "filter.bin");
+    blm_free(f);
+    o.format = NULL;
+    o.scheme = scheme;
+    o.bits   = bits;
+    f = golden_create(dir, &o);
+    golden_add_members(f, dir);
+    golden_writes(f, "raw", dir, "filter.bin");
+    blm_free(f);
+}
+
+static void test_byteslot(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof slots / sizeof *slots; i++) {
+        check_vector(slots[i], as("byteslot", NULL), "byteslot");
+        check_vector(slots[i], as("raw", "byteslot"), "byteslot");
+        blm_options o = as("byteslot", NULL);
+        o.bits = (uint64_t)golden_meta(slots[i], "m");
+        check_vector(slots[i], o, "byteslot");
+    }
+}
+
+static void test_polynomial(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof olds / sizeof *olds; i++)
+        check_vector(olds[i], as("raw", "polynomial"), "polynomial");
+}
+
+static void test_union(void **state)
+{
+    (void)state;
+    blm_options o = as("byteslot", NULL);
+    blm_filter *a = golden_load("byteslot/slot8-union", "a.bin", &o);
+    blm_filter *b = golden_load("byteslot/slot8-union", "b.bin", &o);
+    assert_int_equal(blm_union(a, b, NULL), BLM_OK);
+    golden_writes(a, NULL, "byteslot/slot8-union", "filter.bin");
+    blm_free(a);
+    blm_free(b);
+    /* equal sizes are required */
+    a = golden_load("byteslot/slot8-small10", "filter.bin", &o);
+    b = golden_load("byteslot/slot8-union", "b.bin", &o);
+    assert_int_equal(blm_union(a, b, NULL), BLM_E_MISMATCH);
+    blm_free(a);
+    blm_free(b);
+}
+
+static void test_bad(void **state)
+{
+    (void)state;
+    blm_options o = as("byteslot", NULL);
+    assert_int_equal(golden_refuses("byteslot", "slot8-", &o), 1);
+    o = as("raw", "polynomial");
+    assert_int_equal(golden_refuses("byteslot", "old7-", &o), 2);
+    /* …but a capacity that is no power of two is the caller's right, when it is said */
+    struct golden_file in = golden_read("byteslot/bad/old7-3bytes.bin");
+    memset(in.data, 0, in.len);
+    o.bits = 24;
+    blm_filter *f = golden_decode("24 bits", in.data, in.len, &o);
+    blm_params  p = { .size = sizeof p };
+    assert_int_equal(blm_get_params(f, &p), BLM_OK);
+    assert_non_null(p.notice);
+    blm_free(f);
+    golden_free_file(&in);
+}
+
+/* Never taken for anything when a format is sniffed. */
+static void test_never_sniffed(void **state)
+{
+    (void)state;
+    struct golden_file in = golden_read("byteslot/slot8-small10/filter.bin");
+    blm_bid            bid[16];
+    size_t             n = blm_sniff(in.data, in.len, in.len, bid, 16);
+    for (size_t i = 0; i < n && i < 16; i++) {
+        assert_string_not_equal(bid[i].format, "raw");
+        assert_string_not_equal(bid[i].format, "byteslot");
+    }
+    golden_free_file(&in);
+}
+
+/* Bits that do not fill their last byte. */
+static void test_odd_bits(void **state)
+{
+    (void)state;
+    blm_options o = as(NULL, "bkdr-js-rs");
+    o.bits = 1001;
+    blm_filter *f = golden_create("1001 bits", &o);
+    for (int i = 0; i < 100; i++) {
+        char key[16];
+        int  n = snprintf(key, sizeof key, "key %d", i);
+        assert_true(blm_add(f, key, (size_t)n) >= 0);
+    }
+    struct golden_bytes b = golden_encode(f, "raw");
+    assert_int_equal(b.len, 126);
+    o.format = "raw";
+    blm_filter *g = golden_decode("1001 bits", b.data, b.len, &o);
+    assert_true(blm_equal(f, g));
+    b.data[125] |= 0x80;
+    golden_refused("a bit past the last", b.data, b.len, &o);
+    b.data[125] &= 1;
+    golden_refused("one byte less", b.data, b.len - 1, &o);
+    golden_refused("one byte more", b.data, b.len + 0, &(blm_options){ .size = sizeof o,
+                                                                      .format = "raw",
+                                                                      .scheme = "bkdr-js-rs",
+                                                                      .bits   = 1000 });
+    free(b.data);
+    blm_free(f);
+    blm_free(g);
+}
+
+static void decode_is(const blm_options *o, blm_status want)
+{
+    static const uint8_t bytes[64];
+    blm_filter *f;
+    blm_error   err;
+    assert_int_equal(blm_decode(bytes, sizeof bytes, o, &f, &err), want);
+    assert_null(f);
+    assert_true(strlen(err.text) > 10);
+}
+
+/* What raw bits cannot say must be said. */
+static void test_options(void **state)
+{
+    (void)state;
+    blm_options o = as("raw", NULL);
+    decode_is(&o, BLM_E_ARGUMENT);
+    o.scheme = "no such scheme";
+    decode_is(&o, BLM_E_ARGUMENT);
+    o.scheme = "native";
+    decode_is(&o, BLM_E_UNSUPPORTED);
+    o.scheme = "bkdr"; /* how many probes? */
+    decode_is(&o, BLM_E_ARGUMENT);
+    o.probes = 9;
+    decode_is(&o, BLM_E_ARGUMENT);
+    o.probes = 3;
+    o.bits   = UINT64_MAX;
+    decode_is(&o, BLM_E_LIMIT);
+    o.bits      = 0;
+    o.max_bytes = 32;
+    decode_is(&o, BLM_E_LIMIT);
+}
+
+/* What is more than its bits is not written as bits. */
+static void test_not_written(void **state)
+{
+    (void)state;
+    blm_options o = BLM_OPTIONS_INIT;
+    struct golden_bytes b = { NULL, 0, 0 };
+    o.items = 100;
+    o.rate  = 0.01;
+    blm_filter *f = golden_create("native", &o);
+    assert_int_equal(blm_encode(f, "raw", golden_gather, &b, NULL), BLM_E_UNSUPPORTED);
+    blm_free(f);
+    o.scheme = "polynomial";
+    o.kind   = BLM_COUNTING;
+    f = golden_create("counting", &o);
+    assert_int_equal(blm_encode(f, "raw", golden_gather, &b, NULL), BLM_E_UNSUPPORTED);
+    assert_int_equal(blm_encode(f, "byteslot", golden_gather, &b, NULL), BLM_E_UNSUPPORTED);
+    blm_free(f);
+    assert_int_equal(b.len, 0);
+}
+
+static void test_starved(void **state)
+{
+    (void)state;
+    struct golden_file in = golden_read("byteslot/slot8-small10/filter.bin");
+    blm_options        o = as("byteslot", NULL);
+    golden_starve(in.data, in.len, &o);
+    golden_free_file(&in);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_byteslot),      cmocka_unit_test(test_polynomial),
+        cmocka_unit_test(test_union),         cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_never_sniffed), cmocka_unit_test(test_odd_bits),
+        cmocka_unit_test(test_options),       cmocka_unit_test(test_not_written),
+        cmocka_unit_test(test_starved),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
