@@ -15,6 +15,7 @@ static const struct blm_codec *const codecs[] = {
     &blm__codec_dcso,
     &blm__codec_dcso_gz,
     &blm__codec_dcso01,
+    &blm__codec_bip37,
     &blm__codec_parquet,
     &blm__codec_parquet_bitset,
     &blm__codec_byteslot,

@@ -13,6 +13,7 @@ static const struct blm_scheme *const schemes[] = {
     &blm__scheme_spark2,
     &blm__scheme_dcso,
     &blm__scheme_dcso01,
+    &blm__scheme_bip37,
     &blm__scheme_parquet,
     &blm__scheme_byteslot,
     &blm__scheme_polynomial,

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * BIP37, the filter a Bitcoin wallet sends to a node: hash i is MurmurHash3 x86 32 of the key with
+ * seed i · 0xFBA4C795 + tweak, modulo m, for i = 0 … k−1; m = 8 · bytes.
+ *
+ * The tweak is the filter's seed, its flags (what a match adds to the filter: see
+ * blm_bip37_match) are the variant. Two filters match everything and take no keys: one of no bytes
+ * (here a dummy byte, and aux[0] set; aux[1] is the k it claimed) and one of no hash functions.
+ * Core's sizing makes both when asked for too little.
+ */
+#include <math.h>
+
+#include "core/error.h"
+#include "core/hash/murmur3.h"
+#include "scheme/asked.h"
+
+#define MOST_BYTES  36000u
+#define MOST_PROBES 50u
+
+static void digest(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
+                   blm_digest *d)
+{
+    uint32_t seed = (uint32_t)h->seed[0];
+    for (uint32_t i = 0; i < k; i++, seed += 0xFBA4C795u) {
+        uint64_t hash = blm__murmur3_32(key, len, seed);
+        d->w[i / 2] = i % 2 ? d->w[i / 2] | hash << 32 : hash;
+    }
+}
+
+static bool positions_raw(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+{
+    for (uint32_t i = 0; i < s->probes; i++)
+        out[i] = (uint32_t)(d->w[i / 2] >> (i % 2 * 32));
+    return true;
+}
+
+static uint64_t reduce(const struct blm_shape *s, uint64_t raw) { return raw % s->bits; }
+
+static void positions(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+{
+    positions_raw(s, d, out);
+    for (uint32_t i = 0; i < s->probes; i++)
+        out[i] %= s->bits;
+}
+
+/* Core's constructor, in its order of operations: whole bytes, rounded down; k from a division of
+ * whole numbers, rounded down again. */
+static uint64_t core_bytes(uint64_t n, double p)
+{
+    double bits = -1 / 0.4804530139182014246671 * (double)n * log(p);
+    return bits < MOST_BYTES * 8 ? (uint64_t)bits / 8 : MOST_BYTES;
+}
+static uint32_t core_probes(uint64_t n, uint64_t bytes)
+{
+    double k = (double)(bytes * 8 / n) * 0.6931471805599453094172;
+    return k < MOST_PROBES ? (uint32_t)k : MOST_PROBES;
+}
+
+static blm_status check_options(const blm_options *o, blm_error *err)
+{
+    if (o->variant > 255)
+        return blm__fail(err, BLM_E_ARGUMENT, "variant %llu: bip37's flags are one byte",
+                         (unsigned long long)o->variant);
+    if (o->flags & BLM_SEEDED && (o->seed[0] > UINT32_MAX || o->seed[1]))
+        return blm__fail(err, BLM_E_ARGUMENT, "bip37's tweak, the seed, has 32 bits");
+    return BLM_OK;
+}
+
+static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
+                       blm_error *err)
+{
+    struct blm_asked a = { 0 };
+    blm_options      sized = *o;
+    if (o->memory && o->memory <= MOST_BYTES && !o->bits) { /* to the byte, not the word */
+        sized.bits   = o->memory * 8;
+        sized.memory = 0;
+    }
+    blm_status st = check_options(o, err);
+    if (st == BLM_OK)
+        st = blm__asked(&sized, &a, err);
+    if (st != BLM_OK)
+        return st;
+    if (!a.bits && (a.items == 0 || a.rate == 0))
+        return blm__fail(err, BLM_E_ARGUMENT, "no size: give items and rate, or bits and probes");
+    uint64_t bytes = a.bits ? a.bits / 8 : core_bytes(a.items, a.rate);
+    s->probes = a.probes || !a.items ? blm__asked_probes(&a, a.bits) : core_probes(a.items, bytes);
+    if (a.bits % 8 || bytes > MOST_BYTES || s->probes > MOST_PROBES)
+        return blm__fail(err, BLM_E_LIMIT,
+                         "%llu bits and %u probes: bip37 has whole bytes, at most 36000, and at "
+                         "most 50 probes",
+                         (unsigned long long)a.bits, (unsigned)s->probes);
+    s->bits = bytes ? bytes * 8 : 8;
+    if (bytes && s->probes)
+        return blm__asked_settle(&a, b, s, err);
+    s->probes   = 0; /* matches everything, so there is nothing to promise */
+    s->aux[0]   = bytes == 0;
+    s->capacity = a.items;
+    return BLM_OK;
+}
+
+static const char *fault(const struct blm_shape *s)
+{
+    if (s->bits % 8 || s->bits > MOST_BYTES * 8)
+        return "it has whole bytes, at most 36000";
+    if (s->probes > MOST_PROBES || s->aux[1] > MOST_PROBES)
+        return "it has at most 50 probes";
+    if (s->aux[0] > 1 || (s->aux[0] && (s->probes || s->bits != 8)))
+        return "a filter of no bytes has bits";
+    return s->variant > 255 ? "its flags are one byte" : NULL;
+}
+
+static const char *notice(const struct blm_shape *s)
+{
+    if (s->aux[0])
+        return "a filter of no bytes: it matches everything";
+    return s->probes == 0 ? "a filter of no hash functions: it matches everything" : NULL;
+}
+
+const struct blm_scheme blm__scheme_bip37 = {
+    .row = { sizeof(blm_scheme_row), "bip37",
+             "Bitcoin wallet filter: MurmurHash3 once a probe, seeded by a tweak",
+             "sizes and probes are rounded down, and cut at 36000 bytes, so that the rate can come "
+             "out above the one asked for; too small a filter matches everything",
+             NULL, true },
+    .version       = 1,
+    .seeded        = true,
+    .no_probes     = true,
+    .per_probe     = true,
+    .model         = BLM_MODEL_INDEPENDENT,
+    .fold          = BLM__FOLD_STRIDED,
+    .fold_unit     = 8,
+    .kinds         = 1u << BLM_CLASSIC,
+    .format        = "bip37",
+    .digest        = digest,
+    .positions     = positions,
+    .positions_raw = positions_raw,
+    .reduce        = reduce,
+    .plan          = plan,
+    .fault         = fault,
+    .notice        = notice,
+};
