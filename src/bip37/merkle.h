@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* The partial Merkle tree of a merkleblock message: the matched transactions of a block, and the
+ * hashes that lead from them to the root in its header.
+ *
+ * Level 0 is the transactions' ids, the level above is SHA-256 twice over each pair (a last one
+ * without partner is paired with itself), up to one hash. The tree is walked from the root, left
+ * before right: a flag bit for every node that is visited, 1 where something below matches; a hash
+ * for every node where the walk stops, that is, where the bit is 0 or the level is 0. */
+#ifndef BLM_BIP37_MERKLE_H
+#define BLM_BIP37_MERKLE_H
+
+#include "core/bytes.h"
+#include "core/error.h"
+
+#define BLM__MERKLE_HEADER 80u
+#define BLM__MERKLE_ROOT   36u /* where in the header the root stands */
+
+/* A tree over `count` ids, of which some matched. */
+struct blm_merkle {
+    const uint8_t (*id)[32];
+    const uint8_t *matched; /* one byte each */
+    uint32_t       count;
+};
+
+/* Bytes of room that the flags of such a tree may take. */
+size_t blm__merkle_flag_room(uint32_t count);
+/* The flags, from a buffer of that room that is zero; how many bits and hashes there are. */
+void blm__merkle_flags(const struct blm_merkle *m, uint8_t *flags, uint32_t *bits,
+                       uint32_t *hashes);
+/* The hashes, in order. put returns false to stop. */
+bool blm__merkle_hashes(const struct blm_merkle *m, blm_write_fn put, void *ctx);
+
+/* A merkleblock's tree as it was read. */
+struct blm_proof {
+    uint32_t       count;
+    const uint8_t *hashes, *flags;
+    uint64_t       hash_count, flag_bytes;
+    uint64_t       hashes_at, flags_at; /* their offsets, for errors */
+};
+
+/* Walks the tree; root gets what it adds up to. found (may be NULL) is told of every match; it
+ * returns false to stop (E_CANCELLED). */
+blm_status blm__merkle_check(const struct blm_proof *p, uint8_t root[32], blm_bip37_fn found,
+                             void *ctx, blm_error *err);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* A Bitcoin transaction in its serialised bytes: read over, not unpacked. */
+#ifndef BLM_BIP37_TRANSACTION_H
+#define BLM_BIP37_TRANSACTION_H
+
+#include "core/bytes.h"
+#include "core/error.h"
+
+struct blm_transaction {
+    const uint8_t *version;     /* 4 bytes */
+    const uint8_t *middle;      /* the inputs and outputs, each with its count in front */
+    size_t         middle_len;
+    const uint8_t *lock_time;   /* 4 bytes */
+    size_t         outputs_at;  /* where in `middle` the outputs begin */
+};
+
+/* Reads over one transaction, with or without witness. On failure says what is wrong at which
+ * offset of the cursor's bytes. */
+blm_status blm__transaction_take(struct blm_cursor *c, struct blm_transaction *t, blm_error *err);
+
+/* The id: SHA-256 twice over all but the witness. Internal byte order. */
+void blm__transaction_id(const struct blm_transaction *t, uint8_t out[32]);
+
+/* Inputs and outputs one by one. The transaction was taken, so nothing can be short. */
+struct blm_parts {
+    struct blm_cursor c;
+    uint64_t          left;
+};
+struct blm_input {
+    const uint8_t *outpoint; /* 36 bytes: the id of the transaction it spends, and which output */
+    blm_key        script;
+};
+struct blm_parts blm__inputs(const struct blm_transaction *t);
+struct blm_parts blm__outputs(const struct blm_transaction *t);
+bool blm__next_input(struct blm_parts *p, struct blm_input *out);
+bool blm__next_output(struct blm_parts *p, blm_key *script);
+
+#endif
