@@ -273,7 +273,8 @@ static void comparisons_hold_the_truth(void **state)
             continue;
         int missed = 0;
         for (uint64_t seed = 0; seed < 20; seed++) {
-            blm_filter *a = make_flavour(v, 3000, 0.01, seed), *b = make_flavour(v, 3000, 0.01, seed);
+            blm_filter *a = make_flavour(v, 3000, 0.01, seed);
+            blm_filter *b = make_flavour(v, 3000, 0.01, seed);
             blm_overlap o = { .size = sizeof o };
             add_range(a, 0, 2000);
             add_range(b, 1500, 3000);

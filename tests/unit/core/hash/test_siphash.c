@@ -70,7 +70,7 @@ static void siphash_uses_the_whole_key(void **state)
     }
 }
 
-/* Bytes (7i + 200) mod 256. Seed 0 as `xxhsum -H3` 0.8.1 prints it; the other as libxxhash gives. */
+/* Bytes (7i + 200) mod 256. Seed 0 as `xxhsum -H3` prints it; the other from libxxhash 0.8.1. */
 static void xxh3_is_the_frozen_one(void **state)
 {
     (void)state;
