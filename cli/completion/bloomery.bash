@@ -5,7 +5,7 @@ _bloomery()
     local words='' options='' kind=file
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W 'dedup create add check remove calc info verify merge intersect compare convert diff patch bench schemes help --help --version' -- "$cur"))
+        COMPREPLY=($(compgen -W 'dedup create add check remove calc info verify merge intersect compare convert diff patch bip37 bench schemes help --help --version' -- "$cur"))
         return
     fi
     case ${COMP_WORDS[1]} in
@@ -130,6 +130,10 @@ _bloomery()
         options=' --quiet -h --help'
         case $prev in
         esac ;;
+    bip37)
+        options=' --txid --update --quiet -h --help'
+        case $prev in
+        esac ;;
     bench)
         options=' --quick --json --quiet -h --help'
         case $prev in
@@ -139,7 +143,7 @@ _bloomery()
         case $prev in
         esac ;;
     help)
-        words='dedup create add check remove calc info verify merge intersect compare convert diff patch bench schemes' ;;
+        words='dedup create add check remove calc info verify merge intersect compare convert diff patch bip37 bench schemes' ;;
     esac
     if [ -n "$words" ]; then
         COMPREPLY=($(compgen -W "$words" -- "$cur"))

@@ -1,0 +1,1 @@
+bloomery bip37 match </dev/null
