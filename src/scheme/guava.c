@@ -2,7 +2,7 @@
 /*
  * Guava's BloomFilter. One MurmurHash3 x64 128 (seed 0) a key gives h1, h2; then
  *
- *   guava64  MURMUR128_MITZ_64, what Guava has written since 2014:
+ *   guava64  MURMUR128_MITZ_64, what Guava's create makes:
  *            position i = ((h1 + i·h2) mod 2^64, without its top bit) mod m,     i = 0 … k−1
  *   guava32  MURMUR128_MITZ_32, from the two 32-bit halves of h1 alone:
  *            c = low + i·high in wrapping int32, ~c where negative, mod m,       i = 1 … k

@@ -13,7 +13,6 @@
  */
 #include <bloomery.h>
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
