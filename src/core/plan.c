@@ -229,6 +229,9 @@ static uint64_t most_keys(uint64_t m, uint32_t k, double p)
     struct cells c     = { m, 0, k, p, 1 };
     uint64_t     guess = 0;
     blm_capacity_for(m, k, p, &guess);
+    double hashes = ldexp(p, 64); /* as many collide at this rate, whatever m is */
+    if (hashes < (double)guess)
+        guess = (uint64_t)hashes;
     return blm__greatest(holds_keys, &c, guess, UINT64_MAX);
 }
 
