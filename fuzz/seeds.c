@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes the inputs that fuzzing starts from, in today's format, so that a change of format does
- * not leave a corpus of stale files: `seeds DIR` fills DIR/decode_native and DIR/maths. */
+ * not leave a corpus of stale files: `seeds DIR` fills DIR/decode_native,
+ * DIR/maths and DIR/patch. */
 #include <bloomery.h>
 #include <errno.h>
 #include <math.h>
@@ -84,6 +85,39 @@ static void maths_seeds(void)
     }
 }
 
+static bool write_file(void *ctx, const void *bytes, size_t len)
+{
+    return fwrite(bytes, 1, len, ctx) == len;
+}
+
+/* As fuzz_patch.c reads them: the kind, then a delta from its filter of 30 keys to one of more. */
+static void delta_seeds(void)
+{
+    for (int kind = BLM_CLASSIC; kind <= BLM_SCALABLE; kind++)
+        for (unsigned keys = 30; keys <= 300; keys += keys == 30 ? 1 : 269) {
+            char        path[4096];
+            blm_filter *from = NULL, *to = NULL;
+            blm_options o = BLM_OPTIONS_INIT;
+            o.kind        = (blm_kind)kind;
+            o.items       = 20;
+            o.rate        = 0.02;
+            o.flags       = BLM_SEEDED;
+            o.seed[0]     = 1;
+            if (blm_create(&o, &from, NULL) != BLM_OK || blm_create(&o, &to, NULL) != BLM_OK)
+                die("create");
+            for (unsigned i = 0; i < keys; i++)
+                if ((i < 30 && blm_add(from, &i, sizeof i) < 0) || blm_add(to, &i, sizeof i) < 0)
+                    die("add");
+            snprintf(path, sizeof path, "%s/%s-%u", folder, blm_kind_name(o.kind), keys);
+            FILE *out = fopen(path, "wb");
+            if (!out || fputc(kind, out) == EOF ||
+                blm_diff(from, to, write_file, out, NULL) != BLM_OK || fclose(out) != 0)
+                die(path);
+            blm_free(from);
+            blm_free(to);
+        }
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2)
@@ -92,5 +126,7 @@ int main(int argc, char **argv)
     filter_seeds();
     enter(argv[1], "maths");
     maths_seeds();
+    enter(argv[1], "patch");
+    delta_seeds();
     return 0;
 }
