@@ -223,19 +223,25 @@ static void show_walk(const struct calc *c)
 
 /* ---- JSON: docs/json.md ---- */
 
+static void json_given(struct json *j, const char *key, uint64_t value)
+{
+    if (value)
+        json_count(j, key, value);
+    else
+        json_text(j, key, NULL);
+}
+
 static void json_asked(struct json *j, const blm_options *o)
 {
     json_open(j, "asked", '{');
-    if (o->items)
-        json_count(j, "items", o->items);
+    json_given(j, "items", o->items);
     if (o->rate > 0)
         json_real(j, "rate", o->rate);
-    if (o->bits)
-        json_count(j, "bits", o->bits);
-    if (o->memory)
-        json_count(j, "memory", o->memory);
-    if (o->probes)
-        json_count(j, "probes", o->probes);
+    else
+        json_text(j, "rate", NULL);
+    json_given(j, "bits", o->bits);
+    json_given(j, "memory", o->memory);
+    json_given(j, "probes", o->probes);
     json_close(j, '}');
 }
 
@@ -257,15 +263,9 @@ static void json_rows(struct json *j, const struct calc *c)
         json_open(j, NULL, '{');
         json_text(j, "kind", c->rows[i].name);
         json_plan(j, p);
-        if (p->lines)
-            json_count(j, "lines", p->lines);
-        else
-            json_text(j, "lines", NULL);
+        json_given(j, "lines", p->lines);
         json_bool(j, "fits", p->fits);
-        if (p->bytes_needed && p->bytes_needed != UINT64_MAX)
-            json_count(j, "bytes_needed", p->bytes_needed);
-        else
-            json_text(j, "bytes_needed", NULL);
+        json_given(j, "bytes_needed", p->bytes_needed == UINT64_MAX ? 0 : p->bytes_needed);
         json_close(j, '}');
     }
     json_close(j, ']');
