@@ -89,7 +89,7 @@ static int reduce(const struct ref *in, const char *text)
 static const char *obstacle(const struct ref *in, const blm_params *p, blm_error *err)
 {
     static char text[300];
-    if (opt.scheme && strcmp(opt.scheme, p->scheme) != 0)
+    if (opt.scheme && strcmp(scheme_called(opt.scheme), p->scheme) != 0)
         snprintf(text, sizeof text,
                  "its scheme is %s, not %s, and bits do not say which keys set "
                  "them",
@@ -145,6 +145,9 @@ static int run(int count, char **operands)
     if (opt.probes > UINT32_MAX)
         return misuse("-k %llu: that is more probes than any filter makes",
                       (unsigned long long)opt.probes);
+    if (opt.from && strcmp(opt.from, "raw") == 0 && !opt.from_scheme)
+        return misuse("raw bits do not say what they are: give --from-scheme, and -m and -k where "
+                      "the scheme leaves them open");
     if (opt.members && ref_is_stdin(opt.members) && ref_is_stdin(operands[0]))
         return misuse("filter and keys cannot both come from standard input");
     o.format  = opt.from;

@@ -21,9 +21,9 @@ static void show_schemes(void)
     const blm_scheme_row *s;
     out_print("Schemes (create --scheme): how a key finds its bits\n");
     for (size_t i = 0; (s = blm_scheme_at(i)) != NULL; i++) {
-        out_print("  %-12s %s%s\n", s->name, s->summary, s->creates ? "" : " (reads only)");
+        out_print("  %-14s %s%s\n", s->name, s->summary, s->creates ? "" : " (reads only)");
         for (size_t f = 0; s->funnels && s->funnels[f]; f++)
-            out_print("%s%s", f ? " " : "               funnels: ", s->funnels[f]);
+            out_print("%s%s", f ? " " : "                 funnels: ", s->funnels[f]);
         if (s->funnels && s->funnels[0])
             out_print("\n");
     }
@@ -34,7 +34,7 @@ static void show_formats(void)
     const blm_format_row *f;
     out_print("\nFormats (convert --to): how a filter is written\n");
     for (size_t i = 0; (f = blm_format_at(i)) != NULL; i++)
-        out_print("  %-12s %s%s\n", f->name, f->summary,
+        out_print("  %-14s %s%s\n", f->name, f->summary,
                   f->reads && f->writes ? ""
                   : f->reads            ? " (reads only)"
                                         : " (writes only)");

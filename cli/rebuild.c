@@ -45,6 +45,21 @@ static const char *scheme_fits(const char *name, const char *format, bool *own)
     return good ? p.scheme : NULL;
 }
 
+const char *scheme_called(const char *name)
+{
+    blm_options o = BLM_OPTIONS_INIT;
+    blm_params  p = { .size = sizeof p };
+    blm_filter *f;
+    o.scheme = name;
+    o.items  = 10;
+    o.rate   = 0.1;
+    if (blm_create(&o, &f, NULL) != BLM_OK)
+        return name;
+    blm_get_params(f, &p);
+    blm_free(f);
+    return p.scheme;
+}
+
 /* The scheme that a filter of this format usually has: the one called like it, or saved in it, or
  * the only one that fits. NULL: none, or several; said. */
 static const char *usual_scheme(const char *format)

@@ -19,6 +19,9 @@ struct rebuild {
 /* Can a format hold this filter as it is? False: err says why not. */
 bool format_fits(const blm_filter *f, const char *format, blm_error *err);
 
+/* The scheme that a name stands for: guava64 for guava. */
+const char *scheme_called(const char *name);
+
 /* s: of the old filter. Returns the exit status; nothing is written unless every key given was in
  * the old filter and is in the new one, and none seems to be missing. */
 int rebuild(const struct rebuild *w, const struct ref *in, const blm_stats *s, const char *text);
