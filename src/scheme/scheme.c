@@ -15,6 +15,7 @@ static const struct blm_scheme *const schemes[] = {
     &blm__scheme_dcso01,
     &blm__scheme_bip37,
     &blm__scheme_parquet,
+    &blm__scheme_redisbloom,
     &blm__scheme_byteslot,
     &blm__scheme_polynomial,
     &blm__scheme_md5_cat,

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * RedisBloom: a chain of links, each a filter of its own with positions (a + i·b) mod M, where a and
+ * b are MurmurHash64A (or, before 1.1.1, MurmurHash2) of the key, b with a as its seed. A key is in
+ * the chain when any link has it; it is added to the newest, and only when none has it, so that
+ * what falsely seems to be there is never stored.
+ *
+ * Sizes come out of the original's arithmetic with its decimal constants, in its order: a link's
+ * bytes are compared with dumps byte for byte.
+ */
+#include "scheme/redisbloom.h"
+
+#include <math.h>
+
+#include "core/hash/murmur2.h"
+
+#define LN2_SQUARED 0.480453013918201
+#define LN2         0.693147180559945
+#define TIGHTENING  0.5
+#define MOST_ITEMS  ((uint64_t)1 << 30)
+#define MOST_GROWTH 32768.0
+
+/* ---- positions ---- */
+
+static void digest(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
+                   blm_digest *d)
+{
+    (void)k;
+    if (h->variant & BLM__RB_FORCE64) {
+        d->w[0] = blm__murmur64a(key, len, 0xc6a4a7935bd1e995u);
+        d->w[1] = blm__murmur64a(key, len, d->w[0]);
+    } else {
+        d->w[0] = blm__murmur2_32(key, len, 0x9747b28cu);
+        d->w[1] = blm__murmur2_32(key, len, (uint32_t)d->w[0]);
+    }
+}
+
+/* aux[0]: bpe, as a double's bits. aux[1]: n2 (8 bits), the RDB version (8), the bits field (48). */
+static uint8_t  n2_of(const struct blm_shape *s) { return (uint8_t)s->aux[1]; }
+static uint64_t bits_of(const struct blm_shape *s) { return s->aux[1] >> 16; }
+uint8_t blm__rb_rdb(const struct blm_shape *s) { return (uint8_t)(s->aux[1] >> 8); }
+
+static uint64_t modulus(const struct blm_shape *s)
+{
+    return n2_of(s) ? (uint64_t)1 << n2_of(s) : bits_of(s);
+}
+
+static bool positions_raw(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+{
+    uint64_t g = d->w[0];
+    for (uint32_t i = 0; i < s->probes; i++, g += d->w[1])
+        out[i] = g;
+    return true;
+}
+
+static uint64_t reduce(const struct blm_shape *s, uint64_t raw) { return raw % modulus(s); }
+
+static void positions(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+{
+    uint64_t g = d->w[0], m = modulus(s);
+    for (uint32_t i = 0; i < s->probes; i++, g += d->w[1])
+        out[i] = g % m;
+}
+
+/* ---- links ---- */
+
+static uint64_t hashes_for(double bpe) { return (uint64_t)ceil(LN2 * bpe); }
+
+/* The field that says M: 8·bytes, or up to 7 bits less where old versions rounded to bytes. */
+static bool bits_fit(const struct blm_rb_link *l, enum blm_rb_layout layout)
+{
+    if (l->bits == 0) /* old: only n2 counted */
+        return layout == BLM__RB_1 && l->n2 && l->bytes == (((uint64_t)1 << l->n2) + 7) / 8;
+    return (l->bits + 7) / 8 == l->bytes;
+}
+
+const char *blm__rb_fault(const struct blm_rb_link *l, enum blm_rb_layout layout, unsigned *field)
+{
+    static const struct {
+        unsigned    field;
+        const char *text;
+    } fault[] = {
+        { 0, "no bytes" },
+        { 0, "more than 2^45 bytes" },
+        { 3, "an error rate that is not between 0 and 1" },
+        { 4, "bits per entry that are no positive number" },
+        { 5, "hashes that are not what the bits per entry ask for" },
+        { 7, "n2 above 63" },
+        { 1, "bits and bytes that do not agree" },
+        { 7, "2^n2 bits, more than there are" },
+    };
+    unsigned i = 0;
+    if (l->bytes == 0)
+        i = 1;
+    else if (l->bytes >= BLM__MAX_BITS / 8)
+        i = 2;
+    else if (!(l->error > 0 && l->error < 1))
+        i = 3;
+    else if (!(l->bpe > 0 && l->bpe < BLM__MAX_PROBES))
+        i = 4;
+    else if (l->hashes != hashes_for(l->bpe) || l->hashes == 0)
+        i = 5;
+    else if (l->n2 > 63)
+        i = 6;
+    else if (!bits_fit(l, layout))
+        i = 7;
+    else if (l->n2 && (uint64_t)1 << l->n2 > l->bytes * 8)
+        i = 8;
+    if (i == 0)
+        return NULL;
+    *field = fault[i - 1].field;
+    return fault[i - 1].text;
+}
+
+void blm__rb_set_rdb(struct blm_shape *s, uint8_t rdb) { s->aux[1] |= (uint64_t)rdb << 8; }
+
+void blm__rb_shape(const struct blm_rb_link *l, uint64_t variant, struct blm_shape *out)
+{
+    struct blm_shape s = { .kind      = BLM_CLASSIC,
+                           .engine    = BLM__POSITIONS,
+                           .scheme    = &blm__scheme_redisbloom,
+                           .bits      = l->bytes * 8,
+                           .probes    = l->hashes,
+                           .cell_bits = 1,
+                           .capacity  = l->entries,
+                           .rate      = l->error,
+                           .variant   = variant };
+    s.aux[0] = blm__f64_bits(l->bpe);
+    s.aux[1] = l->n2 | l->bits << 16;
+    *out = s;
+}
+
+void blm__rb_link(const struct blm_layer *l, struct blm_rb_link *out)
+{
+    out->bytes   = l->shape.bits / 8;
+    out->bits    = bits_of(&l->shape);
+    out->size    = blm__layer_items(l);
+    out->error   = l->shape.rate;
+    out->bpe     = blm__f64_from_bits(l->shape.aux[0]);
+    out->hashes  = l->shape.probes;
+    out->entries = l->shape.capacity;
+    out->n2      = n2_of(&l->shape);
+}
+
+static const char *fault(const struct blm_shape *s)
+{
+    struct blm_layer   l = { .shape = *s };
+    struct blm_rb_link link;
+    unsigned           field;
+    blm__rb_link(&l, &link);
+    if (blm__rb_options(s->variant) & ~BLM__RB_OPTIONS || s->variant >> 32 > BLM__RB_1)
+        return "unknown options";
+    return blm__rb_fault(&link, blm__rb_layout(s->variant), &field);
+}
+
+/* ---- sizes ---- */
+
+/* How a version lays a link out, beside its options. */
+enum rounding { TO_WORDS, TO_BYTES };
+
+static bool to_power_of_two(struct blm_rb_link *l, double need, uint64_t *bits)
+{
+    int n2 = ilogb(need) + 1;
+    if (n2 < 1 || n2 > 47)
+        return false;
+    l->n2 = (uint8_t)n2;
+    *bits = (uint64_t)1 << n2;
+    l->entries += (uint64_t)((double)(uint64_t)((double)*bits - need) / l->bpe);
+    return true;
+}
+
+/* A new link for so many entries at this error. */
+static blm_status make_link(uint64_t entries, double error, uint64_t variant, enum rounding round,
+                            struct blm_shape *out, blm_error *err)
+{
+    struct blm_rb_link l = { .error = error, .entries = entries };
+    uint64_t           bits = 0;
+    if (entries == 0 || !(error > 0 && error < 1))
+        return blm__fail(err, BLM_E_FULL, "RedisBloom makes no link of %llu entries at a rate of %g",
+                         (unsigned long long)entries, error);
+    l.bpe = fabs(log(error) / LN2_SQUARED);
+    double need = (double)entries * l.bpe;
+    bool   fits = need < (double)(BLM__MAX_BITS - 64) && l.bpe * LN2 <= BLM__MAX_PROBES;
+    if (fits && variant & BLM__RB_NOROUND)
+        bits = need >= 1 ? (uint64_t)need : 1;
+    else if (fits)
+        fits = to_power_of_two(&l, need, &bits);
+    if (!fits)
+        return blm__fail(err, BLM_E_LIMIT, "a link of %llu entries at a rate of %g is too large",
+                         (unsigned long long)entries, error);
+    l.hashes = (uint32_t)hashes_for(l.bpe);
+    l.bytes  = round == TO_WORDS ? (bits + 63) / 64 * 8 : (bits + 7) / 8;
+    l.bits   = round == TO_WORDS ? l.bytes * 8 : bits;
+    if (blm__rb_layout(variant) == BLM__RB_1)
+        l.bits = 0;
+    blm__rb_shape(&l, variant, out);
+    return BLM_OK;
+}
+
+/* Links of 2.2.0 to 2.2.4 are told from later ones by a number of bits that is no multiple of 64. */
+static enum rounding rounding_of(const struct blm_body *b)
+{
+    if (blm__rb_layout(b->layers[0].shape.variant) != BLM__RB_CURRENT)
+        return TO_BYTES;
+    for (uint32_t i = 0; i < b->layer_count; i++)
+        if (bits_of(&b->layers[i].shape) % 64)
+            return TO_BYTES;
+    return TO_WORDS;
+}
+
+static blm_status grow(const struct blm_body *b, struct blm_shape *out, blm_error *err)
+{
+    const struct blm_shape *last = &b->layers[b->active].shape;
+    uint64_t variant = b->layers[0].shape.variant, growth = (uint64_t)b->growth;
+    bool     old     = blm__rb_layout(variant) == BLM__RB_1;
+    if (blm__rb_options(variant) & BLM__RB_NO_SCALING)
+        return blm__fail(err, BLM_E_FULL, "the filter is full, and it was made not to scale");
+    if (growth && last->capacity > UINT64_MAX / growth)
+        return blm__fail(err, BLM_E_LIMIT, "the next link would hold more than 2^64 entries");
+    double tighter = old ? pow(TIGHTENING, b->layer_count + 1.0) : TIGHTENING;
+    return make_link(last->capacity * growth, last->rate * tighter, variant, rounding_of(b), out,
+                     err);
+}
+
+void blm__rb_body(struct blm_body *b, uint32_t growth)
+{
+    const struct blm_shape *first = &b->layers[0].shape;
+    bool halved = blm__rb_layout(first->variant) != BLM__RB_1 &&
+                  !(blm__rb_options(first->variant) & BLM__RB_NO_SCALING);
+    b->kind       = BLM_SCALABLE;
+    b->growth     = growth;
+    b->tightening = TIGHTENING;
+    b->active     = b->layer_count - 1;
+    /* What was asked for when it was made: half of it went to the first link. */
+    b->rate     = halved && first->rate < 0.5 ? first->rate * 2 : first->rate;
+    b->rate_cap = b->rate < 0.05 ? b->rate * 10 : b->rate < 0.5 ? 0.5 : b->rate;
+}
+
+static blm_status check_options(const blm_options *o, blm_error *err)
+{
+    if (o->bits || o->probes || o->memory)
+        return blm__fail(err, BLM_E_ARGUMENT,
+                         "RedisBloom sizes by items and rate: bits, probes and memory do not apply");
+    if (o->tightening != 0 && o->tightening != TIGHTENING)
+        return blm__fail(err, BLM_E_ARGUMENT, "RedisBloom's tightening is 0.5");
+    if (o->rate != 0 && !(o->rate > 0 && o->rate < 1))
+        return blm__fail(err, BLM_E_ARGUMENT, "rate must be between 0 and 1, not %g", o->rate);
+    if (o->items > MOST_ITEMS)
+        return blm__fail(err, BLM_E_LIMIT, "%llu items: RedisBloom reserves at most 2^30",
+                         (unsigned long long)o->items);
+    if (!(o->growth == 0 || (o->growth >= 1 && o->growth <= MOST_GROWTH)) ||
+        floor(o->growth) != o->growth)
+        return blm__fail(err, BLM_E_ARGUMENT,
+                         "growth %g: RedisBloom's expansion is a whole number up to 32768",
+                         o->growth);
+    if (o->variant & ~(uint64_t)BLM__RB_OPTIONS || o->variant & BLM__RB_BITS)
+        return blm__fail(err, BLM_E_ARGUMENT,
+                         "variant %llu: RedisBloom's options are 1 (any size), 4 (64-bit hash), "
+                         "8 (does not scale)",
+                         (unsigned long long)o->variant);
+    return BLM_OK;
+}
+
+/* As BF.RESERVE; without items and rate as BF.ADD of a new key: 100 and 1%. */
+static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
+                       blm_error *err)
+{
+    blm_status st = check_options(o, err);
+    if (st != BLM_OK)
+        return st;
+    uint64_t variant = o->variant ? o->variant : BLM__RB_NOROUND | BLM__RB_FORCE64;
+    double   rate    = o->rate != 0 ? fmin(o->rate, 0.25) : 0.01;
+    bool     fixed   = variant & BLM__RB_NO_SCALING;
+    st = make_link(o->items ? o->items : 100, fixed ? rate : rate * 0.5, variant, TO_WORDS, s, err);
+    if (st != BLM_OK)
+        return st;
+    b->growth     = o->growth != 0 ? o->growth : 2;
+    b->tightening = TIGHTENING;
+    b->rate       = rate;
+    b->rate_cap   = o->rate_cap > 0 ? o->rate_cap : rate < 0.05 ? rate * 10 : 0.5;
+    return BLM_OK;
+}
+
+static const char *notice(const struct blm_shape *s)
+{
+    if (modulus(s) < s->bits - 63)
+        return "bits that no key reaches: the modulus is smaller than the array";
+    if (!(s->variant & BLM__RB_FORCE64))
+        return "32-bit hash, as before RedisBloom 1.1.1: past some 10^8 keys the rate grows";
+    return NULL;
+}
+
+const struct blm_scheme blm__scheme_redisbloom = {
+    .row = { sizeof(blm_scheme_row), "redisbloom",
+             "RedisBloom BF.*: chains of links, MurmurHash64A (or MurmurHash2) twice, a + i·b",
+             "a key that falsely seems present is not stored; a new link halves the rate and so "
+             "takes one more probe each time",
+             NULL, true },
+    .version        = 1,
+    .digest_variant = BLM__RB_FORCE64,
+    .model          = BLM_MODEL_DOUBLE,
+    .kinds          = 1u << BLM_SCALABLE,
+    .format         = "redisbloom",
+    .digest         = digest,
+    .positions      = positions,
+    .positions_raw  = positions_raw,
+    .reduce         = reduce,
+    .plan           = plan,
+    .grow           = grow,
+    .reach          = modulus,
+    .fault          = fault,
+    .notice         = notice,
+};

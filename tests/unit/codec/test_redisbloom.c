@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/* SCANDUMP chunks: RedisBloom's bytes in and out, old headers, and what is no dump. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core/bytes.h"
+#include "redisbloom.h"
+
+static blm_options as(const char *format)
+{
+    blm_options o = BLM_OPTIONS_INIT;
+    o.format = format;
+    return o;
+}
+
+static void test_vectors(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < RB_VECTORS; i++) {
+        struct golden_bytes all = rb_chunks(rb_vectors[i]);
+        blm_options         o = as(i % 2 ? "redisbloom" : NULL); /* named, and sniffed */
+        blm_filter         *f = golden_decode(rb_vectors[i], all.data, all.len, &o);
+        blm_params          p = { .size = sizeof p };
+        assert_int_equal(blm_get_params(f, &p), BLM_OK);
+        assert_int_equal(p.kind, BLM_SCALABLE);
+        assert_string_equal(p.scheme, "redisbloom");
+        assert_string_equal(p.format, "redisbloom");
+        assert_int_equal(p.items, golden_meta(rb_vectors[i], "BF_CARD"));
+        golden_answers(f, rb_vectors[i]);
+        golden_encodes_to(f, NULL, rb_vectors[i], all.data, all.len);
+        blm_free(f);
+        free(all.data);
+    }
+}
+
+/* In order, because what falsely seems present is not stored: chains, counts and bits come out. */
+static void test_rebuilt(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < RB_VECTORS; i++) {
+        struct golden_bytes all = rb_chunks(rb_vectors[i]);
+        blm_filter         *f = rb_empty(rb_vectors[i]);
+        golden_add_members(f, rb_vectors[i]);
+        golden_encodes_to(f, NULL, rb_vectors[i], all.data, all.len);
+        blm_free(f);
+        /* one key at a time */
+        f = rb_empty(rb_vectors[i]);
+        struct golden_keys k = golden_members(rb_vectors[i]);
+        for (size_t j = 0; j < k.count; j++)
+            assert_true(blm_add(f, k.key[j].data, k.key[j].len) >= 0);
+        golden_encodes_to(f, NULL, rb_vectors[i], all.data, all.len);
+        golden_free_keys(&k);
+        blm_free(f);
+        free(all.data);
+    }
+}
+
+static void test_bad(void **state)
+{
+    (void)state;
+    blm_options o = as("redisbloom");
+    assert_int_equal(golden_refuses("redisbloom", "hdr-", &o), 19);
+    o.format = NULL;
+    assert_int_equal(golden_refuses("redisbloom", "hdr-", &o), 19);
+}
+
+/* A whole dump cut anywhere, and with a byte too many. */
+static void test_cut(void **state)
+{
+    (void)state;
+    struct golden_bytes all = rb_chunks("redisbloom/cap1");
+    blm_options         o = as("redisbloom");
+    uint8_t             more = 0;
+    golden_gather(&all, &more, 1);
+    for (size_t n = 0; n <= all.len; n++)
+        if (n != all.len - 1)
+            golden_refused("cut", all.data, n, &o);
+    free(all.data);
+}
+
+/* ---- headers of old versions ---- */
+
+/* The same chain with another header: 49 bytes a link, entries in four, n2 behind them. */
+static struct golden_bytes old_header(const struct golden_bytes *now, bool growth)
+{
+    struct golden_bytes old = { NULL, 0, 0 };
+    uint32_t            links = blm__get32le(now->data + 8);
+    golden_gather(&old, now->data, growth ? 20 : 16);
+    for (uint32_t i = 0; i < links; i++) {
+        const uint8_t *l = now->data + 20 + 53 * i;
+        golden_gather(&old, l, 48);
+        golden_gather(&old, l + 52, 1);
+    }
+    golden_gather(&old, now->data + 20 + 53 * links, now->len - 20 - 53 * links);
+    return old;
+}
+
+/* 2.2.0: 20 + 49 a link. */
+static void test_header_220(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < RB_VECTORS; i++) {
+        struct golden_bytes now = rb_chunks(rb_vectors[i]), old = old_header(&now, true);
+        blm_options         o = as(NULL);
+        blm_filter         *f = golden_decode(rb_vectors[i], old.data, old.len, &o);
+        golden_answers(f, rb_vectors[i]);
+        golden_encodes_to(f, NULL, rb_vectors[i], old.data, old.len);
+        blm_free(f);
+        free(now.data);
+        free(old.data);
+    }
+}
+
+/* 1.0.0 to 2.0.3: 16 + 49 a link, powers of two, the bits field 0. */
+static void test_header_1(void **state)
+{
+    (void)state;
+    static const char *const dirs[] = { "redisbloom/legacy32-pow2", "redisbloom/legacy64-pow2",
+                                        "redisbloom/legacy32-pow2-scales" };
+    for (size_t i = 0; i < 3; i++) {
+        struct golden_bytes now = rb_chunks(dirs[i]), old = old_header(&now, false);
+        uint32_t            links = blm__get32le(now.data + 8);
+        blm_options         o = as(NULL);
+        for (uint32_t l = 0; l < links; l++)
+            memset(old.data + 16 + 49 * l + 8, 0, 8);
+        blm_filter *f = golden_decode(dirs[i], old.data, old.len, &o);
+        golden_answers(f, dirs[i]);
+        golden_encodes_to(f, NULL, dirs[i], old.data, old.len);
+        blm_free(f);
+        /* …but not in a header of today */
+        memset(now.data + 20 + 8, 0, 8);
+        o.format = "redisbloom";
+        golden_refused("no bits in a new header", now.data, now.len, &o);
+        free(now.data);
+        free(old.data);
+    }
+}
+
+/* What 2.2.1 to 2.2.4 wrote: today's header, arrays of whole bytes, bits as many as were needed. */
+static void test_bits_not_rounded(void **state)
+{
+    (void)state;
+    uint8_t     h[73 + 20] = { 0 };
+    blm_options o = as("redisbloom");
+    blm_params  p = { .size = sizeof p };
+    h[8]  = 1;
+    h[12] = 5;
+    h[16] = 2;
+    h[20] = 20;  /* bytes */
+    h[28] = 157; /* bits */
+    blm__put64le(h + 44, blm__f64_bits(0.01));
+    blm__put64le(h + 52, blm__f64_bits(9.585058377367439));
+    h[60] = 7;
+    h[64] = 16; /* 16 · 9.585 = 153.4, never mind */
+    blm_filter *f = golden_decode("157 bits", h, sizeof h, &o);
+    uint64_t    pos[7], raw[7];
+    size_t      n;
+    assert_int_equal(blm_positions(f, "key", 3, pos, 7, &n), BLM_OK);
+    assert_int_equal(blm_positions_raw(f, "key", 3, raw, 7, &n), BLM_OK);
+    assert_int_equal(n, 7);
+    for (size_t i = 0; i < 7; i++)
+        assert_int_equal(pos[i], raw[i] % 157);
+    golden_encodes_to(f, NULL, "157 bits", h, sizeof h);
+    /* it grows as it was made */
+    for (uint32_t i = 0; i < 40; i++)
+        assert_true(blm_add(f, &i, 4) >= 0);
+    assert_int_equal(blm_get_layer(f, 1, &p), BLM_OK);
+    assert_int_equal(p.capacity, 32);
+    assert_int_equal(p.bits, 352); /* 32 entries at 0.005: 352.88… bits, in 44 bytes */
+    blm_free(f);
+    h[28] = 152; /* a byte less than the bytes */
+    golden_refused("152 bits in 20 bytes", h, sizeof h, &o);
+}
+
+/* ---- the rest ---- */
+
+static void test_native_file(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < RB_VECTORS; i++) {
+        struct golden_bytes all = rb_chunks(rb_vectors[i]);
+        blm_options         o = as("redisbloom");
+        blm_filter         *f = golden_decode(rb_vectors[i], all.data, all.len, &o);
+        struct golden_bytes b = golden_encode(f, "native");
+        o = as(NULL);
+        blm_filter *g = golden_decode(rb_vectors[i], b.data, b.len, &o);
+        golden_answers(g, rb_vectors[i]);
+        golden_encodes_to(g, "redisbloom", rb_vectors[i], all.data, all.len);
+        blm_free(f);
+        blm_free(g);
+        free(b.data);
+        free(all.data);
+    }
+}
+
+static void test_starved(void **state)
+{
+    (void)state;
+    struct golden_bytes all = rb_chunks("redisbloom/expansion1");
+    blm_options         o = as("redisbloom");
+    golden_starve(all.data, all.len, &o);
+    free(all.data);
+}
+
+static void test_other_scheme(void **state)
+{
+    (void)state;
+    blm_options         o = BLM_OPTIONS_INIT;
+    struct golden_bytes b = { NULL, 0, 0 };
+    o.kind = BLM_SCALABLE;
+    o.rate = 0.01;
+    blm_filter *f = golden_create("native", &o);
+    assert_int_equal(blm_encode(f, "redisbloom", golden_gather, &b, NULL), BLM_E_UNSUPPORTED);
+    assert_int_equal(blm_encode(f, "redisbloom-dump", golden_gather, &b, NULL), BLM_E_UNSUPPORTED);
+    assert_int_equal(b.len, 0);
+    blm_free(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_vectors),    cmocka_unit_test(test_rebuilt),
+        cmocka_unit_test(test_bad),        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_header_220), cmocka_unit_test(test_header_1),
+        cmocka_unit_test(test_bits_not_rounded), cmocka_unit_test(test_native_file),
+        cmocka_unit_test(test_starved),    cmocka_unit_test(test_other_scheme),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
