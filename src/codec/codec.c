@@ -19,6 +19,7 @@ static const struct blm_codec *const codecs[] = {
     &blm__codec_parquet,
     &blm__codec_parquet_bitset,
     &blm__codec_redisbloom,
+    &blm__codec_redisbloom_dump,
     &blm__codec_byteslot,
     &blm__codec_raw,
 };
