@@ -81,11 +81,13 @@ static const char *kind_words(blm_kind k)
 /* Share of a layer's bits that are set. */
 static double layer_fill(const blm_filter *f, uint32_t layer, uint64_t bits)
 {
-    uint64_t       bytes = 0, ones = 0;
-    const uint8_t *p = blm_view(f, layer, &bytes);
-    for (uint64_t i = 0; i < bytes; i++)
-        for (unsigned b = p[i]; b; b &= b - 1)
-            ones++;
+    uint64_t    bytes = 0, ones = 0;
+    const char *p = blm_view(f, layer, &bytes);
+    for (uint64_t i = 0; i < bytes; i += 8) {
+        uint64_t word = 0;
+        memcpy(&word, p + i, bytes - i < 8 ? (size_t)(bytes - i) : 8);
+        ones += (unsigned)__builtin_popcountll(word);
+    }
     return (double)ones / (double)bits;
 }
 
