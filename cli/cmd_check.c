@@ -33,7 +33,7 @@ static void recycle(void *ctx)
 {
     struct ref *r = ctx;
     out_flush();
-    blm_refresh(r->filter, NULL);
+    ref_refresh(r);
 }
 
 static uint64_t check_all(struct ref *r, struct keys *k)

@@ -19,9 +19,22 @@ static bool path_exists(const char *text)
 static blm_status path_open(struct ref *r, blm_error *err)
 {
     struct stat st;
-    if (stat(r->text, &st) == 0 && S_ISDIR(st.st_mode))
+    bool        there = stat(r->text, &st) == 0;
+    if (there && S_ISDIR(st.st_mode))
         return place_fail(err, BLM_E_IO, EISDIR, NULL);
+    r->size = there ? (uint64_t)st.st_size : 0;
     return blm_open(r->text, &r->options, &r->filter, err);
+}
+
+/* Layers are appended, so the file is longer when there are new ones. Mapping it again for nothing
+ * would cost a fault for every page that is already in reach. */
+static void path_refresh(struct ref *r)
+{
+    struct stat st;
+    if (stat(r->text, &st) < 0 || (uint64_t)st.st_size == r->size)
+        return;
+    r->size = (uint64_t)st.st_size;
+    blm_refresh(r->filter, NULL);
 }
 
 /* A file that is rewritten as a whole: two of us must not read the same old one and each write a
@@ -94,10 +107,11 @@ static blm_status path_save(struct ref *r, blm_error *err)
 }
 
 const struct place place_path = {
-    .exists = path_exists,
-    .open   = path_open,
-    .change = path_change,
-    .create = path_create,
-    .sync   = path_sync,
-    .save   = path_save,
+    .exists  = path_exists,
+    .open    = path_open,
+    .change  = path_change,
+    .refresh = path_refresh,
+    .create  = path_create,
+    .sync    = path_sync,
+    .save    = path_save,
 };

@@ -220,6 +220,12 @@ bool ref_replace(struct ref *r, blm_filter *f)
     return ref_commit(r);
 }
 
+void ref_refresh(struct ref *r)
+{
+    if (r->place->refresh)
+        r->place->refresh(r);
+}
+
 bool ref_sync(struct ref *r)
 {
     blm_error err = { .offset = BLM_NO_OFFSET };

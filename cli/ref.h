@@ -25,6 +25,7 @@ struct ref {
     blm_options         options; /* it was opened or made with */
     bool                is_new;  /* made by ref_create */
     bool                native;  /* changes are in the file as they are made */
+    uint64_t            size;    /* of the file, when ref_refresh last looked */
     int                 lock;    /* of a file that is rewritten as a whole; −1: none */
 };
 
@@ -47,6 +48,9 @@ bool ref_vacant(const char *text, bool force);
 bool ref_put(const char *text, const blm_filter *f, const char *format, bool force);
 /* Replaces what ref_change opened by f, as a whole; takes f, and closes. */
 bool ref_replace(struct ref *r, blm_filter *f);
+
+/* Sees layers that a writer has appended since we opened the file; cheap when there are none. */
+void ref_refresh(struct ref *r);
 
 /* Makes the changes so far last; the filter stays open. */
 bool ref_sync(struct ref *r);
