@@ -36,8 +36,8 @@ $(BUILD)/CMakeCache.txt: | $(STAMP)-build
 build: $(BUILD)/CMakeCache.txt ## the library, its examples and tools (the default)
 	$(BUILDS) $(BUILD) -j $(JOBS)
 
-run: build ## build, then run the ten-line example
-	$(BUILD)/examples/ten_lines
+run: build ## build, then deduplicate two days of a crawler's log
+	@examples/crawl.sh $(BUILD)/bloomery $(BUILD)/run
 
 # clang's opinion of everything, and the libFuzzer targets.
 CLANG = $(CMAKE) -B $(BUILD)/clang -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=RelWithDebInfo \

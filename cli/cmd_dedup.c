@@ -76,6 +76,7 @@ struct dedup {
     blm_filter *recent;
     blm_key    *pending;
     size_t      pending_count;
+    double      settled, squares; /* keys, and the sum of squares of how many at a time */
 };
 
 /* ---- the filter ---- */
@@ -203,6 +204,8 @@ static void settle(struct dedup *d)
         blm_status st = blm_add_many(d->filter, d->pending, d->pending_count, NULL, NULL);
         if (st != BLM_OK)
             complain(d, st);
+        d->settled += (double)d->pending_count;
+        d->squares += (double)d->pending_count * (double)d->pending_count;
         d->pending_count = 0;
         blm_clear(d->recent);
     }
@@ -276,8 +279,9 @@ static void report(struct dedup *d)
         f.peak = (uint64_t)u.ru_maxrss * 1024;
     if (d->filter) {
         blm_get_params(d->filter, &p);
-        f.filter_bytes = p.bytes;
-        f.wrong        = expected_end(&d->expected, d->filter, &f.rate);
+        f.filter_bytes  = p.bytes;
+        d->expected.lag = d->settled > 0 ? d->squares / d->settled / 2 : 0;
+        f.wrong         = expected_end(&d->expected, d->filter, &f.rate);
     }
     if (opt.json)
         figures_json(&f);

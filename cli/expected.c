@@ -35,23 +35,29 @@ static double rate_at(const blm_params *p, double items)
     return r.value < MOST ? r.value : MOST;
 }
 
-/* A layer on its way: after `keys` different ones reached it, of which `items` set a bit of it. */
+/* A layer on its way: after `keys` different ones reached it, `wrong` of them were called seen and
+ * the others set a bit. */
 struct way {
-    double keys, items;
+    double keys, wrong;
 };
 
 /* Goes on until `items` have set a bit, by Simpson's rule. A full layer takes no more: after GIVE_UP
  * times as many steps as an empty one would take, what has come by then is the least there was. */
 static void go(const blm_params *p, struct way *w, double items)
 {
-    double h = (items - w->items) / STEPS;
-    double a = 1 - rate_at(p, w->keys);
-    for (int i = 0; i < STEPS * GIVE_UP && w->items < items; i++) {
-        double middle = 1 - rate_at(p, w->keys + h / 2), b = 1 - rate_at(p, w->keys + h);
-        double more   = h * (a + 4 * middle + b) / 6;
-        double part   = w->items + more > items ? (items - w->items) / more : 1;
+    double h = (items - (w->keys - w->wrong)) / STEPS;
+    if (h <= 0)
+        return;
+    double a = rate_at(p, w->keys);
+    for (int i = 0; i < STEPS * GIVE_UP; i++) {
+        double left = items - (w->keys - w->wrong);
+        if (left <= 0)
+            break;
+        double middle = rate_at(p, w->keys + h / 2), b = rate_at(p, w->keys + h);
+        double wrong  = h * (a + 4 * middle + b) / 6;
+        double part   = h - wrong > left ? left / (h - wrong) : 1;
         w->keys += h * part;
-        w->items += more * part;
+        w->wrong += wrong * part;
         a = b;
     }
 }
@@ -65,16 +71,15 @@ double expected_end(struct expected *e, const blm_filter *f, double *rate)
     for (uint32_t i = 0; i < whole.layers; i++) {
         blm_params p = { .size = sizeof p };
         blm_get_layer(f, i, &p);
-        double     before = i < e->layers ? (double)e->items[i] : 0;
-        struct way w = { 0, 0 };
-        if (before > 0)
-            go(&p, &w, before);
-        struct way start = w;
-        if ((double)p.items > before)
-            go(&p, &w, (double)p.items);
-        /* Of the keys that came while this layer filled, some stayed with older ones. */
-        double reached = w.keys - start.keys;
-        wrong += reached - (w.items - start.items) + reached * expm1(-others);
+        double     before = i < e->layers ? (double)e->items[i] : 0, after = (double)p.items;
+        struct way w = { 0, 0 }, start;
+        go(&p, &w, before - e->lag);
+        start = w;
+        go(&p, &w, after - e->lag);
+        wrong += w.wrong - start.wrong;
+        /* Of the keys that came while this layer filled, some were kept back by older ones. */
+        wrong += (after - before) * expm1(-others);
+        go(&p, &w, after);
         others += log1p(-rate_at(&p, w.keys));
     }
     *rate = -expm1(others);

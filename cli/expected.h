@@ -17,6 +17,8 @@
 struct expected {
     uint32_t  layers;
     uint64_t *items; /* of each layer, at the start */
+    double    lag;   /* set by the caller: keys on average that had been asked but not yet added
+                        when another was asked; 0 where asking and adding is one */
 };
 
 /* Remembers how full the filter is now. */

@@ -86,8 +86,12 @@ def trial(words, label):
     unique, dropped = int(unique), int(dropped)
     d = json.load(open("stats"))
     check(d["lines"] == COUNT and d["unique"] == unique - dropped, f"{label}: counts")
-    low, high = poisson_interval(d["expected_wrongly_dropped"], ODDS)
-    print(f"{label}: {dropped} of {unique} dropped, {d['expected_wrongly_dropped']:.4g} expected, "
+    # One line more dropped is one less in the filter, and so lowers what is expected, by as much as
+    # r / (1 - r): the two differ by up to 1 / (1 - r) of the scatter.
+    mean = d["expected_wrongly_dropped"]
+    low, high = (round(mean + (edge - mean) / (1 - d["rate_now"]))
+                 for edge in poisson_interval(mean, ODDS))
+    print(f"{label}: {dropped} of {unique} dropped, {mean:.4g} expected, "
           f"interval {low} to {high}")
     check(low <= dropped <= high, f"{label}: {dropped} is outside {low} to {high}")
     return dropped, unique
