@@ -6,6 +6,7 @@ PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 SETUP  ?= tools/setup
 FUZZ_SECONDS ?= 60
+BENCH_LINES ?= 20e6
 
 CMAKE  = cmake -S .
 BUILDS = cmake --build
@@ -13,12 +14,12 @@ STAMP  = $(BUILD)/.setup
 
 .DEFAULT_GOAL := build
 MAKEFLAGS += --no-print-directory
-.PHONY: build run test test-quick test-interop bench fuzz valgrind install amalgamation format clean help
+.PHONY: build run test test-quick test-interop bench bench-cli fuzz valgrind install amalgamation format clean help
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | \
 	    while IFS='|' read -r name words; do printf '  make %-14s %s\n' "$$name" "$$words"; done
-	@printf '%s\n' 'Variables: BUILD=build  PREFIX=/usr/local  DESTDIR=  JOBS=processors  CC  CFLAGS  FUZZ_SECONDS=60'
+	@printf '%s\n' 'Variables: BUILD=build  PREFIX=/usr/local  DESTDIR=  JOBS=processors  CC  CFLAGS  FUZZ_SECONDS=60  BENCH_LINES=20e6'
 
 # What has once been found there is not looked for again until tools/setup changes or `make clean`.
 $(STAMP)-%: tools/setup
@@ -77,6 +78,9 @@ bench: build $(STAMP)-bench ## measure, beside libbloom on the same machine
 	$(CMAKE) -B $(BUILD)
 	$(BUILDS) $(BUILD) -j $(JOBS) --target bloomery_bench
 	@set -e; for b in $(BUILD)/bench/*; do [ -f "$$b" ] || continue; echo "== $$b"; "$$b"; done
+
+bench-cli: build $(STAMP)-bench-cli ## dedup, add, check beside sort -u, awk, a Python set, bloom
+	BUILD=$(BUILD) bench/cli.sh $(BENCH_LINES)
 
 fuzz: $(STAMP)-fuzz ## each fuzz target for FUZZ_SECONDS, from its corpus
 	$(CLANG) -DBLOOMERY_TESTS=OFF
