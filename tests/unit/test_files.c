@@ -300,6 +300,22 @@ static void a_filter_inside_another_file(void **state)
     blm_free(f);
 }
 
+static void long_paths_leave_room_for_words(void **state)
+{
+    (void)state;
+    char      path[2000];
+    blm_error e = { .text = "" };
+    memset(path, 'p', sizeof path - 1);
+    path[sizeof path - 1] = 0;
+    assert_status(try_open(path, 0, &e), BLM_E_IO);
+    assert_non_null(strstr(e.text, "ppp: cannot open it: the name is too long"));
+    strcpy(path + 1000, "/the-end");
+    path[0] = '/';
+    assert_status(try_open(path, 0, &e), BLM_E_IO);
+    assert_non_null(strstr(e.text, "/the-end: cannot"));
+    assert_true(strlen(e.text) < sizeof e.text);
+}
+
 static void verdicts(void **state)
 {
     (void)state;
@@ -447,6 +463,7 @@ int main(void)
         file_test(saving_over_its_own_file),
         file_test(a_failed_save_leaves_the_old_file),
         file_test(a_filter_inside_another_file),
+        file_test(long_paths_leave_room_for_words),
         file_test(verdicts),
         file_test(verify_may_be_cancelled),
         file_test(fingerprints),
