@@ -53,6 +53,7 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
     return st == BLM_OK ? blm__expect_end(in, err) : st;
 }
 
+/* The scheme lets no other filter be than the header can say: 255 probes, 2^31 − 1 whole words. */
 static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_error *err)
 {
     blm_status st =
@@ -60,11 +61,6 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
     if (st != BLM_OK)
         return st;
     const struct blm_layer *l = &b->layers[0];
-    if (l->shape.probes > 255 || l->shape.bits % 64 || l->word_count > INT32_MAX)
-        return blm__fail(err, BLM_E_UNSUPPORTED,
-                         "format guava holds at most 255 probes and 2^31 - 1 whole words: this "
-                         "filter has %u and %llu bits",
-                         (unsigned)l->shape.probes, (unsigned long long)l->shape.bits);
     uint8_t h[HEADER] = { l->shape.scheme == &blm__scheme_guava64, (uint8_t)l->shape.probes };
     blm__put32be(h + 2, (uint32_t)l->word_count);
     st = blm__write_bytes(out, h, HEADER, err);

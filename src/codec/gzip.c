@@ -154,12 +154,6 @@ blm_status blm__gunzip_close(struct blm_gzip *g, blm_status st, blm_error *err)
     uint64_t at = g->start + g->read - g->z.avail_in;
     if (st != BLM_OK && err && err->offset != BLM_NO_OFFSET)
         retell(err, at);
-    if (st == BLM_OK && g->status == BLM_OK) { /* the check sum behind the last byte */
-        uint8_t more;
-        size_t  n = inflate_some(g, &more, 1);
-        if (n != 0 && n != SIZE_MAX)
-            st = blm__fail(err, BLM_E_FORMAT, "inflated bytes follow the end of the filter");
-    }
     if (g->status != BLM_OK)
         st = blm__fail_at(err, g->status, at, "%s", g->what);
     inflateEnd(&g->z);

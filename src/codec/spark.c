@@ -62,17 +62,13 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
     return st == BLM_OK ? blm__expect_end(in, err) : st;
 }
 
+/* The scheme lets no other filter be than the header can say: 2^31 − 1 whole words. */
 static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_error *err)
 {
     blm_status st = blm__expect_scheme(b, "spark", &blm__scheme_spark2, &blm__scheme_spark1, err);
     if (st != BLM_OK)
         return st;
     const struct blm_layer *l = &b->layers[0];
-    if (l->shape.bits % 64 || l->word_count > INT32_MAX)
-        return blm__fail(err, BLM_E_UNSUPPORTED,
-                         "format spark holds at most 2^31 - 1 whole words: this filter has %llu "
-                         "bits",
-                         (unsigned long long)l->shape.bits);
     uint8_t  h[16];
     uint32_t version = l->shape.scheme == &blm__scheme_spark1 ? 1 : 2;
     blm__put32be(h, version);

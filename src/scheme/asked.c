@@ -53,7 +53,8 @@ uint32_t blm__asked_probes(const struct blm_asked *a, uint64_t bits)
     if (a->probes)
         return a->probes;
     /* Past the most a filter may have is as good as any number that will be refused. */
-    double best = a->items ? (double)bits / (double)a->items * LN2 + 0.5 : ceil(-log2(a->rate));
+    double best = a->items ? floor((double)bits / (double)a->items * LN2 + 0.5)
+                           : ceil(-log2(a->rate));
     if (best >= 1)
         k = best > BLM__MAX_PROBES ? BLM__MAX_PROBES + 1 : (uint32_t)best;
     return k;

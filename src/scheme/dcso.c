@@ -64,13 +64,14 @@ static void positions01(const struct blm_shape *s, const blm_digest *d, uint64_t
         out[i] = reduce(s, out[i]);
 }
 
-/* m = |⌈n·ln p / ln²2⌉|: the ceiling of a negative number, so it rounds down. */
+/* m = |⌈n·ln p / ln²2⌉|: the ceiling of a negative number, so it rounds down, perhaps to 0. k is at
+ * most 1 075: the smallest double is 2^-1074. */
 static void estimate(uint64_t n, double p, struct blm_shape *s)
 {
     double m = fabs(ceil((double)n * log(p) / pow(log(2), 2)));
     double k = ceil(log(2) * m / (double)n);
     s->bits   = m > (double)BLM__MAX_BITS ? BLM__MAX_BITS + 1 : (uint64_t)m;
-    s->probes = k > BLM__MAX_PROBES ? BLM__MAX_PROBES + 1 : (uint32_t)k;
+    s->probes = (uint32_t)k;
 }
 
 static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,

@@ -45,13 +45,14 @@ static void positions(const struct blm_shape *s, const blm_digest *d, uint64_t *
         out[i] = reduce(s, out[i]);
 }
 
-/* EstimateParameters, in Go's order of operations; what New then makes of it: at least 1. */
+/* EstimateParameters, in Go's order of operations. With 0 < p < 1 neither comes to 0, and k to 1 075
+ * at most: the smallest double is 2^-1074. */
 static void estimate(uint64_t n, double p, struct blm_shape *s)
 {
     double m = ceil(-1 * (double)n * log(p) / pow(log(2), 2));
     double k = ceil(log(2) * m / (double)n);
-    s->bits   = m > (double)BLM__MAX_BITS ? BLM__MAX_BITS + 1 : m < 1 ? 1 : (uint64_t)m;
-    s->probes = k > BLM__MAX_PROBES ? BLM__MAX_PROBES + 1 : k < 1 ? 1 : (uint32_t)k;
+    s->bits   = m > (double)BLM__MAX_BITS ? BLM__MAX_BITS + 1 : (uint64_t)m;
+    s->probes = (uint32_t)k;
 }
 
 /* (items, rate) is NewWithEstimates. Without either, (bits, probes) is New, which takes 0 as 1, or,
