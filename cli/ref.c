@@ -19,6 +19,8 @@
 static const char *remedy(const struct ref *r, const blm_error *err)
 {
     switch (err->status) {
+    case BLM_E_ARGUMENT:
+        return strstr(err->text, "funnel") ? "bloomery schemes lists them" : NULL;
     case BLM_E_IO:
         return err->system == ENOENT && r->is_new ? "make it first"
                : err->system == ENOENT ? "check the name, or make it with bloomery create"

@@ -4,10 +4,10 @@
 #
 #     run.sh [--update] DIRECTORY...      directories beside this script, all of them when none
 #
-# DIRECTORY/CASE.sh is run by sh in an empty directory, with the bloomery under test first in PATH.
-# Its standard output must be CASE.out, its standard error CASE.err (each empty when the file is
-# missing) and its exit status the number in CASE.code (0 when missing). --update writes these
-# files from what happened: read the difference before you commit it.
+# DIRECTORY/CASE.sh is run by sh in an empty directory, with the bloomery under test first in PATH,
+# for five minutes at most. Its standard output must be CASE.out, its standard error CASE.err (each
+# empty when the file is missing) and its exit status the number in CASE.code (0 when missing).
+# --update writes these files from what happened: read the difference before you commit it.
 # BLM_BUILD says where the program is; else build/ of this tree.
 set -u
 here=$(cd "$(dirname "$0")" && pwd) || exit 2
@@ -43,7 +43,7 @@ for directory; do
         name=${case%.sh} cases=$((cases + 1))
         rm -rf "$scratch/work"
         mkdir "$scratch/work"
-        (cd "$scratch/work" && exec sh "$case") \
+        (cd "$scratch/work" && exec timeout -k 5 300 sh "$case") \
             >"$scratch/out" 2>"$scratch/err" </dev/null
         code=$?
         : >"$scratch/code"
