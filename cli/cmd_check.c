@@ -25,8 +25,8 @@ static const struct option rows[] = {
       NULL },
     OPTION_END,
 };
-static const struct option_group                own      = { "Output", rows };
-static const struct option_group *const         groups[] = { &own, &keys_group, NULL };
+static const struct option_group        own      = { "Output", rows };
+static const struct option_group *const groups[] = { &own, &keys_group, NULL };
 
 /* A file that someone else is adding to may have grown new layers since we opened it. */
 static void recycle(void *ctx)
@@ -85,7 +85,8 @@ static const char *const about[] = {
     NULL,
 };
 static const struct example examples[] = {
-    { "bloomery check seen.blm urls.txt > maybe-seen.txt", "Print the URLs that may have been seen" },
+    { "bloomery check seen.blm urls.txt > maybe-seen.txt",
+      "Print the URLs that may have been seen" },
     { "tail -f access.log | bloomery check -v -f 1 -d ' ' known.blm",
       "Print the requests of addresses that were never seen before, at once" },
     { "bloomery check -q leaked.blm password.txt && echo 'choose another'",

@@ -80,8 +80,8 @@ static void describe(const struct ref *r, char *out, size_t room)
     char       keys[NUMBER_TEXT], rate[NUMBER_TEXT], size[NUMBER_TEXT];
     blm_get_params(r->filter, &p);
     bool native = strcmp(p.scheme, "native") == 0;
-    int  n = snprintf(out, room, "%s%s%s", blm_kind_name(p.kind), native ? "" : " ",
-                      native ? "" : p.scheme);
+    int  n      = snprintf(out, room, "%s%s%s", blm_kind_name(p.kind), native ? "" : " ",
+                     native ? "" : p.scheme);
     if (p.capacity && p.rate > 0)
         n += snprintf(out + n, room - (size_t)n, ", %s at a rate of %s%s",
                       plural_text(p.capacity, "key", keys), rate_text(p.rate, rate),

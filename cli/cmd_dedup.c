@@ -52,8 +52,8 @@ static const struct option rows[] = {
       "Keep what was seen in this file, for the next run. Made when absent; -n, -p and --memory "
       "matter only then.",
       NULL },
-    { NULL, 'D', OPT_FLAG, NULL, &opt.duplicates,
-      "Print the lines that were seen before instead.", NULL },
+    { NULL, 'D', OPT_FLAG, NULL, &opt.duplicates, "Print the lines that were seen before instead.",
+      NULL },
     { "stats", 0, OPT_FLAG, NULL, &opt.stats,
       "At the end, say on standard error what was read, kept and dropped, and how many lines were "
       "dropped wrongly, as far as can be expected.",
@@ -102,10 +102,10 @@ static uint64_t guess(const struct dedup *d, const struct batch *first)
 static blm_options wanted(const struct dedup *d, const struct batch *first)
 {
     blm_options o = BLM_OPTIONS_INIT;
-    o.kind   = BLM_BLOCKED;
-    o.items  = opt.items;
-    o.memory = opt.memory;
-    o.rate   = opt.rate;
+    o.kind        = BLM_BLOCKED;
+    o.items       = opt.items;
+    o.memory      = opt.memory;
+    o.rate        = opt.rate;
     if (o.rate == 0 && !(opt.items && opt.memory))
         o.rate = DEFAULT_RATE;
     if (!opt.items && !opt.memory) {
@@ -143,11 +143,11 @@ static bool open_state(struct dedup *d, const blm_options *o)
         return false;
     if (made ? !ref_create(&d->ref, opt.state, o, false) : !ref_change(&d->ref, opt.state, NULL))
         return false;
-    d->filter = d->ref.filter;
+    d->filter         = d->ref.filter;
     blm_options small = BLM_OPTIONS_INIT;
-    small.kind  = BLM_BLOCKED;
-    small.items = PENDING;
-    small.rate  = 1e-9; /* far below any rate asked for: it is asked about few keys */
+    small.kind        = BLM_BLOCKED;
+    small.items       = PENDING;
+    small.rate        = 1e-9; /* far below any rate asked for: it is asked about few keys */
     blm_error err;
     if (blm_create(&small, &d->recent, &err) != BLM_OK)
         return filter_trouble(NULL, &err), false;
@@ -297,8 +297,8 @@ static void warn(struct dedup *d)
         p.kind == BLM_SCALABLE || !p.capacity || p.items <= p.capacity + p.capacity / 50)
         return;
     struct expected none = { 0 };
-    char   items[NUMBER_TEXT], room[NUMBER_TEXT];
-    double now_rate;
+    char            items[NUMBER_TEXT], room[NUMBER_TEXT];
+    double          now_rate;
     expected_end(&none, d->filter, &now_rate);
     say("%s different lines came, and the filter is for %s: one new line in %.0f is dropped now, "
         "not one in %.0f: give a larger -n%s",
@@ -372,8 +372,8 @@ static const char *const about[] = {
     "through. While the filter is not full that is far less than P times the number of lines. The "
     "true number scatters around it like a Poisson variable: for 0.9 expected, 0 to 3 is usual.",
     "--json writes one object to standard error, with lines, unique, duplicates, bytes (read), "
-    "seconds, lines_per_second, filter_bytes, memory_bytes (the most the process had), rate_now and "
-    "expected_wrongly_dropped.",
+    "seconds, lines_per_second, filter_bytes, memory_bytes (the most the process had), rate_now "
+    "and expected_wrongly_dropped.",
     NULL,
 };
 static const struct example examples[] = {

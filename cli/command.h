@@ -13,19 +13,19 @@ struct example {
 };
 
 struct command {
-    const char *name;
-    const char *summary;      /* after the name: "print each line the first time it is seen" */
-    const char *const *usage; /* what follows the name, one a line, NULL-ended */
-    const char *const *about; /* paragraphs, NULL-ended: --help shows the first, the manual all */
+    const char        *name;
+    const char        *summary; /* after the name: "print each line the first time it is seen" */
+    const char *const *usage;   /* what follows the name, one a line, NULL-ended */
+    const char *const *about;   /* paragraphs, NULL-ended: --help shows the first, the manual all */
     const struct option_group *const *options; /* NULL-ended; --quiet and --help are always there */
-    const struct example *examples;            /* at least two; ends with a NULL line */
-    const char *status;  /* exit status, where it is not "0 done, 2 trouble"; else NULL */
-    const char *operand; /* what to call the first missing operand: "filter" */
-    int least, most;     /* operands; most −1: any number */
+    const struct example             *examples; /* at least two; ends with a NULL line */
+    const char *status;      /* exit status, where it is not "0 done, 2 trouble"; else NULL */
+    const char *operand;     /* what to call the first missing operand: "filter" */
+    int         least, most; /* operands; most −1: any number */
     int (*run)(int count, char **operands); /* returns the exit status */
 };
 
-extern const struct command *const commands[]; /* main.c; NULL-ended */
-const struct command *command_find(const char *name); /* NULL: there is none */
+extern const struct command *const commands[];                     /* main.c; NULL-ended */
+const struct command              *command_find(const char *name); /* NULL: there is none */
 
 #endif

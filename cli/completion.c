@@ -20,8 +20,8 @@ static void each_option(const struct command *c, void (*show)(const struct optio
 static void names(const struct option *o, const char *gap)
 {
     if (!option_lists_names(o)) {
-        out_print("$(bloomery --names %s 2>/dev/null)", o->names == scheme_names ? "schemes"
-                                                                                 : "formats");
+        out_print("$(bloomery --names %s 2>/dev/null)",
+                  o->names == scheme_names ? "schemes" : "formats");
         return;
     }
     for (size_t i = 0; o->names(i); i++)

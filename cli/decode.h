@@ -16,7 +16,7 @@ struct encoding {
 
 /* NULL: no such encoding. */
 const struct encoding *encoding_find(const char *name);
-const char *encoding_names(size_t i);
+const char            *encoding_names(size_t i);
 
 /* A 64-bit integer takes 8 bytes however short its line is. */
 static inline size_t decode_room(size_t len) { return len > 8 ? len : 8; }

@@ -8,7 +8,7 @@
 #include "memory.h"
 
 #define MOST    0.999999 /* a layer that always errs would never take another key */
-#define STEPS   256 /* r is smooth: the error is far below 1% */
+#define STEPS   256      /* r is smooth: the error is far below 1% */
 #define GIVE_UP 64
 
 void expected_start(struct expected *e, const blm_filter *f)
@@ -26,7 +26,7 @@ void expected_start(struct expected *e, const blm_filter *f)
 
 static double rate_at(const blm_params *p, double items)
 {
-    blm_model model = p->lines                             ? BLM_MODEL_LINES
+    blm_model model = p->lines                           ? BLM_MODEL_LINES
                       : strcmp(p->scheme, "native") == 0 ? BLM_MODEL_INDEPENDENT
                                                          : BLM_MODEL_DOUBLE;
     blm_rate  r     = { .size = sizeof r };
@@ -54,8 +54,8 @@ static void go(const blm_params *p, struct way *w, double items)
         if (left <= 0)
             break;
         double middle = rate_at(p, w->keys + h / 2), b = rate_at(p, w->keys + h);
-        double wrong  = h * (a + 4 * middle + b) / 6;
-        double part   = h - wrong > left ? left / (h - wrong) : 1;
+        double wrong = h * (a + 4 * middle + b) / 6;
+        double part  = h - wrong > left ? left / (h - wrong) : 1;
         w->keys += h * part;
         w->wrong += wrong * part;
         a = b;

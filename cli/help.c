@@ -45,16 +45,16 @@ static void wrap(const char *text, size_t indent, size_t at)
 static void show_option(const struct option *o)
 {
     char   call[80];
-    size_t n = (size_t)snprintf(call, sizeof call, "  %c%c%s%s%s%s%s", o->letter ? '-' : ' ',
-                                o->letter ? o->letter : ' ',
-                                o->name ? (o->letter ? ", --" : "  --") : "",
-                                o->name ? o->name : "", o->arg ? " " : "", o->arg ? o->arg : "", "");
+    char   lead = o->letter ? '-' : ' ', letter = o->letter ? o->letter : ' ';
+    size_t n = (size_t)snprintf(call, sizeof call, "  %c%c%s%s%s%s", lead, letter,
+                                !o->name ? "" : o->letter ? ", --" : "  --",
+                                o->name ? o->name : "", o->arg ? " " : "", o->arg ? o->arg : "");
     out_print("%s", call);
     if (columns(call, n) + 2 > COLUMN)
         out_print("\n%*s", COLUMN, "");
     else
         out_print("%*s", (int)(COLUMN - columns(call, n)), "");
-    char words[1200];
+    char   words[1200];
     size_t at = (size_t)snprintf(words, sizeof words, "%s", o->help);
     if (option_lists_names(o)) {
         for (size_t i = 0; o->names(i) && at < sizeof words; i++)

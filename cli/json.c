@@ -37,7 +37,7 @@ static void line(struct json *j)
 static size_t utf8(const unsigned char *s)
 {
     static const unsigned least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-    size_t   n = s[0] < 0x80 ? 1 : s[0] >> 5 == 6 ? 2 : s[0] >> 4 == 14 ? 3 : s[0] >> 3 == 30 ? 4 : 0;
+    size_t n = s[0] < 0x80 ? 1 : s[0] >> 5 == 6 ? 2 : s[0] >> 4 == 14 ? 3 : s[0] >> 3 == 30 ? 4 : 0;
     unsigned c = n == 1 ? s[0] : s[0] & (0xFFu >> (n + 1));
     for (size_t i = 1; i < n; i++) {
         if (s[i] >> 6 != 2)

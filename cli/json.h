@@ -17,8 +17,8 @@ struct json {
 #define JSON_INIT { .first = true }
 
 /* `key` is NULL inside arrays and at the top. */
-void json_open(struct json *j, const char *key, char bracket); /* '{' or '[' */
-void json_close(struct json *j, char bracket);                 /* '}' or ']' */
+void json_open(struct json *j, const char *key, char bracket);      /* '{' or '[' */
+void json_close(struct json *j, char bracket);                      /* '}' or ']' */
 void json_text(struct json *j, const char *key, const char *value); /* NULL: null */
 void json_count(struct json *j, const char *key, uint64_t value);
 void json_real(struct json *j, const char *key, double value); /* not finite: null */

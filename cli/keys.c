@@ -93,12 +93,12 @@ static int look(struct keys *k, const char *name)
 
 bool keys_open(struct keys *k, char **inputs, int count)
 {
-    static char  dash[] = "-";
+    static char  dash[]     = "-";
     static char *standard[] = { dash };
-    k->inputs      = count ? inputs : standard;
-    k->input_count = count ? count : 1;
-    k->input       = 0;
-    k->fd          = -1;
+    k->inputs               = count ? inputs : standard;
+    k->input_count          = count ? count : 1;
+    k->input                = 0;
+    k->fd                   = -1;
     for (int i = 0; i < k->input_count; i++) {
         int error = look(k, k->inputs[i]);
         if (error && k->strict)
@@ -125,8 +125,8 @@ void keys_close(struct keys *k)
     free(k->keys);
     free((void *)k->at);
     k->block = k->decoded = NULL;
-    k->keys  = NULL;
-    k->at    = NULL;
+    k->keys               = NULL;
+    k->at                 = NULL;
 }
 
 static void close_input(struct keys *k)
@@ -144,7 +144,7 @@ static bool open_input(struct keys *k)
         k->name    = is_stdin(name) ? "standard input" : name;
         k->fd      = is_stdin(name) ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC);
         k->ended = k->broken = false;
-        k->line    = 0;
+        k->line              = 0;
         k->start = k->scanned = k->end = 0;
         struct stat st;
         int         error = 0;
@@ -173,7 +173,7 @@ static bool read_more(struct keys *k)
 {
     size_t most = k->room - k->end < BLOCK ? k->room - k->end : BLOCK, got = 0;
     while (got < most) {
-        struct pollfd p = { .fd = k->fd, .events = POLLIN };
+        struct pollfd p     = { .fd = k->fd, .events = POLLIN };
         bool          ready = poll(&p, 1, 0) > 0; /* files are always ready */
         if (got > 0 && (k->eager || !ready))
             return true;
@@ -262,8 +262,8 @@ static void take_field(blm_key *key)
         p = at + 1;
     }
     const char *at = memchr(p, keys_options.delimiter, (size_t)(end - p));
-    key->data = p;
-    key->len  = (size_t)((at ? at : end) - p);
+    key->data      = p;
+    key->len       = (size_t)((at ? at : end) - p);
 }
 
 static void drop_return(blm_key *key)
@@ -292,9 +292,8 @@ static bool decode_key(struct keys *k, const struct encoding *e, blm_key *key)
 /* From lines to keys. Returns how many are good; trouble with the next one has been said. */
 static size_t refine(struct keys *k, size_t n)
 {
-    const struct encoding *e =
-        keys_options.encoding ? encoding_find(keys_options.encoding) : NULL;
-    bool decodes = e && e->decode;
+    const struct encoding *e = keys_options.encoding ? encoding_find(keys_options.encoding) : NULL;
+    bool                   decodes = e && e->decode;
     if (!keys_options.crlf && !keys_options.field && !decodes)
         return n;
     for (size_t i = 0; i < n; i++) {
@@ -379,8 +378,8 @@ size_t batch_print_picked(const struct batch *b, const uint8_t *pick, uint8_t va
         const uint8_t *from = memchr(pick + i, value, b->count - i);
         if (!from)
             break;
-        const uint8_t *to = memchr(from, !value, b->count - (size_t)(from - pick));
-        size_t first = (size_t)(from - pick), last = to ? (size_t)(to - pick) : b->count;
+        const uint8_t *to    = memchr(from, !value, b->count - (size_t)(from - pick));
+        size_t         first = (size_t)(from - pick), last = to ? (size_t)(to - pick) : b->count;
         batch_print(b, first, last);
         kept += last - first;
         i = last;

@@ -30,7 +30,7 @@ extern const struct option_group keys_group;
 struct batch {
     size_t             count;
     const blm_key     *keys;
-    const char *const *at; /* count + 1 of them: line i with its newline is at[i] … at[i + 1] */
+    const char *const *at;  /* count + 1 of them: line i with its newline is at[i] … at[i + 1] */
     bool               cut; /* the last line came without a newline */
 };
 
@@ -38,27 +38,27 @@ struct keys {
     void (*recycle)(void *ctx); /* may be NULL */
     void *ctx;
 
-    char **inputs;
-    int    input_count, input; /* input: the next to open */
-    const char *name;          /* of the open one, for messages */
-    int    fd;                 /* −1: none open */
-    bool   ended;              /* it has no more bytes */
-    bool   broken;             /* it could not be read on */
-    char  *block;
-    size_t room, start, scanned, end; /* start … end: bytes not yet given out */
-    char  *decoded;
-    size_t decoded_room, decoded_used;
+    char       **inputs;
+    int          input_count, input; /* input: the next to open */
+    const char  *name;               /* of the open one, for messages */
+    int          fd;                 /* −1: none open */
+    bool         ended;              /* it has no more bytes */
+    bool         broken;             /* it could not be read on */
+    char        *block;
+    size_t       room, start, scanned, end; /* start … end: bytes not yet given out */
+    char        *decoded;
+    size_t       decoded_room, decoded_used;
     blm_key     *keys;
     const char **at;
 
-    uint64_t line;  /* in this input */
-    uint64_t lines; /* given out, all inputs */
-    uint64_t bytes; /* read, all inputs */
-    uint64_t total; /* bytes of all inputs, 0 when unknown */
-    bool     failed; /* something was wrong with an input; it has been said */
+    uint64_t line;    /* in this input */
+    uint64_t lines;   /* given out, all inputs */
+    uint64_t bytes;   /* read, all inputs */
+    uint64_t total;   /* bytes of all inputs, 0 when unknown */
+    bool     failed;  /* something was wrong with an input; it has been said */
     bool     spoiled; /* a line could not be decoded: nothing comes after it */
-    bool     eager;  /* set by the caller: take what one read gives */
-    bool     strict; /* set by the caller: the first trouble with an input is the end */
+    bool     eager;   /* set by the caller: take what one read gives */
+    bool     strict;  /* set by the caller: the first trouble with an input is the end */
 };
 
 /* No inputs: standard input. With `strict`, every input is looked at first. False: trouble, and it

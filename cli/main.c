@@ -12,9 +12,9 @@
 #include "out.h"
 #include "say.h"
 
-extern const struct command cmd_add, cmd_bench, cmd_bip37, cmd_calc, cmd_check, cmd_compare, cmd_convert,
-    cmd_create, cmd_dedup, cmd_diff, cmd_info, cmd_intersect, cmd_merge, cmd_patch, cmd_remove,
-    cmd_schemes, cmd_verify;
+extern const struct command cmd_add, cmd_bench, cmd_bip37, cmd_calc, cmd_check, cmd_compare,
+    cmd_convert, cmd_create, cmd_dedup, cmd_diff, cmd_info, cmd_intersect, cmd_merge, cmd_patch,
+    cmd_remove, cmd_schemes, cmd_verify;
 
 /* In the order in which --help lists them. */
 const struct command *const commands[] = {

@@ -114,8 +114,8 @@ bool parse_size(const char *text, uint64_t *out)
     struct decimal    d;
     if (!decimal(text, &d))
         return false;
-    const char *s = d.end;
-    char        c = *s >= 'a' && *s <= 'z' ? (char)(*s - 'a' + 'A') : *s;
+    const char *s     = d.end;
+    char        c     = *s >= 'a' && *s <= 'z' ? (char)(*s - 'a' + 'A') : *s;
     const char *at    = c ? strchr(letters, c) : NULL;
     unsigned    shift = 0;
     if (at) {
@@ -215,8 +215,8 @@ const char *size_text(uint64_t bytes, char *out)
 const char *size_option_text(uint64_t bytes, char *out)
 {
     static const char letters[] = "KMGTPE";
-    uint64_t          v = bytes / 1024 + (bytes % 1024 > 0);
-    size_t            u = 0;
+    uint64_t          v         = bytes / 1024 + (bytes % 1024 > 0);
+    size_t            u         = 0;
     for (; v >= 10240 && u < 5; u++)
         v = v / 1024 + (v % 1024 > 0);
     snprintf(out, NUMBER_TEXT, "%llu%c", (unsigned long long)v, letters[u]);
@@ -226,7 +226,7 @@ const char *size_option_text(uint64_t bytes, char *out)
 const char *short_text(double n, char *out)
 {
     static const char units[] = " KMGTPE";
-    size_t            u = 0;
+    size_t            u       = 0;
     for (; n >= 999.5 && u < 6; u++)
         n /= 1000;
     if (u == 0)
@@ -243,8 +243,8 @@ const char *rate_text(double p, char *out)
     else if (!(p > 0))
         snprintf(out, NUMBER_TEXT, "0");
     else { /* 3.90e-04 reads better as 3.9e-4 */
-        int tens = (int)floor(log10(p) + 1e-9);
-        double m = p / pow(10, tens);
+        int    tens = (int)floor(log10(p) + 1e-9);
+        double m    = p / pow(10, tens);
         if (m >= 9.995) {
             m = 1;
             tens++;

@@ -83,7 +83,7 @@ static unsigned distance(const char *a, const char *b)
 const char *nearest(const char *typed, const char *(*name_at)(const void *ctx, size_t i),
                     const void *ctx)
 {
-    const char *best = NULL, *name;
+    const char *best  = NULL, *name;
     unsigned    least = 6; /* twice the distance; the same first letter counts a half */
     for (size_t i = 0; (name = name_at(ctx, i)) != NULL; i++) {
         unsigned d = 2 * distance(typed, name) + (typed[0] != name[0]);

@@ -9,16 +9,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum option_type {     /* into points to */
-    OPT_FLAG,          /* bool; takes no argument */
-    OPT_TEXT,          /* const char * */
-    OPT_FILE,          /* const char *; shells complete file names */
-    OPT_NAME,          /* const char *; one of names() */
-    OPT_COUNT,         /* uint64_t, at least 1: 1000000, 1e6, 1_000_000 */
-    OPT_SIZE,          /* uint64_t bytes, at least 1: 64M */
-    OPT_RATE,          /* double, between 0 and 1: 0.01, 1e-6, 1% */
-    OPT_BYTE,          /* int: one byte, or \t */
-    OPT_SEED           /* struct option_seed */
+enum option_type {            /* into points to */
+                   OPT_FLAG,  /* bool; takes no argument */
+                   OPT_TEXT,  /* const char * */
+                   OPT_FILE,  /* const char *; shells complete file names */
+                   OPT_NAME,  /* const char *; one of names() */
+                   OPT_COUNT, /* uint64_t, at least 1: 1000000, 1e6, 1_000_000 */
+                   OPT_SIZE,  /* uint64_t bytes, at least 1: 64M */
+                   OPT_RATE,  /* double, between 0 and 1: 0.01, 1e-6, 1% */
+                   OPT_BYTE,  /* int: one byte, or \t */
+                   OPT_SEED   /* struct option_seed */
 };
 
 struct option_seed {
@@ -32,10 +32,13 @@ struct option {
     enum option_type type;
     const char      *arg; /* what --help calls the argument; NULL for flags */
     void            *into;
-    const char      *help; /* one or more sentences; the first is short */
+    const char      *help;          /* one or more sentences; the first is short */
     const char *(*names)(size_t i); /* OPT_NAME: the i-th that is valid, NULL past the end */
 };
-#define OPTION_END { 0 }
+#define OPTION_END \
+    {              \
+        0          \
+    }
 
 struct option_group {
     const char          *title; /* "Keys" */
@@ -43,7 +46,7 @@ struct option_group {
 };
 
 extern const struct option_group options_common; /* --quiet, --help: part of every command */
-extern bool options_help;                        /* --help was given */
+extern bool                      options_help;   /* --help was given */
 
 struct command;
 

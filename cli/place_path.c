@@ -44,7 +44,7 @@ static blm_status lock(struct ref *r, blm_error *err)
 {
     for (;;) {
         struct stat mine, named;
-        int fd = open(r->text, O_RDONLY | O_CLOEXEC);
+        int         fd = open(r->text, O_RDONLY | O_CLOEXEC);
         if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0) {
             int error = errno;
             if (fd >= 0)

@@ -59,7 +59,7 @@ void progress_start(const char *unit, uint64_t total)
     line.unit  = unit;
     line.total = total;
     line.start = line.last_time = now();
-    line.next  = line.start + FIRST;
+    line.next                   = line.start + FIRST;
 }
 
 void progress_tick(uint64_t units, uint64_t bytes)
@@ -69,7 +69,7 @@ void progress_tick(uint64_t units, uint64_t bytes)
     double t = now();
     if (t < line.next)
         return;
-    line.next = t + EVERY;
+    line.next   = t + EVERY;
     double past = t - line.last_time;
     line.rate   = (double)(units - line.last_units) / past;
     if (past > 5) { /* slide on */
@@ -115,9 +115,9 @@ bool progress_library(void *ctx, uint64_t done, uint64_t total)
         next  = t + FIRST;
     }
     if (t >= next && total) {
-        char text[120], eta[NUMBER_TEXT];
+        char   text[120], eta[NUMBER_TEXT];
         double share = (double)done / (double)total;
-        next = t + EVERY;
+        next         = t + EVERY;
         snprintf(text, sizeof text, "%s  %.0f%%  ETA %s", what ? what : "working", share * 100,
                  time_text(share > 0 ? (t - begun) * (1 - share) / share : -1, eta));
         draw(text);

@@ -57,9 +57,9 @@ static bool refuse(const struct ref *r, const blm_error *err)
     bool        none = err->status == BLM_E_IO && err->system == ENOENT;
     const char *what = none ? (r->is_new ? "no such directory" : "no such file")
                        : err->status == BLM_E_IO && err->system == EISDIR ? "is a directory"
-                       : err->status == BLM_E_EXISTS ? "exists already"
-                       : err->status == BLM_E_BUSY   ? "another process is writing to it"
-                                                     : text;
+                       : err->status == BLM_E_EXISTS                      ? "exists already"
+                       : err->status == BLM_E_BUSY ? "another process is writing to it"
+                                                   : text;
     const char *how  = remedy(r, err);
     if (!how)
         return filter_trouble(r->name, err), false;
@@ -76,12 +76,12 @@ static bool refuse(const struct ref *r, const blm_error *err)
 static const char *natural_funnel(const char *scheme)
 {
     static const char *const wishes[][4] = {
-        { "int32", "int", "int32", NULL },    { "int64", "long", "int64", NULL },
-        { "hex", "bytes", "binary", NULL },   { "base64", "bytes", "binary", NULL },
+        { "int32", "int", "int32", NULL },   { "int64", "long", "int64", NULL },
+        { "hex", "bytes", "binary", NULL },  { "base64", "bytes", "binary", NULL },
         { "text", "string", "bytes", NULL },
     };
     const char           *encoding = keys_options.encoding ? keys_options.encoding : "text";
-    const blm_scheme_row *row = NULL;
+    const blm_scheme_row *row      = NULL;
     for (size_t i = 0; (row = blm_scheme_at(i)) != NULL; i++)
         if (strcmp(row->name, scheme) == 0)
             break;
@@ -98,7 +98,7 @@ static const char *natural_funnel(const char *scheme)
 
 /* Opens, then once more when the scheme turns out to have a better funnel for -e. */
 static blm_status with_funnel(struct ref *r, blm_status (*how)(struct ref *, blm_error *),
-                              blm_error *err)
+                              blm_error  *err)
 {
     blm_status st = how(r, err);
     if (st != BLM_OK || r->options.funnel)
@@ -144,7 +144,7 @@ bool ref_exists(const char *text) { return place_of(text)->exists(text); }
 static void begin(struct ref *r, const char *text, const blm_options *o)
 {
     blm_options none = BLM_OPTIONS_INIT;
-    *r = (struct ref){ .name = text, .text = text, .place = place_of(text), .lock = -1 };
+    *r         = (struct ref){ .name = text, .text = text, .place = place_of(text), .lock = -1 };
     r->options = o ? *o : none;
     if (!r->options.funnel)
         r->options.funnel = keys_options.funnel;

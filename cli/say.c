@@ -45,11 +45,11 @@ static void put(const char *text, size_t len)
 
 static void line(const char *colour, const char *text, const char *tail)
 {
-    char whole[1600];
-    bool dye = colour && say_colour();
-    int  n   = snprintf(whole, sizeof whole, "%sbloomery%s%s:%s ", dye ? colour : "",
-                        command ? " " : "", command ? command : "", dye ? "\033[0m" : "");
-    size_t at = (size_t)n;
+    char   whole[1600];
+    bool   dye = colour && say_colour();
+    int    n   = snprintf(whole, sizeof whole, "%sbloomery%s%s:%s ", dye ? colour : "",
+                     command ? " " : "", command ? command : "", dye ? "\033[0m" : "");
+    size_t at  = (size_t)n;
     for (; *text && at < sizeof whole - 200; text++)
         whole[at++] = (unsigned char)*text < 32 || *text == 127 ? '?' : *text;
     n = snprintf(whole + at, sizeof whole - at, "%s\n", tail);

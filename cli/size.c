@@ -8,13 +8,12 @@ struct size_options size_options;
 
 static const struct option rows[] = {
     { "items", 'n', OPT_COUNT, "N", &size_options.items, "How many keys will come.", NULL },
-    { "rate", 'p', OPT_RATE, "P", &size_options.rate,
-      "How often \"maybe\" may be wrong.", NULL },
+    { "rate", 'p', OPT_RATE, "P", &size_options.rate, "How often \"maybe\" may be wrong.", NULL },
     { "bits", 'm', OPT_COUNT, "BITS", &size_options.bits,
       "Bits of the filter (counters for counting).", NULL },
     { "probes", 'k', OPT_COUNT, "K", &size_options.probes, "Bits a key sets.", NULL },
-    { "memory", 0, OPT_SIZE, "SIZE", &size_options.memory,
-      "Bytes the filter may take, like 64M.", NULL },
+    { "memory", 0, OPT_SIZE, "SIZE", &size_options.memory, "Bytes the filter may take, like 64M.",
+      NULL },
     { "kind", 0, OPT_NAME, "KIND", &size_options.kind, "How keys are kept.", kind_names },
     OPTION_END,
 };

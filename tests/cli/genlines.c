@@ -56,20 +56,20 @@ static char *put_hex(char *to, uint64_t v, unsigned n)
 /* The text of an index with its newline: 60 to 75 bytes. Returns its length. */
 static size_t text(uint64_t index, uint64_t seed, char *out)
 {
-    static const char *const areas[] = { "news", "product", "wiki", "user/profile", "tag", "images",
-                                         "forum/thread", "api/v2/items" };
-    uint64_t h = mix(index ^ seed << 40);
-    char    *p = put_text(out, "https://www.");
-    p = put_hex(p, h % 4093 * 37, 5);
-    p = put_text(p, h >> 12 & 1 ? ".example.com/" : ".example.org/");
-    p = put_text(p, areas[h >> 13 & 7]);
-    p = put_text(p, "/");
-    p = put_number(p, index);
-    p = put_text(p, "-");
-    p = put_hex(p, h >> 16, 6 + (unsigned)(h >> 60 & 7));
-    p = put_text(p, h >> 59 & 1 ? "?page=" : "?ref=home&id=");
-    p = put_number(p, h >> 48 & 255);
-    *p++ = '\n';
+    static const char *const areas[] = { "news", "product", "wiki",         "user/profile",
+                                         "tag",  "images",  "forum/thread", "api/v2/items" };
+    uint64_t                 h       = mix(index ^ seed << 40);
+    char                    *p       = put_text(out, "https://www.");
+    p                                = put_hex(p, h % 4093 * 37, 5);
+    p                                = put_text(p, h >> 12 & 1 ? ".example.com/" : ".example.org/");
+    p                                = put_text(p, areas[h >> 13 & 7]);
+    p                                = put_text(p, "/");
+    p                                = put_number(p, index);
+    p                                = put_text(p, "-");
+    p                                = put_hex(p, h >> 16, 6 + (unsigned)(h >> 60 & 7));
+    p                                = put_text(p, h >> 59 & 1 ? "?page=" : "?ref=home&id=");
+    p                                = put_number(p, h >> 48 & 255);
+    *p++                             = '\n';
     return (size_t)(p - out);
 }
 
@@ -134,6 +134,6 @@ int main(int argc, char **argv)
     }
     uint64_t      count = (uint64_t)strtod(argv[1], NULL), seed = strtoull(argv[3], NULL, 10);
     double        share = strtod(argv[2], NULL);
-    struct stream s     = { .state = mix(seed), .threshold = (uint64_t)(share * 0x1p64 * 0.999999) };
+    struct stream s = { .state = mix(seed), .threshold = (uint64_t)(share * 0x1p64 * 0.999999) };
     return argc == 5 ? verify(&s, count, seed) : generate(&s, count, seed);
 }
