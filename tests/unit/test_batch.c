@@ -156,7 +156,13 @@ static void nothing_is_added_from_nowhere(void **state)
         assert_int_equal(blm_check_many(f, NULL, 3, maybe), 3);
         assert_memory_equal(maybe, "\1\1\1", 3);
         assert_int_equal(blm_check_fixed(f, NULL, 8, 3, NULL), 3);
+        memset(maybe, 0, 3);
+        assert_int_equal(blm_check_fixed(f, NULL, 8, 3, maybe), 3);
+        assert_memory_equal(maybe, "\1\1\1", 3);
         assert_int_equal(blm_check_digests(f, NULL, 3, NULL), 3);
+        memset(maybe, 0, 3);
+        assert_int_equal(blm_check_digests(f, NULL, 3, maybe), 3);
+        assert_memory_equal(maybe, "\1\1\1", 3);
         assert_status(blm_add_many(f, NULL, 0, NULL, &done), BLM_OK);
         assert_status(blm_add_fixed(f, NULL, 8, 0, NULL, NULL), BLM_OK);
         assert_status(blm_add_digests(f, NULL, 0, NULL, NULL), BLM_OK);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Whole filters: clear, copy, equal, union, intersection, fold, reduce, each against a filter
  * built from the keys. */
+#include <unistd.h>
+
 #include "filter.h"
 #include "unit/support.h"
 
@@ -359,6 +361,50 @@ static void a_reduced_filter_is_the_classic_one(void **state)
     }
 }
 
+/* ---- read-only ---- */
+
+/* What was opened for reading cannot be changed by any call; its copy can. */
+static void read_only_filters_stay_as_they_are(void **state)
+{
+    (void)state;
+    char path[64];
+    snprintf(path, sizeof path, "combine.%ld.blm", (long)getpid());
+    EACH_FLAVOUR (v) {
+        blm_filter *a = make_flavour(v, 500, 0.01, 3), *f = NULL, *g = NULL;
+        blm_digest  d;
+        blm_key     key = { "x", 1 };
+        blm_error   e;
+        size_t      done = 7;
+        add_range(a, 0, 300);
+        assert_status(blm_save(a, path, NULL, BLM_REPLACE, &e), BLM_OK);
+        assert_status(blm_open(path, NULL, &f, &e), BLM_OK);
+        assert_status(blm_digest_of(f, "x", 1, &d), BLM_OK);
+        assert_status(blm_add(f, "x", 1), BLM_E_READONLY);
+        assert_status(blm_add_many(f, &key, 1, NULL, &done), BLM_E_READONLY);
+        assert_int_equal(done, 0);
+        assert_status(blm_add_fixed(f, "x", 1, 1, NULL, NULL), BLM_E_READONLY);
+        assert_status(blm_add_digest(f, &d), BLM_E_READONLY);
+        assert_status(blm_add_digests(f, &d, 1, NULL, NULL), BLM_E_READONLY);
+        assert_status(blm_clear(f), BLM_E_READONLY);
+        assert_status(blm_union(f, a, &e), BLM_E_READONLY);
+        check_error(&e, BLM_E_READONLY, "read-only");
+        if (v->kind != BLM_SCALABLE)
+            assert_status(blm_intersect(f, a, &e), BLM_E_READONLY);
+        if (v->kind == BLM_COUNTING)
+            assert_status(blm_remove(f, "x", 1), BLM_E_READONLY);
+        assert_true(blm_equal(f, a));
+        assert_status(blm_copy(f, &g, &e), BLM_OK);
+        assert_true(blm_equal(g, a));
+        assert_int_equal(params_of(f).backing, BLM_FILE_READ);
+        assert_int_equal(params_of(g).backing, BLM_IN_MEMORY);
+        add_range(g, 1000, 1010);
+        blm_free(a);
+        blm_free(f);
+        blm_free(g);
+        unlink(path);
+    }
+}
+
 /* ---- view ---- */
 
 static void views_show_the_bits_layer_by_layer(void **state)
@@ -430,6 +476,7 @@ int main(void)
         cmocka_unit_test(a_fold_is_the_smaller_filter),
         cmocka_unit_test(folds_that_cannot_be_are_named),
         cmocka_unit_test(a_reduced_filter_is_the_classic_one),
+        cmocka_unit_test(read_only_filters_stay_as_they_are),
         cmocka_unit_test(views_show_the_bits_layer_by_layer),
         cmocka_unit_test(unions_can_be_stopped),
     };

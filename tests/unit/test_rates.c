@@ -56,6 +56,7 @@ static void small_cell(const blm_options *wanted, const char *what)
     blm_params shape = { .bits = plan.bits, .probes = plan.probes, .lines = plan.lines };
     double     model = modelled(&shape, n);
     assert_true(n <= 1000);
+    assert_true(modelled(&shape, wanted->items) <= wanted->rate); /* whoever planned it */
     for (uint32_t s = 0; s < SEEDS; s++) {
         o.seed[0]     = rng_next(&r);
         blm_filter *f = make(&o);

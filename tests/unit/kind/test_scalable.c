@@ -293,6 +293,10 @@ static void unions_stop_at_the_cap(void **state)
     a             = make(&d);
     assert_true(params_of(a).rate_cap == 0.5);
     blm_free(a);
+    d.rate = 0.6; /* but never less than the filter's own */
+    a      = make(&d);
+    assert_true(params_of(a).rate_cap == 0.6);
+    blm_free(a);
 }
 
 static void unions_stop_at_the_most_layers(void **state)
