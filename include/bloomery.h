@@ -344,7 +344,7 @@ typedef enum blm_writer {
     BLM_WRITER_LIVE  = 1, /* a writer has it open now (perhaps this handle) */
     BLM_WRITER_DIED  = 2, /* a process died while writing, this boot: its completed adds are here */
     BLM_WRITER_CRASH = 3  /* the machine went down: the adds before the last sync are here */
-} blm_writer;
+} blm_writer; /* a writer is told DIED or CRASH of the one before it, until its own first sync */
 
 /* Parameters: O(1) to get. For a whole filter (layer totals) or one layer of it. */
 typedef struct blm_params {
@@ -446,7 +446,9 @@ BLM_API blm_status blm_open(const char *path, const blm_options *o, blm_filter *
 BLM_API blm_status blm_refresh(blm_filter *f, blm_error *err);
 
 /* Writes what changed to the disk: after BLM_OK the adds that ended before the call survive a
- * power cut. Long on a large filter: takes progress. On a shared filter it may run beside adds. */
+ * power cut. Long on a large filter: takes progress. On a shared filter it may run beside adds, but
+ * not beside another sync. After a failure that is not E_CANCELLED the disk's state is unknown, and
+ * every later sync fails too: save the filter elsewhere. */
 BLM_API blm_status blm_sync(blm_filter *f, blm_error *err);
 
 /* Writes the filter to a file in a named format (NULL: the one it came from, else "native"):
@@ -464,8 +466,8 @@ typedef struct blm_verdict {
 } blm_verdict;
 
 /* Reads every checksum of a filter opened from a native file (for one in memory: trivially good).
- * BLM_OK: nothing is damaged (there may be unverified regions). E_CHECKSUM: *out and err name the
- * first damaged region. */
+ * BLM_OK: nothing is damaged (there may be unverified regions; one of the header's two copies that
+ * is not whole counts as one). E_CHECKSUM: *out and err name the first damaged region. */
 BLM_API blm_status blm_verify(const blm_filter *f, blm_verdict *out, blm_error *err);
 
 /* Where encoded bytes go: return false to stop (E_IO, or E_CANCELLED from progress). */

@@ -15,14 +15,20 @@
 #include "store/replace.h"
 #include "store/store.h"
 
-/* Errors of files say which: "PATH: what is wrong". */
+/* Errors of files say which: "PATH: what is wrong". Of a long path the end. */
 static blm_status name_file(blm_status st, const char *path, blm_error *err)
 {
+    enum { PATH_MOST = 120 };
     if (st == BLM_OK || !err)
         return st;
-    char text[sizeof err->text];
-    snprintf(text, sizeof text, "%.*s: %.*s", (int)sizeof text / 2 - 2, path,
-             (int)sizeof text / 2 - 2, err->text);
+    char        text[sizeof err->text];
+    size_t      len = strlen(path);
+    const char *dots = len > PATH_MOST ? "..." : "";
+    int used = snprintf(text, sizeof text, "%s%s: ", dots, len > PATH_MOST ? path + len - PATH_MOST
+                                                                            : path);
+    size_t room = sizeof text - 1 - (size_t)used, more = strlen(err->text);
+    memcpy(text + used, err->text, more < room ? more : room);
+    text[(size_t)used + (more < room ? more : room)] = 0;
     memcpy(err->text, text, sizeof text);
     return st;
 }
@@ -225,6 +231,8 @@ static blm_status open_mapped(const char *path, const blm_options *o, blm_filter
     st = blm__file_open(path, o->flags, &f->body, foreign, err);
     if (st == BLM_OK && !*foreign)
         st = blm__filter_settle(f, o, err);
+    if (st == BLM_OK && !*foreign && (o->flags & BLM_WRITE))
+        st = blm__file_begin(&f->body, err);
     if (st != BLM_OK || *foreign) {
         blm_free(f);
         return st;

@@ -54,9 +54,11 @@ static void release(struct blm_body *b, struct blm_file *f)
     b->store_ctx = NULL;
 }
 
+/* The lock goes with the open file, which a child that was forked meanwhile has open too: so it is
+ * dropped, not left to the last of them. */
 static void close_fd(int fd)
 {
-    blm__lock_drop(fd); /* a child that was forked meanwhile still has it open */
+    blm__lock_drop(fd);
     close(fd);
 }
 
@@ -64,9 +66,13 @@ static blm_status file_close(struct blm_body *b, blm_error *err)
 {
     struct blm_file *f = blm__file_of(b);
     int              fd = f->fd;
-    blm_status       st = f->writer ? blm__file_finish(b, err) : BLM_OK;
+    bool             parents = f->begun && blm__file_mine(f, NULL) != BLM_OK;
+    blm_status       st = f->begun && !parents ? blm__file_finish(b, err) : BLM_OK;
     release(b, f);
-    close_fd(fd);
+    if (parents)
+        close(fd); /* and its parent's lock */
+    else
+        close_fd(fd);
     return st;
 }
 
@@ -349,8 +355,7 @@ static blm_status fill_holes(const struct blm_file *f, blm_error *err)
     return BLM_OK;
 }
 
-/* We are the writer now: take the space, settle what the last one left, and say so. */
-static blm_status begin_writing(struct blm_body *b, blm_error *err)
+blm_status blm__file_begin(struct blm_body *b, blm_error *err)
 {
     struct blm_file *f = blm__file_of(b);
     blm_status       st = fill_holes(f, err);
@@ -360,7 +365,10 @@ static blm_status begin_writing(struct blm_body *b, blm_error *err)
         (f->found == (int)BLM_WRITER_DIED && (f->slot.flags & BLM__SLOT_SHARED)))
         for (uint32_t i = 0; i < f->count; i++) /* marks that cannot be relied on */
             memset(f->part[i].marks, 1, (size_t)f->part[i].s.regions);
-    return blm__file_commit(f, b, blm__file_flags(b), err);
+    st = blm__file_commit(f, b, blm__file_flags(b), err);
+    if (st == BLM_OK)
+        f->begun = (uint64_t)getpid();
+    return st;
 }
 
 static blm_status open_native(int fd, const uint8_t *bytes, size_t got, uint32_t flags,
@@ -371,9 +379,6 @@ static blm_status open_native(int fd, const uint8_t *bytes, size_t got, uint32_t
     if (got < BLM__HEAD_BYTES)
         return blm__fail_at(err, BLM_E_TRUNCATED, got, "the file ends within the header");
     blm_status st = blm__native_get_head(bytes, &head, err);
-    if (st == BLM_OK && write && (flags & BLM_SHARED) && head.kind == BLM_SCALABLE)
-        st = blm__fail(err, BLM_E_UNSUPPORTED,
-                       "a scalable filter cannot be shared between threads");
     b->shared = write && (flags & BLM_SHARED);
     if (st == BLM_OK)
         st = load(fd, &head, write, b, err);
@@ -385,8 +390,6 @@ static blm_status open_native(int fd, const uint8_t *bytes, size_t got, uint32_t
         blm_verdict v = { .size = sizeof v };
         st = blm__file_verify(b, &v, err);
     }
-    if (st == BLM_OK && write)
-        st = begin_writing(b, err);
     if (st != BLM_OK)
         release(b, blm__file_of(b));
     return st;
@@ -529,6 +532,7 @@ blm_status blm__file_create(const char *path, uint32_t flags, struct blm_body *b
             close_fd(fd);
         return st;
     }
+    blm__file_of(b)->begun = (uint64_t)getpid();
     b->store = &store_writer;
     return BLM_OK;
 }

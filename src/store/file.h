@@ -21,6 +21,7 @@ struct blm_part {
 struct blm_file { /* body.store_ctx */
     int        fd;
     bool       writer;
+    uint64_t   begun;  /* the process that said in the slots that it writes; 0: nobody yet */
     bool       broken; /* a flush failed: nobody knows what is on the disk */
     int        found;  /* blm_writer: what a writer found when it opened; NONE after its next
                           sync. Atomic: stats are read beside that */
@@ -55,6 +56,9 @@ blm_status blm__file_commit(struct blm_file *f, const struct blm_body *b, uint32
 blm_status blm__file_sync(struct blm_body *b, blm_error *err);
 /* The last sync, and the file is closed: no writer. */
 blm_status blm__file_finish(struct blm_body *b, blm_error *err);
+/* E_BUSY in any process but the one that opened the file: a child that was forked has the handle
+ * too, but the file is its parent's to close. */
+blm_status blm__file_mine(const struct blm_file *f, blm_error *err);
 /* Notes that a flush failed, for good. */
 blm_status blm__file_broke(struct blm_file *f, int why, blm_error *err);
 uint32_t   blm__file_flags(const struct blm_body *b); /* a writer's, while it has the file open */

@@ -135,13 +135,16 @@ blm_status blm__file_add_layer(struct blm_body *b, const struct blm_shape *s, bl
     struct blm_file *f = blm__file_of(b);
     struct blm_native_section section;
     struct blm_part           part;
+    blm_status                st = blm__file_mine(f, err);
+    if (st != BLM_OK)
+        return st;
     if (f->broken)
         return blm__fail(err, BLM_E_IO, "an earlier flush failed: the file cannot grow");
     if (f->count >= f->head.room)
         return blm__fail(err, BLM_E_LIMIT, "the file has room for %u layers", f->head.room);
     if (!blm__native_place(s, f->slot.length, f->head.block, &section))
         return blm__fail(err, BLM_E_LIMIT, "the file would be larger than 2^62 bytes");
-    blm_status st = reserve_section(f, &section, &part, err);
+    st = reserve_section(f, &section, &part, err);
     if (st != BLM_OK)
         return st;
     st = publish(f, b, &part, err);
@@ -154,13 +157,14 @@ blm_status blm__file_drop_layers(struct blm_body *b, uint32_t keep, blm_error *e
 {
     struct blm_file *f = blm__file_of(b);
     uint32_t         had = b->layer_count, active = b->active;
-    if (keep == 0 || keep >= had)
-        return BLM_OK;
+    blm_status       st = blm__file_mine(f, err);
+    if (st != BLM_OK || keep == 0 || keep >= had)
+        return st;
     b->layer_count = keep;
     b->active = active < keep ? active : keep - 1;
     f->count = keep;
     f->slot.epoch++;
-    blm_status st = blm__file_commit(f, b, blm__file_flags(b), err);
+    st = blm__file_commit(f, b, blm__file_flags(b), err);
     if (st != BLM_OK) {
         b->layer_count = f->count = had;
         b->active = active;

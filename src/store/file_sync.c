@@ -35,6 +35,14 @@ blm_status blm__file_broke(struct blm_file *f, int why, blm_error *err)
                             blm__os_text(why));
 }
 
+blm_status blm__file_mine(const struct blm_file *f, blm_error *err)
+{
+    if (f->begun == (uint64_t)getpid())
+        return BLM_OK;
+    return blm__fail(err, BLM_E_BUSY, "the file's writer is process %llu, not this one",
+                     (unsigned long long)f->begun);
+}
+
 static int put_slot(const struct blm_file *f, unsigned which, const uint8_t *bytes)
 {
     return blm__os.write_at(f->fd, bytes, f->head.slot_bytes,
@@ -119,11 +127,14 @@ static blm_status settle(struct blm_file *f, const struct blm_body *b, bool clos
 static blm_status sync_with(struct blm_body *b, uint32_t flags, blm_error *err)
 {
     struct blm_file *f = blm__file_of(b);
+    blm_status       st = blm__file_mine(f, err);
+    if (st != BLM_OK)
+        return st;
     if (f->broken)
         return blm__fail(err, BLM_E_IO,
                          "an earlier flush failed, and what is on the disk is unknown: save the "
                          "filter to another file");
-    blm_status st = settle(f, b, !(flags & BLM__SLOT_WRITER), err);
+    st = settle(f, b, !(flags & BLM__SLOT_WRITER), err);
     if (st != BLM_OK)
         return st;
     for (uint32_t i = 0; i < f->count; i++)

@@ -23,6 +23,9 @@ blm_status blm__file_create(const char *path, uint32_t flags, struct blm_body *b
  * and nothing else happens, when the file's first bytes are not a native file's. */
 blm_status blm__file_open(const char *path, uint32_t flags, struct blm_body *b, bool *foreign,
                           blm_error *err);
+/* Of a file opened with BLM_WRITE: takes its space, settles what the last writer left, and says in
+ * the file that it is being written. Until then nothing may change, and closing changes nothing. */
+blm_status blm__file_begin(struct blm_body *b, blm_error *err);
 blm_status blm__file_refresh(struct blm_body *b, blm_error *err);
 /* *out is filled whole; its size field does not matter. */
 blm_status blm__file_verify(const struct blm_body *b, blm_verdict *out, blm_error *err);

@@ -35,6 +35,7 @@ WRONG = [
     ("src/codec/b.c", '#include "kind/kind.h"', "codec may not include kind"),
     ("src/codec/b.c", '#include "../kind/kind.h"', "codec may not include kind"),
     ("src/store/b.c", '#include "kind/kind.h"', "store may not include kind"),
+    ("src/store/b.c", '#include "codec/codec.h"', "store may not include codec"),
     ("src/guard/b.c", '#include "core/a.h"', "guard may not include core"),
     ("src/top.c", '#include "guard/guard.h"', "top may not include guard"),
     ("cli/b.c", '#include "core/a.h"', "cli may not include core"),

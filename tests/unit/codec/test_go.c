@@ -142,7 +142,130 @@ static void test_bits_past_m(void **state)
     golden_free_file(&again);
 }
 
+/* A set of `length` bits, all of them set, around m: only m count, all are kept. */
+static void check_all_ones(uint64_t m, uint64_t length)
+{
+    size_t             words = (size_t)((length + 63) / 64);
+    struct golden_file in    = { malloc(24 + words * 8), 24 + words * 8, 0 };
+    blm__put64be(in.data, m);
+    blm__put64be(in.data + 8, 3);
+    blm__put64be(in.data + 16, length);
+    memset(in.data + 24, 0xff, words * 8);
+    if (length % 64)
+        blm__put64be(in.data + in.len - 8, UINT64_MAX >> (64 - length % 64));
+    blm_filter        *f   = decode_bytes(&in, NULL);
+    blm_stats          s   = { .size = sizeof s };
+    struct golden_file out = encode_as(f, NULL);
+    blm_get_stats(f, &s);
+    assert_int_equal(s.ones, length < m ? length : m);
+    assert_same_bytes(&out, &in);
+    golden_free_file(&out);
+    blm_clear(f); /* the bits past m are no keys': they stay */
+    out = encode_as(f, NULL);
+    for (uint64_t bit = 0; bit < length; bit++) {
+        uint64_t word = blm__get64be(out.data + 24 + bit / 64 * 8);
+        assert_int_equal(word >> (bit % 64) & 1, bit >= m);
+    }
+    blm_free(f);
+    golden_free_file(&out);
+    golden_free_file(&in);
+}
+
+static void test_all_ones(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = { 1, 63, 64, 65, 70, 127, 128, 129, 192 };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (size_t j = 0; j < sizeof sizes / sizeof *sizes; j++)
+            check_all_ones(sizes[i], sizes[j]);
+}
+
+/* Nothing past m, nothing beside the filter. */
+static void test_nothing_attached(void **state)
+{
+    (void)state;
+    char               bytes[24 + 24] = { 0 };
+    struct golden_file in             = { bytes, sizeof bytes, 0 };
+    struct counted     c;
+    size_t             before;
+    blm__put64be(bytes, 70);
+    blm__put64be(bytes + 8, 3);
+    blm__put64be(bytes + 16, 192);
+    blm__put64be(bytes + 24, UINT64_MAX);
+    blm__put64be(bytes + 32, 63); /* bits 64 … 69 */
+    blm_options o = BLM_OPTIONS_INIT;
+    counted_start(&c);
+    o.allocator   = &c.allocator;
+    o.format      = "go";
+    blm_filter *f = decode_bytes(&in, &o);
+    before        = c.now;
+    blm_free(f);
+    blm__put64be(bytes + 40, 1); /* bit 128 */
+    f = decode_bytes(&in, &o);
+    assert_true(c.now > before);
+    blm_free(f);
+    assert_int_equal(c.now, 0);
+}
+
 /* ---- gob ---- */
+
+/* Any one byte before the filter's words changed: refused, or kept as it is. */
+static void check_changed(const char *dir, const char *file, size_t head)
+{
+    struct golden_file bytes = golden_read_in(dir, file);
+    blm_options        o     = BLM_OPTIONS_INIT;
+    size_t             taken = 0;
+    o.format                 = "go-gob";
+    for (size_t at = 0; at < head; at++)
+        for (unsigned value = 0; value < 256; value++) {
+            char        old = bytes.data[at];
+            blm_filter *f;
+            blm_error   err;
+            bytes.data[at] = (char)value;
+            blm_status st  = blm_decode(bytes.data, bytes.len, &o, &f, &err);
+            if (st == BLM_OK) {
+                struct golden_file again = encode_as(f, NULL);
+                assert_same_bytes(&again, &bytes);
+                golden_free_file(&again);
+                blm_free(f);
+                taken += (char)value != old;
+            } else {
+                assert_true(err.offset <= bytes.len);
+            }
+            bytes.data[at] = old;
+        }
+    assert_true(taken > 0);
+    golden_free_file(&bytes);
+}
+
+static void test_gob_changed(void **state)
+{
+    (void)state;
+    check_changed("go/small10", "filter.gob", 16);
+    check_changed("go/gob", "named-type.gob", 38);
+    check_changed("go/gob", "later-ids.gob", 21);
+}
+
+/* Types without end are refused after a kilobyte. */
+static void test_gob_types_without_end(void **state)
+{
+    (void)state;
+    struct golden_file one = golden_read("go/small10/filter.gob"), many = { NULL, 0, 0 };
+    for (int i = 0; i < 90; i++)
+        bytes_append(&many, one.data, 11);
+    bytes_append(&many, one.data + 11, one.len - 11);
+    blm_filter *f = decode_bytes(&many, NULL); /* 990 bytes of them pass */
+    blm_free(f);
+    many.len = 0;
+    for (int i = 0; i < 100; i++)
+        bytes_append(&many, one.data, 11);
+    bytes_append(&many, one.data + 11, one.len - 11);
+    blm_error err = refuse_bytes(&many, "a hundred types", "go-gob");
+    assert_int_equal(err.status, BLM_E_FORMAT);
+    assert_true(err.offset > 990 && err.offset < 1024);
+    golden_free_file(&one);
+    golden_free_file(&many);
+}
 
 /* Type ids and a type's name are the writing program's: kept. */
 static void test_gob_types(void **state)
@@ -243,6 +366,27 @@ static void test_json_refused(void **state)
     }
 }
 
+/* 64 commas, colons and brackets are read past; one more is too many. */
+static void test_json_most_values(void **state)
+{
+    (void)state;
+    if (!reads("go-json"))
+        skip();
+    /* Seven of the filter's own, two of the member x. */
+    static const char begin[] = "{\"x\":[", end[] = "],\"m\":1,\"k\":1,\"b\":\"AAAAAAAAAAA=\"}";
+    for (size_t zeroes = 56; zeroes <= 57; zeroes++) {
+        char        text[256] = "";
+        blm_filter *f;
+        blm_error   err;
+        strcat(text, begin);
+        for (size_t i = 0; i < zeroes; i++)
+            strcat(text, i ? ",0" : "0");
+        strcat(text, end);
+        assert_int_equal(decode_text(text, &f, &err), zeroes == 56 ? BLM_OK : BLM_E_FORMAT);
+        blm_free(f);
+    }
+}
+
 /* A megabyte of empty arrays would be forty of parsed values: refused by counting first. And text
  * past the cap is not read to its end. */
 static void test_json_bomb(void **state)
@@ -332,6 +476,15 @@ static void test_short_set(void **state)
     blm__put64be(bytes + 8, 3);
     blm_error err = refuse_bytes(&in, "2^40 bits in a set of none", "go");
     assert_int_equal(err.offset, 16);
+    /* 64 KiB of bits may be missing, not one more. */
+    blm__put64be(bytes, (64 << 13) + 1);
+    refuse_bytes(&in, "64 KiB and a bit", "go");
+    blm__put64be(bytes, 64 << 13);
+    blm_filter *large = decode_bytes(&in, NULL);
+    blm_free(large);
+    blm__put64be(bytes + 8, 2049);
+    refuse_bytes(&in, "2049 probes", "go");
+    blm__put64be(bytes + 8, 2048);
     blm__put64be(bytes, 1000);
     blm_filter        *f   = decode_bytes(&in, NULL);
     struct golden_file out = encode_as(f, NULL);
@@ -350,8 +503,11 @@ int main(void)
         cmocka_unit_test(test_read_and_write), cmocka_unit_test(test_rebuild),
         cmocka_unit_test(test_union),          cmocka_unit_test(test_lengths),
         cmocka_unit_test(test_growth),         cmocka_unit_test(test_bits_past_m),
-        cmocka_unit_test(test_gob_types),      cmocka_unit_test(test_json_freedom),
-        cmocka_unit_test(test_json_refused),   cmocka_unit_test(test_json_bomb),
+        cmocka_unit_test(test_all_ones),       cmocka_unit_test(test_nothing_attached),
+        cmocka_unit_test(test_gob_types),      cmocka_unit_test(test_gob_changed),
+        cmocka_unit_test(test_gob_types_without_end),
+        cmocka_unit_test(test_json_freedom),   cmocka_unit_test(test_json_refused),
+        cmocka_unit_test(test_json_most_values), cmocka_unit_test(test_json_bomb),
         cmocka_unit_test(test_bad),            cmocka_unit_test(test_places),
         cmocka_unit_test(test_short_set),
     };

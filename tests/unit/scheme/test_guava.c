@@ -110,6 +110,17 @@ static void test_defaults(void **state)
     blm_free(f);
 }
 
+/* 255 probes are the most a byte holds. */
+static void test_most_probes(void **state)
+{
+    (void)state;
+    blm_options o = BLM_OPTIONS_INIT;
+    o.scheme      = "guava";
+    o.bits        = 64;
+    o.probes      = 255;
+    assert_int_equal(plan_or_fail(&o).probes, 255);
+}
+
 /* Bits come in words; probes asked for stay; both k's of one size are one filter. */
 static void test_bits(void **state)
 {
@@ -247,7 +258,7 @@ int main(void)
         cmocka_unit_test(test_sizes),     cmocka_unit_test(test_funnels),
         cmocka_unit_test(test_defaults),  cmocka_unit_test(test_bits),
         cmocka_unit_test(test_refused),   cmocka_unit_test(test_positions),
-        cmocka_unit_test(test_fold),
+        cmocka_unit_test(test_fold),      cmocka_unit_test(test_most_probes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,6 +27,12 @@ static void test_sizes(void **state)
         assert_int_equal(blm_plan_for(&o, &p, NULL), BLM_OK);
         assert_int_equal(p.bits, strtoull(field[4], NULL, 10) * 64);
         assert_int_equal(p.probes, strtoul(field[3], NULL, 10));
+        o.probes = 9; /* and probes that are asked for stay */
+        o.rate   = 0;
+        o.bits   = 64;
+        assert_int_equal(blm_plan_for(&o, &p, NULL), BLM_OK);
+        assert_int_equal(p.probes, 9);
+        o.probes = 0;
         /* create(n, numBits): k from the bits as given, words from them rounded up. */
         o.rate = 0;
         o.bits = strtoull(field[2], NULL, 10);
@@ -93,6 +99,15 @@ static void test_widening(void **state)
         bool widens = len == 1 || len == 2 || len == 4 || len == 8;
         assert_int_equal(blm_check(f, minus_two, len), widens);
     }
+    /* The sign is the key's own, not that of the byte behind it. */
+    uint8_t mixed[4] = { 0x85, 0x05, 0x00, 0x80 }, wide[8] = { 0x85, 0x05 };
+    blm_clear(f);
+    blm_add(f, mixed, 2);
+    assert_true(blm_check(f, wide, 8));
+    blm_clear(f);
+    memset(wide + 1, 0xff, 7);
+    blm_add(f, mixed, 1);
+    assert_true(blm_check(f, wide, 8));
     blm_clear(f);
     blm_add(f, five, 2);
     assert_true(blm_check(f, five, 8));
@@ -118,11 +133,18 @@ static void test_seeds(void **state)
     o.scheme  = "spark2";
     o.seed[0] = (uint64_t)1 << 32;
     assert_int_equal(blm_create(&o, &f, &err), BLM_E_ARGUMENT);
-    o.seed[0] = (uint64_t)-5; /* an int, or its bits */
-    f         = create_or_fail(&o);
-    blm_get_params(f, &p);
-    assert_int_equal(p.seed[0], 0xfffffffbu);
-    blm_free(f);
+    o.seed[0] = (uint64_t)INT32_MIN - 1;
+    assert_int_equal(blm_create(&o, &f, &err), BLM_E_ARGUMENT);
+    static const int64_t seeds[] = { -5, INT32_MIN, 0, 5, UINT32_MAX }; /* an int, or its bits */
+    for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
+        o.seed[0] = (uint64_t)seeds[i];
+        o.seed[1] = 7; /* not spark's */
+        f         = create_or_fail(&o);
+        blm_get_params(f, &p);
+        assert_int_equal(p.seed[0], (uint32_t)seeds[i]);
+        assert_int_equal(p.seed[1], 0);
+        blm_free(f);
+    }
     f = make("spark", NULL, 0);
     blm_get_params(f, &p);
     assert_string_equal(p.scheme, "spark2");

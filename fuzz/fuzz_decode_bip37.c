@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+#include "foreign.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    fuzz_decode("bip37", true, data, size);
+    return 0;
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* A dump's numbers and strings may be written in more ways than one, chunks in one only. */
+#include "foreign.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    fuzz_decode("redisbloom", true, data, size);
+    fuzz_decode("redisbloom-dump", false, data, size);
+    return 0;
+}
