@@ -94,6 +94,78 @@ static void a_format_is_believed(void **state)
     blm_free(f);
 }
 
+static size_t read_some(void *ctx, void *p, size_t len)
+{
+    struct bytes *b = ctx;
+    size_t        n = len < b->len ? len : b->len;
+    memcpy(p, b->p, n);
+    b->p += n;
+    b->len -= n;
+    return n;
+}
+
+/* A stream whose length nobody knows: an empty bip37 filter of 5 probes, or the start of one of
+ * Guava's with 5 probes and one word. */
+static void two_formats_for_one_input(void **state)
+{
+    (void)state;
+    uint8_t      head[] = { 0, 5, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1 };
+    struct bytes b = { head, sizeof head };
+    blm_bid      bids[8];
+    blm_filter  *f = NULL;
+    blm_error    e = { .text = "" };
+    assert_true(blm_sniff(head, sizeof head, 0, bids, 8) >= 2);
+    assert_int_equal(bids[0].bid, bids[1].bid);
+    assert_status(blm_decode_stream(read_some, &b, NULL, &f, &e), BLM_E_AMBIGUOUS);
+    assert_null(f);
+    assert_non_null(strstr(e.text, "bip37"));
+    assert_non_null(strstr(e.text, "guava"));
+    blm_options o = BLM_OPTIONS_INIT; /* say which, and it is that one */
+    o.format = "guava";
+    b = (struct bytes){ head, sizeof head };
+    assert_status(blm_decode_stream(read_some, &b, &o, &f, &e), BLM_OK);
+    assert_string_equal(params_of(f).format, "guava");
+    spit(at("g"), head, sizeof head);
+    blm_filter *g = NULL;
+    o.flags = BLM_WRITE; /* not a file that can be changed where it is */
+    assert_status(blm_open(at("g"), &o, &g, &e), BLM_E_UNSUPPORTED);
+    o.flags = 0;
+    assert_status(blm_open(at("g"), NULL, &g, &e), BLM_OK); /* by its length */
+    assert_true(same_bits(f, g));
+    assert_int_equal(params_of(g).backing, BLM_IN_MEMORY);
+    blm_free(g);
+    blm_free(f);
+}
+
+/* Saved natively, a filter of another scheme keeps the scheme, and can live in a mapped file. */
+static void another_scheme_in_a_native_file(void **state)
+{
+    (void)state;
+    blm_options o = BLM_OPTIONS_INIT;
+    o.scheme = "guava64";
+    o.items = 500;
+    o.rate = 0.01;
+    blm_filter *f = make(&o), *g;
+    blm_error   e = { .text = "" };
+    add_range(f, 0, 500);
+    assert_status(blm_save(f, at("n"), "native", 0, &e), BLM_OK);
+    g = open_at(at("n"), BLM_WRITE | BLM_VERIFY);
+    assert_string_equal(params_of(g).scheme, "guava64");
+    assert_string_equal(params_of(g).format, "native");
+    assert_true(same_bits(f, g));
+    assert_int_equal(missing(g, 0, 500), 0);
+    add_range(g, 500, 510);
+    close_well(g);
+    g = create_at(at("m"), &o);
+    add_range(g, 0, 500);
+    assert_true(same_bits(f, g));
+    close_well(g);
+    g = open_at(at("m"), BLM_VERIFY);
+    assert_int_equal(missing(g, 0, 500), 0);
+    blm_free(g);
+    blm_free(f);
+}
+
 static void saved_is_encoded_is_mapped(void **state)
 {
     (void)state;
@@ -226,6 +298,22 @@ static void a_filter_inside_another_file(void **state)
     free(b.p);
     free(outer.p);
     blm_free(f);
+}
+
+static void long_paths_leave_room_for_words(void **state)
+{
+    (void)state;
+    char      path[2000];
+    blm_error e = { .text = "" };
+    memset(path, 'p', sizeof path - 1);
+    path[sizeof path - 1] = 0;
+    assert_status(try_open(path, 0, &e), BLM_E_IO);
+    assert_non_null(strstr(e.text, "ppp: cannot open it: the name is too long"));
+    strcpy(path + 1000, "/the-end");
+    path[0] = '/';
+    assert_status(try_open(path, 0, &e), BLM_E_IO);
+    assert_non_null(strstr(e.text, "/the-end: cannot"));
+    assert_true(strlen(e.text) < sizeof e.text);
 }
 
 static void verdicts(void **state)
@@ -369,10 +457,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         file_test(arguments),
         file_test(a_format_is_believed),
+        file_test(two_formats_for_one_input),
+        file_test(another_scheme_in_a_native_file),
         file_test(saved_is_encoded_is_mapped),
         file_test(saving_over_its_own_file),
         file_test(a_failed_save_leaves_the_old_file),
         file_test(a_filter_inside_another_file),
+        file_test(long_paths_leave_room_for_words),
         file_test(verdicts),
         file_test(verify_may_be_cancelled),
         file_test(fingerprints),

@@ -388,6 +388,74 @@ static void one_writer_at_a_time(void **state)
     blm_free(r);
 }
 
+/* A child that was forked has its parent's handle. Whatever it does with it, the file stays its
+ * parent's. */
+static void misuse(void *arg)
+{
+    blm_filter *f = arg;
+    blm_error   e;
+    bool        ok = blm_sync(f, &e) == BLM_E_BUSY && blm_clear(f) == BLM_E_BUSY;
+    ok &= blm_close(f, &e) == BLM_OK;
+    _exit(ok ? 0 : 1);
+}
+
+static void a_forked_child_closes_nothing(void **state)
+{
+    (void)state;
+    blm_options o = options(BLM_SCALABLE, 100);
+    blm_filter *f = create_at(at("f"), &o);
+    blm_error   e;
+    add_range(f, 0, 300);
+    assert_int_equal(in_child(misuse, f), 0);
+    blm_filter *r = open_at(at("f"), 0);
+    assert_int_equal(params_of(r).writer, BLM_WRITER_LIVE);
+    assert_status(try_open(at("f"), BLM_WRITE, &e), BLM_E_BUSY); /* the lock is still there */
+    blm_free(r);
+    add_range(f, 300, 600);
+    close_well(f);
+    r = open_at(at("f"), BLM_VERIFY);
+    assert_int_equal(missing(r, 0, 600), 0);
+    blm_free(r);
+}
+
+static uint64_t own_hash(void *ctx, const void *key, size_t len, const uint64_t seed[2])
+{
+    (void)ctx;
+    return blm__checksum(key, len) ^ seed[0];
+}
+
+/* Opened without the hash it needs: refused, and left as it was found. */
+static void a_refused_writer_changes_nothing(void **state)
+{
+    (void)state;
+    blm_options o = options(BLM_CLASSIC, 100);
+    o.hash = BLM_HASH_CUSTOM;
+    o.hash_fn = own_hash;
+    o.hash_name = "own";
+    blm_filter *f = create_at(at("f"), &o);
+    blm_error   e;
+    add_range(f, 0, 100);
+    close_well(f);
+    struct bytes before = slurp(at("f"));
+    assert_status(try_open(at("f"), BLM_WRITE, &e), BLM_E_HASH);
+    struct bytes after = slurp(at("f"));
+    assert_int_equal(before.len, after.len);
+    assert_memory_equal(before.p, after.p, after.len);
+    o.flags = BLM_WRITE;
+    f = NULL;
+    assert_status(blm_open(at("f"), &o, &f, &e), BLM_OK);
+    assert_int_equal(missing(f, 0, 100), 0);
+    close_well(f);
+    o = options(BLM_SCALABLE, 100);
+    close_well(create_at(at("s"), &o));
+    assert_status(try_open(at("s"), BLM_WRITE | BLM_SHARED, &e), BLM_E_UNSUPPORTED);
+    f = open_at(at("s"), 0);
+    assert_int_equal(params_of(f).writer, BLM_WRITER_NONE);
+    blm_free(f);
+    free(before.p);
+    free(after.p);
+}
+
 /* ---- readers beside a writer ---- */
 
 struct beside {
@@ -913,6 +981,8 @@ int main(void)
         file_test(existing_files_stay),
         file_test(read_only_files),
         file_test(one_writer_at_a_time),
+        file_test(a_forked_child_closes_nothing),
+        file_test(a_refused_writer_changes_nothing),
         file_test(a_reader_sees_the_adds),
         file_test(a_reader_of_layers_says_maybe_until_it_refreshes),
         file_test(readers_open_while_layers_come_and_go),
