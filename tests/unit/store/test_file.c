@@ -483,6 +483,8 @@ static void start_writer(struct beside *b, const blm_options *o)
         assert_int_equal(ask(b->from_child[0]), 'r');
         return;
     }
+    close(b->to_child[1]); /* so that the child ends when its parent does, however that ends */
+    close(b->from_child[0]);
     blm_filter *f = NULL;
     uint64_t    n = 0;
     if (blm_create_file(at("f"), o, &f, NULL) != BLM_OK)
@@ -670,6 +672,7 @@ static void killed_anywhere(void **state)
         pid_t pid = fork();
         assert_true(pid >= 0);
         if (pid == 0) {
+            close(p[0]);
             blm_filter *f = NULL;
             if (blm_create_file(at("f"), &o, &f, NULL) != BLM_OK)
                 _exit(1);
