@@ -61,12 +61,22 @@ static void complain(struct keys *k, const char *name, int error)
         name = "standard input";
     if (error == EISDIR)
         trouble("%s: is a directory: give the files in it", name);
+    else if (error == EDEADLK)
+        trouble("%s: is the output too: write to another file", name);
     else if (error == ENOENT)
         trouble("%s: no such file: check the name (- is standard input)", name);
     else if (error == EACCES)
         trouble("%s: permission denied: make it readable, or read it as another user", name);
     else
         system_trouble(name, error, NULL);
+}
+
+/* Reading what we write would never end: `dedup log >> log`. */
+static bool is_output(const struct stat *st)
+{
+    struct stat out;
+    return S_ISREG(st->st_mode) && fstat(STDOUT_FILENO, &out) == 0 && st->st_ino == out.st_ino &&
+           st->st_dev == out.st_dev && lseek(STDOUT_FILENO, 0, SEEK_CUR) < st->st_size;
 }
 
 /* What would be wrong with it; 0: nothing that can be seen without opening it. Also counts its
@@ -150,8 +160,8 @@ static bool open_input(struct keys *k)
         int         error = 0;
         if (k->fd < 0)
             error = errno;
-        else if (fstat(k->fd, &st) == 0 && S_ISDIR(st.st_mode))
-            error = EISDIR;
+        else if (fstat(k->fd, &st) == 0)
+            error = S_ISDIR(st.st_mode) ? EISDIR : is_output(&st) ? EDEADLK : 0;
         if (!error) {
             posix_fadvise(k->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
             return true;

@@ -1,0 +1,6 @@
+printf 'a\nb\na\n' >log
+bloomery dedup log >>log
+echo "exit $?"
+bloomery dedup <log >>log
+echo "exit $?"
+cat log
