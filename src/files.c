@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "codec/codec.h"
-#include "core/checksum.h"
 #include "core/os.h"
 #include "filter.h"
 #include "store/replace.h"
@@ -22,11 +21,11 @@ static blm_status name_file(blm_status st, const char *path, blm_error *err)
     if (st == BLM_OK || !err)
         return st;
     char        text[sizeof err->text];
-    size_t      len = strlen(path);
+    size_t      len  = strlen(path);
     const char *dots = len > PATH_MOST ? "..." : "";
-    int used = snprintf(text, sizeof text, "%s%s: ", dots, len > PATH_MOST ? path + len - PATH_MOST
-                                                                            : path);
-    size_t room = sizeof text - 1 - (size_t)used, more = strlen(err->text);
+    int         used = snprintf(text, sizeof text, "%s%s: ", dots,
+                        len > PATH_MOST ? path + len - PATH_MOST : path);
+    size_t      room = sizeof text - 1 - (size_t)used, more = strlen(err->text);
     memcpy(text + used, err->text, more < room ? more : room);
     text[(size_t)used + (more < room ? more : room)] = 0;
     memcpy(err->text, text, sizeof text);
@@ -46,7 +45,7 @@ static blm_status codec_named(const char *name, const struct blm_codec **out, bl
 static blm_status ambiguous(const blm_bid *bids, size_t count, blm_error *err)
 {
     char   names[160] = "";
-    size_t len = 0;
+    size_t len        = 0;
     for (size_t i = 0; i < count && bids[i].bid == bids[0].bid && len < sizeof names; i++)
         len += (size_t)snprintf(names + len, sizeof names - len, "%s%s", i ? ", " : "",
                                 bids[i].format);
@@ -58,7 +57,7 @@ static blm_status codec_sniffed(const uint8_t *head, size_t len, uint64_t total,
                                 const struct blm_codec **out, blm_error *err)
 {
     blm_bid bids[MOST_BIDS] = { { NULL, 0 } };
-    size_t  count = blm_sniff(head, len, total, bids, MOST_BIDS);
+    size_t  count           = blm_sniff(head, len, total, bids, MOST_BIDS);
     if (len == 0)
         return blm__fail_at(err, BLM_E_TRUNCATED, 0, "the input is empty");
     if (count == 0)
@@ -81,9 +80,9 @@ static blm_status choose_codec(struct blm_source *in, const blm_options *o, uint
         st = codec_sniffed(in->data, in->len, total, out, err);
     } else {
         in->head_len = blm__read(in, in->head, sizeof in->head);
-        in->at = 0;
-        st = in->failed ? blm__short(in, "its first bytes", err)
-                        : codec_sniffed(in->head, in->head_len, total, out, err);
+        in->at       = 0;
+        st           = in->failed ? blm__short(in, "its first bytes", err)
+                                  : codec_sniffed(in->head, in->head_len, total, out, err);
     }
     if (st == BLM_OK && !(*out)->row.reads)
         st = blm__fail(err, BLM_E_UNSUPPORTED, "format %s can only be written", (*out)->row.name);
@@ -113,7 +112,7 @@ static blm_status decode_with(const struct blm_codec *codec, struct blm_source *
     if (st != BLM_OK)
         return st;
     f->body.shared = (o->flags & BLM_SHARED) != 0;
-    st = codec->decode(in, o, &f->body, err);
+    st             = codec->decode(in, o, &f->body, err);
     if (!f->body.format && codec != &blm__codec_native)
         f->body.format = codec->row.name;
     if (st == BLM_OK)
@@ -128,14 +127,14 @@ static blm_status decode_with(const struct blm_codec *codec, struct blm_source *
     return BLM_OK;
 }
 
-static blm_status decode_source(struct blm_source *in, const blm_options *options,
-                                blm_filter **out, blm_error *err)
+static blm_status decode_source(struct blm_source *in, const blm_options *options, blm_filter **out,
+                                blm_error *err)
 {
     blm_options             o;
     const struct blm_codec *codec;
     if (!out)
         return blm__fail(err, BLM_E_ARGUMENT, "nowhere to put the filter: out is NULL");
-    *out = NULL;
+    *out          = NULL;
     blm_status st = blm__options_read(options, true, &o, err);
     if (st == BLM_OK && in->data && o.offset <= in->len) {
         in->data += o.offset;
@@ -188,13 +187,13 @@ static size_t read_fd(void *ctx, void *bytes, size_t len)
 static blm_status decode_fd(int fd, const blm_options *o, blm_filter **out, blm_error *err)
 {
     struct file_in          file = { fd, 0 };
-    struct blm_source       in = { .read = read_fd, .ctx = &file };
+    struct blm_source       in   = { .read = read_fd, .ctx = &file };
     const struct blm_codec *codec;
     struct stat             s;
     if (fstat(fd, &s) < 0)
         return blm__fail_system(err, errno, "cannot look at it: %s", blm__os_text(errno));
     uint64_t   size = S_ISREG(s.st_mode) ? (uint64_t)s.st_size : 0;
-    blm_status st = skip_to(&in, o->offset, err);
+    blm_status st   = skip_to(&in, o->offset, err);
     if (st == BLM_OK)
         st = choose_codec(&in, o, size > o->offset ? size - o->offset : 0, &codec, err);
     if (st == BLM_OK && (o->flags & BLM_WRITE))
@@ -247,7 +246,7 @@ blm_status blm_open(const char *path, const blm_options *options, blm_filter **o
     bool        foreign = false;
     if (!path || !out)
         return blm__fail(err, BLM_E_ARGUMENT, "no path, or nowhere to put the filter (NULL)");
-    *out = NULL;
+    *out          = NULL;
     blm_status st = blm__options_read(options, true, &o, err);
     if (st != BLM_OK)
         return st;
@@ -269,7 +268,7 @@ blm_status blm_create_file(const char *path, const blm_options *options, blm_fil
     struct blm_shape first;
     if (!path || !out)
         return blm__fail(err, BLM_E_ARGUMENT, "no path, or nowhere to put the filter (NULL)");
-    *out = NULL;
+    *out          = NULL;
     blm_status st = blm__options_read(options, false, &o, err);
     if (st == BLM_OK && o.words)
         st = blm__fail(err, BLM_E_ARGUMENT, "a file has its own words: options.words must be NULL");
@@ -278,7 +277,7 @@ blm_status blm_create_file(const char *path, const blm_options *options, blm_fil
     if (st != BLM_OK)
         return st;
     f->body.format = NULL;
-    st = blm__file_create(path, o.flags, &f->body, &first, err);
+    st             = blm__file_create(path, o.flags, &f->body, &first, err);
     if (st != BLM_OK) {
         blm_free(f);
         return name_file(st, path, err);
@@ -303,7 +302,7 @@ static blm_status codec_for(const blm_filter *f, const char *format, const struc
                             blm_error *err)
 {
     const char *name = format ? format : f->body.format ? f->body.format : "native";
-    blm_status  st = codec_named(name, out, err);
+    blm_status  st   = codec_named(name, out, err);
     if (st == BLM_OK && (!(*out)->encode || !(*out)->row.writes))
         st = blm__fail(err, BLM_E_UNSUPPORTED, "format %s can only be read", name);
     if (st == BLM_OK && blm__filter_stale(f))
@@ -367,9 +366,9 @@ static blm_status save_new(const blm_filter *f, const char *path, const struct b
     blm_status      st = blm__temp_begin(path, flags, f->body.alloc, &t, err);
     if (st != BLM_OK)
         return st;
-    struct file_out out = { .fd = t.fd };
+    struct file_out out  = { .fd = t.fd };
     struct blm_sink sink = { .write = write_out, .ctx = &out };
-    st = codec->encode(&f->body, &sink, err);
+    st                   = codec->encode(&f->body, &sink, err);
     if (st == BLM_OK)
         flush_out(&out);
     if (out.why)
@@ -416,73 +415,12 @@ blm_status blm_save(const blm_filter *f, const char *path, const char *format, u
 
 blm_status blm_verify(const blm_filter *f, blm_verdict *out, blm_error *err)
 {
-    blm_verdict v = { .size = sizeof v };
+    blm_verdict v     = { .size = sizeof v };
     blm_backing where = f->body.store->backing;
-    blm_status  st = BLM_OK;
+    blm_status  st    = BLM_OK;
     if (where == BLM_FILE_READ || where == BLM_FILE_WRITE)
         st = blm__file_verify(&f->body, &v, err);
     if (out && blm__emit(out, &v, sizeof v) != BLM_OK)
         return blm__fail(err, BLM_E_ARGUMENT, "start the verdict from { .size = sizeof v }");
     return st;
-}
-
-static void print_number(struct blm_print *p, uint64_t v)
-{
-    uint8_t bytes[8];
-    blm__put64le(bytes, v);
-    blm__print_add(p, bytes, sizeof bytes);
-}
-
-static bool print_piece(void *ctx, const void *bytes, size_t len)
-{
-    blm__print_add(ctx, bytes, len);
-    return true;
-}
-
-static blm_status print_layer(struct blm_print *p, const struct blm_body *b,
-                              const struct blm_layer *l, uint64_t done)
-{
-    const uint64_t piece = (uint64_t)1 << 20; /* words between two reports of progress */
-    print_number(p, l->shape.bits);
-    print_number(p, l->shape.probes);
-    print_number(p, l->shape.lines);
-    print_number(p, (uint64_t)l->shape.engine);
-    print_number(p, l->shape.cell_bits);
-    print_number(p, l->shape.variant);
-    for (uint64_t at = 0; at < l->word_count; at += piece) {
-        uint64_t n = l->word_count - at < piece ? l->word_count - at : piece;
-        if (!blm__go_on(b, done + at * 8, blm__body_bytes(b)))
-            return BLM_E_CANCELLED;
-        blm__words_out(l->words + at, n, print_piece, p);
-    }
-    return BLM_OK;
-}
-
-/* What blm_equal compares, in one order, as little-endian bytes. */
-blm_status blm_fingerprint(const blm_filter *f, uint8_t out[16])
-{
-    struct blm_print         p;
-    const struct blm_body   *b = &f->body;
-    const struct blm_hasher *h = &b->hasher;
-    const char              *scheme = f->scheme->row.name;
-    uint64_t                 done = 0;
-    blm__print_begin(&p);
-    print_number(&p, (uint64_t)b->kind);
-    print_number(&p, strlen(scheme));
-    blm__print_add(&p, scheme, strlen(scheme));
-    print_number(&p, f->scheme->version);
-    print_number(&p, (uint64_t)h->id);
-    print_number(&p, strlen(h->name));
-    blm__print_add(&p, h->name, strlen(h->name));
-    print_number(&p, h->seed[0]);
-    print_number(&p, h->seed[1]);
-    print_number(&p, b->layer_count);
-    for (uint32_t i = 0; i < b->layer_count; i++) {
-        blm_status st = print_layer(&p, b, &b->layers[i], done);
-        if (st != BLM_OK)
-            return st;
-        done += b->layers[i].word_count * 8;
-    }
-    blm__print_end(&p, out);
-    return BLM_OK;
 }

@@ -6,21 +6,11 @@
 #include <string.h>
 
 static const struct blm_codec *const codecs[] = {
-    &blm__codec_native,
-    &blm__codec_guava,
-    &blm__codec_go,
-    &blm__codec_go_json,
-    &blm__codec_go_gob,
-    &blm__codec_spark,
-    &blm__codec_dcso,
-    &blm__codec_dcso_gz,
-    &blm__codec_dcso01,
-    &blm__codec_bip37,
-    &blm__codec_parquet,
-    &blm__codec_parquet_bitset,
-    &blm__codec_redisbloom,
-    &blm__codec_redisbloom_dump,
-    &blm__codec_byteslot,
+    &blm__codec_native,     &blm__codec_guava,           &blm__codec_go,
+    &blm__codec_go_json,    &blm__codec_go_gob,          &blm__codec_spark,
+    &blm__codec_dcso,       &blm__codec_dcso_gz,         &blm__codec_dcso01,
+    &blm__codec_bip37,      &blm__codec_parquet,         &blm__codec_parquet_bitset,
+    &blm__codec_redisbloom, &blm__codec_redisbloom_dump, &blm__codec_byteslot,
     &blm__codec_raw,
 };
 
@@ -56,7 +46,7 @@ size_t blm_sniff(const void *head, size_t len, uint64_t total, blm_bid *out, siz
         for (size_t j = kept - 1; j > at; j--)
             out[j] = out[j - 1];
         out[at].format = codecs[i]->row.name;
-        out[at].bid = bid;
+        out[at].bid    = bid;
     }
     return bidders;
 }
@@ -158,7 +148,7 @@ static blm_status gather(struct blm_source *s, const blm_allocator *a, uint64_t 
 static blm_status read_pieces(struct blm_source *s, const blm_allocator *a, uint64_t bytes,
                               struct blm_block *out, blm_error *err)
 {
-    struct pieces p = { .count = 0 };
+    struct pieces p  = { .count = 0 };
     blm_status    st = gather(s, a, bytes, &p, err);
     if (st == BLM_OK && p.count == 1) {
         *out = p.piece[0];
@@ -226,8 +216,8 @@ blm_status blm__read_all(struct blm_source *s, const blm_allocator *a, uint64_t 
                                         "the input is larger than the cap of %llu bytes",
                                         (unsigned long long)cap);
     }
-    *out = p;
-    *len = have;
+    *out  = p;
+    *len  = have;
     *room = size;
     return BLM_OK;
 }

@@ -24,7 +24,7 @@ static int sniff(const uint8_t *head, size_t len, uint64_t total)
     if (same == 8)
         return 100;
     if (same >= BLM__MAGIC_ENOUGH)
-        return 90; /* one that was damaged */
+        return 90;                           /* one that was damaged */
     return same > 0 && same == len ? 60 : 0; /* one that was cut off, to be told so */
 }
 
@@ -65,8 +65,8 @@ static blm_status put_words(struct writing *w, const struct blm_layer *l,
         if (!blm__go_on(w->b, w->out->written, w->total))
             return blm__fail(err, BLM_E_CANCELLED, "cancelled after %llu of %llu bytes",
                              (unsigned long long)w->out->written, (unsigned long long)w->total);
-        if (!blm__checksum_words(l->words + from / 8, blm__native_region_bytes(s, r) / 8,
-                                 put_piece, w->out, &sum))
+        if (!blm__checksum_words(l->words + from / 8, blm__native_region_bytes(s, r) / 8, put_piece,
+                                 w->out, &sum))
             return sink_failed(w->out, err);
         blm__put64le(sums + 8 * r, blm__native_region_sum(sum, r));
     }
@@ -104,10 +104,10 @@ static blm_status place_all(const struct blm_body *b, const struct blm_native_he
     memset(slot, 0, sizeof *slot);
     blm__native_slot_of(b, slot);
     slot->generation = slot->epoch = 1;
-    slot->length = blm__native_first(h);
+    slot->length                   = blm__native_first(h);
     for (uint32_t i = 0; i < b->layer_count; i++) {
         struct blm_native_section s;
-        slot->layer[i].at = slot->length;
+        slot->layer[i].at    = slot->length;
         slot->layer[i].items = blm__layer_items(&b->layers[i]);
         if (!blm__native_place(&b->layers[i].shape, slot->length, h->block, &s))
             return blm__fail(err, BLM_E_LIMIT, "the file would be larger than 2^62 bytes");
@@ -132,10 +132,10 @@ static blm_status put_front(struct writing *w, const struct blm_native_head *h,
 
 static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_error *err)
 {
-    struct blm_native_head head;
-    struct blm_native_slot slot;
+    struct blm_native_head  head;
+    struct blm_native_slot  slot;
     const struct blm_shape *first = &b->layers[0].shape;
-    blm_status st = blm__body_valid(b, first->scheme->native, BLM_NO_OFFSET, err);
+    blm_status              st    = blm__body_valid(b, first->scheme->native, BLM_NO_OFFSET, err);
     if (st == BLM_OK)
         st = blm__native_head_of(b, first, &head, err);
     if (st == BLM_OK)
@@ -143,12 +143,12 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
     if (st != BLM_OK)
         return st;
     struct writing w = { b, out, slot.length };
-    st = put_front(&w, &head, &slot, err);
+    st               = put_front(&w, &head, &slot, err);
     for (uint32_t i = 0; st == BLM_OK && i < b->layer_count; i++) {
         struct blm_native_section s;
         blm__native_place(&b->layers[i].shape, slot.layer[i].at, head.block, &s);
         s.live = slot.layer[i].items;
-        st = put_section(&w, &b->layers[i], &s, err);
+        st     = put_section(&w, &b->layers[i], &s, err);
     }
     return st;
 }
@@ -156,10 +156,10 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
 /* ---- decode ------------------------------------------------------------------------------ */
 
 struct reading {
-    struct blm_source      *in;
-    struct blm_body        *b;
-    struct blm_native_head  head;
-    struct blm_native_slot  slot;
+    struct blm_source       *in;
+    struct blm_body         *b;
+    struct blm_native_head   head;
+    struct blm_native_slot   slot;
     const struct blm_scheme *scheme;
 };
 
@@ -169,7 +169,7 @@ static blm_status take_zeroes(struct blm_source *in, uint64_t to, blm_error *err
     uint8_t bytes[512];
     while (in->at < to) {
         uint64_t from = in->at;
-        size_t   n = to - from < sizeof bytes ? (size_t)(to - from) : sizeof bytes;
+        size_t   n    = to - from < sizeof bytes ? (size_t)(to - from) : sizeof bytes;
         if (blm__read(in, bytes, n) != n)
             return blm__short(in, "the space between two parts", err);
         for (size_t i = 0; i < n; i++)
@@ -203,7 +203,7 @@ static blm_status take_front(struct reading *r, blm_error *err)
 
 static blm_status take_attached(struct reading *r, blm_error *err)
 {
-    struct blm_body *b = r->b;
+    struct blm_body *b   = r->b;
     uint64_t         len = r->head.attached_len, at = r->in->at;
     struct blm_block block;
     if (len == 0)
@@ -256,7 +256,7 @@ static blm_status take_marks(struct reading *r, const struct blm_native_section 
     for (uint64_t left = s->regions; left > 0;) {
         uint8_t  bytes[512];
         uint64_t from = r->in->at;
-        size_t   n = left < sizeof bytes ? (size_t)left : sizeof bytes;
+        size_t   n    = left < sizeof bytes ? (size_t)left : sizeof bytes;
         if (blm__read(r->in, bytes, n) != n)
             return blm__short(r->in, "the marks", err);
         for (size_t i = 0; i < n; i++)
@@ -301,9 +301,9 @@ static blm_status take_layer(struct reading *r, uint32_t i, blm_error *err)
 {
     struct blm_native_section s;
     struct blm_block          block;
-    struct blm_body          *b = r->b;
+    struct blm_body          *b    = r->b;
     uint64_t                  held = blm__body_bytes(b);
-    blm_status                st = take_record(r, i, &s, err);
+    blm_status                st   = take_record(r, i, &s, err);
     if (st != BLM_OK)
         return st;
     if (b->max_bytes && held >= b->max_bytes)
@@ -328,7 +328,7 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
                          blm_error *err)
 {
     (void)o;
-    struct reading r = { .in = in, .b = b };
+    struct reading r  = { .in = in, .b = b };
     blm_status     st = take_front(&r, err);
     if (st == BLM_OK)
         st = take_attached(&r, err);
@@ -342,9 +342,9 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
 }
 
 const struct blm_codec blm__codec_native = {
-    .row = { sizeof(blm_format_row), "native", "bloomery's own file: mapped, checksummed, every kind",
-             true, true },
-    .sniff = sniff,
+    .row    = { sizeof(blm_format_row), "native",
+                "bloomery's own file: mapped, checksummed, every kind", true, true },
+    .sniff  = sniff,
     .decode = decode,
     .encode = encode,
 };

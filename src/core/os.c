@@ -15,7 +15,7 @@ static int os_write_at(int fd, const void *bytes, size_t len, uint64_t at)
     const char *p = bytes;
     while (len > 0) {
         size_t  some = len < (size_t)1 << 30 ? len : (size_t)1 << 30;
-        ssize_t n = pwrite(fd, p, some, (off_t)at);
+        ssize_t n    = pwrite(fd, p, some, (off_t)at);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -136,7 +136,7 @@ static bool os_boot_id(uint8_t out[16])
     memset(out, 0, 16);
     for (; len > 0 && got < (size_t)len; got++) {
         char     c = text[got];
-        unsigned v = c >= '0' && c <= '9' ? (unsigned)(c - '0')
+        unsigned v = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
                      : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
                                             : 16;
         if (v > 15)
@@ -150,14 +150,14 @@ static bool os_boot_id(uint8_t out[16])
 }
 
 struct blm_os blm__os = {
-    .write_at = os_write_at,
-    .sync_file = os_sync_file,
-    .sync_map = os_sync_map,
-    .sync_dir = os_sync_dir,
-    .reserve = os_reserve,
+    .write_at    = os_write_at,
+    .sync_file   = os_sync_file,
+    .sync_map    = os_sync_map,
+    .sync_dir    = os_sync_dir,
+    .reserve     = os_reserve,
     .rename_over = os_rename_over,
-    .rename_new = os_rename_new,
-    .boot_id = os_boot_id,
+    .rename_new  = os_rename_new,
+    .boot_id     = os_boot_id,
 };
 
 #if defined(F_OFD_SETLK)
@@ -165,7 +165,7 @@ static int ofd_lock(int fd, int command, short type, short *found)
 {
     struct flock l;
     memset(&l, 0, sizeof l); /* OFD locks want l_pid = 0 */
-    l.l_type = type;
+    l.l_type   = type;
     l.l_whence = SEEK_SET;
     int n;
     do
@@ -206,7 +206,7 @@ bool blm__lock_held(int fd)
 int blm__os_read_at(int fd, void *bytes, size_t len, uint64_t at, size_t *got)
 {
     char *p = bytes;
-    *got = 0;
+    *got    = 0;
     while (*got < len) {
         ssize_t n = pread(fd, p + *got, len - *got, (off_t)(at + *got));
         if (n < 0 && errno == EINTR)
@@ -224,29 +224,51 @@ const char *blm__os_text(int number)
 {
     switch (number) {
     case EACCES:
-    case EPERM: return "permission denied";
-    case EBUSY: return "in use";
-    case EDQUOT: return "disk quota exceeded";
-    case EEXIST: return "the file exists";
-    case EFBIG: return "larger than files may be";
-    case EINVAL: return "not possible here";
-    case EIO: return "input/output error";
-    case EISDIR: return "is a directory";
-    case ELOOP: return "too many symbolic links";
+    case EPERM:
+        return "permission denied";
+    case EBUSY:
+        return "in use";
+    case EDQUOT:
+        return "disk quota exceeded";
+    case EEXIST:
+        return "the file exists";
+    case EFBIG:
+        return "larger than files may be";
+    case EINVAL:
+        return "not possible here";
+    case EIO:
+        return "input/output error";
+    case EISDIR:
+        return "is a directory";
+    case ELOOP:
+        return "too many symbolic links";
     case EMFILE:
-    case ENFILE: return "too many open files";
-    case ENAMETOOLONG: return "the name is too long";
+    case ENFILE:
+        return "too many open files";
+    case ENAMETOOLONG:
+        return "the name is too long";
     case ENODEV:
-    case ENXIO: return "no such device";
-    case ENOENT: return "no such file or directory";
-    case ENOLCK: return "no locks to be had";
-    case ENOMEM: return "out of memory";
-    case ENOSPC: return "no space left on the device";
-    case ENOTDIR: return "a part of the path is not a directory";
-    case EROFS: return "the file system is read-only";
-    case ESTALE: return "the file server lost the file";
-    case ETXTBSY: return "the file is being executed";
-    case EXDEV: return "another file system";
-    default: return "the system refused";
+    case ENXIO:
+        return "no such device";
+    case ENOENT:
+        return "no such file or directory";
+    case ENOLCK:
+        return "no locks to be had";
+    case ENOMEM:
+        return "out of memory";
+    case ENOSPC:
+        return "no space left on the device";
+    case ENOTDIR:
+        return "a part of the path is not a directory";
+    case EROFS:
+        return "the file system is read-only";
+    case ESTALE:
+        return "the file server lost the file";
+    case ETXTBSY:
+        return "the file is being executed";
+    case EXDEV:
+        return "another file system";
+    default:
+        return "the system refused";
     }
 }

@@ -31,8 +31,7 @@ static const char *lines_fault(const struct blm_shape *s)
         return "lines per key are not 1 to 3";
     if (s->probes > BLM__LINE_WORDS)
         return "more probes in a line than it has words";
-    if (s->line_count > BLM__MAX_BITS / BLM__LINE_BITS ||
-        s->line_count * BLM__LINE_BITS != s->bits)
+    if (s->line_count > BLM__MAX_BITS / BLM__LINE_BITS || s->line_count * BLM__LINE_BITS != s->bits)
         return "lines and bits do not agree";
     return NULL;
 }
@@ -53,8 +52,7 @@ static const char *shape_fault(const struct blm_shape *s, bool native)
     return fault ? fault : lines_fault(s);
 }
 
-blm_status blm__shape_valid(const struct blm_shape *s, bool native, uint64_t offset,
-                            blm_error *err)
+blm_status blm__shape_valid(const struct blm_shape *s, bool native, uint64_t offset, blm_error *err)
 {
     const char *fault = shape_fault(s, native);
     if (fault)

@@ -2,57 +2,27 @@
 /*
  * A filter in a mapped native file: opening, making and closing it.
  *
- * Opening reads the header, the slots and one record a layer, whatever the filter's size. A reader
- * takes no lock: it reads slots until it has a whole one, and looks again at the end whether
- * layers came or went meanwhile. A writer holds a lock on the file and says so in the slots, with
- * its boot and process, before it changes anything.
+ * Opening reads the header, the slots and one record a layer (file_load.c), whatever the filter's
+ * size. A reader takes no lock. A writer holds one on the file, and says in the slots, with its boot
+ * and process, that it writes, before it changes anything.
  */
 #include "store/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "core/checksum.h"
 #include "core/os.h"
 #include "core/random.h"
-#include "core/shape.h"
-#include "scheme/scheme.h"
 #include "store/replace.h"
 
-#define TRIES 200 /* at a slot, or a file, that somebody keeps changing; a millisecond apart */
+#define TRIES 20 /* at a path that somebody keeps giving to other files */
 
 static const struct blm_store store_reader, store_writer;
 
-static void wait_a_moment(void)
-{
-    struct timespec t = { 0, 1000000 };
-    nanosleep(&t, NULL);
-}
-
-/* ---- letting go -------------------------------------------------------------------------- */
-
-/* Layers and maps; not the descriptor. */
-static void release(struct blm_body *b, struct blm_file *f)
-{
-    for (uint32_t i = 0; i < b->layer_count; i++)
-        blm__layer_unstripe(b, &b->layers[i]);
-    blm__free(b->alloc, b->layers, b->layer_room * sizeof *b->layers);
-    b->layers = NULL;
-    b->layer_count = b->layer_room = 0;
-    if (!f)
-        return;
-    for (uint32_t i = 0; i < f->count; i++)
-        blm__part_unmap(&f->part[i]);
-    if (f->front)
-        munmap(f->front, f->front_len);
-    blm__free(b->alloc, f, sizeof *f + f->head.room * sizeof *f->part);
-    b->store_ctx = NULL;
-}
+/* ---- closing ----------------------------------------------------------------------------- */
 
 /* The lock goes with the open file, which a child that was forked meanwhile has open too: so it is
  * dropped, not left to the last of them. */
@@ -64,11 +34,11 @@ static void close_fd(int fd)
 
 static blm_status file_close(struct blm_body *b, blm_error *err)
 {
-    struct blm_file *f = blm__file_of(b);
-    int              fd = f->fd;
+    struct blm_file *f       = blm__file_of(b);
+    int              fd      = f->fd;
     bool             parents = f->begun && blm__file_mine(f, NULL) != BLM_OK;
-    blm_status       st = f->begun && !parents ? blm__file_finish(b, err) : BLM_OK;
-    release(b, f);
+    blm_status       st      = f->begun && !parents ? blm__file_finish(b, err) : BLM_OK;
+    blm__file_release(b, f);
     if (parents)
         close(fd); /* and its parent's lock */
     else
@@ -76,179 +46,11 @@ static blm_status file_close(struct blm_body *b, blm_error *err)
     return st;
 }
 
-/* ---- reading ----------------------------------------------------------------------------- */
-
-blm_status blm__file_read_slots(const struct blm_file *f, uint8_t *both, blm_error *err)
-{
-    size_t   got, len = (size_t)f->head.slot_bytes * 2;
-    uint64_t at = blm__native_slot_at(&f->head, 0);
-    int      why = blm__os_read_at(f->fd, both, len, at, &got);
-    if (why)
-        return blm__fail_system(err, why, "cannot read the header: %s", blm__os_text(why));
-    if (got < len)
-        return blm__fail_at(err, BLM_E_TRUNCATED, at + got, "the file ends within the header");
-    return BLM_OK;
-}
-
-/* The slot that counts. Beside a writer both may look torn to us: the first while it was being
- * written, the second because meanwhile the writer had come to it. */
-static blm_status load_slot(struct blm_file *f, blm_error *err)
-{
-    uint8_t    both[2 * BLM__SLOT_MAX];
-    unsigned   which = 0;
-    blm_status st = BLM_OK;
-    for (int i = 0; i < TRIES; i++) {
-        st = blm__file_read_slots(f, both, err);
-        if (st == BLM_OK)
-            st = blm__native_get_slot(&f->head, both, &f->slot, &which, err);
-        if (st != BLM_E_CHECKSUM || f->writer || !blm__lock_held(f->fd))
-            break;
-        wait_a_moment();
-    }
-    f->spare = !which;
-    f->seen[0] = blm__get64le(both + BLM__SLOT_EPOCH);
-    f->seen[1] = blm__get64le(both + f->head.slot_bytes + BLM__SLOT_EPOCH);
-    return st;
-}
-
-static blm_status check_length(const struct blm_file *f, blm_error *err)
-{
-    struct stat st;
-    if (fstat(f->fd, &st) < 0)
-        return blm__fail_system(err, errno, "cannot look at it: %s", blm__os_text(errno));
-    if ((uint64_t)st.st_size < f->slot.length)
-        return blm__fail_at(err, BLM_E_TRUNCATED, (uint64_t)st.st_size,
-                            "the file ends after %llu of %llu bytes",
-                            (unsigned long long)st.st_size, (unsigned long long)f->slot.length);
-    return BLM_OK;
-}
-
-static blm_status load_layer(struct blm_file *f, struct blm_body *b, uint32_t i,
-                             const struct blm_scheme *scheme, blm_error *err)
-{
-    uint8_t                   record[BLM__RECORD_BYTES];
-    struct blm_native_section s;
-    struct blm_part           part;
-    size_t                    got;
-    int why = blm__os_read_at(f->fd, record, sizeof record, f->slot.layer[i].at, &got);
-    if (why || got < sizeof record)
-        return blm__fail_system(err, why ? why : EIO, "cannot read layer %u: %s", i,
-                                blm__os_text(why ? why : EIO));
-    blm_status st = blm__native_get_record(&f->head, &f->slot, i, scheme, record, &s, err);
-    if (st == BLM_OK)
-        st = blm__part_map(f, &s, &part, err);
-    if (st != BLM_OK)
-        return st;
-    if (!blm__slack_clear(&s.shape, part.words))
-        st = blm__fail_at(err, BLM_E_FORMAT, s.sums_at - 8, "bits past the last one are set");
-    if (st == BLM_OK)
-        st = blm__part_show(f, b, &part, blm__native_items(&f->slot, i, s.live), err);
-    if (st != BLM_OK)
-        blm__part_unmap(&part);
-    return st;
-}
-
-static blm_status load_layers(struct blm_file *f, struct blm_body *b, blm_error *err)
-{
-    const struct blm_scheme *scheme;
-    blm_status st = blm__native_head_to(&f->head, b, &scheme, err);
-    if (st == BLM_OK)
-        st = check_length(f, err);
-    for (uint32_t i = 0; st == BLM_OK && i < f->slot.layer_count; i++)
-        st = load_layer(f, b, i, scheme, err);
-    if (st != BLM_OK)
-        return st;
-    blm__native_slot_to(&f->slot, b);
-    return blm__body_valid(b, scheme->native, blm__native_slot_at(&f->head, 0), err);
-}
-
-static blm_status map_front(struct blm_file *f, blm_error *err)
-{
-    f->front_len = (size_t)blm__native_slot_at(&f->head, 2);
-    void *map = mmap(NULL, f->front_len, PROT_READ, MAP_SHARED, f->fd, 0);
-    if (map == MAP_FAILED)
-        return blm__fail_system(err, errno, "cannot map the header: %s", blm__os_text(errno));
-    f->front = map;
-    return BLM_OK;
-}
-
-static bool moved(const struct blm_file *f)
-{
-    for (unsigned i = 0; i < 2; i++) {
-        const uint8_t *at = f->front + blm__native_slot_at(&f->head, i) + BLM__SLOT_EPOCH;
-        uint64_t epoch = __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_SEQ_CST);
-        if (blm__le64(epoch) != f->seen[i])
-            return true;
-    }
-    return false;
-}
-
-static blm_status load_attached(const struct blm_file *f, struct blm_body *b, blm_error *err)
-{
-    size_t len = (size_t)f->head.attached_len, got;
-    if (len == 0 || b->attached)
-        return BLM_OK;
-    b->attached = blm__alloc(b->alloc, len); /* the file is known to be longer than that */
-    if (!b->attached)
-        return blm__fail(err, BLM_E_MEMORY, "no memory for %zu attached bytes", len);
-    b->attached_len = len;
-    int why = blm__os_read_at(f->fd, b->attached, len, blm__native_slot_at(&f->head, 2), &got);
-    if (why || got < len)
-        return blm__fail_system(err, why ? why : EIO, "cannot read the attached bytes");
-    if (blm__checksum(b->attached, len) != f->head.attached_sum)
-        return blm__fail_at(err, BLM_E_CHECKSUM, blm__native_slot_at(&f->head, 2),
-                            "the attached bytes are damaged");
-    return BLM_OK;
-}
-
-/* Fills b from the open file. On failure b has no layers and no store_ctx. */
-static blm_status load_once(int fd, const struct blm_native_head *head, bool writer,
-                            struct blm_body *b, blm_error *err)
-{
-    struct blm_file *f = blm__zalloc(b->alloc, sizeof *f + head->room * sizeof *f->part);
-    if (!f)
-        return blm__fail(err, BLM_E_MEMORY, "no memory to describe a file");
-    f->fd = fd;
-    f->writer = writer;
-    f->head = *head;
-    b->store_ctx = f;
-    blm_status st = load_slot(f, err);
-    if (st == BLM_OK)
-        st = map_front(f, err);
-    if (st == BLM_OK)
-        st = load_layers(f, b, err);
-    if (st == BLM_OK)
-        st = load_attached(f, b, err);
-    if (st != BLM_OK)
-        release(b, f);
-    return st;
-}
-
-static blm_status load(int fd, const struct blm_native_head *head, bool writer,
-                       struct blm_body *b, blm_error *err)
-{
-    blm_status st = BLM_E_IO;
-    for (int i = 0; i < TRIES; i++) {
-        st = load_once(fd, head, writer, b, err);
-        if (writer)
-            return st;
-        if (st == BLM_OK && !moved(blm__file_of(b)))
-            return BLM_OK;
-        if (st == BLM_OK)
-            release(b, blm__file_of(b)); /* layers came or went: what we saw may be a mixture */
-        else if ((st != BLM_E_CHECKSUM && st != BLM_E_FORMAT && st != BLM_E_TRUNCATED) ||
-                 !blm__lock_held(fd))
-            return st;
-        wait_a_moment();
-    }
-    return st == BLM_OK ? blm__fail(err, BLM_E_BUSY, "a writer keeps changing the layers") : st;
-}
-
 /* ---- opening ----------------------------------------------------------------------------- */
 
 static blm_status refuse_open(int why, bool write, blm_error *err)
 {
-    bool denied = why == EACCES || why == EPERM || why == EROFS || why == ETXTBSY;
+    bool       denied = why == EACCES || why == EPERM || why == EROFS || why == ETXTBSY;
     blm_status st = blm__fail_system(err, why, "cannot open it%s: %s", write ? " for writing" : "",
                                      blm__os_text(why));
     if (!write || !denied)
@@ -263,11 +65,11 @@ static blm_status open_file(const char *path, bool write, int *out, uint8_t *hea
                             blm_error *err)
 {
     struct stat st;
-    int fd = open(path, (write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int         fd = open(path, (write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return refuse_open(errno, write, err);
     blm_status status = BLM_OK;
-    int        why = fstat(fd, &st) < 0 ? errno : 0;
+    int        why    = fstat(fd, &st) < 0 ? errno : 0;
     memset(head, 0, BLM__HEAD_BYTES);
     if (!why && S_ISDIR(st.st_mode))
         why = EISDIR;
@@ -276,8 +78,8 @@ static blm_status open_file(const char *path, bool write, int *out, uint8_t *hea
     if (why)
         status = refuse_open(why, write, err);
     else if (!S_ISREG(st.st_mode))
-        status = blm__fail(err, BLM_E_UNSUPPORTED,
-                           "not a regular file: read it with blm_decode_stream");
+        status =
+            blm__fail(err, BLM_E_UNSUPPORTED, "not a regular file: read it with blm_decode_stream");
     else if (*got == 0)
         status = blm__fail_at(err, BLM_E_TRUNCATED, 0, "the file is empty");
     else if (write && !(st.st_mode & 0222)) /* the superuser could, but nobody meant him to */
@@ -291,9 +93,9 @@ static blm_status open_file(const char *path, bool write, int *out, uint8_t *hea
 
 static blm_status busy(int fd, const uint8_t *bytes, blm_error *err)
 {
-    struct blm_file f = { .fd = fd };
-    bool known = blm__native_get_head(bytes, &f.head, NULL) == BLM_OK &&
-                 load_slot(&f, NULL) == BLM_OK && (f.slot.flags & BLM__SLOT_WRITER);
+    struct blm_file f     = { .fd = fd };
+    bool            known = blm__native_get_head(bytes, &f.head, NULL) == BLM_OK &&
+                 blm__file_load_slot(&f, NULL) == BLM_OK && (f.slot.flags & BLM__SLOT_WRITER);
     if (!known)
         return blm__fail(err, BLM_E_BUSY, "another writer has the file open");
     return blm__fail(err, BLM_E_BUSY, "another writer, process %llu, has the file open",
@@ -308,8 +110,7 @@ static bool still_there(int fd, const char *path)
            ours.st_ino == theirs.st_ino;
 }
 
-static blm_status open_locked(const char *path, int *fd, uint8_t *head, size_t *got,
-                              blm_error *err)
+static blm_status open_locked(const char *path, int *fd, uint8_t *head, size_t *got, blm_error *err)
 {
     for (int i = 0; i < TRIES; i++) {
         blm_status st = open_file(path, true, fd, head, got, err);
@@ -357,7 +158,7 @@ static blm_status fill_holes(const struct blm_file *f, blm_error *err)
 
 blm_status blm__file_begin(struct blm_body *b, blm_error *err)
 {
-    struct blm_file *f = blm__file_of(b);
+    struct blm_file *f  = blm__file_of(b);
     blm_status       st = fill_holes(f, err);
     if (st != BLM_OK)
         return st;
@@ -379,19 +180,19 @@ static blm_status open_native(int fd, const uint8_t *bytes, size_t got, uint32_t
     if (got < BLM__HEAD_BYTES)
         return blm__fail_at(err, BLM_E_TRUNCATED, got, "the file ends within the header");
     blm_status st = blm__native_get_head(bytes, &head, err);
-    b->shared = write && (flags & BLM_SHARED);
+    b->shared     = write && (flags & BLM_SHARED);
     if (st == BLM_OK)
-        st = load(fd, &head, write, b, err);
+        st = blm__file_load(fd, &head, write, b, err);
     if (st != BLM_OK)
         return st;
     if (write)
         blm__file_of(b)->found = (int)blm__file_judge(&blm__file_of(b)->slot);
     if (flags & BLM_VERIFY) {
         blm_verdict v = { .size = sizeof v };
-        st = blm__file_verify(b, &v, err);
+        st            = blm__file_verify(b, &v, err);
     }
     if (st != BLM_OK)
-        release(b, blm__file_of(b));
+        blm__file_release(b, blm__file_of(b));
     return st;
 }
 
@@ -399,16 +200,16 @@ blm_status blm__file_open(const char *path, uint32_t flags, struct blm_body *b, 
                           blm_error *err)
 {
     uint8_t    bytes[BLM__HEAD_BYTES];
-    size_t     got = 0;
-    int        fd = -1;
+    size_t     got   = 0;
+    int        fd    = -1;
     bool       write = (flags & BLM_WRITE) != 0;
-    blm_status st = write ? open_locked(path, &fd, bytes, &got, err)
-                          : open_file(path, false, &fd, bytes, &got, err);
-    *foreign = false;
+    blm_status st    = write ? open_locked(path, &fd, bytes, &got, err)
+                             : open_file(path, false, &fd, bytes, &got, err);
+    *foreign         = false;
     if (st != BLM_OK)
         return st;
     unsigned same = blm__native_magic(bytes, got);
-    *foreign = same < BLM__MAGIC_ENOUGH && !(got < 8 && same == got);
+    *foreign      = same < BLM__MAGIC_ENOUGH && !(got < 8 && same == got);
     if (*foreign) {
         close_fd(fd);
         return BLM_OK;
@@ -419,24 +220,24 @@ blm_status blm__file_open(const char *path, uint32_t flags, struct blm_body *b, 
         return st;
     }
     b->read_only = !write;
-    b->store = write ? &store_writer : &store_reader;
+    b->store     = write ? &store_writer : &store_reader;
     return BLM_OK;
 }
 
 blm_status blm__file_refresh(struct blm_body *b, blm_error *err)
 {
-    struct blm_file *old = blm__file_of(b);
+    struct blm_file *old   = blm__file_of(b);
     struct blm_body  fresh = *b;
     if (b->store != &store_reader)
         return BLM_OK; /* a writer sees what it does */
-    fresh.layers = NULL;
+    fresh.layers      = NULL;
     fresh.layer_count = fresh.layer_room = 0;
-    blm_status st = load(old->fd, &old->head, false, &fresh, err);
+    blm_status st                        = blm__file_load(old->fd, &old->head, false, &fresh, err);
     if (st != BLM_OK)
         return st;
     struct blm_hasher hasher = b->hasher; /* knows the caller's function and the digest's tag */
-    release(b, old);
-    *b = fresh;
+    blm__file_release(b, old);
+    *b        = fresh;
     b->hasher = hasher;
     return BLM_OK;
 }
@@ -467,8 +268,8 @@ static blm_status format_file(struct blm_file *f, struct blm_body *b, const stru
     blm__native_put_head(&f->head, head);
     why = blm__os.write_at(f->fd, head, sizeof head, 0);
     if (!why && b->attached_len)
-        why = blm__os.write_at(f->fd, b->attached, b->attached_len,
-                               blm__native_slot_at(&f->head, 2));
+        why =
+            blm__os.write_at(f->fd, b->attached, b->attached_len, blm__native_slot_at(&f->head, 2));
     if (!why)
         why = blm__os.sync_map(part.map, part.map_len);
     if (why)
@@ -481,7 +282,7 @@ static blm_status make_file(int fd, struct blm_body *b, const struct blm_shape *
                             blm_error *err)
 {
     struct blm_native_head head;
-    blm_status st = blm__native_head_of(b, first, &head, err);
+    blm_status             st = blm__native_head_of(b, first, &head, err);
     if (st != BLM_OK)
         return st;
     if (!blm__random(head.uuid, sizeof head.uuid))
@@ -492,15 +293,15 @@ static blm_status make_file(int fd, struct blm_body *b, const struct blm_shape *
     struct blm_file *f = blm__zalloc(b->alloc, sizeof *f + head.room * sizeof *f->part);
     if (!f)
         return blm__fail(err, BLM_E_MEMORY, "no memory to describe a file");
-    f->fd = fd;
-    f->writer = true;
-    f->head = head;
+    f->fd        = fd;
+    f->writer    = true;
+    f->head      = head;
     b->store_ctx = f;
-    st = format_file(f, b, first, err);
+    st           = format_file(f, b, first, err);
     if (st == BLM_OK)
-        st = map_front(f, err);
+        st = blm__file_map_front(f, err);
     if (st != BLM_OK)
-        release(b, f);
+        blm__file_release(b, f);
     return st;
 }
 
@@ -517,23 +318,23 @@ blm_status blm__file_create(const char *path, uint32_t flags, struct blm_body *b
         return st;
     }
     /* The name goes its way; the file stays ours. */
-    int fd = fcntl(t.fd, F_DUPFD_CLOEXEC, 0);
+    int fd  = fcntl(t.fd, F_DUPFD_CLOEXEC, 0);
     int why = errno;
     if (fd < 0) {
         blm__temp_abandon(&t);
         st = blm__fail_system(err, why, "cannot keep it open: %s", blm__os_text(why));
     } else {
         blm__file_of(b)->fd = fd;
-        st = blm__temp_commit(&t, err);
+        st                  = blm__temp_commit(&t, err);
     }
     if (st != BLM_OK) {
-        release(b, blm__file_of(b));
+        blm__file_release(b, blm__file_of(b));
         if (fd >= 0)
             close_fd(fd);
         return st;
     }
     blm__file_of(b)->begun = (uint64_t)getpid();
-    b->store = &store_writer;
+    b->store               = &store_writer;
     return BLM_OK;
 }
 
@@ -562,8 +363,6 @@ static blm_writer file_writer(const struct blm_body *b)
     return blm__file_state(b, &now);
 }
 
-bool blm__file_stale(const struct blm_body *b) { return moved(blm__file_of(b)); }
-
 bool blm__file_same(const struct blm_body *b, const char *path)
 {
     return (b->store == &store_reader || b->store == &store_writer) &&
@@ -585,21 +384,21 @@ static blm_status reader_drop(struct blm_body *b, uint32_t keep, blm_error *err)
 }
 
 static const struct blm_store store_reader = {
-    .name = "file, read-only",
-    .backing = BLM_FILE_READ,
-    .add_layer = reader_add,
+    .name        = "file, read-only",
+    .backing     = BLM_FILE_READ,
+    .add_layer   = reader_add,
     .drop_layers = reader_drop,
-    .close = file_close,
-    .writer = file_writer,
-    .stale = blm__file_stale,
+    .close       = file_close,
+    .writer      = file_writer,
+    .stale       = blm__file_stale,
 };
 
 static const struct blm_store store_writer = {
-    .name = "file",
-    .backing = BLM_FILE_WRITE,
-    .add_layer = blm__file_add_layer,
+    .name        = "file",
+    .backing     = BLM_FILE_WRITE,
+    .add_layer   = blm__file_add_layer,
     .drop_layers = blm__file_drop_layers,
-    .sync = blm__file_sync,
-    .close = file_close,
-    .writer = file_writer,
+    .sync        = blm__file_sync,
+    .close       = file_close,
+    .writer      = file_writer,
 };

@@ -22,8 +22,10 @@ blm_status blm__part_map(const struct blm_file *f, const struct blm_native_secti
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), from = s->at / page * page;
     if (s->end - from > SIZE_MAX / 2)
-        return blm__fail(err, BLM_E_LIMIT, "a layer of %llu bytes does not fit this machine's "
-                         "addresses", (unsigned long long)s->words_len);
+        return blm__fail(err, BLM_E_LIMIT,
+                         "a layer of %llu bytes does not fit this machine's "
+                         "addresses",
+                         (unsigned long long)s->words_len);
     size_t len = (size_t)(s->end - from);
     void  *map = mmap(NULL, len, f->writer ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, f->fd,
                       (off_t)from);
@@ -31,13 +33,13 @@ blm_status blm__part_map(const struct blm_file *f, const struct blm_native_secti
         return blm__fail_system(err, errno, "cannot map %llu bytes: %s", (unsigned long long)len,
                                 blm__os_text(errno));
     uint8_t *base = map;
-    out->s = *s;
-    out->map = map;
-    out->map_len = len;
-    out->record = base + (s->at - from);
-    out->words = (uint64_t *)(void *)(base + (s->words_at - from));
-    out->sums = (uint64_t *)(void *)(base + (s->sums_at - from));
-    out->marks = base + (s->marks_at - from);
+    out->s        = *s;
+    out->map      = map;
+    out->map_len  = len;
+    out->record   = base + (s->at - from);
+    out->words    = (uint64_t *)(void *)(base + (s->words_at - from));
+    out->sums     = (uint64_t *)(void *)(base + (s->sums_at - from));
+    out->marks    = base + (s->marks_at - from);
     return BLM_OK;
 }
 
@@ -50,7 +52,7 @@ void blm__part_unmap(struct blm_part *p)
 
 void blm__part_format(struct blm_part *p)
 {
-    uint64_t last = p->s.regions - 1, full, rest;
+    uint64_t last  = p->s.regions - 1, full, rest;
     uint64_t bytes = blm__native_region_bytes(&p->s, 0);
     blm__native_put_record(&p->s, p->record);
     /* All regions are alike but for the last. */
@@ -67,11 +69,11 @@ blm_status blm__part_show(struct blm_file *f, struct blm_body *b, struct blm_par
     struct blm_layer *l = blm__body_room(b);
     if (!l || (f->writer && !blm__layer_stripes(b, l)))
         return blm__fail(err, BLM_E_MEMORY, "no memory to describe a layer");
-    l->shape = p->s.shape;
-    l->words = p->words;
+    l->shape      = p->s.shape;
+    l->words      = p->words;
     l->word_count = p->s.words_len / 8;
     if (f->writer) {
-        l->marks = p->marks;
+        l->marks      = p->marks;
         l->mark_shift = p->s.region_log2 - 3;
         if (!b->shared) /* threads would fight over one count */
             l->live = p->record + BLM__RECORD_LIVE;
@@ -91,7 +93,7 @@ static blm_status reserve_section(struct blm_file *f, const struct blm_native_se
     struct stat st;
     if (fstat(f->fd, &st) < 0)
         return blm__fail_system(err, errno, "cannot look at it: %s", blm__os_text(errno));
-    int why = blm__os.reserve(f->fd, s->at, s->end - s->at);
+    int        why = blm__os.reserve(f->fd, s->at, s->end - s->at);
     blm_status status =
         why ? blm__fail_system(err, why, "cannot reserve %llu bytes for another layer: %s",
                                (unsigned long long)(s->end - s->at), blm__os_text(why))
@@ -132,7 +134,7 @@ static blm_status publish(struct blm_file *f, struct blm_body *b, struct blm_par
 
 blm_status blm__file_add_layer(struct blm_body *b, const struct blm_shape *s, blm_error *err)
 {
-    struct blm_file *f = blm__file_of(b);
+    struct blm_file          *f = blm__file_of(b);
     struct blm_native_section section;
     struct blm_part           part;
     blm_status                st = blm__file_mine(f, err);
@@ -155,19 +157,19 @@ blm_status blm__file_add_layer(struct blm_body *b, const struct blm_shape *s, bl
 
 blm_status blm__file_drop_layers(struct blm_body *b, uint32_t keep, blm_error *err)
 {
-    struct blm_file *f = blm__file_of(b);
+    struct blm_file *f   = blm__file_of(b);
     uint32_t         had = b->layer_count, active = b->active;
     blm_status       st = blm__file_mine(f, err);
     if (st != BLM_OK || keep == 0 || keep >= had)
         return st;
     b->layer_count = keep;
-    b->active = active < keep ? active : keep - 1;
-    f->count = keep;
+    b->active      = active < keep ? active : keep - 1;
+    f->count       = keep;
     f->slot.epoch++;
     st = blm__file_commit(f, b, blm__file_flags(b), err);
     if (st != BLM_OK) {
         b->layer_count = f->count = had;
-        b->active = active;
+        b->active                 = active;
         f->slot.epoch--;
         return st;
     }

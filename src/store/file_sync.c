@@ -45,8 +45,7 @@ blm_status blm__file_mine(const struct blm_file *f, blm_error *err)
 
 static int put_slot(const struct blm_file *f, unsigned which, const uint8_t *bytes)
 {
-    return blm__os.write_at(f->fd, bytes, f->head.slot_bytes,
-                            blm__native_slot_at(&f->head, which));
+    return blm__os.write_at(f->fd, bytes, f->head.slot_bytes, blm__native_slot_at(&f->head, which));
 }
 
 static void slot_from(const struct blm_file *f, const struct blm_body *b, uint32_t flags,
@@ -56,7 +55,7 @@ static void slot_from(const struct blm_file *f, const struct blm_body *b, uint32
     blm__native_slot_of(b, out);
     out->generation++;
     out->flags = flags;
-    out->pid = 0;
+    out->pid   = 0;
     memset(out->boot, 0, sizeof out->boot);
     if (flags & BLM__SLOT_WRITER) {
         out->pid = (uint64_t)getpid();
@@ -65,8 +64,8 @@ static void slot_from(const struct blm_file *f, const struct blm_body *b, uint32
     }
     out->length = f->part[f->count - 1].s.end;
     for (uint32_t i = 0; i < BLM__MAX_LAYERS; i++) {
-        bool there = i < f->count;
-        out->layer[i].at = there ? f->part[i].s.at : 0;
+        bool there          = i < f->count;
+        out->layer[i].at    = there ? f->part[i].s.at : 0;
         out->layer[i].items = there ? blm__layer_items(&b->layers[i]) : 0;
     }
 }
@@ -86,7 +85,7 @@ blm_status blm__file_commit(struct blm_file *f, const struct blm_body *b, uint32
     if (why)
         return blm__file_broke(f, why, err);
     f->spare = !f->spare;
-    f->slot = slot;
+    f->slot  = slot;
     return BLM_OK;
 }
 
@@ -104,8 +103,7 @@ static void settle_region(struct blm_part *p, uint64_t r)
 }
 
 /* A sync can be cancelled; closing the file cannot, only watched. */
-static blm_status settle(struct blm_file *f, const struct blm_body *b, bool closing,
-                         blm_error *err)
+static blm_status settle(struct blm_file *f, const struct blm_body *b, bool closing, blm_error *err)
 {
     uint64_t done = 0, total = blm__body_bytes(b);
     for (uint32_t i = 0; i < f->count; i++) {
@@ -126,7 +124,7 @@ static blm_status settle(struct blm_file *f, const struct blm_body *b, bool clos
 
 static blm_status sync_with(struct blm_body *b, uint32_t flags, blm_error *err)
 {
-    struct blm_file *f = blm__file_of(b);
+    struct blm_file *f  = blm__file_of(b);
     blm_status       st = blm__file_mine(f, err);
     if (st != BLM_OK)
         return st;

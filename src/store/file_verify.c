@@ -43,9 +43,9 @@ static void note_damage(blm_verdict *v, uint64_t region, uint64_t at, uint64_t b
 {
     if (v->damaged++ > 0)
         return;
-    v->first_damaged = region;
+    v->first_damaged  = region;
     v->damaged_offset = at;
-    v->damaged_bytes = bytes;
+    v->damaged_bytes  = bytes;
 }
 
 static void verify_region(struct verifying *v, const struct blm_part *p, uint64_t r)
@@ -120,10 +120,10 @@ blm_status blm__file_verify(const struct blm_body *b, blm_verdict *out, blm_erro
 {
     const struct blm_file *f = blm__file_of(b);
     struct blm_native_slot now;
-    struct verifying       v = { .b = b, .out = out };
+    struct verifying       v    = { .b = b, .out = out };
     uint64_t               done = 0, total = blm__body_bytes(b);
     memset(out, 0, sizeof *out);
-    out->size = sizeof *out;
+    out->size   = sizeof *out;
     out->writer = blm__file_state(b, &now);
     if (!f->writer && blm__file_stale(b))
         return blm__fail(err, BLM_E_BUSY,

@@ -13,13 +13,13 @@
 #include "core/shape.h"
 #include "scheme/scheme.h"
 
-#define VERSION       0u
-#define HEAD_SUM      504u
-#define SLOT_TABLE    128u
-#define RECORD_SUM    184u
-#define LARGE_LAYER   ((uint64_t)64 << 10)
-#define MAX_LENGTH    ((uint64_t)1 << 62)
-#define MAX_ATTACHED  ((uint64_t)1 << 32)
+#define VERSION      0u
+#define HEAD_SUM     504u
+#define SLOT_TABLE   128u
+#define RECORD_SUM   184u
+#define LARGE_LAYER  ((uint64_t)64 << 10)
+#define MAX_LENGTH   ((uint64_t)1 << 62)
+#define MAX_ATTACHED ((uint64_t)1 << 32)
 
 /* High bit set, letters, then both line ends: a transfer that mangles text mangles this. */
 static const uint8_t magic[8] = { 0x89, 'b', 'l', 'o', 'o', 'm', '\r', '\n' };
@@ -58,15 +58,15 @@ bool blm__native_place(const struct blm_shape *s, uint64_t at, uint32_t block,
     while ((bytes - 1) >> log2 >= BLM__MAX_REGIONS)
         log2++;
     memset(out, 0, sizeof *out);
-    out->shape = *s;
-    out->at = at;
+    out->shape       = *s;
+    out->at          = at;
     out->region_log2 = log2;
-    out->words_at = blm__align(at + BLM__RECORD_BYTES, block);
-    out->words_len = bytes;
-    out->regions = ((bytes - 1) >> log2) + 1;
-    out->sums_at = out->words_at + bytes;
-    out->marks_at = out->sums_at + 8 * out->regions;
-    out->end = blm__align(out->marks_at + out->regions, block);
+    out->words_at    = blm__align(at + BLM__RECORD_BYTES, block);
+    out->words_len   = bytes;
+    out->regions     = ((bytes - 1) >> log2) + 1;
+    out->sums_at     = out->words_at + bytes;
+    out->marks_at    = out->sums_at + 8 * out->regions;
+    out->end         = blm__align(out->marks_at + out->regions, block);
     return out->end <= MAX_LENGTH;
 }
 
@@ -108,17 +108,17 @@ blm_status blm__native_head_of(const struct blm_body *b, const struct blm_shape 
                                struct blm_native_head *out, blm_error *err)
 {
     memset(out, 0, sizeof *out);
-    out->block = blm__shape_words(first) * 8 >= LARGE_LAYER ? 4096 : 512;
-    out->room = b->kind == BLM_SCALABLE ? BLM__MAX_LAYERS : 1;
-    out->slot_bytes = slot_bytes(out->room, out->block);
-    out->kind = (uint32_t)b->kind;
+    out->block          = blm__shape_words(first) * 8 >= LARGE_LAYER ? 4096 : 512;
+    out->room           = b->kind == BLM_SCALABLE ? BLM__MAX_LAYERS : 1;
+    out->slot_bytes     = slot_bytes(out->room, out->block);
+    out->kind           = (uint32_t)b->kind;
     out->scheme_version = first->scheme->version;
-    out->hash = (uint32_t)b->hasher.id;
-    out->seed[0] = b->hasher.seed[0];
-    out->seed[1] = b->hasher.seed[1];
-    out->seed_policy = (uint32_t)b->hasher.policy;
-    out->attached_len = b->attached_len;
-    out->attached_sum = b->attached_len ? blm__checksum(b->attached, b->attached_len) : 0;
+    out->hash           = (uint32_t)b->hasher.id;
+    out->seed[0]        = b->hasher.seed[0];
+    out->seed[1]        = b->hasher.seed[1];
+    out->seed_policy    = (uint32_t)b->hasher.policy;
+    out->attached_len   = b->attached_len;
+    out->attached_sum   = b->attached_len ? blm__checksum(b->attached, b->attached_len) : 0;
     if (b->attached_len > MAX_ATTACHED)
         return blm__fail(err, BLM_E_LIMIT, "more than 4 GiB of attached bytes");
     if (!put_name(out->scheme, sizeof out->scheme, first->scheme->row.name) ||
@@ -194,17 +194,17 @@ blm_status blm__native_get_head(const uint8_t in[BLM__HEAD_BYTES], struct blm_na
         return st;
     memset(out, 0, sizeof *out);
     memcpy(out->uuid, in + 32, 16);
-    out->block = blm__get32le(in + 48);
+    out->block      = blm__get32le(in + 48);
     out->slot_bytes = blm__get32le(in + 52);
-    out->room = blm__get32le(in + 56);
-    out->kind = blm__get32le(in + 60);
+    out->room       = blm__get32le(in + 56);
+    out->kind       = blm__get32le(in + 60);
     memcpy(out->scheme, in + 64, 32);
     out->scheme_version = blm__get32le(in + 96);
-    out->hash = blm__get32le(in + 100);
+    out->hash           = blm__get32le(in + 100);
     memcpy(out->hash_name, in + 104, 16);
-    out->seed[0] = blm__get64le(in + 120);
-    out->seed[1] = blm__get64le(in + 128);
-    out->seed_policy = blm__get32le(in + 136);
+    out->seed[0]      = blm__get64le(in + 120);
+    out->seed[1]      = blm__get64le(in + 128);
+    out->seed_policy  = blm__get32le(in + 136);
     out->attached_len = blm__get64le(in + 144);
     out->attached_sum = blm__get64le(in + 152);
     memcpy(out->funnel, in + 160, 32);
@@ -232,8 +232,8 @@ static blm_status find_funnel(const struct blm_scheme *s, const char *name, cons
             *out = *f;
             return BLM_OK;
         }
-    return blm__fail_at(err, BLM_E_UNSUPPORTED, 160, "scheme %s has no funnel %s here",
-                        s->row.name, name);
+    return blm__fail_at(err, BLM_E_UNSUPPORTED, 160, "scheme %s has no funnel %s here", s->row.name,
+                        name);
 }
 
 /* Hash and name mean something to the native scheme only; others hash in their own way. */
@@ -253,7 +253,7 @@ static blm_status hasher_to(const struct blm_native_head *h, bool native, struct
     memcpy(to->name, h->hash_name, sizeof to->name);
     to->seed[0] = h->seed[0];
     to->seed[1] = h->seed[1];
-    to->policy = (blm_seed_policy)h->seed_policy;
+    to->policy  = (blm_seed_policy)h->seed_policy;
     return BLM_OK;
 }
 
@@ -274,7 +274,7 @@ blm_status blm__native_head_to(const struct blm_native_head *h, struct blm_body 
     if (!((*scheme)->kinds >> h->kind & 1))
         return blm__fail_at(err, BLM_E_FORMAT, 60, "scheme %s does not go with its kind",
                             h->scheme);
-    b->kind = (blm_kind)h->kind;
+    b->kind       = (blm_kind)h->kind;
     blm_status st = hasher_to(h, (*scheme)->native, &b->hasher, err);
     if (st != BLM_OK)
         return st;
@@ -286,20 +286,20 @@ blm_status blm__native_head_to(const struct blm_native_head *h, struct blm_body 
 void blm__native_slot_of(const struct blm_body *b, struct blm_native_slot *out)
 {
     out->layer_count = b->layer_count;
-    out->active = b->active;
-    out->rate = b->rate;
-    out->growth = b->growth;
-    out->tightening = b->tightening;
-    out->rate_cap = b->rate_cap;
+    out->active      = b->active;
+    out->rate        = b->rate;
+    out->growth      = b->growth;
+    out->tightening  = b->tightening;
+    out->rate_cap    = b->rate_cap;
 }
 
 void blm__native_slot_to(const struct blm_native_slot *s, struct blm_body *b)
 {
-    b->active = s->active;
-    b->rate = s->rate;
-    b->growth = s->growth;
+    b->active     = s->active;
+    b->rate       = s->rate;
+    b->growth     = s->growth;
     b->tightening = s->tightening;
-    b->rate_cap = s->rate_cap;
+    b->rate_cap   = s->rate_cap;
 }
 
 void blm__native_put_slot(const struct blm_native_head *h, const struct blm_native_slot *s,
@@ -327,8 +327,7 @@ void blm__native_put_slot(const struct blm_native_head *h, const struct blm_nati
 
 bool blm__native_slot_whole(const struct blm_native_head *h, const uint8_t *in)
 {
-    return sum_matches(blm__checksum(in, h->slot_bytes - 8),
-                       blm__get64le(in + h->slot_bytes - 8));
+    return sum_matches(blm__checksum(in, h->slot_bytes - 8), blm__get64le(in + h->slot_bytes - 8));
 }
 
 /* Layers stand one behind the other, so their places must rise from the first to the length. */
@@ -356,20 +355,20 @@ static blm_status check_slot(const struct blm_native_head *h, const struct blm_n
 static void read_slot(const uint8_t *in, uint32_t room, struct blm_native_slot *out)
 {
     memset(out, 0, sizeof *out);
-    out->generation = blm__get64le(in);
-    out->epoch = blm__get64le(in + BLM__SLOT_EPOCH);
-    out->length = blm__get64le(in + 16);
+    out->generation  = blm__get64le(in);
+    out->epoch       = blm__get64le(in + BLM__SLOT_EPOCH);
+    out->length      = blm__get64le(in + 16);
     out->layer_count = blm__get32le(in + 24);
-    out->active = blm__get32le(in + 28);
-    out->flags = blm__get32le(in + 32);
+    out->active      = blm__get32le(in + 28);
+    out->flags       = blm__get32le(in + 32);
     memcpy(out->boot, in + 40, 16);
-    out->pid = blm__get64le(in + 56);
-    out->rate = blm__f64_from_bits(blm__get64le(in + 64));
-    out->growth = blm__f64_from_bits(blm__get64le(in + 72));
+    out->pid        = blm__get64le(in + 56);
+    out->rate       = blm__f64_from_bits(blm__get64le(in + 64));
+    out->growth     = blm__f64_from_bits(blm__get64le(in + 72));
     out->tightening = blm__f64_from_bits(blm__get64le(in + 80));
-    out->rate_cap = blm__f64_from_bits(blm__get64le(in + 88));
+    out->rate_cap   = blm__f64_from_bits(blm__get64le(in + 88));
     for (uint32_t i = 0; i < room; i++) {
-        out->layer[i].at = blm__get64le(in + SLOT_TABLE + 16 * i);
+        out->layer[i].at    = blm__get64le(in + SLOT_TABLE + 16 * i);
         out->layer[i].items = blm__get64le(in + SLOT_TABLE + 16 * i + 8);
     }
 }
@@ -378,7 +377,7 @@ blm_status blm__native_get_slot(const struct blm_native_head *h, const uint8_t *
                                 struct blm_native_slot *out, unsigned *which, blm_error *err)
 {
     const uint8_t *second = both + h->slot_bytes;
-    bool a = blm__native_slot_whole(h, both), b = blm__native_slot_whole(h, second);
+    bool           a = blm__native_slot_whole(h, both), b = blm__native_slot_whole(h, second);
     if (!a && !b)
         return blm__fail_at(err, BLM_E_CHECKSUM, blm__native_slot_at(h, 0),
                             "both copies of the header's changing part are damaged");
@@ -427,19 +426,19 @@ static bool take_shape(const uint8_t *in, const struct blm_scheme *scheme, struc
     memset(out, 0, sizeof *out);
     if (kind > BLM_COUNTING || engine > BLM__POSITIONS)
         return false;
-    out->kind = (blm_kind)kind;
-    out->engine = (enum blm_engine)engine;
-    out->scheme = scheme;
-    out->bits = blm__get64le(in + 8);
+    out->kind       = (blm_kind)kind;
+    out->engine     = (enum blm_engine)engine;
+    out->scheme     = scheme;
+    out->bits       = blm__get64le(in + 8);
     out->line_count = blm__get64le(in + 16);
-    out->probes = blm__get32le(in + 24);
-    out->lines = blm__get32le(in + 28);
-    out->cell_bits = blm__get32le(in + 32);
-    out->capacity = blm__get64le(in + 40);
-    out->rate = blm__f64_from_bits(blm__get64le(in + 48));
-    out->variant = blm__get64le(in + 56);
-    out->aux[0] = blm__get64le(in + 64);
-    out->aux[1] = blm__get64le(in + 72);
+    out->probes     = blm__get32le(in + 24);
+    out->lines      = blm__get32le(in + 28);
+    out->cell_bits  = blm__get32le(in + 32);
+    out->capacity   = blm__get64le(in + 40);
+    out->rate       = blm__f64_from_bits(blm__get64le(in + 48));
+    out->variant    = blm__get64le(in + 56);
+    out->aux[0]     = blm__get64le(in + 64);
+    out->aux[1]     = blm__get64le(in + 72);
     return true;
 }
 
@@ -454,11 +453,11 @@ static bool places_match(const uint8_t *in, const struct blm_native_section *s)
 
 blm_status blm__native_get_record(const struct blm_native_head *h, const struct blm_native_slot *s,
                                   uint32_t i, const struct blm_scheme *scheme,
-                                  const uint8_t in[BLM__RECORD_BYTES],
+                                  const uint8_t              in[BLM__RECORD_BYTES],
                                   struct blm_native_section *out, blm_error *err)
 {
-    uint64_t at = s->layer[i].at;
-    uint64_t end = i + 1 < s->layer_count ? s->layer[i + 1].at : s->length;
+    uint64_t         at  = s->layer[i].at;
+    uint64_t         end = i + 1 < s->layer_count ? s->layer[i + 1].at : s->length;
     struct blm_shape shape;
     if (!blm__native_record_whole(in))
         return blm__fail_at(err, BLM_E_CHECKSUM, at + RECORD_SUM,

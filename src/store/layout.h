@@ -19,13 +19,13 @@
 #include "core/body.h"
 #include "core/error.h"
 
-#define BLM__HEAD_BYTES    512u
-#define BLM__RECORD_BYTES  256u
-#define BLM__RECORD_LIVE   192u /* place of the live count in a record */
-#define BLM__SLOT_EPOCH    8u   /* place of the epoch in a slot */
-#define BLM__SLOT_MAX      8192u
-#define BLM__MAX_REGIONS   65536u
-#define BLM__MIN_REGION    16u /* log2 of the bytes of the smallest regions */
+#define BLM__HEAD_BYTES   512u
+#define BLM__RECORD_BYTES 256u
+#define BLM__RECORD_LIVE  192u /* place of the live count in a record */
+#define BLM__SLOT_EPOCH   8u   /* place of the epoch in a slot */
+#define BLM__SLOT_MAX     8192u
+#define BLM__MAX_REGIONS  65536u
+#define BLM__MIN_REGION   16u /* log2 of the bytes of the smallest regions */
 
 /* Slot flags. */
 #define BLM__SLOT_WRITER 1u /* a writer has, or had, the file open */
@@ -60,11 +60,11 @@ struct blm_native_slot {
 
 struct blm_native_section {
     struct blm_shape shape;
-    uint64_t at;
-    uint32_t region_log2; /* bytes of a region, as a power of two */
-    uint64_t words_at, words_len;
-    uint64_t regions, sums_at, marks_at, end;
-    uint64_t live; /* items, kept up to date between syncs by an exclusive writer */
+    uint64_t         at;
+    uint32_t         region_log2; /* bytes of a region, as a power of two */
+    uint64_t         words_at, words_len;
+    uint64_t         regions, sums_at, marks_at, end;
+    uint64_t         live; /* items, kept up to date between syncs by an exclusive writer */
 };
 
 /* ---- places ---- */
@@ -72,7 +72,7 @@ struct blm_native_section {
 static inline uint64_t blm__align(uint64_t v, uint64_t to) { return (v + to - 1) / to * to; }
 
 /* First section's place. */
-uint64_t blm__native_first(const struct blm_native_head *h);
+uint64_t               blm__native_first(const struct blm_native_head *h);
 static inline uint64_t blm__native_slot_at(const struct blm_native_head *h, unsigned i)
 {
     return h->block + (uint64_t)i * h->slot_bytes;
@@ -91,7 +91,7 @@ static inline uint64_t blm__native_region_sum(uint64_t sum, uint64_t r) { return
 /* E_UNSUPPORTED when a name is too long. `first` is the first layer's shape. */
 blm_status blm__native_head_of(const struct blm_body *b, const struct blm_shape *first,
                                struct blm_native_head *out, blm_error *err);
-void blm__native_put_head(const struct blm_native_head *h, uint8_t out[BLM__HEAD_BYTES]);
+void       blm__native_put_head(const struct blm_native_head *h, uint8_t out[BLM__HEAD_BYTES]);
 /* The slot's fields that the body knows; items and places of layers are the caller's. */
 void blm__native_slot_of(const struct blm_body *b, struct blm_native_slot *out);
 void blm__native_put_slot(const struct blm_native_head *h, const struct blm_native_slot *s,
@@ -115,11 +115,10 @@ bool blm__native_slot_whole(const struct blm_native_head *h, const uint8_t *in);
  * whole, or E_FORMAT when what it says cannot be. */
 blm_status blm__native_get_slot(const struct blm_native_head *h, const uint8_t *both,
                                 struct blm_native_slot *out, unsigned *which, blm_error *err);
-void blm__native_slot_to(const struct blm_native_slot *s, struct blm_body *b);
+void       blm__native_slot_to(const struct blm_native_slot *s, struct blm_body *b);
 /* Items of layer i: as of the last sync, or as of now while an exclusive writer has, or had, the
  * file open. */
-static inline uint64_t blm__native_items(const struct blm_native_slot *s, uint32_t i,
-                                         uint64_t live)
+static inline uint64_t blm__native_items(const struct blm_native_slot *s, uint32_t i, uint64_t live)
 {
     bool now = (s->flags & BLM__SLOT_WRITER) && !(s->flags & BLM__SLOT_SHARED);
     return now ? live : s->layer[i].items;
@@ -128,7 +127,7 @@ bool blm__native_record_whole(const uint8_t in[BLM__RECORD_BYTES]);
 /* The record of layer i, which the slot says is at slot->layer[i].at. */
 blm_status blm__native_get_record(const struct blm_native_head *h, const struct blm_native_slot *s,
                                   uint32_t i, const struct blm_scheme *scheme,
-                                  const uint8_t in[BLM__RECORD_BYTES],
+                                  const uint8_t              in[BLM__RECORD_BYTES],
                                   struct blm_native_section *out, blm_error *err);
 
 #endif

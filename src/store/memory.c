@@ -25,10 +25,9 @@ static blm_status layer_bytes(const struct blm_body *b, const struct blm_shape *
         return blm__fail(err, BLM_E_LIMIT, "%llu bytes do not fit this machine's addresses",
                          (unsigned long long)bytes);
     if (b->max_bytes && (held > b->max_bytes || bytes > b->max_bytes - held))
-        return blm__fail(err, BLM_E_LIMIT,
-                         "%llu bytes of bits (%llu there already) pass the cap of %llu",
-                         (unsigned long long)bytes, (unsigned long long)held,
-                         (unsigned long long)b->max_bytes);
+        return blm__fail(
+            err, BLM_E_LIMIT, "%llu bytes of bits (%llu there already) pass the cap of %llu",
+            (unsigned long long)bytes, (unsigned long long)held, (unsigned long long)b->max_bytes);
     *out = bytes;
     return BLM_OK;
 }
@@ -42,10 +41,10 @@ static blm_status append_layer(struct blm_body *b, const struct blm_shape *s, ui
     struct blm_layer *l = blm__body_room(b);
     if (!l || !blm__layer_stripes(b, l))
         return blm__fail(err, BLM_E_MEMORY, "no memory to describe another layer");
-    l->shape = *s;
-    l->words = words;
+    l->shape      = *s;
+    l->words      = words;
     l->word_count = blm__shape_words(s);
-    l->block = *block;
+    l->block      = *block;
     b->layer_count++;
     return BLM_OK;
 }
@@ -53,8 +52,8 @@ static blm_status append_layer(struct blm_body *b, const struct blm_shape *s, ui
 static blm_status memory_add_layer(struct blm_body *b, const struct blm_shape *s, blm_error *err)
 {
     struct blm_block block;
-    uint64_t bytes = 0;
-    blm_status st = layer_bytes(b, s, &bytes, err);
+    uint64_t         bytes = 0;
+    blm_status       st    = layer_bytes(b, s, &bytes, err);
     if (st != BLM_OK)
         return st;
     if (!blm__block_alloc(b->alloc, bytes, &block))
@@ -78,33 +77,33 @@ static blm_status memory_close(struct blm_body *b, blm_error *err)
 {
     memory_drop_layers(b, 0, err);
     blm__free(b->alloc, b->layers, b->layer_room * sizeof *b->layers);
-    b->layers = NULL;
+    b->layers     = NULL;
     b->layer_room = 0;
     return BLM_OK;
 }
 
 const struct blm_store blm__store_memory = {
-    .name = "memory",
-    .backing = BLM_IN_MEMORY,
-    .add_layer = memory_add_layer,
+    .name        = "memory",
+    .backing     = BLM_IN_MEMORY,
+    .add_layer   = memory_add_layer,
     .drop_layers = memory_drop_layers,
-    .close = memory_close,
+    .close       = memory_close,
 };
 
 static const struct blm_store store_words = {
-    .name = "words",
-    .backing = BLM_IN_WORDS,
-    .add_layer = memory_add_layer,
+    .name        = "words",
+    .backing     = BLM_IN_WORDS,
+    .add_layer   = memory_add_layer,
     .drop_layers = memory_drop_layers,
-    .close = memory_close,
+    .close       = memory_close,
 };
 
 blm_status blm__memory_borrow(struct blm_body *b, const struct blm_shape *s, uint64_t *words,
                               bool adopt, blm_error *err)
 {
     struct blm_block block = { .words = words };
-    uint64_t bytes = 0;
-    blm_status st = layer_bytes(b, s, &bytes, err);
+    uint64_t         bytes = 0;
+    blm_status       st    = layer_bytes(b, s, &bytes, err);
     if (st != BLM_OK)
         return st;
     if (adopt) {
@@ -120,8 +119,8 @@ blm_status blm__memory_borrow(struct blm_body *b, const struct blm_shape *s, uin
 blm_status blm__memory_take(struct blm_body *b, const struct blm_shape *s, struct blm_block *block,
                             blm_error *err)
 {
-    uint64_t bytes = 0;
-    blm_status st = layer_bytes(b, s, &bytes, err);
+    uint64_t   bytes = 0;
+    blm_status st    = layer_bytes(b, s, &bytes, err);
     if (st == BLM_OK)
         st = append_layer(b, s, block->words, block, err);
     if (st == BLM_OK)

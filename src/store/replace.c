@@ -23,7 +23,7 @@ static void end_temp(struct blm_temp *t)
         close(t->old_fd); /* drops its lock */
     blm__free(t->alloc, t->target, t->room);
     t->fd = t->old_fd = -1;
-    t->target = NULL;
+    t->target         = NULL;
 }
 
 void blm__temp_abandon(struct blm_temp *t)
@@ -46,12 +46,12 @@ static char *follow(const char *path)
 /* target, its directory, and room for a temporary name there. */
 static bool set_names(struct blm_temp *t, const char *path)
 {
-    char       *real = follow(path);
+    char       *real   = follow(path);
     const char *target = real ? real : path, *slash = strrchr(target, '/');
-    size_t len = strlen(target), dir = slash ? (size_t)(slash - target) : 0;
+    size_t      len = strlen(target), dir = slash ? (size_t)(slash - target) : 0;
     if (slash == target)
         dir = 1; /* the root */
-    t->room = 2 * len + dir + sizeof TEMP_NAME + 8;
+    t->room   = 2 * len + dir + sizeof TEMP_NAME + 8;
     t->target = blm__alloc(t->alloc, t->room);
     if (t->target) {
         t->temp = t->target + len + 1;
@@ -71,23 +71,22 @@ static bool set_names(struct blm_temp *t, const char *path)
 static blm_status hold_old(struct blm_temp *t, struct stat *st, blm_error *err)
 {
     if (lstat(t->target, st) < 0)
-        return errno == ENOENT ? BLM_OK
-                               : blm__fail_system(err, errno, "cannot look at it: %s",
-                                                  blm__os_text(errno));
+        return errno == ENOENT
+                   ? BLM_OK
+                   : blm__fail_system(err, errno, "cannot look at it: %s", blm__os_text(errno));
     t->over = true;
     if (!(t->flags & BLM_REPLACE))
         return blm__fail(err, BLM_E_EXISTS, "the file exists");
     if (S_ISDIR(st->st_mode))
         return blm__fail_system(err, EISDIR, "is a directory");
     if (!S_ISREG(st->st_mode) && !S_ISLNK(st->st_mode))
-        return blm__fail(err, BLM_E_UNSUPPORTED,
-                         "not a regular file: write to it with blm_encode");
+        return blm__fail(err, BLM_E_UNSUPPORTED, "not a regular file: write to it with blm_encode");
     if (!S_ISREG(st->st_mode))
         return BLM_OK; /* a link that leads nowhere */
     bool ours = true;
     t->old_fd = open(t->target, O_RDWR | O_CLOEXEC | O_NONBLOCK);
     if (t->old_fd < 0) {
-        ours = false;
+        ours      = false;
         t->old_fd = open(t->target, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     }
     if (t->old_fd >= 0 && (ours ? blm__lock_try(t->old_fd) == EAGAIN : blm__lock_held(t->old_fd)))
@@ -151,8 +150,8 @@ blm_status blm__temp_begin(const char *path, uint32_t flags, const blm_allocator
 
 static blm_status put_in_place(struct blm_temp *t, blm_error *err)
 {
-    int why = t->over ? blm__os.rename_over(t->temp, t->target)
-                      : blm__os.rename_new(t->temp, t->target);
+    int why =
+        t->over ? blm__os.rename_over(t->temp, t->target) : blm__os.rename_new(t->temp, t->target);
     if (why == EEXIST && (t->flags & BLM_REPLACE)) {
         /* It was not there when we began. */
         struct stat old;
@@ -170,8 +169,8 @@ static blm_status put_in_place(struct blm_temp *t, blm_error *err)
 
 blm_status blm__temp_commit(struct blm_temp *t, blm_error *err)
 {
-    blm_status st = BLM_OK;
-    int why = blm__os.sync_file(t->fd);
+    blm_status st  = BLM_OK;
+    int        why = blm__os.sync_file(t->fd);
     if (why)
         st = blm__fail_system(err, why, "cannot flush it to the disk: %s", blm__os_text(why));
     if (st == BLM_OK)

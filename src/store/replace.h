@@ -9,10 +9,10 @@
 
 struct blm_temp {
     const blm_allocator *alloc;
-    int      fd;      /* of the temporary file, read-write; the caller may take it and put -1 */
-    int      old_fd;  /* of the file to be replaced, locked against writers; -1: none */
+    int      fd;     /* of the temporary file, read-write; the caller may take it and put -1 */
+    int      old_fd; /* of the file to be replaced, locked against writers; -1: none */
     uint32_t flags;
-    bool     over;    /* the target was there */
+    bool     over;                /* the target was there */
     char    *target, *temp, *dir; /* in one allocation that starts at target */
     size_t   room;
 };

@@ -50,10 +50,11 @@ static void report(const char *name, const blm_filter *f)
 {
     blm_stats s = { .size = sizeof s };
     must(blm_get_stats(f, &s) == BLM_OK, "stats");
-    printf("{\"file\": \"%s\", \"kind\": \"%s\", \"hash\": \"%s\", \"layers\": %u, \"bits\": %" PRIu64
-           ", \"items\": %" PRIu64 ", \"ones\": %" PRIu64 ", \"rate\": %.17g, \"answers\": [",
-           name, blm_kind_name(s.params.kind), s.params.hash, s.params.layers, s.params.bits,
-           s.params.items, s.ones, s.params.rate);
+    printf(
+        "{\"file\": \"%s\", \"kind\": \"%s\", \"hash\": \"%s\", \"layers\": %u, \"bits\": %" PRIu64
+        ", \"items\": %" PRIu64 ", \"ones\": %" PRIu64 ", \"rate\": %.17g, \"answers\": [",
+        name, blm_kind_name(s.params.kind), s.params.hash, s.params.layers, s.params.bits,
+        s.params.items, s.ones, s.params.rate);
     for (unsigned i = 0; i < key_count; i++)
         printf("%s%s", i ? ", " : "", blm_check(f, keys[i].data, keys[i].len) ? "true" : "false");
     printf("]}\n");
@@ -125,9 +126,9 @@ int main(void)
     mapped("scalable-cleared.blm", o, 'c');
     mapped("scalable-died.blm", o, 'd');
     blm_options large = BLM_OPTIONS_INIT;
-    large.flags  = BLM_SEEDED;
-    large.bits   = 4 * 65536 * 8 - 1000;
-    large.probes = 5;
+    large.flags       = BLM_SEEDED;
+    large.bits        = 4 * 65536 * 8 - 1000;
+    large.probes      = 5;
     mapped("large.blm", large, 'k');
     mapped("large-died.blm", large, 'd');
     large.flags |= BLM_SHARED;

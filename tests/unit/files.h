@@ -72,7 +72,7 @@ UNUSED_OK static int scratch_remove(void **state)
 {
     (void)state;
     blm__os = real_os;
-    DIR *d = opendir(scratch);
+    DIR *d  = opendir(scratch);
     for (struct dirent *e; d && (e = readdir(d));)
         if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
             if (unlink(at(e->d_name)) != 0)
@@ -94,7 +94,7 @@ struct bytes {
 UNUSED_OK static bool bytes_add(void *ctx, const void *p, size_t len) /* a blm_write_fn */
 {
     struct bytes *b = ctx;
-    b->p = realloc(b->p, b->len + len + 1);
+    b->p            = realloc(b->p, b->len + len + 1);
     memcpy(b->p + b->len, p, len);
     b->len += len;
     return true;
@@ -142,7 +142,10 @@ UNUSED_OK static struct bytes encoded(const blm_filter *f)
 }
 
 /* The checksums that a patch of header, slot or record needs to be believed. */
-UNUSED_OK static void seal_head(uint8_t *file) { blm__put64le(file + 504, blm__checksum(file, 504)); }
+UNUSED_OK static void seal_head(uint8_t *file)
+{
+    blm__put64le(file + 504, blm__checksum(file, 504));
+}
 UNUSED_OK static void seal_slots(uint8_t *file)
 {
     uint32_t block = blm__get32le(file + 48), size = blm__get32le(file + 52);
@@ -172,7 +175,7 @@ UNUSED_OK static blm_filter *open_at(const char *path, uint32_t flags)
     blm_options o = BLM_OPTIONS_INIT;
     blm_filter *f = NULL;
     blm_error   e = { .text = "" };
-    o.flags = flags;
+    o.flags       = flags;
     if (blm_open(path, &o, &f, &e) != BLM_OK)
         fail_msg("open: %s: %s", blm_status_name(e.status), e.text);
     return f;
@@ -182,7 +185,7 @@ UNUSED_OK static blm_status try_open(const char *path, uint32_t flags, blm_error
 {
     blm_options o = BLM_OPTIONS_INIT;
     blm_filter *f = NULL;
-    o.flags = flags;
+    o.flags       = flags;
     blm_status st = blm_open(path, &o, &f, e);
     if (st == BLM_OK)
         blm_free(f);
@@ -209,8 +212,8 @@ UNUSED_OK static uint64_t missing(const blm_filter *f, uint64_t from, uint64_t t
 
 UNUSED_OK static blm_verdict verdict_of(const blm_filter *f, blm_status want)
 {
-    blm_verdict v = { .size = sizeof v };
-    blm_error   e = { .text = "" };
+    blm_verdict v  = { .size = sizeof v };
+    blm_error   e  = { .text = "" };
     blm_status  st = blm_verify(f, &v, &e);
     if (st != want)
         fail_msg("verify gives %s (%s), not %s", blm_status_name(st), e.text,
@@ -285,9 +288,9 @@ UNUSED_OK static void os_watch(size_t fail_at, int number)
 {
     memset(&os_log, 0, sizeof os_log);
     os_log.fail_at = fail_at;
-    os_log.number = number;
-    blm__os = (struct blm_os){ log_write_at, log_sync_file,   log_sync_map,   log_sync_dir,
-                               log_reserve,  log_rename_over, log_rename_new, real_os.boot_id };
+    os_log.number  = number;
+    blm__os        = (struct blm_os){ log_write_at, log_sync_file,   log_sync_map,   log_sync_dir,
+                                      log_reserve,  log_rename_over, log_rename_new, real_os.boot_id };
 }
 
 UNUSED_OK static void os_unwatch(void) { blm__os = real_os; }

@@ -7,10 +7,10 @@
 static blm_options options(void)
 {
     blm_options o = BLM_OPTIONS_INIT;
-    o.items = 1000;
-    o.rate = 0.01;
-    o.flags = BLM_SEEDED;
-    o.seed[0] = 3;
+    o.items       = 1000;
+    o.rate        = 0.01;
+    o.flags       = BLM_SEEDED;
+    o.seed[0]     = 3;
     return o;
 }
 
@@ -43,10 +43,10 @@ static void arguments(void **state)
     assert_status(blm_create_file(NULL, &o, &g, &e), BLM_E_ARGUMENT);
     assert_status(blm_create_file(at("f"), NULL, &g, &e), BLM_E_ARGUMENT);
     assert_status(blm_create_file(at("f"), &o, NULL, &e), BLM_E_ARGUMENT);
-    o.words = words;
+    o.words      = words;
     o.word_count = 4;
     assert_status(blm_create_file(at("f"), &o, &g, &e), BLM_E_ARGUMENT);
-    o = options();
+    o      = options();
     o.rate = 2;
     assert_status(blm_create_file(at("f"), &o, &g, &e), BLM_E_ARGUMENT);
     assert_status(blm_decode(NULL, 5, NULL, &g, &e), BLM_E_ARGUMENT);
@@ -61,7 +61,7 @@ static void arguments(void **state)
     assert_status(blm_save(f, NULL, NULL, 0, &e), BLM_E_ARGUMENT);
     assert_status(blm_save(f, at("f"), NULL, BLM_SHARED, &e), BLM_E_ARGUMENT);
     assert_status(blm_save(f, at("f"), "no such format", 0, &e), BLM_E_ARGUMENT);
-    o = options();
+    o        = options();
     o.format = "no such format";
     assert_status(blm_decode("x", 1, &o, &g, &e), BLM_E_ARGUMENT);
     assert_status(blm_open(at("f"), &o, &g, &e), BLM_E_IO);
@@ -78,7 +78,7 @@ static void a_format_is_believed(void **state)
     blm_options  o = BLM_OPTIONS_INIT;
     blm_error    e;
     struct bytes b = encoded(f);
-    o.format = "native";
+    o.format       = "native";
     assert_status(blm_decode(b.p, b.len, &o, &g, &e), BLM_OK);
     blm_free(g);
     assert_status(blm_decode("something else that is long enough", 34, &o, &g, &e),
@@ -110,7 +110,7 @@ static void two_formats_for_one_input(void **state)
 {
     (void)state;
     uint8_t      head[] = { 0, 5, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1 };
-    struct bytes b = { head, sizeof head };
+    struct bytes b      = { head, sizeof head };
     blm_bid      bids[8];
     blm_filter  *f = NULL;
     blm_error    e = { .text = "" };
@@ -121,13 +121,13 @@ static void two_formats_for_one_input(void **state)
     assert_non_null(strstr(e.text, "bip37"));
     assert_non_null(strstr(e.text, "guava"));
     blm_options o = BLM_OPTIONS_INIT; /* say which, and it is that one */
-    o.format = "guava";
-    b = (struct bytes){ head, sizeof head };
+    o.format      = "guava";
+    b             = (struct bytes){ head, sizeof head };
     assert_status(blm_decode_stream(read_some, &b, &o, &f, &e), BLM_OK);
     assert_string_equal(params_of(f).format, "guava");
     spit(at("g"), head, sizeof head);
     blm_filter *g = NULL;
-    o.flags = BLM_WRITE; /* not a file that can be changed where it is */
+    o.flags       = BLM_WRITE; /* not a file that can be changed where it is */
     assert_status(blm_open(at("g"), &o, &g, &e), BLM_E_UNSUPPORTED);
     o.flags = 0;
     assert_status(blm_open(at("g"), NULL, &g, &e), BLM_OK); /* by its length */
@@ -142,9 +142,9 @@ static void another_scheme_in_a_native_file(void **state)
 {
     (void)state;
     blm_options o = BLM_OPTIONS_INIT;
-    o.scheme = "guava64";
-    o.items = 500;
-    o.rate = 0.01;
+    o.scheme      = "guava64";
+    o.items       = 500;
+    o.rate        = 0.01;
     blm_filter *f = make(&o), *g;
     blm_error   e = { .text = "" };
     add_range(f, 0, 500);
@@ -248,11 +248,11 @@ static void a_failed_save_leaves_the_old_file(void **state)
         struct meter  m = { .fail_at = UINT64_MAX };
         blm_allocator a = meter_allocator(&m);
         blm_options   o = options();
-        o.allocator = &a;
-        blm_filter *g = make(&o);
-        m.fail_at = m.calls + n;
-        blm_status st = blm_save(g, at("g"), NULL, 0, &e);
-        m.fail_at = UINT64_MAX;
+        o.allocator     = &a;
+        blm_filter *g   = make(&o);
+        m.fail_at       = m.calls + n;
+        blm_status st   = blm_save(g, at("g"), NULL, 0, &e);
+        m.fail_at       = UINT64_MAX;
         blm_free(g);
         assert_int_equal(m.live, 0);
         if (st == BLM_OK)
@@ -350,20 +350,20 @@ static void verify_may_be_cancelled(void **state)
 {
     (void)state;
     blm_options o = BLM_OPTIONS_INIT;
-    o.bits = 4 * 65536 * 8;
-    o.probes = 2;
+    o.bits        = 4 * 65536 * 8;
+    o.probes      = 2;
     close_well(create_at(at("f"), &o));
     struct stopping s = { 2 };
     blm_options     p = BLM_OPTIONS_INIT;
     blm_filter     *f = NULL;
-    p.flags = BLM_VERIFY;
-    p.progress = stop;
-    p.progress_ctx = &s;
+    p.flags           = BLM_VERIFY;
+    p.progress        = stop;
+    p.progress_ctx    = &s;
     assert_status(blm_open(at("f"), &p, &f, NULL), BLM_E_CANCELLED);
     assert_null(f);
     s.left = 100;
     assert_status(blm_open(at("f"), &p, &f, NULL), BLM_OK);
-    s.left = 1;
+    s.left        = 1;
     blm_verdict v = { .size = sizeof v };
     uint8_t     print[16];
     assert_status(blm_verify(f, &v, NULL), BLM_E_CANCELLED);
@@ -426,10 +426,10 @@ static void fingerprints(void **state)
         other = o;
         other.seed[1]++;
         differs(&other, one, 500);
-        other = o;
+        other      = o;
         other.hash = BLM_HASH_SIPHASH;
         differs(&other, one, 500);
-        other = o;
+        other      = o;
         other.rate = 0.02;
         differs(&other, one, 500);
         differs(&o, one, 499);
@@ -437,9 +437,9 @@ static void fingerprints(void **state)
     }
     /* One bit of one word, and nothing else. */
     blm_options o = BLM_OPTIONS_INIT;
-    o.bits = 64 * 5000;
-    o.probes = 3;
-    o.flags = BLM_SEEDED;
+    o.bits        = 64 * 5000;
+    o.probes      = 3;
+    o.flags       = BLM_SEEDED;
     uint8_t     one[16], two[16];
     blm_filter *f = make(&o);
     print_of(f, one);

@@ -26,7 +26,7 @@ static size_t feed_read(void *ctx, void *to, size_t len)
     if (f->at == f->len && f->lies)
         return len + 1;
     size_t n = f->len - f->at < f->most ? f->len - f->at : f->most;
-    n = n < len ? n : len;
+    n        = n < len ? n : len;
     memcpy(to, f->p + f->at, n);
     f->at += n;
     return n;
@@ -58,8 +58,8 @@ static void bids_come_best_first(void **state)
 {
     (void)state;
     static const uint8_t magic[] = { 0x89, 'b', 'l', 'o', 'o', 'm', '\r', '\n', 0, 0, 0, 0 };
-    blm_bid bids[64];
-    size_t  n = blm_sniff(magic, sizeof magic, 0, bids, 64);
+    blm_bid              bids[64];
+    size_t               n = blm_sniff(magic, sizeof magic, 0, bids, 64);
     assert_true(n >= 1 && n <= 64);
     assert_string_equal(bids[0].format, "native");
     assert_int_equal(bids[0].bid, 100);
@@ -98,12 +98,13 @@ static void reads_exactly(void **state)
     for (size_t most = 1; most < 300; most += 37)
         for (int stream = 0; stream < 2; stream++) {
             struct feed       f = { p, 1000, 0, most, false, false };
-            struct blm_source s = { .data = stream ? NULL : p, .len = 1000,
-                                    .read = feed_read, .ctx = &f };
+            struct blm_source s = {
+                .data = stream ? NULL : p, .len = 1000, .read = feed_read, .ctx = &f
+            };
             uint8_t got[1200];
             if (stream) { /* what was read to sniff comes again */
                 s.head_len = blm__read(&s, s.head, sizeof s.head);
-                s.at = 0;
+                s.at       = 0;
             }
             assert_int_equal(blm__read(&s, got, 10), 10);
             assert_int_equal(blm__read(&s, got + 10, 400), 400);
@@ -131,12 +132,12 @@ static void readers_that_fail(void **state)
         assert_true(s.failed);
         assert_status(blm__short(&s, "a part", &e), BLM_E_IO);
         struct blm_block block;
-        f.at = 0;
+        f.at     = 0;
         s.failed = false;
         assert_status(blm__read_block(&s, &blm__default_allocator, 200, 0, &block, &e), BLM_E_IO);
         uint8_t *all;
         size_t   len, room;
-        f.at = 0;
+        f.at     = 0;
         s.failed = false;
         assert_status(blm__read_all(&s, &blm__default_allocator, 1000, &all, &len, &room, &e),
                       BLM_E_IO);
@@ -153,8 +154,9 @@ static void blocks(void **state)
             blm_allocator     a = meter_allocator(&m);
             const uint8_t    *p = pattern(sizes[i]);
             struct feed       f = { p, sizes[i], 0, 4000, false, false };
-            struct blm_source s = { .data = stream ? NULL : p, .len = sizes[i],
-                                    .read = feed_read, .ctx = &f };
+            struct blm_source s = {
+                .data = stream ? NULL : p, .len = sizes[i], .read = feed_read, .ctx = &f
+            };
             struct blm_block block;
             blm_error        e;
             assert_status(blm__read_block(&s, &a, sizes[i], sizes[i], &block, &e), BLM_OK);
@@ -185,11 +187,12 @@ static void everything_that_is_left(void **state)
                 blm_allocator     a = meter_allocator(&m);
                 const uint8_t    *p = pattern(sizes[i]);
                 struct feed       f = { p, sizes[i], 0, 4000, false, false };
-                struct blm_source s = { .data = stream ? NULL : p, .len = sizes[i],
-                                        .read = feed_read, .ctx = &f };
-                uint8_t  *all;
-                size_t    len, room;
-                blm_error e;
+                struct blm_source s = {
+                    .data = stream ? NULL : p, .len = sizes[i], .read = feed_read, .ctx = &f
+                };
+                uint8_t   *all;
+                size_t     len, room;
+                blm_error  e;
                 blm_status st = blm__read_all(&s, &a, sizes[i], &all, &len, &room, &e);
                 if (st != BLM_OK) {
                     assert_int_equal(st, BLM_E_MEMORY);
@@ -203,7 +206,7 @@ static void everything_that_is_left(void **state)
                 assert_int_equal(m.live, 0);
                 if (sizes[i] > 0) {
                     s.at = f.at = 0;
-                    m.fail_at = UINT64_MAX;
+                    m.fail_at   = UINT64_MAX;
                     assert_status(blm__read_all(&s, &a, sizes[i] - 1, &all, &len, &room, &e),
                                   BLM_E_LIMIT);
                     assert_int_equal(m.live, 0);
@@ -228,7 +231,7 @@ static void a_sink_counts_and_remembers(void **state)
 {
     (void)state;
     size_t          left = 10;
-    struct blm_sink s = { .write = until, .ctx = &left };
+    struct blm_sink s    = { .write = until, .ctx = &left };
     assert_true(blm__put(&s, "1234", 4));
     assert_true(blm__put(&s, NULL, 0));
     assert_int_equal(s.written, 4);
@@ -241,9 +244,12 @@ static void a_sink_counts_and_remembers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_whole),    cmocka_unit_test(bids_come_best_first),
-        cmocka_unit_test(reads_exactly),     cmocka_unit_test(readers_that_fail),
-        cmocka_unit_test(blocks),            cmocka_unit_test(everything_that_is_left),
+        cmocka_unit_test(rows_are_whole),
+        cmocka_unit_test(bids_come_best_first),
+        cmocka_unit_test(reads_exactly),
+        cmocka_unit_test(readers_that_fail),
+        cmocka_unit_test(blocks),
+        cmocka_unit_test(everything_that_is_left),
         cmocka_unit_test(a_sink_counts_and_remembers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,8 +24,8 @@ static size_t pipe_read(void *ctx, void *to, size_t len)
     if (in->at >= in->fail_after)
         return SIZE_MAX;
     size_t n = 1 + in->at * 7 % in->most;
-    n = n < len ? n : len;
-    n = n < in->len - in->at ? n : in->len - in->at;
+    n        = n < len ? n : len;
+    n        = n < in->len - in->at ? n : in->len - in->at;
     memcpy(to, in->p + in->at, n);
     in->at += n;
     return n;
@@ -42,10 +42,10 @@ static blm_status decode_pipe(const struct bytes *b, size_t most, const blm_opti
 static blm_filter *tiny(void)
 {
     blm_options o = BLM_OPTIONS_INIT;
-    o.items = 20;
-    o.rate = 0.1;
-    o.flags = BLM_SEEDED;
-    o.seed[0] = 7;
+    o.items       = 20;
+    o.rate        = 0.1;
+    o.flags       = BLM_SEEDED;
+    o.seed[0]     = 7;
     blm_filter *f = make(&o);
     add_range(f, 0, 20);
     return f;
@@ -63,8 +63,9 @@ static void every_kind_goes_round(void **state)
         assert_memory_equal(b.p, again.p, b.len);
         blm_error e = { .text = "" };
         for (int i = 0; i < 3; i++) {
-            size_t most[] = { 1, 13, 100000 };
-            blm_status st = i == 0 ? decode(&b, &back, &e) : decode_pipe(&b, most[i], NULL, &back, &e);
+            size_t     most[] = { 1, 13, 100000 };
+            blm_status st =
+                i == 0 ? decode(&b, &back, &e) : decode_pipe(&b, most[i], NULL, &back, &e);
             if (st != BLM_OK)
                 fail_msg("%s: %s", v->name, e.text);
             assert_true(same_bits(f, back));
@@ -92,10 +93,10 @@ static void decoded_grows_on(void **state)
 {
     (void)state;
     blm_options o = BLM_OPTIONS_INIT;
-    o.kind = BLM_SCALABLE;
-    o.items = 100;
-    o.rate = 0.01;
-    o.flags = BLM_SEEDED;
+    o.kind        = BLM_SCALABLE;
+    o.items       = 100;
+    o.rate        = 0.01;
+    o.flags       = BLM_SEEDED;
     blm_filter *a = make(&o), *b = NULL;
     add_range(a, 0, 450);
     struct bytes bytes = encoded(a);
@@ -115,7 +116,7 @@ static void shared_when_asked(void **state)
     blm_filter  *f = tiny(), *g = NULL;
     struct bytes b = encoded(f);
     blm_options  o = BLM_OPTIONS_INIT;
-    o.flags = BLM_SHARED;
+    o.flags        = BLM_SHARED;
     assert_status(blm_decode(b.p, b.len, &o, &g, NULL), BLM_OK);
     assert_true(params_of(g).shared);
     add_range(g, 20, 30);
@@ -134,7 +135,7 @@ static void every_truncation_is_named(void **state)
     struct bytes b = encoded(f);
     for (size_t len = 0; len < b.len; len++) {
         struct bytes cut = { b.p, len };
-        blm_error    e = { .text = "" };
+        blm_error    e   = { .text = "" };
         assert_status(decode(&cut, &g, &e), BLM_E_TRUNCATED);
         assert_int_equal(e.offset, len);
         assert_null(g);
@@ -149,7 +150,7 @@ static void what_follows_is_not_ours(void **state)
 {
     (void)state;
     blm_filter  *f = tiny(), *g = NULL;
-    struct bytes b = encoded(f);
+    struct bytes b   = encoded(f);
     size_t       len = b.len;
     bytes_add(&b, "more", 4);
     struct pipe_in in = { b.p, b.len, 0, 1u << 20, SIZE_MAX };
@@ -172,8 +173,8 @@ static void every_bit_flip_is_found(void **state)
         for (unsigned bit = 0; bit < 8; bit++) {
             blm_error e = { .text = "" };
             b.p[i] ^= (uint8_t)(1u << bit);
-            blm_status st = decode(&b, &g, &e);
-            bool slot = i >= 512 && i < 3 * 512;
+            blm_status st   = decode(&b, &g, &e);
+            bool       slot = i >= 512 && i < 3 * 512;
             if (slot != (st == BLM_OK))
                 fail_msg("byte %zu bit %u: %s %s", i, bit, blm_status_name(st), e.text);
             if (st == BLM_OK) {
@@ -206,17 +207,17 @@ static void regions_that_change_places_are_found(void **state)
 {
     (void)state;
     blm_options o = BLM_OPTIONS_INIT;
-    o.bits = 3 * 65536 * 8;
-    o.probes = 3;
+    o.bits        = 3 * 65536 * 8;
+    o.probes      = 3;
     blm_filter *f = make(&o), *g = NULL;
     add_range(f, 0, 1000);
-    struct bytes b = encoded(f);
+    struct bytes b     = encoded(f);
     uint64_t     words = blm__get64le(b.p + 3 * 4096 + 80);
     uint8_t     *one = b.p + words, *two = one + 65536;
     for (size_t i = 0; i < 65536; i++) {
         uint8_t t = one[i];
-        one[i] = two[i];
-        two[i] = t;
+        one[i]    = two[i];
+        two[i]    = t;
     }
     uint64_t sums = blm__get64le(b.p + 3 * 4096 + 104), first = blm__get64le(b.p + sums);
     blm__put64le(b.p + sums, blm__get64le(b.p + sums + 8)); /* their checksums go with them */
@@ -235,7 +236,7 @@ static blm_status patched(struct bytes b, size_t where, uint64_t value, unsigned
     for (unsigned i = 0; i < size; i++)
         copy[where + i] = (uint8_t)(value >> 8 * i);
     seal_head(copy);
-    blm_filter *g = NULL;
+    blm_filter *g  = NULL;
     blm_status  st = blm_decode(copy, b.len, NULL, &g, e);
     blm_free(g);
     free(copy);
@@ -254,8 +255,8 @@ static void newer_files_are_refused(void **state)
     assert_int_equal(e.offset, 16);
     assert_status(patched(b, 16, (uint64_t)1 << 63, 8, &e), BLM_E_VERSION);
     assert_status(patched(b, 24, (uint64_t)1 << 63 | 5, 8, &e), BLM_OK); /* may be ignored */
-    assert_status(patched(b, 96, 1, 4, &e), BLM_E_VERSION); /* of the scheme */
-    assert_status(patched(b, 64, 'x', 1, &e), BLM_E_UNSUPPORTED); /* "xative" */
+    assert_status(patched(b, 96, 1, 4, &e), BLM_E_VERSION);              /* of the scheme */
+    assert_status(patched(b, 64, 'x', 1, &e), BLM_E_UNSUPPORTED);        /* "xative" */
     free(b.p);
     blm_free(f);
 }
@@ -272,16 +273,16 @@ static void impossible_headers_are_refused(void **state)
         unsigned   size;
         blm_status want;
     } rows[] = {
-        { 12, 1024, 4, BLM_E_FORMAT },       { 48, 0, 4, BLM_E_FORMAT },
-        { 48, 4096, 4, BLM_E_FORMAT },       { 52, 1024, 4, BLM_E_FORMAT },
-        { 52, 0xffffffff, 4, BLM_E_FORMAT }, { 56, 0, 4, BLM_E_FORMAT },
-        { 56, 257, 4, BLM_E_FORMAT },        { 60, 4, 4, BLM_E_FORMAT },
-        { 60, 1, 4, BLM_E_FORMAT },          { 60, 0xffffffff, 4, BLM_E_FORMAT },
-        { 100, 3, 4, BLM_E_UNSUPPORTED },    { 100, 1, 4, BLM_E_FORMAT },
-        { 104, 0, 1, BLM_E_FORMAT },         { 104, 0x7878787878787878u, 8, BLM_E_FORMAT },
-        { 136, 3, 4, BLM_E_FORMAT },         { 144, 1, 8, BLM_E_FORMAT },
-        { 144, UINT64_MAX, 8, BLM_E_FORMAT}, { 144, 1u << 31, 8, BLM_E_TRUNCATED },
-        { 160, 'x', 1, BLM_E_UNSUPPORTED },  { 161, 'x', 1, BLM_E_FORMAT },
+        { 12, 1024, 4, BLM_E_FORMAT },        { 48, 0, 4, BLM_E_FORMAT },
+        { 48, 4096, 4, BLM_E_FORMAT },        { 52, 1024, 4, BLM_E_FORMAT },
+        { 52, 0xffffffff, 4, BLM_E_FORMAT },  { 56, 0, 4, BLM_E_FORMAT },
+        { 56, 257, 4, BLM_E_FORMAT },         { 60, 4, 4, BLM_E_FORMAT },
+        { 60, 1, 4, BLM_E_FORMAT },           { 60, 0xffffffff, 4, BLM_E_FORMAT },
+        { 100, 3, 4, BLM_E_UNSUPPORTED },     { 100, 1, 4, BLM_E_FORMAT },
+        { 104, 0, 1, BLM_E_FORMAT },          { 104, 0x7878787878787878u, 8, BLM_E_FORMAT },
+        { 136, 3, 4, BLM_E_FORMAT },          { 144, 1, 8, BLM_E_FORMAT },
+        { 144, UINT64_MAX, 8, BLM_E_FORMAT }, { 144, 1u << 31, 8, BLM_E_TRUNCATED },
+        { 160, 'x', 1, BLM_E_UNSUPPORTED },   { 161, 'x', 1, BLM_E_FORMAT },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         blm_status st = patched(b, rows[i].where, rows[i].value, rows[i].size, &e);
@@ -296,14 +297,14 @@ static void impossible_headers_are_refused(void **state)
 static blm_status slot_patched(struct bytes b, size_t where, uint64_t value, unsigned size,
                                blm_error *e)
 {
-    uint8_t *copy = malloc(b.len);
+    uint8_t *copy  = malloc(b.len);
     uint32_t block = blm__get32le(b.p + 48), slot = blm__get32le(b.p + 52);
     memcpy(copy, b.p, b.len);
     for (unsigned s = 0; s < 2; s++)
         for (unsigned i = 0; i < size; i++)
             copy[block + s * slot + where + i] = (uint8_t)(value >> 8 * i);
     seal_slots(copy);
-    blm_filter *g = NULL;
+    blm_filter *g  = NULL;
     blm_status  st = blm_decode(copy, b.len, NULL, &g, e);
     blm_free(g);
     free(copy);
@@ -314,9 +315,9 @@ static void impossible_slots_are_refused(void **state)
 {
     (void)state;
     blm_options o = BLM_OPTIONS_INIT;
-    o.kind = BLM_SCALABLE;
-    o.items = 20;
-    o.rate = 0.1;
+    o.kind        = BLM_SCALABLE;
+    o.items       = 20;
+    o.rate        = 0.1;
     blm_filter *f = make(&o);
     add_range(f, 0, 100);
     assert_true(params_of(f).layers >= 2);
@@ -329,15 +330,20 @@ static void impossible_slots_are_refused(void **state)
         uint64_t value;
         unsigned size;
     } rows[] = {
-        { 16, 0, 8 },  { 16, b.len + 512, 8 }, { 16, UINT64_MAX, 8 }, { 24, 0, 4 },
-        { 24, 1, 4 },  { 24, 257, 4 },         { 24, 256, 4 },        { 28, 200, 4 },
-        { 32, 4, 4 },  { 64, nan, 8 },         { 72, nan, 8 },        { 72, 0x3ff0000000000000u, 8 },
-        { 80, nan, 8 }, { 80, 0, 8 },          { 88, nan, 8 },        { 64, 0x3ff0000000000000u, 8 },
-        { 128, 0, 8 }, { 128, 512, 8 },        { 144, 0, 8 },         { 144, UINT64_MAX - 511, 8 },
+        { 16, 0, 8 },          { 16, b.len + 512, 8 },
+        { 16, UINT64_MAX, 8 }, { 24, 0, 4 },
+        { 24, 1, 4 },          { 24, 257, 4 },
+        { 24, 256, 4 },        { 28, 200, 4 },
+        { 32, 4, 4 },          { 64, nan, 8 },
+        { 72, nan, 8 },        { 72, 0x3ff0000000000000u, 8 },
+        { 80, nan, 8 },        { 80, 0, 8 },
+        { 88, nan, 8 },        { 64, 0x3ff0000000000000u, 8 },
+        { 128, 0, 8 },         { 128, 512, 8 },
+        { 144, 0, 8 },         { 144, UINT64_MAX - 511, 8 },
         { 144, 513, 8 },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        blm_error  e = { .text = "" };
+        blm_error  e  = { .text = "" };
         blm_status st = slot_patched(b, rows[i].where, rows[i].value, rows[i].size, &e);
         if (st != BLM_E_FORMAT)
             fail_msg("row %zu: %s %s", i, blm_status_name(st), e.text);
@@ -349,13 +355,13 @@ static void impossible_slots_are_refused(void **state)
 static blm_status record_patched(struct bytes b, size_t where, uint64_t value, unsigned size,
                                  blm_error *e)
 {
-    uint8_t *copy = malloc(b.len);
+    uint8_t *copy    = malloc(b.len);
     uint64_t at_byte = blm__get64le(b.p + blm__get32le(b.p + 48) + 128);
     memcpy(copy, b.p, b.len);
     for (unsigned i = 0; i < size; i++)
         copy[at_byte + where + i] = (uint8_t)(value >> 8 * i);
     seal_record(copy + at_byte);
-    blm_filter *g = NULL;
+    blm_filter *g  = NULL;
     blm_status  st = blm_decode(copy, b.len, NULL, &g, e);
     blm_free(g);
     free(copy);
@@ -366,16 +372,16 @@ static void impossible_layers_are_refused(void **state)
 {
     (void)state;
     static const blm_kind kinds[] = { BLM_CLASSIC, BLM_BLOCKED, BLM_COUNTING };
-    uint64_t nan, one, minus;
-    double   d[3] = { NAN, 1.0, -0.5 };
+    uint64_t              nan, one, minus;
+    double                d[3] = { NAN, 1.0, -0.5 };
     memcpy(&nan, &d[0], 8);
     memcpy(&one, &d[1], 8);
     memcpy(&minus, &d[2], 8);
     for (size_t k = 0; k < 3; k++) {
-        blm_options o = BLM_OPTIONS_INIT;
-        o.kind = kinds[k];
-        o.items = 100;
-        o.rate = 0.01;
+        blm_options o  = BLM_OPTIONS_INIT;
+        o.kind         = kinds[k];
+        o.items        = 100;
+        o.rate         = 0.01;
         blm_filter  *f = make(&o);
         struct bytes b = encoded(f);
         struct {
@@ -383,19 +389,38 @@ static void impossible_layers_are_refused(void **state)
             uint64_t value;
             unsigned size;
         } rows[] = {
-            { 0, 3, 4 },  { 0, (uint64_t)(kinds[k] + 1) % 3, 4 }, { 4, 2, 4 },  { 4, 7, 4 },
-            { 4, kinds[k] == BLM_BLOCKED ? 0 : 1, 4 },            { 8, 0, 8 },
-            { 8, ((uint64_t)1 << 48) + 512, 8 },                  { 8, UINT64_MAX, 8 },
-            { 8, 512 * 100, 8 },                                  { 16, 77, 8 },
-            { 16, UINT64_MAX / 512 + 2, 8 },                      { 24, 0, 4 },
-            { 24, 2049, 4 }, { 28, 4, 4 }, { 28, kinds[k] == BLM_BLOCKED ? 0 : 1, 4 },
-            { 32, 0, 4 }, { 32, 2, 4 },    { 32, kinds[k] == BLM_COUNTING ? 1 : 4, 4 },
-            { 36, 17, 4 },  { 36, 200, 4 },  { 48, nan, 8 },  { 48, one, 8 },  { 48, minus, 8 },
-            { 80, 0, 8 }, { 88, 8, 8 },   { 96, 2, 8 },    { 104, 0, 8 },   { 112, 0, 8 },
+            { 0, 3, 4 },
+            { 0, (uint64_t)(kinds[k] + 1) % 3, 4 },
+            { 4, 2, 4 },
+            { 4, 7, 4 },
+            { 4, kinds[k] == BLM_BLOCKED ? 0 : 1, 4 },
+            { 8, 0, 8 },
+            { 8, ((uint64_t)1 << 48) + 512, 8 },
+            { 8, UINT64_MAX, 8 },
+            { 8, 512 * 100, 8 },
+            { 16, 77, 8 },
+            { 16, UINT64_MAX / 512 + 2, 8 },
+            { 24, 0, 4 },
+            { 24, 2049, 4 },
+            { 28, 4, 4 },
+            { 28, kinds[k] == BLM_BLOCKED ? 0 : 1, 4 },
+            { 32, 0, 4 },
+            { 32, 2, 4 },
+            { 32, kinds[k] == BLM_COUNTING ? 1 : 4, 4 },
+            { 36, 17, 4 },
+            { 36, 200, 4 },
+            { 48, nan, 8 },
+            { 48, one, 8 },
+            { 48, minus, 8 },
+            { 80, 0, 8 },
+            { 88, 8, 8 },
+            { 96, 2, 8 },
+            { 104, 0, 8 },
+            { 112, 0, 8 },
             { 120, 0, 8 },
         };
         for (size_t i = 0; i < COUNT_OF(rows); i++) {
-            blm_error  e = { .text = "" };
+            blm_error  e  = { .text = "" };
             blm_status st = record_patched(b, rows[i].where, rows[i].value, rows[i].size, &e);
             if (st != BLM_E_FORMAT && st != BLM_E_LIMIT)
                 fail_msg("kind %zu row %zu: %s %s", k, i, blm_status_name(st), e.text);
@@ -408,9 +433,9 @@ static void impossible_layers_are_refused(void **state)
 static void bits_past_the_last_are_refused(void **state)
 {
     (void)state;
-    blm_options o = BLM_OPTIONS_INIT;
-    o.bits = 100;
-    o.probes = 3;
+    blm_options o  = BLM_OPTIONS_INIT;
+    o.bits         = 100;
+    o.probes       = 3;
     blm_filter  *f = make(&o), *g = NULL;
     struct bytes b = encoded(f);
     b.p[2048 + 15] |= 0x80; /* bit 127 */
@@ -449,15 +474,15 @@ static void a_claim_is_not_believed(void **state)
 {
     (void)state;
     /* 2^40 bits promised, 3 KiB to 1 MiB delivered. */
-    blm_options o = BLM_OPTIONS_INIT;
-    o.bits = 1u << 20;
-    o.probes = 5;
-    blm_filter  *f = make(&o), *g = NULL;
-    struct bytes b = encoded(f);
-    uint64_t     first = blm__get64le(b.p + 4096 + 128);
+    blm_options o               = BLM_OPTIONS_INIT;
+    o.bits                      = 1u << 20;
+    o.probes                    = 5;
+    blm_filter               *f = make(&o), *g = NULL;
+    struct bytes              b     = encoded(f);
+    uint64_t                  first = blm__get64le(b.p + 4096 + 128);
     struct blm_native_section s;
-    struct blm_shape shape = f->body.layers[0].shape;
-    shape.bits = (uint64_t)1 << 40;
+    struct blm_shape          shape = f->body.layers[0].shape;
+    shape.bits                      = (uint64_t)1 << 40;
     assert_true(blm__native_place(&shape, first, 4096, &s));
     blm__native_put_record(&s, b.p + first);
     for (int i = 0; i < 2; i++)
@@ -466,12 +491,13 @@ static void a_claim_is_not_believed(void **state)
     b.p = realloc(b.p, 1 << 20);
     memset(b.p + b.len, 0, (1 << 20) - b.len);
     b.len = 1 << 20;
-    for (size_t len = first + 256; len <= b.len; len = len * 2 > b.len && len < b.len ? b.len : len * 2) {
+    for (size_t len = first + 256; len <= b.len;
+         len        = len * 2 > b.len && len < b.len ? b.len : len * 2) {
         struct peak   peak = { .m = { .fail_at = UINT64_MAX } };
-        blm_allocator a = { &peak, peak_alloc, NULL, peak_free };
-        blm_options   d = BLM_OPTIONS_INIT;
+        blm_allocator a    = { &peak, peak_alloc, NULL, peak_free };
+        blm_options   d    = BLM_OPTIONS_INIT;
         blm_error     e;
-        d.allocator = &a;
+        d.allocator       = &a;
         struct bytes part = { b.p, len };
         assert_status(blm_decode(part.p, part.len, &d, &g, &e), BLM_E_TRUNCATED);
         assert_true(peak.most <= (int64_t)sizeof(blm_filter) + 4096);
@@ -488,15 +514,15 @@ static void a_long_stream_is_joined_right(void **state)
 {
     (void)state;
     blm_options o = BLM_OPTIONS_INIT;
-    o.bits = 8u * 900000; /* several pieces, the last one short */
-    o.probes = 4;
+    o.bits        = 8u * 900000; /* several pieces, the last one short */
+    o.probes      = 4;
     blm_filter *f = make(&o), *g = NULL;
     add_range(f, 0, 100000);
-    struct bytes  b = encoded(f);
+    struct bytes  b    = encoded(f);
     struct peak   peak = { .m = { .fail_at = UINT64_MAX } };
-    blm_allocator a = { &peak, peak_alloc, NULL, peak_free };
-    blm_options   d = BLM_OPTIONS_INIT;
-    d.allocator = &a;
+    blm_allocator a    = { &peak, peak_alloc, NULL, peak_free };
+    blm_options   d    = BLM_OPTIONS_INIT;
+    d.allocator        = &a;
     assert_status(decode_pipe(&b, 70000, &d, &g, NULL), BLM_OK);
     assert_true(same_bits(f, g));
     assert_true(peak.most <= 2 * (int64_t)b.len + 65536);
@@ -510,14 +536,14 @@ static void caps_are_kept(void **state)
 {
     (void)state;
     blm_options o = BLM_OPTIONS_INIT, d = BLM_OPTIONS_INIT;
-    o.kind = BLM_SCALABLE;
-    o.items = 100;
-    o.rate = 0.01;
+    o.kind        = BLM_SCALABLE;
+    o.items       = 100;
+    o.rate        = 0.01;
     blm_filter *f = make(&o), *g = NULL;
     add_range(f, 0, 1000);
-    struct bytes b = encoded(f);
+    struct bytes b     = encoded(f);
     uint64_t     bytes = params_of(f).bytes;
-    d.max_bytes = bytes;
+    d.max_bytes        = bytes;
     assert_status(blm_decode(b.p, b.len, &d, &g, NULL), BLM_OK);
     blm_free(g);
     d.max_bytes = bytes - 1;
@@ -544,10 +570,10 @@ static void memory_may_fail_anywhere(void **state)
                 blm_options   o = BLM_OPTIONS_INIT;
                 blm_filter   *g = NULL;
                 blm_error     e = { .text = "" };
-                o.allocator = &a;
-                o.flags = v->flags & BLM_SHARED;
-                blm_status st = way ? decode_pipe(&b, 4096, &o, &g, &e)
-                                    : blm_decode(b.p, b.len, &o, &g, &e);
+                o.allocator     = &a;
+                o.flags         = v->flags & BLM_SHARED;
+                blm_status st =
+                    way ? decode_pipe(&b, 4096, &o, &g, &e) : blm_decode(b.p, b.len, &o, &g, &e);
                 if (st == BLM_OK) {
                     assert_true(n > 0);
                     assert_true(same_bits(f, g));
@@ -571,12 +597,12 @@ static void encode_may_lack_memory(void **state)
     struct meter  m = { .fail_at = UINT64_MAX };
     blm_allocator a = meter_allocator(&m);
     blm_options   o = BLM_OPTIONS_INIT;
-    o.items = 100;
-    o.rate = 0.01;
-    o.allocator = &a;
-    blm_filter  *f = make(&o);
-    struct bytes b = { NULL, 0 };
-    m.fail_at = m.calls;
+    o.items         = 100;
+    o.rate          = 0.01;
+    o.allocator     = &a;
+    blm_filter  *f  = make(&o);
+    struct bytes b  = { NULL, 0 };
+    m.fail_at       = m.calls;
     assert_status(blm_encode(f, NULL, bytes_add, &b, NULL), BLM_E_MEMORY);
     m.fail_at = UINT64_MAX;
     blm_free(f);
@@ -609,8 +635,8 @@ static void a_sink_may_stop_anywhere(void **state)
     blm_filter *f = tiny();
     int         n = 0;
     for (;; n++) {
-        struct stopping s = { n };
-        blm_error       e = { .text = "" };
+        struct stopping s  = { n };
+        blm_error       e  = { .text = "" };
         blm_status      st = blm_encode(f, NULL, stop_write, &s, &e);
         if (st == BLM_OK)
             break;
@@ -624,9 +650,9 @@ static void a_sink_may_stop_anywhere(void **state)
 static void progress_may_cancel(void **state)
 {
     (void)state;
-    blm_options o = BLM_OPTIONS_INIT;
-    o.bits = 300000 * 8;
-    o.probes = 3;
+    blm_options o     = BLM_OPTIONS_INIT;
+    o.bits            = 300000 * 8;
+    o.probes          = 3;
     blm_filter     *f = make(&o), *g = NULL;
     struct stopping s = { 2 };
     struct bytes    b = { NULL, 0 };
@@ -634,10 +660,10 @@ static void progress_may_cancel(void **state)
     assert_status(blm_encode(f, NULL, bytes_add, &b, NULL), BLM_E_CANCELLED);
     free(b.p);
     blm_on_progress(f, NULL, NULL);
-    b = encoded(f);
-    s.left = 2;
-    blm_options d = BLM_OPTIONS_INIT;
-    d.progress = stop_progress;
+    b              = encoded(f);
+    s.left         = 2;
+    blm_options d  = BLM_OPTIONS_INIT;
+    d.progress     = stop_progress;
     d.progress_ctx = &s;
     assert_status(blm_decode(b.p, b.len, &d, &g, NULL), BLM_E_CANCELLED);
     assert_null(g);
@@ -652,7 +678,7 @@ static void a_reader_may_fail_anywhere(void **state)
     struct bytes b = encoded(f);
     for (size_t n = 0; n < b.len; n++) {
         struct pipe_in in = { b.p, b.len, 0, 1, n };
-        blm_error      e = { .text = "" };
+        blm_error      e  = { .text = "" };
         assert_status(blm_decode_stream(pipe_read, &in, NULL, &g, &e), BLM_E_IO);
         assert_int_equal(e.status, BLM_E_IO);
     }
@@ -665,7 +691,7 @@ static void attached_bytes_travel(void **state)
     (void)state;
     blm_filter *f = tiny(), *g = NULL;
     for (size_t len = 1; len < 2000; len += 333) {
-        f->body.attached = blm__alloc(f->body.alloc, len);
+        f->body.attached     = blm__alloc(f->body.alloc, len);
         f->body.attached_len = len;
         for (size_t i = 0; i < len; i++)
             f->body.attached[i] = (uint8_t)(i * 3 + 1);
@@ -683,7 +709,7 @@ static void attached_bytes_travel(void **state)
         free(b.p);
         blm__free(f->body.alloc, f->body.attached, len);
     }
-    f->body.attached = NULL;
+    f->body.attached     = NULL;
     f->body.attached_len = 0;
     blm_free(f);
 }
@@ -700,13 +726,13 @@ static void a_custom_hash_is_asked_for(void **state)
 {
     (void)state;
     uint64_t    ctx = 5;
-    blm_options o = BLM_OPTIONS_INIT;
-    o.items = 100;
-    o.rate = 0.01;
-    o.hash = BLM_HASH_CUSTOM;
-    o.hash_fn = my_hash;
-    o.hash_ctx = &ctx;
-    o.hash_name = "fnv-ish";
+    blm_options o   = BLM_OPTIONS_INIT;
+    o.items         = 100;
+    o.rate          = 0.01;
+    o.hash          = BLM_HASH_CUSTOM;
+    o.hash_fn       = my_hash;
+    o.hash_ctx      = &ctx;
+    o.hash_name     = "fnv-ish";
     blm_filter *f = make(&o), *g = NULL;
     add_range(f, 0, 100);
     struct bytes b = encoded(f);

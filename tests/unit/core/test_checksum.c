@@ -37,7 +37,7 @@ static void words_are_hashed_as_given_out(void **state)
     rng_bytes(&r, words, sizeof words);
     static const size_t counts[] = { 0, 1, 2047, 2048, 2049, 4096, 10000 };
     for (size_t i = 0; i < COUNT_OF(counts); i++) {
-        uint8_t *to = (uint8_t *)copy;
+        uint8_t *to  = (uint8_t *)copy;
         uint64_t sum = 0, again = 0;
         assert_true(blm__checksum_words(words, counts[i], gather, &to, &sum));
         assert_int_equal(to - (uint8_t *)copy, counts[i] * 8);
@@ -46,7 +46,7 @@ static void words_are_hashed_as_given_out(void **state)
         assert_true(blm__checksum_words(words, counts[i], NULL, NULL, &again));
         assert_true(sum == again);
     }
-    int left = 3;
+    int      left = 3;
     uint64_t sum;
     assert_false(blm__checksum_words(words, 10000, refuse, &left, &sum));
 }

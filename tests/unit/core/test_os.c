@@ -135,9 +135,12 @@ static void numbers_have_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        file_test(write_at_writes_there), file_test(reserve_takes_space_and_changes_nothing),
-        file_test(flushes),               file_test(renames),
-        file_test(locks),                 file_test(boots),
+        file_test(write_at_writes_there),
+        file_test(reserve_takes_space_and_changes_nothing),
+        file_test(flushes),
+        file_test(renames),
+        file_test(locks),
+        file_test(boots),
         file_test(numbers_have_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

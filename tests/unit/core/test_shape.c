@@ -9,21 +9,25 @@
 static const struct blm_shape good_classic = {
     .kind = BLM_CLASSIC, .engine = BLM__CHAIN, .bits = 1000, .probes = 7, .cell_bits = 1
 };
-static const struct blm_shape good_blocked = { .kind = BLM_BLOCKED, .engine = BLM__LINES,
-                                               .bits = 5120, .line_count = 10, .probes = 8,
-                                               .lines = 2, .cell_bits = 1 };
+static const struct blm_shape good_blocked  = { .kind       = BLM_BLOCKED,
+                                                .engine     = BLM__LINES,
+                                                .bits       = 5120,
+                                                .line_count = 10,
+                                                .probes     = 8,
+                                                .lines      = 2,
+                                                .cell_bits  = 1 };
 static const struct blm_shape good_counting = {
     .kind = BLM_COUNTING, .engine = BLM__CHAIN, .bits = 1000, .probes = 7, .cell_bits = 4
 };
 
-#define REFUSED(from, native, want, ...)                                         \
-    do {                                                                         \
-        struct blm_shape s = from;                                               \
-        blm_error        e = { .text = "" };                                     \
-        __VA_ARGS__;                                                             \
-        assert_status(blm__shape_valid(&s, native, 77, &e), want);               \
-        assert_int_equal(e.offset, 77);                                          \
-        assert_true(e.text[0] != 0);                                             \
+#define REFUSED(from, native, want, ...)                           \
+    do {                                                           \
+        struct blm_shape s = from;                                 \
+        blm_error        e = { .text = "" };                       \
+        __VA_ARGS__;                                               \
+        assert_status(blm__shape_valid(&s, native, 77, &e), want); \
+        assert_int_equal(e.offset, 77);                            \
+        assert_true(e.text[0] != 0);                               \
     } while (0)
 
 static void good_shapes(void **state)
@@ -38,8 +42,8 @@ static void good_shapes(void **state)
     s.kind = BLM_BLOCKED; /* another system's blocks */
     assert_status(blm__shape_valid(&s, false, 0, NULL), BLM_OK);
     s.probes = BLM__MAX_PROBES;
-    s.bits = BLM__MAX_BITS;
-    s.rate = 0.999;
+    s.bits   = BLM__MAX_BITS;
+    s.rate   = 0.999;
     assert_status(blm__shape_valid(&s, false, 0, NULL), BLM_OK);
 }
 
@@ -81,16 +85,22 @@ static struct blm_layer layers[2];
 static struct blm_body scalable(void)
 {
     layers[0].shape = layers[1].shape = good_blocked;
-    struct blm_body b = { .kind = BLM_SCALABLE, .layers = layers, .layer_count = 2, .active = 1,
-                          .rate = 0.01, .growth = 2, .tightening = 0.5, .rate_cap = 0.1 };
+    struct blm_body b                 = { .kind        = BLM_SCALABLE,
+                                          .layers      = layers,
+                                          .layer_count = 2,
+                                          .active      = 1,
+                                          .rate        = 0.01,
+                                          .growth      = 2,
+                                          .tightening  = 0.5,
+                                          .rate_cap    = 0.1 };
     return b;
 }
 
-#define BODY(native, want, ...)                                            \
-    do {                                                                   \
-        struct blm_body b = scalable();                                    \
-        __VA_ARGS__;                                                       \
-        assert_status(blm__body_valid(&b, native, 0, NULL), want);         \
+#define BODY(native, want, ...)                                    \
+    do {                                                           \
+        struct blm_body b = scalable();                            \
+        __VA_ARGS__;                                               \
+        assert_status(blm__body_valid(&b, native, 0, NULL), want); \
     } while (0)
 
 static void bodies(void **state)
@@ -127,7 +137,7 @@ static void slack(void **state)
     uint8_t          bytes[16] = { 0 };
     uint64_t         words[2];
     struct blm_shape s = good_classic;
-    s.bits = 100;
+    s.bits             = 100;
     for (unsigned bit = 0; bit < 128; bit++) {
         memset(bytes, 0, sizeof bytes);
         bytes[bit / 8] = (uint8_t)(1u << bit % 8);
@@ -136,7 +146,7 @@ static void slack(void **state)
     }
     s.bits = 128;
     assert_true(blm__slack_clear(&s, words));
-    s = good_counting;
+    s      = good_counting;
     s.bits = 17; /* 68 bits */
     memset(bytes, 0, sizeof bytes);
     bytes[8] = 0x0f;

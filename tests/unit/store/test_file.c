@@ -8,11 +8,11 @@
 static blm_options options(blm_kind kind, uint64_t items)
 {
     blm_options o = BLM_OPTIONS_INIT;
-    o.kind = kind;
-    o.items = items;
-    o.rate = 0.01;
-    o.flags = BLM_SEEDED;
-    o.seed[0] = 11;
+    o.kind        = kind;
+    o.items       = items;
+    o.rate        = 0.01;
+    o.flags       = BLM_SEEDED;
+    o.seed[0]     = 11;
     return o;
 }
 
@@ -20,9 +20,9 @@ static blm_options options(blm_kind kind, uint64_t items)
 static blm_options large(void)
 {
     blm_options o = BLM_OPTIONS_INIT;
-    o.bits = 4 * 65536 * 8;
-    o.probes = 4;
-    o.flags = BLM_SEEDED;
+    o.bits        = 4 * 65536 * 8;
+    o.probes      = 4;
+    o.flags       = BLM_SEEDED;
     return o;
 }
 
@@ -63,7 +63,7 @@ static void every_kind_lives_in_a_file(void **state)
         close_well(f);
 
         /* What is mapped is what is encoded, but for who made it and how often it was changed. */
-        f = open_at(at("f"), 0);
+        f                = open_at(at("f"), 0);
         struct bytes one = encoded(m), two = encoded(f), file = slurp(at("f"));
         assert_int_equal(one.len, two.len);
         assert_memory_equal(one.p, two.p, one.len);
@@ -145,12 +145,12 @@ static void union_into_a_file(void **state)
     (void)state;
     blm_options o = options(BLM_SCALABLE, 100), like = BLM_OPTIONS_INIT;
     blm_filter *f = create_at(at("f"), &o), *g;
-    like.like = f;
-    g = make(&like);
+    like.like     = f;
+    g             = make(&like);
     add_range(f, 0, 900);
     add_range(g, 900, 2500);
-    uint32_t   had = params_of(f).layers, more = params_of(g).layers;
-    double     rate = params_of(f).rate + params_of(g).rate;
+    uint32_t had = params_of(f).layers, more = params_of(g).layers;
+    double   rate = params_of(f).rate + params_of(g).rate;
     assert_status(blm_union(f, g, NULL), BLM_OK);
     add_range(f, 2500, 3000);
     close_well(f);
@@ -174,8 +174,8 @@ static void a_file_takes_its_space(void **state)
     assert_true(st.st_blocks * 512 >= st.st_size);
     close_well(f);
     /* A copy with holes is filled when a writer opens it. */
-    struct bytes b = slurp(at("f"));
-    int fd = open(at("g"), O_CREAT | O_RDWR, 0600);
+    struct bytes b  = slurp(at("f"));
+    int          fd = open(at("g"), O_CREAT | O_RDWR, 0600);
     assert_true(fd >= 0);
     assert_int_equal(pwrite(fd, b.p, 20000, 0), 20000);
     uint64_t sums = blm__get64le(b.p + 3 * 4096 + 104);
@@ -243,7 +243,7 @@ static void every_bit_flip_of_a_file(void **state)
     blm_filter *f = create_at(at("f"), &o);
     add_range(f, 0, 20);
     close_well(f);
-    struct bytes b = slurp(at("f"));
+    struct bytes b      = slurp(at("f"));
     uint64_t     record = blm__get64le(b.p + 512 + 128);
     uint64_t     words = blm__get64le(b.p + record + 80), len = blm__get64le(b.p + record + 88);
     uint64_t     sums = words + len, marks = sums + 8;
@@ -252,9 +252,9 @@ static void every_bit_flip_of_a_file(void **state)
         b.p[i] ^= (uint8_t)(1u << i % 8);
         spit(at("bad"), b.p, b.len);
         blm_status quick = try_open(at("bad"), 0, &e), full = try_open(at("bad"), BLM_VERIFY, &e);
-        bool head = i < 512, slot = i >= 512 && i < record;
-        bool rec = i >= record && i < record + 192;
-        bool body = i >= words && i < marks;
+        bool       head = i < 512, slot = i >= 512 && i < record;
+        bool       rec  = i >= record && i < record + 192;
+        bool       body = i >= words && i < marks;
         if ((head || rec) != (quick != BLM_OK))
             fail_msg("byte %zu, opened: %s", i, blm_status_name(quick));
         if ((head || rec || body) != (full != BLM_OK))
@@ -284,7 +284,7 @@ static void a_damaged_slot_is_mended(void **state)
         add_range(f, 0, 20);
         close_well(f);
         flip(at("f"), 512 + which * 512 + 100, 1);
-        f = open_at(at("f"), 0);
+        f             = open_at(at("f"), 0);
         blm_verdict v = verdict_of(f, BLM_OK);
         assert_int_equal(v.regions, 2);
         assert_int_equal(v.good, 1);
@@ -361,7 +361,7 @@ static void read_only_files(void **state)
 
 static void open_again(void *arg)
 {
-    blm_error  e = { .text = "" };
+    blm_error  e  = { .text = "" };
     blm_status st = try_open(at("f"), BLM_WRITE, &e);
     char       pid[32];
     snprintf(pid, sizeof pid, "process %d", (int)*(pid_t *)arg);
@@ -429,9 +429,9 @@ static void a_refused_writer_changes_nothing(void **state)
 {
     (void)state;
     blm_options o = options(BLM_CLASSIC, 100);
-    o.hash = BLM_HASH_CUSTOM;
-    o.hash_fn = own_hash;
-    o.hash_name = "own";
+    o.hash        = BLM_HASH_CUSTOM;
+    o.hash_fn     = own_hash;
+    o.hash_name   = "own";
     blm_filter *f = create_at(at("f"), &o);
     blm_error   e;
     add_range(f, 0, 100);
@@ -442,7 +442,7 @@ static void a_refused_writer_changes_nothing(void **state)
     assert_int_equal(before.len, after.len);
     assert_memory_equal(before.p, after.p, after.len);
     o.flags = BLM_WRITE;
-    f = NULL;
+    f       = NULL;
     assert_status(blm_open(at("f"), &o, &f, &e), BLM_OK);
     assert_int_equal(missing(f, 0, 100), 0);
     close_well(f);
@@ -459,8 +459,8 @@ static void a_refused_writer_changes_nothing(void **state)
 /* ---- readers beside a writer ---- */
 
 struct beside {
-    int    to_child[2], from_child[2];
-    pid_t  pid;
+    int   to_child[2], from_child[2];
+    pid_t pid;
 };
 
 static char ask(int fd)
@@ -665,7 +665,7 @@ static void killed_anywhere(void **state)
 {
     (void)state;
     for (int round = 0; round < 20; round++) {
-        int p[2];
+        int         p[2];
         blm_options o = options(round % 2 ? BLM_SCALABLE : BLM_BLOCKED, round % 2 ? 50 : 100000);
         assert_int_equal(pipe(p), 0);
         fflush(NULL);
@@ -709,7 +709,7 @@ static void another_boot_is_a_crash(void **state)
     command(&b, 'a');
     end_writer(&b, SIGKILL);
     /* As if the machine had gone down with a region changed on the disk and its mark not. */
-    blm_filter *r = open_at(at("f"), 0);
+    blm_filter *r     = open_at(at("f"), 0);
     uint64_t    marks = blm__file_of(&r->body)->part[0].s.marks_at;
     uint64_t    words = blm__file_of(&r->body)->part[0].s.words_at;
     blm_free(r);
@@ -732,7 +732,7 @@ static void another_boot_is_a_crash(void **state)
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
-        blm_filter *f = open_at(at("f"), BLM_WRITE);
+        blm_filter *f   = open_at(at("f"), BLM_WRITE);
         uint64_t    key = 1u << 30;
         blm_add(f, &key, 8);
         kill(getpid(), SIGKILL);
@@ -783,7 +783,7 @@ static void memory_may_fail_anywhere(void **state)
     EACH_FLAVOUR(v)
     {
         blm_options o = flavour_options(v, 1000, 0.01, 3);
-        o.items = 100; /* the scalable ones grow */
+        o.items       = 100; /* the scalable ones grow */
         for (int way = 0; way < 3; way++)
             for (uint64_t n = 0;; n++) {
                 struct meter  m = { .fail_at = n };
@@ -791,14 +791,14 @@ static void memory_may_fail_anywhere(void **state)
                 blm_options   p = o;
                 blm_filter   *f = NULL;
                 blm_error     e = { .text = "" };
-                p.allocator = &a;
+                p.allocator     = &a;
                 if (way) {
-                    p = (blm_options)BLM_OPTIONS_INIT;
-                    p.flags = (way == 1 ? 0 : BLM_WRITE) | (v->flags & BLM_SHARED);
+                    p           = (blm_options)BLM_OPTIONS_INIT;
+                    p.flags     = (way == 1 ? 0 : BLM_WRITE) | (v->flags & BLM_SHARED);
                     p.allocator = &a;
                 }
-                blm_status st = way ? blm_open(at("f"), &p, &f, &e)
-                                    : blm_create_file(at("f"), &p, &f, &e);
+                blm_status st =
+                    way ? blm_open(at("f"), &p, &f, &e) : blm_create_file(at("f"), &p, &f, &e);
                 uint64_t key = 0;
                 if (st == BLM_OK && way != 1)
                     for (; key < 300 && st >= 0; key++)
@@ -847,10 +847,10 @@ static void space_may_run_out_anywhere(void **state)
         unlink(at("f"));
     }
     for (size_t n = 0; n < 8; n++) { /* growing, in six calls: what was there stays */
-        blm_filter *f = open_at(at("f"), BLM_WRITE);
+        blm_filter *f      = open_at(at("f"), BLM_WRITE);
         uint64_t    before = params_of(f).items, key = before * 2;
         uint32_t    layers = params_of(f).layers;
-        blm_status  st = BLM_OK;
+        blm_status  st     = BLM_OK;
         os_watch(n, ENOSPC);
         for (; st >= 0 && params_of(f).layers == layers; key++)
             st = blm_add(f, &key, 8);
@@ -859,8 +859,8 @@ static void space_may_run_out_anywhere(void **state)
         if (st < 0) {
             assert_int_equal(st, BLM_E_SPACE);
             assert_int_equal(params_of(f).layers, layers);
-            bool broken = blm__file_of(&f->body)->broken;
-            blm_error  e = { .text = "" };
+            bool       broken = blm__file_of(&f->body)->broken;
+            blm_error  e      = { .text = "" };
             blm_status closed = blm_close(f, &e);
             assert_int_equal(closed, broken ? BLM_E_IO : BLM_OK);
         } else {
@@ -887,10 +887,10 @@ static void a_full_disk(void **state)
     blm_options o = options(BLM_CLASSIC, 0), s = options(BLM_SCALABLE, 1000);
     blm_filter *f = NULL, *m;
     blm_error   e;
-    o.items = 2000000; /* 2.4 MB */
-    blm_status made = blm_create_file(at("disk/f"), &o, &f, &e);
-    DIR *d = opendir(at("disk"));
-    int  names = 0;
+    o.items          = 2000000; /* 2.4 MB */
+    blm_status made  = blm_create_file(at("disk/f"), &o, &f, &e);
+    DIR       *d     = opendir(at("disk"));
+    int        names = 0;
     while (readdir(d))
         names++;
     closedir(d);
@@ -903,13 +903,13 @@ static void a_full_disk(void **state)
         if (absent || blm_close(f, &e) != BLM_OK)
             reopened = BLM_E_IO;
         else if ((reopened = try_open(at("disk/s"), BLM_VERIFY, &e)) == BLM_OK) {
-            f = open_at(at("disk/s"), 0);
-            reopened = missing(f, 0, key - 1) ? BLM_E_IO : BLM_OK;
-            struct bytes old = slurp(at("disk/s"));
-            m = make(&o);
-            saved = blm_save(m, at("disk/s"), NULL, BLM_REPLACE, &e);
-            struct bytes now = slurp(at("disk/s"));
-            bool same = old.len == now.len && memcmp(old.p, now.p, old.len) == 0;
+            f                 = open_at(at("disk/s"), 0);
+            reopened          = missing(f, 0, key - 1) ? BLM_E_IO : BLM_OK;
+            struct bytes old  = slurp(at("disk/s"));
+            m                 = make(&o);
+            saved             = blm_save(m, at("disk/s"), NULL, BLM_REPLACE, &e);
+            struct bytes now  = slurp(at("disk/s"));
+            bool         same = old.len == now.len && memcmp(old.p, now.p, old.len) == 0;
             blm_free(m);
             blm_free(f);
             free(old.p);
@@ -934,8 +934,8 @@ static void past_four_gigabytes(void **state)
     if (!slow_tests())
         skip();
     blm_options o = BLM_OPTIONS_INIT;
-    o.bits = ((uint64_t)1 << 35) + ((uint64_t)1 << 30); /* 4.125 GiB */
-    o.probes = 3;
+    o.bits        = ((uint64_t)1 << 35) + ((uint64_t)1 << 30); /* 4.125 GiB */
+    o.probes      = 3;
     blm_filter *f = NULL;
     blm_error   e;
     blm_status  st = blm_create_file(at("f"), &o, &f, &e);
@@ -960,7 +960,7 @@ static void past_four_gigabytes(void **state)
     struct stat s;
     assert_int_equal(stat(at("f"), &s), 0);
     flip(at("f"), (uint64_t)s.st_size - 1024 * 1024, 0x10);
-    f = open_at(at("f"), 0);
+    f             = open_at(at("f"), 0);
     blm_verdict v = verdict_of(f, BLM_E_CHECKSUM);
     assert_int_equal(v.damaged, 1);
     assert_true(v.damaged_offset > (uint64_t)1 << 32);

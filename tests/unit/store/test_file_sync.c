@@ -8,11 +8,11 @@
 static blm_options options(blm_kind kind, uint64_t items)
 {
     blm_options o = BLM_OPTIONS_INIT;
-    o.kind = kind;
-    o.items = items;
-    o.rate = 0.01;
-    o.flags = BLM_SEEDED;
-    o.seed[0] = 11;
+    o.kind        = kind;
+    o.items       = items;
+    o.rate        = 0.01;
+    o.flags       = BLM_SEEDED;
+    o.seed[0]     = 11;
     return o;
 }
 
@@ -70,10 +70,10 @@ static void calls_come_in_order(void **state)
  * itself, the old or the new one. */
 static struct {
     const char  *path;
-    struct bytes disk;     /* as of the last flush */
-    uint64_t     promised; /* keys 0 … promised − 1 were added before the last sync that ended */
-    struct rng   rng;
-    int          cuts;
+    struct bytes disk;   /* as of the last flush */
+    uint64_t   promised; /* keys 0 … promised − 1 were added before the last sync that ended */
+    struct rng rng;
+    int        cuts;
 } power;
 
 #define SECTOR 512u
@@ -113,8 +113,8 @@ static void check_image(const uint8_t *p, size_t len)
 /* One of the many ways a power cut can end. */
 static void check_mixture(const struct bytes *now)
 {
-    size_t   len = rng_next(&power.rng) & 1 ? now->len : power.disk.len;
-    uint8_t *mix = calloc(1, now->len + SECTOR);
+    size_t   len  = rng_next(&power.rng) & 1 ? now->len : power.disk.len;
+    uint8_t *mix  = calloc(1, now->len + SECTOR);
     unsigned bias = 1 + (unsigned)rng_below(&power.rng, 7); /* of 8: much, or little, got through */
     assert_non_null(mix);
     for (size_t from = 0; from < now->len; from += SECTOR) {
@@ -132,15 +132,15 @@ static void check_mixture(const struct bytes *now)
 static void cut_power(void)
 {
     struct blm_os watched = blm__os;
-    size_t        calls = os_log.calls;
-    blm__os = real_os;
-    struct bytes now = slurp(power.path);
+    size_t        calls   = os_log.calls;
+    blm__os               = real_os;
+    struct bytes now      = slurp(power.path);
     check_image(power.disk.p, power.disk.len);
     check_image(now.p, now.len);
     for (int i = 0; i < 12; i++)
         check_mixture(&now);
     free(now.p);
-    blm__os = watched;
+    blm__os      = watched;
     os_log.calls = calls;
 }
 
@@ -148,11 +148,11 @@ static void cut_power(void)
 static void flushed(size_t from, size_t to)
 {
     struct bytes now = slurp(power.path);
-    power.disk.p = realloc(power.disk.p, now.len + 1);
+    power.disk.p     = realloc(power.disk.p, now.len + 1);
     if (now.len > power.disk.len)
         memset(power.disk.p + power.disk.len, 0, now.len - power.disk.len);
     power.disk.len = now.len;
-    to = to < now.len ? to : now.len;
+    to             = to < now.len ? to : now.len;
     if (from < to)
         memcpy(power.disk.p + from, now.p + from, to - from);
     free(now.p);
@@ -192,7 +192,7 @@ static int cut_sync_file(int fd)
 static int cut_sync_map(void *map, size_t len)
 {
     cut_power();
-    int    why = log_sync_map(map, len);
+    int    why  = log_sync_map(map, len);
     size_t from = map_offset(map);
     assert_true(from != SIZE_MAX);
     flushed(from, from + len);
@@ -209,10 +209,10 @@ static int cut_reserve(int fd, uint64_t from, uint64_t len)
 static void power_watch(void)
 {
     os_watch(SIZE_MAX, 0);
-    blm__os.write_at = cut_write_at;
+    blm__os.write_at  = cut_write_at;
     blm__os.sync_file = cut_sync_file;
-    blm__os.sync_map = cut_sync_map;
-    blm__os.reserve = cut_reserve;
+    blm__os.sync_map  = cut_sync_map;
+    blm__os.reserve   = cut_reserve;
 }
 
 static void power_sync(blm_filter *f, uint64_t keys)
@@ -234,7 +234,7 @@ static void power_cuts_between_all_calls(void **state)
         power.rng.state = 5 + k;
         static char path[512];
         snprintf(path, sizeof path, "%s", at("f"));
-        power.path = path;
+        power.path    = path;
         blm_filter *f = create_at(path, &o);
         flushed(0, SIZE_MAX);
         power_watch();
@@ -327,8 +327,8 @@ static void a_sync_may_be_cancelled(void **state)
 {
     (void)state;
     blm_options o = BLM_OPTIONS_INIT;
-    o.bits = 4 * 65536 * 8;
-    o.probes = 4;
+    o.bits        = 4 * 65536 * 8;
+    o.probes      = 4;
     blm_filter *f = create_at(at("f"), &o);
     add_range(f, 0, 1000);
     struct stopping s = { 2 };
@@ -353,10 +353,10 @@ static void a_sync_may_be_cancelled(void **state)
 static void only_marked_regions_are_read(void **state)
 {
     (void)state;
-    blm_options o = BLM_OPTIONS_INIT;
-    o.bits = 4 * 65536 * 8;
-    o.probes = 4;
-    blm_filter *f = create_at(at("f"), &o);
+    blm_options o      = BLM_OPTIONS_INIT;
+    o.bits             = 4 * 65536 * 8;
+    o.probes           = 4;
+    blm_filter      *f = create_at(at("f"), &o);
     struct blm_part *p = &blm__file_of(&f->body)->part[0];
     assert_int_equal(p->s.regions, 4);
     /* A change behind the library's back, in a region without a mark, stays damage. */
@@ -377,8 +377,8 @@ static void marks_say_what_changed(void **state)
 {
     (void)state;
     blm_options o = BLM_OPTIONS_INIT;
-    o.bits = 4 * 65536 * 8;
-    o.probes = 1;
+    o.bits        = 4 * 65536 * 8;
+    o.probes      = 1;
     for (uint64_t i = 0; i < 64; i++) {
         blm_filter *f = create_at(at("f"), &o);
         uint64_t    pos;
@@ -402,10 +402,10 @@ static void marks_say_what_changed(void **state)
  * the file has a region that differs from its checksum without a mark. */
 static void die_marking(void *arg)
 {
-    const struct flavour *v = arg;
-    blm_filter *f = open_at(at("f"), BLM_WRITE | (v->flags & BLM_SHARED));
-    struct blm_part *p = &blm__file_of(&f->body)->part[0];
-    uintptr_t        page = (uintptr_t)p->marks & ~(uintptr_t)4095;
+    const struct flavour *v    = arg;
+    blm_filter           *f    = open_at(at("f"), BLM_WRITE | (v->flags & BLM_SHARED));
+    struct blm_part      *p    = &blm__file_of(&f->body)->part[0];
+    uintptr_t             page = (uintptr_t)p->marks & ~(uintptr_t)4095;
     if (page <= (uintptr_t)p->words + p->s.words_len - 1 || p->s.regions > 4096)
         _exit(2);
     signal(SIGSEGV, SIG_DFL);
@@ -430,16 +430,16 @@ static void marks_are_set_before_the_words(void **state)
         if (v->kind == BLM_SCALABLE)
             continue; /* its layers are blocked or classic */
         blm_options o = BLM_OPTIONS_INIT;
-        o.kind = v->kind;
-        o.lines = v->lines;
-        o.bits = v->kind == BLM_COUNTING ? 65536 * 2 : 65536 * 8;
-        o.probes = v->lines ? 6 * v->lines : 6;
-        o.flags = BLM_SEEDED;
+        o.kind        = v->kind;
+        o.lines       = v->lines;
+        o.bits        = v->kind == BLM_COUNTING ? 65536 * 2 : 65536 * 8;
+        o.probes      = v->lines ? 6 * v->lines : 6;
+        o.flags       = BLM_SEEDED;
         blm_filter *f = create_at(at("f"), &o);
         add_range(f, 0, 10);
         close_well(f);
         struct bytes before = slurp(at("f"));
-        int status = in_child(die_marking, (void *)(uintptr_t)v);
+        int          status = in_child(die_marking, (void *)(uintptr_t)v);
         if (!WIFSIGNALED(status))
             fail_msg("%s: the mark was not set at all (%d)", v->name, WEXITSTATUS(status));
         struct bytes after = slurp(at("f"));
@@ -486,12 +486,12 @@ static void a_sync_between_mark_and_bit(void **state)
         if (!(v->flags & BLM_SHARED))
             continue;
         blm_options o = BLM_OPTIONS_INIT;
-        o.kind = v->kind;
-        o.lines = v->lines;
-        o.bits = v->kind == BLM_COUNTING ? 65536 * 2 : 65536 * 8;
-        o.probes = v->lines ? v->lines : 1;
-        o.flags = BLM_SEEDED | BLM_SHARED;
-        gap.f = create_at(at("f"), &o);
+        o.kind        = v->kind;
+        o.lines       = v->lines;
+        o.bits        = v->kind == BLM_COUNTING ? 65536 * 2 : 65536 * 8;
+        o.probes      = v->lines ? v->lines : 1;
+        o.flags       = BLM_SEEDED | BLM_SHARED;
+        gap.f         = create_at(at("f"), &o);
         for (int way = 0; way < 3; way++) {
             blm__mark_all(&gap.f->body.layers[0]); /* an add of a moment ago */
             gap.stops = 0;
@@ -519,14 +519,10 @@ static void a_sync_between_mark_and_bit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        file_test(calls_come_in_order),
-        file_test(power_cuts_between_all_calls),
-        file_test(a_failed_flush_is_final),
-        file_test(opening_may_fail_to_say_so),
-        file_test(a_sync_may_be_cancelled),
-        file_test(only_marked_regions_are_read),
-        file_test(marks_say_what_changed),
-        file_test(marks_are_set_before_the_words),
+        file_test(calls_come_in_order),         file_test(power_cuts_between_all_calls),
+        file_test(a_failed_flush_is_final),     file_test(opening_may_fail_to_say_so),
+        file_test(a_sync_may_be_cancelled),     file_test(only_marked_regions_are_read),
+        file_test(marks_say_what_changed),      file_test(marks_are_set_before_the_words),
         file_test(a_sync_between_mark_and_bit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

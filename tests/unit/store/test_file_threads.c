@@ -56,12 +56,12 @@ static void run(blm_kind kind, unsigned rounds, bool batches)
 {
     pthread_t   threads[ADDERS];
     blm_options o = BLM_OPTIONS_INIT;
-    o.kind = kind;
-    o.bits = kind == BLM_COUNTING ? 1u << 18 : 1u << 20; /* two regions: some keys mark both */
-    o.probes = kind == BLM_BLOCKED ? 3 : 2;
-    o.flags = BLM_SHARED | BLM_SEEDED;
-    o.seed[0] = 9;
-    team.f = create_at(at("f"), &o);
+    o.kind        = kind;
+    o.bits      = kind == BLM_COUNTING ? 1u << 18 : 1u << 20; /* two regions: some keys mark both */
+    o.probes    = kind == BLM_BLOCKED ? 3 : 2;
+    o.flags     = BLM_SHARED | BLM_SEEDED;
+    o.seed[0]   = 9;
+    team.f      = create_at(at("f"), &o);
     team.rounds = rounds;
     team.batches = batches;
     assert_int_equal(pthread_barrier_init(&team.begin, NULL, ADDERS + 1), 0);
@@ -74,7 +74,8 @@ static void run(blm_kind kind, unsigned rounds, bool batches)
         pthread_barrier_wait(&team.end);
         if (st != BLM_OK)
             fail_msg("sync fails");
-        verdict_of(team.f, BLM_OK); /* nobody is adding now: a mismatch has its mark, or is damage */
+        verdict_of(team.f,
+                   BLM_OK); /* nobody is adding now: a mismatch has its mark, or is damage */
     }
     for (unsigned i = 0; i < ADDERS; i++)
         pthread_join(threads[i], NULL);
@@ -146,11 +147,11 @@ static void stats_verify_and_encode_beside_adds(void **state)
     (void)state;
     pthread_t   a, b;
     blm_options o = BLM_OPTIONS_INIT;
-    o.bits = 1u << 17;
-    o.probes = 3;
-    o.flags = BLM_SHARED;
-    team.f = create_at(at("f"), &o);
-    team.rounds = 100;
+    o.bits        = 1u << 17;
+    o.probes      = 3;
+    o.flags       = BLM_SHARED;
+    team.f        = create_at(at("f"), &o);
+    team.rounds   = 100;
     assert_int_equal(pthread_create(&a, NULL, adds, (void *)(uintptr_t)1), 0);
     assert_int_equal(pthread_create(&b, NULL, reads, NULL), 0);
     for (int i = 0; i < 30; i++)

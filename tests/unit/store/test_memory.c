@@ -7,11 +7,11 @@
 
 static struct blm_shape shape(uint64_t bits)
 {
-    struct blm_shape s = { .kind = BLM_CLASSIC,
-                           .engine = BLM__CHAIN,
-                           .scheme = &blm__scheme_native,
-                           .bits = bits,
-                           .probes = 3,
+    struct blm_shape s = { .kind      = BLM_CLASSIC,
+                           .engine    = BLM__CHAIN,
+                           .scheme    = &blm__scheme_native,
+                           .bits      = bits,
+                           .probes    = 3,
                            .cell_bits = 1 };
     return s;
 }
@@ -57,7 +57,7 @@ static void shared_layers_have_stripes(void **state)
     blm_allocator    a = meter_allocator(&m);
     struct blm_body  b = body(&a);
     struct blm_shape s = shape(1000);
-    b.shared = true;
+    b.shared           = true;
     assert_status(b.store->add_layer(&b, &s, NULL), BLM_OK);
     assert_non_null(b.layers[0].stripes);
     blm__layer_count(&b.layers[0], 5);
@@ -71,16 +71,16 @@ static void memory_may_fail_anywhere(void **state)
     (void)state;
     for (int shared = 0; shared < 2; shared++)
         for (uint64_t n = 0;; n++) {
-            struct meter     m = { .fail_at = n };
-            blm_allocator    a = meter_allocator(&m);
-            struct blm_body  b = body(&a);
-            struct blm_shape s = shape(5000);
-            blm_error        e = { .text = "" };
+            struct meter     m  = { .fail_at = n };
+            blm_allocator    a  = meter_allocator(&m);
+            struct blm_body  b  = body(&a);
+            struct blm_shape s  = shape(5000);
+            blm_error        e  = { .text = "" };
             blm_status       st = BLM_OK;
-            b.shared = shared;
+            b.shared            = shared;
             for (int i = 0; i < 5 && st == BLM_OK; i++) {
                 uint32_t had = b.layer_count;
-                st = b.store->add_layer(&b, &s, &e);
+                st           = b.store->add_layer(&b, &s, &e);
                 assert_int_equal(b.layer_count, had + (st == BLM_OK));
             }
             b.store->close(&b, NULL);
@@ -122,11 +122,11 @@ static void caps(void **state)
 static void words_of_the_caller(void **state)
 {
     (void)state;
-    struct meter     m = { .fail_at = UINT64_MAX };
-    blm_allocator    a = meter_allocator(&m);
-    struct blm_shape s = shape(64 * 4);
+    struct meter     m      = { .fail_at = UINT64_MAX };
+    blm_allocator    a      = meter_allocator(&m);
+    struct blm_shape s      = shape(64 * 4);
     uint64_t         own[4] = { 1, 2, 3, 4 };
-    struct blm_body  b = body(&a);
+    struct blm_body  b      = body(&a);
     assert_status(blm__memory_borrow(&b, &s, own, false, NULL), BLM_OK);
     assert_ptr_equal(b.layers[0].words, own);
     assert_int_equal(b.store->backing, BLM_IN_WORDS);
@@ -135,14 +135,14 @@ static void words_of_the_caller(void **state)
     assert_int_equal(m.live, 0);
 
     uint64_t *given = meter_alloc(&m, sizeof own);
-    b = body(&a);
+    b               = body(&a);
     assert_status(blm__memory_borrow(&b, &s, given, true, NULL), BLM_OK);
     assert_int_equal(b.store->backing, BLM_IN_MEMORY);
     b.store->close(&b, NULL);
     assert_int_equal(m.live, 0); /* freed with the size it was allocated with */
 
-    given = meter_alloc(&m, sizeof own);
-    b = body(&a);
+    given     = meter_alloc(&m, sizeof own);
+    b         = body(&a);
     m.fail_at = m.calls;
     assert_status(blm__memory_borrow(&b, &s, given, true, NULL), BLM_E_MEMORY);
     b.store->close(&b, NULL);
@@ -159,7 +159,7 @@ static void blocks_change_hands(void **state)
     struct blm_body  b = body(&a);
     struct blm_block block, kept;
     assert_true(blm__block_alloc(&a, 800, &block));
-    kept = block;
+    kept      = block;
     m.fail_at = m.calls;
     assert_status(blm__memory_take(&b, &s, &block, NULL), BLM_E_MEMORY);
     assert_ptr_equal(block.base, kept.base); /* not taken */
@@ -174,12 +174,9 @@ static void blocks_change_hands(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layers_come_and_go),
-        cmocka_unit_test(shared_layers_have_stripes),
-        cmocka_unit_test(memory_may_fail_anywhere),
-        cmocka_unit_test(caps),
-        cmocka_unit_test(words_of_the_caller),
-        cmocka_unit_test(blocks_change_hands),
+        cmocka_unit_test(layers_come_and_go),       cmocka_unit_test(shared_layers_have_stripes),
+        cmocka_unit_test(memory_may_fail_anywhere), cmocka_unit_test(caps),
+        cmocka_unit_test(words_of_the_caller),      cmocka_unit_test(blocks_change_hands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,7 +130,7 @@ static void somebody_is_faster(void **state)
     (void)state;
     blm_error e;
     blm__os.rename_new = rename_late;
-    intruder = "theirs";
+    intruder           = "theirs";
     assert_status(replace(at("f"), 0, "ours", &e), BLM_E_EXISTS);
     holds(at("f"), "theirs");
     assert_int_equal(scratch_count(), 1);
@@ -177,8 +177,8 @@ static void a_live_writer_is_left_alone(void **state)
     (void)state;
     blm_error   e;
     blm_options o = BLM_OPTIONS_INIT;
-    o.items = 10;
-    o.rate = 0.1;
+    o.items       = 10;
+    o.rate        = 0.1;
     blm_filter *f = create_at(at("f"), &o);
     assert_status(replace(at("f"), BLM_REPLACE, "x", &e), BLM_E_BUSY);
     chmod(at("f"), 0444); /* where we may not lock, we can still look */
@@ -203,9 +203,9 @@ static void no_memory_for_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        file_test(new_and_replaced),   file_test(bare_names),
-        file_test(modes_are_kept),     file_test(links_stay_links),
-        file_test(not_a_regular_file), file_test(somebody_is_faster),
+        file_test(new_and_replaced),    file_test(bare_names),
+        file_test(modes_are_kept),      file_test(links_stay_links),
+        file_test(not_a_regular_file),  file_test(somebody_is_faster),
         file_test(every_call_may_fail), file_test(a_live_writer_is_left_alone),
         file_test(no_memory_for_names),
     };

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From an open native file to a body with mapped layers, and back to nothing.
+ *
+ * Beside a writer every part may be in motion. Slots that look torn are read again; and when all
+ * is read, the epochs tell whether layers came or went meanwhile, in which case what was seen may
+ * be a mixture and everything is read again.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "core/checksum.h"
+#include "core/os.h"
+#include "core/shape.h"
+#include "scheme/scheme.h"
+#include "store/file.h"
+
+#define TRIES 200 /* at slots that somebody keeps changing; a millisecond apart */
+
+static void wait_a_moment(void)
+{
+    struct timespec t = { 0, 1000000 };
+    nanosleep(&t, NULL);
+}
+
+void blm__file_release(struct blm_body *b, struct blm_file *f)
+{
+    for (uint32_t i = 0; i < b->layer_count; i++)
+        blm__layer_unstripe(b, &b->layers[i]);
+    blm__free(b->alloc, b->layers, b->layer_room * sizeof *b->layers);
+    b->layers      = NULL;
+    b->layer_count = b->layer_room = 0;
+    if (!f)
+        return;
+    for (uint32_t i = 0; i < f->count; i++)
+        blm__part_unmap(&f->part[i]);
+    if (f->front)
+        munmap(f->front, f->front_len);
+    blm__free(b->alloc, f, sizeof *f + f->head.room * sizeof *f->part);
+    b->store_ctx = NULL;
+}
+
+blm_status blm__file_read_slots(const struct blm_file *f, uint8_t *both, blm_error *err)
+{
+    size_t   got, len = (size_t)f->head.slot_bytes * 2;
+    uint64_t at  = blm__native_slot_at(&f->head, 0);
+    int      why = blm__os_read_at(f->fd, both, len, at, &got);
+    if (why)
+        return blm__fail_system(err, why, "cannot read the header: %s", blm__os_text(why));
+    if (got < len)
+        return blm__fail_at(err, BLM_E_TRUNCATED, at + got, "the file ends within the header");
+    return BLM_OK;
+}
+
+/* The slot that counts. Beside a writer both may look torn to us: the first while it was being
+ * written, the second because meanwhile the writer had come to it. */
+blm_status blm__file_load_slot(struct blm_file *f, blm_error *err)
+{
+    uint8_t    both[2 * BLM__SLOT_MAX];
+    unsigned   which = 0;
+    blm_status st    = BLM_OK;
+    for (int i = 0; i < TRIES; i++) {
+        st = blm__file_read_slots(f, both, err);
+        if (st == BLM_OK)
+            st = blm__native_get_slot(&f->head, both, &f->slot, &which, err);
+        if (st != BLM_E_CHECKSUM || f->writer || !blm__lock_held(f->fd))
+            break;
+        wait_a_moment();
+    }
+    if (st != BLM_OK)
+        return st;
+    f->spare   = !which;
+    f->seen[0] = blm__get64le(both + BLM__SLOT_EPOCH);
+    f->seen[1] = blm__get64le(both + f->head.slot_bytes + BLM__SLOT_EPOCH);
+    return BLM_OK;
+}
+
+static blm_status check_length(const struct blm_file *f, blm_error *err)
+{
+    struct stat st;
+    if (fstat(f->fd, &st) < 0)
+        return blm__fail_system(err, errno, "cannot look at it: %s", blm__os_text(errno));
+    if ((uint64_t)st.st_size < f->slot.length)
+        return blm__fail_at(err, BLM_E_TRUNCATED, (uint64_t)st.st_size,
+                            "the file ends after %llu of %llu bytes",
+                            (unsigned long long)st.st_size, (unsigned long long)f->slot.length);
+    return BLM_OK;
+}
+
+static blm_status load_layer(struct blm_file *f, struct blm_body *b, uint32_t i,
+                             const struct blm_scheme *scheme, blm_error *err)
+{
+    uint8_t                   record[BLM__RECORD_BYTES];
+    struct blm_native_section s;
+    struct blm_part           part;
+    size_t                    got;
+    int why = blm__os_read_at(f->fd, record, sizeof record, f->slot.layer[i].at, &got);
+    if (why || got < sizeof record)
+        return blm__fail_system(err, why ? why : EIO, "cannot read layer %u: %s", i,
+                                blm__os_text(why ? why : EIO));
+    blm_status st = blm__native_get_record(&f->head, &f->slot, i, scheme, record, &s, err);
+    if (st == BLM_OK)
+        st = blm__part_map(f, &s, &part, err);
+    if (st != BLM_OK)
+        return st;
+    if (!blm__slack_clear(&s.shape, part.words))
+        st = blm__fail_at(err, BLM_E_FORMAT, s.sums_at - 8, "bits past the last one are set");
+    if (st == BLM_OK)
+        st = blm__part_show(f, b, &part, blm__native_items(&f->slot, i, s.live), err);
+    if (st != BLM_OK)
+        blm__part_unmap(&part);
+    return st;
+}
+
+static blm_status load_layers(struct blm_file *f, struct blm_body *b, blm_error *err)
+{
+    const struct blm_scheme *scheme;
+    blm_status               st = blm__native_head_to(&f->head, b, &scheme, err);
+    if (st == BLM_OK)
+        st = check_length(f, err);
+    for (uint32_t i = 0; st == BLM_OK && i < f->slot.layer_count; i++)
+        st = load_layer(f, b, i, scheme, err);
+    if (st != BLM_OK)
+        return st;
+    blm__native_slot_to(&f->slot, b);
+    return blm__body_valid(b, scheme->native, blm__native_slot_at(&f->head, 0), err);
+}
+
+blm_status blm__file_map_front(struct blm_file *f, blm_error *err)
+{
+    f->front_len = (size_t)blm__native_slot_at(&f->head, 2);
+    void *map    = mmap(NULL, f->front_len, PROT_READ, MAP_SHARED, f->fd, 0);
+    if (map == MAP_FAILED)
+        return blm__fail_system(err, errno, "cannot map the header: %s", blm__os_text(errno));
+    f->front = map;
+    return BLM_OK;
+}
+
+bool blm__file_stale(const struct blm_body *b)
+{
+    const struct blm_file *f = blm__file_of(b);
+    for (unsigned i = 0; i < 2; i++) {
+        const uint8_t *at = f->front + blm__native_slot_at(&f->head, i) + BLM__SLOT_EPOCH;
+        uint64_t epoch    = __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_SEQ_CST);
+        if (blm__le64(epoch) != f->seen[i])
+            return true;
+    }
+    return false;
+}
+
+static blm_status load_attached(const struct blm_file *f, struct blm_body *b, blm_error *err)
+{
+    size_t len = (size_t)f->head.attached_len, got;
+    if (len == 0 || b->attached)
+        return BLM_OK;
+    b->attached = blm__alloc(b->alloc, len); /* the file is known to be longer than that */
+    if (!b->attached)
+        return blm__fail(err, BLM_E_MEMORY, "no memory for %zu attached bytes", len);
+    b->attached_len = len;
+    int why = blm__os_read_at(f->fd, b->attached, len, blm__native_slot_at(&f->head, 2), &got);
+    if (why || got < len)
+        return blm__fail_system(err, why ? why : EIO, "cannot read the attached bytes");
+    if (blm__checksum(b->attached, len) != f->head.attached_sum)
+        return blm__fail_at(err, BLM_E_CHECKSUM, blm__native_slot_at(&f->head, 2),
+                            "the attached bytes are damaged");
+    return BLM_OK;
+}
+
+static blm_status load_once(int fd, const struct blm_native_head *head, bool writer,
+                            struct blm_body *b, blm_error *err)
+{
+    struct blm_file *f = blm__zalloc(b->alloc, sizeof *f + head->room * sizeof *f->part);
+    if (!f)
+        return blm__fail(err, BLM_E_MEMORY, "no memory to describe a file");
+    f->fd         = fd;
+    f->writer     = writer;
+    f->head       = *head;
+    b->store_ctx  = f;
+    blm_status st = blm__file_load_slot(f, err);
+    if (st == BLM_OK)
+        st = blm__file_map_front(f, err);
+    if (st == BLM_OK)
+        st = load_layers(f, b, err);
+    if (st == BLM_OK)
+        st = load_attached(f, b, err);
+    if (st != BLM_OK)
+        blm__file_release(b, f);
+    return st;
+}
+
+blm_status blm__file_load(int fd, const struct blm_native_head *head, bool writer,
+                          struct blm_body *b, blm_error *err)
+{
+    blm_status st = BLM_E_IO;
+    for (int i = 0; i < TRIES; i++) {
+        st = load_once(fd, head, writer, b, err);
+        if (writer)
+            return st;
+        if (st == BLM_OK && !blm__file_stale(b))
+            return BLM_OK;
+        if (st == BLM_OK)
+            blm__file_release(
+                b, blm__file_of(b)); /* layers came or went: what we saw may be a mixture */
+        else if ((st != BLM_E_CHECKSUM && st != BLM_E_FORMAT && st != BLM_E_TRUNCATED) ||
+                 !blm__lock_held(fd))
+            return st;
+        wait_a_moment();
+    }
+    return st == BLM_OK ? blm__fail(err, BLM_E_BUSY, "a writer keeps changing the layers") : st;
+}
