@@ -53,18 +53,22 @@ echo "$lines lines, $unique of them different, $(($(wc -c <lines) / 1000000)) MB
      "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) processors," \
      "load $(cut -d ' ' -f 1 /proc/loadavg)"
 
-# row NAME COMMAND…: measures, prints, and keeps the seconds in $seconds.
+# row NAME COMMAND…: measures and prints; keeps both kinds of seconds in $seconds.
 row()
 {
     name=$1
     shift
     set -- $(python3 clock.py "$runs" lines "$*")
-    seconds=$1
-    [ -n "${base:-}" ] || base=$1
-    printf '%-34s %8.2f s %8.2f s cpu %7.0f MB' "$name" "$1" "$2" "$3"
+    seconds=$1/$2
+    printf '%-30s %8.2f s %8.2f s cpu %6.0f MB' "$name" "$1" "$2" "$3"
 }
-# against SECONDS: how many times as long the row took; last: ends the line.
-against() { awk -v a="$seconds" -v b="$1" -v w="$2" 'BEGIN { printf "   %5.1f x %s", a / b, w }'; }
+# against SECONDS WHAT: how many times as long the row took as that one, by the clock and (on a busy
+# machine the better guide) in processor time.
+against()
+{
+    echo "$seconds/$1" | awk -F / -v what="$2" \
+        '{ printf "  %5.1f x %s (cpu %.1f x)", $1 / ($3 + 1e-9), what, $2 / ($4 + 1e-9) }'
+}
 there() { command -v "$1" >/dev/null 2>&1; }
 
 echo
