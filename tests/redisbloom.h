@@ -20,9 +20,9 @@ static const char *const rb_vectors[] = {
 #define RB_VECTORS (sizeof rb_vectors / sizeof *rb_vectors)
 
 /* The chunks of a dump, one after the other. */
-GOLDEN_FN struct golden_bytes rb_chunks(const char *dir)
+GOLDEN_FN struct golden_file rb_chunks(const char *dir)
 {
-    struct golden_bytes all = { NULL, 0, 0 };
+    struct golden_file all = { NULL, 0, 0 };
     struct golden_file  list = golden_read_in(dir, "scandump.tsv");
     char               *field[4];
     for (char *line; (line = golden_line(&list, NULL));) {
@@ -30,7 +30,7 @@ GOLDEN_FN struct golden_bytes rb_chunks(const char *dir)
             continue;
         struct golden_file chunk = golden_read_in(dir, field[2]);
         assert_int_equal(chunk.len, strtoul(field[3], NULL, 10));
-        golden_gather(&all, chunk.data, chunk.len);
+        bytes_append(&all, chunk.data, chunk.len);
         golden_free_file(&chunk);
     }
     golden_free_file(&list);
@@ -44,12 +44,12 @@ GOLDEN_FN blm_filter *rb_empty(const char *dir)
     char        reserve[64], header[1024], *expansion;
     assert_true(golden_meta_text(dir, "reserve", reserve, sizeof reserve));
     if (golden_meta_text(dir, "empty_header_hex", header, sizeof header)) {
-        struct golden_bytes b = { NULL, 0, 0 };
+        struct golden_file b = { NULL, 0, 0 };
         uint8_t             zero[4096] = { 0 };
         size_t              len = golden_unhex(header), bytes = 0;
-        golden_gather(&b, header, len);
+        bytes_append(&b, header, len);
         memcpy(&bytes, header + 20, 4); /* the tests' vectors are small */
-        golden_gather(&b, zero, bytes);
+        bytes_append(&b, zero, bytes);
         o.format = "redisbloom";
         blm_filter *f = golden_decode(dir, b.data, b.len, &o);
         free(b.data);
@@ -64,7 +64,7 @@ GOLDEN_FN blm_filter *rb_empty(const char *dir)
         o.variant = 13;
     if ((expansion = strstr(reserve, "EXPANSION")))
         o.growth = strtod(expansion + 9, NULL);
-    return golden_create(dir, &o);
+    return create_or_fail(&o);
 }
 
 #endif

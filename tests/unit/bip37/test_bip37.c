@@ -50,7 +50,7 @@ static void check_made(const struct json *c, const char *payload)
     o.flags   = BLM_SEEDED;
     o.seed[0] = (uint64_t)json_number(c, "tweak");
     o.variant = (uint64_t)json_number(c, "flags");
-    blm_filter *f = golden_create("case", &o);
+    blm_filter *f = create_or_fail(&o);
     for (const struct json *k = json_must(c, "insert_hex")->first; k; k = k->next) {
         struct json_bytes b = json_unhex(k);
         assert_true(blm_add(f, b.data, b.len) >= 0);
@@ -123,12 +123,12 @@ static size_t check_blocks(const struct json *list)
     for (const struct json *c = list->first; c; c = c->next, count++) {
         blm_filter         *f = load(c, "filter_before");
         struct json_bytes   block = json_hex(c, "block"), want = json_hex(c, "merkleblock");
-        struct golden_bytes got = { NULL, 0, 0 };
+        struct golden_file got = { NULL, 0, 0 };
         struct matches      m = { json_must(c, "matched")->first, 0 };
         blm_bip37_proof     p = { .size = sizeof p };
         blm_error           err;
         check_made(c, "filter_before");
-        if (blm_bip37_match_block(f, block.data, block.len, expect_match, &m, golden_gather, &got,
+        if (blm_bip37_match_block(f, block.data, block.len, expect_match, &m, bytes_append, &got,
                                   &err) != BLM_OK)
             fail_msg("%s: %s", json_must(c, "name")->text, err.text);
         assert_null(m.next);
@@ -251,7 +251,7 @@ static void test_cut(void **state)
         c = c->next;
     blm_filter         *f = load(c, "filter_before");
     struct json_bytes   block = json_hex(c, "block");
-    struct golden_bytes got = { NULL, 0, 0 };
+    struct golden_file got = { NULL, 0, 0 };
     uint8_t            *copy = malloc(block.len + 1);
     for (size_t n = 0; n <= block.len + 1; n++) {
         blm_error err;
@@ -261,7 +261,7 @@ static void test_cut(void **state)
         memcpy(copy, block.data, block.len);
         copy[block.len] = 0;
         memcpy(exact, copy, n);
-        assert_true(blm_bip37_match_block(f, exact, n, NULL, NULL, golden_gather, &got, &err) < 0);
+        assert_true(blm_bip37_match_block(f, exact, n, NULL, NULL, bytes_append, &got, &err) < 0);
         assert_true(err.offset <= n);
         assert_int_equal(got.len, 0);
         free(exact);
@@ -319,7 +319,7 @@ static void test_duplicates(void **state)
         c = c->next;
     struct json_bytes   b = json_hex(c, "block");
     blm_filter         *f = load(c, "filter_before");
-    struct golden_bytes proof = { NULL, 0, 0 };
+    struct golden_file proof = { NULL, 0, 0 };
     blm_error           err;
     /* four transactions: the third again, which begins where that makes a whole block */
     uint8_t   *four = malloc(b.len * 2);
@@ -328,7 +328,7 @@ static void test_duplicates(void **state)
     four[80] = 4;
     for (size_t len = 60; len < b.len - 81 && st != BLM_OK; len++) {
         memcpy(four + b.len, b.data + b.len - len, len);
-        st = blm_bip37_match_block(f, four, b.len + len, NULL, NULL, golden_gather, &proof, NULL);
+        st = blm_bip37_match_block(f, four, b.len + len, NULL, NULL, bytes_append, &proof, NULL);
     }
     assert_int_equal(st, BLM_OK);
     assert_memory_equal(proof.data, b.data, 80);
@@ -389,7 +389,7 @@ static void test_other_scheme(void **state)
     blm_error   err;
     o.items = 10;
     o.rate  = 0.1;
-    blm_filter *f = golden_create("native", &o);
+    blm_filter *f = create_or_fail(&o);
     assert_int_equal(blm_bip37_match(f, "", 0, NULL, NULL, &err), BLM_E_ARGUMENT);
     assert_int_equal(blm_bip37_match_block(f, "", 0, NULL, NULL, NULL, NULL, &err), BLM_E_ARGUMENT);
     assert_int_equal(blm_bip37_check(NULL, 0, NULL, NULL, NULL, &err), BLM_E_TRUNCATED);
@@ -411,7 +411,7 @@ static void test_read_only(void **state)
         o.items   = 10;
         o.rate    = 0.001;
         o.variant = flags;
-        f = golden_create("to save", &o);
+        f = create_or_fail(&o);
         assert_int_equal(blm_save(f, path, "native", BLM_REPLACE, NULL), BLM_OK);
         assert_int_equal(blm_open(path, NULL, &g, NULL), BLM_OK);
         assert_int_equal(blm_bip37_match(g, tx, 10, NULL, NULL, NULL),

@@ -36,7 +36,7 @@ static void test_vectors(void **state)
         assert_true((double)p.seed[0] == golden_meta(vectors[i], "tweak"));
         assert_int_equal(p.variant, golden_meta(vectors[i], "flags"));
         assert_null(p.notice);
-        golden_answers(f, vectors[i]);
+        check_probes(f, vectors[i]);
         golden_writes(f, NULL, vectors[i], "filter.bin");
         blm_free(f);
         o.format = NULL; /* sniffed */
@@ -59,7 +59,7 @@ static void test_rebuilt(void **state)
         o.flags   = BLM_SEEDED;
         o.seed[0] = (uint64_t)golden_meta(vectors[i], "tweak");
         o.variant = (uint64_t)golden_meta(vectors[i], "flags");
-        blm_filter *f = golden_create(vectors[i], &o);
+        blm_filter *f = create_or_fail(&o);
         golden_add_members(f, vectors[i]);
         golden_writes(f, NULL, vectors[i], "filter.bin");
         blm_free(f);
@@ -96,7 +96,7 @@ static void matches_everything(const char *what, const uint8_t *bytes, size_t le
     assert_true(s.estimated.saturated);
     golden_encodes_to(f, NULL, what, bytes, len);
     /* through a native file, and copied */
-    struct golden_bytes b = golden_encode(f, "native");
+    struct golden_file b = encode_as(f, "native");
     o = (blm_options)BLM_OPTIONS_INIT;
     g = golden_decode(what, b.data, b.len, &o);
     golden_encodes_to(g, "bip37", what, bytes, len);

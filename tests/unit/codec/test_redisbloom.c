@@ -21,7 +21,7 @@ static void test_vectors(void **state)
 {
     (void)state;
     for (size_t i = 0; i < RB_VECTORS; i++) {
-        struct golden_bytes all = rb_chunks(rb_vectors[i]);
+        struct golden_file all = rb_chunks(rb_vectors[i]);
         blm_options         o = as(i % 2 ? "redisbloom" : NULL); /* named, and sniffed */
         blm_filter         *f = golden_decode(rb_vectors[i], all.data, all.len, &o);
         blm_params          p = { .size = sizeof p };
@@ -30,7 +30,7 @@ static void test_vectors(void **state)
         assert_string_equal(p.scheme, "redisbloom");
         assert_string_equal(p.format, "redisbloom");
         assert_int_equal(p.items, golden_meta(rb_vectors[i], "BF_CARD"));
-        golden_answers(f, rb_vectors[i]);
+        check_probes(f, rb_vectors[i]);
         golden_encodes_to(f, NULL, rb_vectors[i], all.data, all.len);
         blm_free(f);
         free(all.data);
@@ -42,7 +42,7 @@ static void test_rebuilt(void **state)
 {
     (void)state;
     for (size_t i = 0; i < RB_VECTORS; i++) {
-        struct golden_bytes all = rb_chunks(rb_vectors[i]);
+        struct golden_file all = rb_chunks(rb_vectors[i]);
         blm_filter         *f = rb_empty(rb_vectors[i]);
         golden_add_members(f, rb_vectors[i]);
         golden_encodes_to(f, NULL, rb_vectors[i], all.data, all.len);
@@ -72,10 +72,10 @@ static void test_bad(void **state)
 static void test_cut(void **state)
 {
     (void)state;
-    struct golden_bytes all = rb_chunks("redisbloom/cap1");
+    struct golden_file all = rb_chunks("redisbloom/cap1");
     blm_options         o = as("redisbloom");
     uint8_t             more = 0;
-    golden_gather(&all, &more, 1);
+    bytes_append(&all, &more, 1);
     for (size_t n = 0; n <= all.len; n++)
         if (n != all.len - 1)
             golden_refused("cut", all.data, n, &o);
@@ -85,17 +85,17 @@ static void test_cut(void **state)
 /* ---- headers of old versions ---- */
 
 /* The same chain with another header: 49 bytes a link, entries in four, n2 behind them. */
-static struct golden_bytes old_header(const struct golden_bytes *now, bool growth)
+static struct golden_file old_header(const struct golden_file *now, bool growth)
 {
-    struct golden_bytes old = { NULL, 0, 0 };
+    struct golden_file old = { NULL, 0, 0 };
     uint32_t            links = blm__get32le(now->data + 8);
-    golden_gather(&old, now->data, growth ? 20 : 16);
+    bytes_append(&old, now->data, growth ? 20 : 16);
     for (uint32_t i = 0; i < links; i++) {
-        const uint8_t *l = now->data + 20 + 53 * i;
-        golden_gather(&old, l, 48);
-        golden_gather(&old, l + 52, 1);
+        const char *l = now->data + 20 + 53 * i;
+        bytes_append(&old, l, 48);
+        bytes_append(&old, l + 52, 1);
     }
-    golden_gather(&old, now->data + 20 + 53 * links, now->len - 20 - 53 * links);
+    bytes_append(&old, now->data + 20 + 53 * links, now->len - 20 - 53 * links);
     return old;
 }
 
@@ -104,10 +104,10 @@ static void test_header_220(void **state)
 {
     (void)state;
     for (size_t i = 0; i < RB_VECTORS; i++) {
-        struct golden_bytes now = rb_chunks(rb_vectors[i]), old = old_header(&now, true);
+        struct golden_file now = rb_chunks(rb_vectors[i]), old = old_header(&now, true);
         blm_options         o = as(NULL);
         blm_filter         *f = golden_decode(rb_vectors[i], old.data, old.len, &o);
-        golden_answers(f, rb_vectors[i]);
+        check_probes(f, rb_vectors[i]);
         golden_encodes_to(f, NULL, rb_vectors[i], old.data, old.len);
         blm_free(f);
         free(now.data);
@@ -122,13 +122,13 @@ static void test_header_1(void **state)
     static const char *const dirs[] = { "redisbloom/legacy32-pow2", "redisbloom/legacy64-pow2",
                                         "redisbloom/legacy32-pow2-scales" };
     for (size_t i = 0; i < 3; i++) {
-        struct golden_bytes now = rb_chunks(dirs[i]), old = old_header(&now, false);
+        struct golden_file now = rb_chunks(dirs[i]), old = old_header(&now, false);
         uint32_t            links = blm__get32le(now.data + 8);
         blm_options         o = as(NULL);
         for (uint32_t l = 0; l < links; l++)
             memset(old.data + 16 + 49 * l + 8, 0, 8);
         blm_filter *f = golden_decode(dirs[i], old.data, old.len, &o);
-        golden_answers(f, dirs[i]);
+        check_probes(f, dirs[i]);
         golden_encodes_to(f, NULL, dirs[i], old.data, old.len);
         blm_free(f);
         /* …but not in a header of today */
@@ -182,13 +182,13 @@ static void test_native_file(void **state)
 {
     (void)state;
     for (size_t i = 0; i < RB_VECTORS; i++) {
-        struct golden_bytes all = rb_chunks(rb_vectors[i]);
+        struct golden_file all = rb_chunks(rb_vectors[i]);
         blm_options         o = as("redisbloom");
         blm_filter         *f = golden_decode(rb_vectors[i], all.data, all.len, &o);
-        struct golden_bytes b = golden_encode(f, "native");
+        struct golden_file b = encode_as(f, "native");
         o = as(NULL);
         blm_filter *g = golden_decode(rb_vectors[i], b.data, b.len, &o);
-        golden_answers(g, rb_vectors[i]);
+        check_probes(g, rb_vectors[i]);
         golden_encodes_to(g, "redisbloom", rb_vectors[i], all.data, all.len);
         blm_free(f);
         blm_free(g);
@@ -200,7 +200,7 @@ static void test_native_file(void **state)
 static void test_starved(void **state)
 {
     (void)state;
-    struct golden_bytes all = rb_chunks("redisbloom/expansion1");
+    struct golden_file all = rb_chunks("redisbloom/expansion1");
     blm_options         o = as("redisbloom");
     golden_starve(all.data, all.len, &o);
     free(all.data);
@@ -210,12 +210,12 @@ static void test_other_scheme(void **state)
 {
     (void)state;
     blm_options         o = BLM_OPTIONS_INIT;
-    struct golden_bytes b = { NULL, 0, 0 };
+    struct golden_file b = { NULL, 0, 0 };
     o.kind = BLM_SCALABLE;
     o.rate = 0.01;
-    blm_filter *f = golden_create("native", &o);
-    assert_int_equal(blm_encode(f, "redisbloom", golden_gather, &b, NULL), BLM_E_UNSUPPORTED);
-    assert_int_equal(blm_encode(f, "redisbloom-dump", golden_gather, &b, NULL), BLM_E_UNSUPPORTED);
+    blm_filter *f = create_or_fail(&o);
+    assert_int_equal(blm_encode(f, "redisbloom", bytes_append, &b, NULL), BLM_E_UNSUPPORTED);
+    assert_int_equal(blm_encode(f, "redisbloom-dump", bytes_append, &b, NULL), BLM_E_UNSUPPORTED);
     assert_int_equal(b.len, 0);
     blm_free(f);
 }

@@ -25,8 +25,8 @@ static void test_vectors(void **state)
     for (size_t i = 0; i < RB_VECTORS; i++) {
         blm_options         o = as(i % 2 ? "redisbloom-dump" : NULL);
         blm_filter         *f = golden_load(rb_vectors[i], "dump.bin", &o);
-        struct golden_bytes all = rb_chunks(rb_vectors[i]);
-        golden_answers(f, rb_vectors[i]);
+        struct golden_file all = rb_chunks(rb_vectors[i]);
+        check_probes(f, rb_vectors[i]);
         golden_writes(f, NULL, rb_vectors[i], "dump.bin");
         golden_encodes_to(f, "redisbloom", rb_vectors[i], all.data, all.len);
         blm_free(f);
@@ -54,7 +54,7 @@ static void test_older(void **state)
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         blm_options o = as(NULL);
         blm_filter *f = golden_load(row[i].dir, row[i].name, &o);
-        golden_answers(f, row[i].dir);
+        check_probes(f, row[i].dir);
         golden_writes(f, NULL, row[i].dir, "dump.bin");
         blm_free(f);
     }
@@ -70,8 +70,9 @@ static void test_bad(void **state)
 }
 
 /* Sets the checksum right again. */
-static void resum(uint8_t *p, size_t len)
+static void resum(void *bytes, size_t len)
 {
+    uint8_t         *p = bytes;
     struct blm_crc64 t;
     blm__crc64_init(&t);
     blm__put64le(p + len - 8, blm__crc64(&t, 0, p, len - 8));
@@ -107,33 +108,33 @@ static void test_damaged(void **state)
 
 /* ---- payloads made by hand ---- */
 
-static void add_length(struct golden_bytes *b, uint64_t v)
+static void add_length(struct golden_file *b, uint64_t v)
 {
     uint8_t p[9] = { 0x81 };
     blm__put64be(p + 1, v);
-    golden_gather(b, p, 9);
+    bytes_append(b, p, 9);
 }
 
-static void add_number(struct golden_bytes *b, uint64_t v)
+static void add_number(struct golden_file *b, uint64_t v)
 {
-    golden_gather(b, "\2", 1);
+    bytes_append(b, "\2", 1);
     add_length(b, v);
 }
 
-static void add_double(struct golden_bytes *b, double v)
+static void add_double(struct golden_file *b, double v)
 {
     uint8_t p[9] = { 4 };
     blm__put64le(p + 1, blm__f64_bits(v));
-    golden_gather(b, p, 9);
+    bytes_append(b, p, 9);
 }
 
 /* One link of 64 bits whose array is written as `string`, all numbers in eight bytes. */
-static struct golden_bytes payload(unsigned encver, const char *string, size_t len)
+static struct golden_file payload(unsigned encver, const char *string, size_t len)
 {
-    struct golden_bytes b = { NULL, 0, 0 };
+    struct golden_file b = { NULL, 0, 0 };
     uint8_t             id[10] = { 7, 0x81, 0x30, 0x16, 0xe5, 0xa2, 0x89, 0xbe, 0xf8, 0x00 };
     id[9] = (uint8_t)encver;
-    golden_gather(&b, id, 10);
+    bytes_append(&b, id, 10);
     add_number(&b, 3);
     add_number(&b, 1);
     if (encver >= 2)
@@ -148,10 +149,10 @@ static struct golden_bytes payload(unsigned encver, const char *string, size_t l
         add_number(&b, 64);
         add_number(&b, 0);
     }
-    golden_gather(&b, "\5", 1);
-    golden_gather(&b, string, len);
+    bytes_append(&b, "\5", 1);
+    bytes_append(&b, string, len);
     add_number(&b, 3);
-    golden_gather(&b, "\0\x09\0\0\0\0\0\0\0\0\0", 11);
+    bytes_append(&b, "\0\x09\0\0\0\0\0\0\0\0\0", 11);
     resum(b.data, b.len);
     return b;
 }
@@ -159,7 +160,7 @@ static struct golden_bytes payload(unsigned encver, const char *string, size_t l
 static void holds(const char *what, unsigned encver, const char *string, size_t len,
                   const char *bits)
 {
-    struct golden_bytes b = payload(encver, string, len);
+    struct golden_file b = payload(encver, string, len);
     blm_options         o = as("redisbloom-dump");
     uint64_t            bytes;
     if (!bits) {
@@ -214,9 +215,9 @@ static void test_decimal_out(void **state)
         char                plain[16] = "\10";
         blm_options         o = as("redisbloom-dump");
         memcpy(plain + 1, row[i].bits, 8);
-        struct golden_bytes in = payload(4, plain, 9);
+        struct golden_file in = payload(4, plain, 9);
         blm_filter         *f = golden_decode(row[i].bits, in.data, in.len, &o);
-        struct golden_bytes out = golden_encode(f, NULL);
+        struct golden_file out = encode_as(f, NULL);
         bool                there = false;
         for (size_t at = 0; at + row[i].len < out.len; at++)
             there |= memcmp(out.data + at, row[i].string, row[i].len) == 0 && out.data[at - 1] == 5;
@@ -233,7 +234,7 @@ static void test_encver_0(void **state)
 {
     (void)state;
     holds("66 bits in 8 bytes", 0, "\10" "abcdefgh", 9, NULL);
-    struct golden_bytes b = payload(0, "\11abcdefgh\2", 10);
+    struct golden_file b = payload(0, "\11abcdefgh\2", 10);
     blm_options         o = as("redisbloom-dump");
     blm_filter         *f = golden_decode("66 bits in 9 bytes", b.data, b.len, &o);
     uint64_t            pos[8], raw[8];

@@ -22,8 +22,8 @@ static void test_sizes(void **state)
         o.scheme = "bip37";
         o.items  = strtoull(field[0], NULL, 10);
         o.rate   = strtod(field[1], NULL);
-        blm_filter         *f = golden_create("a row", &o);
-        struct golden_bytes b = golden_encode(f, NULL);
+        blm_filter         *f = create_or_fail(&o);
+        struct golden_file b = encode_as(f, NULL);
         uint64_t bytes = strtoull(field[2], NULL, 10), k = strtoull(field[3], NULL, 10);
         size_t   prefix = bytes < 0xfd ? 1 : 3;
         assert_int_equal(b.len, prefix + bytes + 9);
@@ -90,10 +90,10 @@ static void test_tweak(void **state)
     o.scheme  = "bip37";
     o.bits    = 8000;
     o.probes  = 50;
-    blm_filter *f = golden_create("no tweak", &o);
+    blm_filter *f = create_or_fail(&o);
     o.flags   = BLM_SEEDED;
     o.seed[0] = 0xFBA4C795u; /* hash i here is hash i + 1 there */
-    blm_filter *g = golden_create("tweak", &o);
+    blm_filter *g = create_or_fail(&o);
     assert_int_equal(blm_positions_raw(f, "key", 3, a, 50, &n), BLM_OK);
     assert_int_equal(blm_positions_raw(g, "key", 3, b, 50, &n), BLM_OK);
     assert_int_equal(n, 50);

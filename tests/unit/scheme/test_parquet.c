@@ -85,7 +85,7 @@ static void test_rate(void **state)
     o.bits   = 1 << 16;
     o.items  = 6554; /* ten bits a key */
     assert_int_equal(blm_plan_for(&o, &p, NULL), BLM_OK);
-    blm_filter *f = golden_create("rate", &o);
+    blm_filter *f = create_or_fail(&o);
     for (uint64_t i = 0; i < o.items; i++)
         assert_true(blm_add(f, &i, 8) >= 0);
     assert_int_equal(blm_get_stats(f, &s), BLM_OK);
@@ -108,7 +108,7 @@ static void test_empty_and_full(void **state)
     o.scheme = "parquet";
     o.words  = words;
     o.word_count = 8;
-    blm_filter *f = golden_create("borrowed", &o);
+    blm_filter *f = create_or_fail(&o);
     assert_int_equal(blm_get_stats(f, &s), BLM_OK);
     assert_true(s.rate_now == 0);
     memset(words, 0xff, 32); /* one of two blocks is full */
@@ -127,14 +127,14 @@ static void test_fold(void **state)
     blm_filter *g;
     o.scheme = "parquet";
     o.bits   = 48 * 256;
-    blm_filter *f = golden_create("fold", &o);
+    blm_filter *f = create_or_fail(&o);
     for (uint32_t i = 0; i < 200; i++)
         assert_true(blm_add(f, &i, 4) >= 0);
     assert_int_equal(blm_fold(f, 5, &g, NULL), BLM_E_INDIVISIBLE);
     assert_int_equal(blm_fold(f, 3, &g, NULL), BLM_OK);
     /* what a smaller filter with the same keys would be, bit for bit */
     o.bits = 16 * 256;
-    blm_filter *h = golden_create("folded", &o);
+    blm_filter *h = create_or_fail(&o);
     for (uint32_t i = 0; i < 200; i++)
         assert_true(blm_add(h, &i, 4) >= 0);
     assert_true(blm_equal(g, h));
@@ -148,14 +148,14 @@ static void test_native_file(void **state)
 {
     (void)state;
     blm_options o = sized(1000, 0.03);
-    blm_filter *f = golden_create("native", &o);
+    blm_filter *f = create_or_fail(&o);
     for (uint32_t i = 0; i < 1000; i++)
         assert_true(blm_add(f, &i, 4) >= 0);
-    struct golden_bytes b = golden_encode(f, "native");
+    struct golden_file b = encode_as(f, "native");
     o = (blm_options)BLM_OPTIONS_INIT;
     blm_filter *g = golden_decode("native", b.data, b.len, &o);
     assert_true(blm_equal(f, g));
-    struct golden_bytes c = golden_encode(f, "parquet");
+    struct golden_file c = encode_as(f, "parquet");
     golden_encodes_to(g, "parquet", "by way of a native file", c.data, c.len);
     free(b.data);
     free(c.data);

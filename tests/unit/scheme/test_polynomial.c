@@ -39,7 +39,7 @@ static void test_table(void **state)
         assert_int_equal(golden_fields(line, field, 5), 5);
         size_t      len = strlen(field[0]);
         blm_options o   = of("byteslot", strtoull(field[1], NULL, 10) * 8);
-        blm_filter *f   = golden_create("byteslot", &o);
+        blm_filter *f   = create_or_fail(&o);
         read_list(field[2], want, 8);
         assert_int_equal(blm_positions(f, field[0], len, got, 8, &n), BLM_OK);
         assert_int_equal(n, 8);
@@ -51,7 +51,7 @@ static void test_table(void **state)
         assert_true(blm_check_positions_raw(f, raw, 8));
         blm_free(f);
         o = of("polynomial", strtoull(field[3], NULL, 10));
-        f = golden_create("polynomial", &o);
+        f = create_or_fail(&o);
         read_list(field[4], want, 7);
         assert_int_equal(blm_positions(f, field[0], len, got, 8, &n), BLM_OK);
         assert_int_equal(n, 7);
@@ -130,7 +130,7 @@ static void test_supplementary(void **state)
 {
     (void)state;
     blm_options o = of("polynomial", (uint64_t)1 << 20);
-    blm_filter *f = golden_create("polynomial", &o);
+    blm_filter *f = create_or_fail(&o);
     uint64_t    got[7];
     size_t      n;
     static const uint64_t seed[7] = { 5, 7, 11, 13, 31, 37, 61 };
@@ -146,7 +146,7 @@ static void test_slot_rate(void **state)
     (void)state;
     blm_options o = of("byteslot", 8 * 4000);
     blm_stats   s = { .size = sizeof s };
-    blm_filter *f = golden_create("byteslot", &o);
+    blm_filter *f = create_or_fail(&o);
     char        key[32];
     uint64_t    hits = 0, trials = 100000;
     double      low, high;
@@ -164,7 +164,7 @@ static void test_slot_rate(void **state)
     o = of("byteslot", 16);
     o.words      = words;
     o.word_count = 1;
-    f = golden_create("two bytes", &o);
+    f = create_or_fail(&o);
     assert_int_equal(blm_get_stats(f, &s), BLM_OK);
     assert_true(s.rate_now == 0);
     words[0] = 0x00ff;
@@ -181,7 +181,7 @@ static void test_unreachable(void **state)
     blm_options o = of("polynomial", 15u << 20);
     blm_params  p = { .size = sizeof p };
     blm_stats   s = { .size = sizeof s };
-    blm_filter *f = golden_create("15 MiB", &o);
+    blm_filter *f = create_or_fail(&o);
     assert_int_equal(blm_get_params(f, &p), BLM_OK);
     assert_non_null(p.notice);
     char key[32];
@@ -200,7 +200,7 @@ static void test_unreachable(void **state)
     assert_true(s.rate_now > want * 0.999 && s.rate_now < want * 1.001);
     blm_free(f);
     o = of("polynomial", 1u << 20);
-    f = golden_create("a power of two", &o);
+    f = create_or_fail(&o);
     assert_int_equal(blm_get_params(f, &p), BLM_OK);
     assert_null(p.notice);
     blm_free(f);
@@ -212,12 +212,12 @@ static void test_advice(void **state)
     blm_options o = of("byteslot", 8 * 149);
     blm_params  p = { .size = sizeof p };
     o.items = 100;
-    blm_filter *f = golden_create("too small", &o);
+    blm_filter *f = create_or_fail(&o);
     assert_int_equal(blm_get_params(f, &p), BLM_OK);
     assert_non_null(p.notice);
     blm_free(f);
     o.bits = 8 * 150;
-    f = golden_create("as advised", &o);
+    f = create_or_fail(&o);
     assert_int_equal(blm_get_params(f, &p), BLM_OK);
     assert_null(p.notice);
     blm_free(f);
@@ -227,9 +227,9 @@ static void test_fold(void **state)
 {
     (void)state;
     blm_options o = of("byteslot", 8 * 600);
-    blm_filter *f = golden_create("600 bytes", &o), *g;
+    blm_filter *f = create_or_fail(&o), *g;
     o.bits = 8 * 200;
-    blm_filter *h = golden_create("200 bytes", &o);
+    blm_filter *h = create_or_fail(&o);
     for (uint32_t i = 0; i < 50; i++) {
         assert_true(blm_add(f, &i, 4) >= 0);
         assert_true(blm_add(h, &i, 4) >= 0);
@@ -240,7 +240,7 @@ static void test_fold(void **state)
     blm_free(g);
     blm_free(h);
     o = of("polynomial", 1024);
-    f = golden_create("polynomial", &o);
+    f = create_or_fail(&o);
     assert_int_equal(blm_fold(f, 2, &g, NULL), BLM_E_UNSUPPORTED);
     blm_free(f);
 }

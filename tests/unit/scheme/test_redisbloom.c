@@ -33,7 +33,7 @@ static void test_sizes(void **state)
         blm_params  p = { .size = sizeof p };
         if (strcmp(field[2], "no") == 0)
             o.variant = 13;
-        blm_filter *f = golden_create("a row", &o);
+        blm_filter *f = create_or_fail(&o);
         assert_int_equal(blm_get_layer(f, 0, &p), BLM_OK);
         assert_int_equal(p.bits, strtoull(field[4], NULL, 10));
         assert_int_equal(p.bits, strtoull(field[3], NULL, 10) * 8);
@@ -88,7 +88,7 @@ static void test_defaults(void **state)
     (void)state;
     blm_options o = reserve(0, 0);
     blm_params  p = { .size = sizeof p };
-    blm_filter *f = golden_create("as BF.ADD makes one", &o);
+    blm_filter *f = create_or_fail(&o);
     assert_int_equal(blm_get_params(f, &p), BLM_OK);
     assert_int_equal(p.capacity, 100);
     assert_true(p.rate == 0.01 && p.growth == 2);
@@ -96,7 +96,7 @@ static void test_defaults(void **state)
     assert_null(p.notice);
     blm_free(f);
     o = reserve(10, 0.9); /* capped */
-    f = golden_create("rate above 0.25", &o);
+    f = create_or_fail(&o);
     assert_int_equal(blm_get_params(f, &p), BLM_OK);
     assert_true(p.rate == 0.25);
     blm_free(f);
@@ -151,7 +151,7 @@ static void test_full(void **state)
     size_t      done;
     uint64_t    keys[64];
     o.variant = 13;
-    blm_filter *f = golden_create("not scaling", &o);
+    blm_filter *f = create_or_fail(&o);
     for (uint64_t i = 0; i < 64; i++)
         keys[i] = i;
     blm_status st = blm_add_fixed(f, keys, 8, 64, fresh, &done);
@@ -198,7 +198,7 @@ static void test_growth_of_version_1(void **state)
     assert_int_equal(p.probes, 8);
     assert_int_equal(blm_get_layer(f, 2, &p), BLM_OK);
     assert_true(p.rate == 0.02 * 0.25 * 0.125);
-    struct golden_bytes b = golden_encode(f, NULL);
+    struct golden_file b = encode_as(f, NULL);
     uint32_t            links = blm__get32le(b.data + 8);
     assert_int_equal(links, 3);
     for (uint32_t i = 0; i < links; i++)
@@ -214,7 +214,7 @@ static void test_growth_of_version_1(void **state)
 static void test_growth_0(void **state)
 {
     (void)state;
-    struct golden_bytes all = rb_chunks("redisbloom/small10");
+    struct golden_file all = rb_chunks("redisbloom/small10");
     blm_options         o = BLM_OPTIONS_INIT;
     memset(all.data + 16, 0, 4);
     blm_filter *f = golden_decode("growth 0", all.data, all.len, &o);
@@ -222,7 +222,7 @@ static void test_growth_0(void **state)
     for (uint32_t i = 0; i < 10 && st >= 0; i++) /* it is full, but some falsely seem present */
         st = blm_add(f, &i, 4);
     assert_int_equal(st, BLM_E_FULL);
-    golden_answers(f, "redisbloom/small10");
+    check_probes(f, "redisbloom/small10");
     blm_free(f);
     free(all.data);
 }
@@ -232,14 +232,14 @@ static void test_growth_0(void **state)
 static void test_digests(void **state)
 {
     (void)state;
-    struct golden_bytes all = rb_chunks("redisbloom/legacy32-pow2");
+    struct golden_file all = rb_chunks("redisbloom/legacy32-pow2");
     blm_options         o = BLM_OPTIONS_INIT;
     blm_digest          d;
     blm_filter         *old = golden_decode("32 bits", all.data, all.len, &o);
     o = reserve(100, 0.01);
-    blm_filter *now = golden_create("64 bits", &o);
+    blm_filter *now = create_or_fail(&o);
     o.variant = 13;
-    blm_filter *other = golden_create("64 bits, not scaling", &o);
+    blm_filter *other = create_or_fail(&o);
     assert_int_equal(blm_digest_of(now, "key", 3, &d), BLM_OK);
     assert_int_equal(blm_add_digest(old, &d), BLM_E_MISMATCH);
     assert_int_equal(blm_add_digest(other, &d), BLM_OK);
@@ -255,7 +255,7 @@ static void test_union(void **state)
 {
     (void)state;
     blm_options o = reserve(100, 0.001);
-    blm_filter *a = golden_create("a", &o), *b = golden_create("b", &o);
+    blm_filter *a = create_or_fail(&o), *b = create_or_fail(&o);
     blm_params  p = { .size = sizeof p };
     for (uint32_t i = 0; i < 250; i++) {
         uint32_t k = i + 100000;
@@ -264,7 +264,7 @@ static void test_union(void **state)
     assert_int_equal(blm_union(a, b, NULL), BLM_OK);
     assert_int_equal(blm_get_params(a, &p), BLM_OK);
     assert_int_equal(p.layers, 4);
-    struct golden_bytes bytes = golden_encode(a, NULL);
+    struct golden_file bytes = encode_as(a, NULL);
     o = (blm_options)BLM_OPTIONS_INIT;
     blm_filter *c = golden_decode("united", bytes.data, bytes.len, &o);
     for (uint32_t i = 0; i < 250; i++) {
@@ -288,7 +288,7 @@ static void test_rate(void **state)
     blm_options o = reserve(200, 0.05);
     blm_stats   s = { .size = sizeof s };
     blm_trial   t = { .size = sizeof t };
-    blm_filter *f = golden_create("rate", &o);
+    blm_filter *f = create_or_fail(&o);
     for (uint64_t i = 0; i < 1400; i++)
         assert_true(blm_add(f, &i, 8) >= 0);
     assert_int_equal(blm_get_stats(f, &s), BLM_OK);

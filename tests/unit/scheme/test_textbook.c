@@ -48,7 +48,7 @@ static uint64_t raw_of(const char *scheme, uint64_t variant, const char *seed, u
         o.flags |= BLM_SEEDED;
         o.seed[0] = strtoull(seed, NULL, 10);
     }
-    blm_filter *f = golden_create(scheme, &o);
+    blm_filter *f = create_or_fail(&o);
     assert_int_equal(blm_positions_raw(f, key, len, raw, 26, &n), BLM_OK);
     assert_true(probe < n);
     assert_int_equal(blm_positions(f, key, len, pos, 26, &n), BLM_OK);
@@ -179,7 +179,7 @@ static void test_published(void **state)
         uint64_t    first, second;
     } row[] = { { "hello", 6, 0 }, { "world", 7, 1 }, { "charmer", 12, 10 }, { "zaslf", 7, 1 } };
     blm_options o = of("fnv-murmur", 15, 0);
-    blm_filter *f = golden_create("fnv-murmur", &o);
+    blm_filter *f = create_or_fail(&o);
     for (size_t i = 0; i < 4; i++) {
         uint64_t pos[2];
         size_t   n;
@@ -232,12 +232,12 @@ static void test_every_scheme(void **state)
         o.rate  = 0.02;
         if (!built(names[s]))
             continue;
-        blm_filter *f = golden_create(names[s], &o);
+        blm_filter *f = create_or_fail(&o);
         blm_params  p = { .size = sizeof p };
         blm_stats   t = { .size = sizeof t };
         for (unsigned i = 0; i < 500; i++)
             assert_true(blm_add(f, key, key_of(i, key, sizeof key)) >= 0);
-        struct golden_bytes b = golden_encode(f, NULL);
+        struct golden_file b = encode_as(f, NULL);
         o = (blm_options)BLM_OPTIONS_INIT;
         blm_filter *g = golden_decode(names[s], b.data, b.len, &o);
         assert_true(blm_equal(f, g));
@@ -269,7 +269,7 @@ static void test_counting(void **state)
         o.rate  = 0.01;
         if (!built(names[s]))
             continue;
-        blm_filter *f = golden_create(names[s], &o);
+        blm_filter *f = create_or_fail(&o);
         blm_stats   t = { .size = sizeof t };
         for (unsigned i = 0; i < 200; i++)
             assert_true(blm_add(f, key, key_of(i, key, sizeof key)) >= 0);
@@ -286,12 +286,12 @@ static void test_digests(void **state)
 {
     (void)state;
     blm_options o = of("bkdr", 1000, 3);
-    blm_filter *f = golden_create("bkdr", &o);
+    blm_filter *f = create_or_fail(&o);
     o.variant = 2;
-    blm_filter *g = golden_create("bkdr, 64 bits", &o);
+    blm_filter *g = create_or_fail(&o);
     o.variant = 0;
     o.probes  = 4;
-    blm_filter *h = golden_create("bkdr, 4 probes", &o);
+    blm_filter *h = create_or_fail(&o);
     blm_digest  d;
     assert_int_equal(blm_digest_of(f, "key", 3, &d), BLM_OK);
     assert_int_equal(blm_add_digest(f, &d), BLM_OK);
