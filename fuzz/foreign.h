@@ -54,8 +54,8 @@ static void fuzz_use(blm_filter *f)
 static void fuzz_decode(const char *format, bool exact, const uint8_t *data, size_t size)
 {
     blm_options o = BLM_OPTIONS_INIT;
-    o.format    = format;
-    o.max_bytes = (uint64_t)16 << 20;
+    o.format      = format;
+    o.max_bytes   = (uint64_t)16 << 20;
     blm_error   err;
     blm_filter *f = NULL, *again = NULL;
     blm_status  s = blm_decode(data, size, &o, &f, &err);

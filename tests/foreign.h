@@ -11,7 +11,7 @@
 
 struct counted {
     blm_allocator allocator;
-    size_t        now, peak; /* bytes */
+    size_t        now, peak;      /* bytes */
     size_t        calls, fail_at; /* fail_at: the call (from 1) that gets nothing; 0: none */
 };
 
@@ -45,7 +45,7 @@ GOLDEN_FN void counted_start(struct counted *c)
 GOLDEN_FN bool bytes_append(void *ctx, const void *bytes, size_t len)
 {
     struct golden_file *f = ctx;
-    f->data = realloc(f->data, f->len + len + 1);
+    f->data               = realloc(f->data, f->len + len + 1);
     memcpy(f->data + f->len, bytes, len);
     f->len += len;
     return true;
@@ -142,7 +142,7 @@ GOLDEN_FN void prove_file(const char *dir, const char *file, const char *format,
     blm_free(g);
     if (sniffed) {
         unnamed.format = NULL;
-        g = decode_bytes(&bytes, &unnamed);
+        g              = decode_bytes(&bytes, &unnamed);
         assert_int_equal(blm_get_params(g, &p), BLM_OK);
         assert_string_equal(p.format, format);
         assert_true(blm_equal(f, g));
@@ -179,7 +179,7 @@ GOLDEN_FN void prove_union(const char *dir, const char *format, const blm_option
     struct golden_file a = golden_read_in(dir, "a.bin"), b = golden_read_in(dir, "b.bin");
     struct golden_file whole = golden_read_in(dir, "filter.bin");
     blm_options        o     = BLM_OPTIONS_INIT;
-    o.format      = format;
+    o.format                 = format;
     blm_filter *x = decode_bytes(&a, &o), *y = decode_bytes(&b, &o);
     assert_int_equal(blm_union(x, y, NULL), BLM_OK);
     struct golden_file both = encode_as(x, NULL);
@@ -258,8 +258,8 @@ GOLDEN_FN void refuse_cuts(const char *dir, const char *file, const char *format
         memcpy(cut.data, bytes.data, len);
         blm_error err = refuse_bytes(&cut, "a cut file", format);
         if (err.status != BLM_E_TRUNCATED)
-            fail_msg("%s/%s cut to %zu bytes: %s: %s", dir, file, len,
-                     blm_status_name(err.status), err.text);
+            fail_msg("%s/%s cut to %zu bytes: %s: %s", dir, file, len, blm_status_name(err.status),
+                     err.text);
         golden_free_file(&cut);
     }
     golden_free_file(&bytes);
@@ -275,8 +275,8 @@ GOLDEN_FN void starve(const char *dir, const char *file, const char *format)
     blm_filter        *f;
     blm_error          err;
     blm_status         st = BLM_E_MEMORY;
-    o.format    = format;
-    o.allocator = &c.allocator;
+    o.format              = format;
+    o.allocator           = &c.allocator;
     for (size_t fail_at = 1; st != BLM_OK; fail_at++) {
         counted_start(&c);
         c.fail_at = fail_at;

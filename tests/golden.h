@@ -35,7 +35,7 @@ GOLDEN_FN struct golden_file golden_read(const char *path)
     if (!in)
         fail_msg("cannot open %s", full);
     size_t room = 1 << 16;
-    f.data = malloc(room + 1);
+    f.data      = malloc(room + 1);
     for (size_t n; (n = fread(f.data + f.len, 1, room - f.len, in)) > 0;) {
         f.len += n;
         if (f.len == room)
@@ -94,7 +94,7 @@ GOLDEN_FN size_t golden_unhex(char *text)
     assert_int_equal(n % 2, 0);
     for (size_t i = 0; i < n; i += 2) {
         char pair[3] = { text[i], text[i + 1], 0 }, *end;
-        text[i / 2] = (char)strtoul(pair, &end, 16);
+        text[i / 2]  = (char)strtoul(pair, &end, 16);
         assert_ptr_equal(end, pair + 2);
     }
     return n / 2;
@@ -135,11 +135,11 @@ GOLDEN_FN double golden_meta(const char *dir, const char *name)
 }
 
 struct golden_keys {
-    blm_key *key;
-    uint8_t *answer; /* of probes: 1 where the original says "maybe" */
-    size_t   count;
-    struct golden_file text;    /* keys point into it, … */
-    uint8_t          (*ints)[8]; /* … or, integers, here */
+    blm_key           *key;
+    uint8_t           *answer; /* of probes: 1 where the original says "maybe" */
+    size_t             count;
+    struct golden_file text; /* keys point into it, … */
+    uint8_t (*ints)[8];      /* … or, integers, here */
 };
 
 GOLDEN_FN void golden_free_keys(struct golden_keys *k)
@@ -160,9 +160,9 @@ GOLDEN_FN struct golden_keys golden_read_keys(const char *dir, const char *name,
     assert_true(golden_meta_text(dir, "key_encoding", how, sizeof how));
     for (size_t i = 0; i < k.text.len; i++)
         lines += k.text.data[i] == '\n';
-    k.key    = calloc(lines, sizeof *k.key);
-    k.answer = calloc(lines, 1);
-    k.ints   = calloc(lines, 8);
+    k.key     = calloc(lines, sizeof *k.key);
+    k.answer  = calloc(lines, 1);
+    k.ints    = calloc(lines, 8);
     bool text = strcmp(how, "utf8") == 0, hex = strcmp(how, "hex") == 0;
     bool wide = strcmp(how, "int64") == 0;
     assert_true(text || hex || wide || strcmp(how, "int32") == 0);
@@ -176,8 +176,8 @@ GOLDEN_FN struct golden_keys golden_read_keys(const char *dir, const char *name,
             assert_non_null(tab);
             assert_true((tab[1] == '0' || tab[1] == '1') && tab[2] == 0);
             k.answer[k.count] = tab[1] == '1';
-            *tab = 0;
-            len  = (size_t)(tab - line);
+            *tab              = 0;
+            len               = (size_t)(tab - line);
         }
         blm_key *key = &k.key[k.count];
         if (text || hex) {

@@ -41,8 +41,7 @@ GOLDEN_FN size_t check_hash_table(const char *algorithm, hash_print_fn print)
         char got[HASH_TEXT];
         print((const uint8_t *)input[i].bytes, input[i].len, field[2], got);
         if (strcmp(got, field[3]) != 0)
-            fail_msg("%s of %s, seed %s: %s, not %s", algorithm, field[0], field[2], got,
-                     field[3]);
+            fail_msg("%s of %s, seed %s: %s, not %s", algorithm, field[0], field[2], got, field[3]);
         rows++;
     }
     golden_free_file(&inputs);

@@ -58,9 +58,9 @@ static blm_status read_layer(struct blm_source *in, const struct fields *f,
                            .cell_bits = 1,
                            .capacity  = f->n,
                            .rate      = f->p };
-    out->kind = BLM_CLASSIC;
-    out->rate = f->p;
-    st        = blm__read_words(in, BLM__LITTLE, &s, out, err);
+    out->kind          = BLM_CLASSIC;
+    out->rate          = f->p;
+    st                 = blm__read_words(in, BLM__LITTLE, &s, out, err);
     if (st == BLM_OK)
         out->layers[0].items = f->count;
     return st;
@@ -98,15 +98,15 @@ static blm_status decode_plain(struct blm_source *in, const uint8_t first[2], ui
         return blm__fail_at(err, BLM_E_FORMAT, start, "version %u: dcso has 1", h[0]);
     if (blm__read(in, h + 2, sizeof h - 2) != sizeof h - 2)
         return blm__short(in, "the header of 48 bytes", err);
-    struct fields f = { .n     = blm__get64le(h + 8),
-                        .p     = blm__f64_from_bits(blm__get64le(h + 16)),
-                        .k     = blm__get64le(h + 24),
-                        .m     = blm__get64le(h + 32),
-                        .count = blm__get64le(h + 40),
-                        .at_p  = start + 16,
-                        .at_k  = start + 24,
-                        .at_m  = start + 32 };
-    blm_status st = read_layer(in, &f, &blm__scheme_dcso, out, err);
+    struct fields f  = { .n     = blm__get64le(h + 8),
+                         .p     = blm__f64_from_bits(blm__get64le(h + 16)),
+                         .k     = blm__get64le(h + 24),
+                         .m     = blm__get64le(h + 32),
+                         .count = blm__get64le(h + 40),
+                         .at_p  = start + 16,
+                         .at_k  = start + 24,
+                         .at_m  = start + 32 };
+    blm_status    st = read_layer(in, &f, &blm__scheme_dcso, out, err);
     return st == BLM_OK ? read_attached(in, out, err) : st;
 }
 
@@ -152,15 +152,15 @@ static blm_status decode01(struct blm_source *in, const blm_options *o, struct b
     (void)o;
     if (blm__read(in, h, sizeof h) != sizeof h)
         return blm__short(in, "the header of 24 bytes", err);
-    struct fields f = { .n     = blm__get32le(h),
-                        .p     = blm__f64_from_bits(blm__get64le(h + 4)),
-                        .k     = blm__get32le(h + 12),
-                        .m     = blm__get32le(h + 16),
-                        .count = blm__get32le(h + 20),
-                        .at_p  = start + 4,
-                        .at_k  = start + 12,
-                        .at_m  = start + 16 };
-    blm_status st = read_layer(in, &f, &blm__scheme_dcso01, out, err);
+    struct fields f  = { .n     = blm__get32le(h),
+                         .p     = blm__f64_from_bits(blm__get64le(h + 4)),
+                         .k     = blm__get32le(h + 12),
+                         .m     = blm__get32le(h + 16),
+                         .count = blm__get32le(h + 20),
+                         .at_p  = start + 4,
+                         .at_k  = start + 12,
+                         .at_m  = start + 16 };
+    blm_status    st = read_layer(in, &f, &blm__scheme_dcso01, out, err);
     return st == BLM_OK ? blm__expect_end(in, err) : st;
 }
 
@@ -208,8 +208,7 @@ static blm_status encode01(const struct blm_body *b, struct blm_sink *out, blm_e
     if (l->shape.capacity > UINT32_MAX || l->shape.bits > UINT32_MAX)
         return blm__fail(err, BLM_E_UNSUPPORTED,
                          "format dcso01 has 32-bit sizes: %llu keys and %llu bits do not fit",
-                         (unsigned long long)l->shape.capacity,
-                         (unsigned long long)l->shape.bits);
+                         (unsigned long long)l->shape.capacity, (unsigned long long)l->shape.bits);
     uint8_t h[24];
     blm__put32le(h, (uint32_t)l->shape.capacity);
     blm__put64le(h + 4, blm__f64_bits(l->shape.rate));
@@ -217,9 +216,7 @@ static blm_status encode01(const struct blm_body *b, struct blm_sink *out, blm_e
     blm__put32le(h + 16, (uint32_t)l->shape.bits);
     blm__put32le(h + 20, (uint32_t)blm__layer_items(l)); /* wraps, as the original's does */
     st = blm__write_bytes(out, h, sizeof h, err);
-    return st == BLM_OK
-               ? blm__write_words(out, BLM__LITTLE, b, l->words, l->word_count, err)
-               : st;
+    return st == BLM_OK ? blm__write_words(out, BLM__LITTLE, b, l->words, l->word_count, err) : st;
 }
 
 /* ---- whose is it ------------------------------------------------------------------------- */
@@ -266,9 +263,9 @@ const struct blm_codec blm__codec_dcso = {
 };
 
 const struct blm_codec blm__codec_dcso_gz = {
-    .row    = { sizeof(blm_format_row), "dcso-gz", "DCSO bloom, since 0.2.0, in gzip",
-                BLM__HAS_GZIP, BLM__HAS_GZIP },
-    .sniff  = sniff_gzip,
+    .row   = { sizeof(blm_format_row), "dcso-gz", "DCSO bloom, since 0.2.0, in gzip", BLM__HAS_GZIP,
+               BLM__HAS_GZIP },
+    .sniff = sniff_gzip,
     .decode = decode,
     .encode = encode_gzip,
 };

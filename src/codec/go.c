@@ -53,8 +53,8 @@ static blm_status attach(struct blm_body *b, const struct blm_go *g, const uint8
                          size_t types_len, uint64_t *words, blm_error *err)
 {
     uint64_t first = g->m >> 6, end = blm__go_words(g->length);
-    unsigned bit   = (unsigned)(g->m & 63);
-    uint64_t tail  = first < end ? count_tail(words, first, end, bit) : 0;
+    unsigned bit  = (unsigned)(g->m & 63);
+    uint64_t tail = first < end ? count_tail(words, first, end, bit) : 0;
     if (tail == 0 && types_len == 0)
         return BLM_OK;
     size_t   size = 16 + types_len + (size_t)tail * 8;
@@ -118,7 +118,7 @@ blm_status blm__go_read(struct blm_source *in, const struct blm_go *g, const uin
                                .bits      = g->m,
                                .probes    = (uint32_t)g->k,
                                .cell_bits = 1 };
-    out->kind = BLM_CLASSIC;
+    out->kind              = BLM_CLASSIC;
     if (g->length != g->m)
         s.aux[0] = g->length + 1;
     blm_status st = read_odd(in, g, &block, out, err);
@@ -158,23 +158,23 @@ struct extra {
 
 static struct extra extra_of(const struct blm_body *b)
 {
-    struct extra      e = { 0 };
-    struct blm_cursor c = blm__cursor(b->attached, b->attached_len);
+    struct extra      e     = { 0 };
+    struct blm_cursor c     = blm__cursor(b->attached, b->attached_len);
     uint64_t          first = blm__take64le(&c), len = blm__take64le(&c);
     if (c.bad || len > blm__left(&c))
         return e;
-    e.first    = first;
+    e.first     = first;
     e.types     = blm__take(&c, (size_t)len);
     e.types_len = (size_t)len;
-    e.words    = blm__left(&c) / 8;
-    e.tail     = blm__take(&c, (size_t)e.words * 8);
+    e.words     = blm__left(&c) / 8;
+    e.tail      = blm__take(&c, (size_t)e.words * 8);
     return e;
 }
 
 const uint8_t *blm__go_types(const struct blm_body *b, size_t *len)
 {
     struct extra e = extra_of(b);
-    *len = e.types_len;
+    *len           = e.types_len;
     return e.types_len ? e.types : NULL;
 }
 

@@ -29,7 +29,10 @@ struct blm_go {
 };
 
 /* Words of a bit set of that length; the length is at most 2^63. */
-static inline uint64_t blm__go_words(uint64_t length) { return (length >> 6) + ((length & 63) != 0); }
+static inline uint64_t blm__go_words(uint64_t length)
+{
+    return (length >> 6) + ((length & 63) != 0);
+}
 
 /* Refuses numbers that no filter has; a claimed size is not yet believed. */
 blm_status blm__go_check(const struct blm_go *g, blm_error *err);

@@ -63,7 +63,7 @@ static size_t read_uint(struct blm_source *in, uint8_t bytes[9], uint64_t *v)
     if (more > 8 || blm__read(in, bytes + 1, more) != more)
         return 0;
     struct blm_cursor c = blm__cursor(bytes, more + 1);
-    *v = take_uint(&c);
+    *v                  = take_uint(&c);
     return more + 1;
 }
 
@@ -128,7 +128,7 @@ static blm_status read_types(struct blm_source *in, struct opening *g, blm_error
         size_t n = read_uint(in, at, &g->message);
         if (n == 0)
             return blm__short(in, "the length of a gob message", err);
-        g->start  = in->at;
+        g->start      = in->at;
         size_t id_len = read_uint(in, at + n, &id);
         if (id_len == 0)
             return blm__short(in, "the type id of a gob message", err);
@@ -174,8 +174,8 @@ static blm_status read_value(struct blm_source *in, const struct opening *o, str
     uint64_t at = in->at;
     if (blm__read(in, h, sizeof h) != sizeof h)
         return blm__short(in, "the filter's header", err);
-    *g = (struct blm_go){ blm__get64be(h), blm__get64be(h + 8), blm__get64be(h + 16),
-                          at,              at + 8,              at + 16 };
+    *g = (struct blm_go){ blm__get64be(h), blm__get64be(h + 8), blm__get64be(h + 16), at, at + 8,
+                          at + 16 };
     blm_status st = blm__go_check(g, err);
     if (st == BLM_OK && bytes != BLM__GO_HEADER + blm__go_words(g->length) * 8)
         st = blm__fail_at(err, BLM_E_FORMAT, at_bytes,
@@ -226,7 +226,7 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
     inner[n++] = 0;
     n += put_uint(inner + n, bytes);
     size_t length = put_uint(outer, n + bytes);
-    st = blm__write_bytes(out, types, types_len, err);
+    st            = blm__write_bytes(out, types, types_len, err);
     if (st == BLM_OK)
         st = blm__write_bytes(out, outer, length, err);
     if (st == BLM_OK)

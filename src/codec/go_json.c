@@ -19,7 +19,7 @@
  * filter, and not worth the memory of a parsed value each. */
 #define VALUES_MOST 64u
 /* Read when no cap is given; the text is held whole while it is parsed. */
-#define TEXT_MOST ((uint64_t)1 << 30)
+#define TEXT_MOST   ((uint64_t)1 << 30)
 
 struct json_text {
     uint8_t *text;
@@ -62,7 +62,7 @@ static blm_status get_number(const json_t *root, const char *name, const struct 
                              uint64_t *v, uint64_t *at, blm_error *err)
 {
     const json_t *j = json_object_get(root, name);
-    *at = place_of(t, name);
+    *at             = place_of(t, name);
     if (!json_is_integer(j) || json_integer_value(j) < 0)
         return blm__fail_at(err, BLM_E_FORMAT, *at, "member %s is %s", name,
                             !j ? "missing" : "not a whole number from 0 up");
@@ -81,7 +81,7 @@ static blm_status read_bits(const json_t *b, const struct json_text *t, struct b
         return blm__fail(err, BLM_E_MEMORY, "no memory for %zu bytes of base64", room);
     struct blm_source in = { .data = raw };
     blm_status        st = BLM_OK;
-    in.len = blm__base64_decode(json_string_value(b), len, raw, &bad);
+    in.len               = blm__base64_decode(json_string_value(b), len, raw, &bad);
     if (in.len == SIZE_MAX)
         st = blm__fail_at(err, BLM_E_FORMAT, at, "member b is not base64 from character %zu on",
                           bad);
@@ -95,11 +95,10 @@ static blm_status read_bits(const json_t *b, const struct json_text *t, struct b
     }
     /* Offsets inside the base64 would mean nothing to the reader: check the length here. */
     if (st == BLM_OK && in.len - 8 != blm__go_words(g->length) * 8)
-        st = blm__fail_at(err, in.len - 8 < blm__go_words(g->length) * 8 ? BLM_E_TRUNCATED
-                                                                         : BLM_E_FORMAT,
-                          at, "member b has %zu bytes of words, a bit set of %" PRIu64
-                          " bits takes %" PRIu64,
-                          in.len - 8, g->length, blm__go_words(g->length) * 8);
+        st = blm__fail_at(
+            err, in.len - 8 < blm__go_words(g->length) * 8 ? BLM_E_TRUNCATED : BLM_E_FORMAT, at,
+            "member b has %zu bytes of words, a bit set of %" PRIu64 " bits takes %" PRIu64,
+            in.len - 8, g->length, blm__go_words(g->length) * 8);
     if (st == BLM_OK) {
         st = blm__go_read(&in, g, NULL, 0, out, err);
         if (st != BLM_OK && err && err->offset != BLM_NO_OFFSET)

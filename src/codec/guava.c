@@ -48,16 +48,15 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
                            .bits      = (uint64_t)words * 64,
                            .probes    = h[1],
                            .cell_bits = 1 };
-    out->kind     = BLM_CLASSIC;
-    blm_status st = blm__read_words(in, BLM__BIG, &s, out, err);
+    out->kind          = BLM_CLASSIC;
+    blm_status st      = blm__read_words(in, BLM__BIG, &s, out, err);
     return st == BLM_OK ? blm__expect_end(in, err) : st;
 }
 
 /* The scheme lets no other filter be than the header can say: 255 probes, 2^31 − 1 whole words. */
 static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_error *err)
 {
-    blm_status st =
-        blm__expect_scheme(b, "guava", &blm__scheme_guava64, &blm__scheme_guava32, err);
+    blm_status st = blm__expect_scheme(b, "guava", &blm__scheme_guava64, &blm__scheme_guava32, err);
     if (st != BLM_OK)
         return st;
     const struct blm_layer *l = &b->layers[0];

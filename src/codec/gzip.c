@@ -76,8 +76,8 @@ static bool refill(struct blm_gzip *g)
 {
     if (g->z.avail_in > 0)
         return true;
-    size_t n     = blm__read(g->from, g->buffer, BUFFER);
-    g->z.next_in = g->buffer;
+    size_t n      = blm__read(g->from, g->buffer, BUFFER);
+    g->z.next_in  = g->buffer;
     g->z.avail_in = (unsigned)n;
     g->read += n;
     return n > 0;
@@ -86,10 +86,10 @@ static bool refill(struct blm_gzip *g)
 /* blm_read_fn: fills part of `bytes`, 0 at the end of the last member. */
 static size_t inflate_some(void *ctx, void *bytes, size_t len)
 {
-    struct blm_gzip *g = ctx;
+    struct blm_gzip *g    = ctx;
     size_t           want = len < (1u << 30) ? len : (1u << 30);
-    g->z.next_out  = bytes;
-    g->z.avail_out = (unsigned)want;
+    g->z.next_out         = bytes;
+    g->z.avail_out        = (unsigned)want;
     if (g->status != BLM_OK)
         return SIZE_MAX;
     while (g->z.avail_out == want) {

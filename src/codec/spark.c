@@ -42,8 +42,8 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
                           err);
     uint32_t k = blm__get32be(h + 4), words = blm__get32be(h + size - 4);
     if (k == 0 || k > BLM__MAX_PROBES)
-        return blm__fail_at(err, BLM_E_FORMAT, start + 4, "k is %ld: 1 to %u",
-                            (long)(int32_t)k, BLM__MAX_PROBES);
+        return blm__fail_at(err, BLM_E_FORMAT, start + 4, "k is %ld: 1 to %u", (long)(int32_t)k,
+                            BLM__MAX_PROBES);
     if (words == 0 || words > INT32_MAX)
         return blm__fail_at(err, BLM_E_FORMAT, start + size - 4,
                             "a word count of %ld: 1 to 2^31 - 1", (long)(int32_t)words);
@@ -53,7 +53,7 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
                            .bits      = (uint64_t)words * 64,
                            .probes    = k,
                            .cell_bits = 1 };
-    out->kind   = BLM_CLASSIC;
+    out->kind          = BLM_CLASSIC;
     if (version == 2) {
         out->hasher.seed[0] = blm__get32be(h + 8);
         out->hasher.policy  = BLM_SEED_FIXED;
@@ -69,8 +69,8 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
     if (st != BLM_OK)
         return st;
     const struct blm_layer *l = &b->layers[0];
-    uint8_t  h[16];
-    uint32_t version = l->shape.scheme == &blm__scheme_spark1 ? 1 : 2;
+    uint8_t                 h[16];
+    uint32_t                version = l->shape.scheme == &blm__scheme_spark1 ? 1 : 2;
     blm__put32be(h, version);
     blm__put32be(h + 4, l->shape.probes);
     blm__put32be(h + 8, (uint32_t)b->hasher.seed[0]);

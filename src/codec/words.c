@@ -17,7 +17,7 @@ blm_status blm__read_words(struct blm_source *in, enum blm_order order, const st
 {
     struct blm_block block = { 0 };
     uint64_t         words = blm__shape_words(s), start = in->at;
-    blm_status       st    = blm__read_block(in, out->alloc, words * 8, out->max_bytes, &block, err);
+    blm_status       st = blm__read_block(in, out->alloc, words * 8, out->max_bytes, &block, err);
     if (st != BLM_OK)
         return st;
     if (order == BLM__BIG)

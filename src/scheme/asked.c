@@ -11,8 +11,8 @@
 static blm_status refuse_native(const blm_options *o, blm_error *err)
 {
     if (o->hash != BLM_HASH_XXH3)
-        return blm__fail(err, BLM_E_UNSUPPORTED, "scheme %s has its own hash: another cannot be chosen",
-                         o->scheme);
+        return blm__fail(err, BLM_E_UNSUPPORTED,
+                         "scheme %s has its own hash: another cannot be chosen", o->scheme);
     if (o->lines)
         return blm__fail(err, BLM_E_UNSUPPORTED, "scheme %s has no lines", o->scheme);
     return BLM_OK;
@@ -53,8 +53,8 @@ uint32_t blm__asked_probes(const struct blm_asked *a, uint64_t bits)
     if (a->probes)
         return a->probes;
     /* Past the most a filter may have is as good as any number that will be refused. */
-    double best = a->items ? floor((double)bits / (double)a->items * LN2 + 0.5)
-                           : ceil(-log2(a->rate));
+    double best =
+        a->items ? floor((double)bits / (double)a->items * LN2 + 0.5) : ceil(-log2(a->rate));
     if (best >= 1)
         k = best > BLM__MAX_PROBES ? BLM__MAX_PROBES + 1 : (uint32_t)best;
     return k;

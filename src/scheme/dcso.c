@@ -68,8 +68,8 @@ static void positions01(const struct blm_shape *s, const blm_digest *d, uint64_t
  * most 1 075: the smallest double is 2^-1074. */
 static void estimate(uint64_t n, double p, struct blm_shape *s)
 {
-    double m = fabs(ceil((double)n * log(p) / pow(log(2), 2)));
-    double k = ceil(log(2) * m / (double)n);
+    double m  = fabs(ceil((double)n * log(p) / pow(log(2), 2)));
+    double k  = ceil(log(2) * m / (double)n);
     s->bits   = m > (double)BLM__MAX_BITS ? BLM__MAX_BITS + 1 : (uint64_t)m;
     s->probes = (uint32_t)k;
 }
@@ -77,7 +77,7 @@ static void estimate(uint64_t n, double p, struct blm_shape *s)
 static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
                        blm_error *err)
 {
-    struct blm_asked a = { 0 };
+    struct blm_asked a  = { 0 };
     blm_status       st = blm__asked(o, &a, err);
     if (st != BLM_OK)
         return st;
@@ -98,10 +98,10 @@ static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shap
 }
 
 const struct blm_scheme blm__scheme_dcso = {
-    .row = { sizeof(blm_scheme_row), "dcso", "DCSO bloom, since 0.2.0",
-             "m is rounded down, so the rate is a little above what was asked; FNV-1 is not "
-             "keyed and mixes the last byte of a key weakly",
-             NULL, true },
+    .row           = { sizeof(blm_scheme_row), "dcso", "DCSO bloom, since 0.2.0",
+                       "m is rounded down, so the rate is a little above what was asked; FNV-1 is not "
+                                 "keyed and mixes the last byte of a key weakly",
+                       NULL, true },
     .version       = 1,
     .model         = BLM_MODEL_INDEPENDENT,
     .fold          = BLM__FOLD_STRIDED,
@@ -116,10 +116,10 @@ const struct blm_scheme blm__scheme_dcso = {
 };
 
 const struct blm_scheme blm__scheme_dcso01 = {
-    .row = { sizeof(blm_scheme_row), "dcso01", "DCSO bloom before 0.2.0",
-             "both hashes are FNV-1 of one beginning, so probes of a key are related; m is "
-             "rounded down; sizes are 32-bit",
-             NULL, true },
+    .row           = { sizeof(blm_scheme_row), "dcso01", "DCSO bloom before 0.2.0",
+                       "both hashes are FNV-1 of one beginning, so probes of a key are related; m is "
+                                 "rounded down; sizes are 32-bit",
+                       NULL, true },
     .version       = 1,
     .model         = BLM_MODEL_DOUBLE,
     .fold          = BLM__FOLD_STRIDED,

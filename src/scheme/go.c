@@ -49,8 +49,8 @@ static void positions(const struct blm_shape *s, const blm_digest *d, uint64_t *
  * at most: the smallest double is 2^-1074. */
 static void estimate(uint64_t n, double p, struct blm_shape *s)
 {
-    double m = ceil(-1 * (double)n * log(p) / pow(log(2), 2));
-    double k = ceil(log(2) * m / (double)n);
+    double m  = ceil(-1 * (double)n * log(p) / pow(log(2), 2));
+    double k  = ceil(log(2) * m / (double)n);
     s->bits   = m > (double)BLM__MAX_BITS ? BLM__MAX_BITS + 1 : (uint64_t)m;
     s->probes = (uint32_t)k;
 }
@@ -60,7 +60,7 @@ static void estimate(uint64_t n, double p, struct blm_shape *s)
 static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
                        blm_error *err)
 {
-    struct blm_asked a = { 0 };
+    struct blm_asked a    = { 0 };
     blm_options      made = *o;
     bool             new_ = o->items == 0 && o->rate == 0 && o->memory == 0;
     if (new_) {
@@ -86,8 +86,7 @@ static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shap
 }
 
 const struct blm_scheme blm__scheme_go = {
-    .row = { sizeof(blm_scheme_row), "go",
-             "Go package bloom (willf, bits-and-blooms), since 2.0.1",
+    .row = { sizeof(blm_scheme_row), "go", "Go package bloom (willf, bits-and-blooms), since 2.0.1",
              "versions before 2.0.1 hashed otherwise and nothing in their files says so; the "
              "number of keys is not recorded",
              NULL, true },

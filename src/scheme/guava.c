@@ -86,7 +86,7 @@ static void positions32(const struct blm_shape *s, const blm_digest *d, uint64_t
 static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
                        blm_error *err)
 {
-    struct blm_asked a = { 0 };
+    struct blm_asked a  = { 0 };
     blm_status       st = blm__asked(o, &a, err);
     if (st != BLM_OK)
         return st;
@@ -102,14 +102,14 @@ static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shap
             a.items = 1; /* as Guava takes an expected 0 */
         if (a.rate == 0)
             a.rate = 0.03;
-        bits      = blm__java_bits(a.items, a.rate);
-        s->probes = o->variant ? blm__java_probes(a.items, bits)
-                               : blm__java_round(-log(a.rate) / log(2));
+        bits = blm__java_bits(a.items, a.rate);
+        s->probes =
+            o->variant ? blm__java_probes(a.items, bits) : blm__java_round(-log(a.rate) / log(2));
     }
     st = blm__java_words(bits, &s->bits, err);
     if (st == BLM_OK && s->probes > 255)
-        st = blm__fail(err, BLM_E_ARGUMENT, "%u probes: guava has at most 255",
-                       (unsigned)s->probes);
+        st =
+            blm__fail(err, BLM_E_ARGUMENT, "%u probes: guava has at most 255", (unsigned)s->probes);
     s->variant = 0;
     return st == BLM_OK ? blm__asked_settle(&a, b, s, err) : st;
 }
@@ -120,11 +120,10 @@ static const char *fault(const struct blm_shape *s)
 }
 
 const struct blm_scheme blm__scheme_guava64 = {
-    .row = { sizeof(blm_scheme_row), "guava64",
-             "Guava BloomFilter, MURMUR128_MITZ_64",
-             "the empty key and every key whose hash is 0 probe bit 0 only; the number of keys "
-             "is not recorded",
-             funnels, true },
+    .row           = { sizeof(blm_scheme_row), "guava64", "Guava BloomFilter, MURMUR128_MITZ_64",
+                       "the empty key and every key whose hash is 0 probe bit 0 only; the number of keys "
+                                 "is not recorded",
+                       funnels, true },
     .version       = 1,
     .model         = BLM_MODEL_DOUBLE,
     .fold          = BLM__FOLD_STRIDED,
@@ -140,10 +139,10 @@ const struct blm_scheme blm__scheme_guava64 = {
 };
 
 const struct blm_scheme blm__scheme_guava32 = {
-    .row = { sizeof(blm_scheme_row), "guava32", "Guava BloomFilter, MURMUR128_MITZ_32",
-             "probes never reach bit 2^31, so a larger filter does not help; two keys that "
-             "agree in 64 bits of hash agree in everything; the empty key probes bit 0 only",
-             funnels, true },
+    .row           = { sizeof(blm_scheme_row), "guava32", "Guava BloomFilter, MURMUR128_MITZ_32",
+                       "probes never reach bit 2^31, so a larger filter does not help; two keys that "
+                                 "agree in 64 bits of hash agree in everything; the empty key probes bit 0 only",
+                       funnels, true },
     .version       = 1,
     .model         = BLM_MODEL_DOUBLE,
     .fold          = BLM__FOLD_STRIDED,
@@ -160,5 +159,6 @@ const struct blm_scheme blm__scheme_guava32 = {
     .fault         = fault,
 };
 
-const blm_scheme_row blm__alias_guava = { sizeof(blm_scheme_row), "guava",
-                                          "guava64, what Guava makes today", NULL, funnels, true };
+const blm_scheme_row blm__alias_guava = {
+    sizeof(blm_scheme_row), "guava", "guava64, what Guava makes today", NULL, funnels, true
+};

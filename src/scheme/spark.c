@@ -98,7 +98,7 @@ static blm_status check_seed(struct blm_hasher *h, blm_error *err)
 static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
                        blm_error *err)
 {
-    struct blm_asked a = { 0 };
+    struct blm_asked a  = { 0 };
     blm_status       st = blm__asked(o, &a, err);
     if (st == BLM_OK && s->scheme->seeded)
         st = check_seed(&b->hasher, err);
@@ -113,16 +113,17 @@ static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shap
             a.rate = 0.03;
         bits = blm__java_bits(a.items, a.rate);
     }
-    s->probes = a.items && !a.probes ? blm__java_probes(a.items, bits) : blm__asked_probes(&a, bits);
+    s->probes =
+        a.items && !a.probes ? blm__java_probes(a.items, bits) : blm__asked_probes(&a, bits);
     st = blm__java_words(bits, &s->bits, err);
     return st == BLM_OK ? blm__asked_settle(&a, b, s, err) : st;
 }
 
 const struct blm_scheme blm__scheme_spark1 = {
-    .row = { sizeof(blm_scheme_row), "spark1", "Apache Spark BloomFilter, version 1",
-             "probes never reach bit 2^31, so the rate of a large filter is worse than promised; "
-             "the number of keys is not recorded",
-             funnels, true },
+    .row           = { sizeof(blm_scheme_row), "spark1", "Apache Spark BloomFilter, version 1",
+                       "probes never reach bit 2^31, so the rate of a large filter is worse than promised; "
+                                 "the number of keys is not recorded",
+                       funnels, true },
     .version       = 1,
     .model         = BLM_MODEL_DOUBLE,
     .fold          = BLM__FOLD_STRIDED,
@@ -140,11 +141,10 @@ const struct blm_scheme blm__scheme_spark1 = {
 };
 
 const struct blm_scheme blm__scheme_spark2 = {
-    .row = { sizeof(blm_scheme_row), "spark2",
-             "Apache Spark BloomFilter, version 2",
-             "two keys that agree in two 32-bit hashes agree in every probe; the number of keys "
-             "is not recorded",
-             funnels, true },
+    .row           = { sizeof(blm_scheme_row), "spark2", "Apache Spark BloomFilter, version 2",
+                       "two keys that agree in two 32-bit hashes agree in every probe; the number of keys "
+                                 "is not recorded",
+                       funnels, true },
     .version       = 1,
     .seeded        = true,
     .model         = BLM_MODEL_DOUBLE,
@@ -160,5 +160,6 @@ const struct blm_scheme blm__scheme_spark2 = {
     .fault         = blm__java_fault,
 };
 
-const blm_scheme_row blm__alias_spark = { sizeof(blm_scheme_row), "spark",
-                                          "spark2, what Spark makes today", NULL, funnels, true };
+const blm_scheme_row blm__alias_spark = {
+    sizeof(blm_scheme_row), "spark", "spark2, what Spark makes today", NULL, funnels, true
+};

@@ -41,14 +41,14 @@ static FILE *open_or_die(const char *path, const char *mode)
 /* The next key of a file, in bytes; NULL at the end. */
 static uint8_t *next_key(FILE *in, size_t *len)
 {
-    static char   *line;
-    static size_t  room;
-    ssize_t        n = getline(&line, &room, in);
+    static char  *line;
+    static size_t room;
+    ssize_t       n = getline(&line, &room, in);
     if (n < 0)
         return NULL;
     *len = 0;
     for (char *p = line; p[0] > ' ' && p[1] > ' '; p += 2) {
-        char pair[3] = { p[0], p[1], 0 };
+        char pair[3]   = { p[0], p[1], 0 };
         line[(*len)++] = (char)strtoul(pair, NULL, 16);
     }
     return (uint8_t *)line;
@@ -173,7 +173,7 @@ int main(void)
         line[strcspn(line, "\n")] = 0;
         for (char *p = line; p && n < FIELDS; n++) {
             command[n] = p;
-            p = strchr(p, '\t');
+            p          = strchr(p, '\t');
             if (p)
                 *p++ = 0;
         }

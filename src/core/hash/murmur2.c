@@ -8,13 +8,13 @@
 
 uint32_t blm__murmur2_32(const void *data, size_t len, uint32_t seed)
 {
-    const uint32_t m = 0x5bd1e995u;
-    const uint8_t *p = data;
-    uint32_t       h = seed ^ (uint32_t)len;
+    const uint32_t m    = 0x5bd1e995u;
+    const uint8_t *p    = data;
+    uint32_t       h    = seed ^ (uint32_t)len;
     size_t         left = len;
     for (; left >= 4; left -= 4, p += 4) {
         uint32_t k = blm__get32le(p) * m;
-        h = h * m ^ (k ^ k >> 24) * m;
+        h          = h * m ^ (k ^ k >> 24) * m;
     }
     if (left) {
         for (size_t i = 0; i < left; i++)
@@ -27,13 +27,13 @@ uint32_t blm__murmur2_32(const void *data, size_t len, uint32_t seed)
 
 uint64_t blm__murmur64a(const void *data, size_t len, uint64_t seed)
 {
-    const uint64_t m = 0xc6a4a7935bd1e995u;
-    const uint8_t *p = data;
-    uint64_t       h = seed ^ (uint64_t)len * m;
+    const uint64_t m    = 0xc6a4a7935bd1e995u;
+    const uint8_t *p    = data;
+    uint64_t       h    = seed ^ (uint64_t)len * m;
     size_t         left = len;
     for (; left >= 8; left -= 8, p += 8) {
         uint64_t k = blm__get64le(p) * m;
-        h = (h ^ (k ^ k >> 47) * m) * m;
+        h          = (h ^ (k ^ k >> 47) * m) * m;
     }
     if (left) {
         for (size_t i = 0; i < left; i++)

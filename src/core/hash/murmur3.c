@@ -7,10 +7,7 @@
 
 /* ---- 32 bits ---- */
 
-static uint32_t scramble32(uint32_t k)
-{
-    return blm__rotl32(k * 0xcc9e2d51u, 15) * 0x1b873593u;
-}
+static uint32_t scramble32(uint32_t k) { return blm__rotl32(k * 0xcc9e2d51u, 15) * 0x1b873593u; }
 
 static uint32_t block32(uint32_t h, uint32_t k)
 {
@@ -35,8 +32,8 @@ static uint32_t blocks32(const uint8_t *p, size_t len, uint32_t h)
 
 uint32_t blm__murmur3_32(const void *data, size_t len, uint32_t seed)
 {
-    const uint8_t *p    = data, *tail = p + (len & ~(size_t)3);
-    uint32_t       h    = blocks32(p, len, seed), k = 0;
+    const uint8_t *p = data, *tail = p + (len & ~(size_t)3);
+    uint32_t       h = blocks32(p, len, seed), k = 0;
     for (size_t i = len & 3; i > 0; i--)
         k = k << 8 | tail[i - 1];
     if (len & 3)

@@ -10,8 +10,8 @@
 #include "foreign.h"
 
 static const char *const vectors[] = {
-    "v01-binary200", "v01-med1000-p03",   "v1-binary200",   "v1-empty",      "v1-emptykey",
-    "v1-med1000-p03", "v1-med1000-p01-zh", "v1-overfilled", "v1-small10",    "v1-union",
+    "v01-binary200",  "v01-med1000-p03",   "v1-binary200",  "v1-empty",   "v1-emptykey",
+    "v1-med1000-p03", "v1-med1000-p01-zh", "v1-overfilled", "v1-small10", "v1-union",
 };
 
 #define VECTORS (sizeof vectors / sizeof *vectors)
@@ -26,9 +26,9 @@ static void path_of(const char *vector, char *dir) { snprintf(dir, 64, "dcso/%s"
 static blm_options create_options(const char *dir, const char *format)
 {
     blm_options o = BLM_OPTIONS_INIT;
-    o.scheme = format;
-    o.items  = (uint64_t)golden_meta(dir, "design_n");
-    o.rate   = golden_meta(dir, "design_p");
+    o.scheme      = format;
+    o.items       = (uint64_t)golden_meta(dir, "design_n");
+    o.rate        = golden_meta(dir, "design_p");
     return o;
 }
 
@@ -112,8 +112,8 @@ static void test_fields(void **state)
 
 static void check_gzip(const char *dir)
 {
-    struct golden_file packed = golden_read_in(dir, "filter.bin.gz");
-    struct golden_file plain  = golden_read_in(dir, "filter.bin");
+    struct golden_file       packed = golden_read_in(dir, "filter.bin.gz");
+    struct golden_file       plain  = golden_read_in(dir, "filter.bin");
     static const char *const ways[] = { NULL, "dcso", "dcso-gz" };
     for (size_t i = 0; i < 3; i++) {
         blm_options o = BLM_OPTIONS_INIT;
@@ -196,9 +196,9 @@ static void test_gzip_places(void **state)
     if (!has_gzip())
         skip();
     /* Deflate's stored blocks: the bytes as they are. A dcso header with k = 0. */
-    uint8_t  gz[23 + 64] = { 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 1, 64, 0, 191, 255 };
-    struct golden_file plain = golden_read("dcso/bad/k-zero.bloom");
-    struct golden_file in    = { (char *)gz, 15 + 64, 0 };
+    uint8_t            gz[23 + 64] = { 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 1, 64, 0, 191, 255 };
+    struct golden_file plain       = golden_read("dcso/bad/k-zero.bloom");
+    struct golden_file in          = { (char *)gz, 15 + 64, 0 };
     assert_int_equal(plain.len, 64);
     memcpy(gz + 15, plain.data, 64);
     blm_error err = refuse_bytes(&in, "k = 0 in gzip", "dcso");
@@ -215,13 +215,13 @@ static void test_gzip_bomb(void **state)
         skip();
     enum { SIZE = 16 << 20 };
     struct golden_file plain = golden_read("dcso/v1-small10/filter.bin");
-    plain.data = realloc(plain.data, SIZE);
+    plain.data               = realloc(plain.data, SIZE);
     memset(plain.data + plain.len, 0, SIZE - plain.len);
-    plain.len                = SIZE;
-    blm_filter        *f     = decode_bytes(&plain, NULL), *g;
-    struct golden_file bomb  = encode_as(f, "dcso-gz");
+    plain.len               = SIZE;
+    blm_filter        *f    = decode_bytes(&plain, NULL), *g;
+    struct golden_file bomb = encode_as(f, "dcso-gz");
     struct counted     c;
-    blm_options        o     = BLM_OPTIONS_INIT;
+    blm_options        o = BLM_OPTIONS_INIT;
     blm_error          err;
     assert_true(bomb.len < 64 << 10);
     counted_start(&c);
@@ -326,7 +326,7 @@ static void test_slack(void **state)
 {
     (void)state;
     struct golden_file bytes = golden_read("dcso/v1-small10/filter.bin"); /* m = 95 */
-    bytes.data[48 + 11] |= (char)0x80;                                   /* bit 95 */
+    bytes.data[48 + 11] |= (char)0x80;                                    /* bit 95 */
     blm_error err = refuse_bytes(&bytes, "bit 95 of 95", "dcso");
     assert_int_equal(err.status, BLM_E_FORMAT);
     assert_int_equal(err.offset, 56);

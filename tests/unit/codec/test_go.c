@@ -34,9 +34,9 @@ static void path_of(const char *vector, char *dir) { snprintf(dir, 64, "go/%s", 
 static blm_options create_options(const char *dir)
 {
     blm_options o = BLM_OPTIONS_INIT;
-    o.scheme = "go";
-    o.items  = (uint64_t)golden_meta(dir, "design_n");
-    o.rate   = golden_meta(dir, "design_p");
+    o.scheme      = "go";
+    o.items       = (uint64_t)golden_meta(dir, "design_n");
+    o.rate        = golden_meta(dir, "design_p");
     return o;
 }
 
@@ -320,8 +320,8 @@ static void test_json_freedom(void **state)
     }
     blm_free(first);
     blm_filter *url, *standard;
-    assert_int_equal(decode_text("{\"m\":64,\"k\":1,\"b\":\"AAAAAAAAAED7_____vvv-w==\"}", &url, &err),
-                     BLM_OK);
+    assert_int_equal(
+        decode_text("{\"m\":64,\"k\":1,\"b\":\"AAAAAAAAAED7_____vvv-w==\"}", &url, &err), BLM_OK);
     assert_int_equal(
         decode_text("{\"m\":64,\"k\":1,\"b\":\"AAAAAAAAAED7/////vvv+w==\"}", &standard, &err),
         BLM_OK);
@@ -359,8 +359,7 @@ static void test_json_refused(void **state)
         blm_filter *f;
         blm_error   err;
         blm_status  st = decode_text(rows[i].text, &f, &err);
-        if (st != rows[i].status || err.offset != rows[i].offset ||
-            !strstr(err.text, rows[i].word))
+        if (st != rows[i].status || err.offset != rows[i].offset || !strstr(err.text, rows[i].word))
             fail_msg("%s: %s at %llu: %s", rows[i].text, blm_status_name(st),
                      (unsigned long long)err.offset, err.text);
     }
@@ -401,14 +400,14 @@ static void test_json_bomb(void **state)
     blm_options o = BLM_OPTIONS_INIT;
     for (size_t i = 0; i < SIZE; i++)
         text[i] = "[],"[i % 3];
-    text[0]       = '[';
+    text[0]        = '[';
     text[SIZE - 1] = ']';
-    o.format      = "go-json";
+    o.format       = "go-json";
     assert_int_equal(blm_decode(text, SIZE, &o, &f, &err), BLM_E_FORMAT);
     assert_true(err.offset < 256);
     memset(text, ' ', SIZE);
-    text[0]     = '{';
-    o.max_bytes = 1000;
+    text[0]          = '{';
+    o.max_bytes      = 1000;
     struct trickle t = { text, SIZE, 0, 4096 };
     assert_int_equal(blm_decode_stream(trickle_read, &t, &o, &f, &err), BLM_E_LIMIT);
     assert_true(t.at < 256 << 10);
@@ -500,15 +499,23 @@ static void test_short_set(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_read_and_write), cmocka_unit_test(test_rebuild),
-        cmocka_unit_test(test_union),          cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_growth),         cmocka_unit_test(test_bits_past_m),
-        cmocka_unit_test(test_all_ones),       cmocka_unit_test(test_nothing_attached),
-        cmocka_unit_test(test_gob_types),      cmocka_unit_test(test_gob_changed),
+        cmocka_unit_test(test_read_and_write),
+        cmocka_unit_test(test_rebuild),
+        cmocka_unit_test(test_union),
+        cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_growth),
+        cmocka_unit_test(test_bits_past_m),
+        cmocka_unit_test(test_all_ones),
+        cmocka_unit_test(test_nothing_attached),
+        cmocka_unit_test(test_gob_types),
+        cmocka_unit_test(test_gob_changed),
         cmocka_unit_test(test_gob_types_without_end),
-        cmocka_unit_test(test_json_freedom),   cmocka_unit_test(test_json_refused),
-        cmocka_unit_test(test_json_most_values), cmocka_unit_test(test_json_bomb),
-        cmocka_unit_test(test_bad),            cmocka_unit_test(test_places),
+        cmocka_unit_test(test_json_freedom),
+        cmocka_unit_test(test_json_refused),
+        cmocka_unit_test(test_json_most_values),
+        cmocka_unit_test(test_json_bomb),
+        cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_places),
         cmocka_unit_test(test_short_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,19 +12,16 @@
 #include "foreign.h"
 
 static const char *const vectors[] = {
-    "m32-binary200", "m32-int32",       "m32-int64",      "m32-med1000-p03",
-    "m32-overfilled", "m32-unencodedchars", "m32-union",  "m64-binary200",
-    "m64-empty",     "m64-emptykey",    "m64-int32",      "m64-int64",
-    "m64-med1000-p01-zh", "m64-med1000-p03", "m64-overfilled", "m64-small10",
+    "m32-binary200",      "m32-int32",          "m32-int64",      "m32-med1000-p03",
+    "m32-overfilled",     "m32-unencodedchars", "m32-union",      "m64-binary200",
+    "m64-empty",          "m64-emptykey",       "m64-int32",      "m64-int64",
+    "m64-med1000-p01-zh", "m64-med1000-p03",    "m64-overfilled", "m64-small10",
     "m64-unencodedchars", "m64-union",
 };
 
 #define VECTORS (sizeof vectors / sizeof *vectors)
 
-static void path_of(const char *vector, char *dir)
-{
-    snprintf(dir, 64, "guava/%s", vector);
-}
+static void path_of(const char *vector, char *dir) { snprintf(dir, 64, "guava/%s", vector); }
 
 /* Guava's name for a funnel to ours. */
 static const char *funnel_of(const char *dir)
@@ -42,11 +39,11 @@ static const char *funnel_of(const char *dir)
 static blm_options create_options(const char *dir)
 {
     blm_options o = BLM_OPTIONS_INIT;
-    o.scheme  = golden_meta(dir, "strategy_ordinal") != 0 ? "guava64" : "guava32";
-    o.funnel  = funnel_of(dir);
-    o.items   = (uint64_t)golden_meta(dir, "design_n");
-    o.rate    = golden_meta(dir, "design_p");
-    o.variant = 1;
+    o.scheme      = golden_meta(dir, "strategy_ordinal") != 0 ? "guava64" : "guava32";
+    o.funnel      = funnel_of(dir);
+    o.items       = (uint64_t)golden_meta(dir, "design_n");
+    o.rate        = golden_meta(dir, "design_p");
+    o.variant     = 1;
     return o;
 }
 
@@ -181,8 +178,8 @@ static void test_most_probes(void **state)
     char               bytes[14] = { 1, (char)255, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0 };
     struct golden_file in        = { bytes, sizeof bytes, 0 };
     blm_options        o         = BLM_OPTIONS_INIT;
-    o.format      = "guava";
-    blm_filter *f = decode_bytes(&in, &o);
+    o.format                     = "guava";
+    blm_filter *f                = decode_bytes(&in, &o);
     assert_int_equal(blm_add(f, "x", 1), BLM_OK);
     assert_true(blm_check(f, "x", 1));
     struct golden_file out = encode_as(f, NULL);
@@ -196,12 +193,12 @@ static void test_most_probes(void **state)
 static void test_not_guava(void **state)
 {
     (void)state;
-    blm_options o = BLM_OPTIONS_INIT;
-    blm_error   err;
+    blm_options        o = BLM_OPTIONS_INIT;
+    blm_error          err;
     struct golden_file out = { NULL, 0, 0 };
-    o.items       = 100;
-    o.rate        = 0.01;
-    blm_filter *f = create_or_fail(&o);
+    o.items                = 100;
+    o.rate                 = 0.01;
+    blm_filter *f          = create_or_fail(&o);
     assert_int_equal(blm_encode(f, "guava", bytes_append, &out, &err), BLM_E_UNSUPPORTED);
     assert_non_null(strstr(err.text, "rebuild"));
     assert_int_equal(out.len, 0);

@@ -157,7 +157,7 @@ static void test_json_heads(void **state)
 static void test_dcso_flags(void **state)
 {
     (void)state;
-    struct golden_file f = golden_read("dcso/v1-small10/filter.bin");
+    struct golden_file f    = golden_read("dcso/v1-small10/filter.bin");
     int                sure = bid_of("dcso", f.data, 48, f.len);
     f.data[3]               = 1;
     int less                = bid_of("dcso", f.data, 48, f.len);

@@ -12,10 +12,10 @@
 #include "foreign.h"
 
 static const char *const vectors[] = {
-    "v1-binary200",  "v1-empty",      "v1-emptykey",       "v1-long-seed0",
+    "v1-binary200",      "v1-empty",       "v1-emptykey",   "v1-long-seed0",
     "v1-med1000-p01-zh", "v1-med1000-p03", "v1-overfilled", "v1-union",
-    "v2-binary200",  "v2-empty",      "v2-long-seed0",     "v2-long-seed12345",
-    "v2-med1000-p01-zh", "v2-overfilled", "v2-small10",    "v2-union",
+    "v2-binary200",      "v2-empty",       "v2-long-seed0", "v2-long-seed12345",
+    "v2-med1000-p01-zh", "v2-overfilled",  "v2-small10",    "v2-union",
     "v2-utf8-seed12345",
 };
 
@@ -27,16 +27,18 @@ static const char *funnel_of(const char *dir)
 {
     char put[32];
     assert_true(golden_meta_text(dir, "put", put, sizeof put));
-    return strcmp(put, "putLong") == 0 ? "long" : strcmp(put, "putBinary") == 0 ? "binary" : "string";
+    return strcmp(put, "putLong") == 0     ? "long"
+           : strcmp(put, "putBinary") == 0 ? "binary"
+                                           : "string";
 }
 
 static blm_options create_options(const char *dir)
 {
     blm_options o = BLM_OPTIONS_INIT;
-    o.scheme = golden_meta(dir, "version") > 1 ? "spark2" : "spark1";
-    o.funnel = funnel_of(dir);
-    o.items  = (uint64_t)golden_meta(dir, "design_n");
-    o.rate   = golden_meta(dir, "design_p");
+    o.scheme      = golden_meta(dir, "version") > 1 ? "spark2" : "spark1";
+    o.funnel      = funnel_of(dir);
+    o.items       = (uint64_t)golden_meta(dir, "design_n");
+    o.rate        = golden_meta(dir, "design_p");
     if (golden_meta(dir, "seed") != 0) {
         o.flags   = BLM_SEEDED;
         o.seed[0] = (uint64_t)golden_meta(dir, "seed");
@@ -107,9 +109,10 @@ static void test_mismatch(void **state)
     struct golden_file a = golden_read("spark/v2-long-seed0/filter.bin");
     struct golden_file b = golden_read("spark/v2-long-seed12345/filter.bin");
     struct golden_file c = golden_read("spark/v1-long-seed0/filter.bin");
-    blm_filter *x = decode_bytes(&a, NULL), *y = decode_bytes(&b, NULL), *z = decode_bytes(&c, NULL);
-    blm_error   err;
-    blm_params  p = { .size = sizeof p };
+    blm_filter        *x = decode_bytes(&a, NULL), *y = decode_bytes(&b, NULL),
+               *z = decode_bytes(&c, NULL);
+    blm_error  err;
+    blm_params p = { .size = sizeof p };
     assert_int_equal(blm_union(x, y, &err), BLM_E_MISMATCH);
     assert_non_null(strstr(err.text, "seed"));
     assert_int_equal(blm_union(x, z, &err), BLM_E_MISMATCH);

@@ -8,9 +8,9 @@
 static const struct {
     const char *scheme, *format;
 } forms[] = {
-    { "guava64", "guava" }, { "go", "go" },         { "go", "go-gob" },      { "go", "go-json" },
-    { "spark1", "spark" },  { "spark2", "spark" },  { "dcso", "dcso" },      { "dcso", "dcso-gz" },
-    { "dcso01", "dcso01" },
+    { "guava64", "guava" }, { "go", "go" },        { "go", "go-gob" },
+    { "go", "go-json" },    { "spark1", "spark" }, { "spark2", "spark" },
+    { "dcso", "dcso" },     { "dcso", "dcso-gz" }, { "dcso01", "dcso01" },
 };
 
 static bool knows(const char *format, bool to_write)

@@ -5,19 +5,19 @@
 
 #include "foreign.h"
 
-static blm_status plan(uint64_t items, double rate, uint64_t bits, uint32_t probes,
-                       uint64_t memory, blm_params *out)
+static blm_status plan(uint64_t items, double rate, uint64_t bits, uint32_t probes, uint64_t memory,
+                       blm_params *out)
 {
     blm_options o = BLM_OPTIONS_INIT;
     blm_filter *f;
     blm_error   err = { .text = "" };
-    o.scheme = "dcso";
-    o.items  = items;
-    o.rate   = rate;
-    o.bits   = bits;
-    o.probes = probes;
-    o.memory = memory;
-    blm_status st = blm_create(&o, &f, &err);
+    o.scheme        = "dcso";
+    o.items         = items;
+    o.rate          = rate;
+    o.bits          = bits;
+    o.probes        = probes;
+    o.memory        = memory;
+    blm_status st   = blm_create(&o, &f, &err);
     if (st != BLM_OK) {
         assert_true(err.text[0]);
         return st;

@@ -16,9 +16,9 @@
 static blm_filter *new_go(uint64_t m, uint32_t k)
 {
     blm_options o = BLM_OPTIONS_INIT;
-    o.scheme = "go";
-    o.bits   = m;
-    o.probes = k;
+    o.scheme      = "go";
+    o.bits        = m;
+    o.probes      = k;
     return create_or_fail(&o);
 }
 
@@ -40,9 +40,9 @@ static void test_estimate_parameters(void **state)
         assert_int_equal(golden_fields(line, field, 4), 4);
         blm_options o = BLM_OPTIONS_INIT;
         blm_plan    p = { .size = sizeof p };
-        o.scheme = "go";
-        o.items  = strtoull(field[0], NULL, 10);
-        o.rate   = strtod(field[1], NULL);
+        o.scheme      = "go";
+        o.items       = strtoull(field[0], NULL, 10);
+        o.rate        = strtod(field[1], NULL);
         assert_int_equal(blm_plan_for(&o, &p, NULL), BLM_OK);
         assert_int_equal(p.bits, strtoull(field[2], NULL, 10));
         assert_int_equal(p.probes, strtoul(field[3], NULL, 10));
@@ -185,7 +185,7 @@ static void test_sets(void **state)
 static void test_approximated_size(void **state)
 {
     (void)state;
-    static const char *const dirs[] = { "go/binary200",  "go/empty",   "go/emptykey",
+    static const char *const dirs[] = { "go/binary200",   "go/empty",   "go/emptykey",
                                         "go/med1000-p03", "go/small10", "go/union" };
     for (size_t i = 0; i < 6; i++) {
         struct golden_file bytes = golden_read_in(dirs[i], "filter.bin");
@@ -204,10 +204,10 @@ static void test_approximated_size(void **state)
 static double estimate_rate(uint64_t m, uint32_t k, uint32_t n)
 {
     enum { ROUNDS = 100000 };
-    blm_filter *f     = new_go(m, k);
+    blm_filter *f      = new_go(m, k);
     uint8_t(*bytes)[4] = malloc(ROUNDS * 4);
-    blm_key    *keys  = malloc(ROUNDS * sizeof *keys);
-    blm_trial   t     = { .size = sizeof t };
+    blm_key  *keys     = malloc(ROUNDS * sizeof *keys);
+    blm_trial t        = { .size = sizeof t };
     for (uint32_t i = 0; i < n; i++) {
         uint8_t key[4];
         blm__put32be(key, i);
@@ -232,9 +232,9 @@ static void test_estimate_rate(void **state)
     size_t             rows = 0;
     for (; (line = golden_line(&f, NULL)); rows++) {
         assert_int_equal(golden_fields(line, field, 4), 4);
-        double rate = estimate_rate(strtoull(field[0], NULL, 10),
-                                    (uint32_t)strtoul(field[1], NULL, 10),
-                                    (uint32_t)strtoul(field[2], NULL, 10));
+        double rate =
+            estimate_rate(strtoull(field[0], NULL, 10), (uint32_t)strtoul(field[1], NULL, 10),
+                          (uint32_t)strtoul(field[2], NULL, 10));
         if (rate != strtod(field[3], NULL))
             fail_msg("%s %s %s: %.17g, not %s", field[0], field[1], field[2], rate, field[3]);
     }
@@ -269,10 +269,14 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_estimate_parameters), cmocka_unit_test(test_new),
-        cmocka_unit_test(test_from),                cmocka_unit_test(test_add),
-        cmocka_unit_test(test_locations),           cmocka_unit_test(test_sets),
-        cmocka_unit_test(test_approximated_size),   cmocka_unit_test(test_estimate_rate),
+        cmocka_unit_test(test_estimate_parameters),
+        cmocka_unit_test(test_new),
+        cmocka_unit_test(test_from),
+        cmocka_unit_test(test_add),
+        cmocka_unit_test(test_locations),
+        cmocka_unit_test(test_sets),
+        cmocka_unit_test(test_approximated_size),
+        cmocka_unit_test(test_estimate_rate),
         cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

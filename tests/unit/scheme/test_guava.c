@@ -30,14 +30,14 @@ static void test_sizes(void **state)
         size_t      fields = golden_fields(line, field, 7);
         blm_options o      = BLM_OPTIONS_INIT;
         blm_plan    none   = { .size = sizeof none };
-        o.scheme = "guava";
-        o.items  = strtoull(field[0], NULL, 10);
-        o.rate   = strtod(field[1], NULL);
+        o.scheme           = "guava";
+        o.items            = strtoull(field[0], NULL, 10);
+        o.rate             = strtod(field[1], NULL);
         if (fields == 7) { /* an error of Guava's */
             assert_int_equal(blm_plan_for(&o, &none, NULL), BLM_E_ARGUMENT);
             continue;
         }
-        blm_plan now = plan_or_fail(&o);
+        blm_plan now    = plan_or_fail(&o);
         o.variant       = 1;
         blm_plan before = plan_or_fail(&o);
         uint64_t bits   = strtoull(field[4], NULL, 10) * 64;
@@ -65,9 +65,9 @@ static void test_funnels(void **state)
         uint8_t     number[8], hash[16];
         assert_int_equal(golden_fields(line, field, 4), 4);
         blm_key key = { field[1], strlen(field[1]) };
-        o.scheme = "guava64";
-        o.items  = 10;
-        o.funnel = field[0];
+        o.scheme    = "guava64";
+        o.items     = 10;
+        o.funnel    = field[0];
         blm__put64le(number, (uint64_t)strtoll(field[1], NULL, 10));
         if (strcmp(field[0], "int") == 0)
             key = (blm_key){ number, 4 };
@@ -96,9 +96,9 @@ static void test_defaults(void **state)
 {
     (void)state;
     blm_options o = BLM_OPTIONS_INIT;
-    o.scheme   = "guava";
-    o.items    = 1000;
-    blm_plan p = plan_or_fail(&o);
+    o.scheme      = "guava";
+    o.items       = 1000;
+    blm_plan p    = plan_or_fail(&o);
     assert_int_equal(p.probes, 5); /* 3% */
     assert_int_equal(p.bits, 7360);
     blm_filter *f = create_or_fail(&o);
@@ -126,10 +126,10 @@ static void test_bits(void **state)
 {
     (void)state;
     blm_options o = BLM_OPTIONS_INIT;
-    o.scheme   = "guava32";
-    o.bits     = 1000;
-    o.probes   = 3;
-    blm_plan p = plan_or_fail(&o);
+    o.scheme      = "guava32";
+    o.bits        = 1000;
+    o.probes      = 3;
+    blm_plan p    = plan_or_fail(&o);
     assert_int_equal(p.bits, 1024);
     assert_int_equal(p.probes, 3);
     o.bits   = 0;
@@ -182,15 +182,15 @@ static void test_refused(void **state)
         blm_options o = BLM_OPTIONS_INIT;
         blm_filter *f;
         blm_error   err = { .text = "" };
-        o.scheme  = "guava64";
-        o.items   = rows[i].items;
-        o.bits    = rows[i].bits;
-        o.memory  = rows[i].memory;
-        o.variant = rows[i].variant;
-        o.rate    = rows[i].rate;
-        o.probes  = rows[i].probes;
-        o.hash    = rows[i].hash;
-        o.flags   = rows[i].flags;
+        o.scheme        = "guava64";
+        o.items         = rows[i].items;
+        o.bits          = rows[i].bits;
+        o.memory        = rows[i].memory;
+        o.variant       = rows[i].variant;
+        o.rate          = rows[i].rate;
+        o.probes        = rows[i].probes;
+        o.hash          = rows[i].hash;
+        o.flags         = rows[i].flags;
         if (blm_create(&o, &f, &err) != rows[i].status || !strstr(err.text, rows[i].word))
             fail_msg("row %zu: %s: %s", i, blm_status_name(err.status), err.text);
     }
@@ -255,10 +255,10 @@ static void test_fold(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),     cmocka_unit_test(test_funnels),
-        cmocka_unit_test(test_defaults),  cmocka_unit_test(test_bits),
-        cmocka_unit_test(test_refused),   cmocka_unit_test(test_positions),
-        cmocka_unit_test(test_fold),      cmocka_unit_test(test_most_probes),
+        cmocka_unit_test(test_sizes),    cmocka_unit_test(test_funnels),
+        cmocka_unit_test(test_defaults), cmocka_unit_test(test_bits),
+        cmocka_unit_test(test_refused),  cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_fold),     cmocka_unit_test(test_most_probes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

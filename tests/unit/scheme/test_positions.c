@@ -8,7 +8,8 @@
 
 #define GUARD 0x5151515151515151u
 
-static void check_shape(const struct blm_scheme *s, const blm_filter *f, const void *key, size_t len)
+static void check_shape(const struct blm_scheme *s, const blm_filter *f, const void *key,
+                        size_t len)
 {
     const struct blm_shape *shape = &f->body.layers[0].shape;
     uint64_t                pos[BLM__MAX_PROBES + 1], raw[BLM__MAX_PROBES + 1];
@@ -56,7 +57,7 @@ static void test_every_scheme(void **state)
 static void test_versions(void **state)
 {
     (void)state;
-    static const char *const names[] = { "guava64", "guava32", "go",  "spark1",
+    static const char *const names[] = { "guava64", "guava32", "go",    "spark1",
                                          "spark2",  "dcso",    "dcso01" };
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         const struct blm_scheme *s = blm__scheme_find(names[i]);
@@ -73,12 +74,12 @@ static void test_fold(void **state)
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         blm_options o = BLM_OPTIONS_INIT;
         blm_filter *folded;
-        uint64_t    unit = blm__scheme_find(names[i])->fold_unit;
-        o.scheme         = names[i];
-        o.probes         = 3;
-        o.bits           = 7 * 11 * unit;
-        blm_filter *f    = create_or_fail(&o);
-        o.bits           = 11 * unit;
+        uint64_t    unit  = blm__scheme_find(names[i])->fold_unit;
+        o.scheme          = names[i];
+        o.probes          = 3;
+        o.bits            = 7 * 11 * unit;
+        blm_filter *f     = create_or_fail(&o);
+        o.bits            = 11 * unit;
         blm_filter *small = create_or_fail(&o);
         for (uint32_t j = 0; j < 9; j++) {
             blm_add(f, &j, sizeof j);

@@ -21,9 +21,9 @@ static void test_sizes(void **state)
         assert_int_equal(golden_fields(line, field, 5), 5);
         blm_options o = BLM_OPTIONS_INIT;
         blm_plan    p = { .size = sizeof p };
-        o.scheme = "spark";
-        o.items  = strtoull(field[0], NULL, 10);
-        o.rate   = strtod(field[1], NULL);
+        o.scheme      = "spark";
+        o.items       = strtoull(field[0], NULL, 10);
+        o.rate        = strtod(field[1], NULL);
         assert_int_equal(blm_plan_for(&o, &p, NULL), BLM_OK);
         assert_int_equal(p.bits, strtoull(field[4], NULL, 10) * 64);
         assert_int_equal(p.probes, strtoul(field[3], NULL, 10));
@@ -47,9 +47,9 @@ static void test_sizes(void **state)
 static blm_filter *make(const char *scheme, const char *funnel, uint64_t seed)
 {
     blm_options o = BLM_OPTIONS_INIT;
-    o.scheme = scheme;
-    o.funnel = funnel;
-    o.items  = 100;
+    o.scheme      = scheme;
+    o.funnel      = funnel;
+    o.items       = 100;
     if (seed) {
         o.flags   = BLM_SEEDED;
         o.seed[0] = seed;
@@ -91,7 +91,7 @@ static void test_hashes(void **state)
 static void test_widening(void **state)
 {
     (void)state;
-    blm_filter *f = make("spark1", "long", 0);
+    blm_filter *f            = make("spark1", "long", 0);
     uint8_t     minus_two[8] = { 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
     uint8_t     five[8]      = { 5 };
     blm_add(f, minus_two, 8);
@@ -126,9 +126,9 @@ static void test_seeds(void **state)
     blm_filter *f;
     blm_error   err;
     blm_params  p = { .size = sizeof p };
-    o.items = 100;
-    o.flags = BLM_SEEDED;
-    o.scheme = "spark1";
+    o.items       = 100;
+    o.flags       = BLM_SEEDED;
+    o.scheme      = "spark1";
     assert_int_equal(blm_create(&o, &f, &err), BLM_E_UNSUPPORTED);
     o.scheme  = "spark2";
     o.seed[0] = (uint64_t)1 << 32;

@@ -10,16 +10,16 @@
 #include "core/hash/fnv.h"
 #include "hash_table.h"
 
-#define PRINTER(name, basis, format, type)                                              \
+#define PRINTER(name, basis, format, type)                                                \
     static void print_##name(const uint8_t *key, size_t len, const char *seed, char *out) \
-    {                                                                                   \
-        (void)seed;                                                                     \
-        snprintf(out, HASH_TEXT, format, (type)blm__##name(basis, key, len));           \
-    }                                                                                   \
-    static void test_##name(void **state)                                               \
-    {                                                                                   \
-        (void)state;                                                                    \
-        assert_int_equal(check_hash_table(#name, print_##name), 39);                    \
+    {                                                                                     \
+        (void)seed;                                                                       \
+        snprintf(out, HASH_TEXT, format, (type)blm__##name(basis, key, len));             \
+    }                                                                                     \
+    static void test_##name(void **state)                                                 \
+    {                                                                                     \
+        (void)state;                                                                      \
+        assert_int_equal(check_hash_table(#name, print_##name), 39);                      \
     }
 
 PRINTER(fnv1_32, BLM__FNV32_BASIS, "%08x", unsigned)
@@ -38,8 +38,8 @@ static void test_continued(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fnv1_32),  cmocka_unit_test(test_fnv1a_32),
-        cmocka_unit_test(test_fnv1_64),  cmocka_unit_test(test_fnv1a_64),
+        cmocka_unit_test(test_fnv1_32),   cmocka_unit_test(test_fnv1a_32),
+        cmocka_unit_test(test_fnv1_64),   cmocka_unit_test(test_fnv1a_64),
         cmocka_unit_test(test_continued),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,7 +76,7 @@ static void test_spark_bytes(void **state)
         assert_int_equal(golden_fields(line, field, 4), 4);
         size_t   len  = golden_unhex(field[0]);
         uint32_t seed = (uint32_t)strtoll(field[1], NULL, 10);
-        int64_t  own  = strtoll(field[2], NULL, 10), standard = strtoll(field[3], NULL, 10);
+        int64_t  own = strtoll(field[2], NULL, 10), standard = strtoll(field[3], NULL, 10);
         assert_int_equal(blm__murmur3_32_spark(field[0], len, seed), (uint32_t)own);
         assert_int_equal(blm__murmur3_32(field[0], len, seed), (uint32_t)standard);
         odd += own != standard;

@@ -16,26 +16,26 @@ static uint64_t multiplier(const char *seed) { return strtoull(seed, NULL, 10); 
 static void print32(uint64_t v, char *out) { snprintf(out, HASH_TEXT, "%08" PRIx32, (uint32_t)v); }
 static void print64(uint64_t v, char *out) { snprintf(out, HASH_TEXT, "%016" PRIx64, v); }
 
-#define WIDTHS(name, hash32, hash64)                                                           \
-    static void name##_u32(const uint8_t *k, size_t n, const char *seed, char *out)            \
-    {                                                                                          \
-        (void)seed;                                                                            \
-        print32(hash32(k, n, seed, false), out);                                               \
-    }                                                                                          \
-    static void name##_u31(const uint8_t *k, size_t n, const char *seed, char *out)            \
-    {                                                                                          \
-        (void)seed;                                                                            \
-        print32(hash32(k, n, seed, false) & INT32_MAX, out);                                   \
-    }                                                                                          \
-    static void name##_u64(const uint8_t *k, size_t n, const char *seed, char *out)            \
-    {                                                                                          \
-        (void)seed;                                                                            \
-        print64(hash64(k, n, seed, false), out);                                               \
-    }                                                                                          \
-    static void name##_signed(const uint8_t *k, size_t n, const char *seed, char *out)         \
-    {                                                                                          \
-        (void)seed;                                                                            \
-        print32(hash32(k, n, seed, true), out);                                                \
+#define WIDTHS(name, hash32, hash64)                                                   \
+    static void name##_u32(const uint8_t *k, size_t n, const char *seed, char *out)    \
+    {                                                                                  \
+        (void)seed;                                                                    \
+        print32(hash32(k, n, seed, false), out);                                       \
+    }                                                                                  \
+    static void name##_u31(const uint8_t *k, size_t n, const char *seed, char *out)    \
+    {                                                                                  \
+        (void)seed;                                                                    \
+        print32(hash32(k, n, seed, false) & INT32_MAX, out);                           \
+    }                                                                                  \
+    static void name##_u64(const uint8_t *k, size_t n, const char *seed, char *out)    \
+    {                                                                                  \
+        (void)seed;                                                                    \
+        print64(hash64(k, n, seed, false), out);                                       \
+    }                                                                                  \
+    static void name##_signed(const uint8_t *k, size_t n, const char *seed, char *out) \
+    {                                                                                  \
+        (void)seed;                                                                    \
+        print32(hash32(k, n, seed, true), out);                                        \
     }
 
 #define BKDR(k, n, seed, is_signed) blm__bkdr(k, n, multiplier(seed), is_signed)
