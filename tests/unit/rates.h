@@ -45,7 +45,7 @@ static inline void judge(const char *what, double got, double model, double erro
     if (getenv("BLM_SHOW"))
         print_message("%-40s measured %.6g  model %.6g  %+.2f%%  z %.2f\n", what, got, model,
                       100 * (got / model - 1), (got - model) / error);
-    if (!(z <= Z_MOST))
+    if (!(z <= Z_MOST) && !quick_tests())
         fail_msg("%s: measured %.6g, the model says %.6g (%+.2f%%, z = %.1f)", what, got, model,
                  100 * (got / model - 1), (got - model) / error);
 }

@@ -48,6 +48,13 @@ static inline int slow_tests(void)
     return v && strcmp(v, "1") == 0;
 }
 
+/* Under an interpreter (make valgrind) the tests that are about chance, not memory, are cut short. */
+static inline int quick_tests(void)
+{
+    const char *v = getenv("BLM_QUICK");
+    return v && strcmp(v, "1") == 0;
+}
+
 /* ---- keys ---- */
 
 #define KEY_MAX 300u
@@ -62,8 +69,7 @@ struct key_set {
 
 static inline struct key_set key_set_make(uint64_t seed, size_t count)
 {
-    struct key_set s = { malloc((count + 1) * sizeof *s.keys), malloc((count + 1) * KEY_MAX),
-                         count };
+    struct key_set s = { malloc((count + 1) * sizeof *s.keys), calloc(count + 1, KEY_MAX), count };
     struct rng r = { seed };
     assert_non_null(s.keys);
     assert_non_null(s.bytes);

@@ -6,11 +6,14 @@
 #include "unit/rates.h"
 
 /* Sanitizers look for other things, a tenth as fast: the same tests, less sharp. */
+static uint32_t seeds(void)
+{
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SEEDS 1000u
+    return 1000;
 #else
-#define SEEDS 10000u
+    return quick_tests() ? 100 : 10000;
 #endif
+}
 
 /* ---- few keys ---- */
 
@@ -55,9 +58,10 @@ static void small_cell(const blm_options *wanted, const char *what)
     size_t     n = (size_t)enough_keys(&plan, wanted->rate);
     blm_params shape = { .bits = plan.bits, .probes = plan.probes, .lines = plan.lines };
     double     model = modelled(&shape, n);
+    uint32_t   count = seeds();
     assert_true(n <= 1000);
     assert_true(modelled(&shape, wanted->items) <= wanted->rate); /* whoever planned it */
-    for (uint32_t s = 0; s < SEEDS; s++) {
+    for (uint32_t s = 0; s < count; s++) {
         o.seed[0]     = rng_next(&r);
         blm_filter *f = make(&o);
         blm_add_fixed(f, keys, 8, n, NULL, NULL);
@@ -154,7 +158,7 @@ static double layer_model(const blm_filter *f, uint32_t i, uint64_t n)
     return known[at].rate;
 }
 
-static void scalable_cell(const blm_options *wanted, uint64_t n, uint32_t seeds)
+static void scalable_cell(const blm_options *wanted, uint64_t n, uint32_t count)
 {
     static uint64_t keys[1000 + 2000];
     double          p = wanted->rate;
@@ -163,7 +167,7 @@ static void scalable_cell(const blm_options *wanted, uint64_t n, uint32_t seeds)
     struct rng      r = { n + wanted->items };
     uint32_t        layers = 0;
     fill_keys(keys, COUNT_OF(keys));
-    for (uint32_t s = 0; s < seeds; s++) {
+    for (uint32_t s = 0; s < count; s++) {
         blm_options   o      = *wanted;
         struct offers w      = { { 0 } };
         double        absent = 1;
@@ -187,7 +191,8 @@ static void scalable_cell(const blm_options *wanted, uint64_t n, uint32_t seeds)
     assert_true(layers >= 3);
     judge(what, tally_mean(&t), t.model / t.n, tally_error(&t), 0);
     /* The promise after growth: the compound rate is below p, and not by luck. */
-    assert_true(tally_mean(&t) + Z_MOST * tally_error(&t) < p);
+    if (!quick_tests())
+        assert_true(tally_mean(&t) + Z_MOST * tally_error(&t) < p);
 }
 
 static void scalable_after_growth(void **state)
@@ -197,18 +202,18 @@ static void scalable_after_growth(void **state)
     o.items         = 20;
     o.rate          = 0.1;
     o.layer_classic = true;
-    scalable_cell(&o, 300, SEEDS);
+    scalable_cell(&o, 300, seeds());
     o.items         = 100;
     o.rate          = 0.01;
     o.tightening    = 0.5;
     o.layer_classic = false;
-    scalable_cell(&o, 1000, SEEDS);
+    scalable_cell(&o, 1000, seeds());
     o.items         = 4; /* many layers: most of the promise is used up */
     o.rate          = 0.1;
     o.tightening    = 0;
     o.growth        = 1.2;
     o.layer_classic = true;
-    scalable_cell(&o, 1000, SEEDS / 10);
+    scalable_cell(&o, 1000, seeds() / 10);
 }
 
 /* ---- a million ---- */
@@ -219,6 +224,8 @@ static void a_million(void **state)
 {
     (void)state;
     enum { N = 1000000 };
+    if (quick_tests())
+        skip();
     uint64_t *keys = malloc(N * sizeof *keys);
     assert_non_null(keys);
     for (uint64_t i = 0; i < N; i++)
@@ -291,6 +298,8 @@ static void patterns_do_no_harm(void **state)
 {
     (void)state;
     enum { IN = 50000, OUT = 200000 };
+    if (quick_tests())
+        skip();
     uint8_t *bytes = malloc((size_t)(IN + OUT) * WIDE);
     blm_key *keys  = malloc((size_t)(IN + OUT) * sizeof *keys);
     for (int pattern = 0; pattern < 8; pattern++) {
