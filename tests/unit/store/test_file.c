@@ -5,6 +5,9 @@
 
 #include "unit/files.h"
 
+#include <sched.h>
+#include <sys/resource.h>
+
 static blm_options options(blm_kind kind, uint64_t items)
 {
     blm_options o = BLM_OPTIONS_INIT;
@@ -386,6 +389,49 @@ static void one_writer_at_a_time(void **state)
     assert_int_equal(in_child(open_again, &me), 0);
     close_well(f);
     blm_free(r);
+}
+
+/* One process keeps replacing the file, the other keeps opening it to write: whoever is a writer has
+ * the file that has the name, as long as it writes. */
+static void replace_for_ever(void *arg)
+{
+    blm_filter *f = arg;
+    for (;;)
+        blm_save(f, at("f"), NULL, BLM_REPLACE, NULL);
+}
+
+static void a_writer_is_not_replaced(void **state)
+{
+    (void)state;
+    blm_options o = options(BLM_CLASSIC, 100);
+    blm_filter *m = make(&o), *f = NULL;
+    blm_error   e;
+    int         got = 0;
+    assert_status(blm_save(m, at("f"), NULL, 0, &e), BLM_OK);
+    fflush(NULL);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        replace_for_ever(m);
+    bool right = true;
+    o.flags    = BLM_WRITE;
+    for (int i = 0; i < 3000 || (got < 50 && i < 100000); i++) {
+        blm_status st = blm_open(at("f"), &o, &f, &e);
+        if (st != BLM_OK) {
+            right &= st == BLM_E_BUSY;
+            continue;
+        }
+        got++;
+        right &= blm__file_same(&f->body, at("f"));
+        sched_yield();
+        right &= blm__file_same(&f->body, at("f"));
+        blm_free(f);
+    }
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_true(right);
+    assert_true(got >= 50);
+    blm_free(m);
 }
 
 /* A child that was forked has its parent's handle. Whatever it does with it, the file stays its
@@ -928,6 +974,54 @@ static void a_full_disk(void **state)
 
 /* ---- large ---- */
 
+/* A tebibyte of bits, all of them holes: opening and asking touch a few pages, not the words nor the
+ * half mebibyte of checksums. (Whoever reads it all here does not come back.) */
+static void opening_does_not_read_the_bits(void **state)
+{
+    (void)state;
+    blm_options                   o     = options(BLM_CLASSIC, 20);
+    blm_filter                   *f     = make(&o);
+    struct blm_shape              shape = f->body.layers[0].shape;
+    struct blm_native_head        head;
+    static struct blm_native_slot slot;
+    struct blm_native_section     section;
+    uint8_t                       bytes[BLM__SLOT_MAX];
+    shape.bits = (uint64_t)1 << 43;
+    assert_status(blm__native_head_of(&f->body, &shape, &head, NULL), BLM_OK);
+    assert_true(blm__native_place(&shape, blm__native_first(&head), head.block, &section));
+    assert_int_equal(section.regions, 65536);
+    blm__native_slot_of(&f->body, &slot);
+    slot.generation  = 1;
+    slot.length      = section.end;
+    slot.layer[0].at = section.at;
+    int fd           = open(at("f"), O_CREAT | O_RDWR, 0600);
+    assert_true(fd >= 0);
+    if (ftruncate(fd, (off_t)section.end) != 0) {
+        close(fd);
+        blm_free(f);
+        skip(); /* no such files here */
+    }
+    blm__native_put_head(&head, bytes);
+    assert_int_equal(real_os.write_at(fd, bytes, BLM__HEAD_BYTES, 0), 0);
+    blm__native_put_slot(&head, &slot, bytes);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(
+            real_os.write_at(fd, bytes, head.slot_bytes, blm__native_slot_at(&head, i)), 0);
+    blm__native_put_record(&section, bytes);
+    assert_int_equal(real_os.write_at(fd, bytes, BLM__RECORD_BYTES, section.at), 0);
+    close(fd);
+    blm_free(f);
+
+    struct rusage before, after;
+    getrusage(RUSAGE_SELF, &before);
+    f = open_at(at("f"), 0);
+    assert_int_equal(params_of(f).bits, (uint64_t)1 << 43);
+    assert_int_equal(missing(f, 0, 20), 20);
+    blm_free(f);
+    getrusage(RUSAGE_SELF, &after);
+    assert_true(after.ru_minflt + after.ru_majflt - before.ru_minflt - before.ru_majflt < 1000);
+}
+
 static void past_four_gigabytes(void **state)
 {
     (void)state;
@@ -984,6 +1078,7 @@ int main(void)
         file_test(existing_files_stay),
         file_test(read_only_files),
         file_test(one_writer_at_a_time),
+        file_test(a_writer_is_not_replaced),
         file_test(a_forked_child_closes_nothing),
         file_test(a_refused_writer_changes_nothing),
         file_test(a_reader_sees_the_adds),
@@ -996,6 +1091,7 @@ int main(void)
         file_test(memory_may_fail_anywhere),
         file_test(space_may_run_out_anywhere),
         file_test(a_full_disk),
+        file_test(opening_does_not_read_the_bits),
         cmocka_unit_test_setup_teardown(past_four_gigabytes, scratch_make_large, scratch_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
