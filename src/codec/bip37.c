@@ -85,7 +85,6 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
                            .cell_bits = 1 };
     struct blm_block block = { 0 };
     uint64_t         bytes = 0, start;
-    (void)o;
     b->kind       = BLM_CLASSIC;
     blm_status st = take_length(in, &bytes, err);
     start = in->at;
@@ -95,7 +94,7 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
         st = blm__fail(err, BLM_E_MEMORY, "no memory for a filter of no bytes");
     if (st == BLM_OK)
         st = take_tail(in, bytes, b, &s, err);
-    if (st == BLM_OK)
+    if (st == BLM_OK && o->offset == 0) /* else it stands inside something larger, a message */
         st = blm__expect_end(in, err);
     if (st != BLM_OK) {
         blm__block_free(b->alloc, &block);

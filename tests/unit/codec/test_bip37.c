@@ -133,6 +133,26 @@ static void test_limits_of_shapes(void **state)
     blm_free(f);
 }
 
+/* Inside a message: 24 bytes in front, and another message behind. */
+static void test_offset(void **state)
+{
+    (void)state;
+    struct golden_file in = golden_read("bip37/small10/filter.bin"), all = { NULL, 0, 0 };
+    uint8_t            front[24] = { 0xf9, 0xbe, 0xb4, 0xd9 };
+    blm_options        o = as("bip37");
+    bytes_append(&all, front, 24);
+    bytes_append(&all, in.data, in.len);
+    bytes_append(&all, front, 24);
+    golden_refused("a message", all.data, all.len, &o);
+    o.offset = 24;
+    blm_filter *f = golden_decode("in a message", all.data, all.len, &o);
+    check_probes(f, "bip37/small10");
+    golden_encodes_to(f, NULL, "from a message", in.data, in.len);
+    blm_free(f);
+    golden_free_file(&in);
+    golden_free_file(&all);
+}
+
 static void test_starved(void **state)
 {
     (void)state;
@@ -150,6 +170,7 @@ int main(void)
         cmocka_unit_test(test_bad),
         cmocka_unit_test(test_matches_everything),
         cmocka_unit_test(test_limits_of_shapes),
+        cmocka_unit_test(test_offset),
         cmocka_unit_test(test_starved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
