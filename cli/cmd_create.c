@@ -17,6 +17,7 @@
 static struct {
     const char        *scheme, *hash, *like, *from;
     struct option_seed seed;
+    uint64_t           variant;
     bool               force;
 } opt;
 
@@ -33,6 +34,10 @@ static const struct option rows[] = {
       hash_names },
     { "seed", 0, OPT_SEED, "S", &opt.seed,
       "A fixed seed, for filters that are to meet; random when not given.", NULL },
+    { "variant", 0, OPT_COUNT, "V", &opt.variant,
+      "Which of the scheme's own variants, where it has some: bip37's flags, redisbloom's options, "
+      "the width of a textbook hash. docs/formats lists them.",
+      NULL },
     { "from", 0, OPT_FILE, "KEYS", &opt.from,
       "Add the keys of this file (- is standard input). The filter appears when they are all in.",
       NULL },
@@ -50,7 +55,8 @@ static bool wanted(blm_options *o)
     if (!size_fill(o))
         return false;
     bool scalable = o->kind == BLM_SCALABLE;
-    if (opt.like && (size_given() || size_options.kind || opt.scheme || opt.hash || opt.seed.given))
+    if (opt.like && (size_given() || size_options.kind || opt.scheme || opt.hash || opt.seed.given ||
+                     opt.variant))
         return misuse("--like gives size, kind, scheme and seed: leave the others out"), false;
     if (!opt.like && !size_given() && !scalable)
         return misuse("how large? Give -n and -p, or -m and -k, or --memory, or --like"), false;
@@ -62,7 +68,10 @@ static bool wanted(blm_options *o)
         return misuse("-k %u of how many bits? Give -m too", (unsigned)o->probes), false;
     if (o->rate > 0 && !o->items && !o->bits && !o->memory && !scalable)
         return misuse("for how many keys? Give -n too (or --kind scalable)"), false;
-    o->scheme = opt.scheme;
+    if (opt.variant && !opt.scheme)
+        return misuse("--variant of which scheme? Give --scheme too"), false;
+    o->scheme  = opt.scheme;
+    o->variant = opt.variant;
     o->hash   = opt.hash && strcmp(opt.hash, "siphash") == 0 ? BLM_HASH_SIPHASH : BLM_HASH_XXH3;
     if (opt.seed.given) {
         o->flags |= BLM_SEEDED;
@@ -113,6 +122,7 @@ static int make(const char *text, const blm_options *o)
     struct ref   r;
     struct added a = { 0 };
     blm_plan     plan;
+    blm_params   p = { .size = sizeof p };
     char         words[300];
     if (o->items && o->memory && !opt.scheme && !size_fits(o, DEFAULT_RATE, "keys", &plan))
         return EXIT_TROUBLE;
@@ -126,6 +136,7 @@ static int make(const char *text, const blm_options *o)
         }
     }
     describe(&r, words, sizeof words);
+    blm_get_params(r.filter, &p); /* its notice is static text, and outlives the filter */
     if (opt.from)
         add_warn_overfilled(&r);
     if (!ref_commit(&r))
@@ -133,6 +144,8 @@ static int make(const char *text, const blm_options *o)
     if (out_stopped()) /* out.c has said why, where it is trouble */
         return EXIT_YES;
     say("%s: %s", r.name, words);
+    if (p.notice)
+        say("%s: %s", r.name, p.notice);
     return opt.from ? add_report(r.name, &a, true) : EXIT_YES;
 }
 

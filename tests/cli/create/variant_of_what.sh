@@ -1,0 +1,1 @@
+bloomery create f.blm -n 10 --variant 2
