@@ -58,7 +58,7 @@ for words in (["info", "--plot", "a.blm"], ["calc", "-n", "1e6", "-p", "0.01", "
 tool("create", "empty.blm", "-n", "5000", "--quiet")
 picture = tool("info", "--plot", "empty.blm")[0].decode().split("fill over the filter")[1]
 check(not set(picture) & set("▁▂▃▄▅▆▇█"), "bars in an empty filter")
-tool("create", "full.blm", "-m", "4096", "-k", "8", "--from", "keys", "--quiet")
+tool("create", "full.blm", "-m", "1024", "-k", "8", "--from", "keys", "--quiet")
 picture = tool("info", "--plot", "full.blm")[0].decode().split("fill over the filter")[1]
 check(picture.count("█") == 8 * 65, picture)
 
