@@ -2,9 +2,9 @@
 /* How the rate tests judge: a mean against a model, in standard errors.
  *
  * A cell (kind, n, p) is fine while |z| ≤ 4.5: by chance alone that is passed once in 147 000
- * cells, and with some sixty cells here once in 2 500 sets of seeds. The seeds are fixed, so a
- * set that passed passes for ever, and what fails is a change in the code. With the counts used a
- * standard error is between 0.1% and 1% of the rate: a rate off by 5% fails in every cell. */
+ * cells, and with about 150 cells once in a thousand sets of seeds. The seeds are fixed, so a set
+ * that passed passes for ever, and what fails is a change in the code. docs/testing.md says how
+ * large an error is seen where. */
 #ifndef BLM_UNIT_RATES_H
 #define BLM_UNIT_RATES_H
 
