@@ -105,6 +105,30 @@ static void test_by_hand(void **state)
     }
 }
 
+/* What liblzf 3.6 makes of these: the same choices at the ends of runs and of the input. */
+static void test_choices(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *in, *packed;
+        size_t      len;
+    } row[] = {
+        { "xabcdefghijklmnopqrsabcdefghijklmnopqrs", "\x13xabcdefghijklmnopqrs\xe0\x0a\x12", 24 },
+        { "xabcdefghijklmnopqrabcdefghijklmnopqr", "\x12xabcdefghijklmnopqr\xe0\x07\x11\x01qr", 26 },
+        { "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz",
+          "\x1a""abcdefghijklmnopqrstuvwxyza\xe0\x0e\x19\x01yz", 34 },
+    };
+    for (size_t i = 0; i < 3; i++) {
+        uint8_t    packed[64];
+        struct out o = { packed, 0 };
+        size_t     len = strlen(row[i].in);
+        memset(table, 0, sizeof table);
+        assert_int_equal(blm__lzf_pack((const uint8_t *)row[i].in, len, len - 4, table, put, &o),
+                         row[i].len);
+        assert_memory_equal(packed, row[i].packed, row[i].len);
+    }
+}
+
 static bool stop(void *ctx, const void *bytes, size_t len)
 {
     (void)bytes;
@@ -128,6 +152,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_there_and_back),
         cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_choices),
         cmocka_unit_test(test_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

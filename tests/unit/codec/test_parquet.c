@@ -214,6 +214,20 @@ static void test_headers(void **state)
     }
 }
 
+/* A header must end, even if all of it is there. */
+static void test_long_header(void **state)
+{
+    (void)state;
+    static const char  front[] = "\x15\x40\x1c\x1c\0\0\x1c\x1c\0\0\x1c\x1c\0\0\x18\xd0\x0f";
+    struct golden_file in = { NULL, 0, 0 };
+    uint8_t            zero[2000 + 1 + 32] = { 0 }; /* the string, the stop, the bitset */
+    blm_options        o = as("parquet");
+    bytes_append(&in, front, sizeof front - 1);
+    bytes_append(&in, zero, sizeof zero);
+    golden_refused("a string of 2000 bytes", in.data, in.len, &o);
+    golden_free_file(&in);
+}
+
 /* Three blocks: legal by the format, though Arrow reads only powers of two. */
 static void test_three_blocks(void **state)
 {
@@ -319,6 +333,7 @@ int main(void)
         cmocka_unit_test(test_rebuilt),      cmocka_unit_test(test_union),
         cmocka_unit_test(test_bitset),       cmocka_unit_test(test_offset),
         cmocka_unit_test(test_bad),          cmocka_unit_test(test_headers),
+        cmocka_unit_test(test_long_header),
         cmocka_unit_test(test_three_blocks), cmocka_unit_test(test_starved),
         cmocka_unit_test(test_other_scheme), cmocka_unit_test(test_fetched),
     };
