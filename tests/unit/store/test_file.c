@@ -1038,18 +1038,18 @@ static void past_four_gigabytes(void **state)
         skip();
     }
     assert_int_equal(st, BLM_OK);
-    add_range(f, 0, 20000);
+    add_range(f, 0, 2000);
     uint64_t pos[3], high = 0;
     size_t   n;
-    for (uint64_t i = 0; i < 20000; i++) {
+    for (uint64_t i = 0; i < 2000; i++) {
         assert_status(blm_positions(f, &i, 8, pos, 3, &n), BLM_OK);
         high += pos[0] >= (uint64_t)1 << 35;
     }
-    assert_true(high > 100); /* bits past 4 GiB are really in use */
+    assert_true(high > 20); /* bits past 4 GiB are really in use */
     close_well(f);
     f = open_at(at("f"), BLM_WRITE);
-    assert_int_equal(missing(f, 0, 20000), 0);
-    assert_int_equal(params_of(f).items, 20000);
+    assert_int_equal(missing(f, 0, 2000), 0);
+    assert_int_equal(params_of(f).items, 2000);
     close_well(f);
     struct stat s;
     assert_int_equal(stat(at("f"), &s), 0);
@@ -1058,7 +1058,7 @@ static void past_four_gigabytes(void **state)
     blm_verdict v = verdict_of(f, BLM_E_CHECKSUM);
     assert_int_equal(v.damaged, 1);
     assert_true(v.damaged_offset > (uint64_t)1 << 32);
-    assert_int_equal(missing(f, 0, 20000), 0);
+    assert_int_equal(missing(f, 0, 2000), 0);
     blm_free(f);
 }
 
