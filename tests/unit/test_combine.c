@@ -302,6 +302,25 @@ static void a_fold_is_the_smaller_filter(void **state)
     }
 }
 
+/* A filter folded to less than one key's room was planned for one key. */
+static void a_fold_is_planned_for_its_share(void **state)
+{
+    (void)state;
+    blm_options o = BLM_OPTIONS_INIT;
+    blm_filter *f, *g;
+    o.bits   = 1200;
+    o.probes = 4;
+    o.items  = 100;
+    f        = make(&o);
+    assert_status(blm_fold(f, 4, &g, NULL), BLM_OK);
+    assert_true(params_of(g).capacity == 25);
+    blm_free(g);
+    assert_status(blm_fold(f, 600, &g, NULL), BLM_OK);
+    assert_true(params_of(g).capacity == 1);
+    blm_free(g);
+    blm_free(f);
+}
+
 static void folds_that_cannot_be_are_named(void **state)
 {
     (void)state;
@@ -474,6 +493,7 @@ int main(void)
         cmocka_unit_test(an_intersection_keeps_the_common_keys),
         cmocka_unit_test(a_filter_may_meet_itself),
         cmocka_unit_test(a_fold_is_the_smaller_filter),
+        cmocka_unit_test(a_fold_is_planned_for_its_share),
         cmocka_unit_test(folds_that_cannot_be_are_named),
         cmocka_unit_test(a_reduced_filter_is_the_classic_one),
         cmocka_unit_test(read_only_filters_stay_as_they_are),

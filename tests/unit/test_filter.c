@@ -181,6 +181,55 @@ static void custom_hashes_are_called(void **state)
     blm_free(f);
 }
 
+struct bytes {
+    uint8_t data[4096];
+    size_t  len;
+};
+static bool collect(void *ctx, const void *bytes, size_t len)
+{
+    struct bytes *b = ctx;
+    assert_true(b->len + len <= sizeof b->data);
+    memcpy(b->data + b->len, bytes, len);
+    b->len += len;
+    return true;
+}
+
+/* Bytes know the hash by its name: without it, or with one of another name, they are refused. */
+static void custom_hashes_must_be_given_again(void **state)
+{
+    (void)state;
+    unsigned     calls = 0;
+    struct bytes b     = { .len = 0 };
+    blm_options  o     = BLM_OPTIONS_INIT, again = BLM_OPTIONS_INIT;
+    blm_filter  *g     = NULL;
+    blm_error    e;
+    o.items     = 100;
+    o.rate      = 0.001;
+    o.hash      = BLM_HASH_CUSTOM;
+    o.hash_fn   = odd_hash;
+    o.hash_ctx  = &calls;
+    o.hash_name = "odd";
+    blm_filter *f = make(&o);
+    blm_add(f, "one", 3);
+    assert_status(blm_encode(f, NULL, collect, &b, NULL), BLM_OK);
+    assert_status(blm_decode(b.data, b.len, NULL, &g, &e), BLM_E_HASH);
+    check_error(&e, BLM_E_HASH, "odd");
+    again.hash_fn  = odd_hash;
+    again.hash_ctx = &calls;
+    assert_status(blm_decode(b.data, b.len, &again, &g, &e), BLM_E_HASH);
+    again.hash_name = "even";
+    assert_status(blm_decode(b.data, b.len, &again, &g, &e), BLM_E_HASH);
+    assert_null(g);
+    again.hash_name = "odd";
+    assert_status(blm_decode(b.data, b.len, &again, &g, &e), BLM_OK);
+    calls = 0;
+    assert_true(blm_check(g, "one", 3));
+    assert_int_equal(calls, 1);
+    assert_true(blm_equal(f, g));
+    blm_free(f);
+    blm_free(g);
+}
+
 static void custom_hashes_must_be_named(void **state)
 {
     (void)state;
@@ -299,6 +348,7 @@ int main(void)
         cmocka_unit_test(filters_of_one_seed_agree_bit_for_bit),
         cmocka_unit_test(unseeded_filters_get_secret_seeds_of_their_own),
         cmocka_unit_test(custom_hashes_are_called),
+        cmocka_unit_test(custom_hashes_must_be_given_again),
         cmocka_unit_test(custom_hashes_must_be_named),
         cmocka_unit_test(siphash_uses_both_seed_words),
         cmocka_unit_test(digests_answer_as_keys_do),

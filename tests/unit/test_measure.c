@@ -200,6 +200,23 @@ static void saturated_filters_have_defined_numbers(void **state)
     }
 }
 
+/* One full layer among others says maybe to everything, and makes the whole estimate a least. */
+static void one_saturated_layer_is_enough(void **state)
+{
+    (void)state;
+    blm_filter *f = make_flavour(&flavours[9], 500, 0.01, 3);
+    uint64_t    bytes;
+    add_range(f, 0, 500);
+    assert_false(stats_of(f).estimated.saturated);
+    uint8_t *first = (uint8_t *)(uintptr_t)blm_view(f, 0, &bytes);
+    assert_true(params_of(f).layers > 1);
+    memset(first, 0xff, (size_t)bytes);
+    blm_stats s = stats_of(f);
+    assert_true(s.estimated.saturated && isinf(s.estimated.high) && isfinite(s.estimated.value));
+    assert_true(s.rate_now == 1 && s.fill < 1);
+    blm_free(f);
+}
+
 /* ---- fill map ---- */
 
 static void the_fill_map_adds_up(void **state)
@@ -424,6 +441,8 @@ static void a_plan_like_another_is_its_size(void **state)
         assert_int_equal(p.kind, v->kind);
         assert_true(p.bits == q.bits && p.probes == q.probes && p.lines == q.lines);
         assert_true(p.bytes == q.bytes && p.items == q.capacity);
+        assert_true(p.rate > 0 && p.rate <= 0.01 && p.asked == 0 && p.bytes_needed == 0);
+        assert_true(p.fits && p.bits_per_item > 4);
         blm_free(f);
     }
 }
@@ -468,6 +487,7 @@ int main(void)
         cmocka_unit_test(stats_count_and_estimate),
         cmocka_unit_test(overfilled_filters_say_so),
         cmocka_unit_test(saturated_filters_have_defined_numbers),
+        cmocka_unit_test(one_saturated_layer_is_enough),
         cmocka_unit_test(the_fill_map_adds_up),
         cmocka_unit_test(the_fill_map_is_in_order),
         cmocka_unit_test(comparisons_hold_the_truth),

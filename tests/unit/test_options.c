@@ -259,13 +259,17 @@ static void like_and_a_size_is_a_contradiction(void **state)
     blm_filter *a = make_flavour(&flavours[0], 300, 0.01, 21), *b;
     blm_options o = BLM_OPTIONS_INIT;
     blm_error   e;
-    o.like  = a;
-    o.items = 5;
-    assert_status(blm_create(&o, &b, &e), BLM_E_ARGUMENT);
-    check_error(&e, BLM_E_ARGUMENT, "like");
-    o.items = 0;
-    o.rate  = NAN;
-    assert_status(blm_create(&o, &b, &e), BLM_E_ARGUMENT);
+    for (int which = 0; which < 6; which++) {
+        blm_options p = o;
+        p.like   = a;
+        p.items  = which == 0 ? 5 : 0;
+        p.rate   = which == 1 ? 0.01 : which == 2 ? NAN : 0;
+        p.bits   = which == 3 ? 1000 : 0;
+        p.probes = which == 4 ? 3 : 0;
+        p.memory = which == 5 ? 1000 : 0;
+        assert_status(blm_create(&p, &b, &e), BLM_E_ARGUMENT);
+        check_error(&e, BLM_E_ARGUMENT, "like");
+    }
     blm_free(a);
 }
 

@@ -114,6 +114,38 @@ static void positions_out_of_range_are_maybe(void **state)
     }
 }
 
+/* A list that is not a whole one of a filter with several layers, or not in their order, cannot be
+ * known; a whole one of a stranger can. */
+static void parts_of_a_list_are_maybe(void **state)
+{
+    (void)state;
+    EACH_FLAVOUR (v) {
+        if (v->kind != BLM_SCALABLE)
+            continue;
+        blm_filter *f = make_flavour(v, 200, 0.01, 13);
+        uint64_t    pos[200], swapped[200];
+        size_t      n = 0;
+        for (uint32_t i = 0; i < 200; i++)
+            blm_add(f, &i, 4);
+        uint32_t stranger = 1000;
+        while (blm_check(f, &stranger, 4))
+            stranger++;
+        blm_params first = { .size = sizeof first };
+        blm_get_layer(f, 0, &first);
+        assert_true(params_of(f).layers > 1);
+        assert_status(blm_positions(f, &stranger, 4, pos, 200, &n), BLM_OK);
+        assert_false(blm_check_positions(f, pos, n));
+        for (size_t cut = 0; cut < n; cut++)
+            assert_true(blm_check_positions(f, pos, cut));
+        /* The first layer's positions again where the second's should be. */
+        memcpy(swapped, pos, sizeof pos);
+        for (size_t i = 0; i + first.probes < n; i++)
+            swapped[first.probes + i] = pos[i % first.probes];
+        assert_true(blm_check_positions(f, swapped, n));
+        blm_free(f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -121,6 +153,7 @@ int main(void)
         cmocka_unit_test(positions_respect_the_buffer),
         cmocka_unit_test(checking_positions_is_checking_the_key),
         cmocka_unit_test(positions_out_of_range_are_maybe),
+        cmocka_unit_test(parts_of_a_list_are_maybe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -209,6 +209,47 @@ static void law_of_numbers(const struct made *m, const struct key_set *s)
     blm_free(f);
 }
 
+/* Without a kind the scheme's own is taken; one it is not kept in is refused by name. */
+static void kinds_fit_schemes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; blm_scheme_at(i); i++) {
+        const struct blm_scheme *s = blm__scheme_find(blm_scheme_at(i)->name);
+        if (!s->row.creates || s->missing)
+            continue;
+        for (int kind = BLM_CLASSIC; kind <= BLM_SCALABLE; kind++) {
+            blm_options o = BLM_OPTIONS_INIT;
+            blm_filter *f = NULL;
+            blm_error   e;
+            blm_kind    own = BLM_CLASSIC;
+            o.kind   = (blm_kind)kind;
+            o.scheme = s->row.name;
+            o.items  = KEYS;
+            o.rate   = 0.01;
+            while (!(s->kinds >> own & 1))
+                own++;
+            blm_status st = blm_create(&o, &f, &e);
+            if (s->kinds >> kind & 1) {
+                assert_status(st, BLM_OK);
+                assert_int_equal(params_of(f).kind, kind);
+            } else if (kind == BLM_CLASSIC) { /* 0: none was asked for */
+                assert_status(st, BLM_OK);
+                assert_int_equal(params_of(f).kind, own);
+            } else {
+                assert_status(st, BLM_E_UNSUPPORTED);
+                check_error(&e, BLM_E_UNSUPPORTED, blm_kind_name(o.kind));
+            }
+            if (!s->seeded && f) {
+                blm_free(f);
+                o.flags = BLM_SEEDED; /* a seed that would be ignored is refused instead */
+                assert_status(blm_create(&o, &f, &e), BLM_E_UNSUPPORTED);
+                check_error(&e, BLM_E_UNSUPPORTED, "seed");
+            }
+            blm_free(f);
+        }
+    }
+}
+
 struct bytes {
     uint8_t *data;
     size_t   len;
@@ -266,6 +307,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adding),    cmocka_unit_test(batches), cmocka_unit_test(positions),
         cmocka_unit_test(sets),      cmocka_unit_test(numbers), cmocka_unit_test(bytes),
+        cmocka_unit_test(kinds_fit_schemes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -234,6 +234,13 @@ static void a_union_appends_layers_and_adds_rates(void **state)
         /* A key that came with b is not new. */
         uint64_t old = 899;
         assert_status(blm_add(a, &old, 8), BLM_PRESENT);
+        /* What is made like it has its parameters, not its union's promise. */
+        blm_options like = BLM_OPTIONS_INIT;
+        like.like        = a;
+        blm_filter *new  = make(&like);
+        assert_true(fabs(params_of(new).rate - 0.01) < 1e-15);
+        assert_int_equal(params_of(new).layers, 1);
+        blm_free(new);
         /* Cleared, it is its own first layer and its own promise again. */
         assert_status(blm_clear(a), BLM_OK);
         assert_true(fabs(params_of(a).rate - 0.01) < 1e-15);
