@@ -334,6 +334,7 @@ static bool survived(const struct operation *op, const struct flavour *v, uint64
     set_up(&s, op, v);
     int64_t  live  = s.m.live;
     uint64_t items = s.f ? params_of(s.f).items : 0;
+    double   rate  = s.f ? params_of(s.f).rate : 0;
     s.m.calls      = 0;
     s.m.fail_at    = i;
     s.m.once       = once;
@@ -353,6 +354,7 @@ static bool survived(const struct operation *op, const struct flavour *v, uint64
             assert_int_equal(s.m.live, live);
             assert_true(!s.f || blm_equal(s.f, s.was));
             assert_true(!s.f || params_of(s.f).items == items);
+            assert_true(!s.f || params_of(s.f).rate == rate);
         }
         if (op->run == run_create_file || op->run == run_save_elsewhere)
             assert_int_not_equal(access(s.path2, F_OK), 0); /* no half of a file stays */

@@ -296,6 +296,13 @@ static void unions_stop_at_the_cap(void **state)
     blm_free(a);
     blm_free(b);
     blm_free(was);
+    o.rate_cap = 0.02; /* the cap itself is allowed */
+    a          = make(&o);
+    b          = make(&o);
+    assert_status(blm_union(a, b, NULL), BLM_OK);
+    assert_true(params_of(a).rate == 0.02);
+    blm_free(a);
+    blm_free(b);
     blm_options d = growing(false, 100, 0.2); /* ten times that is no rate: half is the most */
     a             = make(&d);
     assert_true(params_of(a).rate_cap == 0.5);
