@@ -1,308 +1,498 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ours beside libbloom: the same keys, the same promised rate (1%), one process, one thread, the
- * thread's CPU time, the best of several rounds. Only the ratios mean anything.
+ * Ours beside libbloom, a 256-bit split block and the raw memory: the same keys, the same promised
+ * rate (1%), one process, one thread, the thread's processor time, the best of several rounds with
+ * all contenders in every round, huge pages for all. Only the ratios mean anything.
  *
- *   compare [--json] [--rounds R] [N …]     default: 1e5 1e7 1e8
+ *   compare [--json] [--rounds R] [--keys ints|bytes20|urls] [N …]
  *
- * Keys are 8-byte integers and URL-like strings of about 60 bytes. Both filters are filled to N
- * with integers; then a sample of the keyed operations is timed: adds into a copy-free fresh part
- * (new keys), checks of keys that are in and of keys that are not. The sample is at most 2e6 keys,
- * so that at 1e8 the filter is large and the keys are not.
+ * Default: 1e3 1e4 1e5 1e6 1e7 1e8. 1e9 takes 8 GiB; the classic kind is left out there, for time,
+ * and libbloom, whose size is an int.
+ *
+ * Every filter holds n keys. Then, at most a million keys each:
+ *   build   n integers into an empty filter, in batches where there are batches
+ *   miss    keys that are not in it
+ *   hit     keys that are
+ *   add     keys that nobody has seen, every round: up to 4e6 into an emptied filter, above that
+ *           into the full one
+ * "limit" is one random line of as many bytes as the blocked filter has, read (hit, miss) or
+ * changed (add, build): memory.h.
  */
-#include <bloomery.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+
+#include "clock.h"
+#include "keys.h"
+#include "memory.h"
+#include "report.h"
+#include "split.h"
 #ifdef BENCH_LIBBLOOM
 #include <bloom.h>
 #endif
 
-#define SAMPLE 2000000u
-#define CHUNK  65536u
+#define RATE         0.01
+#define SAMPLE       1000000u
+#define LEAST        65536u       /* keys to time at once, at least */
+#define EMPTIED      (4 * SAMPLE) /* filters up to this are emptied before adds */
+#define CLASSIC_TOP  200000000u
+#define LIBBLOOM_TOP 200000000u
 
-enum { ADD, HIT, MISS, OPS };
-static const char *const op_name[OPS] = { "add", "hit", "miss" };
+enum op { MISS, HIT, ADD, BUILD, OPS };
+static const char *const op_name[OPS] = { "miss", "hit", "add", "build" };
 
-/* ---- keys ---- */
+enum who {
+    LIBBLOOM,
+    CLASSIC,
+    CLASSIC_BATCH,
+    BLOCKED,
+    BLOCKED_BATCH,
+    BLOCKED_DIGESTS,
+    SPLIT,
+    LIMIT,
+    ALL
+};
+static const char *const who_name[ALL] = { "libbloom", "classic",       "classic_batch",
+                                           "blocked",  "blocked_batch", "blocked_digests",
+                                           "split",    "limit" };
 
-static uint64_t mix(uint64_t v)
-{
-    v += 0x9e3779b97f4a7c15u;
-    v = (v ^ v >> 30) * 0xbf58476d1ce4e5b9u;
-    v = (v ^ v >> 27) * 0x94d049bb133111ebu;
-    return v ^ v >> 31;
-}
-
-/* A sample of keys, as integers side by side or as strings. */
-struct keys {
-    const char *name;
-    size_t      n;
-    uint64_t   *ints;    /* integers; else NULL */
-    char       *text;    /* strings */
-    blm_key    *list;
+/* What is measured at one n. NULL or ready = 0: left out. */
+struct field {
+    uint64_t     n;
+    blm_filter  *classic, *blocked;
+    struct split split;
+    struct limit limit;
+    double       classic_bits, blocked_bits; /* a key */
+#ifdef BENCH_LIBBLOOM
+    struct bloom theirs;
+#endif
 };
 
-/* Key number i of stream s; the streams are disjoint. */
-static uint64_t number(unsigned s, uint64_t i) { return mix((uint64_t)s << 56 | i); }
+static uint8_t           answers[SAMPLE];
+static volatile uint64_t sink;
+static bool              json, first_row = true;
 
-static struct keys make_keys(bool urls, unsigned stream, size_t n)
+/* ---- one pass of one contender over some keys ---- */
+
+#define EACH_KEY(k, CALL)                                   \
+    do {                                                    \
+        uint64_t got = 0;                                   \
+        if ((k)->width) {                                   \
+            const char  *key = (k)->bytes;                  \
+            const size_t len = (k)->width;                  \
+            for (size_t i = 0; i < (k)->n; i++, key += len) \
+                got += (uint64_t)(CALL);                    \
+        } else                                              \
+            for (size_t i = 0; i < (k)->n; i++) {           \
+                const void  *key = (k)->list[i].data;       \
+                const size_t len = (k)->list[i].len;        \
+                got += (uint64_t)(CALL);                    \
+            }                                               \
+        sink += got;                                        \
+    } while (0)
+
+static void one_by_one(blm_filter *f, const struct keys *k, enum op op, struct watch *w)
 {
-    struct keys k = { urls ? "urls" : "ints", n, NULL, NULL, malloc(n * sizeof(blm_key)) };
-    if (!urls) {
-        k.ints = malloc(n * 8);
-        for (size_t i = 0; i < n; i++) {
-            k.ints[i] = number(stream, i);
-            k.list[i] = (blm_key){ &k.ints[i], 8 };
-        }
-        return k;
+    watch_go(w);
+    if (op == ADD)
+        EACH_KEY(k, blm_add(f, key, len));
+    else
+        EACH_KEY(k, blm_check(f, key, len));
+    watch_halt(w);
+}
+
+static void batch(blm_filter *f, const struct keys *k, enum op op, struct watch *w)
+{
+    watch_go(w);
+    if (op == BUILD) /* whether a key is new is not asked for */
+        blm_add_fixed(f, k->bytes, k->width, k->n, NULL, NULL);
+    else if (op == ADD && k->width)
+        blm_add_fixed(f, k->bytes, k->width, k->n, answers, NULL);
+    else if (op == ADD)
+        blm_add_many(f, k->list, k->n, answers, NULL);
+    else if (k->width)
+        sink += blm_check_fixed(f, k->bytes, k->width, k->n, answers);
+    else
+        sink += blm_check_many(f, k->list, k->n, answers);
+    watch_halt(w);
+}
+
+/* Keys hashed beforehand, a few at a time: a digest has room for every scheme, 224 bytes. */
+static void digests(blm_filter *f, const struct keys *k, enum op op, struct watch *w)
+{
+    enum { SOME = 1024 };
+    static blm_digest d[SOME];
+    for (size_t at = 0; at < k->n; at += SOME) {
+        size_t some = k->n - at < SOME ? k->n - at : SOME;
+        for (size_t i = 0; i < some; i++)
+            blm_digest_of(f, k->list[at + i].data, k->list[at + i].len, &d[i]);
+        watch_go(w);
+        if (op == ADD)
+            blm_add_digests(f, d, some, answers, NULL);
+        else
+            sink += blm_check_digests(f, d, some, answers);
+        watch_halt(w);
     }
-    k.text = malloc(n * 80);
-    char *p = k.text;
-    for (size_t i = 0; i < n; i++) {
-        uint64_t v = number(stream, i);
-        int len = sprintf(p, "https://www.example-%u.com/%s/%llx/item.html?id=%u",
-                          (unsigned)(v % 997), i % 3 ? "articles/archive" : "shop",
-                          (unsigned long long)v, (unsigned)(i % 100000));
-        k.list[i] = (blm_key){ p, (size_t)len };
-        p += len;
+}
+
+static void split_pass(struct split *s, const struct keys *k, enum op op, struct watch *w)
+{
+    watch_go(w);
+    if (op == ADD || op == BUILD)
+        EACH_KEY(k, (split_add(s, key, len), 0));
+    else
+        EACH_KEY(k, split_check(s, key, len));
+    watch_halt(w);
+}
+
+#ifdef BENCH_LIBBLOOM
+static void libbloom(struct bloom *b, const struct keys *k, enum op op, struct watch *w)
+{
+    watch_go(w);
+    if (op == ADD || op == BUILD)
+        EACH_KEY(k, bloom_add(b, key, (int)len));
+    else
+        EACH_KEY(k, bloom_check(b, key, (int)len));
+    watch_halt(w);
+}
+#endif
+
+static bool there(const struct field *f, enum who who)
+{
+    switch (who) {
+    case CLASSIC:
+    case CLASSIC_BATCH:
+        return f->classic != NULL;
+    case LIBBLOOM:
+#ifdef BENCH_LIBBLOOM
+        return f->theirs.ready;
+#else
+        return false;
+#endif
+    default:
+        return true;
     }
-    return k;
 }
 
-static void free_keys(struct keys *k)
+static void pass(struct field *f, enum who who, const struct keys *k, enum op op, struct watch *w)
 {
-    free(k->ints);
-    free(k->text);
-    free(k->list);
+    switch (who) {
+    case CLASSIC:
+        one_by_one(f->classic, k, op, w);
+        break;
+    case CLASSIC_BATCH:
+        batch(f->classic, k, op, w);
+        break;
+    case BLOCKED:
+        one_by_one(f->blocked, k, op, w);
+        break;
+    case BLOCKED_BATCH:
+        batch(f->blocked, k, op, w);
+        break;
+    case BLOCKED_DIGESTS:
+        digests(f->blocked, k, op, w);
+        break;
+    case SPLIT:
+        split_pass(&f->split, k, op, w);
+        break;
+#ifdef BENCH_LIBBLOOM
+    case LIBBLOOM:
+        libbloom(&f->theirs, k, op, w);
+        break;
+#endif
+    default:
+        break;
+    }
 }
 
-/* ---- time ---- */
-
-static double now(void)
+static void empty(struct field *f, enum who who)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+    switch (who) {
+    case CLASSIC:
+    case CLASSIC_BATCH:
+        blm_clear(f->classic);
+        break;
+    case SPLIT:
+        split_clear(&f->split);
+        break;
+#ifdef BENCH_LIBBLOOM
+    case LIBBLOOM:
+        bloom_reset(&f->theirs);
+        break;
+#endif
+    default:
+        blm_clear(f->blocked);
+        break;
+    }
 }
 
-static void least(double *best, double ns)
-{
-    if (*best == 0 || ns < *best)
-        *best = ns;
-}
+/* ---- filling ---- */
 
-static uint8_t answers[SAMPLE];
-static volatile uint64_t sum; /* keeps the work */
-
-/* ---- ours ---- */
-
-static blm_filter *make(blm_kind kind, uint64_t n)
+static blm_filter *make(blm_kind kind, uint64_t n, double *bits)
 {
     blm_options o = BLM_OPTIONS_INIT;
+    blm_params  p = { .size = sizeof p };
     blm_error   e;
     blm_filter *f;
     o.kind  = kind;
     o.items = n;
-    o.rate  = 0.01;
+    o.rate  = RATE;
     if (blm_create(&o, &f, &e) != BLM_OK) {
         fprintf(stderr, "compare: %s\n", e.text);
         exit(2);
     }
+    blm_get_params(f, &p);
+    *bits = (double)p.bytes * 8 / (double)n;
     return f;
 }
 
-static void fill_ours(blm_filter *f, uint64_t n)
+static void open_field(struct field *f, uint64_t n)
 {
-    uint64_t *k = malloc(CHUNK * 8);
-    for (uint64_t at = 0; at < n; at += CHUNK) {
-        size_t some = n - at < CHUNK ? (size_t)(n - at) : CHUNK;
-        for (size_t i = 0; i < some; i++)
-            k[i] = number(0, at + i);
-        blm_add_fixed(f, k, 8, some, NULL, NULL);
-    }
-    free(k);
-}
-
-static void time_single(blm_filter *f, const struct keys *k, int op, double *best)
-{
-    double   t = now();
-    uint64_t got = 0;
-    if (op == ADD)
-        for (size_t i = 0; i < k->n; i++)
-            got += blm_add(f, k->list[i].data, k->list[i].len) == BLM_OK;
-    else
-        for (size_t i = 0; i < k->n; i++)
-            got += blm_check(f, k->list[i].data, k->list[i].len);
-    least(best, (now() - t) / (double)k->n);
-    sum += got;
-}
-
-static void time_batch(blm_filter *f, const struct keys *k, int op, double *best)
-{
-    double t = now();
-    if (op == ADD && k->ints)
-        blm_add_fixed(f, k->ints, 8, k->n, answers, NULL);
-    else if (op == ADD)
-        blm_add_many(f, k->list, k->n, answers, NULL);
-    else if (k->ints)
-        sum += blm_check_fixed(f, k->ints, 8, k->n, answers);
-    else
-        sum += blm_check_many(f, k->list, k->n, answers);
-    least(best, (now() - t) / (double)k->n);
-}
-
-/* ---- libbloom ---- */
-
+    *f         = (struct field){ .n = n };
+    f->blocked = make(BLM_BLOCKED, n, &f->blocked_bits);
+    if (n <= CLASSIC_TOP)
+        f->classic = make(BLM_CLASSIC, n, &f->classic_bits);
+    if (!split_open(&f->split, n, SPLIT_BITS_AT_1_PERCENT))
+        need(NULL);
+    limit_open(&f->limit, (uint64_t)(f->blocked_bits * (double)n / 8));
 #ifdef BENCH_LIBBLOOM
-static void fill_theirs(struct bloom *b, uint64_t n)
+    if (n <= LIBBLOOM_TOP) {
+        bloom_init(&f->theirs, (int)n, RATE);
+        huge_ask(f->theirs.bf, (size_t)f->theirs.bytes);
+        bloom_reset(&f->theirs);
+    }
+#endif
+}
+
+static void close_field(struct field *f)
 {
-    for (uint64_t i = 0; i < n; i++) {
-        uint64_t v = number(0, i);
-        bloom_add(b, &v, 8);
+    blm_free(f->classic);
+    blm_free(f->blocked);
+    split_close(&f->split);
+    limit_close(&f->limit);
+#ifdef BENCH_LIBBLOOM
+    if (f->theirs.ready)
+        bloom_free(&f->theirs);
+#endif
+}
+
+static const enum who owner[] = { LIBBLOOM, CLASSIC_BATCH, BLOCKED_BATCH, SPLIT }; /* of a filter */
+#define OWNERS (sizeof owner / sizeof *owner)
+
+/* Adds keys from…to of stream 0 to every filter, timed, in pieces that are made outside the time:
+ * large ones, as somebody has who builds a filter from a file. */
+static void fill(struct field *f, enum sort sort, uint64_t from, uint64_t to, struct watch w[ALL])
+{
+    const size_t piece = sort == INTS ? 16 * SAMPLE : SAMPLE;
+    while (from < to) {
+        size_t      some = to - from < piece ? (size_t)(to - from) : piece;
+        struct keys k    = { sort, some, sort_width[sort], NULL, NULL };
+        if (sort == INTS) {
+            k.bytes = need(malloc(some * 8));
+            for (size_t i = 0; i < some; i++)
+                write_key(sort, 0, from + i, k.bytes + i * 8);
+        } else
+            k = make_keys(sort, 0, some, to); /* from is 0 */
+        for (size_t o = 0; o < OWNERS; o++)
+            if (there(f, owner[o]))
+                pass(f, owner[o], &k, sort == INTS ? BUILD : ADD, &w[owner[o]]);
+        free_keys(&k);
+        from += some;
     }
 }
 
-static void time_theirs(struct bloom *b, const struct keys *k, int op, double *best)
+static void empty_all(struct field *f)
 {
-    double   t = now();
-    uint64_t got = 0;
-    if (op == ADD)
-        for (size_t i = 0; i < k->n; i++)
-            got += (uint64_t)bloom_add(b, k->list[i].data, (int)k->list[i].len);
-    else
-        for (size_t i = 0; i < k->n; i++)
-            got += (uint64_t)bloom_check(b, k->list[i].data, (int)k->list[i].len);
-    least(best, (now() - t) / (double)k->n);
-    sum += got;
+    for (size_t o = 0; o < OWNERS; o++)
+        if (there(f, owner[o]))
+            empty(f, owner[o]);
 }
-#endif
 
 /* ---- the table ---- */
 
-struct row {
-    double theirs, single[2], batch[2]; /* [0] classic, [1] blocked */
-};
-
-static bool json;
-static bool first_row = true;
-
-static void print_row(const char *keys, uint64_t n, int op, const struct row *r)
+static void print_head(int rounds, int argc, char **argv)
 {
     if (json) {
-        printf("%s\n  {\"keys\":\"%s\",\"n\":%llu,\"op\":\"%s\",\"libbloom_ns\":%.2f,"
-               "\"classic_single_ns\":%.2f,\"classic_batch_ns\":%.2f,"
-               "\"blocked_single_ns\":%.2f,\"blocked_batch_ns\":%.2f}",
-               first_row ? "" : ",", keys, (unsigned long long)n, op_name[op], r->theirs,
-               r->single[0], r->batch[0], r->single[1], r->batch[1]);
-        first_row = false;
+        report_head("compare", argc, argv);
+        printf(" \"rate\": %g, \"rounds\": %d, \"unit\": \"ns/key\",\n \"rows\": [", RATE, rounds);
         return;
     }
-    printf("%-5s %-6.0e %-5s %8.1f", keys, (double)n, op_name[op], r->theirs);
-    for (int k = 0; k < 2; k++)
-        printf("   %6.1f %5.1fx  %6.1f %5.1fx", r->single[k], r->theirs / r->single[k],
-               r->batch[k], r->theirs / r->batch[k]);
-    putchar('\n');
+    printf("ns a key, best of %d; 1%% promised; kernel %s\n", rounds, kernel_name());
+    printf("%-7s %-5s %-5s %8s %13s %21s %6s %6s   %s\n", "keys", "n", "op", "libbloom", "classic",
+           "blocked", "split", "limit", "blocked over");
+    printf("%-7s %-5s %-5s %8s %6s %6s %6s %6s %7s %6s %6s   %s\n", "", "", "", "one", "one",
+           "batch", "one", "batch", "digests", "one", "line",
+           "libbloom: one, batch; split: one; limit: batch");
 }
 
-/* Adds into a filter that is filled several times over would cost a repeat's price, not a new
- * key's: small filters are emptied before each round, large ones hardly notice the sample. */
-static void start_again(blm_filter *f[2])
+static void ratio(double over, double of)
 {
-    blm_clear(f[0]);
-    blm_clear(f[1]);
+    if (over > 0 && of > 0)
+        printf(" %5.1fx", over / of);
+    else
+        printf("      -");
 }
 
-static void compare(uint64_t n, int rounds)
+static void print_row(const struct field *f, const char *keys, enum op op, const double ns[ALL])
 {
-    size_t      q = n < SAMPLE ? (size_t)n : SAMPLE;
-    blm_filter *f[2] = { make(BLM_CLASSIC, n), make(BLM_BLOCKED, n) };
-#ifdef BENCH_LIBBLOOM
-    struct bloom theirs;
-    bloom_init(&theirs, (int)n, 0.01);
-    fill_theirs(&theirs, n);
-#endif
-    for (int k = 0; k < 2; k++)
-        fill_ours(f[k], n);
-    for (int urls = 0; urls < 2; urls++) {
-        struct keys in = make_keys(urls, 0, q), out = make_keys(urls, 1, q);
-        for (int op = MISS; op >= ADD; op--) { /* misses first: adds make them hits */
-            const struct keys *k = op == MISS ? &out : &in;
-            struct row r = { 0 };
-            if (op == HIT && urls) { /* integers are in already */
-                for (int i = 0; i < 2; i++)
-                    blm_add_many(f[i], in.list, in.n, NULL, NULL);
-#ifdef BENCH_LIBBLOOM
-                for (size_t i = 0; i < in.n; i++)
-                    bloom_add(&theirs, in.list[i].data, (int)in.list[i].len);
-#endif
-            }
-            for (int round = 0; round < rounds; round++) {
-                struct keys fresh = { 0 };
-                if (op == ADD) { /* keys that nobody has seen, every round */
-                    fresh = make_keys(urls, 2 + (unsigned)round, q);
-                    k     = &fresh;
-                    if (n <= SAMPLE)
-                        start_again(f);
-                }
-                for (int i = 0; i < 2; i++) {
-                    /* Half of the adds go to single calls, half to batches: none is a repeat. */
-                    struct keys a = *k, b = *k;
-                    if (op == ADD) {
-                        a.n = b.n = q / 2;
-                        b.list += q / 2;
-                        b.ints = b.ints ? b.ints + q / 2 : NULL;
-                    }
-                    time_single(f[i], &a, op, &r.single[i]);
-                    time_batch(f[i], &b, op, &r.batch[i]);
-                }
-#ifdef BENCH_LIBBLOOM
-                if (op == ADD && n <= SAMPLE)
-                    bloom_reset(&theirs);
-                time_theirs(&theirs, k, op, &r.theirs);
-#endif
-                if (op == ADD)
-                    free_keys(&fresh);
-            }
-            print_row(in.name, n, op, &r);
-            fflush(stdout);
-        }
-        free_keys(&in);
-        free_keys(&out);
+    if (json) {
+        printf("%s\n  {\"keys\": \"%s\", \"n\": %.0f, \"op\": \"%s\", \"bits\": %.3f",
+               first_row ? "" : ",", keys, (double)f->n, op_name[op], f->blocked_bits);
+        for (int w = 0; w < ALL; w++)
+            if (ns[w] > 0)
+                printf(", \"%s\": %.2f", who_name[w], ns[w]);
+        printf("}");
+        first_row = false;
+    } else {
+        static const int width[ALL] = { 8, 6, 6, 6, 6, 7, 6, 6 };
+        printf("%-7s %-5.0e %-5s", keys, (double)f->n, op_name[op]);
+        for (int w = 0; w < ALL; w++)
+            if (ns[w] > 0)
+                printf(" %*.1f", width[w], ns[w]);
+            else
+                printf(" %*s", width[w], "-");
+        printf("  ");
+        ratio(ns[LIBBLOOM], ns[BLOCKED]);
+        ratio(ns[LIBBLOOM], ns[BLOCKED_BATCH]);
+        ratio(ns[BLOCKED], ns[SPLIT]);
+        ratio(ns[BLOCKED_BATCH], ns[LIMIT]);
+        putchar('\n');
     }
-    blm_free(f[0]);
-    blm_free(f[1]);
-#ifdef BENCH_LIBBLOOM
-    bloom_free(&theirs);
-#endif
+    fflush(stdout);
+}
+
+/* ---- the measurements ---- */
+
+/* The limit is measured anew in every round of every row: what slows the others slows it too. */
+static void limit_too(struct field *f, bool change, int round)
+{
+    if (round == 0)
+        f->limit.best = 0;
+    limit_round(&f->limit, change, (uint64_t)round << 32, SAMPLE / 4);
+}
+
+static void measure_checks(struct field *f, enum sort sort, enum op op, size_t q, int rounds)
+{
+    double      ns[ALL] = { 0 };
+    struct keys k       = make_keys(sort, op == HIT ? 0 : 1, q, op == HIT ? f->n : q);
+    for (int round = 0; round < rounds; round++) {
+        limit_too(f, false, round);
+        for (int who = 0; who < LIMIT; who++) {
+            struct watch w = { 0, 0 };
+            if (!there(f, (enum who)who))
+                continue;
+            pass(f, (enum who)who, &k, op, &w);
+            least(&ns[who], w.spent / (double)q);
+        }
+    }
+    ns[LIMIT] = f->limit.best;
+    print_row(f, sort_name[sort], op, ns);
+    free_keys(&k);
+}
+
+/* A large filter is full already: each contender gets its own part of the keys, so that none finds
+ * what another has added. */
+static void measure_adds(struct field *f, enum sort sort, size_t q, int rounds)
+{
+    double       ns[ALL] = { 0 };
+    const bool   emptied = f->n <= EMPTIED;
+    const size_t part = emptied ? q : q / 4, piece = part < f->n ? part : (size_t)f->n;
+    for (int round = 0; round < rounds; round++) {
+        struct keys k = make_keys(sort, 2 + (unsigned)round, q, q);
+        limit_too(f, true, round);
+        for (int who = 0; who < LIMIT; who++) {
+            struct watch w    = { 0, 0 };
+            size_t       from = emptied ? 0
+                                        : part * (who == BLOCKED || who == CLASSIC ? 1
+                                                  : who == BLOCKED_DIGESTS         ? 2
+                                                                                   : 0);
+            if (!there(f, (enum who)who))
+                continue;
+            for (size_t at = 0; at < part; at += piece) {
+                struct keys some = some_keys(&k, from + at, part - at < piece ? part - at : piece);
+                if (emptied)
+                    empty(f, (enum who)who);
+                pass(f, (enum who)who, &some, ADD, &w);
+            }
+            least(&ns[who], w.spent / (double)part);
+        }
+        free_keys(&k);
+    }
+    ns[LIMIT] = f->limit.best;
+    print_row(f, sort_name[sort], ADD, ns);
+}
+
+static void measure_build(struct field *f, enum sort last, int rounds)
+{
+    double   ns[ALL] = { 0 };
+    uint64_t apart   = f->n > EMPTIED ? (uint64_t)SAMPLE * ((unsigned)last + 1) : 0;
+    if (f->n > EMPTIED)
+        rounds = 1; /* long enough to be true */
+    for (int r = 0; r < rounds; r++) {
+        struct watch w[ALL] = { { 0, 0 } };
+        limit_too(f, true, r);
+        if (r > 0)
+            empty_all(f);
+        fill(f, INTS, 0, f->n - apart, w);
+        for (int who = 0; who < ALL; who++)
+            if (w[who].spent > 0)
+                least(&ns[who], w[who].spent / (double)(f->n - apart));
+    }
+    ns[LIMIT] = f->limit.best;
+    print_row(f, "ints", BUILD, ns);
+}
+
+static void compare(uint64_t n, int rounds, unsigned sorts)
+{
+    struct field f;
+    struct watch w[ALL] = { { 0, 0 } };
+    size_t       q      = n < LEAST ? LEAST : n > SAMPLE ? SAMPLE : (size_t)n;
+    open_field(&f, n);
+    measure_build(&f, SORTS - 1, rounds);
+    if (n > EMPTIED) /* one fill for all: the rest of the n keys are a sample of each sort */
+        for (int s = 0; s < SORTS; s++)
+            fill(&f, (enum sort)s, s == INTS ? n - (uint64_t)SAMPLE * SORTS : 0,
+                 s == INTS ? n - (uint64_t)SAMPLE * (SORTS - 1) : SAMPLE, w);
+    for (int s = 0; s < SORTS; s++) {
+        if (!(sorts >> s & 1))
+            continue;
+        if (n <= EMPTIED && s != INTS) {
+            empty_all(&f);
+            fill(&f, (enum sort)s, 0, q < n ? q : n, w);
+            fill(&f, INTS, 0, q < n ? n - q : 0, w);
+        }
+        measure_checks(&f, (enum sort)s, MISS, q, rounds);
+        measure_checks(&f, (enum sort)s, HIT, q, rounds);
+    }
+    for (int s = 0; s < SORTS; s++)
+        if (sorts >> s & 1)
+            measure_adds(&f, (enum sort)s, q, rounds);
+    close_field(&f);
 }
 
 int main(int argc, char **argv)
 {
-    double sizes[16] = { 1e5, 1e7, 1e8 };
-    int    count = 0, rounds = 5;
+    double   sizes[16] = { 1e3, 1e4, 1e5, 1e6, 1e7, 1e8 };
+    int      count = 0, rounds = 5;
+    unsigned sorts = 0;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--json") == 0)
             json = true;
         else if (strcmp(argv[i], "--rounds") == 0 && i + 1 < argc)
             rounds = atoi(argv[++i]);
-        else if (count < 16)
+        else if (strcmp(argv[i], "--keys") == 0 && i + 1 < argc) {
+            i++;
+            for (int s = 0; s < SORTS; s++)
+                sorts |= strcmp(argv[i], sort_name[s]) == 0 ? 1u << s : 0;
+        } else if (count < 16 && strtod(argv[i], NULL) >= 1000)
             sizes[count++] = strtod(argv[i], NULL);
+        else {
+            fprintf(stderr, "compare: %s? See the head of bench/compare.c\n", argv[i]);
+            return 2;
+        }
     }
-    if (count == 0)
-        count = 3;
+    print_head(rounds, argc, argv);
+    for (int i = 0; i < (count ? count : 6); i++)
+        compare((uint64_t)sizes[i], rounds, sorts ? sorts : (1u << SORTS) - 1);
     if (json)
-        printf("[");
-    else
-        printf("ns per key, best of %d; ratios over libbloom; 1%% promised\n"
-               "keys  n      op    libbloom   classic: single         batch   blocked: single   "
-               "      batch\n",
-               rounds);
-    for (int i = 0; i < count; i++)
-        compare((uint64_t)sizes[i], rounds);
-    if (json)
-        printf("\n]\n");
+        printf("\n ]}\n");
     return 0;
 }
