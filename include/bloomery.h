@@ -510,6 +510,18 @@ BLM_API blm_status blm_diff(const blm_filter *from, const blm_filter *to, blm_wr
 BLM_API blm_status blm_patch(const blm_filter *base, blm_read_fn read, void *ctx,
                              blm_filter **out, blm_error *err);
 
+/* ---- bare bits: a very small filter inside another structure ------------------------------ */
+
+/* For a store that keeps a filter of some dozen keys beside each block or page: no header, no
+ * handle, no memory; the caller keeps m, k and the seed. `bytes` are (m + 7) / 8 at any address,
+ * zeroed before the first add, bit i being bit i % 8 of byte i / 8: the bits of a classic filter of
+ * scheme native with hash XXH3, these parameters and seed[0] = seed. m = 0 or k = 0: nothing is
+ * added, and everything is "maybe". Any number of threads may check; adds are exclusive. */
+BLM_API void blm_bare_add(void *bytes, uint64_t m, uint32_t k, uint64_t seed, const void *key,
+                          size_t len);
+BLM_API bool blm_bare_check(const void *bytes, uint64_t m, uint32_t k, uint64_t seed,
+                            const void *key, size_t len);
+
 /* ---- what this build knows, row by row: NULL past the end --------------------------------- */
 
 typedef struct blm_scheme_row {
