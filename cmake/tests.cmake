@@ -5,6 +5,7 @@
 #                                 compiler in BLM_SOURCE, BLM_BUILD and CC; exit 77 is "skipped"
 #   tests/cli/COMMAND/CASE.sh     what the command line does, byte for byte; cli.cases.COMMAND
 #   examples/NAME.c               must run and exit 0; example.NAME
+#   tests/adapters/NAME/test_X.c  an adapter's, where its library is here; adapter.NAME.X
 #   fuzz/fuzz_NAME.c              over its corpus; replay.NAME
 # With BLOOMERY_GATE the same C tests run again from the sanitizer builds beside this one, as
 # asan.unit.… and tsan.unit.…, and the libFuzzer targets over their corpus, so that one CTest run,
@@ -41,6 +42,10 @@ foreach(source ${example_sources})
   get_filename_component(name ${source} NAME_WE)
   list(APPEND plain_tests example.${name})
   set(program.example.${name} examples/${name})
+endforeach()
+
+foreach(name ${bloomery_adapters})
+  bloomery_adapter_tests(${name})
 endforeach()
 
 foreach(name ${fuzz_names})
