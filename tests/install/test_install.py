@@ -24,7 +24,10 @@ tree = root / PREFIX.lstrip("/")
 libdir = next(tree.rglob("libbloomery.a")).parent
 
 # ---- what is there
-check([p.name for p in (tree / "include").iterdir()] == ["bloomery.h"], "only one header")
+adapters = [p.stem[len("bloomery-"):] for p in (libdir / "pkgconfig").glob("bloomery-*.pc")]
+headers = {p.name for a in adapters for p in (SOURCE / "adapters" / a).glob("bloomery_*.h*")}
+check({p.name for p in (tree / "include").iterdir()} == {"bloomery.h"} | headers,
+      "one header, and those of the adapters")
 for name in ["libbloomery.a", "libbloomery.so", "pkgconfig/bloomery.pc",
              "cmake/bloomery/bloomeryConfig.cmake", "cmake/bloomery/bloomeryConfigVersion.cmake"]:
     check((libdir / name).exists(), f"{name} is installed")
@@ -41,10 +44,10 @@ check(soname == f"libbloomery.so.{abi}", f"SONAME is {soname}")
 check((libdir / soname).exists(), f"{soname} is installed")
 
 
-def pkg_config(*words):
+def pkg_config(*words, module="bloomery"):
     env = {**os.environ, "PKG_CONFIG_SYSROOT_DIR": str(root),
            "PKG_CONFIG_PATH": str(libdir / "pkgconfig")}
-    return run("pkg-config", *words, "bloomery", env=env).split()
+    return run("pkg-config", *words, module, env=env).split()
 
 
 def answers(program, shared):
@@ -54,6 +57,14 @@ def answers(program, shared):
     needed = f"[{soname}]" in run("readelf", "-d", program)
     check(needed == shared, f"{program} {'uses' if shared else 'does not use'} {soname}")
 
+
+# ---- an adapter's header and libraries are found by its own .pc
+for adapter in adapters:
+    source = work / f"{adapter}.c"
+    source.write_text(f"#include <bloomery_{adapter}.h>\nint main(void) {{ return 0; }}\n")
+    run(CC, "-std=gnu11", *STRICT, source, *pkg_config("--cflags", "--libs",
+        module=f"bloomery-{adapter}"), "-o", work / adapter)
+    check((libdir / f"libbloomery-{adapter}.so").exists(), f"libbloomery-{adapter}.so")
 
 # ---- pkg-config
 check(pkg_config("--modversion") == [version], "pkg-config knows the version")
