@@ -85,6 +85,14 @@ foreach(entry ${entries})
 endforeach()
 add_executable(genlines tests/cli/genlines.c)
 
+# What tools/counts counts the instructions of; tests/counts/test_counts.py keeps them in a band.
+find_path(VALGRIND_INCLUDE_DIR valgrind/callgrind.h)
+if(VALGRIND_INCLUDE_DIR AND NOT BLOOMERY_SANITIZE)
+  add_executable(counts tests/counts/counts.c)
+  target_include_directories(counts SYSTEM PRIVATE ${VALGRIND_INCLUDE_DIR})
+  target_link_libraries(counts PRIVATE bloomery_static)
+endif()
+
 # Scripts build programs of their own against the library: not with a sanitizer's flags missing.
 if(NOT BLOOMERY_SANITIZE)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
