@@ -17,7 +17,7 @@
 static struct {
     const char        *scheme, *hash, *like, *from;
     struct option_seed seed;
-    uint64_t           variant;
+    uint64_t           variant, lines;
     bool               force;
 } opt;
 
@@ -38,6 +38,11 @@ static const struct option rows[] = {
       "Which of the scheme's own variants, where it has some: bip37's flags, redisbloom's options, "
       "the width of a textbook hash. docs/formats lists them.",
       NULL },
+    { "lines", 0, OPT_COUNT, "L", &opt.lines,
+      "Blocked: cache lines a key, 1 to 3, instead of the number the rate calls for. More lines "
+      "save "
+      "space, fewer are faster.",
+      NULL },
     { "from", 0, OPT_FILE, "KEYS", &opt.from,
       "Add the keys of this file (- is standard input). The filter appears when they are all in.",
       NULL },
@@ -55,8 +60,8 @@ static bool wanted(blm_options *o)
     if (!size_fill(o))
         return false;
     bool scalable = o->kind == BLM_SCALABLE;
-    if (opt.like && (size_given() || size_options.kind || opt.scheme || opt.hash || opt.seed.given ||
-                     opt.variant))
+    if (opt.like && (size_given() || size_options.kind || opt.scheme || opt.hash ||
+                     opt.seed.given || opt.variant || opt.lines))
         return misuse("--like gives size, kind, scheme and seed: leave the others out"), false;
     if (!opt.like && !size_given() && !scalable)
         return misuse("how large? Give -n and -p, or -m and -k, or --memory, or --like"), false;
@@ -70,9 +75,14 @@ static bool wanted(blm_options *o)
         return misuse("for how many keys? Give -n too (or --kind scalable)"), false;
     if (opt.variant && !opt.scheme)
         return misuse("--variant of which scheme? Give --scheme too"), false;
+    if (opt.lines && o->kind != BLM_BLOCKED)
+        return misuse("--lines is for blocked filters: give --kind blocked too"), false;
+    if (opt.lines > 3)
+        return misuse("--lines %llu: a key has 1 to 3 lines", (unsigned long long)opt.lines), false;
+    o->lines   = (uint32_t)opt.lines;
     o->scheme  = opt.scheme;
     o->variant = opt.variant;
-    o->hash   = opt.hash && strcmp(opt.hash, "siphash") == 0 ? BLM_HASH_SIPHASH : BLM_HASH_XXH3;
+    o->hash    = opt.hash && strcmp(opt.hash, "siphash") == 0 ? BLM_HASH_SIPHASH : BLM_HASH_XXH3;
     if (opt.seed.given) {
         o->flags |= BLM_SEEDED;
         memcpy(o->seed, opt.seed.word, sizeof o->seed);

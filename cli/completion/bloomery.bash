@@ -22,7 +22,7 @@ _bloomery()
             --funnel) kind=none ;;
         esac ;;
     create)
-        options=' -n --items -p --rate -m --bits -k --probes --memory --kind --like --scheme --hash --seed --variant --from --force -0 --crlf -e -f -d --funnel --quiet -h --help'
+        options=' -n --items -p --rate -m --bits -k --probes --memory --kind --like --scheme --hash --seed --variant --lines --from --force -0 --crlf -e -f -d --funnel --quiet -h --help'
         case $prev in
             -n|--items) kind=none ;;
             -p|--rate) kind=none ;;
@@ -35,6 +35,7 @@ _bloomery()
             --hash) words="xxh3 siphash" ;;
             --seed) kind=none ;;
             --variant) kind=none ;;
+            --lines) kind=none ;;
             --from) kind=file ;;
             -e) words="text hex int32 int64 base64" ;;
             -f) kind=none ;;
