@@ -11,6 +11,9 @@
 #ifndef BENCH_SPLIT_H
 #define BENCH_SPLIT_H
 
+#include <stdbool.h>
+#include <string.h>
+
 #include "memory.h"
 
 #define XXH_INLINE_ALL
@@ -33,10 +36,10 @@ struct split {
 };
 
 #if defined(__x86_64__)
-#define SPLIT_TARGET __attribute__((target("avx2"), noinline))
+#define SPLIT_TARGET __attribute__((target("avx2"), noinline, unused))
 #define SPLIT_INLINE __attribute__((target("avx2"), always_inline)) static inline
 #else
-#define SPLIT_TARGET __attribute__((noinline))
+#define SPLIT_TARGET __attribute__((noinline, unused))
 #define SPLIT_INLINE __attribute__((always_inline)) static inline
 #endif
 
@@ -98,6 +101,45 @@ SPLIT_TARGET static bool split_check(const struct split *s, const void *key, siz
 {
     uint64_t h = split_hash(key, len);
     return split_covers(s->block[split_at(s, h)], split_mask(h));
+}
+
+/* The same for many: each block is asked for a few keys before it is needed. */
+#define SPLIT_AHEAD 64u
+
+SPLIT_TARGET static size_t split_check_many(const struct split *s, const char *keys, size_t width,
+                                            size_t n, uint8_t *maybe)
+{
+    uint64_t h[2 * SPLIT_AHEAD];
+    size_t   found = 0;
+    for (size_t i = 0; i < n + SPLIT_AHEAD; i++) {
+        if (i >= SPLIT_AHEAD) {
+            uint64_t was = h[(i - SPLIT_AHEAD) % (2 * SPLIT_AHEAD)];
+            bool     in  = split_covers(s->block[split_at(s, was)], split_mask(was));
+            found += maybe[i - SPLIT_AHEAD] = in;
+        }
+        if (i < n) {
+            uint64_t now             = split_hash(keys + i * width, width);
+            h[i % (2 * SPLIT_AHEAD)] = now;
+            __builtin_prefetch(&s->block[split_at(s, now)], 0, 2);
+        }
+    }
+    return found;
+}
+
+SPLIT_TARGET static void split_add_many(struct split *s, const char *keys, size_t width, size_t n)
+{
+    uint64_t h[2 * SPLIT_AHEAD];
+    for (size_t i = 0; i < n + SPLIT_AHEAD; i++) {
+        if (i >= SPLIT_AHEAD) {
+            uint64_t was = h[(i - SPLIT_AHEAD) % (2 * SPLIT_AHEAD)];
+            s->block[split_at(s, was)] |= split_mask(was);
+        }
+        if (i < n) {
+            uint64_t now             = split_hash(keys + i * width, width);
+            h[i % (2 * SPLIT_AHEAD)] = now;
+            __builtin_prefetch(&s->block[split_at(s, now)], 1, 2);
+        }
+    }
 }
 
 #endif
