@@ -11,6 +11,8 @@ endif()
 include_directories(SYSTEM ${XXHASH_INCLUDE_DIR})
 
 find_package(PkgConfig QUIET)
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED) # the guard
 
 # bloomery_optional_library(NAME HEADER MODULE WHAT): an option BLOOMERY_WITH_<NAME>, on where
 # pkg-config knows MODULE. When it is on and a source includes HEADER, the macro

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* Opening and closing a guard: read the options, join the parts. */
+#include "guard/guard.h"
+
+#include <string.h>
+
+#define FLAGS            (BLM_GUARD_COUNTING | BLM_GUARD_ADVISORY | BLM_GUARD_MANUAL)
+#define DEFAULT_RATE     0.01
+#define DEFAULT_REMEMBER 4096u
+#define DEFAULT_STALE    0.25
+#define DEFAULT_FACTOR   2
+#define DEFAULT_RETRY_MS 10000u
+
+/* ---- options ----------------------------------------------------------------------------- */
+
+static blm_status read_options(const blm_guard_options *given, blm_guard_options *o, blm_error *err)
+{
+    blm_guard_options none = BLM_GUARD_OPTIONS_INIT;
+    *o                     = none;
+    if (!given || given->size < sizeof(size_t))
+        return blm__guard_fail(err, BLM_E_ARGUMENT, "start options from BLM_GUARD_OPTIONS_INIT");
+    for (size_t i = sizeof *o; i < given->size; i++)
+        if (((const uint8_t *)given)[i])
+            return blm__guard_fail(err, BLM_E_UNSUPPORTED,
+                                   "options use a field that this library (%s) does not know",
+                                   BLM_VERSION);
+    memcpy(o, given, given->size < sizeof *o ? given->size : sizeof *o);
+    if (o->flags & ~FLAGS)
+        return blm__guard_fail(err, BLM_E_ARGUMENT, "unknown flags 0x%x", o->flags & ~FLAGS);
+    if (o->rate < 0 || o->rate >= 1 || o->rate != o->rate)
+        return blm__guard_fail(err, BLM_E_ARGUMENT, "a rate of %g: between 0 and 1", o->rate);
+    if (!(o->stale_share >= 0) || !(o->rate_factor >= 0) ||
+        (o->rate_factor > 0 && o->rate_factor < 1))
+        return blm__guard_fail(err, BLM_E_ARGUMENT,
+                               "stale_share may not be negative, nor rate_factor below 1");
+    if (o->path && o->path[0] == 0)
+        return blm__guard_fail(err, BLM_E_ARGUMENT, "an empty path");
+    return BLM_OK;
+}
+
+static blm_status read_filter(blm_guard *g, const blm_guard_options *o, blm_error *err)
+{
+    blm_options none = BLM_OPTIONS_INIT;
+    g->filter        = none;
+    if (o->filter)
+        memcpy(&g->filter, o->filter,
+               o->filter->size < sizeof none ? o->filter->size : sizeof none);
+    else
+        g->filter.kind = BLM_BLOCKED;
+    g->filter.size = sizeof none;
+    if (o->flags & BLM_GUARD_COUNTING)
+        g->filter.kind = BLM_COUNTING;
+    if (g->filter.kind == BLM_SCALABLE)
+        return blm__guard_fail(err, BLM_E_UNSUPPORTED,
+                               "a scalable filter is not shared between threads: a guard grows by "
+                               "rebuilding, take classic, blocked or counting");
+    if (g->filter.bits || g->filter.probes || g->filter.memory || g->filter.like || g->filter.words)
+        return blm__guard_fail(
+            err, BLM_E_ARGUMENT,
+            "a guard's filter is sized by items and rate, anew with every rebuild");
+    g->items = o->items ? o->items : g->filter.items;
+    if (o->rate > 0)
+        g->filter.rate = o->rate;
+    if (g->filter.rate == 0)
+        g->filter.rate = DEFAULT_RATE;
+    g->filter.items = g->items;
+    g->filter.flags &= BLM_SEEDED;
+    g->alloc            = g->filter.allocator ? *g->filter.allocator : blm__guard_allocator;
+    g->filter.allocator = g->filter.allocator ? &g->alloc : NULL;
+    return BLM_OK;
+}
+
+static blm_status read_dataset(blm_guard *g, const blm_dataset *d, blm_error *err)
+{
+    if (!d || d->size < sizeof(size_t))
+        return blm__guard_fail(err, BLM_E_ARGUMENT, "start a data set from { .size = sizeof d }");
+    memcpy(&g->data, d, d->size < sizeof *d ? d->size : sizeof *d);
+    if (!g->data.get || !g->data.scan)
+        return blm__guard_fail(err, BLM_E_ARGUMENT, "a data set needs at least get and scan");
+    if (!g->data.mark_read != !g->data.mark_write)
+        return blm__guard_fail(err, BLM_E_ARGUMENT,
+                               "a data set has both of mark_read and mark_write, or neither");
+    return BLM_OK;
+}
+
+/* ---- opening ----------------------------------------------------------------------------- */
+
+static blm_status make_keyer(blm_guard *g, uint64_t *id, blm_error *err)
+{
+    blm_options o = BLM_OPTIONS_INIT;
+    blm_params  p = { .size = sizeof p };
+    o.bits        = 64;
+    o.probes      = 1;
+    o.allocator   = g->filter.allocator;
+    blm_status st = blm_create(&o, &g->keyer, err);
+    if (st == BLM_OK)
+        st = blm_get_params(g->keyer, &p);
+    *id = p.seed[1]; /* its hash uses only the first */
+    return st;
+}
+
+/* What the file says, or nothing. */
+static blm_status first_view(blm_guard *g, blm_error *err)
+{
+    blm_filter *f  = NULL;
+    blm_status  st = blm__trust_filter(&g->trust, &g->data, &g->filter, &f, err);
+    if (st != BLM_OK)
+        return st;
+    g->views[0].cur = f;
+    atomic_store(&g->view, &g->views[0]);
+    atomic_store(&g->trusted, f != NULL);
+    atomic_store(&g->generation, g->trust.generation);
+    g->removes = f != NULL;
+    if (!f)
+        return BLM_OK;
+    blm_error unwanted; /* a mark that could not be written costs a rebuild at the next open */
+    blm__trust_say(&g->trust, &g->data, BLM__SESSION_OPEN, &unwanted);
+    return BLM_OK;
+}
+
+static blm_status assemble(blm_guard *g, const blm_guard_options *o, blm_error *err)
+{
+    uint64_t   id = 0;
+    blm_status st = make_keyer(g, &id, err);
+    if (st != BLM_OK)
+        return st;
+    uint32_t remember = o->remember == 0 ? DEFAULT_REMEMBER : o->remember;
+    st = blm__table_open(&g->table, remember == BLM_GUARD_NONE ? 0 : remember, &g->alloc);
+    if (st != BLM_OK)
+        return blm__guard_fail(err, st, "no memory for a table of %u keys", remember);
+    st = blm__trust_open(&g->trust, o->path, id, &g->alloc, err);
+    return st == BLM_OK ? first_view(g, err) : st;
+}
+
+static void release(blm_guard *g)
+{
+    blm_allocator a = g->alloc;
+    blm_free(g->keyer);
+    if (g->table.alloc.alloc)
+        blm__table_close(&g->table);
+    blm__trust_close(&g->trust, &a);
+    blm__guard_drop_removals(g);
+    pthread_mutex_destroy(&g->removals.lock);
+    pthread_mutex_destroy(&g->lock);
+    pthread_cond_destroy(&g->ended);
+    if (g->data.close)
+        g->data.close(g->data.ctx);
+    blm__guard_free(&a, g->base, sizeof *g + 64);
+}
+
+/* On a cache line of its own, whatever the allocator's idea of alignment. */
+static blm_guard *blank(const blm_allocator *a)
+{
+    uint8_t *base = blm__guard_zalloc(a, sizeof(blm_guard) + 64);
+    if (!base)
+        return NULL;
+    blm_guard *g = (blm_guard *)(void *)(base + (64 - (uintptr_t)base % 64));
+    g->base      = base;
+    g->alloc     = *a;
+    g->trust.fd  = -1;
+    pthread_mutex_init(&g->removals.lock, NULL);
+    pthread_mutex_init(&g->lock, NULL);
+    pthread_cond_init(&g->ended, NULL);
+    return g;
+}
+
+blm_status blm_guard_open(const blm_guard_options *options, const blm_dataset *d, blm_guard **out,
+                          blm_error *err)
+{
+    blm_guard_options o;
+    if (!out)
+        return blm__guard_fail(err, BLM_E_ARGUMENT, "nowhere to put the guard: out is NULL");
+    *out          = NULL;
+    blm_status st = read_options(options, &o, err);
+    if (st != BLM_OK)
+        return st;
+    blm_guard *g =
+        blank(o.filter && o.filter->allocator ? o.filter->allocator : &blm__guard_allocator);
+    if (!g)
+        return blm__guard_fail(err, BLM_E_MEMORY, "no memory for a guard");
+    st             = read_dataset(g, d, err);
+    g->flags       = o.flags;
+    g->stale_share = o.stale_share > 0 ? o.stale_share : DEFAULT_STALE;
+    g->rate_factor = o.rate_factor > 0 ? o.rate_factor : DEFAULT_FACTOR;
+    g->retry_ms    = o.retry_ms ? o.retry_ms : DEFAULT_RETRY_MS;
+    if (st == BLM_OK)
+        st = read_filter(g, &o, err);
+    if (st == BLM_OK)
+        st = assemble(g, &o, err);
+    if (st == BLM_OK)
+        blm__guard_consider(g, BLM_CAUSE_FIRST);
+    if (st != BLM_OK) {
+        release(g);
+        return st;
+    }
+    *out = g;
+    return BLM_OK;
+}
+
+/* ---- closing ----------------------------------------------------------------------------- */
+
+blm_status blm_guard_sync(blm_guard *g, blm_error *err)
+{
+    blm_status st = BLM_OK;
+    blm__guard_remove_waiting(g);
+    blm__gate_shut(&g->gate); /* the filter stays where it is */
+    blm_filter *cur = atomic_load(&g->view)->cur;
+    if (cur && g->trust.path)
+        st = blm_sync(cur, err);
+    blm__gate_open(&g->gate);
+    return st;
+}
+
+blm_status blm_guard_close(blm_guard *g, blm_error *err)
+{
+    if (!g)
+        return BLM_OK;
+    blm__guard_stop(g);
+    blm__guard_remove_waiting(g);
+    blm_filter *cur = atomic_load(&g->view)->cur;
+    blm_status  st  = blm_close(cur, err);
+    if (cur && st == BLM_OK)
+        st = blm__trust_say(&g->trust, &g->data, BLM__SESSION_CLOSED, err);
+    release(g);
+    return st;
+}

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A new generation from a scan, while gets and puts go on:
+ *
+ *   make an empty filter, sized from the rows there are
+ *   show it as `next`: from here on a put adds to both
+ *   wait for the writers inside: they may not have seen it, but their rows will be there to scan
+ *   add the puts that failed and may yet come about; scan
+ *   sync it, rename it over the old file, show it as `cur`
+ *
+ * Until the last step the old filter answers; whatever fails before it leaves the old one in place.
+ * Both files are right when the name changes hands, since puts go into both until after that.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "guard/guard.h"
+
+#define LEAST_ITEMS  1024u
+#define GATHER       256u         /* keys added in one batch */
+#define GATHER_BYTES (64u * 1024) /* of theirs */
+#define FEW          64u          /* deletes, false positives: too few to judge by */
+
+static uint64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+#ifndef BLM__MODEL
+void blm__pause(unsigned tries)
+{
+    /* What is waited for takes from a few instructions (a reader) to a data set's timeout (a put). */
+    long            us = tries < 10 ? 0 : tries < 100 ? 20 : 500;
+    struct timespec t  = { 0, us * 1000 };
+    nanosleep(&t, NULL);
+}
+#endif
+
+void blm__guard_show(blm_guard *g, struct blm_view v)
+{
+    struct blm_view *idle = atomic_load(&g->view) == &g->views[0] ? &g->views[1] : &g->views[0];
+    *idle                 = v;
+    atomic_store(&g->view, idle);
+    blm__epoch_wait(&g->readers);
+}
+
+/* ---- gathering what a scan names --------------------------------------------------------- */
+
+struct gather {
+    blm_guard  *g;
+    blm_filter *into;
+    uint64_t    named;
+    blm_status  st;
+    size_t      count, used;
+    blm_key     keys[GATHER];
+    uint8_t     bytes[GATHER_BYTES];
+};
+
+static bool pour(struct gather *a)
+{
+    blm_status st = blm_add_many(a->into, a->keys, a->count, NULL, NULL);
+    a->count = a->used = 0;
+    if (st < 0)
+        a->st = st;
+    return st >= 0;
+}
+
+static bool gather_key(void *ctx, const void *key, size_t len)
+{
+    struct gather *a = ctx;
+    blm__step();
+    a->named++;
+    if (atomic_load_explicit(&a->g->cancel, memory_order_relaxed)) {
+        a->st = BLM_E_CANCELLED;
+        return false;
+    }
+    if ((a->count == GATHER || len > GATHER_BYTES - a->used) && !pour(a))
+        return false;
+    if (len > GATHER_BYTES) {
+        blm_status st = blm_add(a->into, key, len);
+        a->st         = st < 0 ? st : a->st;
+        return st >= 0;
+    }
+    if (len)
+        memcpy(a->bytes + a->used, key, len);
+    a->keys[a->count++] = (blm_key){ a->bytes + a->used, len };
+    a->used += len;
+    return true;
+}
+
+static bool add_doubt(void *ctx, const void *key, size_t len)
+{
+    blm_add(ctx, key, len); /* shared filters of one layer take every key */
+    return true;
+}
+
+/* ---- one attempt ------------------------------------------------------------------------- */
+
+static blm_status make_next(blm_guard *g, uint64_t items, blm_filter **out, blm_error *err)
+{
+    blm_options o     = g->filter;
+    uint64_t    roomy = items + items / 2;
+    o.items           = roomy > g->items ? roomy : g->items;
+    if (o.items < LEAST_ITEMS && !g->items)
+        o.items = LEAST_ITEMS;
+    o.flags |= BLM_SHARED | BLM_REPLACE;
+    if (g->trust.path)
+        return blm_create_file(g->trust.next, &o, out, err);
+    return blm_create(&o, out, err);
+}
+
+static void show_next(blm_guard *g, blm_filter *next)
+{
+    blm__gate_shut(&g->gate);
+    struct blm_view v = *atomic_load(&g->view);
+    v.next            = next;
+    atomic_store(&g->stale_next, 0);
+    blm__guard_show(g, v);
+    blm__gate_open(&g->gate);
+}
+
+static void drop_next(blm_guard *g, blm_filter *next)
+{
+    show_next(g, NULL);
+    blm_free(next);
+    if (g->trust.path)
+        unlink(g->trust.next);
+}
+
+static blm_status scan_into(blm_guard *g, blm_filter *next, uint64_t *named, blm_error *err)
+{
+    struct gather *a = blm__guard_alloc(&g->alloc, sizeof *a);
+    if (!a)
+        return blm__guard_fail(err, BLM_E_MEMORY, "no memory to gather a scan's keys");
+    a->g     = g;
+    a->into  = next;
+    a->named = a->count = a->used = 0;
+    a->st                         = BLM_OK;
+    blm_status st                 = g->data.scan(g->data.ctx, gather_key, a, err);
+    if (st == BLM_OK && a->st == BLM_OK)
+        pour(a);
+    if (a->st != BLM_OK) /* ours, whatever the scan made of being stopped */
+        st = blm__guard_fail(err, a->st, "the rebuild was stopped: %s", blm_status_text(a->st));
+    *named = a->named;
+    blm__guard_free(&g->alloc, a, sizeof *a);
+    return st;
+}
+
+static uint64_t rows_now(blm_guard *g)
+{
+    uint64_t           rows = 0;
+    blm_error          unwanted;
+    struct blm_figures now;
+    if (g->data.count && g->data.count(g->data.ctx, &rows, &unwanted) == BLM_OK)
+        return rows;
+    blm__guard_figures(g, &now);
+    if (g->filter.kind == BLM_COUNTING) /* what was removed is not counted any more */
+        return now.params.items;
+    return now.params.items > now.stale ? now.params.items - now.stale : 0;
+}
+
+/* A filter of every row; again with the right size when there were more rows than it was planned
+ * for (the second time the number is exact but for what came meanwhile, and half more is planned). */
+static blm_status fill_next(blm_guard *g, blm_filter **out, uint64_t *named, blm_error *err)
+{
+    uint64_t   rows = rows_now(g);
+    blm_status st;
+    for (int attempt = 0;; attempt++) {
+        blm_params  p    = { .size = sizeof p };
+        blm_filter *next = NULL;
+        st               = make_next(g, rows, &next, err);
+        if (st != BLM_OK)
+            return st;
+        show_next(g, next);
+        blm__step();
+        if (!blm__mistaken(BLM__EARLY_SCAN))
+            blm__epoch_wait(&g->writers);
+        blm__table_doubts(&g->table, add_doubt, next);
+        blm__step();
+        st = scan_into(g, next, named, err);
+        blm_get_params(next, &p);
+        if (st == BLM_OK && (attempt == 1 || *named <= p.capacity)) {
+            *out = next;
+            return BLM_OK;
+        }
+        drop_next(g, next);
+        if (st != BLM_OK)
+            return st;
+        rows = *named;
+    }
+}
+
+static void swap(blm_guard *g, blm_filter *next)
+{
+    blm__gate_shut(&g->gate);
+    struct blm_view old = *atomic_load(&g->view), v = { .cur = next };
+    blm__guard_show(g, v);
+    g->removes = !atomic_load(&g->table.overflow);
+    pthread_mutex_lock(&g->removals.lock);
+    atomic_fetch_add(&g->generation, 1);
+    pthread_mutex_unlock(&g->removals.lock);
+    if (!blm__mistaken(BLM__REMOVE_ACROSS))
+        blm__guard_drop_removals(g);
+    atomic_store(&g->stale, atomic_load(&g->stale_next));
+    atomic_store(&g->base_refused, blm__epoch_count(&g->readers, BLM__LEFT_REFUSED));
+    atomic_store(&g->base_false, blm__guard_counted(g, BLM__N_FALSE));
+    atomic_store(&g->trusted, true);
+    blm__gate_open(&g->gate);
+    blm__table_clear(
+        &g->table); /* they were the old filter's errors; the room is for the new one's */
+    blm_free(old.cur);
+}
+
+static blm_status build(blm_guard *g, uint64_t *named, blm_error *err)
+{
+    blm_filter *next = NULL;
+    blm_status  st   = fill_next(g, &next, named, err);
+    if (st != BLM_OK)
+        return st;
+    if (g->trust.path) {
+        st = blm_sync(next, err);
+        if (st == BLM_OK)
+            st = blm__trust_rename(&g->trust, err);
+        if (st != BLM_OK) {
+            drop_next(g, next);
+            return st;
+        }
+    }
+    bool first = !atomic_load(&g->trusted);
+    blm__step();
+    swap(g, next);
+    g->trust.generation = atomic_load(&g->generation);
+    blm_error
+        unwanted; /* a note or mark that could not be written costs a rebuild at the next open */
+    if (first || g->trust.state != BLM__SESSION_OPEN)
+        blm__trust_say(&g->trust, &g->data, BLM__SESSION_OPEN, &unwanted);
+    else
+        blm__trust_generation(&g->trust);
+    return BLM_OK;
+}
+
+/* ---- running it -------------------------------------------------------------------------- */
+
+/* `building` was claimed by us. */
+static blm_status run(blm_guard *g, blm_guard_cause why, blm_error *err)
+{
+    uint64_t   begun = now_ms(), named = 0;
+    blm_error  local = { .status = BLM_OK };
+    blm_status st    = build(g, &named, &local);
+    pthread_mutex_lock(&g->lock);
+    g->cause      = why;
+    g->last       = st;
+    g->last_error = local;
+    if (st == BLM_OK) {
+        g->rebuilds++;
+        g->rebuild_keys    = named;
+        g->rebuild_seconds = (double)(now_ms() - begun) / 1000;
+    } else {
+        g->failures++;
+        atomic_store(&g->retry_at, now_ms() + g->retry_ms);
+    }
+    atomic_store(&g->building, false);
+    g->background = false;
+    pthread_cond_broadcast(&g->ended);
+    pthread_mutex_unlock(&g->lock);
+    if (err && st != BLM_OK)
+        *err = local;
+    return st;
+}
+
+blm_status blm_guard_build(blm_guard *g, blm_error *err)
+{
+    if (atomic_exchange(&g->building, true))
+        return blm__guard_fail(err, BLM_E_BUSY, "a rebuild is under way");
+    return run(g, BLM_CAUSE_ASKED, err);
+}
+
+struct errand {
+    blm_guard      *g;
+    blm_guard_cause why;
+};
+
+static void *in_background(void *arg)
+{
+    struct errand e = *(struct errand *)arg;
+    blm__guard_free(&e.g->alloc, arg, sizeof e);
+    run(e.g, e.why, NULL);
+    return NULL;
+}
+
+blm_status blm__guard_start(blm_guard *g, blm_guard_cause why, blm_error *err)
+{
+    if (atomic_exchange(&g->building, true))
+        return BLM_PRESENT;
+    struct errand *e   = blm__guard_alloc(&g->alloc, sizeof *e);
+    int            bad = e ? 0 : ENOMEM;
+    pthread_mutex_lock(&g->lock);
+    if (g->has_thread) { /* it has ended, or building would have been claimed */
+        pthread_join(g->thread, NULL);
+        g->has_thread = false;
+    }
+    if (e) {
+        *e            = (struct errand){ g, why };
+        g->background = true;
+        bad           = pthread_create(&g->thread, NULL, in_background, e);
+        g->has_thread = bad == 0;
+    }
+    if (bad) {
+        g->background = false;
+        atomic_store(&g->building, false);
+        blm__guard_free(&g->alloc, e, sizeof *e);
+    }
+    pthread_mutex_unlock(&g->lock);
+    return bad ? blm__guard_fail(err, BLM_E_MEMORY, "no thread for the rebuild (system error %d)",
+                                 bad)
+               : BLM_OK;
+}
+
+blm_status blm_guard_rebuild(blm_guard *g, blm_error *err)
+{
+    return blm__guard_start(g, BLM_CAUSE_ASKED, err);
+}
+
+blm_status blm_guard_wait(blm_guard *g, blm_error *err)
+{
+    pthread_mutex_lock(&g->lock);
+    while (g->background)
+        pthread_cond_wait(&g->ended, &g->lock);
+    blm_status st = g->last;
+    if (err && st != BLM_OK)
+        *err = g->last_error;
+    pthread_mutex_unlock(&g->lock);
+    return st;
+}
+
+void blm__guard_stop(blm_guard *g)
+{
+    atomic_store(&g->cancel, true);
+    pthread_mutex_lock(&g->lock);
+    while (g->background)
+        pthread_cond_wait(&g->ended, &g->lock);
+    pthread_mutex_unlock(&g->lock);
+    if (g->has_thread)
+        pthread_join(g->thread, NULL);
+}
+
+/* ---- when -------------------------------------------------------------------------------- */
+
+static bool too_stale(blm_guard *g)
+{
+    uint64_t           stale = atomic_load(&g->stale);
+    struct blm_figures now;
+    if (stale < FEW || stale % 16)
+        return false;
+    blm__guard_figures(g, &now);
+    return now.stale_share >= g->stale_share;
+}
+
+/* So many times the promise, and that is not chance: the interval leaves the promise out. */
+static bool too_wrong(blm_guard *g)
+{
+    uint64_t           wrong = blm__guard_counted(g, BLM__N_FALSE) - atomic_load(&g->base_false);
+    struct blm_figures now;
+    if (wrong < FEW || wrong % 16)
+        return false;
+    blm__guard_figures(g, &now);
+    return now.rate >= g->rate_factor * g->filter.rate && now.low > g->filter.rate;
+}
+
+void blm__guard_consider(blm_guard *g, blm_guard_cause why)
+{
+    if ((g->flags & BLM_GUARD_MANUAL) || atomic_load(&g->building))
+        return;
+    bool wanted = false;
+    if (!atomic_load(&g->trusted)) {
+        why    = BLM_CAUSE_FIRST;
+        wanted = true;
+    } else if (why == BLM_CAUSE_STALE) {
+        wanted = too_stale(g);
+    } else if (why == BLM_CAUSE_RATE) {
+        wanted = too_wrong(g);
+    }
+    if (wanted && now_ms() >= atomic_load(&g->retry_at))
+        blm__guard_start(g, why, NULL);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* What the guard has seen, as a struct and as JSON. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "guard/guard.h"
+
+uint64_t blm__guard_counted(blm_guard *g, enum blm_count what)
+{
+    uint64_t n = 0;
+    for (unsigned i = 0; i < BLM__EPOCH_STRIPES; i++)
+        n += atomic_load_explicit(&g->counts[i].n[what], memory_order_relaxed);
+    return n;
+}
+
+static uint64_t since(uint64_t now, _Atomic uint64_t *then)
+{
+    uint64_t base = atomic_load(then);
+    return now > base ? now - base : 0;
+}
+
+void blm__guard_figures(blm_guard *g, struct blm_figures *out)
+{
+    memset(out, 0, sizeof *out);
+    out->params.size         = sizeof out->params;
+    struct blm_section     s = blm__epoch_enter(&g->readers);
+    const struct blm_view *v = atomic_load(&g->view);
+    if (v->cur)
+        blm_get_params(v->cur, &out->params);
+    blm__epoch_leave(&s, BLM__LEFT_OTHER);
+    out->generation = atomic_load(&g->generation);
+    out->passed     = since(blm__guard_counted(g, BLM__N_FALSE), &g->base_false);
+    out->asked =
+        out->passed + since(blm__epoch_count(&g->readers, BLM__LEFT_REFUSED), &g->base_refused);
+    out->rate = out->asked ? (double)out->passed / (double)out->asked : 0;
+    blm_binomial_interval(out->passed, out->asked, 0.95, &out->low, &out->high);
+    uint64_t stale = atomic_load(&g->stale);
+    out->stale     = stale < (uint64_t)1 << 63 ? stale : 0; /* removed before it was counted */
+    if (out->params.items)
+        out->stale_share = (double)out->stale / (double)out->params.items;
+    if (out->stale_share > 1)
+        out->stale_share = 1;
+}
+
+static void lookups(blm_guard *g, blm_guard_stats *s)
+{
+    uint64_t learnt = blm__guard_counted(g, BLM__N_REMEMBERED);
+    uint64_t asked  = blm__guard_counted(g, BLM__N_ASKED_REMEMBERED);
+    uint64_t maybe  = blm__epoch_count(&g->readers, BLM__LEFT_PASSED);
+    s->refused      = blm__epoch_count(&g->readers, BLM__LEFT_REFUSED) +
+                 blm__guard_counted(g, BLM__N_ASKED_REFUSED);
+    s->remembered = learnt + asked;
+    s->passed  = (maybe > learnt ? maybe - learnt : 0) + blm__guard_counted(g, BLM__N_ASKED_PASSED);
+    s->lookups = s->refused + s->remembered + s->passed;
+    s->reads_saved     = s->refused + s->remembered;
+    s->found           = blm__guard_counted(g, BLM__N_FOUND);
+    s->false_positives = blm__guard_counted(g, BLM__N_FALSE);
+    s->errors          = blm__guard_counted(g, BLM__N_ERRORS);
+    s->puts            = blm__guard_counted(g, BLM__N_PUTS);
+    s->deletes         = blm__guard_counted(g, BLM__N_DELETES);
+    s->updates         = blm__guard_counted(g, BLM__N_UPDATES);
+}
+
+blm_status blm_guard_get_stats(blm_guard *g, blm_guard_stats *out)
+{
+    blm_guard_stats    s = { .size = sizeof s };
+    struct blm_figures now;
+    if (!out || out->size < sizeof(size_t))
+        return BLM_E_ARGUMENT;
+    lookups(g, &s);
+    blm__guard_figures(g, &now);
+    s.generation    = now.generation;
+    s.trusted       = atomic_load(&g->trusted);
+    s.advisory      = (g->flags & BLM_GUARD_ADVISORY) != 0;
+    s.rebuilding    = atomic_load(&g->building);
+    s.kind          = g->filter.kind;
+    s.capacity      = now.params.capacity;
+    s.items         = now.params.items;
+    s.bytes         = now.params.bytes;
+    s.promised      = g->filter.rate;
+    s.absent_asked  = now.asked;
+    s.absent_passed = now.passed;
+    s.rate          = now.rate;
+    s.rate_low      = now.low;
+    s.rate_high     = now.high;
+    s.stale         = now.stale;
+    s.stale_share   = now.stale_share;
+    s.table_keys    = atomic_load(&g->table.count);
+    pthread_mutex_lock(&g->lock);
+    s.rebuilds         = g->rebuilds;
+    s.rebuild_failures = g->failures;
+    s.cause            = g->cause;
+    s.rebuild_seconds  = g->rebuild_seconds;
+    s.rebuild_keys     = g->rebuild_keys;
+    pthread_mutex_unlock(&g->lock);
+    size_t size = out->size; /* an older caller's struct ends earlier */
+    memcpy(out, &s, size < sizeof s ? size : sizeof s);
+    out->size = size;
+    return BLM_OK;
+}
+
+/* ---- JSON -------------------------------------------------------------------------------- */
+
+struct text {
+    char   at[2048]; /* some forty numbers and their names: 1 200 at the longest */
+    size_t len;
+};
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+static void
+say(struct text *t, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    int n = vsnprintf(t->at + t->len, sizeof t->at - t->len, fmt, args);
+    va_end(args);
+    if (n > 0 && (size_t)n < sizeof t->at - t->len)
+        t->len += (size_t)n;
+}
+
+/* Whatever the locale thinks a decimal point is. */
+static void number(struct text *t, const char *name, double v)
+{
+    size_t from = t->len;
+    say(t, ",\"%s\":%.9g", name, v);
+    for (size_t i = from + strlen(name) + 4; i < t->len; i++)
+        if (!strchr("0123456789+-e", t->at[i]))
+            t->at[i] = '.';
+}
+
+static void count(struct text *t, const char *name, uint64_t v)
+{
+    say(t, ",\"%s\":%" PRIu64, name, v);
+}
+
+static void yes_no(struct text *t, const char *name, bool v)
+{
+    say(t, ",\"%s\":%s", name, v ? "true" : "false");
+}
+
+static void put_filter(struct text *t, const blm_guard_stats *s)
+{
+    count(t, "generation", s->generation);
+    yes_no(t, "trusted", s->trusted);
+    yes_no(t, "advisory", s->advisory);
+    yes_no(t, "rebuilding", s->rebuilding);
+    say(t, ",\"kind\":\"%s\"", blm_kind_name(s->kind));
+    count(t, "capacity", s->capacity);
+    count(t, "items", s->items);
+    count(t, "bytes", s->bytes);
+    number(t, "promised", s->promised);
+    count(t, "absent_asked", s->absent_asked);
+    count(t, "absent_passed", s->absent_passed);
+    number(t, "rate", s->rate);
+    number(t, "rate_low", s->rate_low);
+    number(t, "rate_high", s->rate_high);
+    count(t, "stale", s->stale);
+    number(t, "stale_share", s->stale_share);
+    count(t, "table_keys", s->table_keys);
+}
+
+static void put_rebuilds(struct text *t, const blm_guard_stats *s)
+{
+    static const char *const cause[] = { "none", "first", "asked", "stale", "rate" };
+    count(t, "rebuilds", s->rebuilds);
+    count(t, "rebuild_failures", s->rebuild_failures);
+    say(t, ",\"cause\":\"%s\"", cause[s->cause]);
+    number(t, "rebuild_seconds", s->rebuild_seconds);
+    count(t, "rebuild_keys", s->rebuild_keys);
+}
+
+blm_status blm_guard_json(blm_guard *g, blm_write_fn write, void *ctx, blm_error *err)
+{
+    blm_guard_stats s = { .size = sizeof s };
+    struct text     t = { .len = 0 };
+    if (!write)
+        return blm__guard_fail(err, BLM_E_ARGUMENT, "no function to write with");
+    blm_guard_get_stats(g, &s);
+    say(&t, "{\"lookups\":%" PRIu64, s.lookups);
+    count(&t, "refused", s.refused);
+    count(&t, "remembered", s.remembered);
+    count(&t, "passed", s.passed);
+    count(&t, "found", s.found);
+    count(&t, "false_positives", s.false_positives);
+    count(&t, "errors", s.errors);
+    count(&t, "reads_saved", s.reads_saved);
+    count(&t, "puts", s.puts);
+    count(&t, "deletes", s.deletes);
+    count(&t, "updates", s.updates);
+    put_filter(&t, &s);
+    put_rebuilds(&t, &s);
+    say(&t, "}\n");
+    return write(ctx, t.at, t.len) ? BLM_OK
+                                   : blm__guard_fail(err, BLM_E_IO, "the figures were not taken");
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the guard knows exactly about single keys, in bounded memory:
+ *
+ *   absences   confirmed false positives: the filter lets them pass, the data set has no such row.
+ *              Whole keys, so that a hit is certain. When a set of eight is full the one not asked
+ *              for longest goes.
+ *   doubts     puts that failed. The row may be there, or come about later: the key stays in the
+ *              filter through every rebuild, and its absence is never remembered.
+ *
+ * The rule for absences: remembered only if no put of that key began since before the read, and
+ * forgotten before the data set is written. Puts announce themselves in slots (many keys share one,
+ * which only errs on the safe side): 16 bits count those under way, 48 those that ever began.
+ *
+ *   put    slot +1 begun +1 under way │ forget (shard lock) │ write the row │ slot −1 under way
+ *   get    read slot │ read the row: absent │ shard lock: slot as before and nobody under way? keep
+ *
+ * If the put's first step comes before the get's last look at the slot, the get sees it. If it comes
+ * after, the put's forgetting, under the same lock, comes after the keeping.
+ */
+#ifndef BLM_GUARD_TABLE_H
+#define BLM_GUARD_TABLE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "bloomery.h"
+
+#define BLM__TABLE_SLOTS  1024u
+#define BLM__TABLE_SHARDS 16u
+#define BLM__TABLE_WAYS   8u
+#define BLM__TABLE_KEY    1024u  /* longer keys are not remembered */
+#define BLM__DOUBTS       65536u /* more: see blm_table.overflow */
+
+struct blm_kept { /* a key, copied */
+    uint64_t hash;
+    uint64_t used; /* the shard's clock when last asked for */
+    uint8_t *key;  /* NULL: an empty place */
+    size_t   len;
+};
+
+struct blm_shard {
+    _Alignas(64) pthread_mutex_t lock;
+    uint64_t         clock;
+    struct blm_kept *kept; /* sets × BLM__TABLE_WAYS */
+};
+
+struct blm_table {
+    blm_allocator    alloc;
+    uint32_t         sets;  /* in each shard; 0: nothing is remembered */
+    _Atomic uint64_t count; /* absences held */
+    struct blm_shard shard[BLM__TABLE_SHARDS];
+    _Atomic uint64_t slot[BLM__TABLE_SLOTS];
+
+    pthread_mutex_t  doubt_lock;
+    struct blm_kept *doubt; /* open addressing, a power of two */
+    uint32_t         doubt_room;
+    _Atomic uint32_t doubts;
+    _Atomic bool     overflow; /* a doubt could not be kept: no absence is remembered, no key
+                                  removed from a later generation, any more */
+};
+
+blm_status blm__table_open(struct blm_table *t, uint32_t remember, const blm_allocator *a);
+void       blm__table_close(struct blm_table *t);
+
+/* A put of this key begins (its remembered absence is gone when this returns), and ends. */
+void blm__table_put_begin(struct blm_table *t, uint64_t hash, const void *key, size_t len);
+void blm__table_put_end(struct blm_table *t, uint64_t hash);
+void blm__table_forget(struct blm_table *t, uint64_t hash, const void *key, size_t len);
+
+/* Before a read: what blm__table_learn needs to know. */
+static inline uint64_t blm__table_ticket(struct blm_table *t, uint64_t hash)
+{
+    return atomic_load(&t->slot[hash % BLM__TABLE_SLOTS]);
+}
+/* The read that began with this ticket found no row. */
+void blm__table_learn(struct blm_table *t, uint64_t hash, const void *key, size_t len,
+                      uint64_t ticket);
+bool blm__table_knows(struct blm_table *t, uint64_t hash, const void *key, size_t len);
+/* Forgets every absence. */
+void blm__table_clear(struct blm_table *t);
+
+/* A put of this key failed: before blm__table_put_end. */
+void blm__table_doubt(struct blm_table *t, uint64_t hash, const void *key, size_t len);
+/* Every doubted key, while no other is added. */
+void blm__table_doubts(struct blm_table *t, blm_key_fn each, void *ctx);
+
+#endif

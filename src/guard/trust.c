@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether the file may be believed: trust.h has the rule. */
+#include "guard/trust.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "guard/memory.h"
+#include "guard/step.h"
+
+/* The note is one sector at most, written in one call: it is there whole, or it is not ours. */
+#define NOTE_BYTES 128
+
+static const char *const state_name[] = { "void", "open", "closed" };
+
+/* ---- the note ---------------------------------------------------------------------------- */
+
+static bool parse_note(struct blm_trust *t, const char *text)
+{
+    char state[8];
+    int  end = -1;
+    if (sscanf(text, "bloomery-guard 1 %16" SCNx64 " %" SCNu64 " %7[a-z] %" SCNu64 "\n%n", &t->id,
+               &t->session, state, &t->generation, &end) != 4 ||
+        end < 0)
+        return false;
+    for (unsigned i = 0; i < 3; i++)
+        if (strcmp(state, state_name[i]) == 0) {
+            t->state = (enum blm_session)i;
+            return true;
+        }
+    return false;
+}
+
+static void read_note(struct blm_trust *t)
+{
+    char    text[NOTE_BYTES + 1] = "";
+    ssize_t n                    = pread(t->fd, text, NOTE_BYTES, 0);
+    t->known = n == NOTE_BYTES && text[NOTE_BYTES - 1] == '\n' && parse_note(t, text);
+    if (!t->known)
+        t->state = BLM__SESSION_VOID;
+}
+
+static int write_note(struct blm_trust *t)
+{
+    char text[NOTE_BYTES + 1];
+    int  used =
+        snprintf(text, sizeof text, "bloomery-guard 1 %016" PRIx64 " %" PRIu64 " %s %" PRIu64,
+                 t->id, t->session, state_name[t->state], t->generation);
+    memset(text + used, ' ', (size_t)(NOTE_BYTES - used));
+    text[NOTE_BYTES - 1] = '\n';
+    if (pwrite(t->fd, text, NOTE_BYTES, 0) != NOTE_BYTES)
+        return errno ? errno : EIO;
+    return fsync(t->fd) < 0 ? errno : 0;
+}
+
+static size_t mark_of(const struct blm_trust *t, char out[BLM_MARK_MAX])
+{
+    int n = snprintf(out, BLM_MARK_MAX, "bloomery %016" PRIx64 " %" PRIu64 " %s", t->id, t->session,
+                     state_name[t->state]);
+    return (size_t)n;
+}
+
+static int sync_dir(const char *path)
+{
+    char        dir[4096];
+    const char *slash = strrchr(path, '/');
+    size_t      len   = slash == path ? 1 : slash ? (size_t)(slash - path) : 0;
+    if (len >= sizeof dir)
+        return ENAMETOOLONG;
+    memcpy(dir, slash ? path : ".", slash ? len : 1);
+    dir[slash ? len : 1] = 0;
+    int fd               = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return errno;
+    int why = fsync(fd) < 0 && errno != EINVAL ? errno : 0;
+    close(fd);
+    return why;
+}
+
+blm_status blm__trust_say(struct blm_trust *t, const blm_dataset *d, enum blm_session state,
+                          blm_error *err)
+{
+    char mark[BLM_MARK_MAX];
+    if (!t->path)
+        return BLM_OK;
+    t->state = state;
+    if (state == BLM__SESSION_OPEN)
+        t->session++;
+    int why = write_note(t);
+    if (why)
+        return blm__guard_fail_system(err, why, "write it", t->note);
+    return d->mark_write && state != BLM__SESSION_VOID
+               ? d->mark_write(d->ctx, mark, mark_of(t, mark), err)
+               : BLM_OK;
+}
+
+void blm__trust_generation(struct blm_trust *t)
+{
+    if (t->path)
+        write_note(t); /* fails: the number is an older one, and only people read it */
+}
+
+/* ---- opening ----------------------------------------------------------------------------- */
+
+static char *joined(const blm_allocator *a, const char *path, size_t len, const char *ending)
+{
+    size_t room = len + 8; /* the same for all three, to be freed by */
+    char  *s    = blm__guard_alloc(a, room);
+    if (s)
+        snprintf(s, room, "%s%s", path, ending);
+    return s;
+}
+
+static blm_status open_note(struct blm_trust *t, uint64_t id, blm_error *err)
+{
+    t->fd = open(t->note, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (t->fd < 0)
+        return blm__guard_fail_system(err, errno, "open it", t->note);
+    if (flock(t->fd, LOCK_EX | LOCK_NB) < 0)
+        return errno == EWOULDBLOCK
+                   ? blm__guard_fail(err, BLM_E_BUSY, "%.160s: another guard has it open", t->path)
+                   : blm__guard_fail_system(err, errno, "lock it", t->note);
+    read_note(t);
+    if (!t->known)
+        t->id = id;
+    int why = sync_dir(t->note);
+    return why ? blm__guard_fail_system(err, why, "sync its directory", t->note) : BLM_OK;
+}
+
+blm_status blm__trust_open(struct blm_trust *t, const char *path, uint64_t id,
+                           const blm_allocator *a, blm_error *err)
+{
+    t->fd = -1;
+    if (!path)
+        return BLM_OK;
+    t->path_len = strlen(path);
+    t->path     = joined(a, path, t->path_len, "");
+    t->next     = joined(a, path, t->path_len, ".next");
+    t->note     = joined(a, path, t->path_len, ".guard");
+    if (!t->path || !t->next || !t->note)
+        return blm__guard_fail(err, BLM_E_MEMORY, "no memory for the guard's paths");
+    return open_note(t, id, err);
+}
+
+void blm__trust_close(struct blm_trust *t, const blm_allocator *a)
+{
+    blm__guard_free(a, t->path, t->path_len + 8);
+    blm__guard_free(a, t->next, t->path_len + 8);
+    blm__guard_free(a, t->note, t->path_len + 8);
+    if (t->fd >= 0) {
+        flock(t->fd, LOCK_UN); /* a forked child may have it open too */
+        close(t->fd);
+    }
+}
+
+/* ---- judging ----------------------------------------------------------------------------- */
+
+/* Not ours to replace: there, not empty, not a native filter, and no note of ours beside it. */
+static bool somebody_elses(const struct blm_trust *t)
+{
+    uint8_t head[64];
+    blm_bid bid = { NULL, 0 };
+    int     fd  = open(t->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    ssize_t n = pread(fd, head, sizeof head, 0);
+    close(fd);
+    if (n == 0)
+        return false;
+    if (n < 0)
+        return true; /* a directory, a device */
+    return !t->known &&
+           (blm_sniff(head, (size_t)n, 0, &bid, 1) == 0 || strcmp(bid.format, "native") != 0);
+}
+
+static bool marks_agree(const struct blm_trust *t, const blm_dataset *d)
+{
+    char      ours[BLM_MARK_MAX], theirs[BLM_MARK_MAX];
+    size_t    len = 0;
+    blm_error err;
+    if (!d->mark_read)
+        return true;
+    return d->mark_read(d->ctx, theirs, &len, &err) == BLM_OK && len == mark_of(t, ours) &&
+           memcmp(ours, theirs, len) == 0;
+}
+
+static bool believable(const struct blm_trust *t, const blm_dataset *d, const blm_options *o,
+                       const blm_filter *f)
+{
+    blm_params p = { .size = sizeof p };
+    if (blm_get_params(f, &p) != BLM_OK || p.kind != o->kind)
+        return false;
+    if (blm__mistaken(BLM__TRUST_ALWAYS))
+        return true;
+    bool pairs = (t->state == BLM__SESSION_CLOSED && p.writer == BLM_WRITER_LIVE) ||
+                 (t->state == BLM__SESSION_OPEN && p.writer == BLM_WRITER_DIED);
+    return t->known && pairs && marks_agree(t, d);
+}
+
+blm_status blm__trust_filter(struct blm_trust *t, const blm_dataset *d, const blm_options *o,
+                             blm_filter **out, blm_error *err)
+{
+    blm_options open_it = *o;
+    blm_filter *f       = NULL;
+    blm_error   why;
+    *out = NULL;
+    if (!t->path)
+        return BLM_OK;
+    if (somebody_elses(t))
+        return blm__guard_fail(
+            err, BLM_E_FORMAT,
+            "%.160s: it is no filter of ours: give another path, or move it away", t->path);
+    open_it.flags = BLM_WRITE | BLM_SHARED;
+    blm_status st = blm_open(t->path, &open_it, &f, &why);
+    if (st == BLM_E_BUSY || st == BLM_E_MEMORY || st == BLM_E_READONLY || st == BLM_E_LIMIT ||
+        (st == BLM_E_IO && why.system != ENOENT)) {
+        if (err)
+            *err = why;
+        return st;
+    }
+    if (st == BLM_OK && believable(t, d, o, f)) {
+        *out = f;
+        return BLM_OK;
+    }
+    st =
+        blm__trust_say(t, d, BLM__SESSION_VOID, err); /* before closing it wipes a crash's traces */
+    blm_free(f);
+    return st;
+}
+
+blm_status blm__trust_rename(struct blm_trust *t, blm_error *err)
+{
+    if (rename(t->next, t->path) < 0)
+        return blm__guard_fail_system(err, errno, "put it in place", t->next);
+    int why = sync_dir(t->path);
+    return why ? blm__guard_fail_system(err, why, "sync its directory", t->path) : BLM_OK;
+}
