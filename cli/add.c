@@ -14,16 +14,11 @@ bool add_all(struct ref *r, struct keys *k, struct added *a)
     *a                = (struct added){ 0 };
     progress_start("keys", k->total);
     while (good && keys_next(k, &b)) {
-        size_t     done = 0;
-        blm_status st   = blm_add_many(r->filter, b.keys, b.count, fresh, &done);
+        size_t done = 0;
+        good        = ref_add(r, b.keys, b.count, fresh, &done);
         a->keys += done;
         for (size_t i = 0; i < done; i++)
             a->fresh += fresh[i];
-        if (st != BLM_OK && st != BLM_E_CANCELLED) {
-            blm_error err = { .status = st, .offset = BLM_NO_OFFSET };
-            filter_trouble(r->name, &err);
-            good = false;
-        }
         progress_tick(a->keys, k->bytes);
     }
     progress_stop();
@@ -34,9 +29,9 @@ void add_warn_overfilled(struct ref *r)
 {
     blm_params p = { .size = sizeof p };
     blm_stats  s = { .size = sizeof s };
-    if (blm_get_params(r->filter, &p) != BLM_OK || p.kind == BLM_SCALABLE || p.capacity == 0 ||
-        p.items <= p.capacity || say_quiet || blm_get_stats(r->filter, &s) != BLM_OK ||
-        !(s.rate_now > p.rate) || p.rate == 0)
+    if (r->remote || blm_get_params(r->filter, &p) != BLM_OK || p.kind == BLM_SCALABLE ||
+        p.capacity == 0 || p.items <= p.capacity || say_quiet ||
+        blm_get_stats(r->filter, &s) != BLM_OK || !(s.rate_now > p.rate) || p.rate == 0)
         return;
     char items[NUMBER_TEXT], room[NUMBER_TEXT], was[NUMBER_TEXT], is[NUMBER_TEXT];
     say("%s has %s keys and was made for %s: its rate is %s now, not %s: make a larger one",

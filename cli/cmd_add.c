@@ -19,7 +19,7 @@ static int run(int count, char **operands)
     if (!keys_open(&k, operands + 1, count - 1))
         return EXIT_TROUBLE;
     interrupt_catch();
-    if (!ref_change(&r, operands[0], NULL)) {
+    if (!ref_change_keys(&r, operands[0])) {
         keys_close(&k);
         return EXIT_TROUBLE;
     }
@@ -45,6 +45,7 @@ static const char *const about[] = {
 static const struct example examples[] = {
     { "bloomery add seen.blm urls.txt", "Add the lines of a file" },
     { "zcat *.gz | bloomery add -f 7 -d ' ' seen.blm", "Add the seventh field of compressed logs" },
+    { "bloomery add redis://localhost/seen urls.txt", "Add them to a filter on Redis" },
     { NULL, NULL },
 };
 

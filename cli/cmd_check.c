@@ -36,15 +36,17 @@ static void recycle(void *ctx)
     ref_refresh(r);
 }
 
-static uint64_t check_all(struct ref *r, struct keys *k)
+/* False: an answer could not be had; said. */
+static bool check_all(struct ref *r, struct keys *k, uint64_t *found)
 {
     struct batch b;
     uint8_t      maybe[KEYS_BATCH];
-    uint64_t     found = 0;
+    size_t       hits;
     while (keys_next(k, &b)) {
-        size_t hits = blm_check_many(r->filter, b.keys, b.count, maybe);
-        found += opt.absent ? b.count - hits : hits;
-        if (opt.silent && found)
+        if (!ref_check(r, b.keys, b.count, maybe, &hits))
+            return false;
+        *found += opt.absent ? b.count - hits : hits;
+        if (opt.silent && *found)
             break;
         if (!opt.silent && !opt.count)
             batch_print_picked(&b, maybe, !opt.absent);
@@ -52,25 +54,26 @@ static uint64_t check_all(struct ref *r, struct keys *k)
             out_flush();
         progress_tick(k->lines, k->bytes);
     }
-    return found;
+    return true;
 }
 
 static int run(int count, char **operands)
 {
     struct ref  r;
-    struct keys k = { .recycle = recycle, .ctx = &r, .eager = opt.line_buffered };
+    uint64_t    found = 0;
+    struct keys k     = { .recycle = recycle, .ctx = &r, .eager = opt.line_buffered };
     if (ref_is_stdin(operands[0]) && count == 1)
         return misuse("the filter comes from standard input: give the keys as files");
-    if (!ref_open(&r, operands[0], NULL))
+    if (!ref_open_keys(&r, operands[0]))
         return EXIT_TROUBLE;
     keys_open(&k, operands + 1, count - 1);
     progress_start("lines", k.total);
-    uint64_t found = check_all(&r, &k);
+    bool good = check_all(&r, &k, &found);
     progress_stop();
-    if (opt.count && !opt.silent)
+    if (opt.count && !opt.silent && good)
         out_print("%llu\n", (unsigned long long)found);
     out_flush();
-    bool failed = k.failed && !(opt.silent && found);
+    bool failed = (k.failed || !good) && !(opt.silent && found);
     keys_close(&k);
     ref_drop(&r);
     return failed ? EXIT_TROUBLE : found ? EXIT_YES : EXIT_NO;

@@ -68,7 +68,7 @@ static int write_as_is(const blm_filter *f, const char *text)
     blm_get_params(f, &p);
     if (!ref_put(text, f, opt.to, opt.force))
         return EXIT_TROUBLE;
-    say("%s: %s, a %s filter of scheme %s, %s", ref_is_stdin(text) ? "standard output" : text,
+    say("%s: %s, a %s filter of scheme %s, %s", ref_is_stdin(text) ? "standard output" : ref_name(text),
         opt.to, blm_kind_name(p.kind), p.scheme, size_text(p.bytes, size));
     return EXIT_YES;
 }
@@ -183,6 +183,9 @@ static const char *const about[] = {
     "--members gives must be in IN, and is checked to be in OUT; when they are fewer than IN's "
     "bits "
     "speak of, nothing is written, because the missing ones would be denied.",
+    "On Redis (redis://host/KEY) --to native makes a filter of bloomery's module and --to "
+    "redisbloom one of RedisBloom's. It is loaded under another name, renamed at the end, and "
+    "never seen half.",
     "Formats that are only bits (raw) need --from, --from-scheme and, where the scheme leaves it "
     "open, -m, -k, --seed and --variant.",
     NULL,
@@ -193,6 +196,9 @@ static const struct example examples[] = {
       "Rebuild a filter from its keys so that Guava can read it" },
     { "bloomery convert counts.blm bits.blm --to native --kind classic",
       "Counters to bits, a quarter of the size" },
+    { "bloomery convert redis://localhost/seen seen.blm --to native",
+      "Copy a filter from Redis, with its bits as they are" },
+    { "bloomery convert seen.blm redis://localhost/seen --to native", "Put one there" },
     { NULL, NULL },
 };
 

@@ -191,8 +191,10 @@ static const char *const about[] = {
     "number of keys.",
     "New filters get a random seed, so that nobody can choose keys that collide. Filters that are "
     "to be merged or compared must share one: use --like or --seed.",
-    "FILTER is a path, or - for standard output. Nothing is overwritten without --force, and then "
-    "the old file stays whole until the new one is ready.",
+    "FILTER is a path, - for standard output, or a key on Redis (redis://host/KEY): with --scheme "
+    "redisbloom one that every RedisBloom client knows, else one that needs bloomery's module. "
+    "Nothing is overwritten without --force, and then the old file stays whole until the new one "
+    "is ready.",
     NULL,
 };
 static const struct example examples[] = {
@@ -200,6 +202,8 @@ static const struct example examples[] = {
     { "bloomery create words.blm -n 500e3 -p 1e-4 --kind blocked --from words.txt",
       "A fast filter with the lines of a file in it" },
     { "bloomery create tuesday.blm --like monday.blm", "One that can be merged with monday.blm" },
+    { "bloomery create redis://localhost/seen -n 1e7 --scheme redisbloom",
+      "One on Redis, as BF.RESERVE would make it" },
     { NULL, NULL },
 };
 

@@ -71,7 +71,7 @@ struct dedup {
     struct expected expected;
     uint64_t        unique;
     double          start, synced;
-    bool            failed;
+    bool            failed, open; /* open: there is a filter, in memory or elsewhere */
     /* --state: keys whose lines are on their way out, and a small filter with the same keys. */
     blm_filter *recent;
     blm_key    *pending;
@@ -141,7 +141,7 @@ static bool open_state(struct dedup *d, const blm_options *o)
     bool made = !ref_exists(opt.state);
     if (made && opt.memory && !plan_memory(o))
         return false;
-    if (made ? !ref_create(&d->ref, opt.state, o, false) : !ref_change(&d->ref, opt.state, NULL))
+    if (made ? !ref_create(&d->ref, opt.state, o, false) : !ref_change_keys(&d->ref, opt.state))
         return false;
     d->filter         = d->ref.filter;
     blm_options small = BLM_OPTIONS_INIT;
@@ -169,7 +169,9 @@ static bool open_filter(struct dedup *d, const struct batch *first)
         if (blm_create(&o, &d->filter, &err) != BLM_OK)
             return filter_trouble(NULL, &err), false;
     }
-    expected_start(&d->expected, d->filter);
+    if (!d->ref.remote)
+        expected_start(&d->expected, d->filter);
+    d->open = true;
     return true;
 }
 
@@ -179,7 +181,7 @@ static void complain(struct dedup *d, blm_status st)
 {
     blm_error err = { .status = st, .offset = BLM_NO_OFFSET };
     d->failed     = true;
-    filter_trouble(opt.state ? d->ref.name : "the filter", &err);
+    filter_trouble("the filter", &err);
 }
 
 static void add_and_print(struct dedup *d, const struct batch *b)
@@ -201,9 +203,7 @@ static void settle(struct dedup *d)
     if (!out_flush() || d->failed || !opt.state)
         return;
     if (d->pending_count) {
-        blm_status st = blm_add_many(d->filter, d->pending, d->pending_count, NULL, NULL);
-        if (st != BLM_OK)
-            complain(d, st);
+        d->failed = !ref_add(&d->ref, d->pending, d->pending_count, NULL, NULL);
         d->settled += (double)d->pending_count;
         d->squares += (double)d->pending_count * (double)d->pending_count;
         d->pending_count = 0;
@@ -226,7 +226,10 @@ static void print_and_queue(struct dedup *d, const struct batch *b)
         settle(d);
     if (d->failed || out_stopped())
         return;
-    blm_check_many(d->filter, b->keys, b->count, seen);
+    if (!ref_check(&d->ref, b->keys, b->count, seen, NULL)) {
+        d->failed = true;
+        return;
+    }
     blm_key *queue = d->pending + d->pending_count;
     size_t   n     = 0;
     for (size_t i = 0; i < b->count; i++)
@@ -250,7 +253,7 @@ static void all_lines(struct dedup *d)
 {
     struct batch b;
     while (!d->failed && keys_next(&d->keys, &b)) {
-        if (!d->filter && !open_filter(d, &b)) {
+        if (!d->open && !open_filter(d, &b)) {
             d->failed = true;
             break;
         }
@@ -277,7 +280,10 @@ static void report(struct dedup *d)
         f.seconds = 1e-6;
     if (getrusage(RUSAGE_SELF, &u) == 0)
         f.peak = (uint64_t)u.ru_maxrss * 1024;
-    if (d->filter) {
+    if (d->open && d->ref.remote) { /* its bits are not here to tell rates from */
+        f.unknown      = true;
+        f.filter_bytes = ref_params(&d->ref, &p) ? p.bytes : 0;
+    } else if (d->open) {
         blm_get_params(d->filter, &p);
         f.filter_bytes  = p.bytes;
         d->expected.lag = d->settled > 0 ? d->squares / d->settled / 2 : 0;
@@ -293,7 +299,7 @@ static void report(struct dedup *d)
 static void warn(struct dedup *d)
 {
     blm_params p = { .size = sizeof p };
-    if (!d->filter || say_quiet || blm_get_params(d->filter, &p) != BLM_OK ||
+    if (!d->open || d->ref.remote || say_quiet || blm_get_params(d->filter, &p) != BLM_OK ||
         p.kind == BLM_SCALABLE || !p.capacity || p.items <= p.capacity + p.capacity / 50)
         return;
     struct expected none = { 0 };
@@ -319,14 +325,14 @@ static int finish(struct dedup *d)
     blm_free(d->recent);
     if (!opt.state) {
         blm_free(d->filter);
-    } else if (d->filter && !ref_commit(&d->ref)) {
+    } else if (d->open && !ref_commit(&d->ref)) {
         return EXIT_TROUBLE;
     }
     if (broken) {
         char lines[NUMBER_TEXT];
         return trouble("interrupted after %s; %s is valid and has every line that was written: "
                        "run this again",
-                       plural_text(d->keys.lines, "line", lines), opt.state);
+                       plural_text(d->keys.lines, "line", lines), ref_name(opt.state));
     }
     return d->failed || d->keys.failed ? EXIT_TROUBLE : EXIT_YES;
 }
@@ -365,7 +371,9 @@ static const char *const about[] = {
     "--state FILE carries the set across runs. It is safe against crashes: a line counts as seen "
     "only after it has been written to standard output, so when the process is killed, the reader "
     "goes away or the disk is full, some lines may be printed again by the next run, and none is "
-    "lost. Two runs cannot use one state at the same time.",
+    "lost. Two runs cannot use one file at the same time. A state on Redis (redis://host/KEY) can be "
+    "shared by any number of them: each line goes to the first that asks, and only when two ask for "
+    "it in the same moment both print it.",
     "--stats tells how many lines were probably dropped wrongly. A new line that arrives after N "
     "different ones is dropped with the probability r(N) that the filter then errs, r being the "
     "model of the filter's layout; the figure is the sum of r(N) over the N that the run went "
@@ -382,6 +390,8 @@ static const struct example examples[] = {
       "A billion lines in 4 GB of memory, with a report at the end" },
     { "crawl | bloomery dedup --state seen.blm | fetch",
       "Fetch only URLs that no earlier run has fetched" },
+    { "crawl | bloomery dedup --state redis://crawl.example/seen | fetch",
+      "The same for a fleet of crawlers with one set" },
     { "bloomery dedup -f 3 -d , -D orders.csv", "Show the orders whose third field came before" },
     { NULL, NULL },
 };

@@ -45,7 +45,7 @@ static int put_in_place(const char *text, const uint8_t before[16], blm_filter *
     if (blm_fingerprint(r.filter, print) != BLM_OK || memcmp(print, before, 16) != 0) {
         blm_free(f);
         ref_drop(&r);
-        return trouble("%s: was changed meanwhile: run this again", text);
+        return trouble("%s: was changed meanwhile: run this again", ref_name(text));
     }
     return ref_replace(&r, f) ? EXIT_YES : EXIT_TROUBLE;
 }
@@ -95,7 +95,7 @@ static int patch(const char *text)
     blm_get_params(f, &p);
     status = put_in_place(text, before, f);
     if (status == EXIT_YES)
-        say("%s: patched with %s%s%s%s", text, size_text(u.got, size), p.items ? ", " : "",
+        say("%s: patched with %s%s%s%s", ref_name(text), size_text(u.got, size), p.items ? ", " : "",
             p.items ? plural_text(p.items, "key", keys) : "", p.items ? " now" : "");
     return status;
 }

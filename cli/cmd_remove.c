@@ -14,10 +14,11 @@ struct removed {
     uint64_t keys, absent;
 };
 
-static bool can_remove(const struct ref *r)
+static bool can_remove(struct ref *r)
 {
-    blm_params p = { .size = sizeof p };
-    blm_get_params(r->filter, &p);
+    blm_params p;
+    if (!ref_params(r, &p))
+        return false;
     if (p.kind == BLM_COUNTING)
         return true;
     trouble("%s: a %s filter cannot forget keys: make one with bloomery create --kind counting",
@@ -28,21 +29,21 @@ static bool can_remove(const struct ref *r)
 static bool remove_all(struct ref *r, struct keys *k, struct removed *n)
 {
     struct batch b;
-    *n = (struct removed){ 0 };
+    uint8_t      gone[KEYS_BATCH];
+    bool         good = true;
+    *n                = (struct removed){ 0 };
     progress_start("keys", k->total);
-    while (keys_next(k, &b)) {
-        for (size_t i = 0; i < b.count; i++) {
-            blm_status st = blm_remove(r->filter, b.keys[i].data, b.keys[i].len);
-            if (st != BLM_OK && st != BLM_E_ABSENT) {
-                blm_error err = { .status = st, .offset = BLM_NO_OFFSET };
-                filter_trouble(r->name, &err);
-                return false;
-            }
-            n->absent += st == BLM_E_ABSENT;
-            n->keys += st == BLM_OK;
-        }
+    while (good && keys_next(k, &b)) {
+        size_t done = 0, keys = 0;
+        good = ref_remove(r, b.keys, b.count, gone, &done);
+        for (size_t i = 0; i < done; i++)
+            keys += gone[i];
+        n->keys += keys;
+        n->absent += done - keys;
         progress_tick(k->lines, k->bytes);
     }
+    if (!good)
+        return false;
     return !k->failed && !interrupted();
 }
 
@@ -72,7 +73,7 @@ static int run(int count, char **operands)
     if (!keys_open(&k, operands + 1, count - 1))
         return EXIT_TROUBLE;
     interrupt_catch();
-    if (!ref_change(&r, operands[0], NULL)) {
+    if (!ref_change_keys(&r, operands[0])) {
         keys_close(&k);
         return EXIT_TROUBLE;
     }

@@ -17,6 +17,11 @@ void figures_print(const struct figures *f)
     say_plain("lines/s          %16s\n", short_text((double)f->lines / f->seconds, a));
     say_plain("filter           %16s\n", size_text(f->filter_bytes, a));
     say_plain("memory           %16s\n", size_text(f->peak, a));
+    if (f->unknown) {
+        say_plain("rate now         %16s  (the filter is on a server: bloomery info tells)\n",
+                  "not known");
+        return;
+    }
     say_plain("rate now         %16s\n", rate_text(f->rate, a));
     if (f->wrong > 0 && f->wrong < 0.01)
         say_plain("wrongly dropped  %16s  (expected)\n", "below 0.01");
@@ -37,8 +42,13 @@ void figures_json(const struct figures *f)
     json_real(&j, "lines_per_second", (double)f->lines / f->seconds);
     json_count(&j, "filter_bytes", f->filter_bytes);
     json_count(&j, "memory_bytes", f->peak);
-    json_real(&j, "rate_now", f->rate);
-    json_real(&j, "expected_wrongly_dropped", f->wrong);
+    if (f->unknown) {
+        json_text(&j, "rate_now", NULL);
+        json_text(&j, "expected_wrongly_dropped", NULL);
+    } else {
+        json_real(&j, "rate_now", f->rate);
+        json_real(&j, "expected_wrongly_dropped", f->wrong);
+    }
     json_close(&j, '}');
     say_plain("%s", j.text);
     json_free(&j);

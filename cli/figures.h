@@ -3,14 +3,16 @@
 #ifndef CLI_FIGURES_H
 #define CLI_FIGURES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct figures {
     uint64_t lines, unique, bytes; /* read; seen for the first time; of the input */
     uint64_t filter_bytes, peak;   /* of the filter; the most memory the process had */
     double   seconds;
-    double   rate;  /* of the filter now */
-    double   wrong; /* lines expected to have been dropped wrongly */
+    double   rate;    /* of the filter now */
+    double   wrong;   /* lines expected to have been dropped wrongly */
+    bool     unknown; /* rate and wrong are not known: the filter is on a server */
 };
 
 /* To standard error: standard output has the lines. */

@@ -94,7 +94,7 @@ void help_program(void)
     for (size_t i = 0; commands[i]; i++)
         out_print("  %-10s %s\n", commands[i]->name, commands[i]->summary);
     out_print("\nKeys are lines, from files or standard input; results go to standard output.\n"
-              "A filter is a file, or - for standard input or output.\n"
+              "A filter is a file, - for standard input or output, or redis://host/KEY.\n"
               "Exit status: 0 yes or done, 1 no, 2 trouble.\n\n"
               "Examples:\n"
               "  bloomery dedup crawl.log > unique.log\n"

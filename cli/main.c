@@ -10,6 +10,7 @@
 #include "command.h"
 #include "help.h"
 #include "out.h"
+#include "ref.h"
 #include "say.h"
 
 extern const struct command cmd_add, cmd_bench, cmd_bip37, cmd_calc, cmd_check, cmd_compare,
@@ -112,6 +113,7 @@ int main(int argc, char **argv)
         help_program();
         return out_finish(EXIT_TROUBLE);
     }
+    ref_hide_passwords(argc, argv);
     const struct command *c = command_find(argv[1]);
     return out_finish(c ? run(c, argc - 1, argv + 1) : program_option(argc, argv));
 }

@@ -75,12 +75,12 @@ int meet(int count, char **operands, meet_fn how, const char *did, bool force)
     if (!f)
         return EXIT_TROUBLE;
     for (int i = 2; i < count && status == EXIT_YES; i++)
-        status = interrupted() ? trouble("interrupted; %s was not written", out)
-                               : join(f, operands[1], operands[i], how);
+        status = interrupted() ? trouble("interrupted; %s was not written", ref_name(out))
+                               : join(f, ref_name(operands[1]), operands[i], how);
     if (status == EXIT_YES && !ref_put(out, f, NULL, force))
         status = EXIT_TROUBLE;
     if (status == EXIT_YES && !out_stopped())
-        report(ref_is_stdin(out) ? "standard output" : out, f, count - 1, did);
+        report(ref_is_stdin(out) ? "standard output" : ref_name(out), f, count - 1, did);
     blm_free(f);
     return status;
 }

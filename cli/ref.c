@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "keys.h"
+#include "memory.h"
 #include "place.h"
 #include "progress.h"
 #include "say.h"
@@ -101,7 +102,7 @@ static blm_status with_funnel(struct ref *r, blm_status (*how)(struct ref *, blm
                               blm_error  *err)
 {
     blm_status st = how(r, err);
-    if (st != BLM_OK || r->options.funnel)
+    if (st != BLM_OK || r->options.funnel || !r->filter)
         return st;
     blm_params  p = { .size = sizeof p };
     const char *funnel;
@@ -117,7 +118,7 @@ static blm_status with_funnel(struct ref *r, blm_status (*how)(struct ref *, blm
 
 /* ---- places ---- */
 
-static const struct place *const places[] = { &place_dash };
+static const struct place *const places[] = { &place_dash, &place_redis };
 
 blm_status place_fail(blm_error *err, blm_status status, int system, const char *text)
 {
@@ -126,26 +127,80 @@ blm_status place_fail(blm_error *err, blm_status status, int system, const char 
     return status;
 }
 
+/* Is one of the prefixes, with spaces between them, how the text begins, or all of it? */
+static bool begins(const char *text, const char *prefixes)
+{
+    for (size_t n; *prefixes; prefixes += n + (prefixes[n] == ' ')) {
+        n        = strcspn(prefixes, " ");
+        bool uri = memchr(prefixes, ':', n) != NULL;
+        if (strncmp(text, prefixes, n) == 0 && (uri || text[n] == 0))
+            return true;
+    }
+    return false;
+}
+
 static const struct place *place_of(const char *text)
 {
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        const char *prefix = places[i]->prefix;
-        bool        uri    = strchr(prefix, ':') != NULL;
-        if (uri ? strncmp(text, prefix, strlen(prefix)) == 0 : strcmp(text, prefix) == 0)
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (begins(text, places[i]->prefix))
             return places[i];
-    }
     return &place_path;
 }
 
 bool ref_is_stdin(const char *text) { return strcmp(text, "-") == 0; }
+
+/* ---- passwords ---- */
+
+static size_t secret_of(const char *text, size_t *at)
+{
+    const struct place *p = place_of(text);
+    return p->secret ? p->secret(text, at) : 0;
+}
+
+/* Texts that live as long as the process: there are few. */
+static char *kept(const char *text)
+{
+    static struct keep {
+        struct keep *next;
+        char         text[];
+    } * all;
+    struct keep *k = memory_need(sizeof *k + strlen(text) + 1);
+    k->next        = all;
+    all            = k;
+    return strcpy(k->text, text);
+}
+
+const char *ref_name(const char *text)
+{
+    size_t at, len = secret_of(text, &at);
+    if (len == 0)
+        return text;
+    char *name = kept(text);
+    memmove(name + at, name + at + len, strlen(text) - at - len + 1);
+    return name;
+}
+
+void ref_hide_passwords(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *equals = strncmp(argv[i], "--", 2) == 0 ? strchr(argv[i], '=') : NULL;
+        size_t      from   = equals ? (size_t)(equals + 1 - argv[i]) : 0, at, len;
+        if ((len = secret_of(argv[i] + from, &at)) == 0)
+            continue;
+        char *seen = argv[i];
+        argv[i]    = kept(seen);
+        memset(seen + from + at, '*', len - 1); /* all but the @ */
+    }
+}
 
 bool ref_exists(const char *text) { return place_of(text)->exists(text); }
 
 static void begin(struct ref *r, const char *text, const blm_options *o)
 {
     blm_options none = BLM_OPTIONS_INIT;
-    *r         = (struct ref){ .name = text, .text = text, .place = place_of(text), .lock = -1 };
-    r->options = o ? *o : none;
+    *r               = (struct ref){ .text = text, .place = place_of(text), .lock = -1 };
+    r->name          = ref_name(text);
+    r->options       = o ? *o : none;
     if (!r->options.funnel)
         r->options.funnel = keys_options.funnel;
     r->options.progress     = progress_library;
@@ -176,6 +231,25 @@ bool ref_change(struct ref *r, const char *text, const blm_options *o)
     return end(r, with_funnel(r, r->place->change, &err), &err);
 }
 
+/* To ask or change keys, with a place that takes them; else `otherwise`. */
+static bool begin_keys(struct ref *r, const char *text,
+                       bool (*otherwise)(struct ref *, const char *, const blm_options *))
+{
+    blm_error err = { .offset = BLM_NO_OFFSET };
+    if (!place_of(text)->keys)
+        return otherwise(r, text, NULL);
+    begin(r, text, NULL);
+    if (r->options.funnel)
+        return trouble("%s: the server hashes the bytes of a key: --funnel cannot be had there",
+                       r->name),
+               false;
+    return end(r, r->place->keys(r, &err), &err);
+}
+
+bool ref_open_keys(struct ref *r, const char *text) { return begin_keys(r, text, ref_open); }
+
+bool ref_change_keys(struct ref *r, const char *text) { return begin_keys(r, text, ref_change); }
+
 bool ref_create(struct ref *r, const char *text, const blm_options *o, bool whole)
 {
     blm_error err = { .offset = BLM_NO_OFFSET };
@@ -190,7 +264,7 @@ bool ref_vacant(const char *text, bool force)
 {
     if (force || ref_is_stdin(text) || !ref_exists(text))
         return true;
-    struct ref r   = { .name = text };
+    struct ref r   = { .name = ref_name(text) };
     blm_error  err = { .status = BLM_E_EXISTS, .offset = BLM_NO_OFFSET };
     return refuse(&r, &err);
 }
@@ -207,6 +281,8 @@ bool ref_put(const char *text, const blm_filter *f, const char *format, bool for
         r.name = "standard output";
     blm_status st = r.place->save(&r, &err);
     progress_hide();
+    if (r.place->drop)
+        r.place->drop(&r);
     return st == BLM_OK || refuse(&r, &err);
 }
 
@@ -222,6 +298,63 @@ bool ref_replace(struct ref *r, blm_filter *f)
     return ref_commit(r);
 }
 
+/* ---- keys ---- */
+
+bool ref_check(struct ref *r, const blm_key *keys, size_t count, uint8_t *maybe, size_t *hits)
+{
+    blm_error err  = { .offset = BLM_NO_OFFSET };
+    size_t    n    = 0;
+    bool      good = true;
+    if (!r->remote)
+        n = blm_check_many(r->filter, keys, count, maybe);
+    else
+        good = r->place->check_many(r, keys, count, maybe, &n, &err) == BLM_OK || refuse(r, &err);
+    if (hits)
+        *hits = n;
+    return good;
+}
+
+bool ref_add(struct ref *r, const blm_key *keys, size_t count, uint8_t *fresh, size_t *done)
+{
+    blm_error err = { .offset = BLM_NO_OFFSET };
+    size_t    n   = 0;
+    if (r->remote) {
+        blm_status st = r->place->add_many(r, keys, count, fresh, &n, &err);
+        if (done)
+            *done = n;
+        return st == BLM_OK || refuse(r, &err);
+    }
+    err.status = blm_add_many(r->filter, keys, count, fresh, done ? done : &n);
+    if (err.status == BLM_OK || err.status == BLM_E_CANCELLED) /* interrupted: the caller says so */
+        return true;
+    return filter_trouble(r->name, &err), false;
+}
+
+bool ref_remove(struct ref *r, const blm_key *keys, size_t count, uint8_t *gone, size_t *done)
+{
+    blm_error err = { .offset = BLM_NO_OFFSET };
+    if (r->remote)
+        return r->place->remove_many(r, keys, count, gone, done, &err) == BLM_OK || refuse(r, &err);
+    for (*done = 0; *done < count; ++*done) {
+        blm_status st = blm_remove(r->filter, keys[*done].data, keys[*done].len);
+        if (st != BLM_OK && st != BLM_E_ABSENT) {
+            err.status = st;
+            return filter_trouble(r->name, &err), false;
+        }
+        gone[*done] = st == BLM_OK;
+    }
+    return true;
+}
+
+bool ref_params(struct ref *r, blm_params *p)
+{
+    blm_error err = { .offset = BLM_NO_OFFSET };
+    *p            = (blm_params){ .size = sizeof *p };
+    if (r->remote)
+        return r->place->params(r, p, &err) == BLM_OK || refuse(r, &err);
+    return blm_get_params(r->filter, p) == BLM_OK;
+}
+
 void ref_refresh(struct ref *r)
 {
     if (r->place->refresh)
@@ -231,16 +364,18 @@ void ref_refresh(struct ref *r)
 bool ref_sync(struct ref *r)
 {
     blm_error err = { .offset = BLM_NO_OFFSET };
-    blm_on_progress(r->filter, progress_to_the_end, "writing");
+    if (r->filter)
+        blm_on_progress(r->filter, progress_to_the_end, "writing");
     return !r->place->sync || r->place->sync(r, &err) == BLM_OK || refuse(r, &err);
 }
 
 bool ref_commit(struct ref *r)
 {
     blm_error err = { .offset = BLM_NO_OFFSET };
-    blm_on_progress(r->filter, progress_to_the_end, "writing");
+    if (r->filter)
+        blm_on_progress(r->filter, progress_to_the_end, "writing");
     blm_status st = r->place->save(r, &err);
-    if (st == BLM_OK) {
+    if (st == BLM_OK && r->filter) {
         st        = blm_close(r->filter, &err);
         r->filter = NULL;
     }
@@ -258,4 +393,6 @@ void ref_drop(struct ref *r)
     if (r->lock >= 0)
         close(r->lock);
     r->lock = -1;
+    if (r->place->drop)
+        r->place->drop(r);
 }

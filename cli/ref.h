@@ -3,9 +3,13 @@
  * Filter references: what a command takes where it wants a filter. A path, `-` (standard input to
  * read, standard output to write), or scheme://… for places that have a row in ref.c.
  *
- *   ref_open    to ask                    check, info, compare …
- *   ref_change  to ask and change         add, remove, dedup --state …: then ref_commit
+ *   ref_open    to ask                    info, verify, compare …
+ *   ref_change  to ask and change         patch …: then ref_commit
  *   ref_create  a new one                 create, merge …: then ref_commit
+ *
+ * A command that only asks, adds or removes keys uses ref_open_keys or ref_change_keys, and ref_check,
+ * ref_add and ref_remove in place of the library's calls: then a filter that lives on a server stays
+ * there, and the keys go to it.
  *
  * Each says what is wrong itself and returns false.
  */
@@ -18,7 +22,7 @@
 struct place;
 
 struct ref {
-    const char         *name; /* as it was given, "standard input" for - */
+    const char         *name; /* as it was given, "standard input" for -; without a password */
     const char         *text; /* as it was given */
     const struct place *place;
     blm_filter         *filter;
@@ -27,13 +31,22 @@ struct ref {
     bool                native;  /* changes are in the file as they are made */
     uint64_t            size;    /* of the file, when ref_refresh last looked */
     int                 lock;    /* of a file that is rewritten as a whole; −1: none */
+    bool                remote;  /* keys are sent to where it lives; filter may be NULL */
+    void               *link;    /* the place's own: a connection */
 };
 
 bool ref_is_stdin(const char *text);
+/* How to call it in words: the text, without a password that may be in it. */
+const char *ref_name(const char *text);
+/* Takes passwords out of the arguments as others can see them (ps); ours keep them. */
+void ref_hide_passwords(int argc, char **argv);
 
 /* o: flags, format, funnel …; NULL: defaults with the funnel that -e and --funnel ask for. */
 bool ref_open(struct ref *r, const char *text, const blm_options *o);
 bool ref_change(struct ref *r, const char *text, const blm_options *o);
+/* The same for keys alone. */
+bool ref_open_keys(struct ref *r, const char *text);
+bool ref_change_keys(struct ref *r, const char *text);
 /* Does nothing to an existing file unless o->flags has BLM_REPLACE, and then only at the commit.
  * whole: fill it in memory, and let nobody see it before the commit. */
 bool ref_create(struct ref *r, const char *text, const blm_options *o, bool whole);
@@ -48,6 +61,14 @@ bool ref_vacant(const char *text, bool force);
 bool ref_put(const char *text, const blm_filter *f, const char *format, bool force);
 /* Replaces what ref_change opened by f, as a whole; takes f, and closes. */
 bool ref_replace(struct ref *r, blm_filter *f);
+
+/* As blm_check_many, blm_add_many and so on; false: said. hits, done and the arrays may be NULL. */
+bool ref_check(struct ref *r, const blm_key *keys, size_t count, uint8_t *maybe, size_t *hits);
+bool ref_add(struct ref *r, const blm_key *keys, size_t count, uint8_t *fresh, size_t *done);
+/* gone[i] becomes 1 where key i was removed and 0 where it had never been added. */
+bool ref_remove(struct ref *r, const blm_key *keys, size_t count, uint8_t *gone, size_t *done);
+/* False: not known; said. A server does not tell all of them: those are 0. */
+bool ref_params(struct ref *r, blm_params *p);
 
 /* Sees layers that a writer has appended since we opened the file; cheap when there are none. */
 void ref_refresh(struct ref *r);

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the Redis place share:
+ *
+ *   place_redis_uri.c     what a reference says, and how to show it without its password
+ *   place_redis_link.c    one connection to the server that has the key
+ *   place_redis_keys.c    keys asked, added and removed where the filter is
+ *   place_redis_chunks.c  whole filters, pulled and pushed chunk by chunk
+ *   place_redis.c         the place itself
+ */
+#ifndef CLI_PLACE_REDIS_H
+#define CLI_PLACE_REDIS_H
+
+#include "place.h"
+
+/* ---- references ---- */
+
+struct redis_uri {
+    char    *host;   /* NULL: a socket */
+    char    *socket; /* NULL: a host */
+    int      port;
+    char    *user, *password; /* NULL: none */
+    uint64_t db;
+    char    *key; /* its bytes; NUL-ended too */
+    size_t   key_len;
+    double   timeout; /* seconds to wait for an answer */
+};
+
+/* err says what is wrong with it. */
+blm_status redis_uri_parse(const char *text, struct redis_uri *u, blm_error *err);
+void       redis_uri_free(struct redis_uri *u);
+/* The part of a reference that nobody should see: user, password and @. 0: there is none. */
+size_t redis_uri_secret(const char *text, size_t *at);
+
+#ifdef BLOOMERY_WITH_HIREDIS
+#include <hiredis.h>
+
+/* ---- the connection ---- */
+
+struct redis_link {
+    struct redis_uri uri;
+    redisContext    *c;    /* NULL: not connected */
+    char            *host; /* where a cluster has sent us; NULL: where uri says */
+    int              port;
+    bool             asking;   /* that server has the key only for who asks: see ASK */
+    bool             was_open; /* an answer has come before: worth trying again */
+    bool             counting; /* an add sent twice counts twice */
+    bool             ours;     /* the key is of the second type, native bytes */
+};
+
+struct redis_command {
+    size_t       argc;
+    const char **argv;
+    size_t      *len;
+    bool         done; /* its reply has been taken */
+};
+
+blm_status redis_link_open(struct redis_link **out, const char *text, blm_error *err);
+void       redis_link_free(struct redis_link *l);
+
+/* Takes the reply to command i; not BLM_OK: stop, with err filled. */
+typedef blm_status (*redis_reply_fn)(void *ctx, size_t i, const redisReply *reply, blm_error *err);
+
+/* Sends the commands in one go and hands each one's reply to `take`, in order but for those that
+ * had to be sent again. A server that has not got the key is followed (MOVED, ASK), one that is not
+ * ready is waited for. `again`: when the connection is lost, commands without a reply may be sent
+ * once more. */
+blm_status redis_run(struct redis_link *l, struct redis_command *commands, size_t count, bool again,
+                     redis_reply_fn take, void *ctx, blm_error *err);
+
+/* One command, of words that end with NULL; its reply is the caller's to free. NULL: err says why;
+ * an error reply is such a reason. */
+redisReply *redis_call(struct redis_link *l, bool again, blm_error *err, ...);
+/* The same with bytes. */
+redisReply *redis_call_argv(struct redis_link *l, bool again, size_t argc, const char **argv,
+                            size_t *len, blm_error *err);
+
+/* The server's refusal, with what to do about it where we know. */
+blm_status redis_refusal(const struct redis_link *l, const char *text, blm_error *err);
+/* The connection's own trouble. */
+blm_status redis_lost(const struct redis_link *l, blm_error *err);
+
+/* ---- keys ---- */
+
+blm_status redis_check_keys(struct ref *r, const blm_key *keys, size_t count, uint8_t *maybe,
+                            size_t *hits, blm_error *err);
+blm_status redis_add_keys(struct ref *r, const blm_key *keys, size_t count, uint8_t *fresh,
+                          size_t *done, blm_error *err);
+blm_status redis_remove_keys(struct ref *r, const blm_key *keys, size_t count, uint8_t *gone,
+                             size_t *done, blm_error *err);
+
+/* ---- whole filters ---- */
+
+/* r->filter becomes a copy of what the server has. */
+blm_status redis_pull(struct ref *r, blm_error *err);
+/* Puts r->filter under the key, all at once, in the format (NULL: its own). */
+blm_status redis_push(struct ref *r, const char *format, bool replace, blm_error *err);
+/* An empty filter, made by the server itself where that can be said to it; else pushed. */
+blm_status redis_reserve(struct ref *r, const blm_options *o, bool replace, blm_error *err);
+#endif
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Keys asked, added and removed where the filter is. A batch is cut into commands of a thousand keys
+ * or a mebibyte, all of which are on the way at once; so memory is bounded by the batch, and the
+ * time on the wire is paid once for all of them.
+ *
+ * Adds go as BF.INSERT NOCREATE and not as BF.MADD, which would make a small filter of its own when
+ * someone has deleted the key meanwhile.
+ */
+#ifdef BLOOMERY_WITH_HIREDIS
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+#include "place_redis.h"
+
+#define KEYS_EACH  1000u
+#define BYTES_EACH ((size_t)1 << 20)
+#define MOST_HEAD  4u                      /* words before the keys */
+#define MOST_KEY   (((size_t)1 << 29) - 1) /* Redis takes no longer argument */
+
+/* A batch on its way. */
+struct flight {
+    struct redis_link    *link;
+    struct redis_command *commands;
+    size_t               *first; /* of each command's keys; one more at the end */
+    size_t                count;
+    const char          **argv; /* of all commands, one after the other */
+    size_t               *len;
+    uint8_t              *out; /* an answer a key, or NULL */
+    size_t                answered, ones;
+    bool                  removes;
+};
+
+/* How many of the keys from `at` on fit in one command. */
+static size_t portion(const blm_key *keys, size_t at, size_t count, size_t most)
+{
+    size_t n = 0, bytes = 0;
+    while (at + n < count && n < most && (n == 0 || bytes + keys[at + n].len <= BYTES_EACH))
+        bytes += keys[at + n++].len;
+    return n;
+}
+
+static void load(struct flight *f, const char *const *head, size_t words, const blm_key *keys,
+                 size_t count, size_t most)
+{
+    const struct redis_uri *u     = &f->link->uri;
+    size_t                  parts = 0, used = 0;
+    for (size_t at = 0; at < count; parts++)
+        at += portion(keys, at, count, most);
+    f->count    = parts;
+    f->commands = memory_need(parts * sizeof *f->commands);
+    f->first    = memory_need((parts + 1) * sizeof *f->first);
+    f->argv     = memory_need((parts * MOST_HEAD + count) * sizeof *f->argv);
+    f->len      = memory_need((parts * MOST_HEAD + count) * sizeof *f->len);
+    for (size_t i = 0, at = 0; i < parts; i++) {
+        size_t n       = portion(keys, at, count, most);
+        f->first[i]    = at;
+        f->commands[i] = (struct redis_command){ .argv = f->argv + used,
+                                                 .len  = f->len + used,
+                                                 .argc = words + n };
+        for (size_t w = 0; w < words; w++, used++) {
+            f->argv[used] = head[w];
+            f->len[used]  = head[w] == u->key ? u->key_len : strlen(head[w]);
+        }
+        for (size_t k = 0; k < n; k++, used++, at++) {
+            f->argv[used] = keys[at].data;
+            f->len[used]  = keys[at].len;
+        }
+    }
+    f->first[parts] = count;
+}
+
+static void unload(struct flight *f)
+{
+    free(f->commands);
+    free(f->first);
+    free(f->argv);
+    free(f->len);
+}
+
+static blm_status odd(blm_error *err)
+{
+    return place_fail(err, BLM_E_FORMAT, 0, "the server answers what was not asked: is it Redis?");
+}
+
+/* One number, or an array of them; a filter that is full ends its array early with an error. */
+static blm_status take(void *ctx, size_t i, const redisReply *reply, blm_error *err)
+{
+    struct flight *f     = ctx;
+    size_t         first = f->first[i], n = f->first[i + 1] - first;
+    if (reply->type == REDIS_REPLY_ERROR)
+        return redis_refusal(f->link, reply->str, err);
+    bool array = reply->type == REDIS_REPLY_ARRAY;
+    if (!array && (reply->type != REDIS_REPLY_INTEGER || n != 1))
+        return odd(err);
+    for (size_t k = 0; k < (array ? reply->elements : 1); k++) {
+        const redisReply *e = array ? reply->element[k] : reply;
+        if (e->type == REDIS_REPLY_ERROR)
+            return redis_refusal(f->link, e->str, err);
+        if (e->type != REDIS_REPLY_INTEGER || k >= n)
+            return odd(err);
+        if (f->out)
+            f->out[first + k] = e->integer > 0;
+        f->ones += e->integer > 0;
+        f->answered++;
+    }
+    return array && reply->elements < n ? odd(err) : BLM_OK;
+}
+
+static blm_status fly(struct flight *f, const char *const *head, const blm_key *keys, size_t count,
+                      size_t most, bool again, blm_error *err)
+{
+    size_t words = 0;
+    while (head[words])
+        words++;
+    for (size_t i = 0; i < count; i++)
+        if (keys[i].len > MOST_KEY)
+            return place_fail(err, BLM_E_LIMIT, 0,
+                              "a key of the input is longer than the 512 MiB that Redis takes");
+    load(f, head, words, keys, count, most);
+    blm_status st = redis_run(f->link, f->commands, f->count, again, take, f, err);
+    unload(f);
+    return st;
+}
+
+blm_status redis_check_keys(struct ref *r, const blm_key *keys, size_t count, uint8_t *maybe,
+                            size_t *hits, blm_error *err)
+{
+    struct flight     f      = { .link = r->link, .out = maybe };
+    const char *const head[] = { "BF.MEXISTS", f.link->uri.key, NULL };
+    blm_status        st     = fly(&f, head, keys, count, KEYS_EACH, true, err);
+    *hits                    = f.ones;
+    return st;
+}
+
+blm_status redis_add_keys(struct ref *r, const blm_key *keys, size_t count, uint8_t *fresh,
+                          size_t *done, blm_error *err)
+{
+    struct flight     f      = { .link = r->link, .out = fresh };
+    const char *const head[] = { "BF.INSERT", f.link->uri.key, "NOCREATE", "ITEMS", NULL };
+    blm_status        st     = fly(&f, head, keys, count, KEYS_EACH, !f.link->counting, err);
+    *done                    = f.answered;
+    return st;
+}
+
+blm_status redis_remove_keys(struct ref *r, const blm_key *keys, size_t count, uint8_t *gone,
+                             size_t *done, blm_error *err)
+{
+    struct flight     f      = { .link = r->link, .out = gone, .removes = true };
+    const char *const head[] = { "BF.DEL", f.link->uri.key, NULL };
+    blm_status        st     = fly(&f, head, keys, count, 1, false, err);
+    *done                    = f.answered;
+    return st;
+}
+#else
+typedef int redis_keys_are_not_built; /* a file of C has to declare something */
+#endif
