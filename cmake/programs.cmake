@@ -40,15 +40,7 @@ if(cli_sources)
     COMMENT "Writing docs/man and cli/completion" VERBATIM)
 endif()
 
-# examples/NAME.c becomes examples/NAME.
-file(GLOB example_sources CONFIGURE_DEPENDS examples/*.c)
-foreach(source ${example_sources})
-  get_filename_component(name ${source} NAME_WE)
-  add_executable(example.${name} ${source})
-  target_link_libraries(example.${name} PRIVATE bloomery_static)
-  set_target_properties(example.${name} PROPERTIES
-    OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
-endforeach()
+include(cmake/examples.cmake)
 
 # bench/NAME.c becomes bench/NAME, with `make bench`. libbloom is who we compare with; a program
 # that does says #ifdef BENCH_LIBBLOOM.

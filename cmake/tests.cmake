@@ -5,6 +5,7 @@
 #                                 compiler in BLM_SOURCE, BLM_BUILD and CC; exit 77 is "skipped"
 #   tests/cli/COMMAND/CASE.sh     what the command line does, byte for byte; cli.cases.COMMAND
 #   examples/NAME.c               must run and exit 0; example.NAME
+#   examples/JOB/                 must keep its promises, and notice an impostor; job.JOB
 #   tests/adapters/NAME/test_X.c  an adapter's, where its library is here; adapter.NAME.X
 #   fuzz/fuzz_NAME.c              over its corpus; replay.NAME
 # With BLOOMERY_GATE the same C tests run again from the sanitizer builds beside this one, as
@@ -112,7 +113,21 @@ if(NOT BLOOMERY_SANITIZE)
   endforeach()
 endif()
 
+# A job, three ways: as it is, and with a filter that always answers "maybe", and "no".
+foreach(job ${job_names})
+  if(NOT BLOOMERY_SANITIZE)
+    add_test(NAME job.${job}
+      COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/jobs/run.py ${job})
+    set_tests_properties(job.${job} PROPERTIES LABELS job ENVIRONMENT
+      "BLM_SOURCE=${PROJECT_SOURCE_DIR};BLM_BUILD=${PROJECT_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1")
+  endif()
+endforeach()
+
 if(BLOOMERY_GATE)
+  foreach(job ${job_names})
+    add_test(NAME asan.job.${job} COMMAND ${PROJECT_BINARY_DIR}/asan/examples/${job})
+    set_tests_properties(asan.job.${job} PROPERTIES LABELS gate)
+  endforeach()
   # ThreadSanitizer of gcc 12 cannot place its shadow on kernels that randomise addresses by more
   # than 28 bits: switch that off where we may.
   execute_process(COMMAND setarch -R true RESULT_VARIABLE refused OUTPUT_QUIET ERROR_QUIET)
