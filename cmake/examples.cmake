@@ -23,7 +23,7 @@ include(CheckLanguage)
 
 file(GLOB common_sources CONFIGURE_DEPENDS examples/common/*.c)
 add_library(example_common STATIC ${common_sources})
-target_include_directories(example_common PUBLIC examples/common)
+target_include_directories(example_common PUBLIC examples)
 target_link_libraries(example_common PUBLIC bloomery_static)
 
 set(job_names)

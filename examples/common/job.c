@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See job.h. */
-#include "job.h"
+#include "common/job.h"
 
 #include <errno.h>
 #include <ftw.h>

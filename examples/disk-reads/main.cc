@@ -21,7 +21,7 @@
 #include <memory>
 
 #include "chart.h"
-#include "job.h"
+#include "common/job.h"
 
 // ---- an Env that counts the reads from tables ----------------------------------------------
 

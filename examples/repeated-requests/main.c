@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "job.h"
+#include "common/job.h"
 
 /* ---- the part to take home ---- */
 

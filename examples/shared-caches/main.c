@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "cache.h"
-#include "job.h"
+#include "common/job.h"
 
 #define PEERS  3u
 #define HEADER 24u /* bytes around a question or an answer, as in the Internet Cache Protocol */

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "job.h"
+#include "common/job.h"
 #include "transaction.h"
 
 struct coin {

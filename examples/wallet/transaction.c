@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "job.h"
+#include "common/job.h"
 
 #define SIGNATURE 71u
 
