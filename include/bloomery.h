@@ -321,6 +321,21 @@ BLM_API blm_status blm_reduce(const blm_filter *f, blm_filter **out, blm_error *
  * bit i is bit i % 8 of byte i / 8. NULL when there is no such layer. */
 BLM_API const void *blm_view(const blm_filter *f, uint32_t layer, uint64_t *bytes);
 
+/* Writes bytes over those of a layer from byte `at` on, as blm_view shows them: for who carries a
+ * filter's bits piece by piece. Items are not counted. E_ARGUMENT: past the layer's end, or a bit
+ * set behind its last cell. Exclusive. */
+BLM_API blm_status blm_write_bits(blm_filter *f, uint32_t layer, uint64_t at, const void *bytes,
+                                  uint64_t len);
+
+/* Changes how many bytes the filter may grow to (options.max_bytes; 0: no cap). Exclusive. */
+BLM_API void blm_limit(blm_filter *f, uint64_t max_bytes);
+
+/* For allocators that move memory to close gaps: `move` is shown each piece that a filter in memory
+ * owns, the handle last, and returns its new place (content copied, the old one freed) or NULL to
+ * leave it. Returns the handle, which may be another one. Exclusive. */
+typedef void *(*blm_move_fn)(void *ctx, void *ptr);
+BLM_API blm_filter *blm_relocate(blm_filter *f, blm_move_fn move, void *ctx);
+
 /* Sets the progress callback for later long calls on f (NULL: none). Exclusive. */
 BLM_API void blm_on_progress(blm_filter *f, blm_progress_fn fn, void *ctx);
 
@@ -521,6 +536,36 @@ BLM_API void blm_bare_add(void *bytes, uint64_t m, uint32_t k, uint64_t seed, co
                           size_t len);
 BLM_API bool blm_bare_check(const void *bytes, uint64_t m, uint32_t k, uint64_t seed,
                             const void *key, size_t len);
+
+/* ---- RedisBloom chains, link by link ------------------------------------------------------ */
+
+/* A link (RedisBloom's word for a layer) as its dumps describe it: docs/formats/redisbloom.md. */
+typedef struct blm_link {
+    uint64_t bytes;   /* of its array */
+    uint64_t bits;    /* a key's bits are taken mod bits (n2 > 0: mod 2^n2): 8·bytes; of versions
+                         before 2.2.5 up to 7 less; of those before 2.2.0 also 0, with n2 > 0 */
+    uint64_t items;   /* keys in it */
+    uint64_t entries; /* keys it is for */
+    double   error, bpe; /* its rate; bits per entry, |ln error| / ln²2 */
+    uint32_t hashes;     /* ⌈ln 2 · bpe⌉ */
+    uint8_t  n2;
+    void    *words; /* create: its array, or NULL for zeroes. Of what blm_chain_link gives: NULL */
+} blm_link;
+
+/* Makes a filter of scheme "redisbloom" from its links, oldest first, for who reads a dump piece by
+ * piece. `options` and `growth` as in the dump's header; of `o` (may be NULL) allocator, max_bytes
+ * and progress are read. Arrays come from that allocator, `bytes` long and aligned to 8, bytes a
+ * multiple of 8: on success they belong to the filter, else they stay yours. E_FORMAT names the
+ * field that no link has; all is checked, and max_bytes too, before anything is allocated. */
+BLM_API blm_status blm_chain_create(const blm_link *links, uint32_t count, uint32_t options,
+                                    uint32_t growth, const blm_options *o, blm_filter **out,
+                                    blm_error *err);
+/* The description of one link. E_ARGUMENT: no such link. E_UNSUPPORTED: not of this scheme. */
+BLM_API blm_status blm_chain_link(const blm_filter *f, uint32_t link, blm_link *out);
+/* Appends an empty link for so many entries at this error, to which keys go from now on: in place of
+ * the one that the chain's growth would give it when the newest is full. What the links' errors add
+ * up to is then yours to keep. E_LIMIT: too many links, past max_bytes, or too large. Exclusive. */
+BLM_API blm_status blm_chain_grow(blm_filter *f, uint64_t entries, double error, blm_error *err);
 
 /* ---- what this build knows, row by row: NULL past the end --------------------------------- */
 

@@ -208,6 +208,12 @@ static enum rounding rounding_of(const struct blm_body *b)
     return TO_WORDS;
 }
 
+blm_status blm__rb_next(const struct blm_body *b, uint64_t entries, double error,
+                        struct blm_shape *out, blm_error *err)
+{
+    return make_link(entries, error, b->layers[0].shape.variant, rounding_of(b), out, err);
+}
+
 static blm_status grow(const struct blm_body *b, struct blm_shape *out, blm_error *err)
 {
     const struct blm_shape *last = &b->layers[b->active].shape;
@@ -218,8 +224,7 @@ static blm_status grow(const struct blm_body *b, struct blm_shape *out, blm_erro
     if (growth && last->capacity > UINT64_MAX / growth)
         return blm__fail(err, BLM_E_LIMIT, "the next link would hold more than 2^64 entries");
     double tighter = old ? pow(TIGHTENING, b->layer_count + 1.0) : TIGHTENING;
-    return make_link(last->capacity * growth, last->rate * tighter, variant, rounding_of(b), out,
-                     err);
+    return blm__rb_next(b, last->capacity * growth, last->rate * tighter, out, err);
 }
 
 void blm__rb_body(struct blm_body *b, uint32_t growth)

@@ -51,6 +51,10 @@ void blm__rb_link(const struct blm_layer *l, struct blm_rb_link *out);
 uint8_t blm__rb_rdb(const struct blm_shape *s);
 void    blm__rb_set_rdb(struct blm_shape *s, uint8_t rdb);
 
+/* The shape of a new link for so many entries at this error, laid out as the body's others are. */
+blm_status blm__rb_next(const struct blm_body *b, uint64_t entries, double error,
+                        struct blm_shape *out, blm_error *err);
+
 /* What a chain's body has beside its links. */
 void blm__rb_body(struct blm_body *b, uint32_t growth);
 
