@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: MIT
+# The Redis module: every .c below redis/, one shared object. It needs no header of Redis (see
+# redis/api.h), so it is built wherever a server could load it. The library is linked in and nothing
+# but the entry point is visible: other modules may carry another version of it.
+option(BLOOMERY_REDIS "Build the module for Redis and Valkey" ${BLOOMERY_PROGRAMS})
+if(NOT BLOOMERY_REDIS OR NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  return()
+endif()
+file(GLOB redis_sources CONFIGURE_DEPENDS redis/*.c)
+add_library(bloomery_redis MODULE ${redis_sources})
+target_include_directories(bloomery_redis PRIVATE redis)
+target_link_libraries(bloomery_redis PRIVATE bloomery_static m)
+set_target_properties(bloomery_redis PROPERTIES
+  PREFIX "" OUTPUT_NAME bloomery LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/redis)
+if(NOT BLOOMERY_SANITIZE)
+  target_link_options(bloomery_redis PRIVATE -Wl,-z,defs)
+endif()
+target_link_options(bloomery_redis PRIVATE -Wl,-Bsymbolic -Wl,--exclude-libs,ALL)
+install(TARGETS bloomery_redis LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/bloomery)

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading arguments: words, numbers, and their ranges, with the error replies that RedisBloom's
+ * clients know. */
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "bf.h"
+
+bool bf_word(const Str *s, const char *word)
+{
+    size_t      len;
+    const char *text = api.StringPtrLen(s, &len);
+    return len == strlen(word) && strncasecmp(text, word, len) == 0;
+}
+
+const char *bf_read_rate(const Str *s, double *out)
+{
+    if (api.StringToDouble(s, out) != API_OK || isnan(*out))
+        return "ERR bad error rate";
+    if (!(*out > 0 && *out < 1))
+        return "ERR error rate must be in the range (0.000000, 1.000000)";
+    if (*out > BF_MAX_RATE)
+        *out = BF_MAX_RATE;
+    return NULL;
+}
+
+const char *bf_read_capacity(const Str *s, long long *out)
+{
+    if (api.StringToLongLong(s, out) != API_OK)
+        return "ERR bad capacity";
+    if (*out < 1 || *out > BF_MAX_CAPACITY)
+        return "ERR capacity must be in the range [1, 1073741824]";
+    return NULL;
+}
+
+const char *bf_read_expansion(const Str *s, long long *out)
+{
+    if (api.StringToLongLong(s, out) != API_OK)
+        return "ERR bad expansion";
+    if (*out < 0 || *out > BF_MAX_EXPANSION)
+        return "ERR expansion must be in the range [0, 32768]";
+    return NULL;
+}
+
+bool bf_read_seed(const Str *s, uint64_t *out)
+{
+    size_t      len;
+    const char *text = api.StringPtrLen(s, &len);
+    uint64_t    v    = 0;
+    for (size_t i = 0; i < len; i++) {
+        unsigned digit = (unsigned)(text[i] - '0');
+        if (digit > 9 || v > (UINT64_MAX - digit) / 10)
+            return false;
+        v = v * 10 + digit;
+    }
+    *out = v;
+    return len > 0;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* What every command does first and last: find the value, say what changed. */
+#include "bf.h"
+
+static enum bf_found value_of(Key *key, struct value **out)
+{
+    *out       = NULL;
+    Type *type = api.ModuleTypeGetType(key);
+    if (type != bf_type && type != bf_type_native)
+        return BF_OTHER;
+    if (!type)
+        return BF_OTHER;
+    *out = api.ModuleTypeGetValue(key);
+    return BF_OURS;
+}
+
+enum bf_found bf_find(Ctx *ctx, Str *name, struct value **out)
+{
+    *out     = NULL;
+    Key *key = api.OpenKey(ctx, name, API_READ);
+    if (!key)
+        return BF_MISSING;
+    enum bf_found found = value_of(key, out);
+    api.CloseKey(key);
+    return found;
+}
+
+enum bf_found bf_open(Ctx *ctx, Str *name, Key **key, struct value **out)
+{
+    *out = NULL;
+    *key = api.OpenKey(ctx, name, API_READ | API_WRITE);
+    return api.KeyType(*key) == API_KEYTYPE_EMPTY ? BF_MISSING : value_of(*key, out);
+}
+
+void bf_attach(Key *key, struct value *v)
+{
+    api.ModuleTypeSetValue(key, v->native ? bf_type_native : bf_type, v);
+}
+
+void bf_put(Ctx *ctx, Str *name, struct value *v)
+{
+    Key *key = api.OpenKey(ctx, name, API_READ | API_WRITE);
+    bf_attach(key, v);
+    api.CloseKey(key);
+}
+
+void bf_changed(Ctx *ctx, Str *name, const char *event)
+{
+    api.SignalModifiedKey(ctx, name);
+    api.NotifyKeyspaceEvent(ctx, API_NOTIFY_MODULE, event, name);
+}
+
+int bf_wrong_type(Ctx *ctx)
+{
+    return api.ReplyWithError(
+        ctx, "WRONGTYPE Operation against a key holding the wrong kind of value");
+}
+
+int bf_not_found(Ctx *ctx) { return api.ReplyWithError(ctx, "ERR not found"); }
+
+int bf_still_arriving(Ctx *ctx)
+{
+    return api.ReplyWithError(ctx, "ERR filter is being loaded");
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/* BF.RESERVE, BF.ADD, BF.MADD, BF.INSERT: the commands that make filters and fill them. */
+#include <string.h>
+
+#include "bf.h"
+
+#define FULL    "ERR non scaling filter is full"
+#define PROBLEM "ERR problem inserting into filter"
+
+/* ---- BF.RESERVE key rate capacity [EXPANSION n] [NONSCALING]
+ *                 [KIND k] [SATURATE] [SEED n] ---- */
+
+/* The words that RedisBloom does not have. Returns how many arguments were used, 0: not one. */
+static int extra_word(Str **argv, int left, struct bf_wanted *w, const char **why)
+{
+    if (bf_word(argv[0], "SATURATE")) {
+        w->saturate = true;
+        return 1;
+    }
+    if (bf_word(argv[0], "KIND")) {
+        char        name[16] = "";
+        size_t      len      = 0;
+        const char *text     = left > 1 ? api.StringPtrLen(argv[1], &len) : "";
+        for (size_t i = 0; i < len && len < sizeof name; i++)
+            name[i] = (char)(text[i] >= 'A' && text[i] <= 'Z' ? text[i] + 32 : text[i]);
+        if (!blm_kind_from_name(name, &w->kind))
+            *why = "ERR KIND is one of classic, blocked, counting, scalable";
+        w->native = true;
+        return 2;
+    }
+    if (bf_word(argv[0], "SEED")) {
+        if (left < 2 || !bf_read_seed(argv[1], &w->seed))
+            *why = "ERR SEED is a number from 0 to 18446744073709551615";
+        w->seeded = true;
+        return 2;
+    }
+    return 0;
+}
+
+static const char *reserve_words(Str **argv, int argc, struct bf_wanted *w, bool *expands,
+                                 bool *junk)
+{
+    const char *why = NULL;
+    *expands = *junk = false;
+    for (int i = 4; i < argc && !why;) {
+        int used = 0;
+        if (bf_word(argv[i], "NONSCALING")) {
+            w->nonscaling = true;
+            used          = 1;
+        } else if (bf_word(argv[i], "EXPANSION")) {
+            *expands = true;
+            why      = i + 1 < argc ? bf_read_expansion(argv[i + 1], &w->expansion) :
+                                      "ERR no expansion";
+            used     = 2;
+        } else {
+            used = extra_word(argv + i, argc - i, w, &why);
+        }
+        if (used == 0) {
+            *junk = true;
+            return "ERR unknown argument received";
+        }
+        i += used;
+    }
+    return why;
+}
+
+/* What goes together, and what follows from it. */
+static const char *reserve_sense(struct bf_wanted *w, bool expands)
+{
+    if (w->nonscaling && expands && w->expansion > 0)
+        return "Nonscaling filters cannot expand";
+    if (w->saturate && !w->native) { /* RedisBloom's layout cannot say it: so it is a native one */
+        if (!w->nonscaling && !(expands && w->expansion == 0))
+            return "ERR SATURATE is for filters that do not scale";
+        w->native = true;
+        w->kind   = BLM_CLASSIC;
+    }
+    if (w->native && w->kind == BLM_SCALABLE && (w->saturate || w->nonscaling))
+        return "ERR a scalable filter scales";
+    if (w->native && w->kind != BLM_SCALABLE && expands && w->expansion > 0)
+        return "Nonscaling filters cannot expand";
+    if (w->seeded && !w->native)
+        return "ERR SEED needs KIND: RedisBloom's filters have no seed";
+    return NULL;
+}
+
+int bf_cmd_reserve(Ctx *ctx, Str **argv, int argc)
+{
+    struct bf_wanted w = bf_defaults();
+    struct value    *v;
+    Key             *key;
+    bool             expands, junk = false;
+    if (argc < 4)
+        return api.WrongArity(ctx);
+    w.explicit_     = true;
+    const char *why = bf_read_rate(argv[2], &w.rate);
+    if (!why)
+        why = bf_read_capacity(argv[3], &w.capacity);
+    if (!why)
+        why = reserve_words(argv, argc, &w, &expands, &junk);
+    if (junk && argc > 7 && !w.native && !w.saturate)
+        return api.WrongArity(ctx);
+    if (!why)
+        why = reserve_sense(&w, expands);
+    if (why)
+        return api.ReplyWithError(ctx, why);
+    enum bf_found found = bf_open(ctx, argv[1], &key, &v);
+    if (found != BF_MISSING) {
+        api.CloseKey(key);
+        return found == BF_OURS ? api.ReplyWithError(ctx, "ERR item exists") : bf_wrong_type(ctx);
+    }
+    v = bf_settle_wanted(&w) ? bf_make(ctx, &w, &why) : NULL;
+    if (v)
+        bf_attach(key, v);
+    api.CloseKey(key);
+    if (!v)
+        return api.ReplyWithError(ctx, why ? why : "ERR the system gives no random bytes");
+    bf_replicate_make(ctx, argv[1], &w);
+    bf_changed(ctx, argv[1], "bf.reserve");
+    return api.ReplyWithSimpleString(ctx, "OK");
+}
+
+/* ---- adding ---- */
+
+/* What became of the items of one command. */
+struct results {
+    uint8_t        *fresh;
+    size_t          done;    /* items taken; the next one is new and found no room */
+    size_t          news;    /* of them new */
+    enum bf_outcome outcome;
+};
+
+#define BATCH 256u /* keys on the stack at once */
+
+static void add_items(struct value *v, Str **items, size_t n, struct results *r)
+{
+    blm_key keys[BATCH];
+    r->outcome = BF_ADDED;
+    for (r->done = 0; r->done < n && r->outcome == BF_ADDED;) {
+        size_t some = n - r->done < BATCH ? n - r->done : BATCH, took = 0;
+        for (size_t i = 0; i < some; i++)
+            keys[i].data = api.StringPtrLen(items[r->done + i], &keys[i].len);
+        r->outcome = bf_add(v, keys, some, r->fresh + r->done, &took);
+        r->done += took;
+    }
+    for (size_t i = 0; i < r->done; i++)
+        r->news += r->fresh[i];
+    bf_total(&bf_totals.adds, r->done);
+    if (r->news || v->kind == BLM_COUNTING)
+        bf_value_tally(v);
+}
+
+/* The value to add to, made now when it is missing. NULL: the error is replied. */
+static struct value *to_add_to(Ctx *ctx, Str *name, struct bf_wanted *w, bool create, bool *made)
+{
+    Key          *key;
+    struct value *v;
+    const char   *why   = "ERR the system gives no random bytes";
+    enum bf_found found = bf_open(ctx, name, &key, &v);
+    *made               = false;
+    if (found == BF_MISSING && create) {
+        v = bf_settle_wanted(w) ? bf_make(ctx, w, &why) : NULL;
+        if (v)
+            bf_attach(key, v);
+        *made = v != NULL;
+    }
+    api.CloseKey(key);
+    if (found == BF_OTHER)
+        bf_wrong_type(ctx);
+    else if (!v && create)
+        api.ReplyWithError(ctx, why);
+    else if (!v)
+        bf_not_found(ctx);
+    else if (v->arriving)
+        bf_still_arriving(ctx);
+    else
+        blm_limit(v->filter, bf_cap(ctx));
+    return v && v->filter ? v : NULL;
+}
+
+/* Replicas do what was done here and no more: the items up to the one that found no room. A
+ * counter changes with every add, anything else only with new items. */
+static void replicate_items(Ctx *ctx, Str *name, const struct value *v, Str **items,
+                            const struct results *r)
+{
+    if (r->news || (v->kind == BLM_COUNTING && r->done)) {
+        api.Replicate(ctx, "BF.MADD", "sv", name, items, r->done);
+        bf_changed(ctx, name, "bf.add");
+    }
+}
+
+/* The first item without room ends the array of a filter that is full, as with RedisBloom. One that
+ * could not grow has an error for each item that is new, and goes on. */
+static void reply_items(Ctx *ctx, const struct value *v, Str **items, size_t n,
+                        const struct results *r)
+{
+    size_t len = r->outcome == BF_ADDED ? n : r->outcome == BF_FULL ? r->done + 1 : n;
+    api.ReplyWithArray(ctx, (long)len);
+    for (size_t i = 0; i < r->done; i++)
+        api.ReplyWithBool(ctx, r->fresh[i]);
+    if (r->outcome == BF_FULL)
+        api.ReplyWithError(ctx, FULL);
+    if (r->outcome != BF_FAILED)
+        return;
+    for (size_t i = r->done; i < n; i++) {
+        size_t      key_len;
+        const char *key = api.StringPtrLen(items[i], &key_len);
+        if (blm_check(v->filter, key, key_len))
+            api.ReplyWithBool(ctx, 0);
+        else
+            api.ReplyWithError(ctx, PROBLEM);
+    }
+}
+
+static int add_all(Ctx *ctx, Str *name, struct bf_wanted *w, bool create, Str **items, size_t n)
+{
+    uint8_t        some[1024];
+    struct results r = { .fresh = some };
+    bool           made;
+    struct value  *v = to_add_to(ctx, name, w, create, &made);
+    if (!v)
+        return API_OK;
+    if (n > sizeof some)
+        r.fresh = api.Alloc(n); /* no more than the arguments already take */
+    if (made) {
+        bf_replicate_make(ctx, name, w);
+        bf_changed(ctx, name, "bf.reserve");
+    }
+    add_items(v, items, n, &r);
+    reply_items(ctx, v, items, n, &r);
+    replicate_items(ctx, name, v, items, &r);
+    if (r.fresh != some)
+        api.Free(r.fresh);
+    return API_OK;
+}
+
+/* ---- BF.ADD key item ---- */
+
+int bf_cmd_add(Ctx *ctx, Str **argv, int argc)
+{
+    struct bf_wanted w = bf_defaults();
+    uint8_t          fresh;
+    struct results   r = { .fresh = &fresh };
+    bool             made;
+    if (argc != 3)
+        return api.WrongArity(ctx);
+    struct value *v = to_add_to(ctx, argv[1], &w, true, &made);
+    if (!v)
+        return API_OK;
+    if (made) {
+        bf_replicate_make(ctx, argv[1], &w);
+        bf_changed(ctx, argv[1], "bf.reserve");
+    }
+    add_items(v, argv + 2, 1, &r);
+    if (r.outcome == BF_ADDED)
+        api.ReplyWithBool(ctx, fresh);
+    else
+        api.ReplyWithError(ctx, r.outcome == BF_FULL ? FULL : PROBLEM);
+    if (r.news || (v->kind == BLM_COUNTING && r.done)) {
+        api.ReplicateVerbatim(ctx);
+        bf_changed(ctx, argv[1], "bf.add");
+    }
+    return API_OK;
+}
+
+/* ---- BF.MADD key item [item …] ---- */
+
+int bf_cmd_madd(Ctx *ctx, Str **argv, int argc)
+{
+    struct bf_wanted w = bf_defaults();
+    if (argc < 3)
+        return api.WrongArity(ctx);
+    return add_all(ctx, argv[1], &w, true, argv + 2, (size_t)(argc - 2));
+}
+
+/* ---- BF.INSERT key [CAPACITY n] [ERROR r] [EXPANSION n] [NOCREATE] [NONSCALING] ITEMS item … ---- */
+
+/* One option of BF.INSERT. Returns the arguments used; 0: a value is missing. */
+static int insert_word(Str **argv, int left, struct bf_wanted *w, bool *create, const char **why)
+{
+    if (bf_word(argv[0], "NOCREATE")) {
+        *create = false;
+        return 1;
+    }
+    if (bf_word(argv[0], "NONSCALING")) {
+        w->nonscaling = w->explicit_ = true;
+        return 1;
+    }
+    bool capacity = bf_word(argv[0], "CAPACITY"), error = bf_word(argv[0], "ERROR"),
+         expansion = bf_word(argv[0], "EXPANSION");
+    if (!capacity && !error && !expansion) {
+        *why = "Unknown argument received";
+        return 1;
+    }
+    if (left < 2)
+        return 0;
+    w->explicit_ = true;
+    if (capacity && bf_read_capacity(argv[1], &w->capacity))
+        *why = "Bad capacity";
+    if (error && bf_read_rate(argv[1], &w->rate))
+        *why = "Bad error rate";
+    if (expansion && bf_read_expansion(argv[1], &w->expansion))
+        *why = "Bad expansion";
+    return 2;
+}
+
+int bf_cmd_insert(Ctx *ctx, Str **argv, int argc)
+{
+    struct bf_wanted w      = bf_defaults();
+    bool             create = true;
+    const char      *why    = NULL;
+    int              at     = 2;
+    if (argc < 4)
+        return api.WrongArity(ctx);
+    while (at < argc && !bf_word(argv[at], "ITEMS")) {
+        int used = insert_word(argv + at, argc - at, &w, &create, &why);
+        if (why)
+            return api.ReplyWithError(ctx, why);
+        if (used == 0)
+            return api.WrongArity(ctx);
+        at += used;
+    }
+    if (at + 1 >= argc)
+        return api.WrongArity(ctx);
+    return add_all(ctx, argv[1], &w, create, argv + at + 1, (size_t)(argc - at - 1));
+}

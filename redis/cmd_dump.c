@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * BF.SCANDUMP and BF.LOADCHUNK: a filter in pieces of at most 16 MiB. The first is a header; then
+ * come the bits (of a chain, link after link, no piece in two links; of a native filter, its native
+ * bytes). The iterator that goes with a piece is 1 + the bytes delivered with it.
+ */
+#include <string.h>
+
+#include "bf.h"
+
+#define NO_LINK "ERR invalid offset - no link found"
+#define TOO_BIG "ERR invalid chunk - Too big for current filter"
+#define BAD     "ERR received bad data"
+
+/* ---- BF.SCANDUMP key iterator ---- */
+
+static int reply_chunk(Ctx *ctx, long long next, const void *bytes, size_t len)
+{
+    api.ReplyWithArray(ctx, 2);
+    api.ReplyWithLongLong(ctx, next);
+    return api.ReplyWithStringBuffer(ctx, bytes, len);
+}
+
+/* The bytes of a chain from `at` on, as far as the link goes; NULL: it ends there. */
+static const char *chain_bytes(const struct value *v, uint64_t at, size_t *len)
+{
+    uint32_t links = bf_params(v).layers;
+    for (uint32_t i = 0; i < links; i++) {
+        blm_link    l;
+        uint64_t    bytes;
+        const char *bits = blm_view(v->filter, i, &bytes);
+        blm_chain_link(v->filter, i, &l);
+        if (at < l.bytes) {
+            *len = (size_t)(l.bytes - at < BF_CHUNK ? l.bytes - at : BF_CHUNK);
+            return bits + at;
+        }
+        at -= l.bytes;
+    }
+    return NULL;
+}
+
+static int dump_chain(Ctx *ctx, const struct value *v, long long iterator)
+{
+    uint8_t header[BF_HEADER(BF_MAX_LINKS)];
+    size_t  len = 0;
+    if (iterator == 0) {
+        bf_header_put(v, header);
+        return reply_chunk(ctx, 1, header, BF_HEADER(bf_params(v).layers));
+    }
+    const char *bytes = iterator > 0 ? chain_bytes(v, (uint64_t)iterator - 1, &len) : NULL;
+    return bytes ? reply_chunk(ctx, iterator + (long long)len, bytes, len) :
+                   reply_chunk(ctx, 0, "", 0);
+}
+
+static int dump_native(Ctx *ctx, const struct value *v, long long iterator)
+{
+    uint8_t header[BF_NATIVE_HEADER];
+    if (iterator == 0) {
+        bf_native_header_put(v, header);
+        return reply_chunk(ctx, 1, header, sizeof header);
+    }
+    uint64_t total = iterator > 0 ? bf_native_bound(v) : 0;
+    uint64_t at    = (uint64_t)iterator - 1;
+    if (iterator < 0 || at >= total)
+        return reply_chunk(ctx, 0, "", 0);
+    size_t room   = (size_t)(total - at < BF_CHUNK ? total - at : BF_CHUNK);
+    char  *buffer = bf_try_alloc(room);
+    if (!buffer)
+        return api.ReplyWithError(ctx, "ERR Insufficient memory");
+    size_t len = bf_native_read(v, at, buffer, room);
+    reply_chunk(ctx, len ? iterator + (long long)len : 0, buffer, len);
+    api.Free(buffer);
+    return API_OK;
+}
+
+int bf_cmd_scandump(Ctx *ctx, Str **argv, int argc)
+{
+    struct value *v;
+    long long     iterator;
+    if (argc != 3)
+        return api.WrongArity(ctx);
+    enum bf_found found = bf_find(ctx, argv[1], &v);
+    if (found == BF_MISSING)
+        return bf_not_found(ctx);
+    if (found == BF_OTHER)
+        return bf_wrong_type(ctx);
+    if (v->arriving)
+        return bf_still_arriving(ctx);
+    if (api.StringToLongLong(argv[2], &iterator) != API_OK)
+        return api.ReplyWithError(ctx, "Second argument must be numeric");
+    return v->native ? dump_native(ctx, v, iterator) : dump_chain(ctx, v, iterator);
+}
+
+/* ---- BF.LOADCHUNK key iterator data ---- */
+
+static struct value *begin_chain(const uint8_t *data, size_t len, uint64_t cap, const char **why)
+{
+    struct bf_chain c = { 0 };
+    struct value   *v = NULL;
+    if (bf_header_get(&c, data, len)) {
+        v = bf_chain_value(&c, cap, why);
+        bf_chain_free(&c);
+    }
+    /* RedisBloom's one word for everything that is wrong with a header. */
+    *why = BAD;
+    return v;
+}
+
+static const char *write_chain(struct value *v, uint64_t at, const void *data, size_t len)
+{
+    uint32_t links = bf_params(v).layers;
+    for (uint32_t i = 0; i < links; i++) {
+        blm_link l;
+        blm_chain_link(v->filter, i, &l);
+        if (at < l.bytes) {
+            if (len > l.bytes - at)
+                return TOO_BIG;
+            return blm_write_bits(v->filter, i, at, data, len) == BLM_OK ? NULL : BAD;
+        }
+        at -= l.bytes;
+    }
+    return NO_LINK;
+}
+
+/* NULL, or the error. *gone: bytes that are no filter took the key with them. */
+static const char *load_chunk(Key *key, struct value *v, long long iterator, const void *data,
+                              size_t len, bool *gone)
+{
+    const char *why = NULL;
+    if (iterator <= 0 || (uint64_t)iterator - 1 < len)
+        return BAD;
+    uint64_t at = (uint64_t)iterator - 1 - len;
+    if (!v->native)
+        return write_chain(v, at, data, len);
+    if (!v->arriving)
+        return NO_LINK;
+    if (bf_native_take(v, at, data, len, &why) >= 0)
+        return NULL;
+    *gone = !v->arriving;
+    if (*gone)
+        api.DeleteKey(key);
+    return why;
+}
+
+int bf_cmd_loadchunk(Ctx *ctx, Str **argv, int argc)
+{
+    struct value *v;
+    Key          *key;
+    long long     iterator;
+    size_t        len;
+    bool          gone = false;
+    const char   *why  = NULL;
+    if (argc != 4)
+        return api.WrongArity(ctx);
+    if (api.StringToLongLong(argv[2], &iterator) != API_OK)
+        return api.ReplyWithError(ctx, "ERR Second argument must be numeric");
+    const void   *data  = api.StringPtrLen(argv[3], &len);
+    enum bf_found found = bf_open(ctx, argv[1], &key, &v);
+    if (found == BF_OTHER) {
+        api.CloseKey(key);
+        return bf_wrong_type(ctx);
+    }
+    if (found == BF_MISSING && iterator != 1) {
+        why = iterator <= 0 ? BAD : "ERR not found";
+    } else if (found == BF_MISSING) {
+        v = bf_native_header(data, len) ? bf_native_begin(data, len, bf_cap(ctx), &why) :
+                                          begin_chain(data, len, bf_cap(ctx), &why);
+        if (v) {
+            bf_attach(key, v);
+            why = NULL;
+        } else {
+            bf_total(&bf_totals.refused, 1);
+        }
+    } else {
+        why = load_chunk(key, v, iterator, data, len, &gone);
+    }
+    api.CloseKey(key);
+    if (!why || gone) {
+        api.ReplicateVerbatim(ctx);
+        bf_changed(ctx, argv[1], gone ? "del" : "bf.loadchunk");
+    }
+    return why ? api.ReplyWithError(ctx, why) : api.ReplyWithSimpleString(ctx, "OK");
+}

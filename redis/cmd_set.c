@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/* BF.DEL, BF.MERGE, BF.ESTIMATE: what RedisBloom does not have. */
+#include <string.h>
+
+#include "bf.h"
+
+/* ---- BF.DEL key item [item …]: counting filters ---- */
+
+int bf_cmd_del(Ctx *ctx, Str **argv, int argc)
+{
+    struct value *v;
+    Key          *key;
+    size_t        gone = 0;
+    if (argc < 3)
+        return api.WrongArity(ctx);
+    enum bf_found found = bf_open(ctx, argv[1], &key, &v);
+    api.CloseKey(key);
+    if (found == BF_MISSING)
+        return bf_not_found(ctx);
+    if (found == BF_OTHER)
+        return bf_wrong_type(ctx);
+    if (v->arriving)
+        return bf_still_arriving(ctx);
+    if (v->kind != BLM_COUNTING)
+        return api.ReplyWithError(ctx, "ERR only a filter of KIND counting forgets items");
+    if (argc > 3)
+        api.ReplyWithArray(ctx, argc - 2);
+    for (int i = 2; i < argc; i++) {
+        size_t      len;
+        const char *item = api.StringPtrLen(argv[i], &len);
+        bool        was  = blm_remove(v->filter, item, len) == BLM_OK;
+        gone += was;
+        api.ReplyWithBool(ctx, was);
+    }
+    if (gone) {
+        bf_value_tally(v);
+        api.ReplicateVerbatim(ctx);
+        bf_changed(ctx, argv[1], "bf.del");
+    }
+    return API_OK;
+}
+
+/* ---- BF.MERGE destination source [source …] ---- */
+
+/* Chains of one link each, all alike, whose keys one link has room for: their bits are united. */
+static bool can_unite(struct value *const *v, size_t n)
+{
+    uint64_t items = 0;
+    blm_link first, l;
+    for (size_t i = 0; i < n; i++) {
+        if (bf_params(v[i]).layers != 1)
+            return false;
+        blm_chain_link(v[i]->filter, 0, &l);
+        if (i == 0)
+            first = l;
+        if (l.bits != first.bits || l.hashes != first.hashes || l.n2 != first.n2)
+            return false;
+        items += l.items;
+    }
+    return items <= first.entries;
+}
+
+static bool copy_links(struct bf_chain *c, uint32_t at, const struct value *v)
+{
+    uint32_t links = bf_params(v).layers;
+    for (uint32_t i = 0; i < links; i++) {
+        blm_link   *l = &c->link[at + i];
+        uint64_t    bytes;
+        const void *bits = blm_view(v->filter, i, &bytes);
+        blm_chain_link(v->filter, i, l);
+        c->items += l->items;
+        if (l->bytes % 8 || !(l->words = bf_try_alloc((size_t)l->bytes)))
+            return false;
+        memcpy(l->words, bits, (size_t)l->bytes);
+    }
+    return true;
+}
+
+/* OR of one link each. */
+static bool unite_links(struct bf_chain *c, struct value *const *v, size_t n)
+{
+    if (!copy_links(c, 0, v[0]))
+        return false;
+    uint64_t *to = c->link[0].words;
+    for (size_t i = 1; i < n; i++) {
+        uint64_t        bytes;
+        const uint64_t *from = blm_view(v[i]->filter, 0, &bytes);
+        for (uint64_t w = 0; w < bytes / 8; w++)
+            to[w] |= from[w];
+        uint64_t items = bf_params(v[i]).items;
+        c->items += items;
+        c->link[0].items += items;
+    }
+    return true;
+}
+
+/* Later ones first: the destination's newest link stays the newest, where keys go. */
+static bool join_links(struct bf_chain *c, struct value *const *v, size_t n)
+{
+    uint32_t at = 0;
+    for (size_t i = n; i-- > 0;) {
+        if (!copy_links(c, at, v[i]))
+            return false;
+        at += bf_params(v[i]).layers;
+    }
+    return true;
+}
+
+static struct value *merge_chains(struct value *const *v, size_t n, uint64_t cap,
+                                  const char **why)
+{
+    struct bf_chain c     = { 0 };
+    blm_params      first = bf_params(v[0]);
+    uint64_t        links = 0, bytes = 0;
+    bool            one   = can_unite(v, n);
+    for (size_t i = 0; i < n; i++) {
+        blm_params p = bf_params(v[i]);
+        links += p.layers;
+        bytes += p.bytes;
+        if ((p.variant & 5) != (first.variant & 5)) {
+            *why = "ERR the filters hash differently";
+            return NULL;
+        }
+    }
+    if (cap && !one && bytes > cap) {
+        *why = "ERR the filter is larger than bf-max-bytes allows";
+        return NULL;
+    }
+    if (!bf_chain_room(&c, one ? 1 : links)) {
+        *why = links > BF_MAX_LINKS ? "ERR the merged filter has too many layers" :
+                                      "ERR Insufficient memory";
+        return NULL;
+    }
+    c.options       = first.variant & 15;
+    c.growth        = (uint32_t)first.growth;
+    struct value *m = NULL;
+    *why            = "ERR Insufficient memory";
+    if (one ? unite_links(&c, v, n) : join_links(&c, v, n))
+        m = bf_chain_value(&c, cap, why);
+    bf_chain_free(&c);
+    return m;
+}
+
+static struct value *merge_native(struct value *const *v, size_t n, uint64_t cap,
+                                  const char **why)
+{
+    static char   text[300];
+    struct value *m = bf_value_copy(v[0]);
+    blm_error     err;
+    *why = "ERR Insufficient memory";
+    if (m)
+        blm_limit(m->filter, cap);
+    for (size_t i = 1; m && i < n; i++)
+        if (blm_union(m->filter, v[i]->filter, &err) != BLM_OK) {
+            memcpy(text, "ERR ", 4);
+            memcpy(text + 4, err.text, sizeof err.text);
+            *why = text;
+            bf_value_free(m);
+            m = NULL;
+        }
+    if (m)
+        bf_value_settle(m);
+    return m;
+}
+
+/* The values of all keys but missing ones; the destination's, if there, first. False: replied. */
+static bool gather(Ctx *ctx, Str **names, int n, struct value **v, size_t *count)
+{
+    *count = 0;
+    for (int i = 0; i < n; i++) {
+        struct value *one;
+        enum bf_found found = bf_find(ctx, names[i], &one);
+        if (found == BF_MISSING && i == 0)
+            continue;
+        if (found == BF_OURS && one->filter) {
+            v[(*count)++] = one;
+            if (one->native != v[0]->native) {
+                api.ReplyWithError(ctx, "ERR the filters are of different types");
+                return false;
+            }
+            continue;
+        }
+        if (found == BF_MISSING)
+            bf_not_found(ctx);
+        else if (found == BF_OTHER)
+            bf_wrong_type(ctx);
+        else
+            bf_still_arriving(ctx);
+        return false;
+    }
+    return true;
+}
+
+int bf_cmd_merge(Ctx *ctx, Str **argv, int argc)
+{
+    size_t      n;
+    const char *why = NULL;
+    if (argc < 3)
+        return api.WrongArity(ctx);
+    struct value **v = api.Alloc((size_t)argc * sizeof *v);
+    if (!gather(ctx, argv + 1, argc - 1, v, &n)) {
+        api.Free(v);
+        return API_OK;
+    }
+    struct value *m = v[0]->native ? merge_native(v, n, bf_cap(ctx), &why) :
+                                     merge_chains(v, n, bf_cap(ctx), &why);
+    api.Free(v);
+    if (!m)
+        return api.ReplyWithError(ctx, why);
+    bf_put(ctx, argv[1], m);
+    api.ReplicateVerbatim(ctx);
+    bf_changed(ctx, argv[1], "bf.merge");
+    return api.ReplyWithSimpleString(ctx, "OK");
+}
+
+/* ---- BF.ESTIMATE key [key]: how many items, and how many in common, from the bits ---- */
+
+static void reply_estimate(Ctx *ctx, const char *name, const blm_estimate *e)
+{
+    api.ReplyWithSimpleString(ctx, name);
+    api.ReplyWithArray(ctx, 3);
+    api.ReplyWithDouble(ctx, e->value);
+    api.ReplyWithDouble(ctx, e->low);
+    api.ReplyWithDouble(ctx, e->high);
+}
+
+static uint64_t ones(const uint64_t *a, const uint64_t *b, uint64_t bytes)
+{
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < bytes / 8; i++)
+        sum += (uint64_t)__builtin_popcountll(b ? a[i] | b[i] : a[i]);
+    return sum;
+}
+
+/* NULL, or why not. */
+static const char *compare(const struct value *a, const struct value *b, blm_overlap *out)
+{
+    static char text[300];
+    blm_error   err;
+    if (a->native) {
+        if (blm_compare(a->filter, b->filter, out, &err) == BLM_OK)
+            return NULL;
+        memcpy(text, "ERR ", 4);
+        memcpy(text + 4, err.text, sizeof err.text);
+        return text;
+    }
+    blm_link x, y;
+    uint64_t bytes;
+    blm_chain_link(a->filter, 0, &x);
+    blm_chain_link(b->filter, 0, &y);
+    if (bf_params(a).layers != 1 || bf_params(b).layers != 1 || x.bits != y.bits ||
+        x.bytes % 8 || x.hashes != y.hashes || x.n2 != y.n2 ||
+        (bf_params(a).variant & 4) != (bf_params(b).variant & 4))
+        return "ERR only filters of one layer and the same size can be compared";
+    const uint64_t *p = blm_view(a->filter, 0, &bytes), *q = blm_view(b->filter, 0, &bytes);
+    uint64_t        m = x.n2 ? (uint64_t)1 << x.n2 : x.bits;
+    return blm_estimate_overlap(m, x.hashes, ones(p, NULL, bytes), ones(q, NULL, bytes),
+                                ones(p, q, bytes), out) == BLM_OK ?
+               NULL :
+               "ERR no estimate can be made";
+}
+
+int bf_cmd_estimate(Ctx *ctx, Str **argv, int argc)
+{
+    struct value *v[2];
+    size_t        n;
+    if (argc != 2 && argc != 3)
+        return api.WrongArity(ctx);
+    if (!gather(ctx, argv + 1, argc - 1, v, &n))
+        return API_OK;
+    if ((int)n != argc - 1)
+        return bf_not_found(ctx);
+    if (n == 1) {
+        blm_stats s = { .size = sizeof s };
+        if (blm_get_stats(v[0]->filter, &s) != BLM_OK)
+            return api.ReplyWithError(ctx, "ERR no estimate can be made");
+        api.ReplyWithMap(ctx, 3);
+        reply_estimate(ctx, "Items", &s.estimated);
+        api.ReplyWithSimpleString(ctx, "Fill");
+        api.ReplyWithDouble(ctx, s.fill);
+        api.ReplyWithSimpleString(ctx, "Error rate now");
+        return api.ReplyWithDouble(ctx, s.rate_now);
+    }
+    blm_overlap o   = { .size = sizeof o };
+    const char *why = compare(v[0], v[1], &o);
+    if (why)
+        return api.ReplyWithError(ctx, why);
+    api.ReplyWithMap(ctx, 5);
+    reply_estimate(ctx, "First", &o.a);
+    reply_estimate(ctx, "Second", &o.b);
+    reply_estimate(ctx, "Union", &o.either);
+    reply_estimate(ctx, "Intersection", &o.both);
+    reply_estimate(ctx, "Jaccard", &o.jaccard);
+    return API_OK;
+}

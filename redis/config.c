@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The module's settings: arguments of loadmodule, then configs (CONFIG SET, the configuration
+ * file), which win. The names are RedisBloom's; a server with unprefixed names has them as they
+ * are, one without as bf.bf-error-rate. There is no config of floating point: a rate is text.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bf.h"
+
+struct bf_config bf_config = { .rate        = 0.01,
+                               .capacity    = 100,
+                               .expansion   = BF_DEFAULT_EXPANSION,
+                               .max_bytes   = 2LL << 30,
+                               .auto_growth = 1 };
+
+#define MOST_BYTES (1LL << 46)
+
+static Str *rate_text; /* what CONFIG GET shows; ours to keep */
+
+/* ---- bf-error-rate ---- */
+
+static Str *get_rate(const char *name, void *priv)
+{
+    (void)name;
+    (void)priv;
+    return rate_text;
+}
+
+static int refuse(Str **err, const char *text)
+{
+    *err = api.CreateString(NULL, text, strlen(text));
+    return API_ERR;
+}
+
+static int set_rate(const char *name, Str *value, void *priv, Str **err)
+{
+    double      rate;
+    char        text[32];
+    const char *why = bf_read_rate(value, &rate);
+    (void)name;
+    (void)priv;
+    if (why)
+        return refuse(err, strstr(why, "range") ?
+                               "Value for `bf-error-rate` must be in the range "
+                               "(0.000000, 1.000000)" :
+                               "Invalid value for `bf-error-rate`");
+    snprintf(text, sizeof text, "%.9g", rate);
+    if (strtod(text, NULL) != rate)
+        snprintf(text, sizeof text, "%.17g", rate);
+    if (rate_text)
+        api.FreeString(NULL, rate_text);
+    rate_text      = api.CreateString(NULL, text, strlen(text));
+    bf_config.rate = rate;
+    return API_OK;
+}
+
+/* ---- numbers ---- */
+
+static long long get_number(const char *name, void *priv)
+{
+    (void)name;
+    return *(long long *)priv;
+}
+
+static int set_number(const char *name, long long value, void *priv, Str **err)
+{
+    (void)name;
+    (void)err;
+    *(long long *)priv = value;
+    return API_OK;
+}
+
+static int get_bool(const char *name, void *priv)
+{
+    (void)name;
+    return *(int *)priv;
+}
+
+static int set_bool(const char *name, int value, void *priv, Str **err)
+{
+    (void)name;
+    (void)err;
+    *(int *)priv = value;
+    return API_OK;
+}
+
+static const struct number {
+    const char *name;
+    long long  *value, min, max;
+    unsigned    flags;
+} numbers[] = {
+    { "bf-initial-size", &bf_config.capacity, 1, BF_MAX_CAPACITY, 0 },
+    { "bf-expansion-factor", &bf_config.expansion, 0, BF_MAX_EXPANSION, 0 },
+    { "bf-max-bytes", &bf_config.max_bytes, 1024, MOST_BYTES, API_CONFIG_MEMORY },
+};
+#define NUMBERS (sizeof numbers / sizeof *numbers)
+
+/* ---- loadmodule's arguments ---- */
+
+static bool read_number(const Str *value, const struct number *n)
+{
+    long long v;
+    if (api.StringToLongLong(value, &v) != API_OK || v < n->min || v > n->max)
+        return false;
+    *n->value = v;
+    return true;
+}
+
+static bool read_argument(Ctx *ctx, Str *name, Str *value)
+{
+    if (bf_word(name, "bf-error-rate") || bf_word(name, "ERROR_RATE"))
+        return bf_read_rate(value, &bf_config.rate) == NULL;
+    if (bf_word(name, "INITIAL_SIZE"))
+        return read_number(value, &numbers[0]);
+    for (size_t i = 0; i < NUMBERS; i++)
+        if (bf_word(name, numbers[i].name))
+            return read_number(value, &numbers[i]);
+    if (bf_word(name, "bf-auto-growth")) {
+        bf_config.auto_growth = bf_word(value, "yes");
+        return bf_config.auto_growth || bf_word(value, "no");
+    }
+    if (bf_word(name, "CF_MAX_EXPANSIONS") || bf_word(name, "cf-max-expansions")) {
+        api.Log(ctx, "notice", "cf-max-expansions is ignored: there are no cuckoo filters here");
+        return true;
+    }
+    return false;
+}
+
+static bool read_arguments(Ctx *ctx, Str **argv, int argc)
+{
+    if (argc == 1 && bf_word(argv[0], ""))
+        return true;
+    for (int i = 0; i < argc; i += 2)
+        if (i + 1 == argc || !read_argument(ctx, argv[i], argv[i + 1])) {
+            api.Log(ctx, "warning", "argument %s is not known, or its value is not one",
+                    api.StringPtrLen(argv[i], NULL));
+            return false;
+        }
+    return true;
+}
+
+/* ---- configs ---- */
+
+static bool register_configs(Ctx *ctx, unsigned flags)
+{
+    char rate[32];
+    snprintf(rate, sizeof rate, "%.17g", bf_config.rate);
+    if (api.RegisterStringConfig(ctx, "bf-error-rate", rate, flags, get_rate, set_rate, NULL,
+                                 NULL) != API_OK)
+        return false;
+    for (size_t i = 0; i < NUMBERS; i++)
+        if (api.RegisterNumericConfig(ctx, numbers[i].name, *numbers[i].value,
+                                      flags | numbers[i].flags, numbers[i].min, numbers[i].max,
+                                      get_number, set_number, NULL, numbers[i].value) != API_OK)
+            return false;
+    return api.RegisterBoolConfig(ctx, "bf-auto-growth", bf_config.auto_growth, flags, get_bool,
+                                  set_bool, NULL, &bf_config.auto_growth) == API_OK;
+}
+
+bool bf_config_load(Ctx *ctx, Str **argv, int argc)
+{
+    if (!read_arguments(ctx, argv, argc))
+        return false;
+    bool done = api.LoadDefaultConfigs && register_configs(ctx, API_CONFIG_UNPREFIXED);
+    if (!done)
+        done = register_configs(ctx, 0);
+    if (done && api.LoadDefaultConfigs)
+        done = api.LoadDefaultConfigs(ctx) == API_OK;
+    return done && api.LoadConfigs(ctx) == API_OK;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of commands: handler, flags, keys, and what COMMAND INFO and COMMAND DOCS tell. */
+#include "bf.h"
+
+static const InfoVersion version = { 1, sizeof(HistoryEntry), sizeof(KeySpec), sizeof(CommandArg) };
+
+/* ---- keys ---- */
+
+#define ONE_KEY(what)                                                                             \
+    { .flags        = (what),                                                                     \
+      .begin_search = API_SEARCH_INDEX,                                                           \
+      .bs.index.pos = 1,                                                                          \
+      .find_keys    = API_FIND_RANGE,                                                             \
+      .fk.range     = { 0, 1, 0 } }
+
+static KeySpec reads[]   = { ONE_KEY(API_KEY_RO | API_KEY_ACCESS), { 0 } };
+static KeySpec creates[] = { ONE_KEY(API_KEY_RW | API_KEY_INSERT), { 0 } };
+static KeySpec removes[] = { ONE_KEY(API_KEY_RW | API_KEY_UPDATE), { 0 } };
+static KeySpec two_read[] = { { .flags        = API_KEY_RO | API_KEY_ACCESS,
+                                .begin_search = API_SEARCH_INDEX,
+                                .bs.index.pos = 1,
+                                .find_keys    = API_FIND_RANGE,
+                                .fk.range     = { -1, 1, 0 } },
+                              { 0 } };
+static KeySpec merges[] = { ONE_KEY(API_KEY_RW | API_KEY_UPDATE),
+                            { .flags        = API_KEY_RO | API_KEY_ACCESS,
+                              .begin_search = API_SEARCH_INDEX,
+                              .bs.index.pos = 2,
+                              .find_keys    = API_FIND_RANGE,
+                              .fk.range     = { -1, 1, 0 } },
+                            { 0 } };
+
+/* ---- arguments ---- */
+
+#define KEY(text)                 { .name = (text), .type = API_ARG_KEY, .key_spec_index = 0 }
+#define ARG(kind, text)           { .name = (text), .type = API_ARG_##kind, .key_spec_index = -1 }
+#define MANY(kind, text)                                                                          \
+    { .name = (text), .type = API_ARG_##kind, .key_spec_index = -1, .flags = API_ARG_MULTIPLE }
+#define MAYBE(kind, text, word)                                                                   \
+    { .name           = (text),                                                                   \
+      .type           = API_ARG_##kind,                                                           \
+      .key_spec_index = -1,                                                                       \
+      .token          = (word),                                                                   \
+      .flags          = API_ARG_OPTIONAL }
+#define WORD(text, word)          { .name = (text), .type = API_ARG_TOKEN, .key_spec_index = -1, .token = (word) }
+#define END                       { 0 }
+
+static CommandArg kinds[] = { WORD("classic", "classic"), WORD("blocked", "blocked"),
+                              WORD("counting", "counting"), WORD("scalable", "scalable"), END };
+static CommandArg reserve_args[] = { KEY("key"),
+                                     ARG(DOUBLE, "error_rate"),
+                                     ARG(INTEGER, "capacity"),
+                                     MAYBE(INTEGER, "expansion", "EXPANSION"),
+                                     MAYBE(TOKEN, "nonscaling", "NONSCALING"),
+                                     MAYBE(TOKEN, "saturate", "SATURATE"),
+                                     { .name           = "kind",
+                                       .type           = API_ARG_ONEOF,
+                                       .key_spec_index = -1,
+                                       .token          = "KIND",
+                                       .flags          = API_ARG_OPTIONAL,
+                                       .subargs        = kinds },
+                                     MAYBE(INTEGER, "seed", "SEED"),
+                                     END };
+static CommandArg insert_args[]  = { KEY("key"),
+                                     MAYBE(INTEGER, "capacity", "CAPACITY"),
+                                     MAYBE(DOUBLE, "error", "ERROR"),
+                                     MAYBE(INTEGER, "expansion", "EXPANSION"),
+                                     MAYBE(TOKEN, "nocreate", "NOCREATE"),
+                                     MAYBE(TOKEN, "nonscaling", "NONSCALING"),
+                                     { .name           = "item",
+                                       .type           = API_ARG_STRING,
+                                       .key_spec_index = -1,
+                                       .token          = "ITEMS",
+                                       .flags          = API_ARG_MULTIPLE },
+                                     END };
+static CommandArg key_args[]     = { KEY("key"), END };
+static CommandArg item_args[]    = { KEY("key"), ARG(STRING, "item"), END };
+static CommandArg items_args[]   = { KEY("key"), MANY(STRING, "item"), END };
+static CommandArg fields[]       = { WORD("capacity", "CAPACITY"), WORD("size", "SIZE"),
+                                     WORD("filters", "FILTERS"), WORD("items", "ITEMS"),
+                                     WORD("expansion", "EXPANSION"), END };
+static CommandArg info_args[]    = { KEY("key"),
+                                     { .name           = "single_value",
+                                       .type           = API_ARG_ONEOF,
+                                       .key_spec_index = -1,
+                                       .flags          = API_ARG_OPTIONAL,
+                                       .subargs        = fields },
+                                     END };
+static CommandArg dump_args[]    = { KEY("key"), ARG(INTEGER, "iterator"), END };
+static CommandArg load_args[]    = { KEY("key"), ARG(INTEGER, "iterator"), ARG(STRING, "data"),
+                                     END };
+static CommandArg merge_args[]   = { KEY("destination"),
+                                     { .name           = "source",
+                                       .type           = API_ARG_KEY,
+                                       .key_spec_index = 1,
+                                       .flags          = API_ARG_MULTIPLE },
+                                     END };
+static CommandArg estimate_args[] = { KEY("key"),
+                                      { .name           = "other",
+                                        .type           = API_ARG_KEY,
+                                        .key_spec_index = 0,
+                                        .flags          = API_ARG_OPTIONAL },
+                                      END };
+
+/* ---- the table ---- */
+
+#define WRITES "write deny-oom"
+#define READS  "readonly fast"
+#define INFO(words, cost, from, hints, count, keys, arguments)                                    \
+    { .version    = &version,                                                                     \
+      .summary    = (words),                                                                      \
+      .complexity = (cost),                                                                       \
+      .since      = (from),                                                                       \
+      .tips       = (hints),                                                                      \
+      .arity      = (count),                                                                      \
+      .key_specs  = (keys),                                                                       \
+      .args       = (arguments) }
+
+#define PER_ITEM  "O(k) an item, where k is the number of hash functions"
+#define PER_LAYER "O(k * n), where k is the number of hash functions and n the number of items"
+
+const struct bf_command bf_commands[] = {
+    { "bf.reserve", bf_cmd_reserve, WRITES, "write fast bloom", 1,
+      INFO("Makes an empty filter", "O(1)", "1.0.0", NULL, -4, creates, reserve_args) },
+    { "bf.add", bf_cmd_add, WRITES, "write bloom", 1,
+      INFO("Adds an item to a filter, making it if it is missing", PER_ITEM, "1.0.0", NULL, 3,
+           creates, item_args) },
+    { "bf.madd", bf_cmd_madd, WRITES, "write bloom", 1,
+      INFO("Adds items to a filter, making it if it is missing", PER_LAYER, "1.0.0", NULL, -3,
+           creates, items_args) },
+    { "bf.insert", bf_cmd_insert, WRITES, "write bloom", 1,
+      INFO("Adds items to a filter, making it as asked for if it is missing", PER_LAYER, "1.0.0",
+           NULL, -4, creates, insert_args) },
+    { "bf.exists", bf_cmd_exists, READS, "read bloom", 1,
+      INFO("Says whether an item may be in a filter", PER_ITEM, "1.0.0", NULL, 3, reads,
+           item_args) },
+    { "bf.mexists", bf_cmd_mexists, READS, "read bloom", 1,
+      INFO("Says of each item whether it may be in a filter", PER_LAYER, "1.0.0", NULL, -3, reads,
+           items_args) },
+    { "bf.info", bf_cmd_info, READS, "read fast bloom", 1,
+      INFO("Tells a filter's capacity, size, layers, items and expansion", "O(1)", "1.0.0",
+           "dont_cache", -2, reads, info_args) },
+    { "bf.card", bf_cmd_card, READS, "read fast bloom", 1,
+      INFO("Counts the items that were new when they were added", "O(1)", "2.4.4", NULL, 2, reads,
+           key_args) },
+    { "bf.debug", bf_cmd_debug, READS, "read bloom", 1,
+      INFO("Describes each layer of a filter", "O(n), where n is the number of layers", "1.0.0",
+           "dont_cache", 2, reads, key_args) },
+    { "bf.scandump", bf_cmd_scandump, READS, "read bloom", 1,
+      INFO("Reads a filter piece by piece", "O(n), where n is the size of the piece", "1.0.0",
+           "dont_cache", 3, reads, dump_args) },
+    { "bf.loadchunk", bf_cmd_loadchunk, WRITES, "write bloom", 1,
+      INFO("Writes a filter piece by piece", "O(n), where n is the size of the piece", "1.0.0",
+           NULL, 4, creates, load_args) },
+    { "bf.del", bf_cmd_del, "write fast", "write bloom", 1,
+      INFO("Takes items back out of a counting filter", PER_ITEM, BLM_VERSION, NULL, -3, removes,
+           items_args) },
+    { "bf.merge", bf_cmd_merge, WRITES, "write bloom", -1,
+      INFO("Puts into one filter what is in any of several",
+           "O(n), where n is the size of all of them", BLM_VERSION, NULL, -3, merges,
+           merge_args) },
+    { "bf.estimate", bf_cmd_estimate, "readonly", "read bloom", -1,
+      INFO("Estimates from the bits how many items one filter holds, or two have in common",
+           "O(n), where n is the size of the filters", BLM_VERSION, "dont_cache", -2, two_read,
+           estimate_args) },
+};
+const size_t bf_command_count = sizeof bf_commands / sizeof *bf_commands;

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Adding, and how a filter that nobody reserved grows.
+ *
+ * RedisBloom makes one for 100 keys and doubles it, halving the rate each time. At 10^7 keys that
+ * is 17 links, each key asks all of them, and the newest, made for a rate of 8e-8, takes 35 bits
+ * a key. Ours keeps the first link as it is and then
+ *
+ *   - grows by 12 while it is small and by 4 when it is large: 100, 1 200, 14 400, 144 000,
+ *     1 296 000, 9 072 000, so that 10^7 keys stand in 6 links;
+ *   - cuts the half of the rate that the first link left into six shares. Links 2 to 6 take one
+ *     each, the later ones half of what is left. With first + shares the rates of any number of
+ *     links add up to no more than was promised; and if RedisBloom takes the chain over after any
+ *     link and halves from there, that link's share is still left for it.
+ *
+ * 10^7 keys at 1% so cost 15.5 bits each where a reserved filter costs 11.
+ *
+ * The chain must say that it is such a one, in a dump, to a replica, after a restart, and there is
+ * no field for it. So its rate says it: a default of 0.01 becomes 0.01·(1 − 2^-40), which no one
+ * types and no rounding error gives, and which changes neither the size nor what anyone is shown.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bf.h"
+
+/* ---- the mark ---- */
+
+#define MARK (1 - 0x1p-40)
+
+double bf_auto_rate(double rate) { return rate * MARK; }
+
+/* The rate was one of at most nine digits before it was marked. */
+bool bf_is_auto(double first_error)
+{
+    char   text[32];
+    double rate = first_error * 2;
+    snprintf(text, sizeof text, "%.9g", rate);
+    return bf_auto_rate(strtod(text, NULL)) == rate;
+}
+
+/* ---- the next link ---- */
+
+#define SHARES 6u
+
+uint64_t bf_auto_factor(uint64_t entries)
+{
+    return entries <= 10000 ? 12 : entries <= 100000 ? 10 : entries <= 1000000 ? 9 :
+           entries <= 5000000 ? 7 : 4;
+}
+
+static double share(double first_error, uint32_t link)
+{
+    double even = first_error / SHARES;
+    return link < SHARES ? even : even * pow(0.5, (double)link - (SHARES - 1));
+}
+
+static blm_status grow(struct value *v, uint32_t links, const blm_link *newest)
+{
+    blm_link first;
+    blm_chain_link(v->filter, 0, &first);
+    uint64_t factor = bf_auto_factor(newest->entries);
+    if (newest->entries > UINT64_MAX / factor)
+        return BLM_E_LIMIT;
+    return blm_chain_grow(v->filter, newest->entries * factor, share(first.error, links), NULL);
+}
+
+/* ---- adding ---- */
+
+/* How many more keys the filter, or its newest link, has room for. */
+static uint64_t room(const struct value *v, uint32_t *links, blm_link *newest)
+{
+    blm_params p = bf_params(v);
+    *links       = p.layers;
+    if (v->native)
+        return p.capacity == 0 || v->saturate ? UINT64_MAX :
+               p.items < p.capacity           ? p.capacity - p.items :
+                                                0;
+    blm_chain_link(v->filter, p.layers - 1, newest);
+    return newest->items < newest->entries ? newest->entries - newest->items : 0;
+}
+
+/* There is no room. Keys that are there need none: passes over them, up to the first new one. */
+static size_t pass_present(const struct value *v, const blm_key *keys, size_t n, uint8_t *fresh)
+{
+    size_t at = 0;
+    while (at < n && blm_check(v->filter, keys[at].data, keys[at].len))
+        fresh[at++] = 0;
+    return at;
+}
+
+static enum bf_outcome add_within(struct value *v, bool counting, const blm_key *keys, size_t n,
+                                  uint8_t *fresh, size_t *done)
+{
+    blm_link newest;
+    uint32_t links;
+    size_t   at = 0, took = 0;
+    while (at < n) {
+        uint64_t fits = room(v, &links, &newest);
+        size_t   some = n - at < fits ? n - at : (size_t)fits;
+        if (some) {
+            blm_status st = blm_add_many(v->filter, keys + at, some, fresh + at, &took);
+            at += took;
+            if (st != BLM_OK)
+                break;
+            continue;
+        }
+        if (!counting) /* a counter takes every add, so each needs its room */
+            at += pass_present(v, keys + at, n - at, fresh + at);
+        if (at < n && (v->native || grow(v, links, &newest) != BLM_OK))
+            break;
+    }
+    *done = at;
+    return at == n ? BF_ADDED : v->native ? BF_FULL : BF_FAILED;
+}
+
+enum bf_outcome bf_add(struct value *v, const blm_key *keys, size_t n, uint8_t *fresh,
+                       size_t *done)
+{
+    if (v->automatic || (v->native && v->fixed))
+        return add_within(v, v->kind == BLM_COUNTING, keys, n, fresh, done);
+    blm_status st = blm_add_many(v->filter, keys, n, fresh, done);
+    return st == BLM_OK ? BF_ADDED : v->fixed && st == BLM_E_FULL ? BF_FULL : BF_FAILED;
+}

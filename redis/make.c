@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Making a filter from what a command asked for, and telling replicas and the append-only file of
+ * it. What was made without being asked for is told with its parameters, and a native filter with
+ * its seed: whoever repeats the command gets the same filter, whatever its own defaults are.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "bf.h"
+
+#define SCALING 5u /* RedisBloom's options: any size, 64-bit hash */
+
+struct bf_wanted bf_defaults(void)
+{
+    struct bf_wanted w = { .rate      = bf_config.rate,
+                           .capacity  = bf_config.capacity,
+                           .expansion = bf_config.expansion };
+    return w;
+}
+
+static const char *why_not(blm_status st)
+{
+    return st == BLM_E_LIMIT    ? "ERR the filter is larger than bf-max-bytes allows" :
+           st == BLM_E_ARGUMENT ? "ERR no such filter can be made" :
+                                  "ERR Insufficient memory to create filter";
+}
+
+static void chain_options(const struct bf_wanted *w, blm_options *o)
+{
+    bool fixed = w->nonscaling || w->expansion == 0;
+    o->scheme  = "redisbloom";
+    o->kind    = BLM_SCALABLE;
+    o->rate    = w->rate;
+    o->items   = (uint64_t)w->capacity;
+    o->growth  = fixed ? 2 : (double)w->expansion;
+    o->variant = fixed ? SCALING | BF_NONSCALING : SCALING;
+}
+
+static void native_options(const struct bf_wanted *w, blm_options *o)
+{
+    o->kind    = w->kind;
+    o->rate    = w->rate;
+    o->items   = (uint64_t)w->capacity;
+    o->seed[0] = w->seed;
+    o->flags   = BLM_SEEDED;
+    if (w->kind == BLM_SCALABLE && w->expansion > 1)
+        o->growth = (double)(w->expansion < 1024 ? w->expansion : 1024);
+}
+
+struct value *bf_make(Ctx *ctx, const struct bf_wanted *w, const char **why)
+{
+    blm_options o = bf_options(bf_cap(ctx));
+    blm_filter *f = NULL;
+    if (w->native)
+        native_options(w, &o);
+    else
+        chain_options(w, &o);
+    blm_status    st = blm_create(&o, &f, NULL);
+    struct value *v  = st == BLM_OK ? bf_value(f, w->native) : NULL;
+    if (v)
+        v->saturate = w->saturate;
+    else
+        *why = why_not(st);
+    return v;
+}
+
+bool bf_settle_wanted(struct bf_wanted *w)
+{
+    if (!w->explicit_ && !w->native && !w->nonscaling && bf_config.auto_growth &&
+        w->expansion == BF_DEFAULT_EXPANSION) {
+        double marked = bf_auto_rate(w->rate);
+        if (bf_is_auto(marked / 2))
+            w->rate = marked;
+    }
+    if (w->native && !w->seeded) {
+        w->seeded = true;
+        return getrandom(&w->seed, sizeof w->seed, 0) == (ssize_t)sizeof w->seed;
+    }
+    return true;
+}
+
+static void replicate_native(Ctx *ctx, Str *key, const struct bf_wanted *w, const char *rate)
+{
+    char seed[24];
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)w->seed);
+    const char *kind = blm_kind_name(w->kind);
+    if (w->saturate)
+        api.Replicate(ctx, "BF.RESERVE", "sclccccc", key, rate, w->capacity, "KIND", kind, "SEED",
+                      seed, "SATURATE");
+    else if (w->kind == BLM_SCALABLE)
+        api.Replicate(ctx, "BF.RESERVE", "sclccclcc", key, rate, w->capacity, "KIND", kind,
+                      "EXPANSION", w->expansion, "SEED", seed);
+    else
+        api.Replicate(ctx, "BF.RESERVE", "sclcccc", key, rate, w->capacity, "KIND", kind, "SEED",
+                      seed);
+}
+
+void bf_replicate_make(Ctx *ctx, Str *key, const struct bf_wanted *w)
+{
+    char rate[32];
+    snprintf(rate, sizeof rate, "%.17g", w->rate);
+    if (w->native)
+        replicate_native(ctx, key, w, rate);
+    else if (w->nonscaling || w->expansion == 0)
+        api.Replicate(ctx, "BF.RESERVE", "sclc", key, rate, w->capacity, "NONSCALING");
+    else
+        api.Replicate(ctx, "BF.RESERVE", "sclcl", key, rate, w->capacity, "EXPANSION",
+                      w->expansion);
+}

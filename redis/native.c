@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Native filters through BF.SCANDUMP and BF.LOADCHUNK. A dump is a header of 24 bytes,
+ *
+ *   "BLMNATIV"   u32 version (1)   u32 flags (1: saturate)   u64 total        little-endian
+ *
+ * and then `total` bytes, which are the filter in format native. They arrive in order and are kept
+ * as they come; when the last one is there they are decoded, each piece being freed once it was
+ * read, so that a filter never needs much more than its own size to come in.
+ */
+#include <string.h>
+
+#include "bf.h"
+
+#define MAGIC    "BLMNATIV"
+#define VERSION  1u
+#define SATURATE 1u
+#define LEAST    ((size_t)64 << 10) /* many small chunks share a piece */
+
+struct piece {
+    struct piece *next;
+    size_t        len, room;
+    uint8_t       bytes[];
+};
+
+struct arrival {
+    uint64_t      total, have, cap;
+    size_t        read; /* of the first piece, while decoding */
+    struct piece *first, *last;
+};
+
+/* ---- the header ---- */
+
+static void put(uint8_t *p, uint64_t v, unsigned bytes)
+{
+    for (unsigned i = 0; i < bytes; i++)
+        p[i] = (uint8_t)(v >> 8 * i);
+}
+
+static uint64_t get(const uint8_t *p, unsigned bytes)
+{
+    uint64_t v = 0;
+    for (unsigned i = 0; i < bytes; i++)
+        v |= (uint64_t)p[i] << 8 * i;
+    return v;
+}
+
+bool bf_native_header(const uint8_t *in, size_t len)
+{
+    return len == BF_NATIVE_HEADER && memcmp(in, MAGIC, 8) == 0;
+}
+
+void bf_native_header_put(const struct value *v, uint8_t *out)
+{
+    memcpy(out, MAGIC, 8);
+    put(out + 8, VERSION, 4);
+    put(out + 12, v->saturate ? SATURATE : 0, 4);
+    put(out + 16, v->arriving ? v->arriving->total : bf_native_length(v), 8);
+}
+
+/* ---- out ---- */
+
+struct window {
+    uint64_t at, from;
+    uint8_t *out;
+    size_t   room, len;
+};
+
+static bool through_window(void *ctx, const void *bytes, size_t len)
+{
+    struct window *w = ctx;
+    uint64_t       end = w->at + len;
+    if (end > w->from && w->len < w->room) {
+        size_t skip = w->from > w->at ? (size_t)(w->from - w->at) : 0;
+        size_t some = len - skip < w->room - w->len ? len - skip : w->room - w->len;
+        memcpy(w->out + w->len, (const uint8_t *)bytes + skip, some);
+        w->len += some;
+    }
+    w->at = end;
+    return !w->out || w->len < w->room;
+}
+
+size_t bf_native_read(const struct value *v, uint64_t at, void *out, size_t room)
+{
+    struct window w = { .from = at, .out = out, .room = room };
+    blm_encode(v->filter, "native", through_window, &w, NULL); /* stopped when the window is full */
+    return w.len;
+}
+
+uint64_t bf_native_length(const struct value *v)
+{
+    struct window w = { .from = UINT64_MAX };
+    blm_encode(v->filter, "native", through_window, &w, NULL);
+    return w.at;
+}
+
+/* Words, a checksum and a mark for each region of 64 KiB or less, records and blocks. */
+uint64_t bf_native_bound(const struct value *v)
+{
+    blm_params p = bf_params(v);
+    return p.bytes + p.bytes / 2 + ((uint64_t)p.layers + 4) * 16384 + (1 << 20);
+}
+
+/* ---- in ---- */
+
+void bf_native_drop(struct value *v)
+{
+    struct arrival *a = v->arriving;
+    if (!a)
+        return;
+    while (a->first) {
+        struct piece *next = a->first->next;
+        api.Free(a->first);
+        a->first = next;
+    }
+    api.Free(a);
+    v->arriving = NULL;
+}
+
+struct value *bf_native_begin(const uint8_t *in, size_t len, uint64_t max_bytes, const char **why)
+{
+    uint64_t version, flags, total;
+    *why = "ERR received bad data";
+    if (!bf_native_header(in, len))
+        return NULL;
+    version = get(in + 8, 4);
+    flags   = get(in + 12, 4);
+    total   = get(in + 16, 8);
+    if (version != VERSION || flags & ~(uint64_t)SATURATE || total == 0)
+        return NULL;
+    /* The bytes are the bits and a little more, a part in some thousand. */
+    if (max_bytes && total > max_bytes + max_bytes / 64 + (1 << 20)) {
+        *why = "ERR the filter is larger than bf-max-bytes allows";
+        return NULL;
+    }
+    *why              = "ERR Insufficient memory to create filter";
+    struct arrival *a = bf_try_alloc(sizeof *a);
+    if (!a)
+        return NULL;
+    *a              = (struct arrival){ .total = total, .cap = max_bytes };
+    struct value *v = bf_value(NULL, true);
+    if (!v) {
+        api.Free(a);
+        return NULL;
+    }
+    v->arriving = a;
+    v->saturate = (flags & SATURATE) != 0;
+    return v;
+}
+
+static bool append(struct arrival *a, const uint8_t *bytes, size_t len)
+{
+    struct piece *p = a->last;
+    size_t        some = p && p->room - p->len < len ? p->room - p->len : p ? len : 0;
+    if (some) {
+        memcpy(p->bytes + p->len, bytes, some);
+        p->len += some;
+        a->have += some;
+        bytes += some;
+        len -= some;
+    }
+    if (len == 0)
+        return true;
+    size_t room = len > LEAST ? len : LEAST;
+    if (room > a->total - a->have)
+        room = (size_t)(a->total - a->have);
+    p = bf_try_alloc(sizeof *p + room);
+    if (!p)
+        return false;
+    *p = (struct piece){ .room = room, .len = len };
+    memcpy(p->bytes, bytes, len);
+    if (a->last)
+        a->last->next = p;
+    else
+        a->first = p;
+    a->last = p;
+    a->have += len;
+    return true;
+}
+
+/* For blm_decode_stream: frees what was read. */
+static size_t next_bytes(void *ctx, void *out, size_t len)
+{
+    struct arrival *a = ctx;
+    struct piece   *p = a->first;
+    if (!p)
+        return 0;
+    size_t some = p->len - a->read < len ? p->len - a->read : len;
+    memcpy(out, p->bytes + a->read, some);
+    a->read += some;
+    if (a->read == p->len) {
+        a->first = p->next;
+        a->read  = 0;
+        api.Free(p);
+    }
+    return some;
+}
+
+/* Native bytes can also carry another system's filter, and one whose hash we do not have. */
+static bool decode(struct value *v, const char **why)
+{
+    blm_options o = bf_options(v->arriving->cap);
+    o.format      = "native";
+    o.flags       = BLM_VERIFY;
+    blm_error err;
+    blm_status st = blm_decode_stream(next_bytes, v->arriving, &o, &v->filter, &err);
+    bf_native_drop(v);
+    if (st != BLM_OK) {
+        *why = st == BLM_E_LIMIT    ? "ERR the filter is larger than bf-max-bytes allows" :
+               st == BLM_E_MEMORY   ? "ERR Insufficient memory to create filter" :
+               st == BLM_E_CHECKSUM ? "ERR received bad data: a checksum does not match" :
+                                      "ERR received bad data";
+        return false;
+    }
+    bf_value_settle(v);
+    return true;
+}
+
+int bf_native_take(struct value *v, uint64_t at, const void *bytes, size_t len, const char **why)
+{
+    struct arrival *a = v->arriving;
+    if (at != a->have || len > a->total - a->have) {
+        *why = at != a->have ? "ERR invalid offset - no link found" :
+                               "ERR invalid chunk - Too big for current filter";
+        return -1;
+    }
+    if (!append(a, bytes, len)) {
+        *why = "ERR Insufficient memory to create filter";
+        return -1;
+    }
+    if (a->have < a->total)
+        return 0;
+    return decode(v, why) ? 1 : -1;
+}
+
+uint64_t bf_native_arrived(const struct value *v, bf_piece_fn each, void *ctx)
+{
+    const struct arrival *a = v->arriving;
+    for (const struct piece *p = a->first; each && p; p = p->next)
+        each(ctx, p->bytes, p->len);
+    return a->have;
+}

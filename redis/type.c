@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The data type MBbloom--: RedisBloom's, and never anything else. An RDB value is
+ *
+ *   uint items, links, options, growth;  a link: uint entries, double error, uint hashes,
+ *   double bpe, uint bits, uint n2, string array, uint items
+ *
+ * Encoding versions before 4 have no growth, before 2 no options, 0 neither bits nor n2. Versions
+ * above are refused. A payload may be anyone's (RESTORE): numbers are judged before memory is
+ * taken, and the arrays are the strings that Redis read, so that none is larger than the payload.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "bf.h"
+
+#define NAME   "MBbloom--"
+#define ENCVER 4
+
+Type *bf_type;
+
+/* ---- RDB ---- */
+
+/* What RESTORE brings is a client's; what a file or a master brings was accepted once. */
+static uint64_t load_cap(void)
+{
+    const int trusted = API_CTX_LOADING | API_CTX_SLAVE;
+    return api.GetContextFlags(NULL) & trusted ? 0 : (uint64_t)bf_config.max_bytes;
+}
+
+/* Redis' string becomes the link's words where it can: no second copy of a large filter. */
+static void take_array(blm_link *l, char *array, size_t len)
+{
+    l->bytes = len;
+    l->words = array;
+    if (len == 0 || len % 8 || (uintptr_t)array % 8) {
+        size_t room = (len + 7) & ~(size_t)7;
+        l->words    = room ? bf_try_alloc(room) : NULL;
+        if (l->words) {
+            memset(l->words, 0, room);
+            memcpy(l->words, array, len);
+        }
+        api.Free(array);
+    }
+}
+
+/* False: the stream ended or a number is none of a link's. */
+static bool load_link(IO *io, int encver, blm_link *l)
+{
+    uint64_t hashes, n2 = 0;
+    size_t   len = 0;
+    l->entries = api.LoadUnsigned(io);
+    l->error   = api.LoadDouble(io);
+    hashes     = api.LoadUnsigned(io);
+    l->bpe     = api.LoadDouble(io);
+    if (encver >= 1) {
+        l->bits = api.LoadUnsigned(io);
+        n2      = api.LoadUnsigned(io);
+    }
+    if (api.IsIOError(io) || hashes > UINT32_MAX || n2 > 63)
+        return false;
+    l->hashes   = (uint32_t)hashes;
+    l->n2       = (uint8_t)n2;
+    char *array = api.LoadStringBuffer(io, &len);
+    if (!array)
+        return false;
+    take_array(l, array, len);
+    l->items = api.LoadUnsigned(io);
+    if (encver == 0) { /* the field that was not there yet: what it would have said */
+        double bits = (double)l->entries * l->bpe;
+        l->bits     = bits >= 1 && bits < 0x1p48 ? (uint64_t)bits : 0;
+    }
+    return !api.IsIOError(io) && l->words;
+}
+
+static bool load_front(IO *io, int encver, struct bf_chain *c)
+{
+    c->items         = api.LoadUnsigned(io);
+    uint64_t links   = api.LoadUnsigned(io);
+    uint64_t options = encver >= 2 ? api.LoadUnsigned(io) : 0;
+    uint64_t growth  = encver >= 4 ? api.LoadUnsigned(io) : 2;
+    if (api.IsIOError(io) || options > 15 || growth > UINT32_MAX)
+        return false;
+    c->options = (uint32_t)options;
+    c->growth  = (uint32_t)growth;
+    return bf_chain_room(c, links);
+}
+
+/* Arrays that are no whole number of words cannot be given away: written into the new filter. */
+static void write_odd(struct value *v, uint32_t link, const uint8_t *array, uint64_t bytes)
+{
+    if (v)
+        blm_write_bits(v->filter, link, 0, array, bytes);
+}
+
+static struct value *load_value(struct bf_chain *c, const char **why)
+{
+    void *odd[BF_MAX_LINKS];
+    for (uint32_t i = 0; i < c->links; i++) {
+        odd[i] = c->link[i].bytes % 8 ? c->link[i].words : NULL;
+        if (odd[i])
+            c->link[i].words = NULL;
+    }
+    struct value *v = bf_chain_value(c, load_cap(), why);
+    for (uint32_t i = 0; i < c->links; i++)
+        if (odd[i]) {
+            write_odd(v, i, odd[i], c->link[i].bytes);
+            api.Free(odd[i]);
+        }
+    return v;
+}
+
+static void *rdb_load(IO *io, int encver)
+{
+    struct bf_chain c   = { 0 };
+    struct value   *v   = NULL;
+    const char     *why = "it ends too early, or a field is out of range";
+    if (encver < 0 || encver > ENCVER) {
+        api.LogIOError(io, "warning", NAME " value: encoding version %d is not known", encver);
+        bf_total(&bf_totals.refused, 1);
+        return NULL;
+    }
+    bool whole = load_front(io, encver, &c);
+    for (uint32_t i = 0; whole && i < c.links; i++)
+        whole = load_link(io, encver, &c.link[i]);
+    if (whole)
+        v = load_value(&c, &why);
+    bf_chain_free(&c);
+    if (!v) {
+        api.LogIOError(io, "warning", NAME " value refused: %s", why);
+        bf_total(&bf_totals.refused, 1);
+    }
+    return v;
+}
+
+static void rdb_save(IO *io, void *value)
+{
+    struct value *v = value;
+    blm_params    p = bf_params(v);
+    api.SaveUnsigned(io, p.items);
+    api.SaveUnsigned(io, p.layers);
+    api.SaveUnsigned(io, p.variant & 15);
+    api.SaveUnsigned(io, (uint64_t)p.growth);
+    for (uint32_t i = 0; i < p.layers; i++) {
+        blm_link    l;
+        uint64_t    bytes;
+        const char *bits = blm_view(v->filter, i, &bytes);
+        blm_chain_link(v->filter, i, &l);
+        api.SaveUnsigned(io, l.entries);
+        api.SaveDouble(io, l.error);
+        api.SaveUnsigned(io, l.hashes);
+        api.SaveDouble(io, l.bpe);
+        api.SaveUnsigned(io, l.bits);
+        api.SaveUnsigned(io, l.n2);
+        api.SaveStringBuffer(io, bits, (size_t)l.bytes);
+        api.SaveUnsigned(io, l.items);
+    }
+}
+
+/* ---- AOF ---- */
+
+/* The chunks of BF.SCANDUMP, each with the iterator that goes with it. */
+static void aof_rewrite(IO *io, Str *key, void *value)
+{
+    struct value *v = value;
+    blm_params    p = bf_params(v);
+    uint8_t       header[BF_HEADER(BF_MAX_LINKS)];
+    uint64_t      at = 1;
+    bf_header_put(v, header);
+    api.EmitAOF(io, "BF.LOADCHUNK", "slb", key, 1LL, (const char *)header, BF_HEADER(p.layers));
+    for (uint32_t i = 0; i < p.layers; i++) {
+        blm_link    l;
+        uint64_t    bytes;
+        const char *bits = blm_view(v->filter, i, &bytes);
+        blm_chain_link(v->filter, i, &l);
+        for (uint64_t from = 0; from < l.bytes; from += BF_CHUNK) {
+            size_t some = (size_t)(l.bytes - from < BF_CHUNK ? l.bytes - from : BF_CHUNK);
+            at += some;
+            api.EmitAOF(io, "BF.LOADCHUNK", "slb", key, (long long)at, bits + from, some);
+        }
+    }
+}
+
+/* ---- the rest ---- */
+
+static void digest(Digest *md, void *value)
+{
+    struct value *v = value;
+    blm_params    p = bf_params(v);
+    uint8_t       header[BF_HEADER(BF_MAX_LINKS)];
+    bf_header_put(v, header);
+    api.DigestAddStringBuffer(md, (const char *)header, BF_HEADER(p.layers));
+    for (uint32_t i = 0; i < p.layers; i++) {
+        uint64_t    bytes;
+        const char *bits = blm_view(v->filter, i, &bytes);
+        api.DigestAddStringBuffer(md, bits, (size_t)bytes);
+    }
+    api.DigestEndSequence(md);
+}
+
+static size_t mem_usage(OptCtx *ctx, const void *value, size_t samples)
+{
+    (void)ctx;
+    (void)samples;
+    return bf_value_memory(value);
+}
+
+static size_t free_effort(OptCtx *ctx, const void *value)
+{
+    (void)ctx;
+    return bf_value_effort(value);
+}
+
+static void *copy(OptCtx *ctx, const void *value)
+{
+    (void)ctx;
+    return bf_value_copy(value);
+}
+
+static int defrag(DefragCtx *ctx, Str *key, void **value)
+{
+    (void)key;
+    struct value *v    = *value;
+    int           more = bf_value_defrag(ctx, &v);
+    *value             = v;
+    return more;
+}
+
+static void free_value(void *value) { bf_value_free(value); }
+
+bool bf_type_create(Ctx *ctx)
+{
+    TypeMethods m = {
+        .version      = API_TYPE_METHODS,
+        .rdb_load     = rdb_load,
+        .rdb_save     = rdb_save,
+        .aof_rewrite  = aof_rewrite,
+        .digest       = digest,
+        .free         = free_value,
+        .defrag       = defrag,
+        .mem_usage2   = mem_usage,
+        .free_effort2 = free_effort,
+        .copy2        = copy,
+    };
+    bf_type = api.CreateDataType(ctx, NAME, ENCVER, &m);
+    return bf_type != NULL;
+}

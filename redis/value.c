@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* A key's value: the filter, what the module remembers beside it, and the memory of both. */
+#include <string.h>
+
+#include "bf.h"
+
+struct bf_totals bf_totals;
+
+/* ---- memory ---- */
+
+void *bf_try_alloc(size_t size) { return api.TryAlloc(size); }
+
+static void *allocate(void *ctx, size_t size)
+{
+    (void)ctx;
+    return api.TryAlloc(size);
+}
+
+static void *allocate_zeroes(void *ctx, size_t size)
+{
+    (void)ctx;
+    if (api.TryCalloc)
+        return api.TryCalloc(1, size);
+    void *p = api.TryAlloc(size);
+    if (p)
+        memset(p, 0, size);
+    return p;
+}
+
+static void release(void *ctx, void *p, size_t size)
+{
+    (void)ctx;
+    (void)size;
+    api.Free(p);
+}
+
+const blm_allocator bf_allocator = { NULL, allocate, allocate_zeroes, release };
+
+blm_options bf_options(uint64_t max_bytes)
+{
+    blm_options o = BLM_OPTIONS_INIT;
+    o.allocator   = &bf_allocator;
+    o.max_bytes   = max_bytes;
+    return o;
+}
+
+uint64_t bf_cap(Ctx *ctx)
+{
+    if (api.GetContextFlags(ctx) & (API_CTX_REPLICATED | API_CTX_LOADING))
+        return 0;
+    return (uint64_t)bf_config.max_bytes;
+}
+
+/* ---- what is in it ---- */
+
+blm_params bf_params(const struct value *v)
+{
+    blm_params p = { .size = sizeof p };
+    blm_get_params(v->filter, &p);
+    return p;
+}
+
+blm_params bf_layer(const struct value *v, uint32_t layer)
+{
+    blm_params p = { .size = sizeof p };
+    blm_get_layer(v->filter, layer, &p);
+    return p;
+}
+
+uint64_t bf_value_size(const struct value *v)
+{
+    blm_params p = bf_params(v);
+    return 32 + 64 * (uint64_t)p.layers + p.bytes;
+}
+
+/* Differences, modulo 2^64: values come and go on several threads. */
+void bf_value_tally(struct value *v)
+{
+    blm_params p = bf_params(v);
+    bf_total(&bf_totals.items, p.items - v->items);
+    bf_total(&bf_totals.bytes, p.bytes - v->bytes);
+    v->items = p.items;
+    v->bytes = p.bytes;
+}
+
+/* ---- life ---- */
+
+void bf_value_settle(struct value *v)
+{
+    blm_params p = bf_params(v);
+    v->kind      = p.kind;
+    v->fixed     = v->native ? p.kind != BLM_SCALABLE : (p.variant & BF_NONSCALING) != 0;
+    v->automatic = !v->native && !v->fixed && bf_is_auto(bf_layer(v, 0).rate);
+    bf_value_tally(v);
+}
+
+struct value *bf_value(blm_filter *f, bool native)
+{
+    struct value *v = api.TryAlloc(sizeof *v);
+    if (!v) {
+        blm_free(f);
+        return NULL;
+    }
+    *v = (struct value){ .filter = f, .native = native };
+    bf_total(&bf_totals.filters, 1);
+    if (f)
+        bf_value_settle(v);
+    return v;
+}
+
+/* Runs in the background thread too. */
+void bf_value_free(struct value *v)
+{
+    if (!v)
+        return;
+    bf_total(&bf_totals.filters, (uint64_t)-1);
+    bf_total(&bf_totals.items, 0 - v->items);
+    bf_total(&bf_totals.bytes, 0 - v->bytes);
+    bf_native_drop(v);
+    blm_free(v->filter);
+    api.Free(v);
+}
+
+struct value *bf_value_copy(const struct value *v)
+{
+    blm_filter *f = NULL;
+    if (!v->filter || blm_copy(v->filter, &f, NULL) != BLM_OK)
+        return NULL;
+    struct value *c = bf_value(f, v->native);
+    if (c)
+        c->saturate = v->saturate;
+    return c;
+}
+
+/* ---- its memory ---- */
+
+/* Shown every piece, and moves none. */
+static void *weigh(void *ctx, void *p)
+{
+    *(size_t *)ctx += api.MallocSize(p);
+    return NULL;
+}
+
+size_t bf_value_memory(const struct value *v)
+{
+    size_t sum = api.MallocSize((void *)(uintptr_t)v);
+    if (v->filter)
+        blm_relocate(v->filter, weigh, &sum);
+    else
+        sum += (size_t)bf_native_arrived(v, NULL, NULL);
+    return sum;
+}
+
+/* An unmapped page costs about what a freed element of a list does. */
+size_t bf_value_effort(const struct value *v) { return 1 + (size_t)(v->bytes >> 12); }
+
+static void *move(void *ctx, void *p) { return api.DefragAlloc(ctx, p); }
+
+int bf_value_defrag(DefragCtx *ctx, struct value **v)
+{
+    struct value *moved = api.DefragAlloc(ctx, *v);
+    if (moved)
+        *v = moved;
+    if ((*v)->filter)
+        (*v)->filter = blm_relocate((*v)->filter, move, ctx);
+    return 0;
+}
