@@ -60,6 +60,7 @@ static blm_status sibling(const blm_filter *f, blm_filter **out, blm_error *err)
         memcpy(b->attached, f->body.attached, f->body.attached_len);
         b->attached_len = f->body.attached_len;
     }
+    blm__filter_singles(g, &f->body.layers[0].shape);
     return BLM_OK;
 }
 
@@ -300,6 +301,7 @@ blm_status blm_reduce(const blm_filter *f, blm_filter **out, blm_error *err)
     s.cell_bits  = 1;
     g->body.kind = BLM_CLASSIC;
     g->kind      = blm__kind_ops(BLM_CLASSIC);
+    blm__filter_singles(g, &s);
     st = g->body.store->add_layer(&g->body, &s, err);
     if (st != BLM_OK) {
         blm_free(g);

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "core/hash/xxh3_key.h"
 #include "core/random.h"
 #include "core/shape.h"
 #include "store/store.h"
@@ -256,6 +257,7 @@ blm_status blm__filter_prepare(const blm_options *o, blm_filter **out, struct bl
         return st;
     }
     blm__hasher_tag(&f->body.hasher, first);
+    blm__filter_singles(f, first);
     *out = f;
     return BLM_OK;
 }
@@ -294,8 +296,10 @@ blm_status blm__filter_settle(blm_filter *f, const blm_options *o, blm_error *er
         h->ctx = o->hash_ctx;
     }
     blm_status st = set_funnel(h, f->scheme, o->funnel, err);
-    if (st == BLM_OK)
+    if (st == BLM_OK) {
         blm__hasher_tag(h, &b->layers[0].shape);
+        blm__filter_singles(f, &b->layers[0].shape);
+    }
     return st;
 }
 
@@ -349,7 +353,7 @@ blm_status blm_create(const blm_options *options, blm_filter **out, blm_error *e
         blm_options given = o;
         st = over_words(&given, &o, err);
     }
-    blm_filter      *f;
+    blm_filter      *f = NULL;
     struct blm_shape first;
     if (st == BLM_OK)
         st = blm__filter_prepare(&o, &f, &first, err);
@@ -415,27 +419,64 @@ static blm_status add_batch(blm_filter *f, const struct blm_batch *k)
     return st != BLM_OK ? st : fresh ? BLM_OK : BLM_PRESENT;
 }
 
-blm_status blm_add(blm_filter *f, const void *key, size_t len)
+/* The long way, for filters that no kernel has a function for. */
+static blm_status add_any(struct blm_body *b, const void *key, size_t len)
 {
+    blm_filter *f = (blm_filter *)(void *)b;
+    struct one  k;
     if (!key && len)
         return BLM_E_ARGUMENT;
-    if (f->body.read_only)
+    if (b->read_only)
         return BLM_E_READONLY;
-    struct one k;
     hash_one(f, key, len, &k);
     return add_batch(f, &k.batch);
 }
 
-bool blm_check(const blm_filter *f, const void *key, size_t len)
+static bool check_any(const struct blm_body *b, const void *key, size_t len)
 {
+    const blm_filter *f = (const blm_filter *)(const void *)b;
+    struct one        k;
+    uint8_t           maybe;
     if (!key && len)
         return true; /* not a key: we cannot know */
-    if (f->scheme->native)
-        return f->kind->check_one(&f->body, blm__native_hash(&f->body.hasher, key, len));
-    struct one k;
-    uint8_t    maybe;
     hash_one(f, key, len, &k);
-    return f->kind->check(&f->body, &k.batch, &maybe) != 0;
+    return f->kind->check(b, &k.batch, &maybe) != 0;
+}
+
+static bool check_native(const struct blm_body *b, const void *key, size_t len)
+{
+    const blm_filter *f = (const blm_filter *)(const void *)b;
+    if (!key && len)
+        return true;
+    return f->kind->check_one(b, blm__native_hash(&b->hasher, key, len));
+}
+
+void blm__filter_singles(blm_filter *f, const struct blm_shape *first)
+{
+    struct blm_body         *b = &f->body;
+    const struct blm_kernel *v = b->kernel;
+    b->flip      = blm__xxh3_flip(b->hasher.seed[0]);
+    b->check_key = f->scheme->native ? check_native : check_any;
+    b->add_key   = add_any;
+    if (!f->scheme->native || b->hasher.id != BLM_HASH_XXH3)
+        return;
+    if (b->kind == BLM_BLOCKED && first->engine == BLM__LINES) {
+        b->check_key = v->lines_check_key;
+        b->add_key   = b->shared ? v->lines_add_key_shared : v->lines_add_key;
+    } else if (b->kind == BLM_CLASSIC && first->engine == BLM__CHAIN) {
+        b->check_key = v->chain_check_key;
+        b->add_key   = b->shared ? v->chain_add_key_shared : v->chain_add_key;
+    }
+}
+
+blm_status blm_add(blm_filter *f, const void *key, size_t len)
+{
+    return f->body.add_key(&f->body, key, len);
+}
+
+bool blm_check(const blm_filter *f, const void *key, size_t len)
+{
+    return f->body.check_key(&f->body, key, len);
 }
 
 blm_status blm_remove(blm_filter *f, const void *key, size_t len)
@@ -491,6 +532,8 @@ bool blm_check_digest(const blm_filter *f, const blm_digest *d)
 {
     if (!digest_fits(f, d))
         return true;
+    if (f->scheme->native)
+        return f->kind->check_one(&f->body, d->w[0]);
     struct blm_batch k = digest_batch(f, d);
     uint8_t          maybe;
     return f->kind->check(&f->body, &k, &maybe) != 0;

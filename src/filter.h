@@ -27,11 +27,15 @@ static inline blm_status blm__emit(void *out, const void *result, size_t size)
 }
 
 struct blm_filter {
-    struct blm_body body;
+    struct blm_body body; /* first: single calls find the filter by it */
     const struct blm_kind_ops *kind;
     const struct blm_scheme   *scheme;
     blm_allocator              own; /* body.alloc points here: a copy of the caller's struct */
 };
+
+/* Chooses body.check_key and add_key: when kind, scheme, hash, sharing and the first layer's shape are
+ * known. */
+void blm__filter_singles(blm_filter *f, const struct blm_shape *first);
 
 /* A copy of the caller's options with later fields zero; E_ARGUMENT when NULL, or of a size this
  * library does not know and with unknown fields set. `o` NULL gives defaults when `null_ok`. */

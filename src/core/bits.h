@@ -9,6 +9,7 @@
 #define BLM__LIKELY(x)      __builtin_expect(!!(x), 1)
 #define BLM__UNLIKELY(x)    __builtin_expect(!!(x), 0)
 #define BLM__INLINE         static inline __attribute__((always_inline))
+#define BLM__NOINLINE       __attribute__((noinline))
 #define BLM__PREFETCH(p)    __builtin_prefetch((p), 0, 2)
 #define BLM__PREFETCH_W(p)  __builtin_prefetch((p), 1, 3)
 #define BLM__POPCOUNT64(v)  ((unsigned)__builtin_popcountll(v))
@@ -16,6 +17,7 @@
 #define BLM__LIKELY(x)      (x)
 #define BLM__UNLIKELY(x)    (x)
 #define BLM__INLINE         static inline
+#define BLM__NOINLINE
 #define BLM__PREFETCH(p)    ((void)(p))
 #define BLM__PREFETCH_W(p)  ((void)(p))
 static inline unsigned blm__popcount64(uint64_t v)

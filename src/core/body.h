@@ -111,7 +111,19 @@ struct blm_store {
                                                                 added layers we do not see */
 };
 
+/* What blm_check and blm_add do, argument checks and counting included. */
+typedef bool (*blm__check_key)(const struct blm_body *b, const void *key, size_t len);
+typedef blm_status (*blm__add_key)(struct blm_body *b, const void *key, size_t len);
+
 struct blm_body {
+    /* Single calls, chosen when the filter is made and never NULL: for the common native filters a
+     * kernel's function that does it all, else the long way by kind and scheme (filter.c). First,
+     * and a tail call with the caller's arguments in place: a check is few enough instructions for
+     * each of them to count. What they choose by never changes in a filter's life. */
+    blm__check_key check_key;
+    blm__add_key   add_key;
+    uint64_t       flip; /* the seed as 8-byte keys want it: core/hash/xxh3_key.h */
+
     blm_kind          kind; /* of the whole filter */
     struct blm_hasher hasher;
     const struct blm_kernel *kernel;

@@ -3,8 +3,21 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/kernel/kernel.h"
+
+_Atomic uint64_t blm__in_cache_bytes = BLM__IN_CACHE_BYTES;
+
+/* The cache a core has for itself. A virtual machine or another C library may not tell: 0 or -1. */
+static void find_cache(void)
+{
+#ifdef _SC_LEVEL2_CACHE_SIZE
+    long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    if (bytes >= 128 << 10 && bytes <= 16 << 20)
+        atomic_store_explicit(&blm__in_cache_bytes, (uint64_t)bytes, memory_order_relaxed);
+#endif
+}
 
 static bool runs_avx2(void)
 {
@@ -33,6 +46,7 @@ const struct blm_kernel *blm__kernel_best(void)
     const struct blm_kernel *k = atomic_load_explicit(&chosen, memory_order_acquire);
     if (k)
         return k;
+    find_cache();
     const char *forced = getenv("BLOOMERY_CPU");
     if (forced)
         k = blm__kernel_named(forced);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The native scheme: one 64-bit hash a key, every probe derived from it by core/probe.h. */
 #include "core/hash/siphash.h"
-#include "core/hash/xxh3.h"
+#include "core/hash/xxh3_key.h"
 #include "core/probe.h"
 #include "core/kernel/kernel.h"
 #include "scheme/scheme.h"
@@ -12,7 +12,7 @@ uint64_t blm__native_hash(const struct blm_hasher *h, const void *key, size_t le
     if (!key)
         key = none; /* the empty key may come as NULL */
     switch (h->id) {
-    case BLM_HASH_XXH3: return XXH3_64bits_withSeed(key, len, h->seed[0]);
+    case BLM_HASH_XXH3: return blm__xxh3_any(key, len, h->seed[0]);
     case BLM_HASH_SIPHASH: return blm__siphash24(h->seed, key, len);
     case BLM_HASH_CUSTOM: break;
     }
@@ -34,16 +34,16 @@ void blm__native_hash_many(const struct blm_hasher *h, const blm_key *keys, size
     for (size_t i = 0; i < n; i++) {
         if (i + AHEAD < n)
             BLM__PREFETCH(keys[i + AHEAD].data);
-        out[i] = keys[i].data ? XXH3_64bits_withSeed(keys[i].data, keys[i].len, seed)
-                              : XXH3_64bits_withSeed("", 0, seed);
+        out[i] = keys[i].data ? blm__xxh3(keys[i].data, keys[i].len, seed)
+                              : blm__xxh3("", 0, seed);
     }
 }
 
 /* One loop per common width: with the length a constant, XXH3 is a few instructions. */
-#define FIXED(w)                                              \
-    case w:                                                   \
-        for (size_t i = 0; i < n; i++)                        \
-            out[i] = XXH3_64bits_withSeed(p + i * w, w, seed); \
+#define FIXED(w)                                  \
+    case w:                                       \
+        for (size_t i = 0; i < n; i++)            \
+            out[i] = blm__xxh3(p + i * w, w, seed); \
         return;
 
 void blm__native_hash_fixed(const struct blm_hasher *h, const struct blm_kernel *v,

@@ -15,8 +15,11 @@
 #define BLM__BATCH         256u
 #define BLM__BATCH_DIGESTS 64u /* digests are large: as many as a thread's stack bears */
 
-/* A layer of this many bytes or less is taken to be in cache: no prefetch. */
-#define BLM__IN_CACHE_BYTES (512u << 10)
+/* A layer of this many bytes or less is taken to be in a core's own cache, where fetching ahead costs
+ * more than it gives: the second-level cache's size where the system tells (core/cpu.c), else this.
+ * Tests set it, to see both ways. */
+#define BLM__IN_CACHE_BYTES ((uint64_t)512 << 10)
+extern _Atomic uint64_t blm__in_cache_bytes;
 
 struct blm_kernel {
     const char *name;
@@ -27,11 +30,17 @@ struct blm_kernel {
     size_t (*lines_add_shared)(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
     size_t (*lines_check)(const struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
     bool   (*lines_check_one)(const struct blm_layer *l, uint64_t h);
+    /* Single calls, from the key's bytes to the answer: body->check_key and add_key of filters with
+     * one layer, hashed by XXH3. */
+    blm__check_key lines_check_key;
+    blm__add_key   lines_add_key, lines_add_key_shared;
 
     size_t (*chain_add)(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
     size_t (*chain_add_shared)(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
     size_t (*chain_check)(const struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
     bool   (*chain_check_one)(const struct blm_layer *l, uint64_t h);
+    blm__check_key chain_check_key;
+    blm__add_key   chain_add_key, chain_add_key_shared;
 
     uint64_t (*popcount)(const uint64_t *w, uint64_t n);
     uint64_t (*popcount_or)(const uint64_t *a, const uint64_t *b, uint64_t n);

@@ -13,6 +13,7 @@
 #ifndef BLM_CORE_KERNEL_LOOPS_H
 #define BLM_CORE_KERNEL_LOOPS_H
 
+#include "core/hash/xxh3_key.h"
 #include "core/kernel/kernel.h"
 #include "core/probe.h"
 
@@ -23,7 +24,34 @@ BLM__INLINE uint64_t blm__load(const uint64_t *w) { return __atomic_load_n(w, __
 
 BLM__INLINE bool blm__layer_small(const struct blm_layer *l)
 {
-    return l->word_count * 8 <= BLM__IN_CACHE_BYTES;
+    return l->word_count * 8 <= atomic_load_explicit(&blm__in_cache_bytes, memory_order_relaxed);
+}
+
+/* ---- single calls ----
+ *
+ * Each kernel has its own, as two functions: a leaf for the 8-byte key, and this for the rest, out of
+ * line, because a call in the leaf would give it a stack frame that its common way pays for too. */
+
+/* A key of any length hashed, or false: it is no key (NULL with a length). */
+BLM__INLINE bool blm__key_hash(const struct blm_body *b, const void *key, size_t len, uint64_t *h)
+{
+    if (!key && len)
+        return false;
+    *h = blm__xxh3_any(key ? key : "", len, b->hasher.seed[0]);
+    return true;
+}
+
+/* Counts the key of a single add, and says what blm_add says. */
+BLM__INLINE blm_status blm__added_key(struct blm_layer *l, unsigned fresh, bool shared)
+{
+    if (shared) {
+        blm__layer_count(l, fresh);
+    } else {
+        l->items += fresh;
+        if (BLM__UNLIKELY(l->live != NULL))
+            blm__put64le(l->live, l->items);
+    }
+    return fresh ? BLM_OK : BLM_PRESENT;
 }
 
 /* 1 when the bit is set. */
@@ -141,6 +169,14 @@ BLM__INLINE unsigned blm__chain_set_plain(uint64_t *words, uint64_t m, uint32_t 
     return fresh != 0;
 }
 
+BLM__INLINE blm_status blm__chain_add_hash(struct blm_layer *l, uint64_t h, bool shared)
+{
+    unsigned fresh = shared || l->marks
+                         ? blm__chain_set(l, h, shared)
+                         : blm__chain_set_plain(l->words, l->shape.bits, l->shape.probes, h);
+    return blm__added_key(l, fresh, shared);
+}
+
 BLM__INLINE size_t blm__chain_add_loop(struct blm_layer *l, const uint64_t *h, size_t n,
                                        uint8_t *fresh, bool shared)
 {
@@ -215,5 +251,39 @@ BLM__INLINE void blm__lines_fetch(const struct blm_layer *l, uint64_t h, bool wr
         h = blm__line_next(blm__line_x(h));
     }
 }
+
+/* The single calls of a kernel, around its own inlined check_hash(layer, h) and add_hash(layer, h,
+ * shared) → status. TARGET: its attribute. engine: blm__KERNEL_lines, blm__KERNEL_chain; with our
+ * prefix, because the two-file form does not see the names that a macro makes. */
+#define BLM__SINGLE_CALLS(TARGET, engine, check_hash, add_hash)                                      \
+    TARGET BLM__NOINLINE static bool engine##_check_any(const struct blm_body *b, const void *key, \
+                                                        size_t len)                                \
+    {                                                                                              \
+        uint64_t h;                                                                                \
+        return !blm__key_hash(b, key, len, &h) || check_hash(b->layers, h); /* no key: maybe */    \
+    }                                                                                              \
+    TARGET static bool engine##_check_key(const struct blm_body *b, const void *key, size_t len)   \
+    {                                                                                              \
+        if (BLM__UNLIKELY(len != 8 || !key))                                                       \
+            return engine##_check_any(b, key, len);                                                \
+        return check_hash(b->layers, blm__xxh3_8(key, b->flip));                                   \
+    }                                                                                              \
+    BLM__SINGLE_ADD(TARGET, engine##_add_key, engine##_add_any, add_hash, false)                   \
+    BLM__SINGLE_ADD(TARGET, engine##_add_key_shared, engine##_add_any_shared, add_hash, true)
+
+#define BLM__SINGLE_ADD(TARGET, name, any, add_hash, shared)                                         \
+    TARGET BLM__NOINLINE static blm_status any(struct blm_body *b, const void *key, size_t len)    \
+    {                                                                                              \
+        uint64_t h;                                                                                \
+        if (!blm__key_hash(b, key, len, &h))                                                       \
+            return BLM_E_ARGUMENT;                                                                 \
+        return b->read_only ? BLM_E_READONLY : add_hash(b->layers, h, shared);                     \
+    }                                                                                              \
+    TARGET static blm_status name(struct blm_body *b, const void *key, size_t len)                 \
+    {                                                                                              \
+        if (BLM__UNLIKELY(len != 8 || !key || b->read_only))                                       \
+            return any(b, key, len);                                                               \
+        return add_hash(b->layers, blm__xxh3_8(key, b->flip), shared);                             \
+    }
 
 #endif

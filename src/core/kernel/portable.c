@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The portable kernel: plain C, the oracle for all others, and TSan-clean in shared use. */
-#include "core/hash/xxh3.h"
 #include "core/kernel/loops.h"
 
 static void hash8(uint64_t seed, const void *keys, size_t n, uint64_t *h)
 {
-    const uint8_t *p = keys;
+    const uint8_t *p    = keys;
+    uint64_t       flip = blm__xxh3_flip(seed);
     for (size_t i = 0; i < n; i++)
-        h[i] = XXH3_64bits_withSeed(p + 8 * i, 8, seed);
+        h[i] = blm__xxh3_8(p + 8 * i, flip);
 }
 
 static size_t add_lines(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh,
@@ -51,6 +51,14 @@ static size_t lines_check(const struct blm_layer *l, const uint64_t *h, size_t n
 
 static bool lines_check_one(const struct blm_layer *l, uint64_t h) { return blm__lines_test(l, h); }
 
+BLM__INLINE blm_status lines_add_hash(struct blm_layer *l, uint64_t h, bool shared)
+{
+    return blm__added_key(l, blm__lines_set(l, h, shared), shared);
+}
+
+#define NO_TARGET
+BLM__SINGLE_CALLS(NO_TARGET, blm__portable_lines, lines_check_one, lines_add_hash)
+
 static size_t chain_add(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh)
 {
     return blm__chain_add_loop(l, h, n, fresh, false);
@@ -70,6 +78,8 @@ static bool chain_check_one(const struct blm_layer *l, uint64_t h)
 {
     return blm__chain_test(l->words, l->shape.bits, h, 0, l->shape.probes);
 }
+
+BLM__SINGLE_CALLS(NO_TARGET, blm__portable_chain, chain_check_one, blm__chain_add_hash)
 
 static uint64_t popcount(const uint64_t *w, uint64_t n)
 {
@@ -100,18 +110,24 @@ static void and_into(uint64_t *dst, const uint64_t *src, uint64_t n)
 }
 
 const struct blm_kernel blm__kernel_portable = {
-    .name             = "portable",
-    .hash8            = hash8,
-    .lines_add        = lines_add,
-    .lines_add_shared = lines_add_shared,
-    .lines_check      = lines_check,
-    .lines_check_one  = lines_check_one,
-    .chain_add        = chain_add,
-    .chain_add_shared = chain_add_shared,
-    .chain_check      = chain_check,
-    .chain_check_one  = chain_check_one,
-    .popcount         = popcount,
-    .popcount_or      = popcount_or,
-    .or_into          = or_into,
-    .and_into         = and_into,
+    .name                 = "portable",
+    .hash8                = hash8,
+    .lines_add            = lines_add,
+    .lines_add_shared     = lines_add_shared,
+    .lines_check          = lines_check,
+    .lines_check_one      = lines_check_one,
+    .lines_check_key      = blm__portable_lines_check_key,
+    .lines_add_key        = blm__portable_lines_add_key,
+    .lines_add_key_shared = blm__portable_lines_add_key_shared,
+    .chain_add            = chain_add,
+    .chain_add_shared     = chain_add_shared,
+    .chain_check          = chain_check,
+    .chain_check_one      = chain_check_one,
+    .chain_check_key      = blm__portable_chain_check_key,
+    .chain_add_key        = blm__portable_chain_add_key,
+    .chain_add_key_shared = blm__portable_chain_add_key_shared,
+    .popcount             = popcount,
+    .popcount_or          = popcount_or,
+    .or_into              = or_into,
+    .and_into             = and_into,
 };

@@ -21,7 +21,7 @@ static void kernels_are_found_by_name(void **state)
 static void every_kernel_has_every_loop(void **state)
 {
     (void)state;
-    static const char *const names[] = { "portable", "avx2" };
+    static const char *const names[] = { "portable", "avx2", "avx512", "neon" };
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         const struct blm_kernel *k = blm__kernel_named(names[i]);
         if (!k)
@@ -29,7 +29,9 @@ static void every_kernel_has_every_loop(void **state)
         assert_string_equal(k->name, names[i]);
         assert_true(k->hash8 && k->lines_add && k->lines_add_shared && k->lines_check &&
                     k->lines_check_one && k->chain_add && k->chain_add_shared && k->chain_check &&
-                    k->chain_check_one && k->popcount && k->popcount_or && k->or_into &&
+                    k->chain_check_one && k->lines_check_key && k->lines_add_key &&
+                    k->lines_add_key_shared && k->chain_check_key && k->chain_add_key &&
+                    k->chain_add_key_shared && k->popcount && k->popcount_or && k->or_into &&
                     k->and_into);
     }
 }

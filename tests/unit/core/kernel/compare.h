@@ -5,6 +5,7 @@
 #ifndef BLM_UNIT_KERNEL_COMPARE_H
 #define BLM_UNIT_KERNEL_COMPARE_H
 
+#include "core/hash/xxh3_key.h"
 #include "core/kernel/kernel.h"
 #include "core/probe.h"
 #include "unit/support.h"
@@ -151,6 +152,77 @@ static inline void agree_on_chains(const struct blm_kernel *oracle, const struct
         for (size_t j = 0; j < COUNT_OF(ks); j++)
             agree(oracle, other, chain_shape(sizes[i], ks[j]), rounds_for(sizes[i] / 64),
                   i * 100 + ks[j]);
+}
+
+/* Single calls: the same as a batch of one, from the key's bytes; and what they refuse. */
+static inline void agree_on_one_key(const struct blm_kernel *oracle, const struct blm_kernel *other,
+                                    struct blm_shape s, bool shared, bool marks, uint64_t seed)
+{
+    struct blm_layer x = bare_layer(s, true), y = bare_layer(s, seed % 2 == 0);
+    bool             lines = s.engine == BLM__LINES;
+    uint8_t          mx[64] = { 0 }, my[64] = { 0 }, live[8] = { 0 };
+    struct rng       r = { seed };
+    struct blm_body  a = { .layers = &x, .layer_count = 1, .hasher = { .seed = { rng_next(&r) } } };
+    a.flip     = blm__xxh3_flip(a.hasher.seed[0]);
+    a.shared   = shared;
+    struct blm_body b = a;
+    b.layers          = &y;
+    blm__check_key ca = lines ? oracle->lines_check_key : oracle->chain_check_key;
+    blm__check_key cb = lines ? other->lines_check_key : other->chain_check_key;
+    blm__add_key   aa = lines ? oracle->lines_add_key : oracle->chain_add_key;
+    blm__add_key   ab = lines ? other->lines_add_key : other->chain_add_key;
+    if (shared) {
+        aa = lines ? oracle->lines_add_key_shared : oracle->chain_add_key_shared;
+        ab = lines ? other->lines_add_key_shared : other->chain_add_key_shared;
+    }
+    if (marks) {
+        y.marks      = my;
+        y.mark_shift = 5;
+        y.live       = shared ? NULL : live;
+    }
+    for (int i = 0; i < 400; i++) {
+        static const size_t lengths[] = { 8, 8, 8, 0, 1, 4, 7, 9, 16, 20, 33, 60, 96, 200 };
+        uint8_t key[200];
+        size_t  len = lengths[rng_below(&r, COUNT_OF(lengths))];
+        rng_bytes(&r, key, len);
+        if (len == 8 && i % 3 == 0)
+            memset(key + 1, 0, 7); /* repeats */
+        assert_int_equal(ca(&a, key, len), cb(&b, key, len));
+        assert_int_equal(aa(&a, key, len), ab(&b, key, len));
+        assert_true(cb(&b, key, len));
+        assert_int_equal(ab(&b, key, len), BLM_PRESENT);
+    }
+    assert_memory_equal(x.words, y.words, (size_t)x.word_count * 8);
+    assert_true(x.items > 0 && x.items == y.items);
+    if (marks && !shared)
+        assert_true(blm__get64le(live) == y.items);
+    for (uint64_t w = 0; marks && w < y.word_count; w++)
+        mx[w >> 5] |= y.words[w] != 0;
+    assert_memory_equal(mx, my, sizeof mx);
+    /* The empty key may be NULL; another may not. */
+    assert_int_equal(aa(&a, NULL, 0), ab(&b, NULL, 0));
+    assert_true(cb(&b, NULL, 0) && cb(&b, "", 0) && ca(&a, NULL, 0));
+    assert_true(cb(&b, NULL, 8) && cb(&b, NULL, 3));
+    assert_int_equal(ab(&b, NULL, 8), BLM_E_ARGUMENT);
+    assert_int_equal(ab(&b, NULL, 1), BLM_E_ARGUMENT);
+    b.read_only = true;
+    assert_int_equal(ab(&b, "12345678", 8), BLM_E_READONLY);
+    assert_int_equal(ab(&b, "1", 1), BLM_E_READONLY);
+    assert_memory_equal(x.words, y.words, (size_t)x.word_count * 8);
+    bare_free(&x);
+    bare_free(&y);
+}
+
+static inline void agree_on_keys(const struct blm_kernel *oracle, const struct blm_kernel *other)
+{
+    for (uint64_t way = 0; way < 4; way++) {
+        for (uint32_t k = 1; k <= 8; k++)
+            for (uint32_t lines = 1; lines <= BLM__MAX_LINES; lines++)
+                agree_on_one_key(oracle, other, line_shape(200, k, lines), way & 1, way & 2,
+                                 k * 8 + lines + way);
+        for (uint32_t k = 1; k <= 17; k += 3)
+            agree_on_one_key(oracle, other, chain_shape(100000, k), way & 1, way & 2, k + way);
+    }
 }
 
 /* Positions past 2^32: 640 MiB of address space, of which few pages are touched. */

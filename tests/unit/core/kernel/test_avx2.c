@@ -25,6 +25,13 @@ static void chains_agree_with_the_oracle(void **state)
         skip();
     agree_on_chains(&blm__kernel_portable, judged);
 }
+static void single_calls_agree_with_the_oracle(void **state)
+{
+    (void)state;
+    if (!judged)
+        skip();
+    agree_on_keys(&blm__kernel_portable, judged);
+}
 static void they_agree_past_32_bits(void **state)
 {
     (void)state;
@@ -87,6 +94,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_agree_with_the_oracle),
         cmocka_unit_test(chains_agree_with_the_oracle),
+        cmocka_unit_test(single_calls_agree_with_the_oracle),
         cmocka_unit_test(they_agree_past_32_bits),
         cmocka_unit_test(words_agree_with_the_oracle),
         cmocka_unit_test(hashes_agree_with_the_oracle),

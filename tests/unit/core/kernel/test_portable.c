@@ -91,10 +91,46 @@ static void plain_hash8(uint64_t seed, const void *keys, size_t n, uint64_t *h)
         h[i] = XXH3_64bits_withSeed((const uint8_t *)keys + 8 * i, 8, seed);
 }
 
+static bool plain_check_key(const struct blm_body *b, const void *key, size_t len)
+{
+    if (!key && len)
+        return true;
+    return plain_check_one(b->layers, XXH3_64bits_withSeed(key ? key : "", len, b->hasher.seed[0]));
+}
+
+static blm_status plain_add_key(struct blm_body *b, const void *key, size_t len)
+{
+    uint8_t fresh;
+    if (!key && len)
+        return BLM_E_ARGUMENT;
+    if (b->read_only)
+        return BLM_E_READONLY;
+    uint64_t h = XXH3_64bits_withSeed(key ? key : "", len, b->hasher.seed[0]);
+    b->layers->items += plain_add(b->layers, &h, 1, &fresh);
+    return fresh ? BLM_OK : BLM_PRESENT;
+}
+
 static const struct blm_kernel plain = {
-    "plain",     plain_hash8,     plain_add,      plain_add,         plain_check, plain_check_one,
-    plain_add,   plain_add,       plain_check,    plain_check_one,   plain_popcount,
-    plain_popcount_or, plain_or,  plain_and,
+    .name                 = "plain",
+    .hash8                = plain_hash8,
+    .lines_add            = plain_add,
+    .lines_add_shared     = plain_add,
+    .lines_check          = plain_check,
+    .lines_check_one      = plain_check_one,
+    .lines_check_key      = plain_check_key,
+    .lines_add_key        = plain_add_key,
+    .lines_add_key_shared = plain_add_key,
+    .chain_add            = plain_add,
+    .chain_add_shared     = plain_add,
+    .chain_check          = plain_check,
+    .chain_check_one      = plain_check_one,
+    .chain_check_key      = plain_check_key,
+    .chain_add_key        = plain_add_key,
+    .chain_add_key_shared = plain_add_key,
+    .popcount             = plain_popcount,
+    .popcount_or          = plain_popcount_or,
+    .or_into              = plain_or,
+    .and_into             = plain_and,
 };
 
 static void lines_follow_the_rule(void **state)
@@ -106,6 +142,11 @@ static void chains_follow_the_rule(void **state)
 {
     (void)state;
     agree_on_chains(&plain, &blm__kernel_portable);
+}
+static void single_calls_follow_the_rule(void **state)
+{
+    (void)state;
+    agree_on_keys(&plain, &blm__kernel_portable);
 }
 static void positions_pass_32_bits(void **state)
 {
@@ -160,6 +201,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_follow_the_rule),
         cmocka_unit_test(chains_follow_the_rule),
+        cmocka_unit_test(single_calls_follow_the_rule),
         cmocka_unit_test(positions_pass_32_bits),
         cmocka_unit_test(words_are_counted_and_joined),
         cmocka_unit_test(eight_byte_keys_are_hashed),
