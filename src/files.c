@@ -107,7 +107,7 @@ static blm_status skip_to(struct blm_source *in, uint64_t offset, blm_error *err
 static blm_status decode_with(const struct blm_codec *codec, struct blm_source *in,
                               const blm_options *o, blm_filter **out, blm_error *err)
 {
-    blm_filter *f;
+    blm_filter *f = NULL;
     blm_status  st = blm__filter_blank(o, &f, err);
     if (st != BLM_OK)
         return st;
@@ -223,7 +223,7 @@ static blm_status open_foreign(const char *path, const blm_options *o, blm_filte
 static blm_status open_mapped(const char *path, const blm_options *o, blm_filter **out,
                               bool *foreign, blm_error *err)
 {
-    blm_filter *f;
+    blm_filter *f = NULL;
     blm_status  st = blm__filter_blank(o, &f, err);
     if (st != BLM_OK)
         return st;
@@ -264,7 +264,7 @@ blm_status blm_create_file(const char *path, const blm_options *options, blm_fil
                            blm_error *err)
 {
     blm_options      o;
-    blm_filter      *f;
+    blm_filter      *f = NULL;
     struct blm_shape first;
     if (!path || !out)
         return blm__fail(err, BLM_E_ARGUMENT, "no path, or nowhere to put the filter (NULL)");

@@ -263,7 +263,7 @@ blm_status blm_try_rate(const blm_filter *f, const blm_key *keys, uint64_t count
 /* A foreign scheme sizes as its original does. */
 static blm_status plan_scheme(const blm_options *o, blm_plan *p, blm_error *err)
 {
-    blm_filter      *f;
+    blm_filter      *f = NULL;
     struct blm_shape s;
     blm_status st = blm__filter_prepare(o, &f, &s, err);
     if (st != BLM_OK)
