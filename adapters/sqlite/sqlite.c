@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A guard's data set in SQLite. One connection, prepared statements, one lock: SQLite serialises a
+ * connection anyway, and the guard exists so that few calls come here.
+ *
+ * The scan goes by rowid, a page at a time, and lets go of the connection between pages, so that
+ * gets and puts wait for a page at most. A row that is there all the time keeps its rowid and is
+ * named; one that a put moves is added to the filter by that put. Tables WITHOUT ROWID go by their
+ * primary key instead, which then must be the key column.
+ */
+#include "bloomery_sqlite.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE 512 /* keys a scan takes while it holds the connection */
+
+enum key_type { KEY_TEXT, KEY_BLOB, KEY_INTEGER };
+
+enum statement { GET, PUT, DEL, SCAN, SCAN_ON, COUNT, MARK_READ, MARK_WRITE, STATEMENTS };
+
+struct store {
+    pthread_mutex_t lock;
+    sqlite3        *db;
+    sqlite3_stmt   *stmt[STATEMENTS];
+    enum key_type   type;
+    bool            has_value, text_value, by_rowid;
+    char           *name; /* of the mark's row: table.key */
+};
+
+static blm_status fail(blm_error *err, blm_status st, const char *fmt, ...)
+{
+    va_list args;
+    if (!err)
+        return st;
+    err->status = st;
+    err->system = 0;
+    err->offset = BLM_NO_OFFSET;
+    va_start(args, fmt);
+    vsnprintf(err->text, sizeof err->text, fmt, args);
+    va_end(args);
+    return st;
+}
+
+static blm_status database_says(const struct store *s, blm_error *err)
+{
+    int        code = sqlite3_extended_errcode(s->db);
+    blm_status st   = (code & 0xff) == SQLITE_FULL       ? BLM_E_SPACE
+                      : (code & 0xff) == SQLITE_NOMEM    ? BLM_E_MEMORY
+                      : (code & 0xff) == SQLITE_READONLY ? BLM_E_READONLY
+                      : (code & 0xff) == SQLITE_BUSY     ? BLM_E_BUSY
+                                                         : BLM_E_IO;
+    return fail(err, st, "SQLite: %.200s (%d)", sqlite3_errmsg(s->db), code);
+}
+
+/* ---- keys -------------------------------------------------------------------------------- */
+
+/* The integer a key spells, if it is spelt as SQLite prints it. */
+static bool integer_of(const void *key, size_t len, sqlite3_int64 *out)
+{
+    char text[24], back[24];
+    if (len == 0 || len > 20)
+        return false;
+    memcpy(text, key, len);
+    text[len] = 0;
+    errno     = 0;
+    *out      = strtoll(text, NULL, 10);
+    snprintf(back, sizeof back, "%lld", (long long)*out);
+    return errno == 0 && strcmp(text, back) == 0 && strlen(text) == len;
+}
+
+/* False: no row can have this key. */
+static bool bind_key(struct store *s, sqlite3_stmt *st, int at, const void *key, size_t len)
+{
+    sqlite3_int64 number;
+    const void   *bytes = len ? key : "";
+    switch (s->type) {
+    case KEY_INTEGER:
+        return integer_of(key, len, &number) && sqlite3_bind_int64(st, at, number) == SQLITE_OK;
+    case KEY_TEXT:
+        return sqlite3_bind_text64(st, at, bytes, len, SQLITE_STATIC, SQLITE_UTF8) == SQLITE_OK;
+    default:
+        return sqlite3_bind_blob64(st, at, bytes, len, SQLITE_STATIC) == SQLITE_OK;
+    }
+}
+
+/* As the column's other rows are kept: text where it is declared as text, else a blob. */
+static bool bind_value(struct store *s, sqlite3_stmt *st, const void *bytes, size_t len)
+{
+    return (s->text_value ? sqlite3_bind_text64(st, 2, bytes, len, SQLITE_STATIC, SQLITE_UTF8)
+                          : sqlite3_bind_blob64(st, 2, bytes, len, SQLITE_STATIC)) == SQLITE_OK;
+}
+
+static void done(sqlite3_stmt *st)
+{
+    sqlite3_reset(st);
+    sqlite3_clear_bindings(st);
+}
+
+/* ---- one row ----------------------------------------------------------------------------- */
+
+static blm_status get(void *ctx, const void *key, size_t len, blm_write_fn value, void *value_ctx,
+                      blm_error *err)
+{
+    struct store *s  = ctx;
+    sqlite3_stmt *st = s->stmt[GET];
+    blm_status    r  = BLM_E_ABSENT;
+    pthread_mutex_lock(&s->lock);
+    if (bind_key(s, st, 1, key, len)) {
+        int code = sqlite3_step(st);
+        if (code == SQLITE_ROW) {
+            const void *bytes = sqlite3_column_blob(st, 0);
+            int         n     = sqlite3_column_bytes(st, 0);
+            bool taken = !value || !s->has_value || value(value_ctx, n ? bytes : "", (size_t)n);
+            r          = taken ? BLM_OK : fail(err, BLM_E_CANCELLED, "the value was not taken");
+        } else if (code != SQLITE_DONE) {
+            r = database_says(s, err);
+        }
+    }
+    done(st);
+    pthread_mutex_unlock(&s->lock);
+    return r;
+}
+
+static blm_status put(void *ctx, const void *key, size_t len, const void *value, size_t value_len,
+                      blm_error *err)
+{
+    struct store *s  = ctx;
+    sqlite3_stmt *st = s->stmt[PUT];
+    blm_status    r  = BLM_OK;
+    pthread_mutex_lock(&s->lock);
+    if (!bind_key(s, st, 1, key, len))
+        r = fail(err, BLM_E_ARGUMENT,
+                 "the key column takes integers, printed as SQLite prints them");
+    else if (s->has_value && !bind_value(s, st, value_len ? value : "", value_len))
+        r = database_says(s, err);
+    else if (sqlite3_step(st) != SQLITE_DONE)
+        r = database_says(s, err);
+    done(st);
+    pthread_mutex_unlock(&s->lock);
+    return r;
+}
+
+static blm_status del(void *ctx, const void *key, size_t len, blm_error *err)
+{
+    struct store *s  = ctx;
+    sqlite3_stmt *st = s->stmt[DEL];
+    blm_status    r  = BLM_E_ABSENT;
+    pthread_mutex_lock(&s->lock);
+    if (bind_key(s, st, 1, key, len)) {
+        if (sqlite3_step(st) != SQLITE_DONE)
+            r = database_says(s, err);
+        else if (sqlite3_changes(s->db) > 0)
+            r = BLM_OK;
+    }
+    done(st);
+    pthread_mutex_unlock(&s->lock);
+    return r;
+}
+
+/* ---- all rows ---------------------------------------------------------------------------- */
+
+/* One page, the connection held. Column 0 is the place (a rowid, or the key), column 1 the key;
+ * *after is the last place seen, NULL at the beginning. BLM_PRESENT: there is more. */
+static blm_status page(struct store *s, sqlite3_value **after, blm_key_fn each, void *each_ctx,
+                       blm_error *err)
+{
+    sqlite3_stmt *st   = s->stmt[*after ? SCAN_ON : SCAN];
+    int           rows = 0, code = SQLITE_DONE;
+    blm_status    r = BLM_OK;
+    if (*after)
+        sqlite3_bind_value(st, 1, *after);
+    while (r == BLM_OK && (code = sqlite3_step(st)) == SQLITE_ROW) {
+        if (++rows == PAGE) {
+            sqlite3_value_free(*after);
+            *after = sqlite3_value_dup(sqlite3_column_value(st, 0));
+            if (!*after) {
+                r = fail(err, BLM_E_MEMORY, "no memory for a scan");
+                break;
+            }
+        }
+        if (sqlite3_column_type(st, 1) == SQLITE_NULL)
+            continue;                                 /* no key equals NULL */
+        const void *key = sqlite3_column_blob(st, 1); /* an integer becomes its text */
+        int         len = sqlite3_column_bytes(st, 1);
+        if (!each(each_ctx, len ? key : "", (size_t)len))
+            r = fail(err, BLM_E_CANCELLED, "the scan was stopped");
+    }
+    if (r == BLM_OK && code != SQLITE_DONE)
+        r = database_says(s, err);
+    done(st);
+    return r == BLM_OK && rows == PAGE ? BLM_PRESENT : r;
+}
+
+static blm_status scan(void *ctx, blm_key_fn each, void *each_ctx, blm_error *err)
+{
+    struct store  *s     = ctx;
+    sqlite3_value *after = NULL;
+    blm_status     r;
+    do {
+        pthread_mutex_lock(&s->lock);
+        r = page(s, &after, each, each_ctx, err);
+        pthread_mutex_unlock(&s->lock);
+    } while (r == BLM_PRESENT);
+    sqlite3_value_free(after);
+    return r;
+}
+
+static blm_status count(void *ctx, uint64_t *rows, blm_error *err)
+{
+    struct store *s  = ctx;
+    sqlite3_stmt *st = s->stmt[COUNT];
+    blm_status    r  = BLM_OK;
+    pthread_mutex_lock(&s->lock);
+    if (sqlite3_step(st) == SQLITE_ROW)
+        *rows = (uint64_t)sqlite3_column_int64(st, 0);
+    else
+        r = database_says(s, err);
+    done(st);
+    pthread_mutex_unlock(&s->lock);
+    return r;
+}
+
+/* ---- the mark ---------------------------------------------------------------------------- */
+
+static blm_status mark_read(void *ctx, void *mark, size_t *len, blm_error *err)
+{
+    struct store *s  = ctx;
+    sqlite3_stmt *st = s->stmt[MARK_READ];
+    blm_status    r  = BLM_E_ABSENT;
+    pthread_mutex_lock(&s->lock);
+    sqlite3_bind_text(st, 1, s->name, -1, SQLITE_STATIC);
+    int code = sqlite3_step(st);
+    if (code == SQLITE_ROW) {
+        const void *bytes = sqlite3_column_blob(st, 0);
+        size_t      n     = (size_t)sqlite3_column_bytes(st, 0);
+        if (n && n <= BLM_MARK_MAX) {
+            memcpy(mark, bytes, n);
+            *len = n;
+            r    = BLM_OK;
+        }
+    } else if (code != SQLITE_DONE) {
+        r = database_says(s, err);
+    }
+    done(st);
+    pthread_mutex_unlock(&s->lock);
+    return r;
+}
+
+static blm_status mark_write(void *ctx, const void *mark, size_t len, blm_error *err)
+{
+    struct store *s  = ctx;
+    sqlite3_stmt *st = s->stmt[MARK_WRITE];
+    blm_status    r  = BLM_OK;
+    pthread_mutex_lock(&s->lock);
+    sqlite3_bind_text(st, 1, s->name, -1, SQLITE_STATIC);
+    sqlite3_bind_text(st, 2, mark, (int)len, SQLITE_STATIC);
+    if (sqlite3_step(st) != SQLITE_DONE)
+        r = database_says(s, err);
+    done(st);
+    pthread_mutex_unlock(&s->lock);
+    return r;
+}
+
+/* ---- opening and closing ----------------------------------------------------------------- */
+
+static void close_store(void *ctx)
+{
+    struct store *s = ctx;
+    for (int i = 0; i < STATEMENTS; i++)
+        sqlite3_finalize(s->stmt[i]);
+    sqlite3_close(s->db);
+    sqlite3_free(s->name);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}
+
+/* SQLite's own rule from a declared type to what a column does to values (its "affinity"). False:
+ * it takes values for numbers. */
+static bool type_of(const char *declared, enum key_type *out)
+{
+    char upper[64] = "";
+    for (size_t i = 0; declared && declared[i] && i < sizeof upper - 1; i++)
+        upper[i] =
+            (char)(declared[i] >= 'a' && declared[i] <= 'z' ? declared[i] - 32 : declared[i]);
+    if (strstr(upper, "INT"))
+        *out = KEY_INTEGER;
+    else if (strstr(upper, "CHAR") || strstr(upper, "CLOB") || strstr(upper, "TEXT"))
+        *out = KEY_TEXT;
+    else if (strstr(upper, "BLOB") || !upper[0])
+        *out = KEY_BLOB;
+    else
+        return false;
+    return true;
+}
+
+/* A text key in a UTF-16 database would be converted, and what is no UTF-8 lost. */
+static blm_status check_encoding(struct store *s, blm_error *err)
+{
+    sqlite3_stmt *st = NULL;
+    bool          ok = sqlite3_prepare_v2(s->db, "PRAGMA encoding", -1, &st, NULL) == SQLITE_OK &&
+              sqlite3_step(st) == SQLITE_ROW &&
+              strcmp((const char *)sqlite3_column_text(st, 0), "UTF-8") == 0;
+    sqlite3_finalize(st);
+    return ok ? BLM_OK
+              : fail(err, BLM_E_UNSUPPORTED, "text keys need a database whose encoding is UTF-8");
+}
+
+static blm_status look_at_value(struct store *s, const blm_sqlite_options *o, blm_error *err)
+{
+    const char   *declared = NULL;
+    enum key_type type     = KEY_BLOB;
+    if (sqlite3_table_column_metadata(s->db, "main", o->table, o->value, &declared, NULL, NULL,
+                                      NULL, NULL) != SQLITE_OK)
+        return database_says(s, err);
+    s->has_value  = true;
+    s->text_value = type_of(declared, &type) && type == KEY_TEXT;
+    return BLM_OK;
+}
+
+static blm_status look_at_table(struct store *s, const blm_sqlite_options *o, blm_error *err)
+{
+    const char *declared = NULL, *collation = NULL;
+    int         code, primary               = 0;
+    code = sqlite3_table_column_metadata(s->db, "main", o->table, o->key, &declared, &collation,
+                                         NULL, &primary, NULL);
+    if (code != SQLITE_OK)
+        return database_says(s, err);
+    if (collation && sqlite3_stricmp(collation, "BINARY") != 0)
+        return fail(err, BLM_E_UNSUPPORTED,
+                    "%.60s.%.60s compares by %.40s: keys must be compared byte for byte", o->table,
+                    o->key, collation);
+    if (!type_of(declared, &s->type))
+        return fail(err, BLM_E_UNSUPPORTED,
+                    "%.60s.%.60s is declared %.40s: a key column is TEXT, BLOB or INTEGER",
+                    o->table, o->key, declared);
+    blm_status st = s->type == KEY_TEXT ? check_encoding(s, err) : BLM_OK;
+    s->by_rowid = sqlite3_table_column_metadata(s->db, "main", o->table, "rowid", NULL, NULL, NULL,
+                                                NULL, NULL) == SQLITE_OK;
+    if (st == BLM_OK && o->value)
+        st = look_at_value(s, o, err);
+    if (st == BLM_OK && !s->by_rowid && !primary)
+        st = fail(err, BLM_E_UNSUPPORTED,
+                  "%.60s is WITHOUT ROWID: then the key column must be its primary key", o->table);
+    return st;
+}
+
+static blm_status prepare(struct store *s, enum statement which, char *sql, blm_error *err)
+{
+    if (!sql)
+        return fail(err, BLM_E_MEMORY, "no memory for a statement");
+    int code = sqlite3_prepare_v3(s->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &s->stmt[which], NULL);
+    sqlite3_free(sql);
+    return code == SQLITE_OK ? BLM_OK : database_says(s, err);
+}
+
+/* With its collation, or an index that folds case would do for the key's: 'A' would then be written
+ * over 'a', and not be found. A rowid has none, and may not name one. */
+static char *put_sql(const struct store *s, const blm_sqlite_options *o)
+{
+    const char *by = s->type == KEY_INTEGER ? "" : " COLLATE BINARY";
+    if (o->value)
+        return sqlite3_mprintf("INSERT INTO main.\"%w\"(\"%w\",\"%w\") VALUES(?1,?2) "
+                               "ON CONFLICT(\"%w\"%s) DO UPDATE SET \"%w\"=excluded.\"%w\"",
+                               o->table, o->key, o->value, o->key, by, o->value, o->value);
+    return sqlite3_mprintf("INSERT INTO main.\"%w\"(\"%w\") VALUES(?1) "
+                           "ON CONFLICT(\"%w\"%s) DO NOTHING",
+                           o->table, o->key, o->key, by);
+}
+
+static blm_status prepare_all(struct store *s, const blm_sqlite_options *o, blm_error *err)
+{
+    const char *t = o->table, *k = o->key, *place = s->by_rowid ? "rowid" : k;
+    blm_status  st = prepare(s, GET,
+                             sqlite3_mprintf("SELECT \"%w\" FROM main.\"%w\" WHERE \"%w\"=?1",
+                                            o->value ? o->value : k, t, k),
+                             err);
+    if (st == BLM_OK && prepare(s, PUT, put_sql(s, o), err) != BLM_OK)
+        st = strstr(sqlite3_errmsg(s->db), "ON CONFLICT")
+                 ? fail(err, BLM_E_UNSUPPORTED, "%.60s.%.60s must be UNIQUE or the PRIMARY KEY", t,
+                        k)
+                 : database_says(s, err);
+    if (st == BLM_OK)
+        st = prepare(s, DEL, sqlite3_mprintf("DELETE FROM main.\"%w\" WHERE \"%w\"=?1", t, k), err);
+    if (st == BLM_OK)
+        st = prepare(s, SCAN,
+                     sqlite3_mprintf("SELECT \"%w\",\"%w\" FROM main.\"%w\" "
+                                     "ORDER BY \"%w\" LIMIT %d",
+                                     place, k, t, place, PAGE),
+                     err);
+    if (st == BLM_OK)
+        st = prepare(s, SCAN_ON,
+                     sqlite3_mprintf("SELECT \"%w\",\"%w\" FROM main.\"%w\" WHERE \"%w\">?1 "
+                                     "ORDER BY \"%w\" LIMIT %d",
+                                     place, k, t, place, place, PAGE),
+                     err);
+    if (st == BLM_OK)
+        st = prepare(s, COUNT, sqlite3_mprintf("SELECT count(*) FROM main.\"%w\"", t), err);
+    if (st == BLM_OK)
+        st = prepare(s, MARK_READ,
+                     sqlite3_mprintf("SELECT mark FROM main.bloomery_guard WHERE name=?1"), err);
+    if (st == BLM_OK)
+        st = prepare(s, MARK_WRITE,
+                     sqlite3_mprintf("INSERT INTO main.bloomery_guard VALUES(?1,?2) "
+                                     "ON CONFLICT(name) DO UPDATE SET mark=excluded.mark"),
+                     err);
+    return st;
+}
+
+static blm_status open_store(struct store *s, const blm_sqlite_options *o, blm_error *err)
+{
+    if (sqlite3_open_v2(o->path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
+        SQLITE_OK)
+        return s->db ? database_says(s, err) : fail(err, BLM_E_MEMORY, "no memory for SQLite");
+    sqlite3_busy_timeout(s->db, o->busy_ms > 0 ? o->busy_ms : 5000);
+    s->name       = sqlite3_mprintf("%s.%s", o->table, o->key);
+    blm_status st = s->name ? look_at_table(s, o, err) : fail(err, BLM_E_MEMORY, "no memory");
+    if (st == BLM_OK && sqlite3_exec(s->db,
+                                     "CREATE TABLE IF NOT EXISTS main.bloomery_guard"
+                                     "(name TEXT PRIMARY KEY NOT NULL, mark TEXT NOT NULL)",
+                                     NULL, NULL, NULL) != SQLITE_OK)
+        st = database_says(s, err);
+    return st == BLM_OK ? prepare_all(s, o, err) : st;
+}
+
+blm_status blm_sqlite_open(const blm_sqlite_options *o, blm_dataset *out, blm_error *err)
+{
+    if (!o || o->size != sizeof *o || !out)
+        return fail(err, BLM_E_ARGUMENT, "start options from BLM_SQLITE_OPTIONS_INIT");
+    if (!o->path || !o->table || !o->key)
+        return fail(err, BLM_E_ARGUMENT, "path, table and key must be given");
+    struct store *s = calloc(1, sizeof *s);
+    if (!s)
+        return fail(err, BLM_E_MEMORY, "no memory for the data set");
+    pthread_mutex_init(&s->lock, NULL);
+    blm_status st = open_store(s, o, err);
+    if (st != BLM_OK) {
+        close_store(s);
+        return st;
+    }
+    *out = (blm_dataset){ .size       = sizeof *out,
+                          .ctx        = s,
+                          .get        = get,
+                          .put        = put,
+                          .del        = del,
+                          .scan       = scan,
+                          .count      = count,
+                          .mark_read  = mark_read,
+                          .mark_write = mark_write,
+                          .close      = close_store };
+    return BLM_OK;
+}

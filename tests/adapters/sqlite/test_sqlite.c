@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/* The SQLite adapter on a real database, alone and under a guard. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "bloomery_sqlite.h"
+
+static char folder[64], db_path[96], filter_path[96];
+
+static void sql(const char *text)
+{
+    sqlite3 *db;
+    char    *why = NULL;
+    assert_int_equal(sqlite3_open(db_path, &db), SQLITE_OK);
+    if (sqlite3_exec(db, text, NULL, NULL, &why) != SQLITE_OK)
+        fail_msg("%s", why);
+    sqlite3_close(db);
+}
+
+static int make_db(void **state)
+{
+    (void)state;
+    strcpy(folder, access("/dev/shm", W_OK) == 0 ? "/dev/shm/blm-XXXXXX" : "/tmp/blm-XXXXXX");
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(db_path, sizeof db_path, "%s/shop.db", folder);
+    snprintf(filter_path, sizeof filter_path, "%s/users.blm", folder);
+    sql("PRAGMA journal_mode=WAL;"
+        "CREATE TABLE users(id INTEGER PRIMARY KEY, email TEXT UNIQUE, profile TEXT);");
+    return 0;
+}
+
+static int drop_db(void **state)
+{
+    char command[128];
+    (void)state;
+    snprintf(command, sizeof command, "rm -r '%s'", folder);
+    return system(command);
+}
+
+static blm_sqlite_options users(void)
+{
+    blm_sqlite_options s = BLM_SQLITE_OPTIONS_INIT;
+    s.path               = db_path;
+    s.table              = "users";
+    s.key                = "email";
+    s.value              = "profile";
+    return s;
+}
+
+static blm_dataset open_set(blm_sqlite_options s)
+{
+    blm_dataset d   = { .size = sizeof d };
+    blm_error   err = { .status = BLM_OK };
+    if (blm_sqlite_open(&s, &d, &err) != BLM_OK)
+        fail_msg("%s", err.text);
+    return d;
+}
+
+static void refused(blm_sqlite_options s, blm_status want, const char *words)
+{
+    blm_dataset d   = { .size = sizeof d };
+    blm_error   err = { .status = BLM_OK };
+    assert_int_equal(blm_sqlite_open(&s, &d, &err), want);
+    if (!strstr(err.text, words))
+        fail_msg("'%s' is not in '%s'", words, err.text);
+}
+
+static bool take(void *ctx, const void *bytes, size_t len)
+{
+    char *out = ctx;
+    memcpy(out, bytes, len);
+    out[len] = 0;
+    return true;
+}
+
+static void test_rows(void **state)
+{
+    (void)state;
+    blm_dataset d = open_set(users());
+    blm_error   err;
+    char        value[64];
+    uint64_t    rows = 99;
+    assert_int_equal(d.get(d.ctx, "a@x", 3, take, value, &err), BLM_E_ABSENT);
+    assert_int_equal(d.put(d.ctx, "a@x", 3, "one", 3, &err), BLM_OK);
+    assert_int_equal(d.put(d.ctx, "a@x", 3, "two", 3, &err), BLM_OK);
+    assert_int_equal(d.get(d.ctx, "a@x", 3, take, value, &err), BLM_OK);
+    assert_string_equal(value, "two");
+    assert_int_equal(d.get(d.ctx, "A@X", 3, NULL, NULL, &err), BLM_E_ABSENT);
+    assert_int_equal(d.count(d.ctx, &rows, &err), BLM_OK);
+    assert_int_equal(rows, 1);
+    sql("INSERT INTO users(email, profile) VALUES('b@x', NULL);");
+    assert_int_equal(d.get(d.ctx, "b@x", 3, take, value, &err), BLM_OK);
+    assert_string_equal(value, "");
+    assert_int_equal(d.del(d.ctx, "a@x", 3, &err), BLM_OK);
+    assert_int_equal(d.del(d.ctx, "a@x", 3, &err), BLM_E_ABSENT);
+    size_t len = 0;
+    assert_int_equal(d.mark_read(d.ctx, value, &len, &err), BLM_E_ABSENT);
+    assert_int_equal(d.mark_write(d.ctx, "first", 5, &err), BLM_OK);
+    assert_int_equal(d.mark_write(d.ctx, "mark", 4, &err), BLM_OK);
+    assert_int_equal(d.mark_read(d.ctx, value, &len, &err), BLM_OK);
+    assert_int_equal(len, 4);
+    assert_memory_equal(value, "mark", 4);
+    d.close(d.ctx);
+    sql("DELETE FROM users WHERE typeof(profile) = 'blob'"); /* text went in as text */
+}
+
+struct seen {
+    uint8_t  hit[4000];
+    unsigned named, stop_after;
+};
+
+static bool see(void *ctx, const void *key, size_t len)
+{
+    struct seen *s        = ctx;
+    char         text[16] = "";
+    memcpy(text, key, len < 15 ? len : 15);
+    unsigned long i = strtoul(text + 1, NULL, 10);
+    if (text[0] == 'k' && i < 4000)
+        s->hit[i]++;
+    return ++s->named != s->stop_after;
+}
+
+static void test_scan_in_pages(void **state)
+{
+    (void)state;
+    const char *tables[] = { "CREATE TABLE many(k TEXT UNIQUE)",
+                             "CREATE TABLE many(k TEXT PRIMARY KEY) WITHOUT ROWID" };
+    for (int t = 0; t < 2; t++) {
+        sql(tables[t]);
+        sql("WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i<3999) "
+            "INSERT INTO many SELECT 'k'||i FROM n;"
+            "DELETE FROM many WHERE CAST(substr(k,2) AS INTEGER) % 7 = 3;");
+        if (t == 0)
+            sql("INSERT INTO many VALUES(NULL);");
+        blm_sqlite_options s = users();
+        s.table              = "many";
+        s.key                = "k";
+        s.value              = NULL;
+        blm_dataset d        = open_set(s);
+        blm_error   err;
+        struct seen seen = { .named = 0 };
+        assert_int_equal(d.scan(d.ctx, see, &seen, &err), BLM_OK);
+        for (unsigned i = 0; i < 4000; i++)
+            assert_int_equal(seen.hit[i], i % 7 != 3);
+        struct seen some = { .stop_after = 700 };
+        assert_int_equal(d.scan(d.ctx, see, &some, &err), BLM_E_CANCELLED);
+        assert_int_equal(some.named, 700);
+        assert_int_equal(d.put(d.ctx, "k3", 2, NULL, 0, &err), BLM_OK);
+        assert_int_equal(d.put(d.ctx, "k3", 2, NULL, 0, &err), BLM_OK);
+        assert_int_equal(d.get(d.ctx, "k3", 2, NULL, NULL, &err), BLM_OK);
+        d.close(d.ctx);
+        sql("DROP TABLE many");
+    }
+}
+
+static void test_integer_keys(void **state)
+{
+    (void)state;
+    blm_sqlite_options s = users();
+    s.key                = "id";
+    blm_dataset d        = open_set(s);
+    blm_error   err;
+    const char *bad[] = {
+        "042", " 42", "42 ", "+42", "", "4x", "99999999999999999999", "-0", "1e3"
+    };
+    assert_int_equal(d.put(d.ctx, "42", 2, "x", 1, &err), BLM_OK);
+    assert_int_equal(d.put(d.ctx, "-9223372036854775808", 20, "x", 1, &err), BLM_OK);
+    assert_int_equal(d.get(d.ctx, "42", 2, NULL, NULL, &err), BLM_OK);
+    assert_int_equal(d.get(d.ctx, "-9223372036854775808", 20, NULL, NULL, &err), BLM_OK);
+    assert_int_equal(d.get(d.ctx, "42\0", 3, NULL, NULL, &err), BLM_E_ABSENT);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(d.put(d.ctx, bad[i], strlen(bad[i]), "x", 1, &err), BLM_E_ARGUMENT);
+        assert_int_equal(d.get(d.ctx, bad[i], strlen(bad[i]), NULL, NULL, &err), BLM_E_ABSENT);
+        assert_int_equal(d.del(d.ctx, bad[i], strlen(bad[i]), &err), BLM_E_ABSENT);
+    }
+    d.close(d.ctx);
+    sql("DELETE FROM users");
+}
+
+static void test_blob_keys(void **state)
+{
+    (void)state;
+    sql("CREATE TABLE blobs(k BLOB PRIMARY KEY, v)");
+    blm_sqlite_options s = users();
+    s.table              = "blobs";
+    s.key                = "k";
+    s.value              = "v";
+    blm_dataset d        = open_set(s);
+    blm_error   err;
+    assert_int_equal(d.put(d.ctx, "\0\xff\0", 3, "x", 1, &err), BLM_OK);
+    assert_int_equal(d.put(d.ctx, "", 0, "x", 1, &err), BLM_OK);
+    assert_int_equal(d.get(d.ctx, "\0\xff\0", 3, NULL, NULL, &err), BLM_OK);
+    assert_int_equal(d.get(d.ctx, "\0\xff", 2, NULL, NULL, &err), BLM_E_ABSENT);
+    assert_int_equal(d.get(d.ctx, "", 0, NULL, NULL, &err), BLM_OK);
+    d.close(d.ctx);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    sql("CREATE TABLE odd(nocase TEXT COLLATE NOCASE UNIQUE, loose TEXT, price REAL UNIQUE,"
+        "                 folded TEXT);"
+        "CREATE UNIQUE INDEX folded ON odd(folded COLLATE NOCASE);");
+    blm_sqlite_options s = users();
+    s.value              = NULL;
+    s.table              = "odd";
+    s.key                = "nocase";
+    refused(s, BLM_E_UNSUPPORTED, "compares by NOCASE");
+    s.key = "loose";
+    refused(s, BLM_E_UNSUPPORTED, "must be UNIQUE");
+    s.key = "folded";
+    refused(s, BLM_E_UNSUPPORTED, "must be UNIQUE");
+    s.key = "price";
+    refused(s, BLM_E_UNSUPPORTED, "declared REAL");
+    s.key = "nowhere";
+    refused(s, BLM_E_IO, "no such table column");
+    s.table = "no\"table";
+    refused(s, BLM_E_IO, "no such table");
+    s      = users();
+    s.path = "/nonexistent/shop.db";
+    refused(s, BLM_E_IO, "unable to open");
+    s.path = NULL;
+    refused(s, BLM_E_ARGUMENT, "must be given");
+}
+
+/* Under a guard: what is in the database is found, what is not rarely reaches it, and the mark in
+ * the database tells whose file it is. */
+static void test_guarded(void **state)
+{
+    (void)state;
+    blm_guard_options o = BLM_GUARD_OPTIONS_INIT;
+    blm_dataset       d = open_set(users());
+    blm_guard        *g;
+    blm_error         err;
+    char              key[32];
+    sql("WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i<4999) "
+        "INSERT INTO users(email, profile) SELECT 'user'||i||'@x', i FROM n;");
+    o.path = filter_path;
+    assert_int_equal(blm_guard_open(&o, &d, &g, &err), BLM_OK);
+    assert_int_equal(blm_guard_wait(g, &err), BLM_OK);
+    for (int i = 0; i < 10000; i++) {
+        snprintf(key, sizeof key, "user%d@x", i);
+        assert_int_equal(blm_guard_get(g, key, strlen(key), NULL, NULL, &err),
+                         i < 5000 ? BLM_OK : BLM_E_ABSENT);
+    }
+    blm_guard_stats s = { .size = sizeof s };
+    blm_guard_get_stats(g, &s);
+    assert_in_range(s.refused, 4850, 5000);
+    assert_int_equal(s.rebuild_keys, 5000);
+    assert_int_equal(blm_guard_put(g, "new@x", 5, "n", 1, &err), BLM_OK);
+    assert_int_equal(blm_guard_close(g, &err), BLM_OK);
+
+    d = open_set(users());
+    assert_int_equal(blm_guard_open(&o, &d, &g, &err), BLM_OK);
+    blm_guard_get_stats(g, &s);
+    assert_true(s.trusted);
+    assert_int_equal(blm_guard_get(g, "new@x", 5, NULL, NULL, &err), BLM_OK);
+    assert_int_equal(blm_guard_close(g, &err), BLM_OK);
+
+    sql("UPDATE bloomery_guard SET mark = 'bloomery 0 1 closed';"); /* another guard's */
+    o.flags = BLM_GUARD_MANUAL;
+    d       = open_set(users());
+    assert_int_equal(blm_guard_open(&o, &d, &g, &err), BLM_OK);
+    blm_guard_get_stats(g, &s);
+    assert_false(s.trusted);
+    assert_int_equal(blm_guard_close(g, &err), BLM_OK);
+}
+
+static void *put_many(void *arg)
+{
+    blm_guard *g = arg;
+    blm_error  err;
+    char       key[32];
+    for (int i = 0; i < 300; i++) {
+        snprintf(key, sizeof key, "t%p-%d", (void *)&err, i);
+        if (blm_guard_put(g, key, strlen(key), "v", 1, &err) != BLM_OK ||
+            blm_guard_get(g, key, strlen(key), NULL, NULL, &err) != BLM_OK)
+            return arg;
+    }
+    return NULL;
+}
+
+static void test_guarded_threads(void **state)
+{
+    (void)state;
+    blm_guard_options o = BLM_GUARD_OPTIONS_INIT;
+    blm_dataset       d = open_set(users());
+    blm_guard        *g;
+    blm_error         err;
+    pthread_t         t[3];
+    assert_int_equal(blm_guard_open(&o, &d, &g, &err), BLM_OK);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&t[i], NULL, put_many, g), 0);
+    for (int i = 0; i < 5; i++)
+        blm_guard_build(g, &err);
+    for (int i = 0; i < 3; i++) {
+        void *bad;
+        assert_int_equal(pthread_join(t[i], &bad), 0);
+        assert_null(bad);
+    }
+    assert_int_equal(blm_guard_close(g, &err), BLM_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_scan_in_pages),
+        cmocka_unit_test(test_integer_keys),
+        cmocka_unit_test(test_blob_keys),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_guarded),
+        cmocka_unit_test(test_guarded_threads),
+    };
+    return cmocka_run_group_tests(tests, make_db, drop_db);
+}
