@@ -10,6 +10,9 @@ if(NOT XXHASH_INCLUDE_DIR)
 endif()
 include_directories(SYSTEM ${XXHASH_INCLUDE_DIR})
 
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+
 find_package(PkgConfig QUIET)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED) # the guard

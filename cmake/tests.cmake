@@ -11,7 +11,6 @@
 # With BLOOMERY_GATE the same C tests run again from the sanitizer builds beside this one, as
 # asan.unit.… and tsan.unit.…, and the libFuzzer targets over their corpus, so that one CTest run,
 # and one closing line, is the whole gate.
-find_package(Threads REQUIRED)
 find_library(CMOCKA cmocka)
 if(NOT CMOCKA)
   message(FATAL_ERROR "cmocka is missing: on Debian, apt-get install libcmocka-dev; "

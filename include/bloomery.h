@@ -212,6 +212,7 @@ typedef struct blm_options {
     void                *progress_ctx;
 
     uint64_t offset; /* open, decode: where in the input the filter starts, inside another file */
+    uint32_t threads; /* for batches, as blm_set_threads says; 0 and 1: the caller's alone */
 } blm_options;
 
 #ifdef __cplusplus
@@ -256,7 +257,12 @@ BLM_API blm_status blm_remove(blm_filter *f, const void *key, size_t len);
 /* Batches: the fast path. Keys are hashed, prefetched and probed in a pipeline.
  * `fresh[i]` / `maybe[i]` (arrays of `count` bytes, or NULL) become 1 where key i set a new bit /
  * may be present, else 0. Within one batch keys are added in order. check_* return the number of
- * "maybe". add_* report in *done (or NULL) how many keys were added before a failure. */
+ * "maybe". add_* report in *done (or NULL) how many keys were added before a failure.
+ *
+ * From a million keys on, into a filter larger than the processor's caches, an add first sorts the
+ * keys of a round by the part of the filter they fall into, which halves the time or better. That
+ * takes memory for the length of the call, half of the filter's and 64 MiB at most, from the
+ * filter's allocator; when there is none, keys are added the ordinary way. */
 BLM_API blm_status blm_add_many(blm_filter *f, const blm_key *keys, size_t count, uint8_t *fresh,
                                 size_t *done);
 BLM_API size_t     blm_check_many(const blm_filter *f, const blm_key *keys, size_t count,
@@ -277,6 +283,18 @@ BLM_API blm_status blm_add_digests(blm_filter *f, const blm_digest *d, size_t co
                                    uint8_t *fresh, size_t *done);
 BLM_API size_t     blm_check_digests(const blm_filter *f, const blm_digest *d, size_t count,
                                      uint8_t *maybe);
+
+/* The same in 8 bytes a key, for the native scheme: a digest's first word without the tag that
+ * guards it, so that hashing and adding can be done by different threads, or at different times.
+ * It is for the caller to know that hash and seed are the filter's. E_UNSUPPORTED (check_hashes:
+ * all "maybe") for other schemes. blm_hash_many only reads the filter's seed: it may run beside
+ * anything but blm_free. */
+BLM_API blm_status blm_hash_many(const blm_filter *f, const blm_key *keys, size_t count,
+                                 uint64_t *out);
+BLM_API blm_status blm_add_hashes(blm_filter *f, const uint64_t *hashes, size_t count,
+                                  uint8_t *fresh, size_t *done);
+BLM_API size_t     blm_check_hashes(const blm_filter *f, const uint64_t *hashes, size_t count,
+                                    uint8_t *maybe);
 
 /* The positions a key probes: bit (or counter) numbers below m, in probe order, layer after layer
  * (a scalable filter's positions count through its layers). Writes at most `cap`, and the number
@@ -339,6 +357,13 @@ BLM_API blm_filter *blm_relocate(blm_filter *f, blm_move_fn move, void *ctx);
 /* Sets the progress callback for later long calls on f (NULL: none). Exclusive. */
 BLM_API void blm_on_progress(blm_filter *f, blm_progress_fn fn, void *ctx);
 
+/* How many threads later batches on f may use, the caller's among them: 0 and 1 (the default) mean
+ * no others, at most 64 are used. They live as long as the call. Answers, bits and counts are those
+ * of one thread; on a shared filter too, as far as nobody else is adding. Batches too small to gain,
+ * below some ten thousand keys, stay on one. A custom hash is called by all of them at once,
+ * progress and the allocator only by the caller's. Exclusive. */
+BLM_API void blm_set_threads(blm_filter *f, uint32_t threads);
+
 /* ---- what it is, what is in it ----------------------------------------------------------- */
 
 typedef enum blm_seed_policy {
@@ -387,6 +412,7 @@ typedef struct blm_params {
     const char     *format;    /* codec it came from or would be saved as */
     uint64_t        variant;   /* the scheme's own */
     const char     *notice;    /* what is odd about these parameters; static text, or NULL */
+    uint32_t        threads;   /* that batches may use, at least 1 */
 } blm_params;
 
 BLM_API blm_status blm_get_params(const blm_filter *f, blm_params *out);

@@ -3,19 +3,17 @@
  * buffer that stays in cache, then handed to the kind. */
 #include <string.h>
 
-#include "filter.h"
+#include "batch.h"
+#include "core/threads.h"
 
 /* Progress is told about this often, in keys. */
-#define TELL ((size_t)1 << 16)
+#define TELL  ((size_t)1 << 16)
+/* Keys a thread takes at a time, and the least that several threads are asked for: a thousandth of
+ * a second's work where the cheapest keys cost 3 ns. */
+#define SHARE ((size_t)1 << 12)
+#define LEAST ((size_t)1 << 15)
 
-/* Where keys come from. */
-struct keys {
-    const blm_key    *list;
-    const uint8_t    *fixed; /* width bytes each */
-    size_t            width;
-    const blm_digest *digests;
-};
-
+/* Keys hashed at once: small enough to stay in the L1 cache. */
 struct piece {
     uint64_t         h[BLM__BATCH];
     blm_digest       d[BLM__BATCH_DIGESTS];
@@ -23,15 +21,17 @@ struct piece {
     size_t           bad; /* index of the first that is no key for this filter, or n */
 };
 
-static size_t first_bad(const blm_filter *f, const struct keys *k, size_t at, size_t n)
+/* ---- keys ---- */
+
+size_t blm__keys_bad(const blm_filter *f, const struct blm_keys *s, size_t at, size_t n)
 {
-    if (k->list)
+    if (s->list)
         for (size_t i = 0; i < n; i++)
-            if (!k->list[at + i].data && k->list[at + i].len)
+            if (!s->list[at + i].data && s->list[at + i].len)
                 return i;
-    if (k->digests)
+    if (s->digests)
         for (size_t i = 0; i < n; i++) {
-            const blm_digest *d = &k->digests[at + i];
+            const blm_digest *d = &s->digests[at + i];
             if (d->tag != f->body.hasher.tag ||
                 (f->scheme->per_probe && d->w[26] < f->body.layers[0].shape.probes))
                 return i;
@@ -39,84 +39,103 @@ static size_t first_bad(const blm_filter *f, const struct keys *k, size_t at, si
     return n;
 }
 
-static void hash_native(const blm_filter *f, const struct keys *k, size_t at, size_t n,
-                        struct piece *p)
+void blm__keys_hash(const blm_filter *f, const struct blm_keys *s, size_t at, size_t n,
+                      uint64_t *h)
 {
-    if (k->list)
-        blm__native_hash_many(&f->body.hasher, k->list + at, n, p->h);
-    else if (k->fixed)
-        blm__native_hash_fixed(&f->body.hasher, f->body.kernel, k->fixed + at * k->width, k->width,
-                               n, p->h);
+    if (s->list)
+        blm__native_hash_many(&f->body.hasher, s->list + at, n, h);
+    else if (s->fixed)
+        blm__native_hash_fixed(&f->body.hasher, f->body.kernel, s->fixed + at * s->width, s->width,
+                               n, h);
+    else if (s->hashes)
+        memcpy(h, s->hashes + at, n * sizeof *h);
     else
         for (size_t i = 0; i < n; i++)
-            p->h[i] = k->digests[at + i].w[0];
-    p->batch.h = p->h;
-    p->batch.d = NULL;
+            h[i] = s->digests[at + i].w[0];
 }
 
-static void hash_other(const blm_filter *f, const struct keys *k, size_t at, size_t n,
-                       struct piece *p)
+const blm_digest *blm__keys_digest(const blm_filter *f, const struct blm_keys *s, size_t at,
+                                     size_t n, blm_digest *d)
 {
     uint32_t probes = f->body.layers[0].shape.probes;
-    p->batch.h = NULL;
-    p->batch.d = k->digests ? k->digests + at : p->d;
-    if (k->digests)
-        return;
+    if (s->digests)
+        return s->digests + at;
     for (size_t i = 0; i < n; i++) {
-        const void *key = k->list ? k->list[at + i].data : k->fixed + (at + i) * k->width;
-        size_t      len = k->list ? k->list[at + i].len : k->width;
-        f->scheme->digest(&f->body.hasher, probes, key ? key : "", len, &p->d[i]);
+        const void *key = s->list ? s->list[at + i].data : s->fixed + (at + i) * s->width;
+        size_t      len = s->list ? s->list[at + i].len : s->width;
+        f->scheme->digest(&f->body.hasher, probes, key ? key : "", len, &d[i]);
     }
+    return d;
 }
 
 /* Hashes the next keys, up to the first bad one; p->batch.n of them. */
-static void next_piece(const blm_filter *f, const struct keys *k, size_t at, size_t left,
+static void next_piece(const blm_filter *f, const struct blm_keys *s, size_t at, size_t left,
                        struct piece *p)
 {
     size_t most = f->scheme->native ? BLM__BATCH : BLM__BATCH_DIGESTS;
     size_t n    = left < most ? left : most;
-    p->bad      = first_bad(f, k, at, n);
-    p->batch.n  = p->bad;
-    if (f->scheme->native)
-        hash_native(f, k, at, p->bad, p);
-    else
-        hash_other(f, k, at, p->bad, p);
+    p->bad      = blm__keys_bad(f, s, at, n);
+    p->batch    = (struct blm_batch){ .n = p->bad };
+    if (!f->scheme->native) {
+        p->batch.d = blm__keys_digest(f, s, at, p->bad, p->d);
+    } else if (s->hashes) {
+        p->batch.h = s->hashes + at;
+    } else {
+        blm__keys_hash(f, s, at, p->bad, p->h);
+        p->batch.h = p->h;
+    }
 }
 
-static blm_status add_keys(blm_filter *f, const struct keys *k, size_t count, uint8_t *fresh,
-                           size_t *done)
+/* ---- add ---- */
+
+blm_status blm__plain_add(blm_filter *f, const struct blm_keys *s, size_t *at, size_t end,
+                          size_t count, uint8_t *fresh)
 {
     struct piece p;
     uint8_t      scratch[BLM__BATCH];
-    size_t       at = 0, told = 0;
-    blm_status   st = f->body.read_only ? BLM_E_READONLY : BLM_OK;
-    while (st == BLM_OK && at < count) {
+    size_t       told = *at;
+    blm_status   st   = BLM_OK;
+    while (st == BLM_OK && *at < end) {
         size_t added = 0;
-        next_piece(f, k, at, count - at, &p);
+        next_piece(f, s, *at, end - *at, &p);
         if (p.batch.n)
-            st = f->kind->add(&f->body, &p.batch, fresh ? fresh + at : scratch, &added);
+            st = f->kind->add(&f->body, &p.batch, fresh ? fresh + *at : scratch, &added);
         else
-            st = k->digests ? BLM_E_MISMATCH : BLM_E_ARGUMENT;
-        at += added;
-        if (at - told >= TELL) {
-            told = at;
-            if (!blm__go_on(&f->body, at, count))
+            st = s->digests ? BLM_E_MISMATCH : BLM_E_ARGUMENT;
+        *at += added;
+        if (*at - told >= TELL) {
+            told = *at;
+            if (!blm__go_on(&f->body, *at, count))
                 st = BLM_E_CANCELLED;
         }
     }
+    return st;
+}
+
+static blm_status add_keys(blm_filter *f, const struct blm_keys *s, size_t count, uint8_t *fresh,
+                           size_t *done)
+{
+    size_t     at = 0;
+    blm_status st = f->body.read_only ? BLM_E_READONLY : BLM_OK;
+    if (st == BLM_OK && !blm__bulk_add(f, s, count, fresh, &at, &st) &&
+        !blm__split_add(f, s, count, fresh, &at, &st))
+        st = blm__plain_add(f, s, &at, count, count, fresh);
     if (done)
         *done = at;
     return st;
 }
 
-static size_t check_keys(const blm_filter *f, const struct keys *k, size_t count, uint8_t *maybe)
+/* ---- check ---- */
+
+static size_t check_range(const blm_filter *f, const struct blm_keys *s, size_t at, size_t end,
+                          uint8_t *maybe)
 {
     struct piece p;
     uint8_t      scratch[BLM__BATCH];
     size_t       hits = 0;
-    for (size_t at = 0; at < count;) {
+    while (at < end) {
         uint8_t *out = maybe ? maybe + at : scratch;
-        next_piece(f, k, at, count - at, &p);
+        next_piece(f, s, at, end - at, &p);
         if (p.batch.n) {
             hits += f->kind->check(&f->body, &p.batch, out);
             at += p.batch.n;
@@ -129,69 +148,138 @@ static size_t check_keys(const blm_filter *f, const struct keys *k, size_t count
     return hits;
 }
 
+struct check {
+    const blm_filter        *f;
+    const struct blm_keys *s;
+    size_t                   count;
+    uint8_t                 *maybe;
+    _Atomic size_t           next, hits;
+};
+
+static void check_shares(void *ctx)
+{
+    struct check *c    = ctx;
+    size_t        hits = 0, i;
+    while ((i = blm__next_piece(&c->next)) < (c->count + SHARE - 1) / SHARE) {
+        size_t at = i * SHARE, end = c->count - at < SHARE ? c->count : at + SHARE;
+        hits += check_range(c->f, c->s, at, end, c->maybe);
+    }
+    atomic_fetch_add_explicit(&c->hits, hits, memory_order_relaxed);
+}
+
+static size_t check_keys(const blm_filter *f, const struct blm_keys *s, size_t count,
+                         uint8_t *maybe)
+{
+    struct check c = { .f = f, .s = s, .count = count, .maybe = maybe };
+    if (f->threads < 2 || count < LEAST)
+        return check_range(f, s, 0, count, maybe);
+    blm__threads_run(f->threads, check_shares, &c);
+    return c.hits;
+}
+
+/* ---- the public calls ---- */
+
 blm_status blm_add_many(blm_filter *f, const blm_key *keys, size_t count, uint8_t *fresh,
                         size_t *done)
 {
-    struct keys k = { .list = keys };
+    struct blm_keys s = { .list = keys };
     if (done)
         *done = 0;
     if (!keys && count)
         return BLM_E_ARGUMENT;
-    return add_keys(f, &k, count, fresh, done);
+    return add_keys(f, &s, count, fresh, done);
 }
 
 size_t blm_check_many(const blm_filter *f, const blm_key *keys, size_t count, uint8_t *maybe)
 {
-    struct keys k = { .list = keys };
+    struct blm_keys s = { .list = keys };
     if (!keys) {
         if (maybe && count)
             memset(maybe, 1, count);
         return count;
     }
-    return check_keys(f, &k, count, maybe);
+    return check_keys(f, &s, count, maybe);
 }
 
 blm_status blm_add_fixed(blm_filter *f, const void *keys, size_t width, size_t count,
                          uint8_t *fresh, size_t *done)
 {
-    struct keys k = { .fixed = keys ? keys : "", .width = width };
+    struct blm_keys s = { .fixed = keys ? keys : "", .width = width };
     if (done)
         *done = 0;
     if (!keys && width && count)
         return BLM_E_ARGUMENT;
-    return add_keys(f, &k, count, fresh, done);
+    return add_keys(f, &s, count, fresh, done);
 }
 
 size_t blm_check_fixed(const blm_filter *f, const void *keys, size_t width, size_t count,
                        uint8_t *maybe)
 {
-    struct keys k = { .fixed = keys ? keys : "", .width = width };
+    struct blm_keys s = { .fixed = keys ? keys : "", .width = width };
     if (!keys && width) {
         if (maybe && count)
             memset(maybe, 1, count);
         return count;
     }
-    return check_keys(f, &k, count, maybe);
+    return check_keys(f, &s, count, maybe);
 }
 
 blm_status blm_add_digests(blm_filter *f, const blm_digest *d, size_t count, uint8_t *fresh,
                            size_t *done)
 {
-    struct keys k = { .digests = d };
+    struct blm_keys s = { .digests = d };
     if (done)
         *done = 0;
     if (!d && count)
         return BLM_E_ARGUMENT;
-    return add_keys(f, &k, count, fresh, done);
+    return add_keys(f, &s, count, fresh, done);
 }
 
 size_t blm_check_digests(const blm_filter *f, const blm_digest *d, size_t count, uint8_t *maybe)
 {
-    struct keys k = { .digests = d };
+    struct blm_keys s = { .digests = d };
     if (!d) {
         if (maybe && count)
             memset(maybe, 1, count);
         return count;
     }
-    return check_keys(f, &k, count, maybe);
+    return check_keys(f, &s, count, maybe);
+}
+
+blm_status blm_hash_many(const blm_filter *f, const blm_key *keys, size_t count, uint64_t *out)
+{
+    struct blm_keys s = { .list = keys };
+    if (!f->scheme->native)
+        return BLM_E_UNSUPPORTED;
+    if ((!keys || !out) && count)
+        return BLM_E_ARGUMENT;
+    if (blm__keys_bad(f, &s, 0, count) < count)
+        return BLM_E_ARGUMENT;
+    for (size_t at = 0; at < count; at += BLM__BATCH)
+        blm__keys_hash(f, &s, at, count - at < BLM__BATCH ? count - at : BLM__BATCH, out + at);
+    return BLM_OK;
+}
+
+blm_status blm_add_hashes(blm_filter *f, const uint64_t *hashes, size_t count, uint8_t *fresh,
+                          size_t *done)
+{
+    struct blm_keys s = { .hashes = hashes };
+    if (done)
+        *done = 0;
+    if (!f->scheme->native)
+        return BLM_E_UNSUPPORTED;
+    if (!hashes && count)
+        return BLM_E_ARGUMENT;
+    return add_keys(f, &s, count, fresh, done);
+}
+
+size_t blm_check_hashes(const blm_filter *f, const uint64_t *hashes, size_t count, uint8_t *maybe)
+{
+    struct blm_keys s = { .hashes = hashes };
+    if (!hashes || !f->scheme->native) {
+        if (maybe && count)
+            memset(maybe, 1, count);
+        return count;
+    }
+    return check_keys(f, &s, count, maybe);
 }

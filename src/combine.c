@@ -33,6 +33,7 @@ static blm_status sibling(const blm_filter *f, blm_filter **out, blm_error *err)
     o.max_bytes    = f->body.max_bytes;
     o.progress     = f->body.progress;
     o.progress_ctx = f->body.progress_ctx;
+    o.threads      = f->threads;
     blm_status st = blm__filter_blank(&o, out, err);
     if (st != BLM_OK)
         return st;

@@ -56,6 +56,7 @@ blm_status blm__filter_blank(const blm_options *o, blm_filter **out, blm_error *
     f->body.max_bytes    = o->max_bytes;
     f->body.progress     = o->progress;
     f->body.progress_ctx = o->progress_ctx;
+    f->threads           = o->threads;
     *out = f;
     return BLM_OK;
 }
@@ -386,6 +387,8 @@ void blm_on_progress(blm_filter *f, blm_progress_fn fn, void *ctx)
     f->body.progress     = fn;
     f->body.progress_ctx = ctx;
 }
+
+void blm_set_threads(blm_filter *f, uint32_t threads) { f->threads = threads; }
 
 /* ---- one key ---- */
 

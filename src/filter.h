@@ -30,6 +30,7 @@ struct blm_filter {
     struct blm_body body; /* first: single calls find the filter by it */
     const struct blm_kind_ops *kind;
     const struct blm_scheme   *scheme;
+    uint32_t                   threads; /* for batches; 0 and 1: the caller's */
     blm_allocator              own; /* body.alloc points here: a copy of the caller's struct */
 };
 

@@ -33,6 +33,7 @@ static void layer_params(const blm_filter *f, const struct blm_layer *l, blm_par
     p->format      = b->format ? b->format : "native";
     p->variant     = l->shape.variant;
     p->notice      = f->scheme->notice ? f->scheme->notice(&l->shape) : NULL;
+    p->threads     = f->threads ? f->threads : 1;
 }
 
 static void body_params(const blm_filter *f, blm_params *p)
