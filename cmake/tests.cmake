@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # The tests, found by glob:
 #   tests/unit/DIR/test_NAME.c    cmocka, mirrors src/DIR/NAME.c; CTest's unit.DIR.NAME
+#   tests/model/guard.c           the guard's law under random interleavings; model.guard_…
 #   tests/DIR/test_NAME.py, .sh   a script; CTest's DIR.NAME. It finds the tree, the build and the
 #                                 compiler in BLM_SOURCE, BLM_BUILD and CC; exit 77 is "skipped"
 #   tests/cli/COMMAND/CASE.sh     what the command line does, byte for byte; cli.cases.COMMAND
@@ -34,6 +35,31 @@ foreach(source ${unit_sources})
   target_include_directories(${name} PRIVATE src tests)
   target_link_libraries(${name} PRIVATE bloomery_static ${CMOCKA} Threads::Threads m)
   target_compile_definitions(${name} PRIVATE TEST_DATA="${PROJECT_SOURCE_DIR}/tests")
+  list(APPEND plain_tests ${name})
+  set(program.${name} ${name})
+endforeach()
+
+# The model of the guard: its sources once more, with steps at which a schedule can break in; and
+# once for every classic mistake, which the model must find. Under ThreadSanitizer the model itself
+# is not looked at: its own data is ordered by fibers taking turns, of which TSan is not told.
+file(GLOB guard_sources CONFIGURE_DEPENDS src/guard/*.c)
+set(model_flags)
+if(BLOOMERY_SANITIZE MATCHES "thread")
+  set(model_flags "-fno-sanitize=thread;-DFIBERS_TSAN")
+endif()
+set_source_files_properties(tests/model/guard.c PROPERTIES COMPILE_OPTIONS "${model_flags}")
+foreach(mistake RANGE 0 9)
+  set(name model.guard_mistake_${mistake})
+  if(mistake EQUAL 0)
+    set(name model.guard_threads)
+  endif()
+  if(BLOOMERY_UNIT_REGEX AND NOT name MATCHES "${BLOOMERY_UNIT_REGEX}")
+    continue()
+  endif()
+  add_executable(${name} tests/model/guard.c ${guard_sources})
+  target_include_directories(${name} PRIVATE src tests)
+  target_compile_definitions(${name} PRIVATE BLM__MODEL BLM__MISTAKE=${mistake})
+  target_link_libraries(${name} PRIVATE bloomery_static Threads::Threads m)
   list(APPEND plain_tests ${name})
   set(program.${name} ${name})
 endforeach()

@@ -92,6 +92,9 @@ static blm_status make_keyer(blm_guard *g, uint64_t *id, blm_error *err)
     o.bits        = 64;
     o.probes      = 1;
     o.allocator   = g->filter.allocator;
+#ifdef BLM__MODEL
+    o.flags = BLM_SEEDED; /* so that a schedule can be run again */
+#endif
     blm_status st = blm_create(&o, &g->keyer, err);
     if (st == BLM_OK)
         st = blm_get_params(g->keyer, &p);
@@ -113,8 +116,8 @@ static blm_status first_view(blm_guard *g, blm_error *err)
     g->removes = f != NULL;
     if (!f)
         return BLM_OK;
-    blm_error unwanted; /* a mark that could not be written costs a rebuild at the next open */
-    blm__trust_say(&g->trust, &g->data, BLM__SESSION_OPEN, &unwanted);
+    /* A note or mark that could not be written costs a rebuild at the next open. */
+    blm__trust_say(&g->trust, &g->data, BLM__SESSION_OPEN, NULL);
     return BLM_OK;
 }
 

@@ -148,8 +148,6 @@ static blm_status put(blm_guard *g, const void *key, size_t len, const void *val
     blm__step();
     if (blm__mistaken(BLM__DATA_SET_FIRST))
         add_to_filters(g, key, len);
-    if (blm__mistaken(BLM__LATE_FORGET))
-        blm__table_forget(&g->table, hash, key, len);
     blm__epoch_leave(&w, BLM__LEFT_OTHER);
     blm__table_put_end(&g->table, hash);
     return st;

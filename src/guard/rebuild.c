@@ -235,10 +235,9 @@ static blm_status build(blm_guard *g, uint64_t *named, blm_error *err)
     blm__step();
     swap(g, next);
     g->trust.generation = atomic_load(&g->generation);
-    blm_error
-        unwanted; /* a note or mark that could not be written costs a rebuild at the next open */
+    /* A note or mark that could not be written costs a rebuild at the next open. */
     if (first || g->trust.state != BLM__SESSION_OPEN)
-        blm__trust_say(&g->trust, &g->data, BLM__SESSION_OPEN, &unwanted);
+        blm__trust_say(&g->trust, &g->data, BLM__SESSION_OPEN, NULL);
     else
         blm__trust_generation(&g->trust);
     return BLM_OK;

@@ -43,7 +43,7 @@ enum blm_mistake {
     BLM__ONE_GENERATION,     /* put: not into the generation being built */
     BLM__EARLY_SCAN,         /* scan before the puts that know no new generation have ended */
     BLM__STALE_TABLE,        /* remember an absence although a put began meanwhile */
-    BLM__LATE_FORGET,        /* forget a remembered absence only after the row was written */
+    BLM__KEPT_ABSENCE,       /* put: a remembered absence is not forgotten */
     BLM__REMOVE_UNSURE,      /* counting: remove although the delete failed */
     BLM__REMOVE_ACROSS, /* counting: remove from a generation what was deleted before its scan */
     BLM__FORGET_DOUBT,  /* forget a put that failed and may come about later */

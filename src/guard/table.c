@@ -90,7 +90,7 @@ static struct blm_kept *find(struct blm_kept *set, uint64_t hash, const void *ke
     return NULL;
 }
 
-void blm__table_forget(struct blm_table *t, uint64_t hash, const void *key, size_t len)
+static void forget(struct blm_table *t, uint64_t hash, const void *key, size_t len)
 {
     struct blm_shard *s = shard_of(t, hash);
     if (!t->sets)
@@ -108,8 +108,8 @@ void blm__table_put_begin(struct blm_table *t, uint64_t hash, const void *key, s
 {
     atomic_fetch_add(&t->slot[hash % BLM__TABLE_SLOTS], BEGUN);
     blm__step();
-    if (!blm__mistaken(BLM__LATE_FORGET))
-        blm__table_forget(t, hash, key, len);
+    if (!blm__mistaken(BLM__KEPT_ABSENCE))
+        forget(t, hash, key, len);
 }
 
 void blm__table_put_end(struct blm_table *t, uint64_t hash)

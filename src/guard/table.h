@@ -66,7 +66,6 @@ void       blm__table_close(struct blm_table *t);
 /* A put of this key begins (its remembered absence is gone when this returns), and ends. */
 void blm__table_put_begin(struct blm_table *t, uint64_t hash, const void *key, size_t len);
 void blm__table_put_end(struct blm_table *t, uint64_t hash);
-void blm__table_forget(struct blm_table *t, uint64_t hash, const void *key, size_t len);
 
 /* Before a read: what blm__table_learn needs to know. */
 static inline uint64_t blm__table_ticket(struct blm_table *t, uint64_t hash)

@@ -86,7 +86,8 @@ static int sync_dir(const char *path)
 blm_status blm__trust_say(struct blm_trust *t, const blm_dataset *d, enum blm_session state,
                           blm_error *err)
 {
-    char mark[BLM_MARK_MAX];
+    char      mark[BLM_MARK_MAX];
+    blm_error unwanted;
     if (!t->path)
         return BLM_OK;
     t->state = state;
@@ -95,9 +96,9 @@ blm_status blm__trust_say(struct blm_trust *t, const blm_dataset *d, enum blm_se
     int why = write_note(t);
     if (why)
         return blm__guard_fail_system(err, why, "write it", t->note);
-    return d->mark_write && state != BLM__SESSION_VOID
-               ? d->mark_write(d->ctx, mark, mark_of(t, mark), err)
-               : BLM_OK;
+    if (!d->mark_write || state == BLM__SESSION_VOID)
+        return BLM_OK;
+    return d->mark_write(d->ctx, mark, mark_of(t, mark), err ? err : &unwanted);
 }
 
 void blm__trust_generation(struct blm_trust *t)
