@@ -2,15 +2,19 @@
 /*
  * bench: how fast filters are on this machine, and how fast they could be.
  *
- * Keys are 16 bytes, made before the clock starts. Every figure is the best of a few passes: what
- * disturbs a measurement only ever makes it slower. Beside them stands what one read of a random
- * cache line costs in as much memory, with nothing else done: no filter that reads one line a key
- * can be faster than that, and a classic one reads several.
+ * Keys are 8-byte integers, made outside the time. Every figure is processor time, the best of as
+ * many passes as its share of the time allows: what disturbs a measurement only ever makes it
+ * slower. Beside them stand libbloom, where it is installed, and what one random cache line costs
+ * in as much memory, with nothing else done.
+ *
+ * --quick has to end soon on a slow or busy machine too, so passes are counted by the clock on the
+ * wall: once the whole allowance is gone, every cell left gets one short pass.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
+#include "bench.h"
 #include "command.h"
 #include "json.h"
 #include "numbers.h"
@@ -19,29 +23,35 @@
 #include "say.h"
 
 #define RATE  0.01
-#define WIDTH 16u
-#define CHUNK 4096u /* keys timed at once: 64 KiB, which stay in the cache */
+#define CHUNK 4096u /* keys timed at once: 32 KiB, which stay in the cache */
 
 static struct {
     bool quick, json;
 } opt;
 
 static const struct option rows[] = {
-    { "quick", 0, OPT_FLAG, NULL, &opt.quick, "Two sizes in a few seconds instead of four.", NULL },
+    { "quick", 0, OPT_FLAG, NULL, &opt.quick,
+      "Two sizes in some ten seconds, twenty at most, instead of four in minutes.", NULL },
     { "json", 0, OPT_FLAG, NULL, &opt.json, "Print JSON instead of a table.", NULL },
     OPTION_END,
 };
 static const struct option_group        own      = { "Output", rows };
 static const struct option_group *const groups[] = { &own, NULL };
 
-/* Nanoseconds a key. */
+/* Nanoseconds a key; 0: not measured. */
 struct result {
     const char *kind;
     uint64_t    items, bytes;
-    double      add_one, add_many, check_one, check_many, absent_one, absent_many, line;
+    double      add_one, add_many, check_one, check_many, absent_one, absent_many;
+    double      line_read, line_change;
 };
 
+/* Wall time: a share for each cell, and the whole after which cells are cut short. */
+static double cell_seconds, deadline;
+
 static volatile uint64_t sink; /* what is computed must be used */
+
+/* ---- keys ---- */
 
 static uint64_t mix(uint64_t v)
 {
@@ -55,101 +65,104 @@ static uint64_t mix(uint64_t v)
 /* Keys `from` … of a stream; streams of different numbers share none. */
 static void make_keys(uint64_t stream, uint64_t from, size_t count, uint64_t *out)
 {
-    for (size_t i = 0; i < 2 * count; i++)
-        out[i] = mix(stream + (2 * from + i) * 0x9e3779b97f4a7c15u);
+    for (size_t i = 0; i < count; i++)
+        out[i] = mix((stream << 48 | (from + i)) * 0x9e3779b97f4a7c15u);
 }
 
 /* ---- one pass over some keys of a stream ---- */
 
-typedef void (*work_fn)(blm_filter *f, const uint64_t *keys, size_t count);
+struct subject {
+    blm_filter        *filter;
+    struct bench_peer *peer;
+};
+typedef void (*work_fn)(const struct subject *s, const uint64_t *keys, size_t count);
 
-static void add_one(blm_filter *f, const uint64_t *keys, size_t count)
+static void add_one(const struct subject *s, const uint64_t *keys, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        sink += blm_add(f, keys + 2 * i, WIDTH) == BLM_OK;
+        sink += blm_add(s->filter, keys + i, 8) == BLM_OK;
 }
 
-static void add_many(blm_filter *f, const uint64_t *keys, size_t count)
+static void add_many(const struct subject *s, const uint64_t *keys, size_t count)
 {
-    blm_add_fixed(f, keys, WIDTH, count, NULL, NULL);
+    static uint8_t fresh[CHUNK];
+    blm_add_fixed(s->filter, keys, 8, count, fresh, NULL);
 }
 
-static void check_one(blm_filter *f, const uint64_t *keys, size_t count)
+static void check_one(const struct subject *s, const uint64_t *keys, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        sink += blm_check(f, keys + 2 * i, WIDTH);
+        sink += blm_check(s->filter, keys + i, 8);
 }
 
-static void check_many(blm_filter *f, const uint64_t *keys, size_t count)
+static void check_many(const struct subject *s, const uint64_t *keys, size_t count)
 {
-    sink += blm_check_fixed(f, keys, WIDTH, count, NULL);
+    static uint8_t maybe[CHUNK];
+    sink += blm_check_fixed(s->filter, keys, 8, count, maybe);
 }
 
-/* Nanoseconds a key, over `total` keys. */
-static double pass(blm_filter *f, work_fn work, uint64_t stream, uint64_t total)
+static void peer_add(const struct subject *s, const uint64_t *keys, size_t count)
 {
-    static uint64_t keys[2 * CHUNK];
-    double          spent = 0;
-    for (uint64_t at = 0; at < total; at += CHUNK) {
+    sink += bench_peer_add(s->peer, keys, count);
+}
+
+static void peer_check(const struct subject *s, const uint64_t *keys, size_t count)
+{
+    sink += bench_peer_check(s->peer, keys, count);
+}
+
+/* Nanoseconds a key, over `total` keys, or fewer when `seconds` of wall time are over (0: never).
+ * *done, where it is wanted, is how many there were. */
+static double pass(const struct subject *s, work_fn work, uint64_t stream, uint64_t total,
+                   double seconds, uint64_t *done)
+{
+    static uint64_t keys[CHUNK];
+    double          spent = 0, until = now() + seconds;
+    uint64_t        at = 0;
+    while (at < total && (seconds == 0 || at == 0 || now() < until)) {
         size_t n = total - at < CHUNK ? (size_t)(total - at) : CHUNK;
         make_keys(stream, at, n, keys);
-        double start = now();
-        work(f, keys, n);
-        spent += now() - start;
+        double start = bench_clock();
+        work(s, keys, n);
+        spent += bench_clock() - start;
+        at += n;
     }
-    return spent / (double)total * 1e9;
+    if (done)
+        *done = at;
+    return spent / (double)at * 1e9;
 }
 
-/* Passes until a quarter of a second has been measured, three at least. */
-static double best_pass(blm_filter *f, work_fn work, uint64_t stream, uint64_t total)
+static void least(double *best, double ns)
 {
-    double best = 0, spent = 0;
-    for (int i = 0; i < 3 || (spent < 0.25e9 && i < 100); i++) {
-        double ns = pass(f, work, stream, total);
-        spent += ns * (double)total;
-        best = i == 0 || ns < best ? ns : best;
-    }
+    if (*best == 0 || ns < *best)
+        *best = ns;
+}
+
+/* Passes over at most a million keys while the cell's share lasts. */
+static double checks(const struct subject *s, work_fn work, uint64_t stream, uint64_t items)
+{
+    double   best = 0, share = now() < deadline ? cell_seconds : cell_seconds / 10;
+    double   until = now() + share;
+    uint64_t few   = items < 1000000 ? items : 1000000;
+    do
+        least(&best, pass(s, work, stream, few, share, NULL));
+    while (now() < until);
     return best;
 }
 
-/* ---- the limit ---- */
-
-#define HUGE ((size_t)2 << 20)
-
-/* Memory as the library's: on huge pages from 2 MiB, so that the limit has no more TLB misses than
- * the filter. */
-static uint64_t *line_memory(size_t bytes)
+/* Adds into an emptied filter: keys that are there already are cheaper. */
+static double adds(const struct subject *s, work_fn work, uint64_t items)
 {
-    size_t room = (bytes + HUGE - 1) / HUGE * HUGE;
-    void  *p = bytes < HUGE ? aligned_alloc(64, (bytes + 63) / 64 * 64) : aligned_alloc(HUGE, room);
-    if (!p)
-        return NULL;
-    if (bytes >= HUGE)
-        madvise(p, room, MADV_HUGEPAGE);
-    memset(p, 1, bytes);
-    return p;
-}
-
-/* Lines are chosen without waiting for those before, so that the processor can have as many reads
- * under way as it is able to. 0: no memory for it. */
-static double random_lines(uint64_t bytes)
-{
-    const uint64_t total = 4000000;
-    size_t         lines = (size_t)(bytes / 64 ? bytes / 64 : 1);
-    uint64_t      *words = line_memory(lines * 64), sum = 0;
-    double         best = 0;
-    for (int i = 0; words && i < 5; i++) {
-        uint64_t at    = mix((uint64_t)i);
-        double   start = now();
-        for (uint64_t j = 0; j < total; j++) {
-            at = at * 6364136223846793005u + 1442695040888963407u;
-            sum += words[(size_t)((at >> 32) * lines >> 32) * 8];
-        }
-        double ns = (now() - start) / (double)total * 1e9;
-        best      = i == 0 || ns < best ? ns : best;
-    }
-    sink += sum;
-    free(words);
+    double   best = 0, share = now() < deadline ? cell_seconds : cell_seconds / 10;
+    double   until = now() + share;
+    uint64_t few   = items < 1000000 ? items : 1000000;
+    do {
+        if (s->peer)
+            bench_peer_clear(s->peer);
+        else
+            blm_clear(s->filter);
+        least(&best, pass(s, work, 1, few, share, NULL));
+    } while (now() < until);
     return best;
 }
 
@@ -157,56 +170,123 @@ static double random_lines(uint64_t bytes)
 
 static bool measure(blm_kind kind, uint64_t items, struct result *r)
 {
-    blm_options o   = BLM_OPTIONS_INIT;
-    blm_error   err = { .offset = BLM_NO_OFFSET };
-    blm_params  p   = { .size = sizeof p };
-    blm_filter *f;
-    uint64_t    few = items < 1000000 ? items : 1000000; /* one at a time is slow: that is enough */
-    o.kind          = kind;
-    o.items         = items;
-    o.rate          = RATE;
-    o.flags         = BLM_SEEDED;
-    *r              = (struct result){ .kind = blm_kind_name(kind), .items = items };
-    if (blm_create(&o, &f, &err) != BLM_OK) {
+    blm_options    o   = BLM_OPTIONS_INIT;
+    blm_error      err = { .offset = BLM_NO_OFFSET };
+    blm_params     p   = { .size = sizeof p };
+    struct subject s   = { NULL, NULL };
+    o.kind             = kind;
+    o.items            = items;
+    o.rate             = RATE;
+    o.flags            = BLM_SEEDED;
+    *r                 = (struct result){ .kind = blm_kind_name(kind), .items = items };
+    if (blm_create(&o, &s.filter, &err) != BLM_OK) {
         filter_trouble(NULL, &err);
         return false;
     }
-    blm_get_params(f, &p);
-    r->bytes = p.bytes;
-    for (int i = 0; i < 3; i++) { /* filled anew each time: adding keys that are there is cheaper */
-        blm_clear(f);
-        double one = pass(f, add_one, 1, few);
-        r->add_one = i == 0 || one < r->add_one ? one : r->add_one;
-        blm_clear(f);
-        double many = pass(f, add_many, 1, items);
-        r->add_many = i == 0 || many < r->add_many ? many : r->add_many;
-    }
-    r->check_one   = best_pass(f, check_one, 1, few);
-    r->check_many  = best_pass(f, check_many, 1, items < 4000000 ? items : 4000000);
-    r->absent_one  = best_pass(f, check_one, 2, few);
-    r->absent_many = best_pass(f, check_many, 2, items < 4000000 ? items : 4000000);
-    r->line        = random_lines(p.bytes);
-    blm_free(f);
+    blm_get_params(s.filter, &p);
+    r->bytes    = p.bytes;
+    r->add_one  = adds(&s, add_one, items);
+    r->add_many = adds(&s, add_many, items);
+    pass(&s, add_many, 1, items, 0, NULL);
+    r->check_one         = checks(&s, check_one, 1, items);
+    r->check_many        = checks(&s, check_many, 1, items);
+    r->absent_one        = checks(&s, check_one, 2, items);
+    r->absent_many       = checks(&s, check_many, 2, items);
+    struct bench_limit l = bench_limit(p.bytes, now() < deadline ? cell_seconds : 0);
+    r->line_read         = l.read;
+    r->line_change       = l.change;
+    blm_free(s.filter);
     return true;
+}
+
+/* False: libbloom is not installed, or it could not be filled in `seconds`. */
+static bool measure_peer(uint64_t items, double seconds, struct result *r)
+{
+    struct subject s    = { NULL, bench_peer_open(items, RATE) };
+    uint64_t       done = 0;
+    *r                  = (struct result){ .kind = "libbloom", .items = items };
+    if (!s.peer)
+        return false;
+    r->bytes   = bench_peer_bytes(items, RATE);
+    r->add_one = adds(&s, peer_add, items);
+    pass(&s, peer_add, 1, items, seconds, &done);
+    if (done == items) {
+        r->check_one  = checks(&s, peer_check, 1, items);
+        r->absent_one = checks(&s, peer_check, 2, items);
+    }
+    bench_peer_free(s.peer);
+    return done == items;
+}
+
+/* ---- what comes of it ---- */
+
+static const char *figure(double ns, char out[16])
+{
+    snprintf(out, 16, ns > 0 ? "%.1f" : "-", ns);
+    return out;
+}
+
+static const struct result *find(const struct result *r, size_t count, const char *kind,
+                                 uint64_t items)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(r[i].kind, kind) == 0 && r[i].items == items)
+            return r + i;
+    return NULL;
+}
+
+/* "blocked, 10,000,000 keys in batches: add 14.2 x libbloom, 1.3 x the limit; …" */
+static void show_ratios(const struct result *r, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        char                 keys[NUMBER_TEXT];
+        const struct result *peer = find(r, count, "libbloom", r[i].items);
+        if (strcmp(r[i].kind, "blocked") != 0)
+            continue;
+        out_print("blocked, %s keys, batches:", count_text(r[i].items, keys));
+        if (peer)
+            out_print(" %.1fx as fast as libbloom in adding, %.1fx in checking what is there, "
+                      "%.1fx what is not;",
+                      peer->add_one / r[i].add_many, peer->check_one / r[i].check_many,
+                      peer->absent_one / r[i].absent_many);
+        if (r[i].line_read > 0)
+            out_print(" %.1f, %.1f, %.1f times the cost of a line",
+                      r[i].add_many / r[i].line_change, r[i].check_many / r[i].line_read,
+                      r[i].absent_many / r[i].line_read);
+        out_print("\n");
+    }
 }
 
 static void show(const struct result *r, size_t count, const char *kernel)
 {
-    out_print("Nanoseconds a key, one thread, kernel %s, 16-byte keys, rate 1%%; best of a few "
-              "passes.\n\n",
-              kernel);
-    out_print("%-8s %12s %10s | %12s | %12s | %12s | %6s\n", "", "", "", "add", "check, there",
-              "check, absent", "limit");
-    out_print("%-8s %12s %10s | %6s %5s | %6s %5s | %6s %6s | %6s\n", "kind", "keys", "memory",
-              "one", "many", "one", "many", "one", "many", "line");
-    for (size_t i = 0; i < count; i++, r++) {
-        char keys[NUMBER_TEXT], size[NUMBER_TEXT];
-        out_print("%-8s %12s %10s | %6.1f %5.1f | %6.1f %5.1f | %6.1f %6.1f | %6.1f\n", r->kind,
-                  count_text(r->items, keys), size_text(r->bytes, size), r->add_one, r->add_many,
-                  r->check_one, r->check_many, r->absent_one, r->absent_many, r->line);
+    out_print(
+        "Nanoseconds a key, one thread, kernel %s, 8-byte keys, rate 1%%; processor time, best "
+        "of a few passes.\n\n",
+        kernel);
+    out_print("%-8s %12s %10s | %12s | %12s | %13s | %13s\n", "", "", "", "add", "check, there",
+              "check, absent", "limit: a line");
+    out_print("%-8s %12s %10s | %6s %5s | %6s %5s | %6s %6s | %6s %6s\n", "kind", "keys", "memory",
+              "one", "many", "one", "many", "one", "many", "change", "read");
+    for (size_t i = 0; i < count; i++) {
+        char keys[NUMBER_TEXT], size[NUMBER_TEXT], f[8][16];
+        out_print("%-8s %12s %10s | %6s %5s | %6s %5s | %6s %6s | %6s %6s\n", r[i].kind,
+                  count_text(r[i].items, keys), size_text(r[i].bytes, size),
+                  figure(r[i].add_one, f[0]), figure(r[i].add_many, f[1]),
+                  figure(r[i].check_one, f[2]), figure(r[i].check_many, f[3]),
+                  figure(r[i].absent_one, f[4]), figure(r[i].absent_many, f[5]),
+                  figure(r[i].line_change, f[6]), figure(r[i].line_read, f[7]));
     }
-    out_print("\none: a call a key; many: batches. limit: reading one random line of 64 bytes of "
-              "as much memory.\n");
+    out_print("\none: a call a key; many: batches. limit: changing, reading one random line of 64 "
+              "bytes of as much memory.\n");
+    show_ratios(r, count);
+}
+
+static void json_figure(struct json *j, const char *key, double ns)
+{
+    if (ns > 0)
+        json_real(j, key, ns);
+    else
+        json_text(j, key, NULL);
 }
 
 static void show_json(const struct result *r, size_t count, const char *kernel)
@@ -217,20 +297,21 @@ static void show_json(const struct result *r, size_t count, const char *kernel)
     json_text(&j, "kernel", kernel);
     json_text(&j, "unit", "ns/key");
     json_real(&j, "rate", RATE);
-    json_count(&j, "key_bytes", WIDTH);
+    json_count(&j, "key_bytes", 8);
     json_open(&j, "results", '[');
     for (size_t i = 0; i < count; i++, r++) {
         json_open(&j, NULL, '{');
         json_text(&j, "kind", r->kind);
         json_count(&j, "items", r->items);
         json_count(&j, "bytes", r->bytes);
-        json_real(&j, "add_one", r->add_one);
-        json_real(&j, "add_many", r->add_many);
-        json_real(&j, "check_one", r->check_one);
-        json_real(&j, "check_many", r->check_many);
-        json_real(&j, "absent_one", r->absent_one);
-        json_real(&j, "absent_many", r->absent_many);
-        json_real(&j, "random_line", r->line);
+        json_figure(&j, "add_one", r->add_one);
+        json_figure(&j, "add_many", r->add_many);
+        json_figure(&j, "check_one", r->check_one);
+        json_figure(&j, "check_many", r->check_many);
+        json_figure(&j, "absent_one", r->absent_one);
+        json_figure(&j, "absent_many", r->absent_many);
+        json_figure(&j, "line_change", r->line_change);
+        json_figure(&j, "line_read", r->line_read);
         json_close(&j, '}');
     }
     json_close(&j, ']');
@@ -262,13 +343,17 @@ static int run(int count, char **operands)
     static const uint64_t few[]   = { 100000, 10000000 };
     const uint64_t       *items   = opt.quick ? few : sizes;
     size_t                n = opt.quick ? 2 : 4, done = 0;
-    struct result         results[8];
+    struct result         results[12];
+    cell_seconds = opt.quick ? 0.2 : 1;
+    deadline     = now() + (opt.quick ? 10 : 600);
     progress_start("measurements", 0);
-    for (size_t k = 0; k < 2; k++)
+    for (size_t k = 0; k < 3; k++)
         for (size_t i = 0; i < n; i++) {
-            if (!measure(k == 0 ? BLM_BLOCKED : BLM_CLASSIC, items[i], &results[done]))
+            if (k == 2)
+                done += measure_peer(items[i], opt.quick ? 6 : 60, &results[done]);
+            else if (!measure(k == 0 ? BLM_BLOCKED : BLM_CLASSIC, items[i], &results[done++]))
                 return EXIT_TROUBLE;
-            progress_tick(++done, 0);
+            progress_tick(done, 0);
         }
     progress_stop();
     if (opt.json)
@@ -282,10 +367,10 @@ static const char *const usage[] = { "[--quick] [--json]", NULL };
 static const char *const about[] = {
     "Measures adding and checking keys, one by one and in batches, in blocked and classic filters "
     "from ones that fit the cache to ones that do not, in this process and on this machine.",
-    "The last column is the limit: what reading one random cache line of as much memory costs. A "
-    "blocked filter reads one line a key; a classic one reads as many as it has probes when the "
-    "key "
-    "is there, and about two when it is not.",
+    "The last columns are the limit: what changing and reading one random cache line of as much "
+    "memory costs. A blocked filter touches one line a key; a classic one as many as it has probes "
+    "when the key is there, and about two when it is not. Where libbloom (libbloom1 on Debian) is "
+    "installed, it is measured too.",
     NULL,
 };
 static const struct example examples[] = {

@@ -57,7 +57,8 @@ check(f"\n{blocked[0]}\n" in (SOURCE / "docs/json.md").read_text(), f"the page's
 
 if SLOW:
     value = compare("bench", tool("bench", "--quick", "--json")[0])
-    check([r["items"] for r in value["results"]] == [100000, 10000000] * 2, value)
-    for r in value["results"]:
+    ours = [r for r in value["results"] if r["kind"] != "libbloom"]
+    check([r["items"] for r in ours] == [100000, 10000000] * 2, value)
+    for r in ours:
         figures = [v for k, v in r.items() if k not in ("kind", "items", "bytes")]
         check(all(0.1 < v < 100000 for v in figures), r)

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* What `bloomery bench` measures with: the clock, the memory's own limit, and libbloom where it is
+ * installed. */
+#ifndef CLI_BENCH_H
+#define CLI_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Processor time of this thread, in seconds: other work on the machine is not ours to count. */
+double bench_clock(void);
+
+/* ns for one random line of 64 bytes of so much memory, chosen without waiting for the one before,
+ * read or changed and nothing else: the best of several prefetch distances, in `seconds` of wall
+ * time. 0: no memory for it. */
+struct bench_limit {
+    double read, change;
+};
+struct bench_limit bench_limit(uint64_t bytes, double seconds);
+
+/* libbloom, found at run time: nothing depends on it. */
+struct bench_peer;
+struct bench_peer *bench_peer_open(uint64_t items,
+                                   double   rate); /* NULL: not installed, or too big */
+void               bench_peer_clear(struct bench_peer *p);
+/* Both return how many keys were found there. */
+uint64_t bench_peer_add(struct bench_peer *p, const uint64_t *keys, size_t count);
+uint64_t bench_peer_check(struct bench_peer *p, const uint64_t *keys, size_t count);
+uint64_t bench_peer_bytes(uint64_t items, double rate);
+void     bench_peer_free(struct bench_peer *p);
+
+#endif
