@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* A redis-server of one's own on a free port of 127.0.0.1, which keeps nothing on the disk and does
+ * not outlive the process that started it. For the jobs and for the tests of the adapter. */
+#ifndef EXAMPLES_REDIS_SERVER_H
+#define EXAMPLES_REDIS_SERVER_H
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+struct redis_server {
+    pid_t pid;
+    int   port;
+};
+
+static inline int redis_server_socket(int port, bool listening)
+{
+    struct sockaddr_in at     = { .sin_family = AF_INET,
+                                  .sin_port   = htons((uint16_t)port),
+                                  .sin_addr   = { htonl(INADDR_LOOPBACK) } };
+    int                fd     = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int                failed = listening ? bind(fd, (struct sockaddr *)&at, sizeof at)
+                                          : connect(fd, (struct sockaddr *)&at, sizeof at);
+    if (failed) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static inline int redis_server_free_port(void)
+{
+    struct sockaddr_in at;
+    socklen_t          len = sizeof at;
+    int                fd  = redis_server_socket(0, true);
+    if (fd < 0 || getsockname(fd, (struct sockaddr *)&at, &len) != 0)
+        return 0;
+    close(fd);
+    return ntohs(at.sin_port);
+}
+
+static inline void redis_server_stop(struct redis_server *s)
+{
+    if (s->pid > 0) {
+        kill(s->pid, SIGKILL);
+        waitpid(s->pid, NULL, 0);
+    }
+    s->pid = 0;
+}
+
+/* On s->port, or with 0 there on a free one. False: there is no redis-server, or it does not start.
+ * password: NULL for none. */
+static inline bool redis_server_start(struct redis_server *s, const char *password)
+{
+    char text[16];
+    if (!s->port)
+        s->port = redis_server_free_port();
+    snprintf(text, sizeof text, "%d", s->port);
+    s->pid = fork();
+    if (s->pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        int nowhere = open("/dev/null", O_RDWR);
+        dup2(nowhere, 1);
+        dup2(nowhere, 2);
+        execlp("redis-server", "redis-server", "--port", text, "--bind", "127.0.0.1", "--save", "",
+               "--appendonly", "no", "--dir", "/", "--requirepass", password ? password : "",
+               (char *)NULL);
+        _exit(127);
+    }
+    for (int i = 0; s->pid > 0 && i < 500; i++) { /* 10 s: the machine may be busy */
+        int fd = redis_server_socket(s->port, false);
+        if (fd >= 0) {
+            close(fd);
+            return true;
+        }
+        if (waitpid(s->pid, NULL, WNOHANG) == s->pid) {
+            s->pid = 0;
+            return false;
+        }
+        nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
+    }
+    redis_server_stop(s);
+    return false;
+}
+
+#endif

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT */
+/* The Redis adapter against a real server: rows of each form, a guard over them, and what must never
+ * be "absent": a server that is gone, slow, locked or of another opinion. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bloomery_redis.h"
+#include "examples/common/redis_server.h"
+
+#include <hiredis/hiredis.h>
+
+static struct redis_server server;
+
+static int start_server(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 5; i++) { /* somebody else may take the port that was free */
+        server.port = 0;
+        if (redis_server_start(&server, NULL))
+            return 0;
+    }
+    print_error("redis-server does not start: apt-get install redis-server\n");
+    return -1;
+}
+
+static int stop_server(void **state)
+{
+    (void)state;
+    redis_server_stop(&server);
+    return 0;
+}
+
+/* What an outsider does. */
+static void outsider(const char *format, ...)
+{
+    va_list       args;
+    redisContext *c = redisConnect("127.0.0.1", server.port);
+    assert_false(c->err);
+    va_start(args, format);
+    redisReply *r = redisvCommand(c, format, args);
+    va_end(args);
+    assert_non_null(r);
+    if (r->type == REDIS_REPLY_ERROR)
+        fail_msg("%s: %s", format, r->str);
+    freeReplyObject(r);
+    redisFree(c);
+}
+
+static blm_redis_options options(void)
+{
+    blm_redis_options o = BLM_REDIS_OPTIONS_INIT;
+    o.port              = server.port;
+    o.timeout_ms        = 5000;
+    return o;
+}
+
+struct value {
+    char   bytes[64];
+    size_t len;
+};
+static bool keep(void *ctx, const void *bytes, size_t len)
+{
+    struct value *v = ctx;
+    memcpy(v->bytes + v->len, bytes, len);
+    v->len += len;
+    return true;
+}
+
+static bool count_key(void *ctx, const void *key, size_t len)
+{
+    assert_true(len == 0 || key != NULL);
+    ++*(unsigned *)ctx;
+    return true;
+}
+
+/* put, get, del, scan, whatever the rows' form; keys of any bytes. */
+static void rows(blm_redis_options *o)
+{
+    static const struct {
+        const char *key;
+        size_t      len;
+    } keys[] = {
+        { "tuesday", 7 },
+        { "", 0 },
+        { "\xff\0\r\n*?[", 7 },
+        { "a*b", 3 },
+    };
+    char        big[300];
+    blm_dataset d;
+    blm_error   err;
+    unsigned    seen = 0;
+    outsider("FLUSHALL");
+    assert_int_equal(blm_redis_open(o, &d, &err), BLM_OK);
+    for (size_t i = 0; i < 4; i++) {
+        struct value v = { .len = 0 };
+        assert_int_equal(d.get(d.ctx, keys[i].key, keys[i].len, keep, &v, &err), BLM_E_ABSENT);
+        assert_int_equal(d.del(d.ctx, keys[i].key, keys[i].len, &err), BLM_E_ABSENT);
+        assert_int_equal(d.put(d.ctx, keys[i].key, keys[i].len, "v\0w", 3, &err), BLM_OK);
+        assert_int_equal(d.get(d.ctx, keys[i].key, keys[i].len, keep, &v, &err), BLM_OK);
+        assert_int_equal(v.len, 3);
+        assert_memory_equal(v.bytes, "v\0w", 3);
+    }
+    memset(big, 'b', sizeof big);
+    assert_int_equal(d.put(d.ctx, big, sizeof big, NULL, 0, &err), BLM_OK);
+    assert_int_equal(d.get(d.ctx, big, sizeof big, NULL, NULL, &err), BLM_OK);
+    assert_int_equal(d.scan(d.ctx, count_key, &seen, &err), BLM_OK);
+    assert_int_equal(seen, 5);
+    assert_int_equal(d.del(d.ctx, "tuesday", 7, &err), BLM_OK);
+    assert_int_equal(d.get(d.ctx, "tuesday", 7, NULL, NULL, &err), BLM_E_ABSENT);
+    if (d.count) {
+        uint64_t n = 0;
+        assert_int_equal(d.count(d.ctx, &n, &err), BLM_OK);
+        assert_int_equal(n, 4);
+    }
+    d.close(d.ctx);
+}
+
+static void strings(void **state)
+{
+    (void)state;
+    blm_redis_options o = options();
+    rows(&o);
+    o.database = 3;
+    rows(&o);
+}
+
+/* The prefix is no pattern: keys that only look alike are not named. */
+static void strings_with_prefix(void **state)
+{
+    (void)state;
+    blm_redis_options o = options();
+    o.prefix            = "us[e]r*:";
+    rows(&o);
+    blm_dataset d;
+    blm_error   err;
+    unsigned    seen = 0;
+    outsider("FLUSHALL");
+    outsider("SET use*:1 x");
+    outsider("SET user:1 x");
+    outsider("SET us[e]r*:1 x");
+    assert_int_equal(blm_redis_open(&o, &d, &err), BLM_OK);
+    assert_int_equal(d.scan(d.ctx, count_key, &seen, &err), BLM_OK);
+    assert_int_equal(seen, 1);
+    d.close(d.ctx);
+}
+
+static void hash_fields(void **state)
+{
+    (void)state;
+    blm_redis_options o = options();
+    o.prefix            = "device:";
+    o.field             = "segment";
+    rows(&o);
+    blm_redis_options h = options();
+    h.hash              = "devices";
+    rows(&h);
+    h.prefix = "x";
+    blm_dataset d;
+    blm_error   err;
+    assert_int_equal(blm_redis_open(&h, &d, &err), BLM_E_ARGUMENT);
+}
+
+static void mark_is_kept(void **state)
+{
+    (void)state;
+    blm_redis_options o = options();
+    blm_dataset       d;
+    blm_error         err;
+    char              mark[BLM_MARK_MAX];
+    size_t            len = 0;
+    o.prefix              = "user:";
+    outsider("FLUSHALL");
+    assert_int_equal(blm_redis_open(&o, &d, &err), BLM_OK);
+    assert_int_equal(d.mark_read(d.ctx, mark, &len, &err), BLM_E_ABSENT);
+    assert_int_equal(d.mark_write(d.ctx, "\0mark", 5, &err), BLM_OK);
+    assert_int_equal(d.mark_read(d.ctx, mark, &len, &err), BLM_OK);
+    assert_int_equal(len, 5);
+    assert_memory_equal(mark, "\0mark", 5);
+    unsigned seen = 0;
+    assert_int_equal(d.scan(d.ctx, count_key, &seen, &err), BLM_OK);
+    assert_int_equal(seen, 0); /* it is no row */
+    d.close(d.ctx);
+}
+
+/* Error replies, a slow server, a server that is gone: failures, and never "absent". */
+static void trouble_is_not_absence(void **state)
+{
+    (void)state;
+    blm_redis_options o = options();
+    blm_dataset       d;
+    blm_error         err;
+    outsider("FLUSHALL");
+    outsider("LPUSH list x");
+    o.timeout_ms = 200;
+    assert_int_equal(blm_redis_open(&o, &d, &err), BLM_OK);
+    assert_int_equal(d.get(d.ctx, "list", 4, NULL, NULL, &err), BLM_E_IO);
+    assert_non_null(strstr(err.text, "WRONGTYPE"));
+    outsider("CLIENT PAUSE 700 ALL");
+    assert_int_equal(d.get(d.ctx, "absent", 6, NULL, NULL, &err), BLM_E_IO);
+    nanosleep(&(struct timespec){ 0, 800000000 }, NULL);
+    assert_int_equal(d.get(d.ctx, "absent", 6, NULL, NULL, &err), BLM_E_ABSENT);
+
+    redis_server_stop(&server);
+    assert_int_equal(d.get(d.ctx, "absent", 6, NULL, NULL, &err), BLM_E_IO);
+    assert_int_equal(d.put(d.ctx, "k", 1, "v", 1, &err), BLM_E_IO);
+    assert_int_equal(d.del(d.ctx, "k", 1, &err), BLM_E_IO);
+    unsigned seen = 0;
+    assert_int_equal(d.scan(d.ctx, count_key, &seen, &err), BLM_E_IO);
+    blm_dataset other;
+    assert_int_equal(blm_redis_open(&o, &other, &err), BLM_E_IO);
+    assert_true(redis_server_start(&server, NULL));
+    /* A read comes back by itself on a new connection. */
+    assert_int_equal(d.get(d.ctx, "absent", 6, NULL, NULL, &err), BLM_E_ABSENT);
+    assert_int_equal(d.put(d.ctx, "k", 1, "v", 1, &err), BLM_OK);
+    /* An idle connection whose server was replaced: the read goes on, the write tells. */
+    redis_server_stop(&server);
+    assert_true(redis_server_start(&server, NULL));
+    assert_int_equal(d.get(d.ctx, "k", 1, NULL, NULL, &err), BLM_E_ABSENT);
+    redis_server_stop(&server);
+    assert_true(redis_server_start(&server, NULL));
+    assert_int_equal(d.put(d.ctx, "k", 1, "v", 1, &err), BLM_E_IO);
+    assert_int_equal(d.put(d.ctx, "k", 1, "v", 1, &err), BLM_OK);
+    d.close(d.ctx);
+}
+
+static void password(void **state)
+{
+    (void)state;
+    struct redis_server locked = { 0, 0 };
+    blm_redis_options   o      = options();
+    blm_dataset         d;
+    blm_error           err;
+    assert_true(redis_server_start(&locked, "secret"));
+    o.port = locked.port;
+    assert_int_equal(blm_redis_open(&o, &d, &err), BLM_E_IO);
+    assert_non_null(strstr(err.text, "NOAUTH"));
+    o.password = "wrong";
+    assert_int_equal(blm_redis_open(&o, &d, &err), BLM_E_IO);
+    o.password = "secret";
+    assert_int_equal(blm_redis_open(&o, &d, &err), BLM_OK);
+    assert_int_equal(d.get(d.ctx, "k", 1, NULL, NULL, &err), BLM_E_ABSENT);
+    d.close(d.ctx);
+    redis_server_stop(&locked);
+}
+
+static blm_guard *guard_over(const blm_redis_options *r, uint32_t flags)
+{
+    blm_guard_options o = BLM_GUARD_OPTIONS_INIT;
+    blm_dataset       d;
+    blm_guard        *g;
+    blm_error         err;
+    o.items = 10000;
+    o.flags = flags;
+    assert_int_equal(blm_redis_open(r, &d, &err), BLM_OK);
+    assert_int_equal(blm_guard_open(&o, &d, &g, &err), BLM_OK);
+    assert_int_equal(blm_guard_wait(g, &err), BLM_OK);
+    return g;
+}
+
+/* 5 000 rows that were there before, by SCAN; then rows through the guard. */
+static void guard_is_built_by_scan(void **state)
+{
+    (void)state;
+    blm_redis_options o = options();
+    blm_error         err;
+    blm_guard_stats   s = { .size = sizeof s };
+    o.prefix            = "user:";
+    outsider("FLUSHALL");
+    redisContext *c = redisConnect("127.0.0.1", server.port);
+    for (int i = 0; i < 5000; i++)
+        redisAppendCommand(c, "SET user:%d x", i);
+    for (int i = 0; i < 5000; i++) {
+        void *r;
+        assert_int_equal(redisGetReply(c, &r), REDIS_OK);
+        freeReplyObject(r);
+    }
+    redisFree(c);
+    blm_guard *g = guard_over(&o, 0);
+    for (int i = 0; i < 10000; i++) {
+        char key[16];
+        int  len = snprintf(key, sizeof key, "%d", i);
+        assert_int_equal(blm_guard_get(g, key, (size_t)len, NULL, NULL, &err),
+                         i < 5000 ? BLM_OK : BLM_E_ABSENT);
+    }
+    blm_guard_get_stats(g, &s);
+    assert_int_equal(s.found, 5000);
+    assert_true(s.reads_saved > 4700);
+    assert_int_equal(blm_guard_put(g, "new", 3, "v", 1, &err), BLM_OK);
+    assert_int_equal(blm_guard_get(g, "new", 3, NULL, NULL, &err), BLM_OK);
+    assert_int_equal(blm_guard_delete(g, "new", 3, &err), BLM_OK);
+    assert_int_equal(blm_guard_get(g, "new", 3, NULL, NULL, &err), BLM_E_ABSENT);
+    assert_int_equal(blm_guard_close(g, &err), BLM_OK);
+}
+
+/* Waits up to ten seconds for the guard to say it. */
+static bool comes_true(blm_guard *g, const char *key, bool maybe)
+{
+    for (int i = 0; i < 500; i++) {
+        if (blm_guard_maybe(g, key, strlen(key)) == maybe)
+            return true;
+        nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
+    }
+    return false;
+}
+
+static void follower_hears_of_others(void **state)
+{
+    (void)state;
+    blm_redis_options   o = options();
+    blm_redis_follower *f;
+    blm_error           err;
+    o.prefix = "user:";
+    outsider("FLUSHALL");
+    outsider("CONFIG SET notify-keyspace-events %s", "");
+    blm_guard *g = guard_over(&o, BLM_GUARD_ADVISORY);
+    assert_int_equal(blm_redis_follow(&o, g, &f, &err), BLM_E_UNSUPPORTED);
+    assert_non_null(strstr(err.text, "notify-keyspace-events"));
+    outsider("CONFIG SET notify-keyspace-events KA");
+    assert_int_equal(blm_redis_follow(&o, g, &f, &err), BLM_OK);
+    assert_int_equal(blm_guard_wait(g, &err), BLM_OK);
+    assert_false(blm_guard_maybe(g, "alice", 5));
+    outsider("SET user:alice x");
+    outsider("SET other:bob x");
+    outsider("HSET user:carol f x");
+    assert_true(comes_true(g, "alice", true));
+    assert_true(comes_true(g, "carol", true));
+    assert_false(blm_guard_maybe(g, "bob", 3));
+    outsider("DEL user:alice");
+    blm_redis_follow_stats s = { .size = sizeof s };
+    for (int i = 0; i < 500 && !s.deletes; i++) {
+        nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
+        blm_redis_follow_get_stats(f, &s);
+    }
+    assert_int_equal(s.puts, 2);
+    assert_int_equal(s.deletes, 1);
+    assert_true(s.connected);
+
+    /* What was written while nobody listened is found by the rebuild after it. */
+    outsider("CLIENT KILL TYPE pubsub");
+    outsider("SET user:dave x");
+    assert_true(comes_true(g, "dave", true));
+    for (int i = 0; i < 500 && !s.gaps; i++) {
+        nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
+        blm_redis_follow_get_stats(f, &s);
+    }
+    assert_int_equal(s.gaps, 1);
+    blm_redis_unfollow(f);
+    blm_redis_unfollow(NULL);
+    o.prefix = NULL;
+    o.hash   = "h";
+    assert_int_equal(blm_redis_follow(&o, g, &f, &err), BLM_E_UNSUPPORTED);
+    assert_int_equal(blm_guard_close(g, &err), BLM_OK);
+}
+
+/* More threads than connections: all are served. */
+static void *reader(void *ctx)
+{
+    blm_dataset *d    = ctx;
+    uintptr_t    good = 0;
+    blm_error    err;
+    for (int i = 0; i < 200; i++)
+        good += d->get(d->ctx, "k", 1, NULL, NULL, &err) == BLM_OK;
+    return (void *)good;
+}
+
+static void threads_share_connections(void **state)
+{
+    (void)state;
+    blm_redis_options o = options();
+    blm_dataset       d;
+    blm_error         err;
+    pthread_t         t[6];
+    o.connections = 2;
+    outsider("FLUSHALL");
+    outsider("SET k v");
+    assert_int_equal(blm_redis_open(&o, &d, &err), BLM_OK);
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(pthread_create(&t[i], NULL, reader, &d), 0);
+    for (int i = 0; i < 6; i++) {
+        void *good;
+        pthread_join(t[i], &good);
+        assert_int_equal((uintptr_t)good, 200);
+    }
+    d.close(d.ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(strings),
+        cmocka_unit_test(strings_with_prefix),
+        cmocka_unit_test(hash_fields),
+        cmocka_unit_test(mark_is_kept),
+        cmocka_unit_test(trouble_is_not_absence),
+        cmocka_unit_test(password),
+        cmocka_unit_test(guard_is_built_by_scan),
+        cmocka_unit_test(follower_hears_of_others),
+        cmocka_unit_test(threads_share_connections),
+    };
+    return cmocka_run_group_tests(tests, start_server, stop_server);
+}
