@@ -3,7 +3,7 @@
  * convert: a filter in another format. Three ways, the first that does:
  *
  *   the format can hold the filter as it is    its bits are written there
- *   a counting filter asked for as classic     its counters become bits
+ *   --plain, of a counting filter              its counters become bits
  *   another scheme, kind or size               it is rebuilt from its keys (--members): bits do not
  *                                              say which keys set them
  */
@@ -22,7 +22,7 @@ static struct {
     uint64_t           items, bits, probes, variant, offset;
     double             rate;
     struct option_seed seed;
-    bool               force;
+    bool               plain, force;
 } opt;
 
 static const struct option in_rows[] = {
@@ -42,9 +42,11 @@ static const struct option in_rows[] = {
 static const struct option out_rows[] = {
     { "to", 0, OPT_NAME, "F", &opt.to, "OUT's format. bloomery schemes lists them.", format_names },
     { "kind", 0, OPT_NAME, "KIND", &opt.kind,
-      "OUT's kind. Counting becomes classic without its keys, in a quarter of the space; any other "
-      "change needs --members.",
-      kind_names },
+      "OUT's kind: another than IN's needs --members.", kind_names },
+    { "plain", 0, OPT_FLAG, NULL, &opt.plain,
+      "Counters to bits: the same answers in a quarter of the space, without the keys; but nothing "
+      "can be removed from OUT.",
+      NULL },
     { "scheme", 0, OPT_NAME, "S", &opt.scheme, "OUT's scheme: another than IN's needs --members.",
       scheme_names },
     { "members", 0, OPT_FILE, "KEYS", &opt.members,
@@ -116,9 +118,10 @@ static int convert(const struct ref *in, const char *text)
     blm_error   err;
     const char *why;
     blm_get_stats(in->filter, &s);
-    bool reduces = opt.kind && strcmp(opt.kind, "classic") == 0 && s.params.kind == BLM_COUNTING &&
-                   !opt.members;
-    if (reduces && !opt.scheme && !opt.items && !(opt.rate > 0))
+    if (opt.plain && s.params.kind != BLM_COUNTING)
+        return trouble("%s: a %s filter has no counters that --plain could turn into bits",
+                       in->name, blm_kind_name(s.params.kind));
+    if (opt.plain)
         return reduce(in, text);
     why = obstacle(in, &s.params, &err);
     if (!why)
@@ -142,6 +145,9 @@ static int run(int count, char **operands)
     blm_options o = BLM_OPTIONS_INIT;
     if (!opt.to)
         return misuse("convert to what? Give --to");
+    if (opt.plain && (opt.kind || opt.scheme || opt.members || opt.items || opt.rate > 0))
+        return misuse("--plain keeps scheme and size: leave --kind, --scheme, --members, -n and -p "
+                      "away");
     if (opt.probes > UINT32_MAX)
         return misuse("-k %llu: that is more probes than any filter makes",
                       (unsigned long long)opt.probes);
@@ -194,8 +200,8 @@ static const struct example examples[] = {
     { "bloomery convert seen.guava seen.blm --to native", "Read Guava's file, write our own" },
     { "bloomery convert seen.blm seen.guava --to guava --members urls.txt",
       "Rebuild a filter from its keys so that Guava can read it" },
-    { "bloomery convert counts.blm bits.blm --to native --kind classic",
-      "Counters to bits, a quarter of the size" },
+    { "bloomery convert counts.blm bits.blm --to native --plain",
+      "Counters to bits, a quarter of the size: a copy to hand out" },
     { "bloomery convert redis://localhost/seen seen.blm --to native",
       "Copy a filter from Redis, with its bits as they are" },
     { "bloomery convert seen.blm redis://localhost/seen --to native", "Put one there" },

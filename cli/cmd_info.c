@@ -104,7 +104,8 @@ static void show_size(const blm_params *p)
     row("probes");
     out_print("%u", (unsigned)p->probes);
     if (p->lines)
-        out_print(" in %u line%s of 64 bytes", (unsigned)p->lines, p->lines == 1 ? "" : "s");
+        out_print(" in %u line%s of %u bytes", (unsigned)p->lines, p->lines == 1 ? "" : "s",
+                  (unsigned)p->line_bytes);
     out_print("\n");
     row("planned for");
     if (p->capacity)

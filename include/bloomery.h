@@ -177,7 +177,7 @@ typedef struct blm_options {
     double   rate;   /* p, false-positive rate wanted, 0 < p < 1 */
     uint64_t bits;   /* m; for counting, the number of counters */
     uint32_t probes; /* k */
-    uint32_t lines;  /* blocked: lines per key, 1…3 (0: chosen from the rate) */
+    uint32_t lines;  /* lines per key, blocked 1…3, counting 1…5 (0: chosen from the rate) */
     uint64_t memory; /* bytes the filter's bits may take */
 
     const blm_filter *like; /* same parameters and seed as this one, so that they can meet */
@@ -273,6 +273,14 @@ BLM_API blm_status blm_add_fixed(blm_filter *f, const void *keys, size_t width, 
 BLM_API size_t     blm_check_fixed(const blm_filter *f, const void *keys, size_t width,
                                    size_t count, uint8_t *maybe);
 
+/* blm_remove of many keys, in order. `gone[i]` (or NULL) becomes 1 where one add of key i was taken
+ * back, 0 where the filter says that it was never added: no failure here. *removed (or NULL) is how
+ * many were. E_ARGUMENT at a key that is none; the keys before it have been removed. Exclusive. */
+BLM_API blm_status blm_remove_many(blm_filter *f, const blm_key *keys, size_t count, uint8_t *gone,
+                                   size_t *removed);
+BLM_API blm_status blm_remove_fixed(blm_filter *f, const void *keys, size_t width, size_t count,
+                                    uint8_t *gone, size_t *removed);
+
 /* Hash once, ask many. The digest is good for every filter with the same scheme, hash and seed
  * (and, for schemes that hash once per probe, no more probes). */
 BLM_API blm_status blm_digest_of(const blm_filter *f, const void *key, size_t len,
@@ -328,11 +336,13 @@ BLM_API blm_status blm_union(blm_filter *dst, const blm_filter *src, blm_error *
 BLM_API blm_status blm_intersect(blm_filter *dst, const blm_filter *src, blm_error *err);
 
 /* A filter 1/factor the size that answers "maybe" for every key the original does, made without
- * the keys; k stays. factor must divide m (blocked: the number of lines), else E_INDIVISIBLE. */
+ * the keys; k stays. factor must divide m (with lines: their number), else E_INDIVISIBLE. */
 BLM_API blm_status blm_fold(const blm_filter *f, uint64_t factor, blm_filter **out,
                             blm_error *err);
 
-/* Counting only: the plain (classic) filter with the same answers, in a quarter of the memory. */
+/* Counting only: the plain filter with the same answers, in a quarter of the memory (blocked, in
+ * lines of 16 bytes; of another system's scheme, classic). What a cache hands out of its own counting
+ * filter: the copy follows the original by blm_diff of one reduced snapshot and the next. */
 BLM_API blm_status blm_reduce(const blm_filter *f, blm_filter **out, blm_error *err);
 
 /* The bits of one layer, borrowed until the next change to the filter. Byte order as in files:
@@ -395,7 +405,7 @@ typedef struct blm_params {
     const char     *hash;      /* static text, or the custom hash's name while the filter lives */
     uint64_t        bits;      /* m (counters for counting); the sum over layers */
     uint32_t        probes;    /* k, all lines together; the newest layer's for scalable */
-    uint32_t        lines;     /* lines per key (blocked), else 0 */
+    uint32_t        lines;     /* lines per key (blocked, counting), else 0 */
     uint32_t        layers;
     uint64_t        capacity;  /* n it was planned for; the sum over layers; 0: unknown */
     uint64_t        items;     /* adds that were new; counting: adds less removes */
@@ -413,6 +423,7 @@ typedef struct blm_params {
     uint64_t        variant;   /* the scheme's own */
     const char     *notice;    /* what is odd about these parameters; static text, or NULL */
     uint32_t        threads;   /* that batches may use, at least 1 */
+    uint32_t        line_bytes; /* of a line: 64; what blm_reduce made of counters 16; no lines 0 */
 } blm_params;
 
 BLM_API blm_status blm_get_params(const blm_filter *f, blm_params *out);
@@ -620,7 +631,7 @@ typedef struct blm_plan {
     double   asked;    /* the rate asked for; 0: none */
     uint64_t bits;     /* m as it will be created */
     uint32_t probes;   /* k, all lines together */
-    uint32_t lines;    /* lines per key (blocked), else 0 */
+    uint32_t lines;    /* lines per key (blocked, counting), else 0 */
     uint64_t bytes;
     bool     fits;         /* the asked rate fits the asked memory or bits */
     uint64_t bytes_needed; /* for the asked rate (0: none was asked) */
@@ -651,8 +662,10 @@ typedef enum blm_model {
                                   but for n/2^64 (two keys, one hash), which plans and stats add. */
     BLM_MODEL_DOUBLE      = 2, /* probes a + i·b mod m, b ≠ 0: what Guava, Go, RedisBloom and most
                                   others come near */
-    BLM_MODEL_LINES       = 3  /* native blocked probes: `lines` lines of 512 bits, one bit in each
+    BLM_MODEL_LINES       = 3, /* native blocked probes: `lines` lines of 512 bits, one bit in each
                                   of k/lines words; n/2^64 included */
+    BLM_MODEL_COUNTERS    = 4  /* native counting probes (and what blm_reduce makes of them):
+                                  `lines` lines of 128 cells, one in each of k/lines groups of 16 */
 } blm_model;
 
 typedef enum blm_method {
@@ -667,8 +680,8 @@ typedef struct blm_rate {
     blm_method method;
 } blm_rate;
 
-/* The false-positive rate of m bits, k probes in all, n keys. lines: 0 but for BLM_MODEL_LINES,
- * where m is a multiple of 512. n = 0 gives 0. Usual formula: any m, k; else E_LIMIT past 2^48 bits
+/* The false-positive rate of m bits, k probes in all, n keys. lines: 0 but for BLM_MODEL_LINES and
+ * _COUNTERS, where m is a multiple of 512 or 128. n = 0 gives 0. Usual formula: any m, k; else E_LIMIT past 2^48 bits
  * or 2 048 probes. Microseconds at usual k, milliseconds at k = 64. */
 BLM_API blm_status blm_rate_of(blm_model model, uint64_t m, uint32_t k, uint32_t lines, uint64_t n,
                                blm_rate *out);

@@ -177,6 +177,35 @@ static size_t check_keys(const blm_filter *f, const struct blm_keys *s, size_t c
     return c.hits;
 }
 
+/* ---- remove ---- */
+
+static blm_status remove_keys(blm_filter *f, const struct blm_keys *s, size_t count, uint8_t *gone,
+                              size_t *removed)
+{
+    struct piece p;
+    uint8_t      scratch[BLM__BATCH];
+    size_t       sum = 0, at = 0, told = 0;
+    blm_status   st = !f->kind->remove     ? BLM_E_UNSUPPORTED
+                      : f->body.read_only ? BLM_E_READONLY
+                                          : BLM_OK;
+    while (st == BLM_OK && at < count) {
+        next_piece(f, s, at, count - at, &p);
+        if (p.batch.n)
+            sum += f->kind->remove(&f->body, &p.batch, gone ? gone + at : scratch);
+        else
+            st = BLM_E_ARGUMENT;
+        at += p.batch.n;
+        if (at - told >= TELL) {
+            told = at;
+            if (!blm__go_on(&f->body, at, count))
+                st = BLM_E_CANCELLED;
+        }
+    }
+    if (removed)
+        *removed = sum;
+    return st;
+}
+
 /* ---- the public calls ---- */
 
 blm_status blm_add_many(blm_filter *f, const blm_key *keys, size_t count, uint8_t *fresh,
@@ -222,6 +251,28 @@ size_t blm_check_fixed(const blm_filter *f, const void *keys, size_t width, size
         return count;
     }
     return check_keys(f, &s, count, maybe);
+}
+
+blm_status blm_remove_many(blm_filter *f, const blm_key *keys, size_t count, uint8_t *gone,
+                           size_t *removed)
+{
+    struct blm_keys s = { .list = keys };
+    if (removed)
+        *removed = 0;
+    if (!keys && count)
+        return BLM_E_ARGUMENT;
+    return remove_keys(f, &s, count, gone, removed);
+}
+
+blm_status blm_remove_fixed(blm_filter *f, const void *keys, size_t width, size_t count,
+                            uint8_t *gone, size_t *removed)
+{
+    struct blm_keys s = { .fixed = keys ? keys : "", .width = width };
+    if (removed)
+        *removed = 0;
+    if (!keys && width && count)
+        return BLM_E_ARGUMENT;
+    return remove_keys(f, &s, count, gone, removed);
 }
 
 blm_status blm_add_digests(blm_filter *f, const blm_digest *d, size_t count, uint8_t *fresh,

@@ -247,7 +247,7 @@ static blm_status fold_shape(const blm_filter *f, uint64_t factor, struct blm_sh
                              blm_error *err)
 {
     *s = f->body.layers[0].shape;
-    uint64_t unit = s->engine == BLM__LINES ? BLM__LINE_BITS : f->scheme->fold_unit;
+    uint64_t unit = blm__fold_unit(s);
     if (!f->kind->fold || f->scheme->fold == BLM__FOLD_NONE)
         return blm__fail(err, BLM_E_UNSUPPORTED, "a %s filter of scheme %s cannot be folded",
                          f->kind->name, f->scheme->row.name);
@@ -298,10 +298,10 @@ blm_status blm_reduce(const blm_filter *f, blm_filter **out, blm_error *err)
     if (st != BLM_OK)
         return st;
     struct blm_shape s = f->body.layers[0].shape;
-    s.kind       = BLM_CLASSIC;
+    s.kind       = s.lines ? BLM_BLOCKED : BLM_CLASSIC;
     s.cell_bits  = 1;
-    g->body.kind = BLM_CLASSIC;
-    g->kind      = blm__kind_ops(BLM_CLASSIC);
+    g->body.kind = s.kind;
+    g->kind      = blm__kind_ops(s.kind);
     blm__filter_singles(g, &s);
     st = g->body.store->add_layer(&g->body, &s, err);
     if (st != BLM_OK) {

@@ -491,8 +491,9 @@ blm_status blm_remove(blm_filter *f, const void *key, size_t len)
     if (f->body.read_only)
         return BLM_E_READONLY;
     struct one k;
+    uint8_t    gone;
     hash_one(f, key, len, &k);
-    return f->kind->remove(&f->body, &k.batch);
+    return f->kind->remove(&f->body, &k.batch, &gone) ? BLM_OK : BLM_E_ABSENT;
 }
 
 /* ---- digests ---- */

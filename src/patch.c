@@ -155,7 +155,8 @@ static void get_shape(const struct patch *p, struct blm_shape *s)
     s->probes     = blm__get32le(b + 24);
     s->lines      = blm__get32le(b + 28);
     s->cell_bits  = blm__get32le(b + 32);
-    s->line_count = s->engine == BLM__LINES ? s->bits / BLM__LINE_BITS : 0;
+    uint32_t cells = blm__line_cells(s->engine);
+    s->line_count = cells ? s->bits / cells : 0;
     s->capacity   = blm__get64le(b + 40);
     s->rate       = blm__f64_from_bits(blm__get64le(b + 48));
     s->variant    = blm__get64le(b + 56);

@@ -227,11 +227,14 @@ class Layer:
         (self.kind, self.way, self.bits, self.lines, self.probes, self.lines_each, self.cell,
          region, self.capacity, self.rate) = struct.unpack_from("<2I2Q4IQd", record)
         (words, size, regions, sums, marks, self.end) = struct.unpack_from("<6Q", record, 80)
-        must(self.kind < 3 and self.way < 3, "no such kind of layer")
+        must(self.kind < 3 and self.way < 4, "no such kind of layer")
         must(1 <= self.bits <= 1 << 48 and self.cell == (4 if self.kind == 2 else 1), "cells")
         if self.way == 1:
             must(self.kind == 1 and self.lines * 512 == self.bits and 1 <= self.lines_each <= 3
                  and 1 <= self.probes <= 8, "lines")
+        elif self.way == 3:
+            must(self.kind > 0 and self.lines * 128 == self.bits and 1 <= self.lines_each <= 5
+                 and 1 <= self.probes <= 8, "short lines")
         else:
             must(self.lines == self.lines_each == 0 and 1 <= self.probes <= 2048, "probes")
         must(size == (self.bits * self.cell + 63) // 64 * 8 and words == up(at + 256, block)
@@ -266,8 +269,12 @@ class Layer:
             used = pattern << (x >> 61)
             used = (used | used >> 8) & 0xff
             for j in range(8):
-                if used >> j & 1:
+                if not used >> j & 1:
+                    continue
+                if self.way == 1:
                     yield line * 512 + 64 * j + (x >> 13 + 6 * j & 63)
+                else:
+                    yield line * 128 + 16 * j + (x >> 29 + 4 * j & 15)
             h = x * 0xe7037ed1a0b428db & MASK
             h ^= h >> 32
 

@@ -104,7 +104,7 @@ _bloomery()
         case $prev in
         esac ;;
     convert)
-        options=' --to --kind --scheme --members -n --items -p --rate --force --from --from-scheme -m --bits -k --probes --seed --variant --offset -0 --crlf -e -f -d --funnel --quiet -h --help'
+        options=' --to --kind --plain --scheme --members -n --items -p --rate --force --from --from-scheme -m --bits -k --probes --seed --variant --offset -0 --crlf -e -f -d --funnel --quiet -h --help'
         case $prev in
             --to) words="$(bloomery --names formats 2>/dev/null)" ;;
             --kind) words="classic blocked counting scalable" ;;

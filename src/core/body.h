@@ -24,17 +24,20 @@ struct blm_store;  /* below */
 
 #define BLM__MAX_BITS   ((uint64_t)1 << 48)
 #define BLM__MAX_PROBES 2048u /* RedisBloom's smallest rates ask for 1 075 */
-#define BLM__MAX_LINES  3u    /* lines per key */
+#define BLM__MAX_LINES  3u    /* lines per key … */
+#define BLM__MAX_SHORT  5u    /* … and short lines */
 #define BLM__MAX_LAYERS 256u
 #define BLM__LINE_BITS  512u
 #define BLM__LINE_WORDS 8u
+#define BLM__SHORT_CELLS 128u /* of a short line: 64 bytes of counters, or 16 of bits */
 #define BLM__COUNTER_MAX 15u
 
 /* How a key finds its cells. */
 enum blm_engine {
     BLM__CHAIN,    /* native: position i = mulhi(h·C^i, m) */
     BLM__LINES,    /* native: L lines of 512 bits, one bit in each of k words of a line */
-    BLM__POSITIONS /* any other scheme: its positions() says */
+    BLM__POSITIONS, /* any other scheme: its positions() says */
+    BLM__SHORT      /* native: as LINES, but of 128 cells: counters, and the bits made of them */
 };
 
 struct blm_shape {
@@ -42,9 +45,9 @@ struct blm_shape {
     enum blm_engine engine;
     const struct blm_scheme *scheme;
     uint64_t bits;       /* m: cells (bits, or counters) */
-    uint64_t line_count; /* LINES: bits / 512; else 0 */
-    uint32_t probes;     /* k; for LINES, words per line (1…8) */
-    uint32_t lines;      /* LINES: lines per key; else 0 */
+    uint64_t line_count; /* LINES: bits / 512; SHORT: bits / 128; else 0 */
+    uint32_t probes;     /* k; for LINES and SHORT, cells per line (1…8) */
+    uint32_t lines;      /* LINES, SHORT: lines per key; else 0 */
     uint32_t cell_bits;  /* 1, or 4 for counting */
     uint64_t capacity;   /* n it was planned for; 0: unknown */
     double   rate;       /* promised at capacity; 0: none */
@@ -60,6 +63,18 @@ static inline uint64_t blm__shape_words(const struct blm_shape *s)
 static inline uint32_t blm__shape_probes(const struct blm_shape *s)
 {
     return s->lines ? s->lines * s->probes : s->probes;
+}
+
+/* Cells of a line; 0: this engine has none. */
+static inline uint32_t blm__line_cells(enum blm_engine e)
+{
+    return e == BLM__LINES ? BLM__LINE_BITS : e == BLM__SHORT ? BLM__SHORT_CELLS : 0;
+}
+
+/* Lines that a key may have. */
+static inline uint32_t blm__lines_most(enum blm_engine e)
+{
+    return e == BLM__LINES ? BLM__MAX_LINES : e == BLM__SHORT ? BLM__MAX_SHORT : 0;
 }
 
 /* What all layers of a filter share: how a key is hashed. */

@@ -10,7 +10,7 @@
 
 #include "bloomery.h"
 
-/* Classic and counting: cell_bits 1 or 4; o->bits counts cells. */
+/* Classic: probes anywhere in o->bits cells of cell_bits each. */
 blm_status blm__plan_cells(const blm_options *o, uint32_t cell_bits, blm_plan *out, blm_error *err);
 
 /* Blocked: o->lines lines of 512 bits a key (0: chosen), o->bits rounded up to whole lines.
@@ -18,7 +18,10 @@ blm_status blm__plan_cells(const blm_options *o, uint32_t cell_bits, blm_plan *o
  * one line a key takes at least 2L lines, below which a key's own lines meet too often. */
 blm_status blm__plan_lines(const blm_options *o, blm_plan *out, blm_error *err);
 
-/* ---- for the two of them (plan.c) ---- */
+/* Counting: the same in lines of 128 counters; o->bits and plan.bits count counters. */
+blm_status blm__plan_counters(const blm_options *o, blm_plan *out, blm_error *err);
+
+/* ---- for all of them (plan.c) ---- */
 
 #define BLM__DEFAULT_RATE 0.01 /* where a size is given and no rate, keys or probes */
 

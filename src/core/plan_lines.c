@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The plan of blocked filters: how many lines there are, how many of them a key has (L) and how
- * many words of a line it uses (k, 1…8).
+ * The plan of blocked and counting filters: how many lines there are, how many of them a key has (L)
+ * and how many words of a line it uses (k, 1…8).
  *
  * One line a key is the fastest, but its rate below 1/1000 costs space that a second line saves:
- * L is the least with p^(1/L) ≥ 1/1000, at most 3. A smaller L is taken where it costs no more
- * (a filter of one or two lines). For each L the best k is the one whose lines bear most keys.
+ * L is the least with p^(1/L) ≥ 1/1000, at most 3. A line of counters has a quarter of the cells, so
+ * that its load varies more: there the border is 1/100, and L at most 5. docs/maths.md has the
+ * frontier. A smaller L is taken where it costs no more (a filter of one or two lines). For each L
+ * the best k is the one whose lines bear most keys.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -14,20 +16,31 @@
 #include "core/plan.h"
 #include "core/sizing.h"
 
-#define BLM__LINE_LEAST_RATE 1e-3
-#define BLM__LINES_MOST      (BLM__MAX_BITS / BLM__LINE_BITS)
-#define BLM__NEAR            0.9 /* words that bear this share of the best load are tried too */
+#define BLM__NEAR 0.9 /* words that bear this share of the best load are tried too */
+
+/* What blocked and counting differ in. */
+struct layout {
+    uint32_t cell_bits, cells; /* of a cell; of a line */
+    uint32_t lines_most;       /* lines a key */
+    uint64_t count_most;       /* lines in all */
+    double   least_rate;       /* that one line is good for */
+};
+static const struct layout bits = { 1, BLM__LINE_BITS, BLM__MAX_LINES,
+                                    BLM__MAX_BITS / BLM__LINE_BITS, 1e-3 };
+static const struct layout counters = { 4, BLM__SHORT_CELLS, BLM__MAX_SHORT,
+                                        BLM__MAX_BITS / 4 / BLM__SHORT_CELLS, 1e-2 };
 
 /* A plan in the making; as the context of a search, with the one number left open. */
 struct lines {
     uint64_t count, n;
     uint32_t words, lines;
     double   p;
+    const struct layout *in;
 };
 
 static double rate_of(const struct lines *l)
 {
-    return blm__rate_lines(l->count, l->words, l->lines, l->n);
+    return blm__rate_lines(l->in->cells, l->count, l->words, l->lines, l->n);
 }
 
 static bool holds_keys(const void *ctx, uint64_t n)
@@ -48,15 +61,15 @@ static uint64_t least_count(uint32_t lines) { return lines > 1 ? 2 * lines : 1; 
 
 /* Keys a line bears at this rate of its own, with many lines: where the search starts, so a few
  * digits do. ln F is nearly straight in ln λ: secant steps from the λ of k independent bits. */
-static double load_for(uint32_t words, double rate)
+static double load_for(uint32_t cells, uint32_t words, double rate)
 {
     double fill = pow(rate, 1.0 / words), target = log(rate);
-    double x = log(-(double)BLM__LINE_BITS / words * log1p(-fill)), slope = words;
+    double x = log(-(double)cells / words * log1p(-fill)), slope = words;
     if (!isfinite(x))
         return 0x1p60; /* a rate of all but 1: any load */
-    double y = log(blm__line_rate(words, exp(x)));
+    double y = log(blm__line_rate(cells, words, exp(x)));
     for (int i = 0; i < 6 && fabs(y - target) > 1e-4 && isfinite(y); i++) {
-        double dx = (target - y) / slope, next = log(blm__line_rate(words, exp(x + dx)));
+        double dx = (target - y) / slope, next = log(blm__line_rate(cells, words, exp(x + dx)));
         if (next != y && isfinite(next))
             slope = fmax((next - y) / dx, 1e-3);
         x += dx;
@@ -83,10 +96,10 @@ static void solve_one(struct lines *l, double load)
         return;
     }
     double guess = (double)l->n * l->lines / load;
-    if (!(guess <= (double)BLM__LINES_MOST))
+    if (!(guess <= (double)l->in->count_most))
         return;
-    uint64_t count = blm__greatest(too_few, l, (uint64_t)guess, BLM__LINES_MOST) + 1;
-    if (count <= BLM__LINES_MOST)
+    uint64_t count = blm__greatest(too_few, l, (uint64_t)guess, l->in->count_most) + 1;
+    if (count <= l->in->count_most)
         l->count = count > least_count(l->lines) ? count : least_count(l->lines);
 }
 
@@ -98,7 +111,7 @@ static struct lines solve(const struct lines *want)
     double each = pow(room, 1.0 / want->lines), load[BLM__LINE_WORDS + 1] = { 0 }, top = 0;
     for (uint32_t k = 1; k <= BLM__LINE_WORDS; k++) {
         if (want->words == 0 || want->words == k)
-            load[k] = load_for(k, each);
+            load[k] = load_for(want->in->cells, k, each);
         top = fmax(top, load[k]);
     }
     struct lines best = { 0 };
@@ -115,10 +128,10 @@ static struct lines solve(const struct lines *want)
 }
 
 /* The rule above: the number of lines for a rate. */
-static uint32_t lines_for(double rate)
+static uint32_t lines_for(const struct layout *in, double rate)
 {
     uint32_t lines = 1;
-    while (lines < BLM__MAX_LINES && pow(rate, 1.0 / lines) < BLM__LINE_LEAST_RATE * (1 - 1e-12))
+    while (lines < in->lines_most && pow(rate, 1.0 / lines) < in->least_rate * (1 - 1e-12))
         lines++;
     return lines;
 }
@@ -131,12 +144,13 @@ static bool split_probes(const struct blm_want *w, uint32_t lines, uint32_t *wor
 }
 
 /* Solves for every L up to the one that rate and probes call for. A greater L has to save. */
-static struct lines solve_all(const struct blm_want *w, uint64_t count, double rate)
+static struct lines solve_all(const struct layout *in, const struct blm_want *w, uint64_t count,
+                              double rate)
 {
     struct lines best = { 0 };
-    uint32_t     most = w->lines ? w->lines : lines_for(rate);
-    for (uint32_t lines = w->lines ? w->lines : 1; lines <= BLM__MAX_LINES; lines++) {
-        struct lines l = { count, count ? 0 : w->items, 0, lines, rate };
+    uint32_t     most = w->lines ? w->lines : lines_for(in, rate);
+    for (uint32_t lines = w->lines ? w->lines : 1; lines <= in->lines_most; lines++) {
+        struct lines l = { count, count ? 0 : w->items, 0, lines, rate, in };
         if (lines > most && (best.count || !w->probes))
             break;
         if (w->probes && !split_probes(w, lines, &l.words))
@@ -151,15 +165,15 @@ static struct lines solve_all(const struct blm_want *w, uint64_t count, double r
 }
 
 /* Size and keys given: the best words and, unless given, the L that the rate reached calls for. */
-static struct lines fit(const struct blm_want *w, uint64_t count)
+static struct lines fit(const struct layout *in, const struct blm_want *w, uint64_t count)
 {
     struct lines best    = { 0 };
     double       reached = 2;
-    for (uint32_t lines = w->lines ? w->lines : 1; lines <= BLM__MAX_LINES; lines++) {
+    for (uint32_t lines = w->lines ? w->lines : 1; lines <= in->lines_most; lines++) {
         struct lines here  = { 0 };
         double       least = 2;
         for (uint32_t k = 1; k <= BLM__LINE_WORDS && count >= least_count(lines); k++) {
-            struct lines l = { count, w->items, k, lines, 0 };
+            struct lines l = { count, w->items, k, lines, 0, in };
             if (w->probes && w->probes != k * lines)
                 continue;
             double rate = rate_of(&l);
@@ -172,47 +186,49 @@ static struct lines fit(const struct blm_want *w, uint64_t count)
             best    = here;
             reached = least;
         }
-        if (w->lines || (best.count && (w->probes || lines_for(reached) <= lines)))
+        if (w->lines || (best.count && (w->probes || lines_for(in, reached) <= lines)))
             break;
     }
     return best;
 }
 
 /* Size and probes given, nothing else: half of the bits set. */
-static struct lines half_full(const struct blm_want *w, uint64_t count)
+static struct lines half_full(const struct layout *in, const struct blm_want *w, uint64_t count)
 {
     struct lines l = { 0 };
-    for (uint32_t lines = 1; lines <= BLM__MAX_LINES && l.count == 0; lines++) {
+    for (uint32_t lines = 1; lines <= in->lines_most && l.count == 0; lines++) {
         uint32_t words;
         if (count < least_count(lines) || !split_probes(w, lines, &words))
             continue;
-        double each = (double)words / ((double)count * BLM__LINE_BITS);
+        double each = (double)words / ((double)count * in->cells);
         l = (struct lines){ count, (uint64_t)(-BLM__LN2 / (lines * log1p(-each))), words, lines,
-                            0 };
+                            0, in };
     }
     return l;
 }
 
-static blm_status check_shape(const struct blm_want *w, uint64_t count, blm_error *err)
+static blm_status check_shape(const struct layout *in, const struct blm_want *w, uint64_t count,
+                              blm_error *err)
 {
-    if (w->lines > BLM__MAX_LINES)
+    if (w->lines > in->lines_most)
         return blm__fail(err, BLM_E_ARGUMENT, "lines = %" PRIu32 "; a key has 1 to %u lines",
-                         w->lines, BLM__MAX_LINES);
+                         w->lines, in->lines_most);
     uint32_t least = w->lines ? w->lines : 1, words;
     if (w->probes) {
-        while (least <= BLM__MAX_LINES && !split_probes(w, least, &words))
+        while (least <= in->lines_most && !split_probes(w, least, &words))
             least++;
-        if (least > BLM__MAX_LINES)
+        if (least > in->lines_most)
             return blm__fail(err, BLM_E_ARGUMENT,
-                             "probes = %" PRIu32 " cannot be spread evenly over %s with at most 8 "
-                             "in each; give 1 to 8 for each of 1, 2 or 3 lines",
-                             w->probes, w->lines ? "these lines" : "1, 2 or 3 lines");
+                             "probes = %" PRIu32 " cannot be spread evenly over %s%" PRIu32
+                             " lines with at most 8 in each",
+                             w->probes, w->lines ? "" : "1 to ", w->lines ? w->lines : in->lines_most);
     }
     if (count && count < least_count(least))
         return blm__fail(err, BLM_E_ARGUMENT,
                          "%" PRIu32 " lines a key need a filter of at least %" PRIu64
-                         " bits; give fewer lines or probes, or more bits",
-                         least, least_count(least) * BLM__LINE_BITS);
+                         " %s; give fewer lines or probes, or more of them",
+                         least, least_count(least) * in->cells,
+                         in->cell_bits == 1 ? "bits" : "counters");
     return BLM_OK;
 }
 
@@ -220,34 +236,34 @@ static void fill_plan(const struct lines *l, blm_plan *out)
 {
     out->items  = l->n;
     out->rate   = rate_of(l);
-    out->bits   = l->count * BLM__LINE_BITS;
+    out->bits   = l->count * l->in->cells;
     out->probes = l->words * l->lines;
     out->lines  = l->lines;
 }
 
-blm_status blm__plan_lines(const blm_options *o, blm_plan *out, blm_error *err)
+static blm_status plan(const struct layout *in, const blm_options *o, blm_plan *out, blm_error *err)
 {
     struct blm_want w;
-    blm_status      s = blm__want_read(o, 1, BLM__LINE_BITS, &w, err);
+    blm_status      s = blm__want_read(o, in->cell_bits, in->cells, &w, err);
     if (s == BLM_OK)
-        s = check_shape(&w, w.cells / BLM__LINE_BITS, err);
+        s = check_shape(in, &w, w.cells / in->cells, err);
     if (s == BLM_OK && w.cells == 0)
         s = blm__want_hashes(w.items, w.rate, err);
     if (s != BLM_OK)
         return s;
-    const uint64_t count = w.cells / BLM__LINE_BITS;
+    const uint64_t count = w.cells / in->cells;
     double         asked = w.rate;
     if (w.items == 0 && w.rate == 0 && w.probes == 0)
         asked = BLM__DEFAULT_RATE;
-    struct lines l = { 0 }, needed = { 0 };
+    struct lines l = { .in = in }, needed = { .in = in };
     if (w.items > 0 && w.rate > 0 && ldexp((double)w.items, -64) <= w.rate / 2)
-        needed = solve_all(&w, 0, w.rate);
+        needed = solve_all(in, &w, 0, w.rate);
     if (count == 0)
         l = needed;
     else if (w.items > 0)
-        l = fit(&w, count);
+        l = fit(in, &w, count);
     else
-        l = asked > 0 ? solve_all(&w, count, asked) : half_full(&w, count);
+        l = asked > 0 ? solve_all(in, &w, count, asked) : half_full(in, &w, count);
     if (l.count == 0 && count == 0)
         return blm__fail(err, BLM_E_LIMIT,
                          "%" PRIu64 " keys at a rate of %g need more than 2^48 bits; raise the "
@@ -255,12 +271,22 @@ blm_status blm__plan_lines(const blm_options *o, blm_plan *out, blm_error *err)
                          w.items, w.rate);
     if (l.n == 0)
         return blm__fail(err, BLM_E_LIMIT,
-                         "%" PRIu64 " bits do not hold one key at a rate of %g; give more, or a "
+                         "%" PRIu64 " %s do not hold one key at a rate of %g; give more, or a "
                          "higher rate",
-                         w.cells, asked);
+                         w.cells, in->cell_bits == 1 ? "bits" : "counters", asked);
     fill_plan(&l, out);
     uint64_t enough = w.items == 0        ? out->bits
                       : needed.count == 0 ? UINT64_MAX
-                                          : needed.count * BLM__LINE_BITS;
-    return blm__plan_finish(o, 1, asked, enough, out, err);
+                                          : needed.count * in->cells;
+    return blm__plan_finish(o, in->cell_bits, asked, enough, out, err);
+}
+
+blm_status blm__plan_lines(const blm_options *o, blm_plan *out, blm_error *err)
+{
+    return plan(&bits, o, out, err);
+}
+
+blm_status blm__plan_counters(const blm_options *o, blm_plan *out, blm_error *err)
+{
+    return plan(&counters, o, out, err);
 }

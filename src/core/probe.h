@@ -3,13 +3,15 @@
  * The native rule from a 64-bit hash to cells: what every kernel implements and what the file
  * format's scheme "native" version 0 names. Change nothing here without a new scheme version.
  *
- * Chain (classic, counting): g_0 = h, g_(i+1) = g_i · C mod 2^64, position i = ⌊g_i · m / 2^64⌋.
+ * Chain (classic): g_0 = h, g_(i+1) = g_i · C mod 2^64, position i = ⌊g_i · m / 2^64⌋.
  *   C is odd, so each step is a bijection: no step degenerates, and two keys share all positions
  *   only if their hashes nearly agree. Compared with a + i·b the probes of one key behave as
  *   independent ones (docs/maths.md has theory and measurement).
  * Lines (blocked): line = ⌊h · lines / 2^64⌋, x = h · C, and word j of the line gets bit
  *   (x >> (13 + 6j)) & 63. With k < 8 words in use, the pattern for k rotated by x >> 61 says
  *   which. Further lines: h' = x · D, h' ^= h' >> 32, and the same again.
+ * Short lines (counting): the same with eight groups of 16 cells in place of eight words of 64, and
+ *   cell (x >> (29 + 4j)) & 15 of group j.
  */
 #ifndef BLM_CORE_PROBE_H
 #define BLM_CORE_PROBE_H
@@ -31,6 +33,11 @@ static inline uint64_t blm__line_next(uint64_t x)
 static inline unsigned blm__line_bit(uint64_t x, unsigned word)
 {
     return (unsigned)(x >> (13 + 6 * word)) & 63;
+}
+
+static inline unsigned blm__short_cell(uint64_t x, unsigned group)
+{
+    return (unsigned)(x >> (29 + 4 * group)) & 15;
 }
 
 /* Bit j: word j is used. The patterns cost at most 0.25% more false positives (k = 2: 0.54%) than

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rate of native blocked probes (core/probe.h): L lines of 512 bits a key, and in each line
- * one bit in each of k of its eight words, the words being a pattern rotated at random.
+ * The rate of native blocked and counting probes (core/probe.h): L lines a key, and in each line
+ * one cell in each of k of its eight groups, the groups being a pattern rotated at random. A line
+ * has 512 bits in groups of 64 (blocked) or 128 counters in groups of 16; below, "word" and "bit".
  *
  * A question's line is passed when its k bits are set. For a set T of its words let h(T) be the
  * chance that one key of that line sets a bit asked for in T; then, with N keys thrown at nb
@@ -20,14 +21,15 @@
 #include "core/probe.h"
 #include "core/sizing.h"
 
-#define BLM__BIT_MISSES (63.0 / 64.0) /* one bit of a word, asked for and not met */
-#define BLM__CANCELS    1e-6          /* below, the alternating sum has lost half its digits */
-#define BLM__LOAD_MOST  600.0         /* keys a line; above, its fill has no spread to speak of */
+#define BLM__CANCELS   1e-6  /* below, the alternating sum has lost half its digits */
+#define BLM__LOAD_MOST 600.0 /* keys a line; above, its fill has no spread to speak of */
 
 /* The alternating sum's terms: sign and multiplicity, and h(T). 1, 7 and 8 words make all sets of
  * one size alike; else each of at most 2^6 sets stands for itself. */
 struct terms {
-    uint32_t count;
+    uint32_t count, words;
+    double   width; /* cells of a word: 64 or 16 */
+    double   miss;  /* one of them, asked for and not met: 1 − 1/width */
     double   weight[64], hit[64];
 };
 
@@ -41,32 +43,35 @@ static unsigned pattern(uint32_t words, unsigned turn)
     return blm__line_words((uint64_t)turn << 61, words);
 }
 
-static double hit_chance(uint32_t words, unsigned set)
+static double hit_chance(const struct terms *t, unsigned set)
 {
-    double hit[9] = { 0 }, sum = 0; /* hit[i] = 1 − (63/64)^i */
+    double hit[9] = { 0 }, sum = 0; /* hit[i] = 1 − miss^i */
     for (unsigned i = 0; i < 8; i++)
-        hit[i + 1] = 1.0 / 64 + hit[i] * BLM__BIT_MISSES;
+        hit[i + 1] = 1 / t->width + hit[i] * t->miss;
     for (unsigned turn = 0; turn < 8; turn++)
-        sum += hit[BLM__POPCOUNT64(set & pattern(words, turn))];
+        sum += hit[BLM__POPCOUNT64(set & pattern(t->words, turn))];
     return sum / 8;
 }
 
-static void make_terms(uint32_t words, struct terms *t)
+static void make_terms(uint32_t cells, uint32_t words, struct terms *t)
 {
     unsigned all = pattern(words, 0);
     t->count     = 0;
+    t->words     = words;
+    t->width     = cells / 8;
+    t->miss      = 1 - 1 / t->width;
     if (words == 1 || words >= 7) {
         double choose = 1; /* (−1)^i · C(words, i) */
         for (uint32_t i = 0; i <= words; i++) {
             t->weight[t->count] = choose;
-            t->hit[t->count++]  = hit_chance(words, (1u << i) - 1);
+            t->hit[t->count++]  = hit_chance(t, (1u << i) - 1);
             choose *= -(double)(words - i) / (i + 1);
         }
         return;
     }
     for (unsigned set = all;; set = (set - 1) & all) {
         t->weight[t->count] = BLM__POPCOUNT64(set) % 2 ? -1 : 1;
-        t->hit[t->count++]  = hit_chance(words, set);
+        t->hit[t->count++]  = hit_chance(t, set);
         if (set == 0)
             return;
     }
@@ -109,8 +114,9 @@ static double load_next(const struct load *l, double i, double chance)
 }
 
 /* One more key in the line: u[S] is the chance that of the words asked for, S are met. */
-static void one_key(uint32_t words, double *u)
+static void one_key(const struct terms *t, double *u)
 {
+    const uint32_t words    = t->words;
     const unsigned all      = pattern(words, 0);
     double         sum[128] = { 0 }, turned[128];
     const unsigned sets     = 1u << words;
@@ -122,8 +128,8 @@ static void one_key(uint32_t words, double *u)
                 continue;
             for (unsigned s = 0; s < sets && pattern(words, turn) >> word & 1; s++)
                 if (!(s & bit)) {
-                    turned[s | bit] += turned[s] / 64;
-                    turned[s] *= BLM__BIT_MISSES;
+                    turned[s | bit] += turned[s] / t->width;
+                    turned[s] *= t->miss;
                 }
             bit <<= 1;
         }
@@ -134,16 +140,16 @@ static void one_key(uint32_t words, double *u)
 }
 
 /* F again, every term positive: over the number of keys in the line. For light loads. */
-static double over_loads(uint32_t words, const struct load *l)
+static double over_loads(const struct terms *t, const struct load *l)
 {
     double u[128] = { 1 }, chance = load_first(l), sum = 0, met = 0;
     for (double i = 0; i < l->keys; i++) {
         chance = load_next(l, i, chance);
-        if (words == 8) { /* every key has a bit in every word */
-            met = pow(-expm1((i + 1) * log(BLM__BIT_MISSES)), 8);
+        if (t->words == 8) { /* every key has a bit in every word */
+            met = pow(-expm1((i + 1) * log(t->miss)), 8);
         } else {
-            one_key(words, u);
-            met = u[(1u << words) - 1];
+            one_key(t, u);
+            met = u[(1u << t->words) - 1];
         }
         sum += chance * met;
         if (i > l->mean && chance * met <= 1e-16 * sum)
@@ -152,27 +158,28 @@ static double over_loads(uint32_t words, const struct load *l)
     return sum;
 }
 
-static double one_line(const struct terms *t, uint32_t words, const struct load *l)
+static double one_line(const struct terms *t, const struct load *l)
 {
     double f = alternating(t, l);
     if (f < BLM__CANCELS)
-        f = over_loads(words, l);
+        f = over_loads(t, l);
     return f < 1 ? f : 1;
 }
 
 /* Two questions of one line: what the second's chance gains, given i keys, from the first having
- * passed. Their words overlap in k²/8 places; in each, the fill of 64 bits has its own spread. */
-static double twice(uint32_t words, double i)
+ * passed. Their words overlap in k²/8 places; in each, the fill of its bits has its own spread. */
+static double twice(const struct terms *t, double i)
 {
-    double keys = i * words / 8, miss = pow(BLM__BIT_MISSES, keys), fill = 1 - miss;
+    double keys = i * t->words / 8, miss = pow(t->miss, keys), fill = 1 - miss;
     if (fill <= 0)
         return 1;
-    double both = fill / 64 + BLM__BIT_MISSES * (1 - 2 * miss + pow(62.0 / 64, keys));
-    return pow(both / (fill * fill), words * words / 8.0);
+    double neither = pow(1 - 2 / t->width, keys);
+    double both    = fill / t->width + t->miss * (1 - 2 * miss + neither);
+    return pow(both / (fill * fill), t->words * t->words / 8.0);
 }
 
 /* E[v²] over the load, v being a line's share of passing questions. */
-static double second_moment(const struct terms *t, uint32_t words, const struct load *l)
+static double second_moment(const struct terms *t, const struct load *l)
 {
     double power[64], sum = 0, chance = load_first(l), first = l->lines <= 1 ? l->keys : 0;
     for (uint32_t j = 0; j < t->count; j++)
@@ -185,7 +192,7 @@ static double second_moment(const struct terms *t, uint32_t words, const struct 
             v += power[j];
             power[j] *= 1 - t->hit[j];
         }
-        sum += chance * v * v * twice(words, i);
+        sum += chance * v * v * twice(t, i);
         if (i > l->mean && chance < 1e-12)
             break;
         chance = load_next(l, i, chance);
@@ -195,41 +202,41 @@ static double second_moment(const struct terms *t, uint32_t words, const struct 
 
 /* Var V / F²: that of one line's v, spread over all lines, less what their loads have in common:
  * they add up to N, so that a fuller line leaves the others emptier. */
-static double spread(const struct terms *t, uint32_t words, const struct load *l, double f)
+static double spread(const struct terms *t, const struct load *l, double f)
 {
     if (f < 1e-150 || l->mean > BLM__LOAD_MOST)
         return 0;
     double rise = slope(t, l);
-    double own  = second_moment(t, words, l) - f * f;
+    double own  = second_moment(t, l) - f * f;
     double var  = (own - (1 - 1 / l->lines) * l->mean * rise * rise) / l->lines;
     return var > 0 ? var / (f * f) : 0;
 }
 
-double blm__line_rate(uint32_t words, double load)
+double blm__line_rate(uint32_t cells, uint32_t words, double load)
 {
     struct terms t;
     struct load  l = { INFINITY, INFINITY, load };
-    make_terms(words, &t);
-    return load > 0 ? one_line(&t, words, &l) : 0;
+    make_terms(cells, words, &t);
+    return load > 0 ? one_line(&t, &l) : 0;
 }
 
-void blm__model_lines(uint64_t line_count, uint32_t words, uint32_t lines, uint64_t n,
-                      blm_rate *out)
+void blm__model_lines(uint32_t cells, uint64_t line_count, uint32_t words, uint32_t lines,
+                      uint64_t n, blm_rate *out)
 {
     struct terms t;
     struct load  l = { (double)n * lines, (double)line_count, 0 };
     double       f = 0, c = 0;
     l.mean = l.keys / l.lines;
     if (n > 0) {
-        make_terms(words, &t);
-        f = one_line(&t, words, &l);
-        c = lines > 1 ? spread(&t, words, &l, f) : 0;
+        make_terms(cells, words, &t);
+        f = one_line(&t, &l);
+        c = lines > 1 ? spread(&t, &l, f) : 0;
     }
     /* The moments of a gamma distribution with this mean and variance. */
-    double low = pow(f, lines), rise = lines > 1 ? 1 + c : 1, top = lines > 1 ? 1 + 3 * c : 1;
-    if (lines > 2) {
-        rise *= 1 + 2 * c;
-        top *= 1 + 6 * c;
+    double low = pow(f, lines), rise = 1, top = 1;
+    for (uint32_t i = 1; i < lines; i++) {
+        rise *= 1 + i * c;
+        top *= 1 + 3 * i * c;
     }
     out->low    = blm__with_collisions(low, n);
     out->value  = blm__with_collisions(fmin(low * rise, 1), n);
@@ -237,9 +244,10 @@ void blm__model_lines(uint64_t line_count, uint32_t words, uint32_t lines, uint6
     out->method = lines > 1 && n > 0 ? BLM_BY_BOUND : BLM_BY_SUM;
 }
 
-double blm__rate_lines(uint64_t line_count, uint32_t words, uint32_t lines, uint64_t n)
+double blm__rate_lines(uint32_t cells, uint64_t line_count, uint32_t words, uint32_t lines,
+                       uint64_t n)
 {
     blm_rate r;
-    blm__model_lines(line_count, words, lines, n, &r);
+    blm__model_lines(cells, line_count, words, lines, n, &r);
     return r.value;
 }

@@ -12,11 +12,15 @@ static const char *engine_fault(const struct blm_shape *s, bool native)
     case BLM__CHAIN:
         if (!native)
             return "only the native scheme has chains";
-        return s->kind == BLM_BLOCKED ? "a blocked layer has no chains" : NULL;
+        return s->kind != BLM_CLASSIC ? "only a classic layer has chains" : NULL;
     case BLM__LINES:
         if (!native)
             return "only the native scheme has lines";
         return s->kind != BLM_BLOCKED ? "only a blocked layer has lines" : NULL;
+    case BLM__SHORT:
+        if (!native)
+            return "only the native scheme has lines";
+        return s->kind == BLM_CLASSIC ? "a classic layer has no lines" : NULL;
     case BLM__POSITIONS:
         return native ? "the native scheme has chains or lines, not positions" : NULL;
     }
@@ -25,13 +29,15 @@ static const char *engine_fault(const struct blm_shape *s, bool native)
 
 static const char *lines_fault(const struct blm_shape *s)
 {
-    if (s->engine != BLM__LINES)
+    uint32_t cells = blm__line_cells(s->engine);
+    if (cells == 0)
         return s->line_count || s->lines ? "a layer without lines has a number of lines" : NULL;
-    if (s->lines < 1 || s->lines > BLM__MAX_LINES)
-        return "lines per key are not 1 to 3";
+    if (s->lines < 1 || s->lines > blm__lines_most(s->engine))
+        return s->engine == BLM__LINES ? "lines per key are not 1 to 3"
+                                       : "short lines per key are not 1 to 5";
     if (s->probes > BLM__LINE_WORDS)
         return "more probes in a line than it has words";
-    if (s->line_count > BLM__MAX_BITS / BLM__LINE_BITS || s->line_count * BLM__LINE_BITS != s->bits)
+    if (s->line_count > BLM__MAX_BITS / cells || s->line_count * cells != s->bits)
         return "lines and bits do not agree";
     return NULL;
 }

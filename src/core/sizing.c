@@ -97,10 +97,13 @@ static blm_status check_model(blm_model model, uint64_t m, uint32_t k, uint32_t 
         return BLM_OK;
     if (m > BLM__MAX_BITS || k > BLM__MAX_PROBES)
         return BLM_E_LIMIT;
-    if (model != BLM_MODEL_LINES)
+    enum blm_engine engine = model == BLM_MODEL_LINES      ? BLM__LINES
+                             : model == BLM_MODEL_COUNTERS ? BLM__SHORT
+                                                           : BLM__CHAIN;
+    if (engine == BLM__CHAIN)
         return BLM_OK;
-    bool whole = lines >= 1 && lines <= BLM__MAX_LINES && k % lines == 0 &&
-                 k / lines <= BLM__LINE_WORDS && m % BLM__LINE_BITS == 0;
+    bool whole = lines >= 1 && lines <= blm__lines_most(engine) && k % lines == 0 &&
+                 k / lines <= BLM__LINE_WORDS && m % blm__line_cells(engine) == 0;
     return whole ? BLM_OK : BLM_E_ARGUMENT;
 }
 
@@ -124,7 +127,10 @@ blm_status blm_rate_of(blm_model model, uint64_t m, uint32_t k, uint32_t lines, 
         blm__model_double(m, k, n, out);
         return BLM_OK;
     case BLM_MODEL_LINES:
-        blm__model_lines(m / BLM__LINE_BITS, k / lines, lines, n, out);
+        blm__model_lines(BLM__LINE_BITS, m / BLM__LINE_BITS, k / lines, lines, n, out);
+        return BLM_OK;
+    case BLM_MODEL_COUNTERS:
+        blm__model_lines(BLM__SHORT_CELLS, m / BLM__SHORT_CELLS, k / lines, lines, n, out);
         return BLM_OK;
     }
     return BLM_E_ARGUMENT;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/error.h"
-#include "core/kernel/loops.h"
+#include "core/kernel/counters.h"
 #include "kind/kind.h"
 #include "scheme/scheme.h"
 
@@ -94,6 +94,7 @@ size_t blm__bits_add(struct blm_body *b, struct blm_layer *l, const struct blm_b
     case BLM__LINES:
         count = (b->shared ? v->lines_add_shared : v->lines_add)(l, k->h, k->n, fresh);
         break;
+    case BLM__SHORT: count = blm__short_add(l, k->h, k->n, fresh, b->shared); break;
     default: count = add_positions(l, k->d, k->n, fresh, b->shared); break;
     }
     blm__layer_count(l, (int64_t)count);
@@ -106,14 +107,19 @@ size_t blm__bits_check(const struct blm_body *b, const struct blm_layer *l,
     switch (l->shape.engine) {
     case BLM__CHAIN: return b->kernel->chain_check(l, k->h, k->n, maybe);
     case BLM__LINES: return b->kernel->lines_check(l, k->h, k->n, maybe);
+    case BLM__SHORT: return blm__short_check(l, k->h, k->n, maybe);
     default: return check_positions(l, k->d, k->n, maybe);
     }
 }
 
 bool blm__bits_check_one(const struct blm_body *b, const struct blm_layer *l, uint64_t h)
 {
-    return l->shape.engine == BLM__LINES ? b->kernel->lines_check_one(l, h)
-                                         : b->kernel->chain_check_one(l, h);
+    uint8_t maybe;
+    switch (l->shape.engine) {
+    case BLM__LINES: return b->kernel->lines_check_one(l, h);
+    case BLM__SHORT: return blm__short_check(l, &h, 1, &maybe) != 0;
+    default: return b->kernel->chain_check_one(l, h);
+    }
 }
 
 blm_status blm__single_add(struct blm_body *b, const struct blm_batch *k, uint8_t *fresh,
@@ -200,14 +206,9 @@ static void or_bits(uint64_t *dst, uint64_t to, const uint64_t *src, uint64_t fr
     }
 }
 
-static uint32_t fold_unit(const struct blm_shape *s)
-{
-    return s->engine == BLM__LINES ? BLM__LINE_BITS : s->scheme->fold_unit;
-}
-
 void blm__bits_fold(const struct blm_layer *from, uint64_t factor, struct blm_layer *to)
 {
-    uint64_t unit = fold_unit(&from->shape), units = to->shape.bits / unit;
+    uint64_t unit = blm__fold_unit(&from->shape), units = to->shape.bits / unit;
     for (uint64_t part = 0; part < factor; part++)
         if (from->shape.scheme->fold == BLM__FOLD_STRIDED)
             or_bits(to->words, 0, from->words, part * to->shape.bits, to->shape.bits);

@@ -4,10 +4,12 @@
  * reaches 15 stays there for ever: it may stand for more keys than it can say, and lowering it
  * could lose one. At the best k and full load a counter passes 15 with chance about 1.4e-15.
  *
- * A key's positions are a list that may name a counter twice; add and remove both go through the
- * list, so they agree.
+ * Native counters stand in lines of 64 bytes, and a key's in one of them (strict rates: several),
+ * which costs one memory access instead of k: core/kernel/counters.h. Other schemes' stand where
+ * their positions say. Both are a list that may name a counter twice; add and remove both go
+ * through the list, so they agree.
  */
-#include "core/kernel/loops.h"
+#include "core/kernel/counters.h"
 #include "core/plan.h"
 #include "kind/kind.h"
 #include "scheme/scheme.h"
@@ -17,7 +19,7 @@
 
 static blm_status plan(const blm_options *o, blm_plan *out, blm_error *err)
 {
-    return blm__plan_cells(o, 4, out, err);
+    return blm__plan_counters(o, out, err);
 }
 
 static void shape(const blm_options *o, const blm_plan *p, struct blm_body *b,
@@ -25,10 +27,12 @@ static void shape(const blm_options *o, const blm_plan *p, struct blm_body *b,
 {
     (void)o;
     (void)b;
-    out->engine    = BLM__CHAIN;
-    out->bits      = p->bits;
-    out->probes    = p->probes;
-    out->cell_bits = 4;
+    out->engine     = BLM__SHORT;
+    out->bits       = p->bits;
+    out->line_count = p->bits / BLM__SHORT_CELLS;
+    out->lines      = p->lines;
+    out->probes     = p->probes / p->lines;
+    out->cell_bits  = 4;
 }
 
 /* A word of sixteen; others may be adding to it. */
@@ -81,14 +85,7 @@ static void lower(struct blm_layer *l, uint64_t cell)
     *w = blm__le64(v - ((uint64_t)1 << shift));
 }
 
-/* Positions of key i of a batch. */
-static void locate(const struct blm_layer *l, const struct blm_batch *k, size_t i, uint64_t *pos)
-{
-    blm_digest d;
-    if (k->h)
-        d.w[0] = k->h[i];
-    l->shape.scheme->positions(&l->shape, k->h ? &d : &k->d[i], pos);
-}
+/* ---- counters of another scheme ---- */
 
 /* Keys are taken in groups, as in kind/bits.c: their counters are fetched before they are used. */
 static size_t group_of(uint32_t k)
@@ -97,64 +94,28 @@ static size_t group_of(uint32_t k)
     return fit < 32 ? fit : 32;
 }
 
-static void fetch(const struct blm_layer *l, const struct blm_batch *k, size_t at, size_t n,
-                  uint64_t *pos)
+static void fetch(const struct blm_layer *l, const blm_digest *d, size_t n, uint64_t *pos)
 {
     for (size_t i = 0; i < n; i++) {
         uint64_t *p = pos + i * l->shape.probes;
-        locate(l, k, at + i, p);
+        l->shape.scheme->positions(&l->shape, &d[i], p);
         for (uint32_t j = 0; j < l->shape.probes; j++)
             BLM__PREFETCH(&l->words[p[j] >> 4]);
     }
 }
 
-static blm_status add(struct blm_body *b, const struct blm_batch *k, uint8_t *fresh, size_t *done)
+static bool raise_list(struct blm_layer *l, const uint64_t *pos, bool shared)
 {
-    struct blm_layer *l = &b->layers[0];
-    uint64_t pos[BLM__MAX_PROBES];
-    size_t   group = group_of(l->shape.probes);
-    for (size_t at = 0; at < k->n; at += group) {
-        size_t n = k->n - at < group ? k->n - at : group;
-        fetch(l, k, at, n, pos);
-        for (size_t i = 0; i < n; i++) {
-            unsigned is_new = 0;
-            for (uint32_t j = 0; j < l->shape.probes; j++)
-                is_new |= raise(l, pos[i * l->shape.probes + j], b->shared) == 0;
-            fresh[at + i] = (uint8_t)is_new;
-        }
-    }
-    blm__layer_count(l, (int64_t)k->n);
-    *done = k->n;
-    return BLM_OK;
+    unsigned is_new = 0;
+    for (uint32_t j = 0; j < l->shape.probes; j++)
+        is_new |= raise(l, pos[j], shared) == 0;
+    return is_new != 0;
 }
 
 static bool present(const struct blm_layer *l, const uint64_t *pos)
 {
     for (uint32_t j = 0; j < l->shape.probes; j++)
         if (get(l, pos[j]) == 0)
-            return false;
-    return true;
-}
-
-static size_t check(const struct blm_body *b, const struct blm_batch *k, uint8_t *maybe)
-{
-    const struct blm_layer *l = &b->layers[0];
-    uint64_t pos[BLM__MAX_PROBES];
-    size_t   hits = 0, group = group_of(l->shape.probes);
-    for (size_t at = 0; at < k->n; at += group) {
-        size_t n = k->n - at < group ? k->n - at : group;
-        fetch(l, k, at, n, pos);
-        for (size_t i = 0; i < n; i++)
-            hits += maybe[at + i] = present(l, pos + i * l->shape.probes);
-    }
-    return hits;
-}
-
-static bool check_one(const struct blm_body *b, uint64_t h)
-{
-    const struct blm_layer *l = &b->layers[0];
-    for (uint32_t i = 0; i < l->shape.probes; i++, h = blm__chain_next(h))
-        if (get(l, blm__reduce(h, l->shape.bits)) == 0)
             return false;
     return true;
 }
@@ -172,18 +133,72 @@ static bool removable(const struct blm_layer *l, const uint64_t *pos)
     return true;
 }
 
-static blm_status remove_key(struct blm_body *b, const struct blm_batch *k)
+static bool lower_list(struct blm_layer *l, const uint64_t *pos)
 {
-    struct blm_layer *l = &b->layers[0];
-    uint64_t pos[BLM__MAX_PROBES];
-    locate(l, k, 0, pos);
     if (!removable(l, pos))
-        return BLM_E_ABSENT;
+        return false;
     for (uint32_t j = 0; j < l->shape.probes; j++)
         lower(l, pos[j]);
-    if (blm__layer_items(l) > 0)
-        blm__layer_count(l, -1);
+    return true;
+}
+
+enum deed { ADD, ADD_SHARED, CHECK, REMOVE };
+
+/* Does it to every key, in order; out[i] is its answer. Returns how many were yes. */
+static size_t each_list(struct blm_layer *l, const blm_digest *d, size_t n, uint8_t *out,
+                        enum deed deed)
+{
+    uint64_t pos[BLM__MAX_PROBES];
+    size_t   count = 0, group = group_of(l->shape.probes);
+    for (size_t at = 0; at < n; at += group) {
+        size_t some = n - at < group ? n - at : group;
+        fetch(l, d + at, some, pos);
+        for (size_t i = 0; i < some; i++) {
+            const uint64_t *p = pos + i * l->shape.probes;
+            count += out[at + i] = deed == CHECK    ? present(l, p)
+                                   : deed == REMOVE ? lower_list(l, p)
+                                                    : raise_list(l, p, deed == ADD_SHARED);
+        }
+    }
+    return count;
+}
+
+/* ---- the kind ---- */
+
+static blm_status add(struct blm_body *b, const struct blm_batch *k, uint8_t *fresh, size_t *done)
+{
+    struct blm_layer *l = &b->layers[0];
+    if (k->d)
+        each_list(l, k->d, k->n, fresh, b->shared ? ADD_SHARED : ADD);
+    else
+        (b->shared ? blm__counters_add_shared : blm__counters_of(b->kernel)->add)(l, k->h, k->n,
+                                                                                  fresh);
+    blm__layer_count(l, (int64_t)k->n);
+    *done = k->n;
     return BLM_OK;
+}
+
+static size_t check(const struct blm_body *b, const struct blm_batch *k, uint8_t *maybe)
+{
+    struct blm_layer *l = &b->layers[0]; /* which CHECK does not change */
+    return k->d ? each_list(l, k->d, k->n, maybe, CHECK)
+                : blm__counters_of(b->kernel)->check(l, k->h, k->n, maybe);
+}
+
+static bool check_one(const struct blm_body *b, uint64_t h)
+{
+    uint8_t maybe;
+    return blm__counters_of(b->kernel)->check(&b->layers[0], &h, 1, &maybe) != 0;
+}
+
+static size_t remove_keys(struct blm_body *b, const struct blm_batch *k, uint8_t *gone)
+{
+    struct blm_layer *l = &b->layers[0];
+    size_t count = k->d ? each_list(l, k->d, k->n, gone, REMOVE)
+                        : blm__counters_of(b->kernel)->remove(l, k->h, k->n, gone);
+    uint64_t items = blm__layer_items(l);
+    blm__layer_count(l, -(int64_t)(count < items ? count : items));
+    return count;
 }
 
 /* ---- two filters: counters side by side, eight at a time ---- */
@@ -248,6 +263,12 @@ static void put(struct blm_layer *l, uint64_t cell, unsigned value)
 
 static void fold(const struct blm_layer *from, uint64_t factor, struct blm_layer *to)
 {
+    if (from->shape.lines) { /* neighbouring lines meet, counter by counter */
+        for (uint64_t i = 0; i < from->shape.line_count; i++)
+            add_words(to->words + i / factor * BLM__LINE_WORDS,
+                      from->words + i * BLM__LINE_WORDS, BLM__LINE_WORDS);
+        return;
+    }
     bool strided = from->shape.scheme->fold == BLM__FOLD_STRIDED;
     for (uint64_t c = 0; c < from->shape.bits; c++) {
         unsigned v = get(from, c);
@@ -299,7 +320,7 @@ const struct blm_kind_ops blm__kind_counting = {
     .add       = add,
     .check     = check,
     .check_one = check_one,
-    .remove    = remove_key,
+    .remove    = remove_keys,
     .unite     = unite,
     .intersect = intersect,
     .fold      = fold,

@@ -30,7 +30,8 @@ struct blm_kind_ops {
                       size_t *done);
     size_t     (*check)(const struct blm_body *b, const struct blm_batch *k, uint8_t *maybe);
     bool       (*check_one)(const struct blm_body *b, uint64_t h); /* native schemes */
-    blm_status (*remove)(struct blm_body *b, const struct blm_batch *k); /* n = 1; NULL: never */
+    /* In order; gone[i]: key i was taken out. Returns how many. NULL: never forgets. */
+    size_t     (*remove)(struct blm_body *b, const struct blm_batch *k, uint8_t *gone);
 
     blm_status (*unite)(struct blm_body *dst, const struct blm_body *src, blm_error *err);
     blm_status (*intersect)(struct blm_body *dst, const struct blm_body *src, blm_error *err);
@@ -44,6 +45,9 @@ uint64_t blm__layer_ones(const struct blm_layer *l, const struct blm_kernel *k);
 double   blm__layer_rate_now(const struct blm_layer *l, uint64_t ones);
 /* The modelled rate of a shape with n keys in it. */
 double   blm__shape_rate(const struct blm_shape *s, uint64_t n);
+
+/* Cells that a fold moves together: a line, or what the scheme says. */
+uint64_t blm__fold_unit(const struct blm_shape *s);
 
 const struct blm_kind_ops *blm__kind_ops(blm_kind k); /* NULL: no such kind */
 

@@ -15,15 +15,20 @@ double blm__layer_rate_now(const struct blm_layer *l, uint64_t ones)
 {
     if (l->shape.scheme->rate_now)
         return l->shape.scheme->rate_now(l);
-    if (l->shape.engine == BLM__LINES)
+    if (l->shape.lines)
         return blm__lines_rate_now(l);
     return pow((double)ones / (double)blm__shape_reach(&l->shape), l->shape.probes);
 }
 
+uint64_t blm__fold_unit(const struct blm_shape *s)
+{
+    return s->lines ? blm__line_cells(s->engine) : s->scheme->fold_unit;
+}
+
 double blm__shape_rate(const struct blm_shape *s, uint64_t n)
 {
-    if (s->engine == BLM__LINES)
-        return blm__rate_lines(s->line_count, s->probes, s->lines, n);
+    if (s->lines)
+        return blm__rate_lines(blm__line_cells(s->engine), s->line_count, s->probes, s->lines, n);
     if (s->engine == BLM__CHAIN)
         return blm__rate_classic(s->bits, s->probes, n);
     if (s->scheme->rate_at)

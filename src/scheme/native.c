@@ -77,7 +77,9 @@ static void line_positions(const struct blm_shape *s, uint64_t h, uint64_t *out)
         unsigned words = blm__line_words(x, s->probes);
         for (unsigned j = 0; j < BLM__LINE_WORDS; j++)
             if (words >> j & 1)
-                *out++ = line * BLM__LINE_BITS + j * 64 + blm__line_bit(x, j);
+                *out++ = s->engine == BLM__LINES
+                             ? line * BLM__LINE_BITS + j * 64 + blm__line_bit(x, j)
+                             : line * BLM__SHORT_CELLS + j * 16 + blm__short_cell(x, j);
         h = blm__line_next(x);
     }
 }
@@ -85,7 +87,7 @@ static void line_positions(const struct blm_shape *s, uint64_t h, uint64_t *out)
 static void positions(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
 {
     uint64_t g = d->w[0];
-    if (s->engine == BLM__LINES) {
+    if (s->lines) {
         line_positions(s, g, out);
         return;
     }
@@ -95,7 +97,7 @@ static void positions(const struct blm_shape *s, const blm_digest *d, uint64_t *
 
 static bool positions_raw(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
 {
-    if (s->engine == BLM__LINES)
+    if (s->lines)
         return false;
     uint64_t g = d->w[0];
     for (uint32_t i = 0; i < s->probes; i++, g = blm__chain_next(g))
@@ -114,7 +116,7 @@ const struct blm_scheme blm__scheme_native = {
     .seeded        = true,
     .model         = BLM_MODEL_INDEPENDENT,
     .fold          = BLM__FOLD_ADJACENT,
-    .fold_unit     = 1, /* lines: BLM__LINE_BITS, see kind/bits.c */
+    .fold_unit     = 1, /* with lines: a line, see blm__fold_unit */
     .kinds         = 1u << BLM_CLASSIC | 1u << BLM_BLOCKED | 1u << BLM_COUNTING | 1u << BLM_SCALABLE,
     .digest        = digest,
     .positions     = positions,

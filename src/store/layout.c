@@ -424,7 +424,7 @@ static bool take_shape(const uint8_t *in, const struct blm_scheme *scheme, struc
 {
     uint32_t kind = blm__get32le(in), engine = blm__get32le(in + 4);
     memset(out, 0, sizeof *out);
-    if (kind > BLM_COUNTING || engine > BLM__POSITIONS)
+    if (kind > BLM_COUNTING || engine > BLM__SHORT)
         return false;
     out->kind       = (blm_kind)kind;
     out->engine     = (enum blm_engine)engine;

@@ -115,6 +115,7 @@ static const struct flavour flavours[] = {
     { "counting shared", BLM_COUNTING, BLM_SHARED, 0, false },
     { "scalable", BLM_SCALABLE, 0, 0, false },
     { "scalable, classic layers", BLM_SCALABLE, 0, 0, true },
+    { "counting, 3 lines", BLM_COUNTING, 0, 3, false },
 };
 
 #define EACH_FLAVOUR(v) \

@@ -25,7 +25,9 @@ static void parameters_are_what_was_asked(void **state)
         assert_string_equal(p.hash, "xxh3");
         assert_true(p.probes > 0 && p.bits > 0);
         assert_int_equal(p.lines, v->lines ? v->lines
-                                  : v->kind == BLM_SCALABLE && !v->layer_classic ? p.lines : 0);
+                                  : v->kind == BLM_COUNTING                      ? 1
+                                  : v->kind == BLM_SCALABLE && !v->layer_classic ? p.lines
+                                                                                 : 0);
         assert_int_equal(p.layers, 1);
         assert_true(p.capacity == (v->kind == BLM_SCALABLE ? 101 : 1000));
         assert_true(p.items == 0 && p.rate == 0.01);

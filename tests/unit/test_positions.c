@@ -59,7 +59,8 @@ static void positions_respect_the_buffer(void **state)
 
 static bool is_lines(const struct flavour *v)
 {
-    return v->kind == BLM_BLOCKED || (v->kind == BLM_SCALABLE && !v->layer_classic);
+    return v->kind == BLM_BLOCKED || v->kind == BLM_COUNTING ||
+           (v->kind == BLM_SCALABLE && !v->layer_classic);
 }
 
 /* check_positions answers as check does, for keys present and absent, over all layers. */

@@ -32,7 +32,7 @@ static size_t questions_for(double p) { return p < 0.005 ? 2000 : p < 0.05 ? 500
  * questions would meet a hit: such a cell is measured with more keys than it was asked for. */
 static uint64_t enough_keys(const blm_plan *p, double rate)
 {
-    blm_params q = { .bits = p->bits, .probes = p->probes, .lines = p->lines };
+    blm_params q = { .kind = p->kind, .bits = p->bits, .probes = p->probes, .lines = p->lines };
     uint64_t   n = p->items;
     while (modelled(&q, n) < rate / 4)
         n += n / 4 + 1;
@@ -56,7 +56,7 @@ static void small_cell(const blm_options *wanted, const char *what)
     o.probes = plan.probes;
     o.lines  = plan.lines;
     size_t     n = (size_t)enough_keys(&plan, wanted->rate);
-    blm_params shape = { .bits = plan.bits, .probes = plan.probes, .lines = plan.lines };
+    blm_params shape = { .kind = plan.kind, .bits = plan.bits, .probes = plan.probes, .lines = plan.lines };
     double     model = modelled(&shape, n);
     uint32_t   count = seeds();
     assert_true(n <= 1000);
@@ -115,6 +115,8 @@ static void counting_with_few_keys(void **state)
 {
     (void)state;
     small_cells("counting", BLM_COUNTING, 0, 10);
+    small_cells("counting, 2 lines", BLM_COUNTING, 2, 100);
+    small_cells("counting, 5 lines", BLM_COUNTING, 5, 1000);
 }
 
 /* ---- scalable ---- */

@@ -18,7 +18,7 @@
 #ifdef BLM__HAVE_AVX2
 #include <immintrin.h>
 
-#include "core/kernel/loops.h"
+#include "core/kernel/counters.h"
 
 #define AVX2        __attribute__((target("avx2,bmi,bmi2,popcnt")))
 #define AVX2_INLINE static inline __attribute__((always_inline, target("avx2,bmi,bmi2,popcnt")))
@@ -438,5 +438,6 @@ const struct blm_kernel blm__kernel_avx2 = {
     .popcount_or          = popcount_or,
     .or_into              = or_into,
     .and_into             = and_into,
+    .counters             = &blm__counters_avx2,
 };
 #endif

@@ -21,6 +21,8 @@
 #define BLM__IN_CACHE_BYTES ((uint64_t)512 << 10)
 extern _Atomic uint64_t blm__in_cache_bytes;
 
+struct blm_counters; /* core/kernel/counters.h */
+
 struct blm_kernel {
     const char *name;
     /* XXH3-64 with seed of n keys of 8 bytes, side by side. */
@@ -46,6 +48,8 @@ struct blm_kernel {
     uint64_t (*popcount_or)(const uint64_t *a, const uint64_t *b, uint64_t n);
     void (*or_into)(uint64_t *dst, const uint64_t *src, uint64_t n);
     void (*and_into)(uint64_t *dst, const uint64_t *src, uint64_t n);
+
+    const struct blm_counters *counters; /* NULL: the portable ones */
 };
 
 extern const struct blm_kernel blm__kernel_portable;

@@ -24,7 +24,7 @@ static blm_plan plan(const blm_options *o)
     assert_int_equal(p.bytes, p.bits / 8);
     assert_true(p.lines >= 1 && p.lines <= 3 && p.probes % p.lines == 0);
     assert_true(p.lines == 1 || p.bits >= 2 * 512 * (uint64_t)p.lines);
-    assert_near(p.rate, blm__rate_lines(p.bits / 512, p.probes / p.lines, p.lines, p.items), 1e-12);
+    assert_near(p.rate, blm__rate_lines(512, p.bits / 512, p.probes / p.lines, p.lines, p.items), 1e-12);
     return p;
 }
 
@@ -75,7 +75,7 @@ static void items_and_rate_give_the_fewest_lines(void **state)
                 uint32_t lines = shape / 8 + 1;
                 uint64_t count = p.bits / 512 - 1;
                 if (count >= (lines > 1 ? 2 * lines : 1))
-                    assert_true(blm__rate_lines(count, shape % 8 + 1, lines, items[a]) > rates[b]);
+                    assert_true(blm__rate_lines(512, count, shape % 8 + 1, lines, items[a]) > rates[b]);
             }
         }
     }
@@ -101,10 +101,10 @@ static void of_equal_sizes_the_lower_rate(void **state)
     blm_options o = OPTIONS(.items = 1000, .rate = 0.01);
     blm_plan    p = plan(&o);
     assert_int_equal(p.bits, 20 * 512);
-    assert_true(blm__rate_lines(20, 6, 1, 1000) < 0.01);
+    assert_true(blm__rate_lines(512, 20, 6, 1, 1000) < 0.01);
     assert_int_equal(p.probes, 7);
     for (uint32_t k = 1; k <= 8; k++)
-        assert_true(blm__rate_lines(20, k, 1, 1000) >= p.rate);
+        assert_true(blm__rate_lines(512, 20, k, 1, 1000) >= p.rate);
 }
 
 static void lines_can_be_asked_for(void **state)
@@ -163,7 +163,7 @@ static void the_best_shape_for_a_size(void **state)
         assert_int_equal(p.lines, row[i].lines);
         assert_int_equal(p.bits, 8u << 20);
         for (uint32_t k = 1; k <= 8; k++)
-            assert_true(blm__rate_lines(p.bits / 512, k, p.lines, p.items) >= p.rate);
+            assert_true(blm__rate_lines(512, p.bits / 512, k, p.lines, p.items) >= p.rate);
     }
     blm_options o = OPTIONS(.items = 1000000, .memory = 1u << 20, .rate = 0.01);
     blm_plan    p = plan(&o);
@@ -183,7 +183,7 @@ static void keys_that_fit_are_counted(void **state)
         blm_plan    p = plan(&o);
         assert_true(p.rate <= rates[i] && p.fits);
         for (uint32_t k = 1; k <= 8; k++)
-            assert_true(blm__rate_lines(200, k, p.lines, p.items + 1) > rates[i]);
+            assert_true(blm__rate_lines(512, 200, k, p.lines, p.items + 1) > rates[i]);
     }
     blm_options half = OPTIONS(.bits = 512 * 200, .probes = 8);
     assert_near((double)plan(&half).items, 200 * 512 * log(2) / 8, 1e-2);
@@ -202,7 +202,7 @@ static void what_makes_no_sense_is_refused(void **state)
     refused(&OPTIONS(.items = 10, .rate = 0.1, .probes = 11), BLM_E_ARGUMENT, "evenly");
     refused(&OPTIONS(.items = 10, .rate = 0.1, .probes = 25), BLM_E_ARGUMENT, "evenly");
     refused(&OPTIONS(.items = 10, .rate = 0.1, .probes = 5, .lines = 2), BLM_E_ARGUMENT,
-            "these lines");
+            "over 2 lines");
     refused(&OPTIONS(.bits = 1024, .items = 10, .lines = 2), BLM_E_ARGUMENT, "2048");
     refused(&OPTIONS(.bits = 1024, .items = 10, .probes = 16), BLM_E_ARGUMENT, "2048");
 }

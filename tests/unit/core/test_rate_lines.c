@@ -28,14 +28,14 @@ static void one_line_has_closed_forms(void **state)
 {
     (void)state;
     for (double load = 1e-3; load < 600; load *= 1.7) {
-        assert_near(blm__line_rate(8, load), eight_words(load), 1e-7);
-        assert_near(blm__line_rate(1, load), -expm1(-load / 512), 1e-7);
+        assert_near(blm__line_rate(512, 8, load), eight_words(load), 1e-7);
+        assert_near(blm__line_rate(512, 1, load), -expm1(-load / 512), 1e-7);
     }
     for (uint32_t k = 1; k <= 8; k++) {
-        assert_true(blm__line_rate(k, 0) == 0);
-        assert_true(blm__line_rate(k, 1e9) == 1);
+        assert_true(blm__line_rate(512, k, 0) == 0);
+        assert_true(blm__line_rate(512, k, 1e9) == 1);
         /* One key in the line, the same words, the same bits; two keys are too rare to count. */
-        double alone = blm__line_rate(k, 1e-9) / 1e-9;
+        double alone = blm__line_rate(512, k, 1e-9) / 1e-9;
         assert_near(alone, (k < 8 ? 1.0 / 8 : 1) * pow(64, -(double)k), 1e-5);
     }
 }
@@ -46,10 +46,10 @@ static void both_ways_to_the_rate_agree(void **state)
     (void)state;
     for (uint32_t k = 2; k <= 8; k++) {
         double load = 1e-3;
-        while (blm__line_rate(k, load) < 1e-6)
+        while (blm__line_rate(512, k, load) < 1e-6)
             load *= 1.01;
-        double before = log(blm__line_rate(k, load / 1.01)), at = log(blm__line_rate(k, load));
-        double after = log(blm__line_rate(k, load * 1.01));
+        double before = log(blm__line_rate(512, k, load / 1.01)), at = log(blm__line_rate(512, k, load));
+        double after = log(blm__line_rate(512, k, load * 1.01));
         assert_true(before < log(1e-6) && at >= log(1e-6));
         assert_near(after - at, at - before, 0.02);
     }
@@ -64,8 +64,8 @@ static void known_bits_per_key(void **state)
         double   rate, bits;
     } row[] = { { 3, 1e-1, 4.83 }, { 6, 1e-2, 9.93 }, { 8, 1e-2, 10.10 }, { 8, 1e-3, 15.72 } };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        double tight = blm__line_rate(row[i].words, 512 / (row[i].bits - 0.01));
-        double loose = blm__line_rate(row[i].words, 512 / (row[i].bits + 0.01));
+        double tight = blm__line_rate(512, row[i].words, 512 / (row[i].bits - 0.01));
+        double loose = blm__line_rate(512, row[i].words, 512 / (row[i].bits + 0.01));
         assert_between(row[i].rate, loose, tight);
     }
 }
@@ -129,11 +129,11 @@ static void native_lines_behave_as_modelled(void **state)
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         double error;
         double seen  = throw_lines(row[i].count, row[i].k, row[i].lines, row[i].n, 400, &error);
-        double model = blm__rate_lines(row[i].count, row[i].k, row[i].lines, row[i].n);
+        double model = blm__rate_lines(512, row[i].count, row[i].k, row[i].lines, row[i].n);
         assert_between(seen, model - 4 * error, model + 4 * error);
         assert_true(error < 0.01 * model);
         double load    = (double)row[i].n * row[i].lines / (double)row[i].count;
-        double poisson = pow(blm__line_rate(row[i].k, load), row[i].lines);
+        double poisson = pow(blm__line_rate(512, row[i].k, load), row[i].lines);
         if (row[i].poisson_fails)
             assert_true(fabs(seen - poisson) > 5 * error);
     }
@@ -145,7 +145,7 @@ static void the_spread_between_filters_counts(void **state)
     (void)state;
     double   error, seen = throw_lines(6, 8, 3, 220, 3000, &error);
     blm_rate r;
-    blm__model_lines(6, 8, 3, 220, &r);
+    blm__model_lines(512, 6, 8, 3, 220, &r);
     assert_between(seen, r.value - 4 * error, r.value + 4 * error);
     assert_true(seen - r.low > 3 * error);
     assert_true(r.high - seen > 3 * error);
@@ -162,7 +162,7 @@ static void the_bounds_hold_the_value(void **state)
             double   before = 0;
             for (size_t b = 0; b < sizeof keys / sizeof *keys; b++) {
                 blm_rate r;
-                blm__model_lines(counts[a], k, lines, keys[b], &r);
+                blm__model_lines(512, counts[a], k, lines, keys[b], &r);
                 assert_between(r.value, r.low, r.high);
                 assert_between(r.value, before * (1 - 1e-7), 1);
                 assert_true(r.high <= 1 &&

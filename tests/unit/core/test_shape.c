@@ -16,9 +16,13 @@ static const struct blm_shape good_blocked  = { .kind       = BLM_BLOCKED,
                                                 .probes     = 8,
                                                 .lines      = 2,
                                                 .cell_bits  = 1 };
-static const struct blm_shape good_counting = {
-    .kind = BLM_COUNTING, .engine = BLM__CHAIN, .bits = 1000, .probes = 7, .cell_bits = 4
-};
+static const struct blm_shape good_counting = { .kind       = BLM_COUNTING,
+                                                .engine     = BLM__SHORT,
+                                                .bits       = 1280,
+                                                .line_count = 10,
+                                                .probes     = 7,
+                                                .lines      = 5,
+                                                .cell_bits  = 4 };
 
 #define REFUSED(from, native, want, ...)                           \
     do {                                                           \
@@ -37,6 +41,11 @@ static void good_shapes(void **state)
     assert_status(blm__shape_valid(&good_classic, true, 0, NULL), BLM_OK);
     assert_status(blm__shape_valid(&good_blocked, true, 0, NULL), BLM_OK);
     assert_status(blm__shape_valid(&good_counting, true, 0, NULL), BLM_OK);
+    s           = good_counting; /* its plain copy */
+    s.kind      = BLM_BLOCKED;
+    s.cell_bits = 1;
+    assert_status(blm__shape_valid(&s, true, 0, NULL), BLM_OK);
+    s        = good_classic;
     s.engine = BLM__POSITIONS;
     assert_status(blm__shape_valid(&s, false, 0, NULL), BLM_OK);
     s.kind = BLM_BLOCKED; /* another system's blocks */
@@ -72,6 +81,17 @@ static void bad_shapes(void **state)
     REFUSED(good_classic, true, BLM_E_LIMIT, s.bits = BLM__MAX_BITS + 1);
     REFUSED(good_classic, true, BLM_E_LIMIT, s.bits = UINT64_MAX);
     REFUSED(good_classic, true, BLM_E_LIMIT, s.probes = BLM__MAX_PROBES + 1);
+    REFUSED(good_counting, true, BLM_E_FORMAT, s.engine = BLM__CHAIN);
+    REFUSED(good_counting, true, BLM_E_FORMAT, s.engine = BLM__CHAIN; s.lines = 0;
+            s.line_count = 0);
+    REFUSED(good_counting, true, BLM_E_FORMAT, s.engine = BLM__LINES);
+    REFUSED(good_counting, true, BLM_E_FORMAT, s.kind = BLM_CLASSIC; s.cell_bits = 1);
+    REFUSED(good_counting, false, BLM_E_FORMAT, (void)0);
+    REFUSED(good_counting, true, BLM_E_FORMAT, s.lines = 0);
+    REFUSED(good_counting, true, BLM_E_FORMAT, s.lines = 6);
+    REFUSED(good_counting, true, BLM_E_FORMAT, s.probes = 9);
+    REFUSED(good_counting, true, BLM_E_FORMAT, s.bits = 1281);
+    REFUSED(good_counting, true, BLM_E_FORMAT, s.line_count = 9);
     REFUSED(good_blocked, true, BLM_E_FORMAT, s.lines = 0);
     REFUSED(good_blocked, true, BLM_E_FORMAT, s.lines = 4);
     REFUSED(good_blocked, true, BLM_E_FORMAT, s.probes = 9);

@@ -137,7 +137,7 @@ static void the_method_is_told(void **state)
     assert_int_equal(r.method, BLM_BY_SUM);
     assert_int_equal(blm_rate_of(BLM_MODEL_LINES, 512 * 20, 12, 2, 500, &r), BLM_OK);
     assert_int_equal(r.method, BLM_BY_BOUND);
-    assert_near(r.value, blm__rate_lines(20, 6, 2, 500), 1e-15);
+    assert_near(r.value, blm__rate_lines(512, 20, 6, 2, 500), 1e-15);
 }
 
 static void outside_the_domain(void **state)

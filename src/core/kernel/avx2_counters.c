@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * AVX2: a line of counters is two vectors of four words, and a key has one counter in a word. So
+ * four counters are tested, raised or lowered by a compare and an addition; no carry leaves a
+ * counter, because one at 15 is not raised and one at 0 not lowered.
+ *
+ * Each function does what its namesake in counters.c does, bit for bit.
+ */
+#include "core/kernel/counters.h"
+
+#ifdef BLM__HAVE_AVX2
+#include <immintrin.h>
+
+#define AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt")))
+#define AVX2_INLINE static inline __attribute__((always_inline, target("avx2,bmi,bmi2,popcnt")))
+
+
+AVX2_INLINE __m256i full_of(uint64_t x, unsigned words, __m256i shift, __m256i bit)
+{
+    const __m256i fifteen = _mm256_set1_epi64x(15);
+    __m256i v     = _mm256_set1_epi64x((long long)x);
+    __m256i place = _mm256_slli_epi64(_mm256_and_si256(_mm256_srlv_epi64(v, shift), fifteen), 2);
+    __m256i used  = _mm256_and_si256(_mm256_set1_epi64x((long long)words), bit);
+    return _mm256_and_si256(_mm256_sllv_epi64(fifteen, place), _mm256_cmpeq_epi64(used, bit));
+}
+
+struct mask {
+    __m256i lo, hi;
+};
+
+AVX2_INLINE struct mask mask_of(uint64_t x, uint32_t k)
+{
+    unsigned    words = blm__line_words(x, k);
+    struct mask m = { full_of(x, words, _mm256_setr_epi64x(29, 33, 37, 41),
+                              _mm256_setr_epi64x(1, 2, 4, 8)),
+                      full_of(x, words, _mm256_setr_epi64x(45, 49, 53, 57),
+                              _mm256_setr_epi64x(16, 32, 64, 128)) };
+    return m;
+}
+
+AVX2_INLINE __m256i load(const uint64_t *w)
+{
+    return _mm256_loadu_si256((const __m256i *)(const void *)w);
+}
+
+/* All ones in the lanes whose counter is used and 0. */
+AVX2_INLINE __m256i zeroes(__m256i v, __m256i full)
+{
+    const __m256i none = _mm256_setzero_si256();
+    return _mm256_andnot_si256(_mm256_cmpeq_epi64(full, none),
+                               _mm256_cmpeq_epi64(_mm256_and_si256(v, full), none));
+}
+
+AVX2_INLINE bool line_all(const uint64_t *line, struct mask m)
+{
+    __m256i zero = _mm256_or_si256(zeroes(load(line), m.lo), zeroes(load(line + 4), m.hi));
+    return _mm256_testz_si256(zero, zero);
+}
+
+AVX2_INLINE bool all(const struct blm_layer *l, uint64_t h, uint32_t k, uint32_t lines)
+{
+    for (uint32_t i = 0; i < lines; i++) {
+        uint64_t x = blm__line_x(h);
+        if (!line_all(l->words + blm__counters_line(l, h), mask_of(x, k)))
+            return false;
+        h = blm__line_next(x);
+    }
+    return true;
+}
+
+AVX2 static size_t check(const struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *maybe)
+{
+    uint32_t k = l->shape.probes, lines = l->shape.lines;
+    size_t   hits = 0, ahead = blm__layer_small(l) || n == 1 ? 0 : BLM__COUNTERS_AHEAD;
+    for (size_t i = 0; i < ahead && i < n; i++)
+        blm__short_fetch(l, h[i], 3, false);
+    for (size_t i = 0; i < n; i++) {
+        if (ahead && i + ahead < n)
+            blm__short_fetch(l, h[i + ahead], 3, false);
+        hits += maybe[i] = all(l, h[i], k, lines);
+    }
+    return hits;
+}
+
+/* v with 1 added to (or taken from) each used counter that is not stuck. 15 is 1111, so the lowest
+ * bit of a full counter is its one. */
+AVX2_INLINE __m256i moved(__m256i v, __m256i full, bool up)
+{
+    const __m256i low = _mm256_set1_epi64x(0x1111111111111111);
+    __m256i       stuck = _mm256_cmpeq_epi64(_mm256_and_si256(v, full), full);
+    __m256i       one   = _mm256_andnot_si256(stuck, _mm256_and_si256(full, low));
+    return up ? _mm256_add_epi64(v, one) : _mm256_sub_epi64(v, one);
+}
+
+/* Moves a key's counters in one line; whether one of them was 0. */
+AVX2_INLINE bool move_line(struct blm_layer *l, uint64_t at, struct mask m, bool up)
+{
+    uint64_t *line = l->words + at;
+    __m256i   lo = load(line), hi = load(line + 4);
+    __m256i   zero = _mm256_or_si256(zeroes(lo, m.lo), zeroes(hi, m.hi));
+    if (l->marks)
+        blm__mark(l, at); /* also where all were stuck: a mark too many costs a checksum */
+    _mm256_storeu_si256((__m256i *)(void *)line, moved(lo, m.lo, up));
+    _mm256_storeu_si256((__m256i *)(void *)(line + 4), moved(hi, m.hi, up));
+    return !_mm256_testz_si256(zero, zero);
+}
+
+AVX2_INLINE bool move_key(struct blm_layer *l, uint64_t h, uint32_t k, uint32_t lines, bool up)
+{
+    bool was_zero = false;
+    for (uint32_t t = 0; t < lines; t++) {
+        uint64_t x = blm__line_x(h);
+        was_zero |= move_line(l, blm__counters_line(l, h), mask_of(x, k), up);
+        h = blm__line_next(x);
+    }
+    return was_zero;
+}
+
+AVX2 static size_t add(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh)
+{
+    uint32_t k = l->shape.probes, lines = l->shape.lines;
+    size_t   count = 0, ahead = blm__layer_small(l) || n == 1 ? 0 : BLM__COUNTERS_AHEAD;
+    for (size_t i = 0; i < ahead && i < n; i++)
+        blm__short_fetch(l, h[i], 3, true);
+    for (size_t i = 0; i < n; i++) {
+        if (ahead && i + ahead < n)
+            blm__short_fetch(l, h[i + ahead], 3, true);
+        count += fresh[i] = move_key(l, h[i], k, lines, true);
+    }
+    return count;
+}
+
+AVX2 static size_t remove_keys(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *gone)
+{
+    uint32_t k = l->shape.probes, lines = l->shape.lines;
+    size_t   count = 0, ahead = blm__layer_small(l) || n == 1 ? 0 : BLM__COUNTERS_AHEAD;
+    for (size_t i = 0; i < ahead && i < n; i++)
+        blm__short_fetch(l, h[i], 3, true);
+    for (size_t i = 0; i < n; i++) {
+        if (ahead && i + ahead < n)
+            blm__short_fetch(l, h[i + ahead], 3, true);
+        gone[i] = all(l, h[i], k, lines) &&
+                  (lines == 1 || !blm__lines_meet(l, h[i]) || blm__counters_bear(l, h[i]));
+        if (gone[i]) {
+            move_key(l, h[i], k, lines, false);
+            count++;
+        }
+    }
+    return count;
+}
+
+const struct blm_counters blm__counters_avx2 = {
+    .add    = add,
+    .check  = check,
+    .remove = remove_keys,
+};
+#endif
