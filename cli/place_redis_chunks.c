@@ -424,7 +424,7 @@ blm_status redis_reserve(struct ref *r, const blm_options *o, bool replace, blm_
     struct push p      = { .link = r->link, .other = replace, .err = err };
     blm_params  params = { .size = sizeof params };
     char        rate[40], items[24];
-    size_t      len[6], argc = 4;
+    size_t      len[7], argc = 4;
     blm_get_params(r->filter, &params);
     if (!plain(o, &params))
         return redis_push(r, NULL, replace, err);
@@ -440,10 +440,12 @@ blm_status redis_reserve(struct ref *r, const blm_options *o, bool replace, blm_
     }
     snprintf(rate, sizeof rate, "%.17g", params.rate);
     snprintf(items, sizeof items, "%llu", (unsigned long long)params.capacity);
-    const char *argv[6] = { "BF.RESERVE", p.key, rate, items };
+    const char *argv[7] = { "BF.RESERVE", p.key, rate, items };
     if (native) {
         argv[argc++] = "KIND";
         argv[argc++] = blm_kind_name(params.kind);
+        if (params.kind != BLM_SCALABLE)
+            argv[argc++] = "SATURATE";
     } else if (params.variant == 13) {
         argv[argc++] = "NONSCALING";
     }

@@ -30,32 +30,31 @@ struct flight {
     size_t               *len;
     uint8_t              *out; /* an answer a key, or NULL */
     size_t                answered, ones;
-    bool                  removes;
 };
 
 /* How many of the keys from `at` on fit in one command. */
-static size_t portion(const blm_key *keys, size_t at, size_t count, size_t most)
+static size_t portion(const blm_key *keys, size_t at, size_t count)
 {
     size_t n = 0, bytes = 0;
-    while (at + n < count && n < most && (n == 0 || bytes + keys[at + n].len <= BYTES_EACH))
+    while (at + n < count && n < KEYS_EACH && (n == 0 || bytes + keys[at + n].len <= BYTES_EACH))
         bytes += keys[at + n++].len;
     return n;
 }
 
 static void load(struct flight *f, const char *const *head, size_t words, const blm_key *keys,
-                 size_t count, size_t most)
+                 size_t count)
 {
     const struct redis_uri *u     = &f->link->uri;
     size_t                  parts = 0, used = 0;
     for (size_t at = 0; at < count; parts++)
-        at += portion(keys, at, count, most);
+        at += portion(keys, at, count);
     f->count    = parts;
     f->commands = memory_need(parts * sizeof *f->commands);
     f->first    = memory_need((parts + 1) * sizeof *f->first);
     f->argv     = memory_need((parts * MOST_HEAD + count) * sizeof *f->argv);
     f->len      = memory_need((parts * MOST_HEAD + count) * sizeof *f->len);
     for (size_t i = 0, at = 0; i < parts; i++) {
-        size_t n       = portion(keys, at, count, most);
+        size_t n       = portion(keys, at, count);
         f->first[i]    = at;
         f->commands[i] = (struct redis_command){ .argv = f->argv + used,
                                                  .len  = f->len + used,
@@ -110,7 +109,7 @@ static blm_status take(void *ctx, size_t i, const redisReply *reply, blm_error *
 }
 
 static blm_status fly(struct flight *f, const char *const *head, const blm_key *keys, size_t count,
-                      size_t most, bool again, blm_error *err)
+                      bool again, blm_error *err)
 {
     size_t words = 0;
     while (head[words])
@@ -119,7 +118,7 @@ static blm_status fly(struct flight *f, const char *const *head, const blm_key *
         if (keys[i].len > MOST_KEY)
             return place_fail(err, BLM_E_LIMIT, 0,
                               "a key of the input is longer than the 512 MiB that Redis takes");
-    load(f, head, words, keys, count, most);
+    load(f, head, words, keys, count);
     blm_status st = redis_run(f->link, f->commands, f->count, again, take, f, err);
     unload(f);
     return st;
@@ -130,7 +129,7 @@ blm_status redis_check_keys(struct ref *r, const blm_key *keys, size_t count, ui
 {
     struct flight     f      = { .link = r->link, .out = maybe };
     const char *const head[] = { "BF.MEXISTS", f.link->uri.key, NULL };
-    blm_status        st     = fly(&f, head, keys, count, KEYS_EACH, true, err);
+    blm_status        st     = fly(&f, head, keys, count, true, err);
     *hits                    = f.ones;
     return st;
 }
@@ -140,7 +139,7 @@ blm_status redis_add_keys(struct ref *r, const blm_key *keys, size_t count, uint
 {
     struct flight     f      = { .link = r->link, .out = fresh };
     const char *const head[] = { "BF.INSERT", f.link->uri.key, "NOCREATE", "ITEMS", NULL };
-    blm_status        st     = fly(&f, head, keys, count, KEYS_EACH, !f.link->counting, err);
+    blm_status        st     = fly(&f, head, keys, count, !f.link->counting, err);
     *done                    = f.answered;
     return st;
 }
@@ -148,9 +147,9 @@ blm_status redis_add_keys(struct ref *r, const blm_key *keys, size_t count, uint
 blm_status redis_remove_keys(struct ref *r, const blm_key *keys, size_t count, uint8_t *gone,
                              size_t *done, blm_error *err)
 {
-    struct flight     f      = { .link = r->link, .out = gone, .removes = true };
+    struct flight     f      = { .link = r->link, .out = gone };
     const char *const head[] = { "BF.DEL", f.link->uri.key, NULL };
-    blm_status        st     = fly(&f, head, keys, count, 1, false, err);
+    blm_status        st     = fly(&f, head, keys, count, false, err);
     *done                    = f.answered;
     return st;
 }

@@ -23,7 +23,6 @@
 #define MOST_HOPS     16 /* redirections without a reply: more is a cluster that goes in circles */
 #define FIRST_PAUSE   0.05 /* seconds before another try; doubled each time */
 #define LONGEST_PAUSE 1.0
-#define PATIENCE      30.0 /* seconds without a reply before we give up */
 
 static struct timeval seconds(double s)
 {
@@ -311,7 +310,7 @@ blm_status redis_run(struct redis_link *l, struct redis_command *commands, size_
             return st;
         if (round.lost) {
             bool sent = l->c != NULL;
-            if (!l->was_open || (sent && !again) || now() - since > PATIENCE || interrupted())
+            if (!l->was_open || (sent && !again) || now() - since > l->uri.timeout || interrupted())
                 return st;
             go_home(l);
             pause_for(&pause);
@@ -319,7 +318,7 @@ blm_status redis_run(struct redis_link *l, struct redis_command *commands, size_
             if (++hops > MOST_HOPS || !follow(l, round.moved))
                 return redis_refusal(l, round.moved, err);
         } else if (round.wait) {
-            if (now() - since > PATIENCE || interrupted())
+            if (now() - since > l->uri.timeout || interrupted())
                 return place_fail(err, BLM_E_IO, 0,
                                   "the server is not ready (loading, or its cluster is down): "
                                   "try again later");

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: MIT
+"""What a module owes its server: COPY, MEMORY USAGE, DEBUG DIGEST, defragmentation, lazy freeing,
+notifications, ACLs, COMMAND INFO and DOCS, its INFO section, its configs, maxmemory, its cap."""
+import server
+from server import Error, Server
+
+COMMANDS = {"bf.reserve": -4, "bf.add": 3, "bf.madd": -3, "bf.insert": -4, "bf.exists": 3, "bf.mexists": -3,
+            "bf.info": -2, "bf.card": 2, "bf.debug": 2, "bf.scandump": 3, "bf.loadchunk": 4,
+            "bf.del": -3, "bf.merge": -3}
+READS = {"bf.exists", "bf.mexists", "bf.info", "bf.card", "bf.debug", "bf.scandump", "bf.estimate"}
+
+
+def config_name(c, name):
+    return c("CONFIG", "GET", "*" + name)[0].decode()
+
+
+def copies_and_memory(binary):
+    with Server(binary=binary) as s:
+        c = s.client()
+        c("BF.RESERVE", "k", "0.01", "1000")
+        for kind in ((), ("KIND", "classic"), ("KIND", "counting")):
+            key = "c" + "".join(kind[1:])
+            c("BF.RESERVE", key, "0.01", "1000", *kind)
+            c("BF.MADD", key, *range(100))
+            assert c("COPY", key, key + "2") == 1
+            assert server.digest(c, key) == server.digest(c, key + "2")
+            c("BF.ADD", key + "2", "only here")  # a copy of its own
+            assert server.digest(c, key) != server.digest(c, key + "2")
+            assert c("BF.EXISTS", key, "only here") == 0
+            assert c("COPY", key, key + "2") == 0 and c("COPY", key, key + "2", "REPLACE") == 1
+            assert c("COPY", key, key, "DB", 1) == 1
+        assert c("BF.INFO", "k", "SIZE") == [1480]
+        assert 1480 < c("MEMORY", "USAGE", "k") < 1480 + 1024, c("MEMORY", "USAGE", "k")
+        # Equal content by another way: equal digests. One bit more: not.
+        c("BF.RESERVE", "x", "0.01", "100")
+        c("BF.RESERVE", "y", "0.01", "100")
+        c("BF.MADD", "x", "a", "b")
+        c("BF.ADD", "y", "b")
+        assert server.digest(c, "x") != server.digest(c, "y")
+        # Freed in the background, as one would a large thing, and the memory comes back.
+        used = int(server.info(c, "memory")["used_memory"])
+        c("BF.RESERVE", "large", "0.001", "20000000")
+        c("BF.RESERVE", "large2", "0.001", "20000000", "KIND", "blocked")
+        assert int(server.info(c, "memory")["used_memory"]) > used + 50_000_000
+        freed = int(server.info(c, "memory").get("lazyfreed_objects", 0))
+        c("UNLINK", "large", "large2")
+        server.until("lazy free", lambda: int(server.info(c, "memory")["lazyfree_pending_objects"]) == 0)
+        assert int(server.info(c, "memory")["used_memory"]) < used + 5_000_000
+        assert int(server.info(c, "memory")["lazyfreed_objects"]) >= freed + 1
+
+
+def defragmentation(binary):
+    """Where the server's allocator can: filters are moved and stay what they are."""
+    with Server(binary=binary) as s:
+        c = s.client()
+        try:
+            c("CONFIG", "SET", "activedefrag", "yes")
+        except Error as e:
+            assert "fragmentation" in str(e), e
+            print(f"  active defragmentation: skipped, this server says: {e}")
+            return
+        for name, value in [("active-defrag-ignore-bytes", "1"), ("active-defrag-threshold-lower", "0"),
+                            ("active-defrag-cycle-min", "60"), ("active-defrag-cycle-max", "80")]:
+            c("CONFIG", "SET", name, value)
+        for i in range(3000):
+            c("BF.RESERVE", f"f{i}", "0.01", "500", *(("KIND", "classic") if i % 2 else ()))
+            c("BF.MADD", f"f{i}", *range(20))
+        kept = [f"f{i}" for i in range(0, 3000, 7)]
+        before = {k: server.digest(c, k) for k in kept}
+        c("DEL", *[f"f{i}" for i in range(3000) if i % 7])
+        server.until("defragmentation", lambda: int(server.info(c, "stats")["active_defrag_key_hits"]) > 0, 20)
+        for k in kept:
+            assert server.digest(c, k) == before[k]
+            assert c("BF.MEXISTS", k, *range(20)) == [1] * 20
+
+
+def notifications(binary):
+    with Server(("notify-keyspace-events", "KEA"), binary=binary) as s:
+        c, listener = s.client(), s.client()
+        (c("CONFIG", "SET", "notify-keyspace-events", "KEAd"))
+        listener("PSUBSCRIBE", "__keyevent@0__:*")
+        expect = []
+
+        def does(event, key, *words):
+            c(*words)
+            expect.append((f"__keyevent@0__:{event}".encode(), key.encode()))
+
+        does("bf.reserve", "k", "BF.RESERVE", "k", "0.01", "100")
+        does("bf.add", "k", "BF.ADD", "k", "x")
+        c("BF.ADD", "k", "x")  # nothing changed: nothing is told
+        does("bf.add", "k", "BF.MADD", "k", "x", "y")
+        does("bf.add", "k", "BF.INSERT", "k", "ITEMS", "z")
+        does("bf.reserve", "n", "BF.RESERVE", "n", "0.01", "100", "KIND", "counting")
+        does("bf.add", "n", "BF.ADD", "n", "x")
+        does("bf.del", "n", "BF.DEL", "n", "x")
+        does("bf.merge", "m", "BF.MERGE", "m", "k")
+        chunks = server.dump(c, "k")
+        for at, data in chunks:
+            does("bf.loadchunk", "l", "BF.LOADCHUNK", "l", at, data)
+        does("del", "l", "DEL", "l")
+        got = []
+        while len(got) < len(expect):
+            kind, _, channel, data = listener.read()
+            if channel not in (b"__keyevent@0__:new",):
+                got.append((channel, data))
+        assert got == expect, (got, expect)
+
+
+def access(binary):
+    with Server(binary=binary) as s:
+        c = s.client()
+        c("BF.ADD", "app:k", "x")
+        c("BF.ADD", "other", "x")
+        c("ACL", "SETUSER", "reader", "on", ">r", "%R~app:*", "+@all")
+        c("ACL", "SETUSER", "writer", "on", ">w", "~app:*", "+@all")
+        r, w = s.client(), s.client()
+        r("AUTH", "reader", "r")
+        w("AUTH", "writer", "w")
+        assert r("BF.EXISTS", "app:k", "x") == 1 and r("BF.MEXISTS", "app:k", "x") == [1]
+        assert r("BF.CARD", "app:k") == 1 and r("BF.INFO", "app:k") and r("BF.DEBUG", "app:k")
+        assert "NOPERM" in r.error("BF.ADD", "app:k", "y") and "NOPERM" in r.error("BF.EXISTS", "other", "x")
+        assert w("BF.ADD", "app:k", "y") == 1 and "NOPERM" in w.error("BF.ADD", "other", "y")
+        assert "NOPERM" in w.error("BF.MERGE", "app:m", "app:k", "other")
+        assert w("BF.MERGE", "app:m", "app:k") == "OK"
+        categories = [x.decode() for x in c("ACL", "CAT")]
+        version = server.info(c, "server")["redis_version"].split(".")
+        if "bloom" in categories:
+            assert set(x.decode() for x in c("ACL", "CAT", "bloom")) >= set(COMMANDS)
+        else:
+            assert int(version[0]) * 100 + int(version[1]) < 704, version
+            print(f"  ACL category: this server ({'.'.join(version)}) has no API for one")
+
+
+def self_description(binary):
+    with Server(binary=binary) as s:
+        c = s.client()
+        listed = {x.decode() for x in c("COMMAND", "LIST", "FILTERBY", "MODULE", "bf")}
+        assert listed >= set(COMMANDS) | {"bf.estimate"}, listed
+        for name, arity in COMMANDS.items():
+            (row,) = c("COMMAND", "INFO", name)
+            flags = set(row[2])
+            assert row[1] == arity, (name, row[1])
+            assert row[3:5] == [1, -1 if name in ("bf.merge",) else 1] or name == "bf.merge", (name, row[3:6])
+            assert ("readonly" in flags) == (name in READS) and ("write" in flags) == (name not in READS), (name, flags)
+            assert ("denyoom" in flags) == (name not in READS and name != "bf.del"), (name, flags)
+            docs = dict(zip(*[iter(c("COMMAND", "DOCS", name)[1])] * 2))
+            assert docs[b"summary"] and docs[b"complexity"] and docs[b"since"] and docs[b"arguments"], name
+        assert c("COMMAND", "GETKEYS", "BF.MERGE", "a", "b", "c") == [b"a", b"b", b"c"]
+        assert c("COMMAND", "GETKEYS", "BF.INSERT", "a", "ITEMS", "b") == [b"a"]
+        # INFO.
+        c("BF.MADD", "k", *range(50))
+        c("BF.RESERVE", "n", "0.01", "100", "KIND", "classic")
+        c("BF.MEXISTS", "k", *range(10))
+        c("BF.EXISTS", "n", "x")
+        c.many([["RESTORE", "bad", 0, server.payload_of(c("DUMP", "k")[:-20] + b"\0")]])
+        facts = server.info(c, "bf_filters") or server.info(c, "modules")
+        assert facts["bf_filters"] == "2", facts
+        assert int(facts["bf_items"]) == c("BF.CARD", "k") and int(facts["bf_checks"]) >= 11, facts
+        sizes = c("BF.INFO", "k", "SIZE")[0] + c("BF.INFO", "n", "SIZE")[0]
+        assert 0 < int(facts["bf_bytes"]) <= sizes, (facts, sizes)
+        assert int(facts["bf_refused_loads"]) >= 1, facts
+        c("DEL", "k", "n")
+        assert server.info(c, "modules")["bf_filters"] == "0", server.info(c, "modules")
+        c("BF.ADD", "k", "x")
+        c("FLUSHALL")
+        server.until("the count after FLUSHALL", lambda: server.info(c, "modules")["bf_filters"] == "0", 10)
+
+
+def configs(binary):
+    with Server(binary=binary) as s:
+        c = s.client()
+        size, rate = config_name(c, "bf-initial-size"), config_name(c, "bf-error-rate")
+        factor, cap = config_name(c, "bf-expansion-factor"), config_name(c, "bf-max-bytes")
+        c("CONFIG", "SET", size, "500", rate, "0.001", factor, "4")
+        c("BF.ADD", "k", "x")
+        assert c("BF.INFO", "k", "CAPACITY") == [500]
+        assert b"ratio:0.0005" in c("BF.DEBUG", "k")[1]
+        for name, value in [(size, "0"), (size, "1073741825"), (size, "x"), (rate, "0"), (rate, "1"), (rate, "nan"),
+                            (rate, "x"), (factor, "-1"), (factor, "32769")]:
+            assert "CONFIG SET failed" in c.error("CONFIG", "SET", name, value), (name, value)
+        c("CONFIG", "SET", rate, "0.9")
+        assert c("CONFIG", "GET", rate)[1] == b"0.25"
+        c("CONFIG", "SET", factor, "0", rate, "0.01", size, "10")
+        c("BF.ADD", "fixed", "x")
+        assert c("BF.INFO", "fixed", "EXPANSION") == [None]
+        # The cap: refused before it is allocated, by whatever way a filter comes.
+        c("CONFIG", "SET", cap, "100kb")
+        assert c("BF.RESERVE", "fits", "0.01", "50000") == "OK"
+        c.error("BF.RESERVE", "big", "0.01", "1000000")
+        c.error("BF.RESERVE", "big", "0.01", "1000000", "KIND", "blocked")
+        c.error("BF.INSERT", "big", "CAPACITY", "1000000", "ITEMS", "x")
+        c("CONFIG", "SET", cap, "2gb")
+        c("BF.RESERVE", "big", "0.01", "1000000")
+        c("BF.RESERVE", "bign", "0.01", "1000000", "KIND", "classic")
+        chunks, native, payload = server.dump(c, "big"), server.dump(c, "bign"), c("DUMP", "big")
+        c("CONFIG", "SET", cap, "100kb")
+        assert c.error("BF.LOADCHUNK", "l", *chunks[0])
+        (first, *_) = c.many([["BF.LOADCHUNK", "ln", *x] for x in native])[-1:]
+        assert isinstance(first, Error), first
+        c.error("RESTORE", "r", 0, payload)
+        assert c("EXISTS", "l", "ln", "r") == 0
+    for arguments, good in [(("bf-error-rate", "0.005", "bf-initial-size", "77"), True),
+                            (("ERROR_RATE", "0.005", "INITIAL_SIZE", "77"), True), (("",), True),
+                            (("bf-error-rate",), False), (("COLOUR", "red"), False), (("ERROR_RATE", "2"), False)]:
+        try:
+            with Server(binary=binary, arguments=arguments) as s:
+                c = s.client()
+                c("BF.ADD", "k", "x")
+                assert good, arguments
+                assert c("BF.INFO", "k", "CAPACITY") == [77 if arguments != ("",) else 100]
+        except AssertionError as e:
+            assert not good and "did not start" in str(e), (arguments, e)
+
+
+def memory_limit(binary):
+    with Server(binary=binary) as s:
+        c = s.client()
+        c("BF.MADD", "k", *range(100))
+        chunks = server.dump(c, "k")
+        c("BF.RESERVE", "n", "0.01", "100", "KIND", "counting")
+        c("BF.ADD", "n", "x")
+        c("CONFIG", "SET", "maxmemory", "1mb", "maxmemory-policy", "noeviction")
+        c.many([["SET", f"s{i}", "x" * 10000] for i in range(300)])
+        for words in [("BF.ADD", "k", "new"), ("BF.MADD", "k", "new"), ("BF.INSERT", "k", "ITEMS", "new"),
+                      ("BF.RESERVE", "r", "0.01", "10"), ("BF.LOADCHUNK", "l", *chunks[0]),
+                      ("BF.MERGE", "m", "k")]:
+            assert c.error(*words).startswith("OOM "), words
+        assert c("BF.EXISTS", "k", 5) == 1 and c("BF.MEXISTS", "k", 5, 6) == [1, 1]
+        assert c("BF.DEL", "n", "x") == 1  # forgetting takes no memory
+        c("CONFIG", "SET", "maxmemory", "0")
+        assert c("BF.ADD", "k", "new") == 1
+
+
+def main():
+    for test in (copies_and_memory, defragmentation, notifications, access, self_description, configs,
+                 memory_limit):
+        server.each_server(test)
+
+
+if __name__ == "__main__":
+    server.run([main])

@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: MIT
+"""The command line against a server: create, add, check, remove, dedup --state, info, verify, convert and
+the others; passwords, databases, sockets, odd keys; a connection that breaks; what is refused, and how."""
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+
+import server
+from server import BLOOMERY, Server, bloomery
+
+LINES = b"".join(b"key%d\n" % i for i in range(20000))
+OTHERS = b"".join(b"other%d\n" % i for i in range(20000))
+
+
+def lines(data):
+    return data.splitlines(keepends=True)
+
+
+def create_add_check(s, c, ref, scheme):
+    out, err = bloomery("create", ref, "-n", "30000", "-p", "0.001", "--scheme", scheme)
+    assert out == b"" and "30,000 keys" in err, err
+    _, err = bloomery("create", ref, "-n", "10", "-p", "0.1", code=2)
+    assert "exists already" in err and "--force" in err, err
+    _, err = bloomery("add", ref, stdin=LINES)
+    assert "20,000 keys added" in err, err
+    out, _ = bloomery("check", ref, stdin=LINES)
+    assert out == LINES
+    out, _ = bloomery("check", "-v", ref, stdin=OTHERS)
+    assert 19900 < len(lines(out)) <= 20000
+    out, _ = bloomery("check", "-c", ref, stdin=LINES)
+    assert out == b"20000\n"
+    bloomery("check", "-q", ref, stdin=b"certainly not\n", code=1)
+    _, err = bloomery("add", ref, stdin=LINES)
+    assert "20,000 keys added, 0 new" in err, err
+    # The whole of it: as the server counts, and as its bits say.
+    out, _ = bloomery("info", "--json", ref)
+    facts = json.loads(out)
+    assert facts["format"] == scheme and facts["scheme"] == scheme and facts["filter"] == ref, facts
+    key = "k-" + scheme
+    assert facts["items"] == c("BF.CARD", key) and abs(facts["estimated"]["value"] - 20000) < 400
+    keys = pathlib.Path(tempfile.mkstemp()[1])
+    keys.write_bytes(LINES)
+    out, _ = bloomery("verify", ref, "--members", keys)
+    assert b"all of them found" in out and b"holds" in out, out
+    keys.unlink()
+
+
+def everyday(binary):
+    with Server(binary=binary) as s:
+        c = s.client()
+        for scheme in ("native", "redisbloom"):
+            create_add_check(s, c, f"redis://127.0.0.1:{s.port}/k-{scheme}", scheme)
+        assert c("TYPE", "k-redisbloom") == "MBbloom--" != c("TYPE", "k-native")
+        # create --force makes a new one in its place; --like one that can meet another.
+        ref = f"redis://127.0.0.1:{s.port}/"
+        bloomery("create", ref + "k-native", "-n", "500", "--force")
+        assert c("BF.INFO", "k-native")[1] == 500 and c("TTL", "k-native") == -1
+        bloomery("create", ref + "like", "--like", ref + "k-native")
+        bloomery("add", ref + "like", stdin=b"a\n")
+        bloomery("add", ref + "k-native", stdin=b"b\n")
+        bloomery("merge", ref + "merged", ref + "like", ref + "k-native")
+        assert c("BF.MEXISTS", "merged", "a", "b", "c") == [1, 1, 0]
+        bloomery("compare", ref + "like", ref + "merged")
+        bloomery("intersect", ref + "common", ref + "like", ref + "merged")
+        assert c("BF.MEXISTS", "common", "a", "b") == [1, 0]
+        assert not [k for k in c("KEYS", "*") if b"loading" in k]
+        # A filter filled past its plan goes on, as a file does.
+        bloomery("add", ref + "k-native", stdin=LINES)
+        assert bloomery("check", "-c", ref + "k-native", stdin=LINES)[0] == b"20000\n"
+
+
+def removing(binary):
+    with Server(binary=binary) as s:
+        c = s.client()
+        ref = f"redis://127.0.0.1:{s.port}/counts"
+        bloomery("create", ref, "-n", "30000", "-p", "0.001", "--kind", "counting")
+        bloomery("add", ref, stdin=LINES)
+        _, err = bloomery("remove", ref, stdin=b"".join(lines(LINES)[:15000]))
+        assert "15,000 keys removed" in err, err
+        out, _ = bloomery("check", ref, stdin=LINES)
+        assert set(lines(LINES)[15000:]) <= set(lines(out)) and len(lines(out)) < 5300
+        _, err = bloomery("remove", ref, stdin=b"never was\n", code=1)
+        assert "1 never added" in err, err
+        c("BF.ADD", "plain", "x")
+        _, err = bloomery("remove", f"redis://127.0.0.1:{s.port}/plain", stdin=b"x\n", code=2)
+        assert "cannot forget keys" in err, err
+
+
+def deduplicating(binary):
+    with Server(binary=binary) as s:
+        c = s.client()
+        ref = f"redis://127.0.0.1:{s.port}/seen"
+        twice = LINES + LINES
+        out, _ = bloomery("dedup", "--state", ref, stdin=twice)
+        assert out == LINES
+        out, err = bloomery("dedup", "--state", ref, "--stats", stdin=LINES + OTHERS)
+        assert out == OTHERS and "not known" in err, err
+        _, err = bloomery("dedup", "--state", ref, "--json", stdin=b"key1\nnew\n")
+        facts = json.loads(err)
+        assert facts["unique"] == 1 and facts["rate_now"] is None, facts
+        bloomery("dedup", "--state", ref + "2", "-n", "50000", "-p", "1e-6", stdin=LINES)
+        assert abs(c("BF.CARD", "seen2") - 20000) <= 1 and c("BF.INFO", "seen2")[1] == 50000
+        # A fleet: every line is printed by at least one, and hardly any by two.
+        runs = [subprocess.Popen([BLOOMERY, "dedup", "--state", ref + "3"], stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE) for _ in range(3)] if \
+            bloomery("dedup", "--state", ref + "3", stdin=b"first\n") else []
+        outs = []
+        threads = [threading.Thread(target=lambda r=r: outs.append(r.communicate(LINES)[0])) for r in runs]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        assert {x for o in outs for x in lines(o)} == set(lines(LINES))
+
+
+def converting(binary):
+    with Server(binary=binary) as s, tempfile.TemporaryDirectory() as directory:
+        c = s.client()
+        d = pathlib.Path(directory)
+        ref = f"redis://127.0.0.1:{s.port}/"
+        c("BF.RESERVE", "chain", "0.01", "100")
+        c("BF.MADD", "chain", *[f"key{i}" for i in range(5000)])
+        # A chain: to a file, back to another key, equal to the bit; as a file of ours too.
+        bloomery("convert", ref + "chain", d / "chain.rb", "--to", "redisbloom")
+        bloomery("convert", d / "chain.rb", ref + "chain2", "--to", "redisbloom")
+        assert server.dump(c, "chain") == server.dump(c, "chain2")
+        assert b"".join(x for _, x in server.dump(c, "chain")) == (d / "chain.rb").read_bytes()
+        bloomery("convert", ref + "chain", d / "chain.blm", "--to", "native")
+        out, _ = bloomery("check", d / "chain.blm", stdin=LINES)
+        assert set(lines(LINES)[:5000]) <= set(lines(out))
+        # Filters of ours of every kind: there and back.
+        for kind in ("classic", "blocked", "counting", "scalable"):
+            bloomery("create", d / f"{kind}.blm", "-n", "5000", "-p", "0.01", "--kind", kind, "--from", "-",
+                     stdin=b"".join(lines(LINES)[:4000]))
+            bloomery("convert", d / f"{kind}.blm", ref + kind, "--to", "native")
+            assert c("BF.MEXISTS", kind, *[f"key{i}" for i in range(4000)]) == [1] * 4000
+            bloomery("convert", ref + kind, d / f"{kind}2.blm", "--to", "native")
+            bloomery("convert", d / f"{kind}.blm", d / f"{kind}3.blm", "--to", "native")
+            assert (d / f"{kind}2.blm").read_bytes() == (d / f"{kind}3.blm").read_bytes(), kind
+        # Not over what is there, unless told; and then all at once.
+        before = server.dump(c, "chain2")
+        _, err = bloomery("convert", d / "classic.blm", ref + "chain2", "--to", "native", code=2)
+        assert "exists already" in err and server.dump(c, "chain2") == before
+        bloomery("convert", d / "classic.blm", ref + "chain2", "--to", "native", "--force")
+        assert c("TYPE", "chain2") == c("TYPE", "classic") and c("TTL", "chain2") == -1
+        # Another scheme is rebuilt from its keys, straight to the server.
+        (d / "keys").write_bytes(b"".join(lines(LINES)[:4000]))
+        bloomery("convert", d / "classic.blm", ref + "rebuilt", "--to", "redisbloom", "--members", d / "keys")
+        assert c("TYPE", "rebuilt") == "MBbloom--"
+        assert c("BF.MEXISTS", "rebuilt", *[f"key{i}" for i in range(4000)]) == [1] * 4000
+        _, err = bloomery("convert", d / "classic.blm", ref + "q", "--to", "guava", "--members", d / "keys", code=2)
+        assert "native or redisbloom" in err, err
+        delta, _ = bloomery("diff", ref + "classic", ref + "chain2")
+        assert delta
+        _, err = bloomery("patch", ref + "classic", stdin=delta, code=2)
+        assert "bloomery convert" in err, err
+        assert not [k for k in c("KEYS", "*") if b"loading" in k]
+
+
+def references(binary):
+    """Users and passwords, databases, sockets, keys of any bytes; no password in any word."""
+    with Server(("requirepass", "p%w/d:@"), binary=binary) as s:
+        c = s.client()
+        c("AUTH", "p%w/d:@")
+        c("ACL", "SETUSER", "ann", "on", ">secret", "~*", "+@all")
+        c("ACL", "SETUSER", "ben", "on", ">weak", "~ben:*", "+@all")
+        host = f"127.0.0.1:{s.port}"
+        bloomery("create", f"redis://:p%25w%2Fd%3A%40@{host}/a%20b%2F%00%ff", "-n", "100")
+        assert c("KEYS", "*") == [b"a b/\0\xff"]
+        bloomery("create", f"redis://ann:secret@{host}/3/deep/er/key", "-n", "100")
+        c("SELECT", 3)
+        assert c("KEYS", "*") == [b"deep/er/key"]
+        c("SELECT", 0)
+        bloomery("add", f"redis://{host}/3/deep/er/key", stdin=b"x\n", env={"REDISCLI_AUTH": "p%w/d:@"})
+        path = s.directory / "socket"
+        for form in (f"unix://ann:secret@{path}?db=3#deep/er/key", f"redis+unix://ann:secret@{path}?db=3#deep%2Fer/key"):
+            assert bloomery("check", "-c", form, stdin=b"x\ny\n")[0] == b"1\n"
+        assert bloomery("check", "-c", f"unix:{path}?db=3&timeout=5#deep/er/key", stdin=b"x\n",
+                        env={"REDISCLI_AUTH": "p%w/d:@"})[0] == b"1\n"
+        for reference, words in [(f"redis://{host}/k", "wants a password"), (f"redis://ann:wrong1@{host}/k", "does not take this user"),
+                                 (f"redis://ben:weak@{host}/other", "permission"),
+                                 (f"redis://ann:secret@{host}/77/k", "out of range"),
+                                 (f"redis://ann:secret@{host}/k", "no such key")]:
+            for command in (("add",), ("check",), ("info",), ("verify",)):
+                _, err = bloomery(*command, reference, stdin=b"x\n", code=2)
+                assert words in err, (reference, command, err)
+                assert "wrong1" not in err and "weak" not in err and "secret" not in err, err
+                assert len(err.splitlines()) == 1, err
+        c("SET", "text", "x")
+        for command in ("add", "check", "info"):
+            _, err = bloomery(command, f"redis://ann:secret@{host}/text", stdin=b"x\n", code=2)
+            assert "holds a string" in err and "secret" not in err, err
+        # Nor in what ps shows.
+        run = subprocess.Popen([BLOOMERY, "dedup", f"--state=redis://ann:secret@{host}/ps"], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE)
+        run.stdin.write(b"x\n")
+        run.stdin.flush()
+        assert run.stdout.readline() == b"x\n"
+        shown = pathlib.Path(f"/proc/{run.pid}/cmdline").read_bytes()
+        assert b"secret" not in shown and host.encode() in shown, shown
+        run.stdin.close()
+        assert run.wait(30) == 0
+
+
+def without_module(binary):
+    with Server(binary=binary, module=False) as s:
+        ref = f"redis://127.0.0.1:{s.port}/k"
+        _, err = bloomery("create", ref, "-n", "100", code=2)
+        assert "module" in err, err
+        _, err = bloomery("create", ref, "-n", "100", "--scheme", "redisbloom", code=2)
+        assert "load bloomery's module" in err, err
+        assert s.client()("DBSIZE") == 0
+
+
+class Proxy:
+    """Between client and server: cuts the connection after so many bytes of requests, a few times."""
+
+    def __init__(self, port, after, times):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.target, self.after, self.times, self.cuts = port, after, times, 0
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                a, _ = self.listener.accept()
+            except OSError:
+                return
+            b = socket.create_connection(("127.0.0.1", self.target))
+            cut = self.cuts < self.times
+            threading.Thread(target=self.pump, args=(a, b, self.after if cut else None), daemon=True).start()
+            threading.Thread(target=self.pump, args=(b, a, None), daemon=True).start()
+
+    def pump(self, a, b, limit):
+        passed = 0
+        try:
+            while data := a.recv(65536):
+                b.sendall(data)
+                passed += len(data)
+                if limit is not None and passed > limit:
+                    self.cuts += 1
+                    time.sleep(0.05)  # the server has got it, and may have done it
+                    break
+        except OSError:
+            pass
+        for x in (a, b):
+            try:
+                x.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+
+def broken_connections(binary):
+    with Server(binary=binary) as s:
+        c = s.client()
+        c("BF.RESERVE", "k", "0.0001", "50000")
+        proxy = Proxy(s.port, 100_000, 2)
+        ref = f"redis://127.0.0.1:{proxy.port}/k"
+        _, err = bloomery("add", ref, stdin=LINES)
+        assert proxy.cuts == 2 and "20,000 keys added" in err, (proxy.cuts, err)
+        assert c("BF.MEXISTS", "k", *[x.strip() for x in lines(LINES)]) == [1] * 20000
+        proxy = Proxy(s.port, 100_000, 2)
+        out, _ = bloomery("check", f"redis://127.0.0.1:{proxy.port}/k", stdin=LINES)
+        assert out == LINES and proxy.cuts == 2
+        # A counting filter is never sent the same key twice: trouble instead, and it says where it was.
+        c("BF.RESERVE", "counts", "0.001", "50000", "KIND", "counting")
+        proxy = Proxy(s.port, 100_000, 1)
+        _, err = bloomery("add", f"redis://127.0.0.1:{proxy.port}/counts", stdin=LINES, code=2)
+        assert "lost the connection" in err and "stopped after" in err, err
+        # A push that breaks leaves what was there, and nothing else that stays.
+        before = server.dump(c, "k")
+        proxy = Proxy(s.port, 500_000, 1000)
+        with tempfile.TemporaryDirectory() as d:
+            bloomery("create", f"{d}/big.blm", "-n", "3e6")
+            _, err = bloomery("convert", f"{d}/big.blm", f"redis://127.0.0.1:{proxy.port}/k?timeout=5", "--to", "native",
+                              "--force", code=2)
+        assert server.dump(c, "k") == before
+        for key in c("KEYS", "*loading*"):
+            assert c("TTL", key) > 0, key
+        # A server that says nothing.
+        silent = socket.create_server(("127.0.0.1", 0))
+        begin = time.monotonic()
+        _, err = bloomery("check", f"redis://127.0.0.1:{silent.getsockname()[1]}/k?timeout=0.5", stdin=b"x\n", code=2)
+        assert "did not answer within 0.5 seconds" in err and time.monotonic() - begin < 20, err
+
+
+def main():
+    for test in (everyday, removing, deduplicating, converting, references, without_module, broken_connections):
+        server.each_server(test)
+        print(f"  {test.__name__}", flush=True)
+
+
+if __name__ == "__main__":
+    os.environ.pop("REDISCLI_AUTH", None)
+    server.run([main])

@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: MIT
+"""Every BF command: replies in both protocols, options, defaults, ranges, and the exact words of the
+errors that RedisBloom's clients know. What is ours alone (KIND, BF.DEL, BF.MERGE, BF.ESTIMATE) too."""
+import itertools
+
+import server
+from server import Error, Server
+
+WRONGTYPE = "WRONGTYPE Operation against a key holding the wrong kind of value"
+FULL = "ERR non scaling filter is full"
+
+
+def flat(pairs):
+    return dict(zip(pairs[::2], pairs[1::2]))
+
+
+def of(c, key):
+    """BF.INFO in RESP2 as a dictionary."""
+    return flat(c("BF.INFO", key))
+
+
+def layers(c, key):
+    """BF.DEBUG's lines as dictionaries."""
+    head, *rest = c("BF.DEBUG", key)
+    assert head.startswith(b"size:"), head
+    return [dict(part.split(b":") for part in line.split()) for line in rest]
+
+
+def check_reserve(c):
+    assert c("BF.RESERVE", "r1", "0.01", "1000") == "OK"
+    assert of(c, "r1") == {"Capacity": 1000, "Size": 1480, "Number of filters": 1,
+                           "Number of items inserted": 0, "Expansion rate": 2}
+    # Geometry, as the peer's: (rate, capacity, words) -> bytes, hashes.
+    table = [("0.01", 100, [], 144, 8), ("0.01", 100, ["NONSCALING"], 120, 7),
+             ("0.01", 1000, [], 1384, 8), ("1e-10", 100, [], 624, 35),
+             ("0.01", 10_000_000, [], 13784696, 8)]
+    for i, (rate, n, words, size, hashes) in enumerate(table):
+        assert c("BF.RESERVE", f"g{i}", rate, n, *words) == "OK"
+        (layer,) = layers(c, f"g{i}")
+        assert (int(layer[b"bytes"]), int(layer[b"hashes"])) == (size, hashes), (rate, n, layer)
+        assert int(layer[b"bits"]) == size * 8 and layer[b"hashwidth"] == b"64"
+        assert of(c, f"g{i}")["Size"] == 96 + size
+    assert c("BF.RESERVE", "z", "0.01", "100", "EXPANSION", "0") == "OK"
+    assert of(c, "z")["Size"] == 216 and of(c, "z")["Expansion rate"] is None
+    assert c("bf.reserve", "z2", "0.01", "100", "expansion", "0", "nonscaling") == "OK"
+    assert c("BF.RESERVE", "cap", "0.9", "10") == "OK"  # capped at 0.25, half of it to the layer
+    assert layers(c, "cap")[0][b"ratio"] == b"0.125"
+    for i, e in enumerate([1, 4, 32768]):
+        assert c("BF.RESERVE", f"e{i}", "0.01", "10", "EXPANSION", e) == "OK"
+        assert of(c, f"e{i}")["Expansion rate"] == e
+    for words, text in [
+        (("nan", "100"), "ERR bad error rate"), (("x", "100"), "ERR bad error rate"),
+        (("", "100"), "ERR bad error rate"),
+        (("0", "100"), "ERR error rate must be in the range (0.000000, 1.000000)"),
+        (("1", "100"), "ERR error rate must be in the range (0.000000, 1.000000)"),
+        (("-1", "100"), "ERR error rate must be in the range (0.000000, 1.000000)"),
+        (("inf", "100"), "ERR error rate must be in the range (0.000000, 1.000000)"),
+        (("0.1", "abc"), "ERR bad capacity"), (("0.1", "1.5"), "ERR bad capacity"),
+        (("0.1", "0"), "ERR capacity must be in the range [1, 1073741824]"),
+        (("0.1", "-1"), "ERR capacity must be in the range [1, 1073741824]"),
+        (("0.1", "1073741825"), "ERR capacity must be in the range [1, 1073741824]"),
+        (("0.1", "10", "EXPANSION"), "ERR no expansion"),
+        (("0.1", "10", "EXPANSION", "x"), "ERR bad expansion"),
+        (("0.1", "10", "EXPANSION", "-1"), "ERR expansion must be in the range [0, 32768]"),
+        (("0.1", "10", "EXPANSION", "32769"), "ERR expansion must be in the range [0, 32768]"),
+        (("0.1", "10", "NONSCALING", "EXPANSION", "2"), "Nonscaling filters cannot expand"),
+    ]:
+        assert c.error("BF.RESERVE", "new", *words) == text, (words, c.error("BF.RESERVE", "new", *words))
+        assert c("EXISTS", "new") == 0
+    assert c.error("BF.RESERVE", "r1", "0.01", "10") == "ERR item exists"
+    c("SET", "text", "x")
+    assert c.error("BF.RESERVE", "text", "0.01", "10") == WRONGTYPE
+    assert c.error("BF.RESERVE", "k", "0.01") == "ERR wrong number of arguments for 'bf.reserve' command"
+    # 193 GB: refused before anything is allocated, and the server lives.
+    c.error("BF.RESERVE", "huge", "1e-300", "1073741824")
+    assert c("EXISTS", "huge") == 0 and c("PING") == "PONG"
+
+
+def check_add_and_ask(c):
+    assert c("BF.ADD", "a", "x") == 1 and c("BF.ADD", "a", "x") == 0
+    assert of(c, "a")["Capacity"] == 100 and of(c, "a")["Size"] == 240
+    assert of(c, "a")["Expansion rate"] == 12  # the next layer's: see auto_growth
+    assert c("BF.MADD", "a", "x", "y", "", b"\x00\xff\r\n") == [0, 1, 1, 1]
+    assert c("BF.EXISTS", "a", "") == 1 and c("BF.EXISTS", "a", b"\x00\xff\r\n") == 1
+    assert c("BF.MEXISTS", "a", "x", "no", "y") == [1, 0, 1]
+    assert c("BF.CARD", "a") == 4
+    # Missing and wrong.
+    assert c("BF.EXISTS", "none", "x") == 0 and c("BF.MEXISTS", "none", "x", "y") == [0, 0]
+    assert c("BF.CARD", "none") == 0
+    assert c("BF.EXISTS", "text", "x") == 0 and c("BF.MEXISTS", "text", "x") == [0]
+    assert c.error("BF.CARD", "text") == WRONGTYPE
+    assert c.error("BF.ADD", "text", "x") == WRONGTYPE and c.error("BF.MADD", "text", "x") == WRONGTYPE
+    assert c.error("BF.INSERT", "text", "ITEMS", "x") == WRONGTYPE
+    for command in ("BF.INFO", "BF.DEBUG"):
+        assert c.error(command, "none") == "ERR not found"
+        assert c.error(command, "text") == WRONGTYPE
+    assert c.error("BF.SCANDUMP", "none", 0) == "ERR not found"
+    assert c.error("BF.SCANDUMP", "text", 0) == WRONGTYPE
+    for words in [("BF.ADD", "a"), ("BF.ADD", "a", "x", "y"), ("BF.MADD", "a"), ("BF.EXISTS", "a"),
+                  ("BF.EXISTS", "a", "x", "y"), ("BF.MEXISTS", "a"), ("BF.CARD",), ("BF.CARD", "a", "b"),
+                  ("BF.INFO",), ("BF.DEBUG",), ("BF.DEBUG", "a", "b"), ("BF.SCANDUMP", "a"),
+                  ("BF.LOADCHUNK", "a", "1"), ("BF.INSERT", "a"), ("BF.DEL", "a"), ("BF.MERGE", "a"),
+                  ("BF.ESTIMATE",)]:
+        assert c.error(*words) == f"ERR wrong number of arguments for '{words[0].lower()}' command", words
+
+
+def check_full(c):
+    c("BF.RESERVE", "ns", "0.01", "2", "NONSCALING")
+    reply = c("BF.MADD", "ns", "a", "b", "c", "d", "e")
+    assert reply[:2] == [1, 1] and len(reply) == 3 and str(reply[2]) == FULL, reply
+    assert c("BF.ADD", "ns", "a") == 0 and c.error("BF.ADD", "ns", "new") == FULL
+    assert c("BF.CARD", "ns") == 2
+    reply = c("BF.INSERT", "ns", "ITEMS", "a", "q", "b")
+    assert reply[0] == 0 and str(reply[1]) == FULL and len(reply) == 2, reply
+    # A scaling filter grows instead, and denies nothing it was given.
+    c("BF.RESERVE", "grow", "0.001", "10", "EXPANSION", "3")
+    keys = [f"k{i}" for i in range(1000)]
+    added = c("BF.MADD", "grow", *keys)
+    assert sum(added) == c("BF.CARD", "grow") >= 985
+    assert c("BF.MEXISTS", "grow", *keys) == [1] * 1000
+    assert [int(x[b"capacity"]) for x in layers(c, "grow")][:4] == [10, 30, 90, 270]
+    ratios = [float(x[b"ratio"]) for x in layers(c, "grow")]
+    assert ratios[:3] == [0.0005, 0.00025, 0.000125], ratios
+
+
+def check_insert(c):
+    assert c("BF.INSERT", "i1", "ITEMS", "a", "b", "a") == [1, 1, 0]
+    assert of(c, "i1")["Capacity"] == 100
+    assert c("BF.INSERT", "i2", "CAPACITY", "50", "ERROR", "0.001", "EXPANSION", "4", "ITEMS", "a") == [1]
+    assert of(c, "i2")["Capacity"] == 50 and of(c, "i2")["Expansion rate"] == 4
+    assert layers(c, "i2")[0][b"ratio"] == b"0.0005"
+    assert c("BF.INSERT", "i3", "NONSCALING", "EXPANSION", "2", "ITEMS", "a") == [1]
+    assert of(c, "i3")["Expansion rate"] is None
+    assert c("BF.INSERT", "i2", "CAPACITY", "7", "NOCREATE", "ITEMS", "b", "NOCREATE") == [1, 1]
+    assert of(c, "i2")["Capacity"] == 50
+    assert c("BF.INSERT", "i2", "items", "ITEMS") == [1]
+    assert c.error("BF.INSERT", "none", "NOCREATE", "ITEMS", "a") == "ERR not found"
+    for words, text in [(("ERROR", "x", "ITEMS", "a"), "Bad error rate"),
+                        (("ERROR", "0", "ITEMS", "a"), "Bad error rate"),
+                        (("ERROR", "nan", "ITEMS", "a"), "Bad error rate"),
+                        (("CAPACITY", "x", "ITEMS", "a"), "Bad capacity"),
+                        (("CAPACITY", "0", "ITEMS", "a"), "Bad capacity"),
+                        (("EXPANSION", "x", "ITEMS", "a"), "Bad expansion"),
+                        (("JUNK", "ITEMS", "a"), "Unknown argument received")]:
+        assert c.error("BF.INSERT", "new", *words) == text, (words, c.error("BF.INSERT", "new", *words))
+        assert c("EXISTS", "new") == 0
+    for words in [("CAPACITY", "5", "ERROR", "0.1"), ("NOCREATE", "ITEMS"), ("ERROR", "0.1", "CAPACITY")]:
+        assert "wrong number of arguments" in c.error("BF.INSERT", "new", *words), words
+
+
+def check_info(c, c3):
+    c("BF.RESERVE", "inf", "0.01", "1000")
+    c("BF.ADD", "inf", "x")
+    names = {"CAPACITY": ("Capacity", 1000), "SIZE": ("Size", 1480), "FILTERS": ("Number of filters", 1),
+             "ITEMS": ("Number of items inserted", 1), "EXPANSION": ("Expansion rate", 2)}
+    for word, (name, value) in names.items():
+        assert c("BF.INFO", "inf", word) == [value], word
+        assert c("BF.INFO", "inf", word.lower()) == [value], word
+        assert c3("BF.INFO", "inf", word) == {name: value}, word
+    assert c3("BF.INFO", "inf") == dict(names.values())
+    assert list(itertools.islice(c("BF.INFO", "inf"), 0, None, 2)) == [n for n, _ in names.values()]
+    assert c.error("BF.INFO", "inf", "COLOUR") == "Invalid information value"
+    assert c("BF.DEBUG", "inf") == [b"size:1", b"bytes:1384 bits:11072 hashes:8 hashwidth:64 "
+                                    b"capacity:1000 size:1 ratio:0.005"]
+
+
+def check_resp3(c3):
+    assert c3("BF.ADD", "three", "x") is True and c3("BF.ADD", "three", "x") is False
+    assert c3("BF.MADD", "three", "x", "y") == [False, True]
+    assert c3("BF.EXISTS", "three", "y") is True and c3("BF.EXISTS", "none", "y") is False
+    assert c3("BF.MEXISTS", "three", "y", "q") == [True, False]
+    assert c3("BF.INSERT", "three", "ITEMS", "z", "z") == [True, False]
+    assert c3("BF.CARD", "three") == 3 and type(c3("BF.CARD", "three")) is int
+    c3("BF.RESERVE", "three-ns", "0.01", "2", "NONSCALING")
+    reply = c3("BF.MADD", "three-ns", "a", "b", "c", "d")
+    assert reply[:2] == [True, True] and str(reply[2]) == FULL and len(reply) == 3
+    assert c3("BF.INFO", "three-ns")["Expansion rate"] is None
+    at, data = c3("BF.SCANDUMP", "three", 0)
+    assert at == 1 and len(data) == 73
+
+
+def check_chunks(c):
+    c("BF.RESERVE", "sd", "0.01", "10")
+    c("BF.ADD", "sd", "a")
+    chunks = server.dump(c, "sd")
+    assert [at for at, _ in chunks] == [1, 17] and [len(d) for _, d in chunks] == [73, 16]
+    assert c.error("BF.SCANDUMP", "sd", "x") == "Second argument must be numeric"
+    assert c("BF.SCANDUMP", "sd", -1) == [0, b""] and c("BF.SCANDUMP", "sd", 1 << 40) == [0, b""]
+    server.load(c, "sd2", chunks)
+    assert server.dump(c, "sd2") == chunks and server.digest(c, "sd") == server.digest(c, "sd2")
+    assert c("BF.EXISTS", "sd2", "a") == 1
+    for words, text in [(("sd2", "x", "d"), "ERR Second argument must be numeric"),
+                        (("new", 1, "junk"), "ERR received bad data"),
+                        (("new", 17, chunks[1][1]), "ERR not found"),
+                        (("sd2", 0, "d"), "ERR received bad data"),
+                        (("sd2", -5, "d"), "ERR received bad data"),
+                        (("sd2", 3, "12345678"), "ERR received bad data"),
+                        (("sd2", 9999, "d"), "ERR invalid offset - no link found"),
+                        (("sd2", 19, b"x" * 17), "ERR invalid chunk - Too big for current filter"),
+                        (("text", 1, chunks[0][1]), WRONGTYPE)]:
+        assert c.error("BF.LOADCHUNK", *words) == text, (words, c.error("BF.LOADCHUNK", *words))
+    assert c("BF.LOADCHUNK", "sd2", 16, "") == "OK"
+    assert server.dump(c, "sd2") == chunks and c("EXISTS", "new") == 0
+
+
+def check_native(c):
+    for kind in ("classic", "blocked", "counting", "scalable"):
+        key = "n-" + kind
+        assert c("BF.RESERVE", key, "0.01", "1000", "KIND", kind) == "OK"
+        assert c("TYPE", key) not in ("MBbloom--", "none")
+        keys = [f"{kind}{i}" for i in range(500)]
+        assert sum(c("BF.MADD", key, *keys)) >= 490
+        assert c("BF.MEXISTS", key, *keys) == [1] * 500
+        assert c("BF.EXISTS", key, keys[0]) == 1
+        assert kind == "counting" or c("BF.ADD", key, keys[0]) == 0
+        assert sum(c("BF.MEXISTS", key, *[f"absent{i}" for i in range(1000)])) < 60
+        facts = of(c, key)
+        assert facts["Kind"] == kind and facts["Number of filters"] >= 1, facts
+        assert abs(float(facts["Error rate"]) - 0.01) < 1e-9
+        chunks = server.dump(c, key)
+        server.load(c, key + "2", chunks)
+        assert server.digest(c, key) == server.digest(c, key + "2")
+        assert c("BF.MEXISTS", key + "2", *keys) == [1] * 500
+        assert c("COPY", key, key + "3") == 1 and server.digest(c, key) == server.digest(c, key + "3")
+        payload = c("DUMP", key)
+        assert c("RESTORE", key + "4", 0, payload) == "OK"
+        assert server.digest(c, key) == server.digest(c, key + "4")
+        c("DEL", key + "2", key + "3", key + "4")
+    assert c("BF.DEL", "n-counting", "counting0") == 1
+    assert c("BF.MEXISTS", "n-counting", *[f"counting{i}" for i in range(1, 500)]) == [1] * 499
+    assert c("BF.EXISTS", "n-counting", "counting0") in (0, 1)
+    assert c("BF.DEL", "n-counting", "never-there", "counting1") == [0, 1]
+    c.error("BF.DEL", "n-classic", "x")
+    assert c.error("BF.DEL", "none", "x") == "ERR not found" and c.error("BF.DEL", "text", "x") == WRONGTYPE
+    c.error("BF.RESERVE", "new", "0.01", "10", "KIND", "cubic")
+    assert c("EXISTS", "new") == 0
+    # Saturating: no error past the plan, and nothing is denied.
+    assert c("BF.RESERVE", "sat", "0.01", "10", "NONSCALING", "SATURATE") == "OK"
+    keys = [f"s{i}" for i in range(200)]
+    assert len(c("BF.MADD", "sat", *keys)) == 200 and c("BF.MEXISTS", "sat", *keys) == [1] * 200
+
+
+def check_merge(c):
+    for a, b, make in [("m1", "m2", ()), ("n1", "n2", ("KIND", "classic", "SEED", "7"))]:
+        for key in (a, b):
+            assert c("BF.RESERVE", key, "0.01", "1000", *make) == "OK"
+        left, right = [f"l{i}" for i in range(300)], [f"r{i}" for i in range(300)]
+        both = [f"b{i}" for i in range(100)]
+        c("BF.MADD", a, *left, *both)
+        c("BF.MADD", b, *right, *both)
+        about = {name: [float(x) for x in values] for name, values in flat(c("BF.ESTIMATE", a, b)).items()}
+        for name, truth in [("First", 400), ("Second", 400), ("Union", 700), ("Intersection", 100),
+                            ("Jaccard", 1 / 7)]:
+            value, low, high = about[name]
+            assert low <= value <= high and abs(value - truth) < 0.2 * truth, (name, about[name])
+        assert c("BF.MERGE", "out-" + a, a, b) == "OK"
+        assert c("BF.MEXISTS", "out-" + a, *left, *right, *both) == [1] * 700
+        assert sum(c("BF.MEXISTS", "out-" + a, *[f"q{i}" for i in range(1000)])) < 80
+    c.error("BF.MERGE", "x", "m1", "n1")
+    assert c.error("BF.MERGE", "x", "m1", "none") == "ERR not found"
+    assert c.error("BF.MERGE", "x", "m1", "text") == WRONGTYPE
+    c("BF.RESERVE", "n3", "0.01", "5000", "KIND", "classic")
+    c.error("BF.MERGE", "x", "n1", "n3")
+    assert c("EXISTS", "x") == 0
+
+
+def every_command(binary):
+    with Server(binary=binary) as s:
+        c, c3 = s.client(), s.client(3)
+        check_reserve(c)
+        check_add_and_ask(c)
+        check_full(c)
+        check_insert(c)
+        check_info(c, c3)
+        check_resp3(c3)
+        check_chunks(c)
+        check_native(c)
+        check_merge(c)
+        assert c("EVAL", "return redis.call('bf.add', KEYS[1], 'lua')", 1, "lua") == 1
+        assert c("OBJECT", "ENCODING", "a") == b"raw" and c("TYPE", "a") == "MBbloom--"
+        assert c("PING") == "PONG"
+
+
+def commands():
+    server.each_server(every_command)
+
+
+def auto_growth():
+    """A filter that made itself: no more than 16 bits an item and 6 layers at 1e7 items; INFO's sizes
+    and the rate it promises hold. The quick run stops where the fourth layer is full."""
+    total = 10_000_000 if server.SLOW else 150_000
+    with Server() as s:
+        c = s.client()
+        step, added = 10_000, 0
+        for start in range(0, total, 5 * step):
+            for reply in c.many([["BF.MADD", "auto", *range(at, at + step)]
+                                 for at in range(start, start + 5 * step, step)]):
+                added += sum(reply)
+        facts = of(c, "auto")
+        bits = sum(int(x[b"bits"]) for x in layers(c, "auto"))
+        assert facts["Number of items inserted"] == added == c("BF.CARD", "auto")
+        assert facts["Size"] == 32 + 64 * facts["Number of filters"] + bits // 8, facts
+        assert facts["Capacity"] >= added
+        print(f"  {total} items: {bits / added:.2f} bits an item, {facts['Number of filters']} layers, "
+              f"{added} counted")
+        assert bits / added <= 16 and facts["Number of filters"] <= 6, (bits / added, facts)
+        for at in range(0, total, total // 20):
+            assert c("BF.MEXISTS", "auto", *range(at, at + 1000)) == [1] * 1000
+        wrong = sum(sum(c("BF.MEXISTS", "auto", *[f"no{i}" for i in range(at, at + 10_000)]))
+                    for at in range(0, 200_000, 10_000))
+        assert wrong / 200_000 < 0.01 + 4 * (0.01 * 0.99 / 200_000) ** 0.5, wrong / 200_000
+
+
+if __name__ == "__main__":
+    server.run([commands, auto_growth])

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: MIT
+"""Filters that RedisBloom itself wrote (tests/golden/redisbloom): DUMP payloads of every encoding and
+SCANDUMP chunks load here, answer as there, and come back byte for byte; the same commands make the
+same bytes; what the peer must refuse is refused; whole RDB and AOF files made of them load."""
+import json
+import struct
+
+import server
+from server import GOLDEN, Server, crc64
+
+TYPE = 7
+
+
+def vectors():
+    return sorted(p for p in GOLDEN.iterdir() if (p / "chunk0.bin").exists())
+
+
+def lines_of(path, meta):
+    """The lines of a list of keys, and how a key is written there; the empty line is the empty key."""
+    lines = path.read_bytes().split(b"\n")[:-1]
+    if meta["key_encoding"] == "hex":
+        return [line for line in lines if not line.startswith(b"#")], lambda x: bytes.fromhex(x.decode())
+    return lines, bytes
+
+
+def keys_of(path, meta):
+    lines, decode = lines_of(path / "members.txt", meta)
+    return [decode(line) for line in lines]
+
+
+def probes(path, meta):
+    lines, decode = lines_of(path / "probes.tsv", meta)
+    for line in lines:
+        key, answer = line.rsplit(b"\t", 1)
+        yield decode(key), int(answer)
+
+
+def chunks_of(path):
+    out = []
+    for line in (path / "scandump.tsv").read_text().splitlines():
+        if not line.startswith("#"):
+            _, at, name, _ = line.split("\t")
+            if int(at):
+                out.append((int(at), (path / name).read_bytes()))
+    return out
+
+
+def ask(c, key, path, meta):
+    asked = list(probes(path, meta))
+    for at in range(0, len(asked), 500):
+        part = asked[at:at + 500]
+        got = c("BF.MEXISTS", key, *[k for k, _ in part])
+        for (k, want), have in zip(part, got):
+            assert have == want, (path.name, k, want, have)
+
+
+def words_of(c, key):
+    """BF.DEBUG and BF.INFO as they stand in meta.json."""
+    return [x.decode() for x in c("BF.DEBUG", key)], c("BF.INFO", key)
+
+
+def loads():
+    with Server() as s:
+        c = s.client()
+        for path in vectors():
+            meta = json.loads((path / "meta.json").read_text())
+            chunks = chunks_of(path)
+            server.load(c, "by-chunks", chunks)
+            assert server.dump(c, "by-chunks") == chunks, path.name
+            ask(c, "by-chunks", path, meta)
+            names = sorted(p.name for p in path.glob("dump*.bin"))
+            for name in names:
+                payload = (path / name).read_bytes()
+                assert c("RESTORE", "by-dump", 0, payload) == "OK", (path.name, name)
+                assert server.dump(c, "by-dump") == chunks, (path.name, name)
+                assert server.digest(c, "by-dump") == server.digest(c, "by-chunks"), (path.name, name)
+                ask(c, "by-dump", path, meta)
+                if name == "dump.bin":
+                    # Redis 7.0 wrote these: what it writes now differs in nothing.
+                    assert c("DUMP", "by-dump") == payload, path.name
+                if "BF_DEBUG" in meta:
+                    debug, info = words_of(c, "by-dump")
+                    assert debug == meta["BF_DEBUG"], (path.name, debug)
+                    assert info == meta["BF_INFO"], (path.name, info)
+                    assert c("BF.CARD", "by-dump") == meta["BF_CARD"]
+                c("DEL", "by-dump")
+            c("DEL", "by-chunks")
+            print(f"  {path.name}: {len(chunks)} chunks, {', '.join(names)}")
+
+
+def same_commands_same_bytes():
+    """Explicit parameters reproduce the peer's geometry and bits exactly."""
+    made = 0
+    with Server() as s:
+        c = s.client()
+        for path in vectors():
+            meta = json.loads((path / "meta.json").read_text())
+            if not meta["reserve"][0].isdigit():  # made by itself, or crafted
+                continue
+            c("BF.RESERVE", path.name, *meta["reserve"].split())
+            for key in keys_of(path, meta):
+                c("BF.ADD", path.name, key)
+            assert server.dump(c, path.name) == chunks_of(path), path.name
+            made += 1
+    assert made >= 10, made
+    print(f"  {made} filters made anew")
+
+
+def refusals():
+    with Server() as s:
+        c = s.client()
+        before = server.info(c, "bf_filters")
+        count = 0
+        for line in (GOLDEN / "bad" / "REASONS.tsv").read_text().splitlines():
+            if line.startswith("#"):
+                continue
+            name, _, why, _ = line.split("\t")
+            data = (GOLDEN / "bad" / name).read_bytes()
+            if name.startswith("hdr"):
+                assert c.error("BF.LOADCHUNK", "bad", 1, data) == "ERR received bad data", (name, why)
+            else:
+                c.error("RESTORE", "bad", 0, data)
+            assert c("EXISTS", "bad") == 0 and c("PING") == "PONG", name
+            count += 1
+        assert count > 15 and before["bf_filters"] == "0"
+        # Chunks at places where they do not belong, as the peer answered them.
+        header = (GOLDEN / "overfilled" / "chunk0.bin").read_bytes()
+        for line in (GOLDEN / "bad" / "LOADCHUNK-ERRORS.tsv").read_text().splitlines():
+            if line.startswith("#"):
+                continue
+            case, at, size, _, reply = line.split("\t")
+            c("DEL", "bad")
+            if case != "data-first":
+                c("BF.LOADCHUNK", "bad", 1, header)
+            (got,) = c.many([["BF.LOADCHUNK", "bad", at, b"\xff" * int(size)]])
+            if reply.startswith("ERROR: "):
+                assert str(got) == reply[7:], (case, got, reply)
+            else:
+                assert got == "OK", (case, got, reply)
+
+
+def rdb_of(values):
+    """An RDB file of a Redis 7.0 with these keys: {name: DUMP payload}."""
+    body = b"REDIS0010" + b"\xfe\x00" + b"\xfb" + bytes([len(values), 0])
+    for name, payload in values.items():
+        value = payload[1:-10]  # without the type, the RDB version and the checksum
+        body += bytes([TYPE, len(name)]) + name.encode() + value
+    body += b"\xff"
+    return body + struct.pack("<Q", crc64(body))
+
+
+def aof_of(values):
+    return b"".join(server.Client.pack("BF.LOADCHUNK", name, at, data)
+                    for name, chunks in values.items() for at, data in chunks)
+
+
+def files():
+    """An RDB and an AOF, old encodings among them, as a server finds them when it starts."""
+    dumps = {f"{p.name}:{d.stem}": d.read_bytes() for p in vectors() for d in p.glob("dump*.bin")}
+    dumps = {name[:60]: payload for name, payload in dumps.items()}
+    first = Server()
+    with first:
+        first.stop()
+        (first.directory / "dump.rdb").write_bytes(rdb_of(dumps))
+        first.start()
+        c = first.client()
+        assert c("DBSIZE") == len(dumps)
+        for p in vectors():
+            for d in p.glob("dump*.bin"):
+                assert server.dump(c, f"{p.name}:{d.stem}"[:60]) == chunks_of(p), d
+    with Server(("appendonly", "yes"), ("appendfilename", "a.aof")) as second:
+        second.stop()
+        (base,) = [f for f in (second.directory / "appendonlydir").iterdir() if ".incr." in f.name]
+        base.write_bytes(aof_of({p.name: chunks_of(p) for p in vectors()}))
+        second.start()
+        c = second.client()
+        for p in vectors():
+            assert server.dump(c, p.name) == chunks_of(p), p.name
+    # A file that is cut or has a flipped bit inside a filter: refused with words in the log.
+    damaged = bytearray(rdb_of(dumps))
+    damaged[60] ^= 0x40
+    damaged[-8:] = struct.pack("<Q", 0)  # the file's own checksum is switched off
+    third = Server()
+    with third:
+        third.stop()
+        for bad in (bytes(damaged), rdb_of(dumps)[:len(rdb_of(dumps)) // 2]):
+            (third.directory / "dump.rdb").write_bytes(bad)
+            try:
+                third.start()
+                raise SystemExit("a damaged RDB was loaded")
+            except AssertionError:
+                assert third.process.returncode not in (-11, -6), third.log()
+            (third.directory / "dump.rdb").unlink()
+        third.start()
+
+
+if __name__ == "__main__":
+    server.run([loads, same_commands_same_bytes, refusals, files])
