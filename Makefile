@@ -41,8 +41,8 @@ run: build ## build, then deduplicate two days of a crawler's log
 	@examples/crawl.sh $(BUILD)/bloomery $(BUILD)/run
 
 # clang's opinion of everything, and the libFuzzer targets.
-CLANG = $(CMAKE) -B $(BUILD)/clang -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-    -DBLOOMERY_FUZZ=ON -DBLOOMERY_SHARED=OFF
+CLANG = $(CMAKE) -B $(BUILD)/clang -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
+    -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBLOOMERY_FUZZ=ON -DBLOOMERY_SHARED=OFF
 
 # One CTest run, and its last line is the verdict. Before it come the builds whose programs it runs:
 # optimised with warnings as errors, with ASan + UBSan, with TSan, by clang for the fuzzer.
