@@ -14,7 +14,7 @@ STAMP  = $(BUILD)/.setup
 
 .DEFAULT_GOAL := build
 MAKEFLAGS += --no-print-directory
-.PHONY: build run test test-quick test-interop bench bench-cli fuzz valgrind install amalgamation format clean help
+.PHONY: build run test test-quick test-interop bench bench-cli performance fuzz valgrind install amalgamation format clean help
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | \
@@ -81,6 +81,11 @@ bench: build $(STAMP)-bench ## measure, beside libbloom on the same machine
 
 bench-cli: build $(STAMP)-bench-cli ## dedup, add, check beside sort -u, awk, a Python set, bloom
 	BUILD=$(BUILD) bench/cli.sh $(BENCH_LINES)
+
+performance: build $(STAMP)-bench $(STAMP)-bench-cli ## measure all of docs/performance.md, then write its tables and charts
+	$(CMAKE) -B $(BUILD)
+	tools/performance measure --build $(abspath $(BUILD))
+	tools/performance fill
 
 fuzz: $(STAMP)-fuzz ## each fuzz target for FUZZ_SECONDS, from its corpus
 	$(CLANG) -DBLOOMERY_TESTS=OFF
