@@ -181,9 +181,10 @@ static const struct {
 
 static double ns[CANDIDATES][WIDTHS][2]; /* [1]: streaming */
 
+static volatile uint64_t sink; /* what is computed must be used */
+
 static void measure(const char *bytes)
 {
-    static volatile uint64_t sink;
     for (int r = 0; r < ROUNDS; r++)
         for (size_t c = 0; c < CANDIDATES; c++)
             for (int w = 0; w < WIDTHS; w++) {

@@ -101,19 +101,20 @@ static inline void limit_open(struct limit *l, uint64_t bytes)
     l->best  = 0;
 }
 
+static volatile uint64_t line_sink; /* what is computed must be used */
+
 /* One more round, of reads or of changes: `count` lines for every distance, others for each: lines
  * that were just there may still be in the cache. */
 static inline void limit_round(struct limit *l, bool change, uint64_t from, size_t count)
 {
-    static const unsigned    aheads[] = { 0, 16, 32, 64 };
-    static volatile uint64_t sink;
+    static const unsigned aheads[] = { 0, 16, 32, 64 };
     for (size_t a = 0; l->words && a < sizeof aheads / sizeof *aheads; a++, from += count) {
         struct watch w = { 0, 0 };
         watch_go(&w);
         if (change)
             lines_change(l->words, l->lines, from, count, aheads[a]);
         else
-            sink += lines_read(l->words, l->lines, from, count, aheads[a]);
+            line_sink += lines_read(l->words, l->lines, from, count, aheads[a]);
         watch_halt(&w);
         least(&l->best, w.spent / (double)count);
     }

@@ -72,14 +72,15 @@ static void change_lines(uint64_t *words, size_t lines, uint64_t from, unsigned 
     }
 }
 
+static volatile uint64_t sink; /* what is computed must be used */
+
 struct bench_limit bench_limit(uint64_t bytes, double seconds)
 {
-    static const unsigned    aheads[] = { 0, 16, 32, 64 };
-    static volatile uint64_t sink;
-    struct bench_limit       best  = { 0, 0 };
-    size_t                   lines = (size_t)(bytes / 64 ? bytes / 64 : 1);
-    uint64_t                *words = line_memory(lines * 64), from = 0;
-    double                   until = now() + seconds;
+    static const unsigned aheads[] = { 0, 16, 32, 64 };
+    struct bench_limit    best     = { 0, 0 };
+    size_t                lines    = (size_t)(bytes / 64 ? bytes / 64 : 1);
+    uint64_t             *words = line_memory(lines * 64), from = 0;
+    double                until = now() + seconds;
     for (int r = 0; words && (r < 2 || now() < until); r++)
         for (size_t a = 0; a < sizeof aheads / sizeof *aheads; a++, from += 2 * LINES) {
             double start = bench_clock();
