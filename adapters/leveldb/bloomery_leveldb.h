@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bloomery for LevelDB: the filter policy.
+ * bloomery for LevelDB: the filter policy, and a database as a guard's data set.
  *
  *     leveldb_filterpolicy_t *policy = blm_leveldb_policy(10, NULL, NULL);
  *     leveldb_options_set_filter_policy(options, policy);
@@ -42,6 +42,16 @@ BLM_API leveldb_filterpolicy_t *blm_leveldb_policy(double bits_per_key, const ch
  * E_ARGUMENT unless 0 < rate < 1, E_LIMIT when it takes more than 64. */
 BLM_API blm_status blm_leveldb_bits(double rate, uint32_t keys, double *bits_per_key,
                                     blm_error *err);
+
+/* A database as a guard's data set. `db` stays yours and must outlive the guard; any thread may go on
+ * using it, but writes past the guard make it advisory. prefix: NULL, or what stands in front of the
+ * rows' keys in the database. sync: writes reach the disk before they are acknowledged. The guard's
+ * mark is kept under BLM_LEVELDB_MARK + prefix, which is no key for a row. */
+#define BLM_LEVELDB_MARK \
+    "\x01"               \
+    "bloomery.guard:"
+BLM_API blm_status blm_leveldb_dataset(leveldb_t *db, const char *prefix, bool sync,
+                                       blm_dataset *out, blm_error *err);
 
 /* What the policy is made of, for a FilterPolicy class of your own, or another store with blocks. */
 
