@@ -32,6 +32,10 @@ struct blm_scheme {
                    blm_digest *d);
     /* Digest to positions: exactly shape->probes of them (native lines: lines × probes). */
     void (*positions)(const struct blm_shape *s, const blm_digest *d, uint64_t *out);
+    /* Only `count` of them from number `from` on: a key that is absent is so by its first probes,
+     * and the rest need not be found. NULL: finding some is as much work as finding all. */
+    void (*some)(const struct blm_shape *s, const blm_digest *d, uint32_t from, uint32_t count,
+                 uint64_t *out);
     /* Before reduction. NULL: the scheme has no such thing. */
     bool (*positions_raw)(const struct blm_shape *s, const blm_digest *d, uint64_t *out);
     /* One raw value to a position; NULL when positions_raw is. */
