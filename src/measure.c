@@ -44,7 +44,7 @@ static void body_params(const blm_filter *f, blm_params *p)
     p->kind       = b->kind;
     p->layers     = b->layer_count;
     p->rate       = b->rate;
-    p->growth     = b->growth;
+    p->growth     = b->kind == BLM_SCALABLE && f->scheme->native ? blm__next_growth(b) : b->growth;
     p->tightening = b->tightening;
     p->rate_cap   = b->rate_cap;
     p->bits = p->capacity = p->items = p->bytes = 0;

@@ -149,7 +149,7 @@ struct blm_body {
     bool              shared;
     bool              read_only;
     double            rate;                         /* promised for the whole; 0: none */
-    double            growth, tightening, rate_cap; /* scalable; else 0 */
+    double            growth, tightening, rate_cap; /* scalable; else 0 (growth: 0 the usual rule) */
     const char       *format; /* codec it came from; NULL: native. Static text */
     uint8_t          *attached; /* bytes a format carries along (dcso); NULL: none */
     size_t            attached_len;

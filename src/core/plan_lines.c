@@ -27,6 +27,9 @@ struct layout {
 };
 static const struct layout bits = { 1, BLM__LINE_BITS, BLM__MAX_LINES,
                                     BLM__MAX_BITS / BLM__LINE_BITS, 1e-3 };
+/* Layers of a scalable filter: every one is asked, so that lines cost more than bits. */
+static const struct layout layers = { 1, BLM__LINE_BITS, BLM__MAX_LINES,
+                                      BLM__MAX_BITS / BLM__LINE_BITS, 2.5e-4 };
 static const struct layout counters = { 4, BLM__SHORT_CELLS, BLM__MAX_SHORT,
                                         BLM__MAX_BITS / 4 / BLM__SHORT_CELLS, 1e-2 };
 
@@ -284,6 +287,11 @@ static blm_status plan(const struct layout *in, const blm_options *o, blm_plan *
 blm_status blm__plan_lines(const blm_options *o, blm_plan *out, blm_error *err)
 {
     return plan(&bits, o, out, err);
+}
+
+blm_status blm__plan_layer(const blm_options *o, blm_plan *out, blm_error *err)
+{
+    return plan(&layers, o, out, err);
 }
 
 blm_status blm__plan_counters(const blm_options *o, blm_plan *out, blm_error *err)

@@ -75,7 +75,7 @@ blm_status blm__shape_valid(const struct blm_shape *s, bool native, uint64_t off
 static const char *scalable_fault(const struct blm_body *b, bool native)
 {
     /* Other systems' chains may not grow at all, or by equal steps. */
-    if (!(native ? b->growth > 1 : b->growth >= 0) || isinf(b->growth))
+    if (!(b->growth == 0 || (native ? b->growth > 1 : b->growth > 0)) || isinf(b->growth))
         return "growth is not above 1";
     if (!(native ? b->tightening > 0 && b->tightening < 1
                  : b->tightening >= 0 && b->tightening <= 1))

@@ -46,6 +46,8 @@ double   blm__layer_rate_now(const struct blm_layer *l, uint64_t ones);
 /* The modelled rate of a shape with n keys in it. */
 double   blm__shape_rate(const struct blm_shape *s, uint64_t n);
 
+/* Scalable: the next layer's keys over the last one's. body.growth, where 0 is the usual rule. */
+double blm__next_growth(const struct blm_body *b);
 /* Cells that a fold moves together: a line, or what the scheme says. */
 uint64_t blm__fold_unit(const struct blm_shape *s);
 

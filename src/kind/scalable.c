@@ -11,21 +11,28 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/kernel/layers.h"
 #include "core/plan.h"
 #include "kind/kind.h"
 #include "scheme/scheme.h"
 
+#define FAR_BYTES   (64u << 10) /* several layers share the caches: past this one is fetched ahead */
 #define FIRST_LAYER 65536u
+/* Every question asks every layer, so layers are steep while memory is no object, and double from
+ * there on: 5 layers for 10^7 keys and 22 bits a key, where doubling from the start takes 8 layers,
+ * nearly twice the time and 29 bits. docs/maths.md, "Scalable", has the table. */
+#define STEEP       4.0
+#define STEEP_ITEMS ((uint64_t)1 << 22)
 #define GROWTH      2.0
-#define TIGHTENING  0.9 /* 0.5, the textbook's other choice, makes the tenth layer 14 bits a key larger */
+#define TIGHTENING  0.85 /* with 0.5, the textbook's other choice, the tenth layer has 1/1024 of the rate */
 
 /* What the options say of growth, checked. */
 static blm_status growth_of(const blm_options *o, double *growth, double *tightening,
                             blm_error *err)
 {
-    *growth     = o->growth != 0 ? o->growth : GROWTH;
+    *growth     = o->growth;
     *tightening = o->tightening != 0 ? o->tightening : TIGHTENING;
-    if (!(*growth > 1 && *growth <= 1024))
+    if (*growth != 0 && !(*growth > 1 && *growth <= 1024))
         return blm__fail(err, BLM_E_ARGUMENT, "growth must be above 1 and at most 1024, not %g",
                          *growth);
     if (!(*tightening > 0 && *tightening < 1))
@@ -34,9 +41,16 @@ static blm_status growth_of(const blm_options *o, double *growth, double *tighte
     return BLM_OK;
 }
 
+double blm__next_growth(const struct blm_body *b)
+{
+    if (b->growth != 0)
+        return b->growth;
+    return b->layers[b->active].shape.capacity < STEEP_ITEMS ? STEEP : GROWTH;
+}
+
 static blm_status plan_layer(const blm_options *o, blm_plan *out, blm_error *err)
 {
-    return o->layer_classic ? blm__plan_cells(o, 1, out, err) : blm__plan_lines(o, out, err);
+    return o->layer_classic ? blm__plan_cells(o, 1, out, err) : blm__plan_layer(o, out, err);
 }
 
 /* The plan of a scalable filter is its first layer's, but for the rate. */
@@ -100,7 +114,7 @@ static blm_status next_shape(const struct blm_body *b, struct blm_shape *out, bl
     if (last->scheme->grow)
         return last->scheme->grow(b, out, err);
     blm_options o = BLM_OPTIONS_INIT;
-    double want = (double)last->capacity * b->growth;
+    double want = (double)last->capacity * blm__next_growth(b);
     if (!(want < 9e18))
         return blm__fail(err, BLM_E_LIMIT, "the next layer would hold more than 9e18 keys");
     o.items = (uint64_t)want;
@@ -205,6 +219,36 @@ static void claim(const struct blm_body *b, const struct blm_layer *l, struct re
     rest_drop(r, from, has);
 }
 
+/* All layers but `without` (UINT32_MAX: all), those of one line a key first. False: they cannot be
+ * asked at once, because one has no lines, or they are too many. */
+static bool stack_of(const struct blm_body *b, uint32_t without, struct blm_stack *s)
+{
+    s->count = 0;
+    if (b->layer_count > BLM__STACK)
+        return false;
+    for (int several = 0; several < 2; several++) {
+        for (uint32_t i = b->layer_count; i-- > 0;) {
+            const struct blm_layer *l = &b->layers[i];
+            if (l->shape.engine != BLM__LINES)
+                return false;
+            if (i == without || (l->shape.lines > 1) != several)
+                continue;
+            s->layer[s->count++] = (struct blm_stacked){ l->words, l->shape.line_count,
+                                                         l->shape.probes, l->shape.lines,
+                                                         l->word_count * 8 > FAR_BYTES };
+        }
+        if (!several)
+            s->single = s->count;
+    }
+    return true;
+}
+
+static size_t ask_stack(const struct blm_body *b, const struct blm_stack *s, const uint64_t *h,
+                        size_t n, uint8_t *maybe)
+{
+    return (b->kernel->layers_check ? b->kernel->layers_check : blm__layers_check)(s, h, n, maybe);
+}
+
 static bool stale(const struct blm_body *b) { return b->store->stale && b->store->stale(b); }
 
 static size_t check(const struct blm_body *b, const struct blm_batch *k, uint8_t *maybe)
@@ -213,6 +257,9 @@ static size_t check(const struct blm_body *b, const struct blm_batch *k, uint8_t
         memset(maybe, 1, k->n);
         return k->n;
     }
+    struct blm_stack s;
+    if (k->h && k->n > 1 && stack_of(b, UINT32_MAX, &s))
+        return ask_stack(b, &s, k->h, k->n, maybe);
     struct rest r;
     rest_all(&r, k);
     memset(maybe, 0, k->n);
@@ -229,14 +276,27 @@ static bool check_one(const struct blm_body *b, uint64_t h)
     return stale(b);
 }
 
+/* Claims what layers other than the one that adds go to have. */
+static void claim_others(const struct blm_body *b, struct rest *r)
+{
+    struct blm_stack s;
+    uint8_t          has[BLM__BATCH];
+    if (r->native && r->n > 1 && stack_of(b, b->active, &s)) {
+        if (s.count > 0 && ask_stack(b, &s, r->h, r->n, has) > 0)
+            rest_drop(r, 0, has);
+        return;
+    }
+    for (uint32_t i = b->layer_count; i-- > 0;)
+        if (i != b->active)
+            claim(b, &b->layers[i], r, 0, NULL);
+}
+
 static blm_status add(struct blm_body *b, const struct blm_batch *k, uint8_t *fresh, size_t *done)
 {
     struct rest r;
     rest_all(&r, k);
     memset(fresh, 0, k->n);
-    for (uint32_t i = b->layer_count; i-- > 0;)
-        if (i != b->active)
-            claim(b, &b->layers[i], &r, 0, NULL);
+    claim_others(b, &r);
     size_t at = 0;
     while (at < r.n) {
         struct blm_layer *mine = &b->layers[b->active];

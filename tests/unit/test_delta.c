@@ -198,7 +198,7 @@ static void new_layers_come(void **state)
     b = copy(a);
     add(b, 900, 20000);
     blm_get_params(b, &p);
-    assert_true(p.layers >= 4);
+    assert_true(p.layers >= 3);
     round_trip(a, b, SIZE_MAX);
     c = make(BLM_SCALABLE, 1000);
     add(c, 5, 50);

@@ -41,7 +41,7 @@ static void parameters_are_what_was_asked(void **state)
         uint64_t bits = p.bits * (v->kind == BLM_COUNTING ? 4 : 1);
         assert_true(p.bytes == (bits + 63) / 64 * 8);
         if (v->kind == BLM_SCALABLE)
-            assert_true(p.growth == 2 && p.tightening == 0.9 && p.rate_cap == 0.1);
+            assert_true(p.growth == 4 && p.tightening == 0.85 && p.rate_cap == 0.1);
         else
             assert_true(p.growth == 0 && p.tightening == 0 && p.rate_cap == 0);
         blm_free(f);

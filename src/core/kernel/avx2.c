@@ -19,6 +19,7 @@
 #include <immintrin.h>
 
 #include "core/kernel/counters.h"
+#include "core/kernel/layers.h"
 
 #define AVX2        __attribute__((target("avx2,bmi,bmi2,popcnt")))
 #define AVX2_INLINE static inline __attribute__((always_inline, target("avx2,bmi,bmi2,popcnt")))
@@ -439,5 +440,6 @@ const struct blm_kernel blm__kernel_avx2 = {
     .or_into              = or_into,
     .and_into             = and_into,
     .counters             = &blm__counters_avx2,
+    .layers_check         = blm__layers_check_avx2,
 };
 #endif

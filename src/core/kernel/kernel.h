@@ -22,6 +22,7 @@
 extern _Atomic uint64_t blm__in_cache_bytes;
 
 struct blm_counters; /* core/kernel/counters.h */
+struct blm_stack;    /* core/kernel/layers.h */
 
 struct blm_kernel {
     const char *name;
@@ -50,6 +51,8 @@ struct blm_kernel {
     void (*and_into)(uint64_t *dst, const uint64_t *src, uint64_t n);
 
     const struct blm_counters *counters; /* NULL: the portable ones */
+    /* NULL: the portable one. */
+    size_t (*layers_check)(const struct blm_stack *s, const uint64_t *h, size_t n, uint8_t *maybe);
 };
 
 extern const struct blm_kernel blm__kernel_portable;

@@ -227,8 +227,8 @@ static void a_union_appends_layers_and_adds_rates(void **state)
             blm_add(a, &i, 8);
         blm_params mine = layer_of(a, x.layers - 1), next = layer_of(a, u.layers);
         assert_true(mine.items == mine.capacity);
-        assert_true(next.capacity == 2 * mine.capacity);
-        assert_true(fabs(next.rate / mine.rate - 0.9) < 1e-9);
+        assert_true(next.capacity == 4 * mine.capacity);
+        assert_true(fabs(next.rate / mine.rate - 0.85) < 1e-9);
         for (uint64_t i = 10000; i < 11000; i++)
             assert_true(blm_check(a, &i, 8));
         /* A key that came with b is not new. */
@@ -334,6 +334,76 @@ static void unions_stop_at_the_most_layers(void **state)
     blm_free(b);
 }
 
+/* Without a growth given: steep while small, then doubling; explicit ones are taken as they are. */
+static void the_usual_growth(void **state)
+{
+    (void)state;
+    struct blm_layer l = { .shape = { .capacity = ((uint64_t)1 << 22) - 1 } };
+    struct blm_body  b = { .layers = &l, .layer_count = 1 };
+    assert_true(blm__next_growth(&b) == 4);
+    l.shape.capacity++;
+    assert_true(blm__next_growth(&b) == 2);
+    b.growth = 1.5;
+    assert_true(blm__next_growth(&b) == 1.5);
+}
+
+/* All layers asked at once give what one after the other gives, in every kernel: layers of one, two
+ * and three lines and of several k, in cache and past it. */
+static void layers_at_once_are_layers_one_by_one(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t items;
+        double   rate;
+        uint64_t keys;
+    } rows[] = { { 100, 0.2, 5000 }, { 100, 0.01, 5000 }, { 500, 1e-6, 20000 },
+                 { 200, 1e-11, 4000 }, { 20000, 0.003, 300000 } };
+    unsigned lines_seen = 0;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        blm_options o = BLM_OPTIONS_INIT;
+        o.kind        = BLM_SCALABLE;
+        o.flags       = BLM_SEEDED;
+        o.items       = rows[i].items;
+        o.rate        = rows[i].rate;
+        blm_filter *f = make(&o), *g = make(&o);
+        uint64_t    keys[BLM__BATCH];
+        uint8_t     x[BLM__BATCH], y[BLM__BATCH];
+        struct rng  r = { i + 1 };
+        g->body.kernel = &blm__kernel_portable;
+        for (uint64_t at = 0; at < rows[i].keys;) {
+            size_t n = (size_t)rng_below(&r, BLM__BATCH) + 1;
+            for (size_t j = 0; j < n; j++)
+                keys[j] = rng_below(&r, 4) ? at + j : rng_below(&r, rows[i].keys);
+            blm_add_fixed(f, keys, 8, n, x, NULL);
+            blm_add_fixed(g, keys, 8, n, y, NULL);
+            assert_memory_equal(x, y, n);
+            at += n;
+        }
+        assert_true(params_of(f).layers >= 3 && blm_equal(f, g));
+        for (int round = 0; round < 200; round++) {
+            size_t n = (size_t)rng_below(&r, BLM__BATCH + 1), a, b, sum = 0;
+            for (size_t j = 0; j < n; j++)
+                keys[j] = rng_below(&r, rows[i].keys * 2);
+            a = blm_check_fixed(f, keys, 8, n, x);
+            b = blm_check_fixed(g, keys, 8, n, y);
+            for (size_t j = 0; j < n; j++) {
+                bool     one = false;
+                uint64_t h   = blm__native_hash(&f->body.hasher, &keys[j], 8);
+                for (uint32_t t = 0; t < f->body.layer_count; t++)
+                    one |= blm__bits_check_one(&g->body, &g->body.layers[t], h);
+                assert_true(x[j] == one && y[j] == one);
+                sum += one;
+            }
+            assert_true(a == sum && b == sum);
+        }
+        for (uint32_t t = 0; t < f->body.layer_count; t++)
+            lines_seen |= 1u << f->body.layers[t].shape.lines;
+        blm_free(f);
+        blm_free(g);
+    }
+    assert_int_equal(lines_seen, 1 << 1 | 1 << 2 | 1 << 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -341,6 +411,8 @@ int main(void)
         cmocka_unit_test(tiny_layers_grow_by_one_at_least),
         cmocka_unit_test(the_first_layer_has_a_default),
         cmocka_unit_test(bad_growth_is_named),
+        cmocka_unit_test(the_usual_growth),
+        cmocka_unit_test(layers_at_once_are_layers_one_by_one),
         cmocka_unit_test(growth_in_the_middle_of_a_batch),
         cmocka_unit_test(a_cap_stops_growth_at_a_key),
         cmocka_unit_test(layers_end_at_the_most_there_may_be),

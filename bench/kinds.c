@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The other kinds beside the plain thing: counting beside k four-bit counters anywhere, one key at a
+ * time, as a counting filter is written in an afternoon; scalable beside one blocked filter of the
+ * size it has grown to. One process, one thread, the thread's processor time, best of several
+ * rounds. Only the ratios mean anything.
+ *
+ *   kinds [N]                  default 1e7; rate 1%, 8-byte keys
+ */
+#include <bloomery.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SAMPLE 1000000u
+#define ROUNDS 3
+#define RATE   0.01
+
+static uint64_t mix(uint64_t v)
+{
+    v += 0x9e3779b97f4a7c15u;
+    v = (v ^ v >> 30) * 0xbf58476d1ce4e5b9u;
+    v = (v ^ v >> 27) * 0x94d049bb133111ebu;
+    return v ^ v >> 31;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* ---- the peer: k counters of four bits anywhere in m ---- */
+
+__extension__ typedef unsigned __int128 wide;
+
+struct plain {
+    uint8_t *cells;
+    uint64_t m;
+    uint32_t k;
+};
+
+/* Kirsch and Mitzenmacher's a + i·b over two well-mixed 64-bit halves, brought below m by a
+ * multiplication: no slower a way is known to be needed. */
+static uint64_t cell(const struct plain *p, uint64_t a, uint64_t b, uint32_t i)
+{
+    return (uint64_t)((wide)(a + i * b) * p->m >> 64);
+}
+static unsigned value(const struct plain *p, uint64_t c) { return p->cells[c / 2] >> c % 2 * 4 & 15; }
+
+static bool plain_check(const struct plain *p, uint64_t key)
+{
+    uint64_t a = mix(key), b = mix(a) | 1;
+    for (uint32_t i = 0; i < p->k; i++)
+        if (value(p, cell(p, a, b, i)) == 0)
+            return false;
+    return true;
+}
+static void plain_add(struct plain *p, uint64_t key)
+{
+    uint64_t a = mix(key), b = mix(a) | 1;
+    for (uint32_t i = 0; i < p->k; i++) {
+        uint64_t c = cell(p, a, b, i);
+        if (value(p, c) < 15)
+            p->cells[c / 2] = (uint8_t)(p->cells[c / 2] + (1u << c % 2 * 4));
+    }
+}
+static bool plain_remove(struct plain *p, uint64_t key)
+{
+    uint64_t a = mix(key), b = mix(a) | 1;
+    if (!plain_check(p, key))
+        return false;
+    for (uint32_t i = 0; i < p->k; i++) {
+        uint64_t c = cell(p, a, b, i);
+        if (value(p, c) < 15)
+            p->cells[c / 2] = (uint8_t)(p->cells[c / 2] - (1u << c % 2 * 4));
+    }
+    return true;
+}
+
+/* ---- timing ---- */
+
+static uint64_t *keys_of(uint64_t stream, size_t n)
+{
+    uint64_t *k = malloc(n * sizeof *k);
+    for (size_t i = 0; i < n; i++)
+        k[i] = mix(stream << 56 | i);
+    return k;
+}
+
+static void keep(double *best, double since, size_t n)
+{
+    double ns = (now() - since) / (double)n;
+    if (*best == 0 || ns < *best)
+        *best = ns;
+}
+
+static volatile uint64_t sink;
+
+enum { ADD, HIT, MISS, REMOVE, OPS };
+static const char *const names[OPS] = { "add", "hit", "miss", "remove" };
+
+struct times {
+    double of[OPS];
+};
+
+/* new: keys that are not in; in: keys that are; out: keys that never come. */
+struct samples {
+    uint64_t *fresh, *in, *out;
+    size_t    n;
+};
+
+static struct times time_plain(struct plain *p, const struct samples *s)
+{
+    struct times t = { { 0 } };
+    for (int r = 0; r < ROUNDS; r++) {
+        double   at  = now();
+        uint64_t sum = 0;
+        for (size_t i = 0; i < s->n; i++)
+            plain_add(p, s->fresh[i]);
+        keep(&t.of[ADD], at, s->n);
+        at = now();
+        for (size_t i = 0; i < s->n; i++)
+            sum += plain_remove(p, s->fresh[i]);
+        keep(&t.of[REMOVE], at, s->n);
+        at = now();
+        for (size_t i = 0; i < s->n; i++)
+            sum += plain_check(p, s->in[i]);
+        keep(&t.of[HIT], at, s->n);
+        at = now();
+        for (size_t i = 0; i < s->n; i++)
+            sum += plain_check(p, s->out[i]);
+        keep(&t.of[MISS], at, s->n);
+        sink = sum;
+    }
+    return t;
+}
+
+static struct times time_ours(blm_filter *f, const struct samples *s, bool removes)
+{
+    struct times t = { { 0 } };
+    for (int r = 0; r < ROUNDS; r++) {
+        /* What cannot be removed is added once, new. */
+        size_t n = removes ? s->n : s->n / ROUNDS;
+        double at = now();
+        blm_add_fixed(f, s->fresh + (removes ? 0 : (size_t)r * n), 8, n, NULL, NULL);
+        keep(&t.of[ADD], at, n);
+        if (removes) {
+            at = now();
+            blm_remove_fixed(f, s->fresh, 8, s->n, NULL, NULL);
+            keep(&t.of[REMOVE], at, s->n);
+        }
+        at   = now();
+        sink = blm_check_fixed(f, s->in, 8, s->n, NULL);
+        keep(&t.of[HIT], at, s->n);
+        at   = now();
+        sink = blm_check_fixed(f, s->out, 8, s->n, NULL);
+        keep(&t.of[MISS], at, s->n);
+    }
+    return t;
+}
+
+static struct times time_single(blm_filter *f, const struct samples *s)
+{
+    struct times t = { { 0 } };
+    for (int r = 0; r < ROUNDS; r++) {
+        double   at  = now();
+        uint64_t sum = 0;
+        for (size_t i = 0; i < s->n; i++)
+            blm_add(f, &s->fresh[i], 8);
+        keep(&t.of[ADD], at, s->n);
+        at = now();
+        for (size_t i = 0; i < s->n; i++)
+            sum += blm_remove(f, &s->fresh[i], 8) == BLM_OK;
+        keep(&t.of[REMOVE], at, s->n);
+        at = now();
+        for (size_t i = 0; i < s->n; i++)
+            sum += blm_check(f, &s->in[i], 8);
+        keep(&t.of[HIT], at, s->n);
+        at = now();
+        for (size_t i = 0; i < s->n; i++)
+            sum += blm_check(f, &s->out[i], 8);
+        keep(&t.of[MISS], at, s->n);
+        sink = sum;
+    }
+    return t;
+}
+
+static blm_filter *make(blm_kind kind, uint64_t items)
+{
+    blm_options o = BLM_OPTIONS_INIT;
+    blm_error   e;
+    blm_filter *f;
+    o.kind  = kind;
+    o.items = items;
+    o.rate  = RATE;
+    if (blm_create(&o, &f, &e) != BLM_OK) {
+        fprintf(stderr, "kinds: %s\n", e.text);
+        exit(2);
+    }
+    return f;
+}
+
+static double bits_each(const blm_filter *f, uint64_t n)
+{
+    blm_params p = { .size = sizeof p };
+    blm_get_params(f, &p);
+    return (double)p.bytes * 8 / (double)n;
+}
+
+static void row(const char *name, double bits, const struct times *t, const struct times *to,
+                bool slower)
+{
+    printf("  %-22s %6.1f b/key", name, bits);
+    for (int i = 0; i < OPS; i++)
+        if (t->of[i] > 0)
+            printf("   %s %6.1f", names[i], t->of[i]);
+    for (int i = 0; to && i < OPS; i++)
+        if (t->of[i] > 0)
+            printf("   %.2fx", slower ? t->of[i] / to->of[i] : to->of[i] / t->of[i]);
+    printf("\n");
+}
+
+static void counting(const uint64_t *all, uint64_t n, const struct samples *s)
+{
+    blm_filter  *f = make(BLM_COUNTING, n);
+    struct plain p = { NULL, 0, 0 };
+    blm_textbook(n, RATE, &p.m, &p.k);
+    p.cells = calloc(p.m / 2 + 1, 1);
+    for (uint64_t i = 0; i < n; i++)
+        plain_add(&p, all[i]);
+    blm_add_fixed(f, all, 8, n, NULL, NULL);
+    struct times peer = time_plain(&p, s), many = time_ours(f, s, true), one = time_single(f, s);
+    printf("counting, %g keys at %g; ns a key, and how many times as fast as plain\n", (double)n,
+           RATE);
+    row("plain, single calls", (double)p.m * 4 / (double)n, &peer, NULL, false);
+    row("ours, batches", bits_each(f, n), &many, &peer, false);
+    row("ours, single calls", bits_each(f, n), &one, &peer, false);
+    free(p.cells);
+    blm_free(f);
+}
+
+static void scalable(const uint64_t *all, uint64_t n, const struct samples *s)
+{
+    blm_filter *one = make(BLM_BLOCKED, n), *f = make(BLM_SCALABLE, 0);
+    double      at = now(), built_one, built;
+    blm_add_fixed(one, all, 8, n, NULL, NULL);
+    built_one = (now() - at) / (double)n;
+    at        = now();
+    blm_add_fixed(f, all, 8, n, NULL, NULL);
+    built = (now() - at) / (double)n;
+    struct times of_one = time_ours(one, s, false), many = time_ours(f, s, false);
+    blm_params   p = { .size = sizeof p };
+    blm_get_params(f, &p);
+    printf("scalable, grown to %g keys in %u layers; ns a key, and how many times as much as one "
+           "filter\n",
+           (double)n, (unsigned)p.layers);
+    row("one blocked filter", bits_each(one, n), &of_one, NULL, true);
+    row("scalable", bits_each(f, n), &many, &of_one, true);
+    printf("  built from nothing: %.1f and %.1f ns a key, %.2fx\n", built_one, built,
+           built / built_one);
+    blm_free(one);
+    blm_free(f);
+}
+
+int main(int argc, char **argv)
+{
+    double   asked = argc > 1 ? strtod(argv[1], NULL) : 1e7;
+    uint64_t n     = asked >= 1 && asked <= 1e9 ? (uint64_t)asked : 0;
+    if (n < 1000) {
+        fprintf(stderr, "usage: kinds [N], N from 1e3 to 1e9\n");
+        return 2;
+    }
+    uint64_t      *all = keys_of(1, n);
+    size_t         m   = n / 10 < SAMPLE ? (size_t)(n / 10) : SAMPLE;
+    struct samples s   = { keys_of(2, m), malloc(m * 8), keys_of(3, m), m };
+    for (size_t i = 0; i < m; i++)
+        s.in[i] = all[mix(i) % n];
+    counting(all, n, &s);
+    scalable(all, n, &s);
+    free(all);
+    free(s.fresh);
+    free(s.in);
+    free(s.out);
+    return 0;
+}

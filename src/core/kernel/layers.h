@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Several layers of lines asked at once, for scalable filters: a key is hashed once, its mask is
+ * made once (it depends on the hash and k, not on the layer), the first lines of all layers are on
+ * their way before one is tested, and there is no branch on which layer has the key.
+ */
+#ifndef BLM_CORE_KERNEL_LAYERS_H
+#define BLM_CORE_KERNEL_LAYERS_H
+
+#include "core/kernel/loops.h"
+
+#define BLM__STACK 64u /* layers at most; more are asked one after the other */
+
+struct blm_stacked {
+    const uint64_t *words;
+    uint64_t        line_count;
+    uint32_t        probes, lines;
+    bool            far; /* out of cache: fetch ahead */
+};
+
+/* The layers of one question, in any order. `single` of them, in front, have one line a key. */
+struct blm_stack {
+    struct blm_stacked layer[BLM__STACK];
+    unsigned           count, single;
+};
+
+/* maybe[i]: some layer has key i. n at most BLM__BATCH. Returns how many. */
+size_t blm__layers_check(const struct blm_stack *s, const uint64_t *h, size_t n, uint8_t *maybe);
+#ifdef BLM__HAVE_AVX2
+size_t blm__layers_check_avx2(const struct blm_stack *s, const uint64_t *h, size_t n,
+                              uint8_t *maybe);
+#endif
+
+BLM__INLINE const uint64_t *blm__stacked_line(const struct blm_stacked *l, uint64_t h)
+{
+    return l->words + blm__reduce(h, l->line_count) * BLM__LINE_WORDS;
+}
+
+/* The first lines of a key in the layers that are far. */
+BLM__INLINE void blm__stack_fetch(const struct blm_stack *s, uint64_t h)
+{
+    for (unsigned t = 0; t < s->count; t++)
+        if (s->layer[t].far)
+            BLM__PREFETCH(blm__stacked_line(&s->layer[t], h));
+}
+
+/* The lines of a key after the first. */
+BLM__INLINE void blm__stacked_fetch_rest(const struct blm_stacked *l, uint64_t h)
+{
+    for (uint32_t i = 1; i < l->lines; i++) {
+        h = blm__line_next(blm__line_x(h));
+        BLM__PREFETCH(blm__stacked_line(l, h));
+    }
+}
+
+BLM__INLINE bool blm__stacked_rest(const struct blm_stacked *l, uint64_t h)
+{
+    for (uint32_t i = 1; i < l->lines; i++) {
+        h = blm__line_next(blm__line_x(h));
+        if (!blm__line_test(blm__stacked_line(l, h), blm__line_x(h), l->probes))
+            return false;
+    }
+    return true;
+}
+
+/* Keys that have passed the first of several lines, in the layers of the bits set. */
+struct blm_passed {
+    uint16_t at[BLM__BATCH];
+    uint64_t layers[BLM__BATCH];
+    size_t   n;
+};
+
+BLM__INLINE void blm__passed_add(struct blm_passed *p, const struct blm_stack *s, size_t i,
+                                 uint64_t h, uint64_t layers)
+{
+    p->at[p->n]       = (uint16_t)i;
+    p->layers[p->n++] = layers;
+    for (unsigned t = s->single; t < s->count; t++)
+        if (layers >> t & 1)
+            blm__stacked_fetch_rest(&s->layer[t], h);
+}
+
+/* Looks at their other lines; how many are in. */
+BLM__INLINE size_t blm__passed_settle(const struct blm_passed *p, const struct blm_stack *s,
+                                      const uint64_t *h, uint8_t *maybe)
+{
+    size_t hits = 0;
+    for (size_t j = 0; j < p->n; j++) {
+        bool in = false;
+        for (unsigned t = s->single; t < s->count && !in; t++)
+            in = (p->layers[j] >> t & 1) && blm__stacked_rest(&s->layer[t], h[p->at[j]]);
+        hits += maybe[p->at[j]] = in;
+    }
+    return hits;
+}
+
+#endif
