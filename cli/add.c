@@ -1,28 +1,120 @@
 /* SPDX-License-Identifier: MIT */
 #include "add.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "interrupt.h"
+#include "memory.h"
 #include "numbers.h"
 #include "progress.h"
 #include "say.h"
 
+#define GATHER ((size_t)1 << 20)    /* hashes: enough for the library to sort them */
+#define LARGE  ((uint64_t)16 << 20) /* bytes of a filter for which it does */
+
+struct adder {
+    struct ref   *ref;
+    struct added *a;
+    uint64_t     *gathered; /* NULL: batches are added as they come */
+    size_t        count;
+    bool          good;
+};
+
+/* By several threads at once. */
+static void hash(void *ctx, struct batch *b)
+{
+    const struct adder *d = ctx;
+    b->hashed             = blm_hash_many(d->ref->filter, b->keys, b->count, b->hashes) == BLM_OK;
+}
+
+static void add_hashes(struct adder *d, const uint64_t *hashes, size_t count, uint8_t *fresh)
+{
+    size_t     done = 0;
+    blm_status st   = blm_add_hashes(d->ref->filter, hashes, count, fresh, &done);
+    d->a->keys += done;
+    for (size_t i = 0; fresh && i < done; i++)
+        d->a->fresh += fresh[i];
+    if (st != BLM_OK && st != BLM_E_CANCELLED) {
+        blm_error err = { .status = st, .offset = BLM_NO_OFFSET };
+        filter_trouble(d->ref->name, &err);
+        d->good = false;
+    }
+}
+
+static uint64_t items_of(const struct ref *r)
+{
+    blm_params p = { .size = sizeof p };
+    blm_get_params(r->filter, &p);
+    return p.items;
+}
+
+/* What was gathered goes into the filter: when there is enough of it, and before a wait, so that who
+ * asks the file meanwhile knows every line that came. */
+static void settle(void *ctx)
+{
+    struct adder *d = ctx;
+    if (!d->gathered || !d->count)
+        return;
+    uint64_t before = items_of(d->ref);
+    add_hashes(d, d->gathered, d->count, NULL);
+    d->a->fresh += items_of(d->ref) - before;
+    d->count = 0;
+}
+
+static void add_batch(struct adder *d, const struct batch *b)
+{
+    if (!b->hashed) {
+        size_t done = 0;
+        d->good     = ref_add(d->ref, b->keys, b->count, b->flags, &done);
+        d->a->keys += done;
+        for (size_t i = 0; i < done; i++)
+            d->a->fresh += b->flags[i];
+    } else if (!d->gathered) {
+        add_hashes(d, b->hashes, b->count, b->flags);
+    } else {
+        if (d->count + b->count > GATHER)
+            settle(d);
+        memcpy(d->gathered + d->count, b->hashes, b->count * sizeof *d->gathered);
+        d->count += b->count;
+    }
+}
+
+/* A filter here, of our own scheme, takes hashes, which other threads make. One that is large, and
+ * of single bits or lines, takes many at once and faster: blm_add_many says why. */
+static void plan(struct adder *d, struct keys *k)
+{
+    blm_params p = { .size = sizeof p };
+    k->threads   = keys_threads();
+    if (d->ref->remote || blm_hash_many(d->ref->filter, NULL, 0, NULL) != BLM_OK)
+        return;
+    k->hashing = true;
+    k->prepare = hash;
+    k->idle    = settle;
+    k->ctx     = d;
+    blm_get_params(d->ref->filter, &p);
+    if (p.bytes >= LARGE && (p.kind == BLM_CLASSIC || (p.kind == BLM_BLOCKED && p.lines == 1))) {
+        d->gathered = memory_need(GATHER * sizeof *d->gathered);
+        blm_set_threads(d->ref->filter, k->threads);
+    }
+}
+
 bool add_all(struct ref *r, struct keys *k, struct added *a)
 {
+    struct adder d = { .ref = r, .a = a, .good = true };
     struct batch b;
-    uint8_t      fresh[KEYS_BATCH];
-    bool         good = true;
-    *a                = (struct added){ 0 };
+    *a = (struct added){ 0 };
+    plan(&d, k);
     progress_start("keys", k->total);
-    while (good && keys_next(k, &b)) {
-        size_t done = 0;
-        good        = ref_add(r, b.keys, b.count, fresh, &done);
-        a->keys += done;
-        for (size_t i = 0; i < done; i++)
-            a->fresh += fresh[i];
-        progress_tick(a->keys, k->bytes);
+    while (d.good && keys_next(k, &b)) {
+        add_batch(&d, &b);
+        progress_tick(a->keys + d.count, k->bytes);
     }
+    if (d.good)
+        settle(&d);
     progress_stop();
-    return good && !k->failed && !interrupted();
+    free(d.gathered);
+    return d.good && !k->failed && !interrupted();
 }
 
 void add_warn_overfilled(struct ref *r)

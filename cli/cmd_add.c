@@ -7,7 +7,7 @@
 #include "ref.h"
 #include "say.h"
 
-static const struct option_group *const groups[] = { &keys_group, NULL };
+static const struct option_group *const groups[] = { &keys_group, &threads_group, NULL };
 
 static int run(int count, char **operands)
 {

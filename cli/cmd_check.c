@@ -26,7 +26,7 @@ static const struct option rows[] = {
     OPTION_END,
 };
 static const struct option_group        own      = { "Output", rows };
-static const struct option_group *const groups[] = { &own, &keys_group, NULL };
+static const struct option_group *const groups[] = { &own, &keys_group, &threads_group, NULL };
 
 /* A file that someone else is adding to may have grown new layers since we opened it. */
 static void recycle(void *ctx)
@@ -36,20 +36,37 @@ static void recycle(void *ctx)
     ref_refresh(r);
 }
 
+/* By several threads at once: nothing but questions. */
+static void ask(void *ctx, struct batch *b)
+{
+    struct ref *r = ctx;
+    blm_check_many(r->filter, b->keys, b->count, b->flags);
+    b->flagged = true;
+}
+
+/* A filter whose layers we may have to look for anew cannot be asked meanwhile, and one that lives
+ * elsewhere is asked over there. */
+static bool stays(const struct ref *r)
+{
+    blm_params p = { .size = sizeof p };
+    return !r->remote && blm_get_params(r->filter, &p) == BLM_OK && p.kind != BLM_SCALABLE;
+}
+
 /* False: an answer could not be had; said. */
 static bool check_all(struct ref *r, struct keys *k, uint64_t *found)
 {
     struct batch b;
-    uint8_t      maybe[KEYS_BATCH];
-    size_t       hits;
+    size_t       hits = 0;
     while (keys_next(k, &b)) {
-        if (!ref_check(r, b.keys, b.count, maybe, &hits))
+        if (!b.flagged && !ref_check(r, b.keys, b.count, b.flags, &hits))
             return false;
+        if (b.flagged)
+            hits = batch_count(&b);
         *found += opt.absent ? b.count - hits : hits;
         if (opt.silent && *found)
             break;
         if (!opt.silent && !opt.count)
-            batch_print_picked(&b, maybe, !opt.absent);
+            batch_print_picked(&b, b.flags, !opt.absent);
         if (opt.line_buffered)
             out_flush();
         progress_tick(k->lines, k->bytes);
@@ -61,11 +78,14 @@ static int run(int count, char **operands)
 {
     struct ref  r;
     uint64_t    found = 0;
-    struct keys k     = { .recycle = recycle, .ctx = &r, .eager = opt.line_buffered };
+    struct keys k     = { .recycle = recycle, .ctx = &r, .eager = opt.line_buffered,
+                          .threads = keys_threads() };
     if (ref_is_stdin(operands[0]) && count == 1)
         return misuse("the filter comes from standard input: give the keys as files");
     if (!ref_open_keys(&r, operands[0]))
         return EXIT_TROUBLE;
+    if (stays(&r))
+        k.prepare = ask;
     keys_open(&k, operands + 1, count - 1);
     progress_start("lines", k.total);
     bool good = check_all(&r, &k, &found);

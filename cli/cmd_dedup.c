@@ -62,7 +62,7 @@ static const struct option rows[] = {
     OPTION_END,
 };
 static const struct option_group        own      = { "Set", rows };
-static const struct option_group *const groups[] = { &own, &keys_group, NULL };
+static const struct option_group *const groups[] = { &own, &keys_group, &threads_group, NULL };
 
 struct dedup {
     struct ref      ref; /* with --state */
@@ -184,16 +184,23 @@ static void complain(struct dedup *d, blm_status st)
     filter_trouble("the filter", &err);
 }
 
+/* By several threads at once; the adds themselves come in order, one after another. */
+static void hash(void *ctx, struct batch *b)
+{
+    const struct dedup *d = ctx;
+    b->hashed = d->filter && blm_hash_many(d->filter, b->keys, b->count, b->hashes) == BLM_OK;
+}
+
 static void add_and_print(struct dedup *d, const struct batch *b)
 {
-    uint8_t    fresh[KEYS_BATCH];
     size_t     done = 0;
-    blm_status st   = blm_add_many(d->filter, b->keys, b->count, fresh, &done);
+    blm_status st   = b->hashed ? blm_add_hashes(d->filter, b->hashes, b->count, b->flags, &done)
+                                : blm_add_many(d->filter, b->keys, b->count, b->flags, &done);
     if (st != BLM_OK) {
         complain(d, st);
-        memset(fresh + done, 1, b->count - done); /* not known to be seen */
+        memset(b->flags + done, 1, b->count - done); /* not known to be seen */
     }
-    size_t printed = batch_print_picked(b, fresh, !opt.duplicates);
+    size_t printed = batch_print_picked(b, b->flags, !opt.duplicates);
     d->unique += opt.duplicates ? b->count - printed : printed;
 }
 
@@ -342,6 +349,9 @@ static int run(int count, char **operands)
     static struct dedup d;
     d.keys.recycle = recycle;
     d.keys.ctx     = &d;
+    d.keys.threads = keys_threads();
+    d.keys.hashing = !opt.state;
+    d.keys.prepare = opt.state ? NULL : hash;
     d.start        = now();
     if (opt.state && ref_is_stdin(opt.state))
         return misuse("--state needs a file: - cannot be read and written");

@@ -8,7 +8,7 @@
 #include "ref.h"
 #include "say.h"
 
-static const struct option_group *const groups[] = { &keys_group, NULL };
+static const struct option_group *const groups[] = { &keys_group, &threads_group, NULL };
 
 struct removed {
     uint64_t keys, absent;
@@ -66,7 +66,7 @@ static int report(const char *name, const struct removed *n, uint64_t lines, boo
 static int run(int count, char **operands)
 {
     struct ref     r;
-    struct keys    k = { .strict = true };
+    struct keys    k = { .strict = true, .threads = keys_threads() };
     struct removed n;
     if (ref_is_stdin(operands[0]) && count == 1)
         return misuse("the filter comes from standard input: give the keys as files");

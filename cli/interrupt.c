@@ -1,25 +1,46 @@
 /* SPDX-License-Identifier: MIT */
-/* The handler sets a flag and nothing else. Reads are not restarted (no SA_RESTART), and waiting is
- * done with the signals let in only for the wait itself (ppoll). */
+/* The handler sets a flag and writes a byte into a pipe that every wait looks at too: so a wait ends
+ * whichever thread the signal was delivered to, and none slips in between the look at the flag and
+ * the wait. Reads are not restarted (no SA_RESTART). */
 #include "interrupt.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
+#include <unistd.h>
 
 static volatile sig_atomic_t flag;
+static atomic_bool           woken;
+static int                   alarm_pipe[2] = { -1, -1 };
 
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+
+static void ring(void)
+{
+    int     error = errno;
+    ssize_t n     = write(alarm_pipe[1], "", 1); /* full: it rings already */
+    (void)n;
+    errno = error;
+}
 
 static void handle(int number)
 {
     (void)number;
     flag = 1;
+    ring();
+}
+
+bool interrupt_ready(void)
+{
+    return alarm_pipe[0] >= 0 || pipe2(alarm_pipe, O_CLOEXEC | O_NONBLOCK) == 0;
 }
 
 void interrupt_catch(void)
 {
+    interrupt_ready();
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         struct sigaction old, mine = { .sa_handler = handle };
         sigemptyset(&mine.sa_mask);
@@ -31,16 +52,21 @@ void interrupt_catch(void)
 
 bool interrupted(void) { return flag != 0; }
 
+void interrupt_wake(bool on)
+{
+    char bytes[64];
+    atomic_store(&woken, on);
+    if (on)
+        ring();
+    while (!on && !flag && read(alarm_pipe[0], bytes, sizeof bytes) > 0)
+        ;
+}
+
 bool interrupt_wait(int fd)
 {
-    sigset_t ours, before;
-    sigemptyset(&ours);
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-        sigaddset(&ours, signals[i]);
-    sigprocmask(SIG_BLOCK, &ours, &before);
-    struct pollfd p = { .fd = fd, .events = POLLIN };
-    while (!flag && ppoll(&p, 1, NULL, &before) < 0 && errno == EINTR)
+    struct pollfd p[] = { { .fd = fd, .events = POLLIN },
+                          { .fd = alarm_pipe[0], .events = POLLIN } }; /* −1: not looked at */
+    while (!flag && !atomic_load(&woken) && poll(p, 2, -1) < 0 && errno == EINTR)
         ;
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    return !flag;
+    return !flag && !atomic_load(&woken);
 }

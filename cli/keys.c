@@ -2,21 +2,16 @@
 #include "keys.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <stdio.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "decode.h"
 #include "interrupt.h"
 #include "memory.h"
 #include "out.h"
 #include "say.h"
-
-#define BLOCK ((size_t)1 << 20) /* bytes a read: large for the system, small for the L2 cache */
 
 struct keys_options keys_options = { .delimiter = '\t' };
 
@@ -45,19 +40,35 @@ static const struct option rows[] = {
 };
 const struct option_group keys_group = { "Keys", rows };
 
-/* ---- opening ---- */
+static const struct option thread_rows[] = {
+    { "threads", 0, OPT_COUNT, "N", &keys_options.threads,
+      "How many threads to use; one for each processor when not given. The output is the same "
+      "whatever their number.",
+      NULL },
+    OPTION_END,
+};
+const struct option_group threads_group = { "Speed", thread_rows };
 
-static bool is_stdin(const char *name) { return strcmp(name, "-") == 0; }
+unsigned keys_threads(void)
+{
+    cpu_set_t set;
+    uint64_t  n = keys_options.threads;
+    if (n == 0 && sched_getaffinity(0, sizeof set, &set) == 0)
+        n = (uint64_t)CPU_COUNT(&set);
+    return n < 1 ? 1 : n > KEYS_MAX_THREADS ? KEYS_MAX_THREADS : (unsigned)n;
+}
+
+/* ---- opening and closing ---- */
 
 /* Says what is wrong with an input that could not be opened or read. */
 static void complain(struct keys *k, const char *name, int error)
 {
     k->failed = true;
-    if (error == EBADF && is_stdin(name)) {
+    if (error == EBADF && reader_is_stdin(name)) {
         trouble("standard input is closed: give a file, or pipe the keys in");
         return;
     }
-    if (is_stdin(name))
+    if (reader_is_stdin(name))
         name = "standard input";
     if (error == EISDIR)
         trouble("%s: is a directory: give the files in it", name);
@@ -71,193 +82,90 @@ static void complain(struct keys *k, const char *name, int error)
         system_trouble(name, error, NULL);
 }
 
-/* Reading what we write would never end: `dedup log >> log`. */
-static bool is_output(const struct stat *st)
-{
-    struct stat out;
-    return S_ISREG(st->st_mode) && fstat(STDOUT_FILENO, &out) == 0 && st->st_ino == out.st_ino &&
-           st->st_dev == out.st_dev && lseek(STDOUT_FILENO, 0, SEEK_CUR) < st->st_size;
-}
-
-/* What would be wrong with it; 0: nothing that can be seen without opening it. Also counts its
- * bytes. A FIFO must not be opened twice, so this only looks. */
-static int look(struct keys *k, const char *name)
-{
-    struct stat st;
-    if (is_stdin(name)) {
-        if (fstat(STDIN_FILENO, &st) < 0)
-            return errno;
-        if ((fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) == O_WRONLY)
-            return EBADF;
-    } else if (stat(name, &st) < 0 || access(name, R_OK) < 0) {
-        return errno;
-    }
-    if (S_ISDIR(st.st_mode))
-        return EISDIR;
-    if (!S_ISREG(st.st_mode))
-        k->total = UINT64_MAX; /* nobody knows */
-    else if (k->total != UINT64_MAX)
-        k->total += (uint64_t)st.st_size;
-    return 0;
-}
-
 bool keys_open(struct keys *k, char **inputs, int count)
 {
     static char  dash[]     = "-";
     static char *standard[] = { dash };
-    k->inputs               = count ? inputs : standard;
-    k->input_count          = count ? count : 1;
-    k->input                = 0;
-    k->fd                   = -1;
-    for (int i = 0; i < k->input_count; i++) {
-        int error = look(k, k->inputs[i]);
+    bool         known      = true;
+    k->reader               = (struct reader){
+                      .inputs = count ? inputs : standard, .count = count ? count : 1, .fd = -1, .eager = k->eager
+    };
+    for (int i = 0; i < k->reader.count; i++) {
+        uint64_t size;
+        int      error = reader_look(k->reader.inputs[i], &size);
         if (error && k->strict)
-            complain(k, k->inputs[i], error);
+            complain(k, k->reader.inputs[i], error);
+        if (!error && size == UINT64_MAX)
+            known = false;
+        else if (!error)
+            k->total += size;
     }
     if (k->failed)
         return false;
-    if (k->total == UINT64_MAX)
+    if (!known)
         k->total = 0;
-    k->room  = BLOCK + BLOCK / 4; /* a block, and the line that the one before it broke off in */
-    k->block = memory_need(k->room);
-    k->keys  = memory_need(KEYS_BATCH * sizeof *k->keys);
-    k->at    = memory_need((KEYS_BATCH + 1) * sizeof *k->at);
+    k->blocks      = memory_need(sizeof *k->blocks);
+    k->blocks[0]   = (struct block){ 0 };
+    k->block_count = 1;
     return true;
 }
 
 void keys_close(struct keys *k)
 {
-    if (k->fd > STDIN_FILENO)
-        close(k->fd);
-    k->fd = -1;
-    free(k->block);
-    free(k->decoded);
-    free(k->keys);
-    free((void *)k->at);
-    k->block = k->decoded = NULL;
-    k->keys               = NULL;
-    k->at                 = NULL;
-}
-
-static void close_input(struct keys *k)
-{
-    if (k->fd > STDIN_FILENO)
-        close(k->fd);
-    k->fd = -1;
-}
-
-/* Opens the next input that can be opened. False: there is none. */
-static bool open_input(struct keys *k)
-{
-    while (k->input < k->input_count) {
-        char *name = k->inputs[k->input++];
-        k->name    = is_stdin(name) ? "standard input" : name;
-        k->fd      = is_stdin(name) ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC);
-        k->ended = k->broken = false;
-        k->line              = 0;
-        k->start = k->scanned = k->end = 0;
-        struct stat st;
-        int         error = 0;
-        if (k->fd < 0)
-            error = errno;
-        else if (fstat(k->fd, &st) == 0)
-            error = S_ISDIR(st.st_mode) ? EISDIR : is_output(&st) ? EDEADLK : 0;
-        if (!error) {
-            posix_fadvise(k->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-            return true;
-        }
-        complain(k, name, error);
-        close_input(k);
-        if (k->strict)
-            return false;
+    if (k->workers) {
+        pthread_mutex_lock(&k->mutex);
+        k->stop = true;
+        pthread_cond_broadcast(&k->changed);
+        pthread_mutex_unlock(&k->mutex);
+        interrupt_wake(true);
+        for (unsigned i = 0; i < k->workers; i++)
+            pthread_join(k->worker[i], NULL);
+        interrupt_wake(false);
+        pthread_mutex_destroy(&k->mutex);
+        pthread_cond_destroy(&k->changed);
+        pthread_cond_destroy(&k->done);
+        k->workers = 0;
     }
-    return false;
+    reader_close(&k->reader);
+    for (unsigned i = 0; i < k->block_count; i++)
+        block_free(&k->blocks[i]);
+    free(k->blocks);
+    free((void *)k->free);
+    k->blocks      = NULL;
+    k->free        = NULL;
+    k->block_count = 0;
 }
 
-/* ---- reading ---- */
+/* ---- from bytes to keys ---- */
 
-/* More bytes at the end of the block. From a pipe as many as are there without waiting, so that
- * batches are large when input is fast and immediate when it is slow. False: interrupted, or
- * trouble. */
-static bool read_more(struct keys *k)
+static void more_lines(const struct keys *k, struct block *b)
 {
-    size_t most = k->room - k->end < BLOCK ? k->room - k->end : BLOCK, got = 0;
-    while (got < most) {
-        struct pollfd p     = { .fd = k->fd, .events = POLLIN };
-        bool          ready = poll(&p, 1, 0) > 0; /* files are always ready */
-        if (got > 0 && (k->eager || !ready))
-            return true;
-        if (!ready && !interrupt_wait(k->fd))
-            return false;
-        ssize_t n = read(k->fd, k->block + k->end, most - got);
-        if (n < 0 && (errno == EINTR || errno == EAGAIN)) {
-            if (interrupted())
-                return false;
-            continue;
-        }
-        if (n < 0) {
-            complain(k, k->inputs[k->input - 1], errno);
-            k->broken = true;
-            return false;
-        }
-        if (n == 0) {
-            k->ended = true;
-            return true;
-        }
-        k->end += (size_t)n;
-        got += (size_t)n;
-        k->bytes += (uint64_t)n;
-    }
-    return true;
+    size_t n      = b->lines_room ? b->lines_room * 2 : KEYS_BATCH;
+    b->lines_room = n;
+    b->keys       = memory_grow(b->keys, n * sizeof *b->keys);
+    b->at         = memory_grow((void *)b->at, (n + 1) * sizeof *b->at);
+    b->flags      = memory_grow(b->flags, n);
+    if (k->hashing)
+        b->hashes = memory_grow(b->hashes, n * sizeof *b->hashes);
 }
 
-/* Everything given out so far is dealt with; what is left moves to the front and is continued. */
-static bool refill(struct keys *k)
+/* Keys are the lines. */
+static void cut(const struct keys *k, struct block *b)
 {
-    if (k->recycle)
-        k->recycle(k->ctx);
-    if (out_stopped())
-        return false;
-    size_t left = k->end - k->start;
-    if (k->start) {
-        memmove(k->block, k->block + k->start, left);
-        k->scanned -= k->start;
-        k->start = 0;
-        k->end   = left;
-    }
-    if (k->end == k->room) {
-        k->room *= 2;
-        k->block = memory_grow(k->block, k->room);
-    }
-    k->decoded_used = 0;
-    return read_more(k);
-}
-
-/* ---- cutting ---- */
-
-/* Takes as many whole lines as there are, at most a batch; keys are the lines. */
-static size_t cut(struct keys *k)
-{
-    const char *line = k->block + k->start, *from = k->block + k->scanned;
-    const char *end  = k->block + k->end;
+    const char *line = b->bytes, *end = b->bytes + b->len;
     int         stop = keys_options.nul ? 0 : '\n';
     size_t      n    = 0;
-    while (n < KEYS_BATCH) {
-        const char *at = memchr(from, stop, (size_t)(end - from));
-        if (!at) {
-            k->scanned = k->end;
-            break;
-        }
-        k->at[n]        = line;
-        k->keys[n].data = line;
-        k->keys[n].len  = (size_t)(at - line);
-        n++;
-        line = from = at + 1;
+    while (line < end) {
+        const char *to   = memchr(line, stop, (size_t)(end - line));
+        const char *next = to ? to + 1 : end;
+        if (n == b->lines_room)
+            more_lines(k, b);
+        b->at[n]     = line;
+        b->keys[n++] = (blm_key){ line, (size_t)((to ? to : end) - line) };
+        line         = next;
     }
-    k->at[n]   = line;
-    k->start   = (size_t)(line - k->block);
-    k->scanned = k->scanned > k->start ? k->scanned : k->start;
-    return n;
+    b->at[n] = end;
+    b->count = n;
 }
 
 static void take_field(blm_key *key)
@@ -285,89 +193,276 @@ static void drop_return(blm_key *key)
 /* Replaces a key by what it encodes, in memory that lives as long as the block. Lines of a block
  * take at least two bytes each and at most 8 decoded, so four times the block (and 4, for
  * a last line without a newline) is always enough. */
-static bool decode_key(struct keys *k, const struct encoding *e, blm_key *key)
+static bool decode_key(struct block *b, const struct encoding *e, blm_key *key)
 {
-    if (k->decoded_room < 4 * k->room + 16) {
-        k->decoded_room = 4 * k->room + 16;
-        k->decoded      = memory_grow(k->decoded, k->decoded_room);
+    if (b->decoded_room < 4 * b->len + 16) {
+        b->decoded_room = 4 * b->len + 16;
+        b->decoded      = memory_grow(b->decoded, b->decoded_room);
     }
-    char *to = k->decoded + k->decoded_used;
+    char *to = b->decoded + b->decoded_used;
     if (!e->decode(key->data, key->len, to, &key->len))
         return false;
     key->data = to;
-    k->decoded_used += key->len;
+    b->decoded_used += key->len;
     return true;
 }
 
-/* From lines to keys. Returns how many are good; trouble with the next one has been said. */
-static size_t refine(struct keys *k, size_t n)
+/* From lines to keys, up to the first that cannot be decoded. */
+static void refine(struct block *b)
 {
     const struct encoding *e = keys_options.encoding ? encoding_find(keys_options.encoding) : NULL;
     bool                   decodes = e && e->decode;
+    b->decoded_used                = 0;
     if (!keys_options.crlf && !keys_options.field && !decodes)
-        return n;
-    for (size_t i = 0; i < n; i++) {
-        blm_key *key = &k->keys[i];
+        return;
+    for (size_t i = 0; i < b->count && !b->bad; i++) {
+        blm_key *key = &b->keys[i];
         if (keys_options.crlf)
             drop_return(key);
         if (keys_options.field)
             take_field(key);
-        if (decodes && !decode_key(k, e, key)) {
-            k->failed = true;
-            trouble("%s: line %llu is not %s: mend it, or give another -e", k->name,
-                    (unsigned long long)(k->line + i + 1), e->what);
-            return i;
+        if (decodes && !decode_key(b, e, key)) {
+            b->bad   = true;
+            b->count = i;
         }
     }
-    return n;
 }
 
-/* The last line, when it has no newline of its own. */
-static size_t cut_rest(struct keys *k)
+static struct batch batch_of(const struct block *b, size_t from, size_t n)
 {
-    if (k->start == k->end)
-        return 0;
-    k->at[0]        = k->block + k->start;
-    k->at[1]        = k->block + k->end;
-    k->keys[0].data = k->at[0];
-    k->keys[0].len  = k->end - k->start;
-    k->start = k->scanned = k->end;
-    return 1;
+    return (struct batch){ .count   = n,
+                           .keys    = b->keys + from,
+                           .at      = b->at + from,
+                           .cut     = b->cut && !b->bad && from + n == b->count,
+                           .flags   = b->flags + from,
+                           .hashes  = b->hashes ? b->hashes + from : NULL,
+                           .hashed  = b->hashed,
+                           .flagged = b->flagged };
+}
+
+static void make_keys(const struct keys *k, struct block *b)
+{
+    b->count = 0;
+    b->bad = b->hashed = b->flagged = false;
+    if (!b->len)
+        return;
+    cut(k, b);
+    refine(b);
+    if (!k->prepare || !b->count)
+        return;
+    struct batch all = batch_of(b, 0, b->count);
+    k->prepare(k->ctx, &all);
+    b->hashed  = all.hashed;
+    b->flagged = all.flagged;
+}
+
+/* ---- other threads ---- */
+
+/* The thread that reads is about to wait for input. */
+static void say_waiting(void *ctx)
+{
+    struct keys *k = ctx;
+    pthread_mutex_lock(&k->mutex);
+    k->waiting = true;
+    pthread_cond_signal(&k->done);
+    pthread_mutex_unlock(&k->mutex);
+}
+
+/* Takes a free block and reads it: one thread at a time, in the order of the tickets. */
+static struct block *read_one(struct keys *k)
+{
+    pthread_mutex_lock(&k->mutex);
+    while (!k->stop && !k->ended && (k->reading || !k->free_count))
+        pthread_cond_wait(&k->changed, &k->mutex);
+    if (k->stop || k->ended) {
+        pthread_mutex_unlock(&k->mutex);
+        return NULL;
+    }
+    struct block *b = k->free[--k->free_count];
+    b->ticket       = k->next_ticket++;
+    k->reading      = true;
+    pthread_mutex_unlock(&k->mutex);
+    reader_next(&k->reader, b);
+    pthread_mutex_lock(&k->mutex);
+    k->reading = k->waiting = false;
+    k->ended                = b->end;
+    pthread_cond_broadcast(&k->changed);
+    pthread_mutex_unlock(&k->mutex);
+    return b;
+}
+
+static void *work(void *ctx)
+{
+    struct keys  *k = ctx;
+    struct block *b;
+    while ((b = read_one(k)) != NULL) {
+        make_keys(k, b);
+        pthread_mutex_lock(&k->mutex);
+        b->ready = true;
+        if (b->ticket == k->tickets)
+            pthread_cond_signal(&k->done);
+        pthread_mutex_unlock(&k->mutex);
+    }
+    return NULL;
+}
+
+/* As many as wanted, or as can be had; with none the caller's thread does everything. They block all
+ * signals, which stay the caller's. */
+static void start_workers(struct keys *k)
+{
+    unsigned      count  = k->threads + 2;
+    struct block *blocks = calloc(count, sizeof *blocks);
+    sigset_t      all, before;
+    if (!blocks || !interrupt_ready()) {
+        free(blocks);
+        k->threads = 1;
+        return;
+    }
+    blocks[0] = k->blocks[0];
+    free(k->blocks);
+    k->blocks      = blocks;
+    k->block_count = count;
+    k->free        = memory_need(count * sizeof *k->free);
+    for (k->free_count = 0; k->free_count < count; k->free_count++)
+        k->free[k->free_count] = &blocks[k->free_count];
+    k->next_ticket = k->tickets;
+    k->reader.idle = say_waiting;
+    k->reader.ctx  = k;
+    pthread_mutex_init(&k->mutex, NULL);
+    pthread_cond_init(&k->changed, NULL);
+    pthread_cond_init(&k->done, NULL);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (k->workers < k->threads && pthread_create(&k->worker[k->workers], NULL, work, k) == 0)
+        k->workers++;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!k->workers) {
+        k->reader.idle = NULL;
+        k->threads     = 1;
+    }
+}
+
+/* The block whose turn it is, from the workers. */
+static struct block *await(struct keys *k)
+{
+    struct block *b    = NULL;
+    bool          idle = false;
+    pthread_mutex_lock(&k->mutex);
+    if (k->now) {
+        k->free[k->free_count++] = k->now;
+        k->now->ready            = false;
+        pthread_cond_signal(&k->changed);
+    }
+    for (;;) {
+        for (unsigned i = 0; i < k->block_count && !b; i++)
+            if (k->blocks[i].ready && k->blocks[i].ticket == k->tickets)
+                b = &k->blocks[i];
+        if (b)
+            break;
+        if (k->waiting && !idle && k->idle && k->next_ticket == k->tickets + 1) {
+            idle = true;
+            pthread_mutex_unlock(&k->mutex);
+            k->idle(k->ctx);
+            pthread_mutex_lock(&k->mutex);
+            continue;
+        }
+        pthread_cond_wait(&k->done, &k->mutex);
+    }
+    k->tickets++;
+    pthread_mutex_unlock(&k->mutex);
+    return b;
+}
+
+static void tell_idle(void *ctx)
+{
+    struct keys *k = ctx;
+    if (k->idle)
+        k->idle(k->ctx);
+}
+
+/* By the caller's thread. */
+static struct block *make(struct keys *k)
+{
+    struct block *b = &k->blocks[0];
+    k->reader.idle  = tell_idle;
+    k->reader.ctx   = k;
+    reader_next(&k->reader, b);
+    make_keys(k, b);
+    k->tickets++;
+    return b;
+}
+
+/* ---- batches ---- */
+
+/* Is what is left worth other threads? A first block that is the whole input is not. */
+static bool wants_workers(const struct keys *k)
+{
+    return k->threads > 1 && !k->workers && k->tickets > 0 &&
+           (!k->total || k->bytes + READER_BLOCK < k->total);
+}
+
+/* The next block that has lines. False: the end. */
+static bool next_block(struct keys *k)
+{
+    for (;;) {
+        if (k->now && k->recycle)
+            k->recycle(k->ctx);
+        if (out_stopped() || interrupted())
+            return false;
+        if (wants_workers(k)) {
+            start_workers(k);
+            k->now = NULL;
+        }
+        k->now   = k->workers ? await(k) : make(k);
+        k->given = 0;
+        if (k->now->end)
+            return false;
+        if (k->now->error) {
+            complain(k, k->now->argument, k->now->error);
+            if (k->strict)
+                return false;
+            continue;
+        }
+        if (k->now->first)
+            k->line = 0;
+        k->name = reader_is_stdin(k->now->argument) ? "standard input" : k->now->argument;
+        k->bytes += k->now->len;
+        return true;
+    }
+}
+
+/* The line after the last good one. */
+static void say_bad(struct keys *k)
+{
+    k->failed = k->spoiled = true;
+    trouble("%s: line %llu is not %s: mend it, or give another -e", k->name,
+            (unsigned long long)(k->line + 1), encoding_find(keys_options.encoding)->what);
 }
 
 bool keys_next(struct keys *k, struct batch *b)
 {
-    if (k->spoiled || out_stopped() || interrupted())
+    if (k->spoiled || k->over || out_stopped() || interrupted())
         return false;
-    for (;;) {
-        if (k->fd < 0 && !open_input(k))
-            return false;
-        size_t n = cut(k);
-        b->cut   = n == 0 && k->ended;
-        if (b->cut) {
-            n = cut_rest(k);
-            if (n == 0) {
-                close_input(k);
-                continue;
-            }
-        }
-        if (n) {
-            size_t good = refine(k, n);
-            k->spoiled  = good < n;
-            b->count    = good;
-            b->keys     = k->keys;
-            b->at       = k->at;
-            b->cut      = b->cut && good;
-            k->line += good;
-            k->lines += good;
-            return good > 0;
-        }
-        if (!refill(k)) {
-            if (!k->broken || k->strict)
-                return false;
-            close_input(k); /* this one cannot be read: on to the next */
-        }
-    }
+    if (!k->now || k->given == k->now->count)
+        k->over = !next_block(k);
+    if (k->over)
+        return false;
+    size_t left = k->now->count - k->given, n = left < KEYS_BATCH ? left : KEYS_BATCH;
+    *b = batch_of(k->now, k->given, n);
+    k->given += n;
+    k->line += n;
+    k->lines += n;
+    if (k->given == k->now->count && k->now->bad)
+        say_bad(k);
+    return n > 0;
+}
+
+size_t batch_count(const struct batch *b)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < b->count; i++)
+        n += b->flags[i];
+    return n;
 }
 
 /* ---- printing ---- */

@@ -10,7 +10,7 @@ _bloomery()
     fi
     case ${COMP_WORDS[1]} in
     dedup)
-        options=' -n --items -p --rate --memory --state -D --stats --json -0 --crlf -e -f -d --funnel --quiet -h --help'
+        options=' -n --items -p --rate --memory --state -D --stats --json -0 --crlf -e -f -d --funnel --threads --quiet -h --help'
         case $prev in
             -n|--items) kind=none ;;
             -p|--rate) kind=none ;;
@@ -20,9 +20,10 @@ _bloomery()
             -f) kind=none ;;
             -d) kind=none ;;
             --funnel) kind=none ;;
+            --threads) kind=none ;;
         esac ;;
     create)
-        options=' -n --items -p --rate -m --bits -k --probes --memory --kind --like --scheme --hash --seed --variant --lines --from --force -0 --crlf -e -f -d --funnel --quiet -h --help'
+        options=' -n --items -p --rate -m --bits -k --probes --memory --kind --like --scheme --hash --seed --variant --lines --from --force -0 --crlf -e -f -d --funnel --threads --quiet -h --help'
         case $prev in
             -n|--items) kind=none ;;
             -p|--rate) kind=none ;;
@@ -41,30 +42,34 @@ _bloomery()
             -f) kind=none ;;
             -d) kind=none ;;
             --funnel) kind=none ;;
+            --threads) kind=none ;;
         esac ;;
     add)
-        options=' -0 --crlf -e -f -d --funnel --quiet -h --help'
+        options=' -0 --crlf -e -f -d --funnel --threads --quiet -h --help'
         case $prev in
             -e) words="text hex int32 int64 base64" ;;
             -f) kind=none ;;
             -d) kind=none ;;
             --funnel) kind=none ;;
+            --threads) kind=none ;;
         esac ;;
     check)
-        options=' -v --invert -c --count -q --silent --line-buffered -0 --crlf -e -f -d --funnel --quiet -h --help'
+        options=' -v --invert -c --count -q --silent --line-buffered -0 --crlf -e -f -d --funnel --threads --quiet -h --help'
         case $prev in
             -e) words="text hex int32 int64 base64" ;;
             -f) kind=none ;;
             -d) kind=none ;;
             --funnel) kind=none ;;
+            --threads) kind=none ;;
         esac ;;
     remove)
-        options=' -0 --crlf -e -f -d --funnel --quiet -h --help'
+        options=' -0 --crlf -e -f -d --funnel --threads --quiet -h --help'
         case $prev in
             -e) words="text hex int32 int64 base64" ;;
             -f) kind=none ;;
             -d) kind=none ;;
             --funnel) kind=none ;;
+            --threads) kind=none ;;
         esac ;;
     calc)
         options=' -n --items -p --rate -m --bits -k --probes --memory --kind --plot --json --quiet -h --help'
