@@ -69,7 +69,7 @@ static double worst_bias(const blm_filter *f, size_t len)
             key[bit / 8] ^= (uint8_t)(1u << bit % 8);
             uint64_t changed = was ^ hash_of(f, key, len);
             for (int i = 0; i < 64; i++)
-                flips[i] += changed >> i & 1;
+                flips[i] += (uint32_t)(changed >> i & 1);
         }
         for (int i = 0; i < 64; i++)
             worst = fmax(worst, fabs(flips[i] - TRIALS / 2.0) / sqrt(TRIALS / 4.0));
