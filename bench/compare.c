@@ -160,6 +160,8 @@ static bool there(const struct field *f, enum who who)
     case CLASSIC:
     case CLASSIC_BATCH:
         return f->classic != NULL;
+    case SPLIT:
+        return f->split.block != NULL;
     case LIBBLOOM:
 #ifdef BENCH_LIBBLOOM
         return f->theirs.ready;
