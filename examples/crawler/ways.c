@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See ways.h. Heap memory is what malloc says it has given out; the tables are open-addressed and at
+/* See ways.h. Heap memory is what malloc says each piece takes; the tables are open-addressed and at
  * most two thirds full, which is lean as such tables go. */
 #include "ways.h"
 
@@ -21,11 +21,8 @@ static size_t url_of(uint64_t page, char out[96])
     return 19 + site_path(page, out + 19);
 }
 
-static uint64_t heap(void)
-{
-    struct mallinfo2 m = mallinfo2();
-    return m.uordblks + m.hblkhd;
-}
+/* With the word that malloc keeps in front of it. */
+static uint64_t takes(void *piece) { return malloc_usable_size(piece) + sizeof(size_t); }
 
 static uint64_t hash_of(const void *bytes, size_t len)
 {
@@ -39,8 +36,9 @@ static uint64_t hash_of(const void *bytes, size_t len)
 /* URLs as they are: a table of pointers to strings. */
 static uint64_t set_of_urls(uint64_t pages)
 {
-    uint64_t before = heap(), slots = pages + pages / 2;
+    uint64_t slots = pages + pages / 2;
     char   **table = calloc(slots, sizeof *table);
+    uint64_t bytes = takes(table);
     for (uint64_t i = 0; i < pages; i++) {
         char     url[96];
         size_t   len = url_of(i, url);
@@ -48,9 +46,8 @@ static uint64_t set_of_urls(uint64_t pages)
         while (table[at] && strcmp(table[at], url) != 0)
             at = (at + 1) % slots;
         if (!table[at])
-            table[at] = strdup(url);
+            bytes += takes(table[at] = strdup(url));
     }
-    uint64_t bytes = heap() - before;
     for (uint64_t i = 0; i < slots; i++)
         free(table[i]);
     free(table);
@@ -61,7 +58,7 @@ static uint64_t set_of_urls(uint64_t pages)
 static uint64_t set_of_digests(uint64_t pages, size_t width)
 {
     static const uint8_t empty[20];
-    uint64_t             before = heap(), slots = pages + pages / 2;
+    uint64_t             slots = pages + pages / 2;
     uint8_t             *table = calloc(slots, width);
     for (uint64_t i = 0; i < pages; i++) {
         char     url[96];
@@ -86,7 +83,7 @@ static uint64_t set_of_digests(uint64_t pages, size_t width)
             at = (at + 1) % slots;
         memcpy(table + at * width, digest, width);
     }
-    uint64_t bytes = heap() - before;
+    uint64_t bytes = takes(table);
     free(table);
     return bytes;
 }
