@@ -75,10 +75,14 @@ echo
 echo "dedup, p = 1e-6"
 row 'wc -l (reading only)' wc -l; echo
 row 'bloomery dedup -n' "'$bloomery' dedup -n $unique"; sized=$seconds; echo
-row 'bloomery dedup' "'$bloomery' dedup"; against "$sized" 'dedup -n'; echo
+row 'bloomery dedup -n --threads 1' "'$bloomery' dedup -n $unique --threads 1"
+against "$sized" 'dedup -n'; echo
+row 'bloomery dedup -n -f 4 -d /' "'$bloomery' dedup -n $unique -f 4 -d /"
+against "$sized" 'dedup -n'; echo
+row 'bloomery dedup' "'$bloomery' dedup"; growing=$seconds; against "$sized" 'dedup -n'; echo
 row 'bloomery dedup, from a pipe' "sh -c \"cat | '$bloomery' dedup\""; against "$sized" 'dedup -n'; echo
-row 'sort -u' sort -u --parallel=2 -S 50%; against "$sized" 'dedup -n'; echo
-row 'python3, a set' python3 set.py; against "$sized" 'dedup -n'; echo
+row 'sort -u' sort -u --parallel=2 -S 50%; against "$sized" 'dedup -n'; against "$growing" 'dedup'; echo
+row 'python3, a set' python3 set.py; against "$sized" 'dedup -n'; against "$growing" 'dedup'; echo
 for awk in mawk gawk; do
     there $awk || continue
     row "$awk '!seen[\$0]++'" "$awk '!seen[\$0]++'"; against "$sized" 'dedup -n'; echo
@@ -90,6 +94,7 @@ echo "add and check, p = 1e-6"
 row 'bloomery add (blocked)' "sh -c 'cp empty.blm f.blm && \"$bloomery\" add f.blm --quiet'"
 added=$seconds; echo
 row 'bloomery check (blocked)' "'$bloomery' check f.blm"; checked=$seconds; echo
+row 'bloomery check -c (blocked)' "'$bloomery' check -c f.blm"; against "$checked" 'check'; echo
 "$bloomery" create empty.blm -n "$unique" -p 1e-6 --force --quiet
 row 'bloomery add (classic)' "sh -c 'cp empty.blm c.blm && \"$bloomery\" add c.blm --quiet'"
 against "$added" 'blocked'; echo

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What threads and sorting bring, in one process on the same keys:
+ *
+ *     bench/threads [KEYS [THREADS [ROUNDS]]]         1e7, 2 and 5 when not given
+ *
+ * shared: THREADS threads of the program's own on one BLM_SHARED filter, each a part of the keys,
+ * against one thread with all of them. batch: one call with blm_set_threads(f, THREADS) against the
+ * same call with one thread. Then the large add as one call (sorted, where the filter is past the
+ * caches) against calls of 65 536 keys (not sorted), and libbloom where it is there.
+ *
+ * Seconds are of the clock, the least of ROUNDS: run it on a machine that has nothing else to do.
+ */
+#include <bloomery.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#ifdef BENCH_LIBBLOOM
+#include <bloom.h>
+#endif
+
+#define MOST  64
+#define CALLS ((size_t)1 << 16) /* keys of an ordinary batch */
+
+static size_t    count = 10000000;
+static unsigned  threads = 2, rounds = 5;
+static uint64_t *keys;
+static uint8_t  *flags;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static blm_filter *make(blm_kind kind, uint32_t flag, unsigned with)
+{
+    blm_options o = BLM_OPTIONS_INIT;
+    blm_filter *f;
+    blm_error   e;
+    o.kind    = kind;
+    o.items   = count;
+    o.rate    = 0.01;
+    o.flags   = flag;
+    o.threads = with;
+    if (blm_create(&o, &f, &e) != BLM_OK) {
+        fprintf(stderr, "%s\n", e.text);
+        exit(1);
+    }
+    blm_clear(f); /* touches its memory, so that no page is first used inside a measurement */
+    return f;
+}
+
+enum work { ADD, CHECK };
+
+struct part {
+    blm_filter *f;
+    size_t      from, to, call;
+    enum work   work;
+    uint8_t    *flags; /* NULL: not wanted */
+};
+
+static void *run_part(void *arg)
+{
+    const struct part *p = arg;
+    for (size_t at = p->from; at < p->to; at += p->call) {
+        size_t   n     = p->to - at < p->call ? p->to - at : p->call;
+        uint8_t *which = p->flags ? p->flags + at : NULL;
+        if (p->work == ADD)
+            blm_add_fixed(p->f, keys + at, 8, n, which, NULL);
+        else
+            blm_check_fixed(p->f, keys + at, 8, n, which);
+    }
+    return NULL;
+}
+
+/* Nanoseconds a key, least of the rounds. own: threads of the program's own. */
+static double measure(blm_filter *f, enum work work, unsigned own, size_t call, bool told)
+{
+    double best = 1e9;
+    for (unsigned r = 0; r < rounds; r++) {
+        struct part p[MOST];
+        pthread_t   t[MOST];
+        if (work == ADD)
+            blm_clear(f);
+        double start = now();
+        for (unsigned i = 0; i < own; i++) {
+            p[i] = (struct part){ f,    count * i / own, count * (i + 1) / own, call,
+                                  work, told ? flags : NULL };
+            if (i && pthread_create(&t[i], NULL, run_part, &p[i]) != 0)
+                exit(1);
+        }
+        run_part(&p[0]);
+        for (unsigned i = 1; i < own; i++)
+            pthread_join(t[i], NULL);
+        double took = now() - start;
+        best        = took < best ? took : best;
+    }
+    return best / (double)count * 1e9;
+}
+
+static void row(const char *what, double one, double many)
+{
+    printf("%-44s %8.2f %8.2f %7.2f x\n", what, one, many, one / many);
+    fflush(stdout);
+}
+
+static void shared(blm_kind kind, const char *name)
+{
+    char        text[64];
+    blm_filter *f   = make(kind, BLM_SHARED, 1);
+    double      one = measure(f, ADD, 1, CALLS, true), many = measure(f, ADD, threads, CALLS, true);
+    snprintf(text, sizeof text, "%s shared, add", name);
+    row(text, one, many);
+    one  = measure(f, CHECK, 1, CALLS, true);
+    many = measure(f, CHECK, threads, CALLS, true);
+    snprintf(text, sizeof text, "%s shared, check", name);
+    row(text, one, many);
+    blm_free(f);
+}
+
+static void batches(blm_kind kind, const char *name)
+{
+    static const char *const words[] = { "add", "add, told which are new" };
+    char                     text[64];
+    blm_filter              *f = make(kind, 0, 1);
+    for (int told = 0; told < 2; told++) {
+        blm_set_threads(f, 1);
+        double calls = measure(f, ADD, 1, CALLS, told), one = measure(f, ADD, 1, count, told);
+        blm_set_threads(f, threads);
+        double many = measure(f, ADD, 1, count, told);
+        snprintf(text, sizeof text, "%s batch, %s", name, words[told]);
+        row(text, one, many);
+        snprintf(text, sizeof text, "%s one call after many calls, %s", name, words[told]);
+        row(text, calls, one);
+    }
+    blm_set_threads(f, 1);
+    double one = measure(f, CHECK, 1, count, true);
+    blm_set_threads(f, threads);
+    snprintf(text, sizeof text, "%s batch, check", name);
+    row(text, one, measure(f, CHECK, 1, count, true));
+    blm_free(f);
+}
+
+static void libbloom(void)
+{
+#ifdef BENCH_LIBBLOOM
+    struct bloom b;
+    if (count > 200000000 || bloom_init(&b, (int)count, 0.01) != 0)
+        return;
+    double start = now();
+    for (size_t i = 0; i < count; i++)
+        bloom_add(&b, &keys[i], 8);
+    double theirs = (now() - start) / (double)count * 1e9;
+    bloom_free(&b);
+    blm_filter *f = make(BLM_BLOCKED, 0, 1);
+    row("libbloom add, ours in one call (blocked)", theirs, measure(f, ADD, 1, count, false));
+    blm_set_threads(f, threads);
+    row("libbloom add, ours by all threads", theirs, measure(f, ADD, 1, count, false));
+    blm_free(f);
+#endif
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1)
+        count = (size_t)atof(argv[1]);
+    if (argc > 2)
+        threads = (unsigned)atoi(argv[2]);
+    if (argc > 3)
+        rounds = (unsigned)atoi(argv[3]);
+    keys  = malloc(count * sizeof *keys);
+    flags = malloc(count);
+    if (!keys || !flags || threads < 1 || threads > MOST || rounds < 1)
+        return 1;
+    for (size_t i = 0; i < count; i++)
+        keys[i] = i * 0x9E3779B97F4A7C15u;
+    memset(flags, 0, count);
+    printf("%zu 8-byte keys, 1%%, %u threads, least of %u\n\n", count, threads, rounds);
+    printf("%-44s %8s %8s\n", "ns a key", "before", "after");
+    shared(BLM_BLOCKED, "blocked");
+    shared(BLM_CLASSIC, "classic");
+    batches(BLM_BLOCKED, "blocked");
+    batches(BLM_CLASSIC, "classic");
+    libbloom();
+    free(keys);
+    free(flags);
+    return 0;
+}
