@@ -161,6 +161,7 @@ static blm_guard *blank(const blm_allocator *a)
     g->base      = base;
     g->alloc     = *a;
     g->trust.fd  = -1;
+    blm__epoch_init(&g->readers);
     pthread_mutex_init(&g->removals.lock, NULL);
     pthread_mutex_init(&g->lock, NULL);
     pthread_cond_init(&g->ended, NULL);

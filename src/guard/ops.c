@@ -14,6 +14,12 @@
 
 #include <string.h>
 
+#if defined(__GNUC__)
+#define NOT_INLINED __attribute__((noinline))
+#else
+#define NOT_INLINED
+#endif
+
 static uint64_t hash_of(const blm_guard *g, const void *key, size_t len)
 {
     blm_digest d;
@@ -24,27 +30,28 @@ static bool is_error(blm_status st) { return st != BLM_OK && st != BLM_E_ABSENT;
 
 /* ---- reading ----------------------------------------------------------------------------- */
 
-blm_status blm_guard_get(blm_guard *g, const void *key, size_t len, blm_write_fn value,
-                         void *value_ctx, blm_error *err)
-{
-    struct blm_section     s = blm__epoch_enter(&g->readers);
-    const struct blm_view *v = atomic_load(&g->view);
-    blm__step();
-    bool asked = v->cur != NULL;
-    if (asked && !blm_check(v->cur, key, len)) {
-        blm__epoch_leave(&s, BLM__LEFT_REFUSED);
-        return BLM_E_ABSENT;
-    }
-    blm__epoch_leave(&s, BLM__LEFT_PASSED);
+struct request { /* a get's arguments, in memory, so that the check need not keep them */
+    blm_guard   *g;
+    const void  *key;
+    size_t       len;
+    blm_write_fn value;
+    void        *value_ctx;
+    blm_error   *err;
+};
 
-    uint64_t hash = hash_of(g, key, len), ticket = blm__table_ticket(&g->table, hash);
+/* The filter lets it pass, or (asked is false) there was none to ask. */
+NOT_INLINED static blm_status read_through(const struct request *r, bool asked)
+{
+    blm_guard *g    = r->g;
+    uint64_t   hash = hash_of(g, r->key, r->len), ticket = blm__table_ticket(&g->table, hash);
     blm__step();
-    if (asked && blm__table_knows(&g->table, hash, key, len)) {
+    if (asked && blm__table_knows(&g->table, hash, r->key, r->len)) {
         blm__guard_count(g, BLM__N_REMEMBERED, 1);
         return BLM_E_ABSENT;
     }
     blm_error  unwanted;
-    blm_status st = g->data.get(g->data.ctx, key, len, value, value_ctx, err ? err : &unwanted);
+    blm_status st = g->data.get(g->data.ctx, r->key, r->len, r->value, r->value_ctx,
+                                r->err ? r->err : &unwanted);
     blm__step();
     if (st == BLM_OK) {
         blm__guard_count(g, BLM__N_FOUND, 1);
@@ -52,13 +59,45 @@ blm_status blm_guard_get(blm_guard *g, const void *key, size_t len, blm_write_fn
         blm__guard_count(g, BLM__N_ERRORS, 1);
     } else if (asked) {
         if (!(g->flags & BLM_GUARD_ADVISORY))
-            blm__table_learn(&g->table, hash, key, len, ticket);
+            blm__table_learn(&g->table, hash, r->key, r->len, ticket);
         blm__guard_count(g, BLM__N_FALSE, 1);
         blm__guard_consider(g, BLM_CAUSE_RATE);
     } else {
         blm__guard_consider(g, BLM_CAUSE_FIRST);
     }
     return st;
+}
+
+/* A get by a thread that has no slot of its own, or not yet. */
+NOT_INLINED static blm_status get_anywhere(const struct request *r)
+{
+    struct blm_section     s     = blm__epoch_look(&r->g->readers);
+    const struct blm_view *v     = atomic_load(&r->g->view);
+    bool                   asked = v->cur != NULL;
+    blm__step();
+    bool maybe = !asked || blm_check(v->cur, r->key, r->len);
+    blm__epoch_leave(&s, maybe ? BLM__LEFT_PASSED : BLM__LEFT_REFUSED);
+    return maybe ? read_through(r, asked) : BLM_E_ABSENT;
+}
+
+/* A refused get is what the guard is for: nothing here but the check and two counts. Every
+ * instruction less lets the processor overlap more of one check's misses with the next one's. */
+blm_status blm_guard_get(blm_guard *g, const void *key, size_t len, blm_write_fn value,
+                         void *value_ctx, blm_error *err)
+{
+    struct request    r      = { g, key, len, value, value_ctx, err };
+    _Atomic uint64_t *counts = blm__epoch_own(&g->readers);
+    if (!counts)
+        return get_anywhere(&r);
+    const struct blm_view *v     = atomic_load(&g->view);
+    bool                   asked = v->cur != NULL;
+    blm__step();
+    if (asked && !blm_check(v->cur, key, len)) {
+        blm__epoch_disown(counts, BLM__LEFT_REFUSED);
+        return BLM_E_ABSENT;
+    }
+    blm__epoch_disown(counts, BLM__LEFT_PASSED);
+    return read_through(&r, asked);
 }
 
 bool blm_guard_maybe(blm_guard *g, const void *key, size_t len)
@@ -85,7 +124,7 @@ static size_t known_absences(blm_guard *g, const blm_key *keys, size_t count, ui
 
 size_t blm_guard_maybe_many(blm_guard *g, const blm_key *keys, size_t count, uint8_t *maybe)
 {
-    struct blm_section     s     = blm__epoch_enter(&g->readers);
+    struct blm_section     s     = blm__epoch_look(&g->readers);
     const struct blm_view *v     = atomic_load(&g->view);
     bool                   asked = v->cur != NULL;
     size_t                 hits  = count;
@@ -108,7 +147,7 @@ size_t blm_guard_maybe_many(blm_guard *g, const blm_key *keys, size_t count, uin
 static blm_status add_to_filters(blm_guard *g, const void *key, size_t len)
 {
     for (unsigned tries = 0;; tries++) {
-        struct blm_section     s  = blm__epoch_enter(&g->readers);
+        struct blm_section     s  = blm__epoch_look(&g->readers);
         const struct blm_view *v  = atomic_load(&g->view);
         bool                   in = !v->hold;
         blm_status             st = BLM_OK;

@@ -25,7 +25,7 @@ void blm__guard_figures(blm_guard *g, struct blm_figures *out)
 {
     memset(out, 0, sizeof *out);
     out->params.size         = sizeof out->params;
-    struct blm_section     s = blm__epoch_enter(&g->readers);
+    struct blm_section     s = blm__epoch_look(&g->readers);
     const struct blm_view *v = atomic_load(&g->view);
     if (v->cur)
         blm_get_params(v->cur, &out->params);
