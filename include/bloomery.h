@@ -819,8 +819,8 @@ typedef struct blm_guard_options {
     uint64_t    items; /* rows to plan for at least; a rebuild plans for half more than it finds */
     double      rate;  /* false-positive rate wanted (0: 0.01) */
     const char *path;  /* the filter's file; NULL: in memory. path.guard beside it holds the mark */
-    /* Anything else about the filter: kind (classic, blocked, counting), hash, seed, allocator,
-     * max_bytes. NULL: blocked, a new secret seed with every rebuild. */
+    /* Anything else about the filter: kind (classic, blocked, counting), hash, seed, max_bytes,
+     * allocator (called from any thread). NULL: blocked, a new secret seed with every rebuild. */
     const blm_options *filter;
     double   stale_share; /* rebuild when so many of the filter's keys were deleted (0: 0.25) */
     double   rate_factor; /* … or when the measured rate is so many times the promise (0: 2) */

@@ -223,7 +223,7 @@ blm_status blm_guard_close(blm_guard *g, blm_error *err)
     blm__guard_remove_waiting(g);
     blm_filter *cur = atomic_load(&g->view)->cur;
     blm_status  st  = blm_close(cur, err);
-    if (cur && st == BLM_OK)
+    if (cur && st == BLM_OK && g->trust.state == BLM__SESSION_OPEN)
         st = blm__trust_say(&g->trust, &g->data, BLM__SESSION_CLOSED, err);
     release(g);
     return st;

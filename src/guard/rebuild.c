@@ -236,7 +236,9 @@ static blm_status build(blm_guard *g, uint64_t *named, blm_error *err)
     swap(g, next);
     g->trust.generation = atomic_load(&g->generation);
     /* A note or mark that could not be written costs a rebuild at the next open. */
-    if (first || g->trust.state != BLM__SESSION_OPEN)
+    if (g->trust.unsure)
+        blm__trust_say(&g->trust, &g->data, BLM__SESSION_VOID, NULL);
+    else if (first || g->trust.state != BLM__SESSION_OPEN)
         blm__trust_say(&g->trust, &g->data, BLM__SESSION_OPEN, NULL);
     else
         blm__trust_generation(&g->trust);

@@ -2,8 +2,8 @@
 /*
  * Places where another thread may come in between. In the library a step is nothing and a pause is a
  * short sleep. The model (tests/model) compiles the guard once more with BLM__MODEL, and there both
- * hand over to whatever the schedule says comes next; with BLM__MISTAKE=n it gets one of the classic
- * mistakes built in, and must find it.
+ * hand over to whatever the schedule says comes next, and one of the classic mistakes can be switched
+ * on, which the model must find.
  */
 #ifndef BLM_GUARD_STEP_H
 #define BLM_GUARD_STEP_H
@@ -35,9 +35,6 @@ static inline void blm__gate_shut(struct blm_gate *g)
 }
 static inline void blm__gate_open(struct blm_gate *g) { atomic_store(&g->shut, false); }
 
-#ifndef BLM__MISTAKE
-#define BLM__MISTAKE 0
-#endif
 enum blm_mistake {
     BLM__DATA_SET_FIRST = 1, /* put: the row before the filter */
     BLM__ONE_GENERATION,     /* put: not into the generation being built */
@@ -50,6 +47,11 @@ enum blm_mistake {
     BLM__TRUST_ALWAYS,  /* believe the file whatever boot, writer and mark say */
     BLM__MISTAKES
 };
-#define blm__mistaken(m) (BLM__MISTAKE == (m))
+#ifdef BLM__MODEL
+extern int blm__model_mistake;
+#define blm__mistaken(m) (blm__model_mistake == (m))
+#else
+#define blm__mistaken(m) false
+#endif
 
 #endif

@@ -30,8 +30,9 @@ struct blm_trust {
     char            *next; /* path.next: a generation while it is built */
     char            *note; /* path.guard */
     size_t           path_len;
-    int              fd;    /* of the note, locked; -1: none */
-    bool             known; /* the note was one of ours */
+    int              fd;     /* of the note, locked; -1: none */
+    bool             known;  /* the note was one of ours */
+    bool             unsure; /* which file a power cut would leave at path */
     uint64_t         id, session, generation;
     enum blm_session state;
 };
@@ -54,7 +55,8 @@ blm_status blm__trust_say(struct blm_trust *t, const blm_dataset *d, enum blm_se
 /* Writes the generation's number to the note. */
 void blm__trust_generation(struct blm_trust *t);
 
-/* path.next becomes path, durably. */
+/* path.next becomes path. When it cannot be known whether that lasts through a power cut, t->unsure
+ * is set: the new file is right, but the old one might come back, and be closed. */
 blm_status blm__trust_rename(struct blm_trust *t, blm_error *err);
 
 #endif

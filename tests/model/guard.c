@@ -2,7 +2,7 @@
 /*
  * The guard's law against random interleavings.
  *
- *     guard [SCHEDULES [FIRST-SEED]]      (default 10 000; BLM_SLOW=1: 100 000)
+ *     guard [-m MISTAKE] [SCHEDULES [FIRST-SEED]]      (default 10 000; BLM_SLOW=1: 100 000)
  *
  * Fibers put, delete, update, get, rebuild and sync a dozen keys through one guard, whose every step
  * hands over to whichever fiber the seed draws. The data set behind it is exact, and fails: a call
@@ -15,8 +15,8 @@
  * get began, and no delete of the key overlaps or follows that put. And when everything has come to
  * rest, every row in the data set must be found, whoever wrote it and however late.
  *
- * Compiled with BLM__MISTAKE=n the guard has one of the classic mistakes in it, and this program
- * succeeds when it finds it.
+ * With -m 1 … 9 the guard makes one of the classic mistakes, and this program succeeds when it finds
+ * it.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -545,13 +545,37 @@ static const char *const mistake_name[BLM__MISTAKES] = {
 #define SCHEDULES 10000
 #endif
 
+int blm__model_mistake;
+
+static int report(uint64_t schedules)
+{
+    unsigned long long n = schedules;
+    if (blm__model_mistake == 0) {
+        printf("%llu schedules: %s\n", n, violation[0] ? violation : "the law holds");
+        return violation[0] ? 1 : 0;
+    }
+    const char *what = mistake_name[blm__model_mistake];
+    if (violation[0])
+        printf("%s is found after %llu schedules (%s)\n", what, n, violation);
+    else
+        printf("%s is NOT found in %llu schedules\n", what, n);
+    return violation[0] ? 0 : 1;
+}
+
 int main(int argc, char **argv)
 {
-    const char *slow  = getenv("BLM_SLOW");
-    uint64_t    many  = argc > 1               ? strtoull(argv[1], NULL, 10)
-                        : slow && *slow == '1' ? 100000
-                                               : SCHEDULES;
-    uint64_t    first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1, i;
+    const char *slow = getenv("BLM_SLOW");
+    if (argc > 2 && strcmp(argv[1], "-m") == 0) {
+        blm__model_mistake = atoi(argv[2]);
+        if (blm__model_mistake < 1 || blm__model_mistake >= BLM__MISTAKES)
+            return 2;
+        argc -= 2;
+        argv += 2;
+    }
+    uint64_t many  = argc > 1               ? strtoull(argv[1], NULL, 10)
+                     : slow && *slow == '1' ? 100000
+                                            : SCHEDULES;
+    uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1, i;
     snprintf(folder, sizeof folder, "%s/blm-model-XXXXXX",
              access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
     if (!mkdtemp(folder))
@@ -561,16 +585,5 @@ int main(int argc, char **argv)
     for (i = 0; i < many && !violation[0]; i++)
         schedule(first + i);
     rmdir(folder);
-    if (BLM__MISTAKE == 0) {
-        printf("%llu schedules: %s\n", (unsigned long long)i,
-               violation[0] ? violation : "the law holds");
-        return violation[0] ? 1 : 0;
-    }
-    if (violation[0])
-        printf("%s is found after %llu schedules (%s)\n", mistake_name[BLM__MISTAKE],
-               (unsigned long long)i, violation);
-    else
-        printf("%s is NOT found in %llu schedules\n", mistake_name[BLM__MISTAKE],
-               (unsigned long long)i);
-    return violation[0] ? 0 : 1;
+    return report(i);
 }

@@ -631,6 +631,44 @@ static void test_json(void **state)
     close_guard(g);
 }
 
+/* Without memory a guard cannot be opened or rebuilt, and says so; a put then still holds. */
+static void test_no_memory(void **state)
+{
+    (void)state;
+    bool whole = false;
+    for (uint64_t at = 0; !whole; at++) {
+        struct meter      m   = { .fail_at = at };
+        blm_allocator     a   = meter_allocator(&m);
+        blm_options       f   = BLM_OPTIONS_INIT;
+        blm_guard_options o   = plain();
+        blm_dataset       d   = rows_dataset(&rows);
+        blm_guard        *g   = NULL;
+        blm_error         err = { .status = BLM_OK };
+        f.kind                = BLM_COUNTING;
+        f.allocator           = &a;
+        o.filter              = &f;
+        o.flags               = BLM_GUARD_MANUAL;
+        blm_status st         = blm_guard_open(&o, &d, &g, &err);
+        if (st == BLM_OK) {
+            st = blm_guard_build(g, &err);
+            assert_true(st == BLM_OK || st == BLM_E_MEMORY);
+            whole = st == BLM_OK;
+            put_keys(g, 0, 20);
+            for (uint64_t i = 0; i < 10; i++)
+                assert_int_equal(delete_key(g, i), BLM_OK);
+            blm_guard_sync(g, NULL);
+            for (uint64_t i = 0; i < 20; i++)
+                assert_int_equal(get_key(g, i), i < 10 ? BLM_E_ABSENT : BLM_OK);
+            close_guard(g);
+        } else {
+            assert_int_equal(st, BLM_E_MEMORY);
+            assert_null(g);
+        }
+        assert_int_equal(m.live, 0);
+        assert_true(at < 200);
+    }
+}
+
 static void test_options(void **state)
 {
     (void)state;
@@ -699,6 +737,7 @@ int main(void)
         ROWS(test_one_guard_a_file),
         ROWS(test_advisory_learns_nothing),
         ROWS(test_json),
+        ROWS(test_no_memory),
         ROWS(test_options),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
