@@ -464,8 +464,11 @@ void blm__filter_singles(blm_filter *f, const struct blm_shape *first)
     if (!f->scheme->native || b->hasher.id != BLM_HASH_XXH3)
         return;
     if (b->kind == BLM_BLOCKED && first->engine == BLM__LINES) {
-        b->check_key = v->lines_check_key;
-        b->add_key   = b->shared ? v->lines_add_key_shared : v->lines_add_key;
+        bool one     = first->lines == 1;
+        b->check_key = one ? v->line_check_key : v->lines_check_key;
+        b->add_key   = b->shared ? v->lines_add_key_shared
+                       : one     ? v->line_add_key
+                                 : v->lines_add_key;
     } else if (b->kind == BLM_CLASSIC && first->engine == BLM__CHAIN) {
         b->check_key = v->chain_check_key;
         b->add_key   = b->shared ? v->chain_add_key_shared : v->chain_add_key;

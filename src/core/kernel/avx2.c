@@ -129,15 +129,16 @@ AVX2_INLINE bool rest_has(struct place p, uint64_t x, const uint8_t *need, uint3
     return true;
 }
 
+/* One line a key. */
+AVX2_INLINE bool has_line(const struct blm_layer *l, uint64_t h)
+{
+    return line_has(line_at(place_of(l), h), blm__line_x(h), needed[l->shape.probes], false);
+}
+
 AVX2_INLINE bool has(const struct blm_layer *l, uint64_t h)
 {
-    const uint8_t *need = needed[l->shape.probes];
-    struct place   p    = place_of(l);
-    uint64_t       x    = blm__line_x(h);
-    bool           in   = line_has(line_at(p, h), x, need, false);
-    if (BLM__LIKELY(l->shape.lines == 1))
-        return in;
-    return in && rest_has(p, x, need, l->shape.lines);
+    return has_line(l, h) && rest_has(place_of(l), blm__line_x(h), needed[l->shape.probes],
+                                      l->shape.lines);
 }
 
 AVX2_INLINE unsigned set_key(struct blm_layer *l, struct place p, uint64_t h,
@@ -155,18 +156,31 @@ AVX2_INLINE unsigned set_key(struct blm_layer *l, struct place p, uint64_t h,
 
 AVX2_INLINE blm_status add_hash(struct blm_layer *l, uint64_t h, bool shared)
 {
-    const uint64_t(*one)[8] = ones[l->shape.probes];
     unsigned fresh;
     if (shared) /* most often all bits are there, and nothing is written */
         fresh = has(l, h) ? 0 : blm__lines_set(l, h, true);
-    else if (BLM__UNLIKELY(l->marks != NULL))
-        fresh = set_key(l, place_of(l), h, one, l->shape.lines, true);
     else
-        fresh = set_key(l, place_of(l), h, one, l->shape.lines, false);
+        fresh = set_key(l, place_of(l), h, ones[l->shape.probes], l->shape.lines, l->marks != NULL);
     return blm__added_key(l, fresh, shared);
 }
 
+AVX2 BLM__NOINLINE static blm_status add_marked(struct blm_layer *l, uint64_t h)
+{
+    return add_hash(l, h, false);
+}
+
+/* One line a key, nobody watching: a leaf. */
+AVX2_INLINE blm_status add_line(struct blm_layer *l, uint64_t h, bool shared)
+{
+    (void)shared;
+    if (BLM__UNLIKELY(l->marks != NULL))
+        return add_marked(l, h);
+    return blm__added_key(l, set_key(l, place_of(l), h, ones[l->shape.probes], 1, false), false);
+}
+
 AVX2 static bool lines_check_one(const struct blm_layer *l, uint64_t h) { return has(l, h); }
+BLM__SINGLE_CHECK(AVX2, blm__avx2_line, has_line)
+BLM__SINGLE_ADD(AVX2, blm__avx2_line_add_key, blm__avx2_line_add_any, add_line, false)
 BLM__SINGLE_CALLS(AVX2, blm__avx2_lines, has, add_hash)
 
 /* ---- batches ---- */
@@ -425,6 +439,8 @@ const struct blm_kernel blm__kernel_avx2 = {
     .lines_add_shared     = lines_add_shared,
     .lines_check          = lines_check,
     .lines_check_one      = lines_check_one,
+    .line_check_key       = blm__avx2_line_check_key,
+    .line_add_key         = blm__avx2_line_add_key,
     .lines_check_key      = blm__avx2_lines_check_key,
     .lines_add_key        = blm__avx2_lines_add_key,
     .lines_add_key_shared = blm__avx2_lines_add_key_shared,

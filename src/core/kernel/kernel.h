@@ -35,6 +35,8 @@ struct blm_kernel {
     bool   (*lines_check_one)(const struct blm_layer *l, uint64_t h);
     /* Single calls, from the key's bytes to the answer: body->check_key and add_key of filters with
      * one layer, hashed by XXH3. */
+    blm__check_key line_check_key; /* with one line a key */
+    blm__add_key   line_add_key;
     blm__check_key lines_check_key;
     blm__add_key   lines_add_key, lines_add_key_shared;
 

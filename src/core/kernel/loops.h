@@ -253,9 +253,10 @@ BLM__INLINE void blm__lines_fetch(const struct blm_layer *l, uint64_t h, bool wr
 }
 
 /* The single calls of a kernel, around its own inlined check_hash(layer, h) and add_hash(layer, h,
- * shared) → status. TARGET: its attribute. engine: blm__KERNEL_lines, blm__KERNEL_chain; with our
- * prefix, because the two-file form does not see the names that a macro makes. */
-#define BLM__SINGLE_CALLS(TARGET, engine, check_hash, add_hash)                                      \
+ * shared) → status. TARGET: its attribute. engine: blm__KERNEL_lines and the like; with our prefix,
+ * because the two-file form does not see the names that a macro makes. The conditions stand one by one
+ * because gcc makes one value of several, and that costs more than the branches. */
+#define BLM__SINGLE_CHECK(TARGET, engine, check_hash)                                              \
     TARGET BLM__NOINLINE static bool engine##_check_any(const struct blm_body *b, const void *key, \
                                                         size_t len)                                \
     {                                                                                              \
@@ -264,14 +265,14 @@ BLM__INLINE void blm__lines_fetch(const struct blm_layer *l, uint64_t h, bool wr
     }                                                                                              \
     TARGET static bool engine##_check_key(const struct blm_body *b, const void *key, size_t len)   \
     {                                                                                              \
-        if (BLM__UNLIKELY(len != 8 || !key))                                                       \
+        if (BLM__UNLIKELY(len != 8))                                                               \
+            return engine##_check_any(b, key, len);                                                \
+        if (BLM__UNLIKELY(!key))                                                                   \
             return engine##_check_any(b, key, len);                                                \
         return check_hash(b->layers, blm__xxh3_8(key, b->flip));                                   \
-    }                                                                                              \
-    BLM__SINGLE_ADD(TARGET, engine##_add_key, engine##_add_any, add_hash, false)                   \
-    BLM__SINGLE_ADD(TARGET, engine##_add_key_shared, engine##_add_any_shared, add_hash, true)
+    }
 
-#define BLM__SINGLE_ADD(TARGET, name, any, add_hash, shared)                                         \
+#define BLM__SINGLE_ADD(TARGET, name, any, add_hash, shared)                                       \
     TARGET BLM__NOINLINE static blm_status any(struct blm_body *b, const void *key, size_t len)    \
     {                                                                                              \
         uint64_t h;                                                                                \
@@ -281,9 +282,18 @@ BLM__INLINE void blm__lines_fetch(const struct blm_layer *l, uint64_t h, bool wr
     }                                                                                              \
     TARGET static blm_status name(struct blm_body *b, const void *key, size_t len)                 \
     {                                                                                              \
-        if (BLM__UNLIKELY(len != 8 || !key || b->read_only))                                       \
+        if (BLM__UNLIKELY(len != 8))                                                               \
+            return any(b, key, len);                                                               \
+        if (BLM__UNLIKELY(!key))                                                                   \
+            return any(b, key, len);                                                               \
+        if (BLM__UNLIKELY(b->read_only))                                                           \
             return any(b, key, len);                                                               \
         return add_hash(b->layers, blm__xxh3_8(key, b->flip), shared);                             \
     }
+
+#define BLM__SINGLE_CALLS(TARGET, engine, check_hash, add_hash)                                    \
+    BLM__SINGLE_CHECK(TARGET, engine, check_hash)                                                  \
+    BLM__SINGLE_ADD(TARGET, engine##_add_key, engine##_add_any, add_hash, false)                   \
+    BLM__SINGLE_ADD(TARGET, engine##_add_key_shared, engine##_add_any_shared, add_hash, true)
 
 #endif
