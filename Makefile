@@ -28,7 +28,7 @@ $(STAMP)-%: tools/setup
 
 # Only the test of other machines needs these, and it is skipped without them.
 $(STAMP)-cross: tools/setup
-	@$(SETUP) cross || echo 'no cross compilers: amalgamation.cross will be skipped'
+	@$(SETUP) cross || echo 'no cross compilers: amalgamation.cross and kernel.neon will be skipped'
 	@mkdir -p $(BUILD) && touch $@
 
 $(BUILD)/CMakeCache.txt: | $(STAMP)-build

@@ -19,24 +19,15 @@ uint64_t blm__native_hash(const struct blm_hasher *h, const void *key, size_t le
     return h->fn(h->ctx, key, len, h->seed);
 }
 
-/* Keys come from all over memory: ask for them this many ahead. */
-#define AHEAD 16u
-
 void blm__native_hash_many(const struct blm_hasher *h, const blm_key *keys, size_t n,
                            uint64_t *out)
 {
-    if (h->id != BLM_HASH_XXH3) {
-        for (size_t i = 0; i < n; i++)
-            out[i] = blm__native_hash(h, keys[i].data, keys[i].len);
+    if (h->id == BLM_HASH_XXH3) {
+        blm__xxh3_many(keys, n, h->seed[0], out);
         return;
     }
-    uint64_t seed = h->seed[0];
-    for (size_t i = 0; i < n; i++) {
-        if (i + AHEAD < n)
-            BLM__PREFETCH(keys[i + AHEAD].data);
-        out[i] = keys[i].data ? blm__xxh3(keys[i].data, keys[i].len, seed)
-                              : blm__xxh3("", 0, seed);
-    }
+    for (size_t i = 0; i < n; i++)
+        out[i] = blm__native_hash(h, keys[i].data, keys[i].len);
 }
 
 /* One loop per common width: with the length a constant, XXH3 is a few instructions. */

@@ -4,21 +4,23 @@
  * XXH3_64bits_withSeed of the system's xxHash gives (tests/unit/core/hash/test_xxh3_key.c asks it),
  * but open to the compiler where the library is not. The algorithm is frozen since xxHash 0.8.0.
  *
- * Why not the library: inlined whole it is too large for gcc to specialise, and a call with the
- * constant length 8 went through all its branches. 8-byte keys in a batch (Zen 3, gcc 12, in cache):
- * the library's call 4.5 ns, blm__xxh3_8 1.2 ns. Lengths from 33 to 96 do all six mixes without a
- * branch on the length, which real strings make unpredictable: URLs of 40 to 90 bytes 9.6 → 6.3 ns.
- * Above 128 bytes the library's own loops are as good as anything.
+ * Why not the library: single calls want the 8-byte form with the seed prepared and nothing around
+ * it, kernels want it in vectors, and batches of strings want one loop for keys of 33 to 96 bytes
+ * (core/hash/xxh3.c has the figures). Above 128 bytes the library's own loops are as good as any.
  */
 #ifndef BLM_CORE_HASH_XXH3_KEY_H
 #define BLM_CORE_HASH_XXH3_KEY_H
 
+#include "bloomery.h"
 #include "core/bits.h"
 
 /* The library, for any length: core/hash/xxh3.c. */
 uint64_t blm__xxh3_library(const void *key, size_t len, uint64_t seed);
 /* Any length, out of line. */
 uint64_t blm__xxh3_any(const void *key, size_t len, uint64_t seed);
+
+/* Many keys; data may be NULL where len is 0. */
+void blm__xxh3_many(const blm_key *keys, size_t n, uint64_t seed, uint64_t *out);
 
 /* The words of XXH3's default secret that short inputs use, and the pairs that they use as one. */
 #define BLM__XXH3_PAIR_0    0x8726f9105dc21ddcu /* bytes 56 ^ 64: the empty key */
@@ -136,6 +138,16 @@ BLM__INLINE uint64_t blm__xxh3_17to32(const void *key, size_t len, uint64_t seed
     return blm__xxh3_avalanche(acc);
 }
 
+BLM__INLINE uint64_t blm__xxh3_33to64(const void *key, size_t len, uint64_t seed)
+{
+    const uint8_t *p   = key;
+    uint64_t       acc = len * BLM__XXH3_PRIME_1;
+    acc += BLM__XXH3_MIX_0(0) + BLM__XXH3_MIX_1(len - 16);
+    acc += BLM__XXH3_MIX_2(16) + BLM__XXH3_MIX_3(len - 32);
+    return blm__xxh3_avalanche(acc);
+}
+
+/* Without a branch on the length. */
 BLM__INLINE uint64_t blm__xxh3_33to96(const void *key, size_t len, uint64_t seed)
 {
     const uint8_t *p    = key;
@@ -148,31 +160,32 @@ BLM__INLINE uint64_t blm__xxh3_33to96(const void *key, size_t len, uint64_t seed
     return blm__xxh3_avalanche(acc);
 }
 
-BLM__INLINE uint64_t blm__xxh3_97to128(const void *key, size_t len, uint64_t seed)
+/* With branches: for lengths that repeat, or differ by more than a class. */
+BLM__INLINE uint64_t blm__xxh3_17to128(const void *key, size_t len, uint64_t seed)
 {
     const uint8_t *p   = key;
     uint64_t       acc = len * BLM__XXH3_PRIME_1;
+    if (len > 32) {
+        if (len > 64) {
+            if (len > 96)
+                acc += BLM__XXH3_MIX_6(48) + BLM__XXH3_MIX_7(len - 64);
+            acc += BLM__XXH3_MIX_4(32) + BLM__XXH3_MIX_5(len - 48);
+        }
+        acc += BLM__XXH3_MIX_2(16) + BLM__XXH3_MIX_3(len - 32);
+    }
     acc += BLM__XXH3_MIX_0(0) + BLM__XXH3_MIX_1(len - 16);
-    acc += BLM__XXH3_MIX_2(16) + BLM__XXH3_MIX_3(len - 32);
-    acc += BLM__XXH3_MIX_4(32) + BLM__XXH3_MIX_5(len - 48);
-    acc += BLM__XXH3_MIX_6(48) + BLM__XXH3_MIX_7(len - 64);
     return blm__xxh3_avalanche(acc);
 }
 
 /* Any length. */
 BLM__INLINE uint64_t blm__xxh3(const void *key, size_t len, uint64_t seed)
 {
-    if (len - 33 <= 96 - 33)
-        return blm__xxh3_33to96(key, len, seed);
-    if (len - 17 <= 32 - 17)
-        return blm__xxh3_17to32(key, len, seed);
-    if (len - 4 <= 8 - 4)
-        return blm__xxh3_4to8(key, len, blm__xxh3_flip(seed));
-    if (len - 9 <= 16 - 9)
+    if (len > 16)
+        return len <= 128 ? blm__xxh3_17to128(key, len, seed) : blm__xxh3_library(key, len, seed);
+    if (len > 8)
         return blm__xxh3_9to16(key, len, seed);
-    if (len < 4)
-        return blm__xxh3_0to3(key, len, seed);
-    return len <= 128 ? blm__xxh3_97to128(key, len, seed) : blm__xxh3_library(key, len, seed);
+    return len >= 4 ? blm__xxh3_4to8(key, len, blm__xxh3_flip(seed))
+                    : blm__xxh3_0to3(key, len, seed);
 }
 
 #endif

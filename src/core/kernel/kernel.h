@@ -59,11 +59,16 @@ struct blm_kernel {
 
 extern const struct blm_kernel blm__kernel_portable;
 #if defined(__x86_64__) && defined(__GNUC__)
-#define BLM__HAVE_AVX2 1
-extern const struct blm_kernel blm__kernel_avx2;
+#define BLM__HAVE_AVX2   1
+#define BLM__HAVE_AVX512 1
+extern const struct blm_kernel blm__kernel_avx2, blm__kernel_avx512;
+#endif
+#if defined(__aarch64__) && defined(__GNUC__) && !BLM__BIG_ENDIAN
+#define BLM__HAVE_NEON 1
+extern const struct blm_kernel blm__kernel_neon;
 #endif
 
-/* The best kernel this machine runs. BLOOMERY_CPU=portable|avx2|… in the environment forces one
+/* The best kernel this machine runs. BLOOMERY_CPU=portable|avx2|avx512|neon in the environment forces one
  * that it can run (read once). */
 const struct blm_kernel *blm__kernel_best(void);
 /* By name, if this machine runs it; NULL otherwise. For tests. */

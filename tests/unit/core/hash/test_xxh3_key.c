@@ -54,12 +54,42 @@ static void fixed_widths_give_the_library_s_hash(void **state)
     }
 }
 
+/* Groups of one length class, of two, and of all; every number of keys to a few groups. */
+static void many_keys_get_the_library_s_hashes(void **state)
+{
+    (void)state;
+    static const size_t spans[][2] = { { 4, 8 },   { 9, 16 },  { 17, 32 },  { 33, 64 }, { 65, 96 },
+                                       { 33, 96 }, { 32, 64 }, { 33, 97 },  { 0, 3 },   { 8, 9 },
+                                       { 16, 17 }, { 3, 8 },   { 97, 128 }, { 0, 300 } };
+    struct rng r = { 3 };
+    for (size_t s = 0; s < COUNT_OF(spans); s++)
+        for (size_t n = 0; n <= 70; n++) {
+            blm_key  keys[70];
+            uint64_t out[71], seed = rng_next(&r);
+            for (size_t i = 0; i < n; i++) {
+                size_t   len = spans[s][0] + rng_below(&r, spans[s][1] - spans[s][0] + 1);
+                uint8_t *key = len ? malloc(len) : NULL;
+                rng_bytes(&r, key, len);
+                keys[i] = (blm_key){ key, len };
+            }
+            memset(out, 0x77, sizeof out);
+            blm__xxh3_many(keys, n, seed, out);
+            for (size_t i = 0; i < n; i++)
+                assert_true(out[i] == XXH3_64bits_withSeed(keys[i].len ? keys[i].data : "",
+                                                           keys[i].len, seed));
+            assert_true(out[n] == 0x7777777777777777u);
+            for (size_t i = 0; i < n; i++)
+                free((void *)(uintptr_t)keys[i].data);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_length_and_seed_gives_the_library_s_hash),
         cmocka_unit_test(extreme_bytes_give_the_library_s_hash),
         cmocka_unit_test(fixed_widths_give_the_library_s_hash),
+        cmocka_unit_test(many_keys_get_the_library_s_hashes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,8 @@
 #ifndef BLM_UNIT_KERNEL_COMPARE_H
 #define BLM_UNIT_KERNEL_COMPARE_H
 
+#include <sys/mman.h>
+
 #include "core/hash/xxh3_key.h"
 #include "core/kernel/kernel.h"
 #include "core/probe.h"
@@ -227,6 +229,48 @@ static inline void agree_on_keys(const struct blm_kernel *oracle, const struct b
         for (uint32_t k = 1; k <= 17; k += 3)
             agree_on_one_key(oracle, other, chain_shape(100000, k), way & 1, way & 2, k + way);
     }
+}
+
+/* Around 2^32 lines, where 32-bit arithmetic on line numbers would show: 256 GiB of addresses each, of
+ * which a few pages are touched. */
+static inline void *vast_map(size_t bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+static inline void agree_on_vast(const struct blm_kernel *oracle, const struct blm_kernel *other)
+{
+    static const uint64_t counts[] = { 0xffffffffu, 0x100000000u, 0x100000001u, 0x1000f0f0fu };
+    size_t bytes = (size_t)(0x1000f0f0fu * 64);
+    void  *a = vast_map(bytes), *b = vast_map(bytes);
+    if (!a || !b)
+        skip(); /* no such addresses here */
+    for (size_t i = 0; i < COUNT_OF(counts); i++)
+        for (uint32_t lines = 1; lines <= BLM__MAX_LINES; lines++) {
+            struct blm_layer x = { .shape = line_shape(counts[i], 8 - lines, lines) };
+            x.word_count       = counts[i] * 8;
+            struct blm_layer y = x;
+            uint64_t         h[128], absent[128];
+            uint8_t          fx[128], fy[128];
+            struct rng       r = { counts[i] + lines };
+            x.words = a;
+            y.words = b;
+            some_hashes(&r, h, 128);
+            some_hashes(&r, absent, 128);
+            assert_int_equal(oracle->lines_add(&x, h, 128, fx), other->lines_add(&y, h, 128, fy));
+            assert_memory_equal(fx, fy, 128);
+            assert_int_equal(oracle->lines_check(&y, h, 128, fx), 128);
+            assert_int_equal(other->lines_check(&x, h, 128, fy), 128);
+            assert_int_equal(oracle->lines_check(&x, absent, 128, fx),
+                             other->lines_check(&y, absent, 128, fy));
+            assert_memory_equal(fx, fy, 128);
+            madvise(a, bytes, MADV_DONTNEED); /* zeroes again */
+            madvise(b, bytes, MADV_DONTNEED);
+        }
+    munmap(a, bytes);
+    munmap(b, bytes);
 }
 
 /* Positions past 2^32: 640 MiB of address space, of which few pages are touched. */

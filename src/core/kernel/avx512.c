@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * AVX-512: a line is one register. Rotating a 1 by eight fields of x (the count is taken modulo 64, so
+ * the fields need no masking) makes the key's eight bits at once, and one test instruction gives the
+ * words that lack theirs as a byte; which words count is a byte too.
+ *
+ * Checked bit for bit against the portable kernel: natively where the processor has it, and anywhere
+ * by compiling this file over SIMDe (tests/unit/core/kernel/test_avx512_emulated.c), which supplies the
+ * intrinsics and leaves AVX512 empty. Its speed was not measured here: the machine the figures come
+ * from has none. The design trials that the layout rests on were made with it (docs/performance.md).
+ *
+ * Shared filters: as avx2.c. An aligned 8-byte lane of a 64-byte load is never torn on x86-64.
+ */
+#include "core/kernel/kernel.h"
+
+#ifdef BLM__HAVE_AVX512
+#include "core/kernel/counters.h"
+#include "core/kernel/layers.h"
+#include "core/kernel/lines.h"
+
+#ifndef BLM__AVX512_EMULATED
+#include <immintrin.h>
+#define AVX512_SET    "avx512f,avx512bw,avx512dq,avx512vl,bmi,bmi2,popcnt"
+#define AVX512        __attribute__((target(AVX512_SET)))
+#define AVX512_INLINE static inline __attribute__((always_inline, target(AVX512_SET)))
+#else
+#define AVX512
+#define AVX512_INLINE static inline __attribute__((always_inline))
+#endif
+
+/* ---- one line ---- */
+
+static const _Alignas(64) uint8_t used[9][8] = BLM__LINE_TABLE(BLM__LINE_BYTE);
+
+/* The fields of x that say which bit of each word. Bits above the six are for the rotate to drop. */
+AVX512_INLINE __m512i fields_of(uint64_t x)
+{
+    return _mm512_srlv_epi64(_mm512_set1_epi64((long long)x),
+                             _mm512_set_epi64(55, 49, 43, 37, 31, 25, 19, 13));
+}
+
+AVX512_INLINE bool test_line(const uint64_t *line, uint64_t x, uint32_t k)
+{
+    __m512i  mask    = _mm512_rolv_epi64(_mm512_set1_epi64(1), fields_of(x));
+    unsigned lacking = _mm512_testn_epi64_mask(_mm512_loadu_si512((const void *)line), mask);
+    return (lacking & used[k][x >> 61]) == 0;
+}
+
+AVX512_INLINE unsigned set_line(struct blm_layer *l, uint64_t *line, uint64_t x, uint32_t k,
+                                bool marks)
+{
+    uint8_t  words = used[k][x >> 61];
+    __m512i  mask  = _mm512_maskz_rolv_epi64(words, _mm512_set1_epi64(1), fields_of(x));
+    __m512i  old   = _mm512_loadu_si512((const void *)line);
+    unsigned fresh = (_mm512_testn_epi64_mask(old, mask) & words) != 0;
+    if (marks && fresh)
+        blm__mark(l, (uint64_t)(line - l->words));
+    _mm512_storeu_si512((void *)line, _mm512_or_si512(old, mask));
+    return fresh;
+}
+
+BLM__VECTOR_LINES(AVX512, AVX512_INLINE, blm__avx512, test_line, set_line)
+BLM__VECTOR_CHAINS(AVX512, blm__avx512)
+
+/* ---- hashes ---- */
+
+/* blm__xxh3_8 of eight keys: rotates and whole 64-bit multiplies, as written. */
+AVX512_INLINE __m512i hash_vector(__m512i v, __m512i flip)
+{
+    const __m512i prime = _mm512_set1_epi64((long long)BLM__XXH3_PRIME_MX2);
+    v = _mm512_xor_si512(_mm512_rol_epi64(v, 32), flip);
+    v = _mm512_xor_si512(v, _mm512_xor_si512(_mm512_rol_epi64(v, 49), _mm512_rol_epi64(v, 24)));
+    v = _mm512_mullo_epi64(v, prime);
+    v = _mm512_xor_si512(v, _mm512_add_epi64(_mm512_srli_epi64(v, 35), _mm512_set1_epi64(8)));
+    v = _mm512_mullo_epi64(v, prime);
+    return _mm512_xor_si512(v, _mm512_srli_epi64(v, 28));
+}
+
+AVX512 static void hash8(uint64_t seed, const void *keys, size_t n, uint64_t *h)
+{
+    const uint8_t *p    = keys;
+    uint64_t       flip = blm__xxh3_flip(seed);
+    const __m512i  f    = _mm512_set1_epi64((long long)flip);
+    size_t         i    = 0;
+    for (; i + 8 <= n; i += 8) {
+        __m512i v = _mm512_loadu_si512((const void *)(p + 8 * i));
+        _mm512_storeu_si512((void *)(h + i), hash_vector(v, f));
+    }
+    for (; i < n; i++)
+        h[i] = blm__xxh3_8(p + 8 * i, flip);
+}
+
+/* ---- words ---- */
+
+/* Counting word by word keeps up with memory, and wants no instructions beyond what core/cpu.c asks
+ * for. */
+AVX512 static uint64_t popcount(const uint64_t *w, uint64_t n)
+{
+    uint64_t a = 0, b = 0, i = 0;
+    for (; i + 2 <= n; i += 2) {
+        a += BLM__POPCOUNT64(w[i]);
+        b += BLM__POPCOUNT64(w[i + 1]);
+    }
+    return a + b + (i < n ? BLM__POPCOUNT64(w[i]) : 0);
+}
+
+AVX512 static uint64_t popcount_or(const uint64_t *x, const uint64_t *y, uint64_t n)
+{
+    uint64_t a = 0, b = 0, i = 0;
+    for (; i + 2 <= n; i += 2) {
+        a += BLM__POPCOUNT64(x[i] | y[i]);
+        b += BLM__POPCOUNT64(x[i + 1] | y[i + 1]);
+    }
+    return a + b + (i < n ? BLM__POPCOUNT64(x[i] | y[i]) : 0);
+}
+
+AVX512 static void or_into(uint64_t *dst, const uint64_t *src, uint64_t n)
+{
+    uint64_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        __m512i a = _mm512_loadu_si512((const void *)(dst + i));
+        __m512i b = _mm512_loadu_si512((const void *)(src + i));
+        _mm512_storeu_si512((void *)(dst + i), _mm512_or_si512(a, b));
+    }
+    for (; i < n; i++)
+        dst[i] |= src[i];
+}
+
+AVX512 static void and_into(uint64_t *dst, const uint64_t *src, uint64_t n)
+{
+    uint64_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        __m512i a = _mm512_loadu_si512((const void *)(dst + i));
+        __m512i b = _mm512_loadu_si512((const void *)(src + i));
+        _mm512_storeu_si512((void *)(dst + i), _mm512_and_si512(a, b));
+    }
+    for (; i < n; i++)
+        dst[i] &= src[i];
+}
+
+const struct blm_kernel blm__kernel_avx512 = {
+    .name  = "avx512",
+    .hash8 = hash8,
+    BLM__VECTOR_ROWS(blm__avx512),
+    .popcount     = popcount,
+    .popcount_or  = popcount_or,
+    .or_into      = or_into,
+    .and_into     = and_into,
+    .counters     = &blm__counters_avx2,
+    .layers_check = blm__layers_check_avx2,
+};
+#endif

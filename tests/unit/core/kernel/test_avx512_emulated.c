@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* The AVX-512 kernel's own source over SIMDe, which spells each intrinsic out in plain C: its logic is
+ * judged on machines that cannot run it. Skipped where SIMDe is not installed. */
+#if defined(__has_include) && defined(__x86_64__)
+#if __has_include(<simde/x86/avx512.h>)
+#define HAVE_SIMDE 1
+#endif
+#endif
+
+#ifdef HAVE_SIMDE
+#pragma GCC diagnostic ignored "-Wpsabi" /* 64-byte values are passed as they may be: all inlined */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#pragma GCC diagnostic ignored "-Wshadow"
+#define SIMDE_NO_NATIVE
+#define SIMDE_ENABLE_NATIVE_ALIASES
+#include <simde/x86/avx512.h>
+
+#include "core/kernel/kernel.h"
+
+#define BLM__AVX512_EMULATED
+#define blm__kernel_avx512 emulated
+extern const struct blm_kernel emulated;
+#include "core/kernel/avx512.c"
+#pragma GCC diagnostic pop
+#define JUDGED &emulated
+#else
+#define JUDGED NULL
+#endif
+#include "unit/core/kernel/judge.h"
