@@ -5,17 +5,18 @@
 #include <cmath>
 #include <cstdio>
 
-static const double LEFT = 70, TOP = 50, WIDTH = 520, HEIGHT = 300, MOST = 1000, DECADES = 5;
+static const double LEFT = 70, TOP = 50, WIDTH = 520, HEIGHT = 300, MOST = 1000, LEAST = 0.1,
+                    DECADES = 4;
 
 static double x_of(double bits) { return LEFT + (bits - 3) / 14 * WIDTH; }
 static double y_of(double reads)
 {
-    return TOP + (std::log10(MOST) - std::log10(reads < 0.01 ? 0.01 : reads)) / DECADES * HEIGHT;
+    return TOP + (std::log10(MOST) - std::log10(reads < LEAST ? LEAST : reads)) / DECADES * HEIGHT;
 }
 
 static void axes(FILE *f)
 {
-    for (double reads = MOST; reads > 0.005; reads /= 10) {
+    for (double reads = MOST; reads > LEAST * 0.9; reads /= 10) {
         fprintf(f, "<path d=\"M%g %g h%g\" stroke=\"#d9d9d9\"/>\n", LEFT, y_of(reads), WIDTH);
         fprintf(f, "<text x=\"%g\" y=\"%g\" text-anchor=\"end\">%g</text>\n", LEFT - 8,
                 y_of(reads) + 4, reads);
@@ -61,7 +62,7 @@ bool chart_write(const char *path, const point *points, size_t count)
             "<path d=\"M%g %g h%g\" stroke=\"#222\" stroke-width=\"2.5\"/>\n"
             "<text x=\"%g\" y=\"%g\" text-anchor=\"end\">no filter</text>\n",
             LEFT, y_of(MOST), WIDTH, LEFT + WIDTH - 4, y_of(MOST) - 8);
-    line(f, points, count, &point::own, "#b3541e", "LevelDB's own", -12);
+    line(f, points, count, &point::own, "#b3541e", "LevelDB's own", -30);
     line(f, points, count, &point::ours, "#1e6fb3", "bloomery", 20);
     fprintf(f, "</svg>\n");
     return fclose(f) == 0;
