@@ -14,7 +14,7 @@ STAMP  = $(BUILD)/.setup
 
 .DEFAULT_GOAL := build
 MAKEFLAGS += --no-print-directory
-.PHONY: build run test test-quick test-interop bench bench-cli performance fuzz valgrind install amalgamation format clean help
+.PHONY: build run test test-quick test-interop bench bench-cli bench-redis performance fuzz valgrind install amalgamation format clean help
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | \
@@ -78,6 +78,11 @@ bench: build $(STAMP)-bench ## measure, beside libbloom on the same machine
 	$(CMAKE) -B $(BUILD)
 	$(BUILDS) $(BUILD) -j $(JOBS) --target bloomery_bench
 	@set -e; for b in $(BUILD)/bench/*; do [ -f "$$b" ] || continue; echo "== $$b"; "$$b"; done
+
+bench-redis: build $(STAMP)-bench-redis ## the Redis module beside a plain one (or MODULES=path.so ...)
+	$(BUILDS) $(BUILD) -j $(JOBS) --target bench.redis_plain
+	BLM_BUILD=$(abspath $(BUILD)) PYTHONDONTWRITEBYTECODE=1 python3 bench/redis.py \
+	    $(if $(MODULES),$(BUILD)/redis/bloomery.so $(MODULES))
 
 bench-cli: build $(STAMP)-bench-cli ## dedup, add, check beside sort -u, awk, a Python set, bloom
 	BUILD=$(BUILD) bench/cli.sh $(BENCH_LINES)

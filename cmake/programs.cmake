@@ -45,6 +45,7 @@ include(cmake/examples.cmake)
 # bench/NAME.c becomes bench/NAME, with `make bench`. libbloom is who we compare with; a program
 # that does says #ifdef BENCH_LIBBLOOM.
 file(GLOB bench_sources CONFIGURE_DEPENDS bench/*.c)
+list(FILTER bench_sources EXCLUDE REGEX "redis_plain\\.c$") # no program but a module: redis.cmake
 add_custom_target(bloomery_bench)
 find_library(LIBBLOOM bloom)
 find_path(LIBBLOOM_INCLUDE_DIR bloom.h)
