@@ -68,6 +68,11 @@ int meet(int count, char **operands, meet_fn how, const char *did, bool force)
         dashes += ref_is_stdin(operands[i]);
     if (dashes > 1)
         return misuse("only one filter can come from standard input");
+    for (int i = 1; i < count; i++)
+        if (ref_is_shared(out) && strcmp(out, operands[i]) == 0)
+            return trouble("%s: keys that others add to it meanwhile would be lost: let the server "
+                           "do it (BF.MERGE)",
+                           ref_name(out));
     if (!ref_vacant(out, force))
         return EXIT_TROUBLE;
     interrupt_catch();

@@ -149,6 +149,8 @@ static const struct place *place_of(const char *text)
 
 bool ref_is_stdin(const char *text) { return strcmp(text, "-") == 0; }
 
+bool ref_is_shared(const char *text) { return place_of(text)->keys != NULL; }
+
 /* ---- passwords ---- */
 
 static size_t secret_of(const char *text, size_t *at)

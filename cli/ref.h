@@ -36,6 +36,8 @@ struct ref {
 };
 
 bool ref_is_stdin(const char *text);
+/* Does it live on a server, where others may be adding to it? */
+bool ref_is_shared(const char *text);
 /* How to call it in words: the text, without a password that may be in it. */
 const char *ref_name(const char *text);
 /* Takes passwords out of the arguments as others can see them (ps); ours keep them. */

@@ -65,6 +65,8 @@ def everyday(binary):
         bloomery("add", ref + "k-native", stdin=b"b\n")
         bloomery("merge", ref + "merged", ref + "like", ref + "k-native")
         assert c("BF.MEXISTS", "merged", "a", "b", "c") == [1, 1, 0]
+        _, err = bloomery("merge", "--force", ref + "merged", ref + "merged", ref + "like", code=2)
+        assert "BF.MERGE" in err, err
         bloomery("compare", ref + "like", ref + "merged")
         bloomery("intersect", ref + "common", ref + "like", ref + "merged")
         assert c("BF.MEXISTS", "common", "a", "b") == [1, 0]
