@@ -2,6 +2,7 @@
 /* Opening and closing a guard: read the options, join the parts. */
 #include "guard/guard.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #define FLAGS            (BLM_GUARD_COUNTING | BLM_GUARD_ADVISORY | BLM_GUARD_MANUAL)
@@ -168,20 +169,29 @@ static blm_guard *blank(const blm_allocator *a)
     return g;
 }
 
+/* Before there was a guard to release: the data set is closed all the same. */
+static blm_status refuse(const blm_dataset *d, blm_status st)
+{
+    if (d && d->size >= offsetof(blm_dataset, close) + sizeof d->close && d->close)
+        d->close(d->ctx);
+    return st;
+}
+
 blm_status blm_guard_open(const blm_guard_options *options, const blm_dataset *d, blm_guard **out,
                           blm_error *err)
 {
     blm_guard_options o;
     if (!out)
-        return blm__guard_fail(err, BLM_E_ARGUMENT, "nowhere to put the guard: out is NULL");
+        return refuse(
+            d, blm__guard_fail(err, BLM_E_ARGUMENT, "nowhere to put the guard: out is NULL"));
     *out          = NULL;
     blm_status st = read_options(options, &o, err);
     if (st != BLM_OK)
-        return st;
+        return refuse(d, st);
     blm_guard *g =
         blank(o.filter && o.filter->allocator ? o.filter->allocator : &blm__guard_allocator);
     if (!g)
-        return blm__guard_fail(err, BLM_E_MEMORY, "no memory for a guard");
+        return refuse(d, blm__guard_fail(err, BLM_E_MEMORY, "no memory for a guard"));
     st             = read_dataset(g, d, err);
     g->flags       = o.flags;
     g->stale_share = o.stale_share > 0 ? o.stale_share : DEFAULT_STALE;
@@ -191,12 +201,11 @@ blm_status blm_guard_open(const blm_guard_options *options, const blm_dataset *d
         st = read_filter(g, &o, err);
     if (st == BLM_OK)
         st = assemble(g, &o, err);
-    if (st == BLM_OK)
-        blm__guard_consider(g, BLM_CAUSE_FIRST);
     if (st != BLM_OK) {
         release(g);
         return st;
     }
+    blm__guard_consider(g, BLM_CAUSE_FIRST);
     *out = g;
     return BLM_OK;
 }

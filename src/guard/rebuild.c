@@ -12,6 +12,7 @@
  * Both files are right when the name changes hands, since puts go into both until after that.
  */
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -35,9 +36,12 @@ static uint64_t now_ms(void)
 void blm__pause(unsigned tries)
 {
     /* What is waited for takes from a few instructions (a reader) to a data set's timeout (a put). */
-    long            us = tries < 10 ? 0 : tries < 100 ? 20 : 500;
-    struct timespec t  = { 0, us * 1000 };
-    nanosleep(&t, NULL);
+    if (tries < 20) {
+        sched_yield();
+    } else {
+        struct timespec t = { 0, tries < 100 ? 20000 : 500000 };
+        nanosleep(&t, NULL);
+    }
 }
 #endif
 

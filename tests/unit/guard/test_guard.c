@@ -669,6 +669,33 @@ static void test_no_memory(void **state)
     }
 }
 
+static void count_close(void *ctx)
+{
+    (void)ctx;
+    rows.puts += 1000;
+}
+
+/* Its data set is closed once, whether the guard could be opened or not. */
+static void test_closes_its_data_set(void **state)
+{
+    (void)state;
+    blm_guard        *g = NULL;
+    blm_dataset       d = rows_dataset(&rows);
+    blm_guard_options o = plain();
+    d.close             = count_close;
+    assert_int_equal(blm_guard_open(NULL, &d, &g, NULL), BLM_E_ARGUMENT);
+    assert_int_equal(rows.puts, 1000);
+    assert_int_equal(blm_guard_open(&o, &d, NULL, NULL), BLM_E_ARGUMENT);
+    assert_int_equal(rows.puts, 2000);
+    o.path = "/nonexistent/folder/filter";
+    assert_int_equal(blm_guard_open(&o, &d, &g, NULL), BLM_E_IO);
+    assert_int_equal(rows.puts, 3000);
+    o = plain();
+    assert_int_equal(blm_guard_open(&o, &d, &g, NULL), BLM_OK);
+    close_guard(g);
+    assert_int_equal(rows.puts, 4000);
+}
+
 static void test_options(void **state)
 {
     (void)state;
@@ -738,6 +765,7 @@ int main(void)
         ROWS(test_advisory_learns_nothing),
         ROWS(test_json),
         ROWS(test_no_memory),
+        ROWS(test_closes_its_data_set),
         ROWS(test_options),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
