@@ -20,6 +20,13 @@ set(job_needs
   pthread.h Threads::Threads)
 find_package(Threads)
 include(CheckLanguage)
+# The C++ job is compiled by the family that compiles the C: their sanitizers' flags differ.
+if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND NOT CMAKE_CXX_COMPILER AND NOT DEFINED ENV{CXX})
+  find_program(BLOOMERY_CLANGXX clang++)
+  if(BLOOMERY_CLANGXX)
+    set(CMAKE_CXX_COMPILER ${BLOOMERY_CLANGXX})
+  endif()
+endif()
 
 file(GLOB common_sources CONFIGURE_DEPENDS examples/common/*.c)
 add_library(example_common STATIC ${common_sources})
