@@ -414,7 +414,8 @@ typedef struct blm_params {
     uint64_t        seed[2];
     blm_seed_policy seed_policy;
     bool            shared;
-    bool            huge_pages; /* asked for */
+    bool            huge_pages; /* asked for: memory of 2 MiB and more. Not for mapped files, where
+                                   one question would read 2 MiB */
     blm_backing     backing;
     blm_writer      writer;
     double          growth, tightening, rate_cap; /* scalable, else 0 */

@@ -20,6 +20,20 @@
 
 #include "core/kernel/kernel.h"
 
+/* SIMDe multiplies signed numbers that overflow, which the instruction may and C may not. */
+static inline simde__m512i wrapping_mullo(simde__m512i a, simde__m512i b)
+{
+    uint64_t x[8], y[8];
+    memcpy(x, &a, sizeof x);
+    memcpy(y, &b, sizeof y);
+    for (int i = 0; i < 8; i++)
+        x[i] *= y[i];
+    memcpy(&a, x, sizeof x);
+    return a;
+}
+#undef _mm512_mullo_epi64
+#define _mm512_mullo_epi64 wrapping_mullo
+
 #define BLM__AVX512_EMULATED
 #define blm__kernel_avx512 emulated
 extern const struct blm_kernel emulated;
