@@ -128,16 +128,20 @@ def single(sides, items):
             return b"".join(front + b"$16\r\nsession:%08d\r\n" % n for n in range(at, at + calls))
         return data
 
-    # A GET's reply is two lines, the others' one. New keys are added and set, then asked and got.
+    # New keys are set and added, then got and asked: strings, a filter of just these keys, and the large
+    # one, where each probe is a miss of the cache that a GET among so few keys has not. A GET's reply is two lines.
+    for s in sides:
+        s.c("BF.RESERVE", "same keys", "0.01", SLICES * SINGLES)
     ours = {}
-    for command, lines in ((b"SET", 1), (b"BF.ADD", 1), (b"GET", 2), (b"BF.EXISTS", 1)):
-        key = b"reserved"
+    for command, key, lines in ((b"SET", b"", 1), (b"BF.ADD", b"same keys", 1), (b"BF.ADD", b"reserved", 1),
+                                (b"GET", b"", 2), (b"BF.EXISTS", b"same keys", 1), (b"BF.EXISTS", b"reserved", 1)):
         figures = measure(sides, command.decode().lower(), of(command, key, items), lines, calls)
-        show(command.decode() + (", reserved" if b"BF" in command else ""), sides, figures)
-        ours[command] = figures[0]
+        show(command.decode() + (f", {key.decode()}" if key else ""), sides, figures)
+        ours[command, key] = figures[0]
     for a, b in ((b"BF.ADD", b"SET"), (b"BF.EXISTS", b"GET")):
-        print(f"{sides[0].name}: {a.decode()} is " + " / ".join(f"{x / y:.2f}" for x, y in zip(ours[a], ours[b])) +
-              f" times {b.decode()}")
+        for key in (b"same keys", b"reserved"):
+            ratio = " / ".join(f"{x / y:.2f}" for x, y in zip(ours[a, key], ours[b, b""]))
+            print(f"{sides[0].name}: {a.decode()}, {key.decode()}: {ratio} times {b.decode()}")
 
 
 def space(sides, key):

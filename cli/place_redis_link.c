@@ -59,6 +59,9 @@ blm_status redis_refusal(const struct redis_link *l, const char *text, blm_error
         { "MISCONF", "the server takes no writes because it cannot save: see its log" },
         { "ERR non scaling filter is full", "the filter is full and was made not to grow: make a "
                                             "larger one" },
+        { "ERR received bad data",
+          "the server does not take these bytes: see that its module and this "
+          "bloomery are of one version" },
         { "CROSSSLOT", "the cluster keeps the key's neighbours elsewhere: report this" },
     };
     char words[240];
