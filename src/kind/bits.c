@@ -11,132 +11,6 @@
 
 /* ---- add and check ---- */
 
-/* Schemes that are not ours: positions from the scheme, a group of keys fetched before use. */
-#define GROUP 16u
-
-/* The positions of n keys, k each, on their way into the cache. */
-static void fetch_positions(const struct blm_layer *l, const blm_digest *d, size_t n,
-                            uint64_t *pos, bool write)
-{
-    const struct blm_scheme *scheme = l->shape.scheme;
-    uint32_t                 k      = l->shape.probes;
-    for (size_t i = 0; i < n; i++) {
-        scheme->positions(&l->shape, &d[i], pos + i * k);
-        for (uint32_t j = 0; j < k; j++) {
-            const uint64_t *w = &l->words[pos[i * k + j] >> 6];
-            if (write)
-                BLM__PREFETCH_W(w);
-            else
-                BLM__PREFETCH(w);
-        }
-    }
-}
-
-static bool test_positions(const struct blm_layer *l, const uint64_t *pos)
-{
-    for (uint32_t j = 0; j < l->shape.probes; j++)
-        if (!blm__bit_get(l->words, pos[j]))
-            return false;
-    return true;
-}
-
-static unsigned set_positions(struct blm_layer *l, const uint64_t *pos, bool shared)
-{
-    unsigned fresh = 0;
-    for (uint32_t j = 0; j < l->shape.probes; j++)
-        fresh |= blm__bit_set(l, pos[j], shared);
-    return fresh;
-}
-
-/* Keys whose positions fit the buffer at once; at least one, as BLM__MAX_PROBES fit. */
-static size_t group_of(uint32_t k, size_t most)
-{
-    size_t fit = k ? BLM__MAX_PROBES / k : most;
-    return fit < most ? fit : most;
-}
-
-static size_t add_positions(struct blm_layer *l, const blm_digest *d, size_t n, uint8_t *fresh,
-                            bool shared)
-{
-    uint64_t pos[BLM__MAX_PROBES];
-    size_t   count = 0, group = group_of(l->shape.probes, GROUP);
-    for (size_t at = 0; at < n; at += group) {
-        size_t some = n - at < group ? n - at : group;
-        fetch_positions(l, d + at, some, pos, true);
-        for (size_t i = 0; i < some; i++)
-            count += fresh[at + i] =
-                (uint8_t)set_positions(l, pos + i * l->shape.probes, shared);
-    }
-    return count;
-}
-
-/* First probes of a key before the others: at half full, two leave a quarter of the absent keys. 100
- * keys asked of a RedisBloom chain of six links, 1e7 keys: absent ones 37 µs before, 12 now, present
- * ones 14 and 10. Finding positions and fetching them key by key is faster than all positions first
- * (15 µs): the arithmetic hides behind the fetches. Groups of 32 are a tenth slower than of 64. */
-#define FIRST  2u
-#define SIFTED 64u
-
-/* `count` positions of the keys that are left, from number `from` on: fetches them all, then keeps
- * the keys that have every one. Returns how many are left. */
-static size_t sift(const struct blm_layer *l, const blm_digest *d, uint8_t *which, size_t n,
-                   uint32_t from, uint32_t count)
-{
-    uint64_t pos[BLM__MAX_PROBES];
-    size_t   left = 0;
-    for (size_t i = 0; i < n; i++) {
-        uint64_t *p = pos + i * count;
-        l->shape.scheme->some(&l->shape, &d[which[i]], from, count, p);
-        for (uint32_t j = 0; j < count; j++)
-            BLM__PREFETCH(&l->words[p[j] >> 6]);
-    }
-    for (size_t i = 0; i < n; i++) {
-        const uint64_t *p   = pos + i * count;
-        bool            all = true;
-        for (uint32_t j = 0; j < count && all; j++)
-            all = blm__bit_get(l->words, p[j]);
-        which[left] = which[i];
-        left += all;
-    }
-    return left;
-}
-
-static size_t check_sifted(const struct blm_layer *l, const blm_digest *d, size_t n,
-                           uint8_t *maybe, size_t group)
-{
-    uint8_t which[BLM__BATCH_DIGESTS];
-    size_t  hits = 0;
-    memset(maybe, 0, n);
-    for (size_t at = 0; at < n; at += group) {
-        size_t some = n - at < group ? n - at : group;
-        for (size_t i = 0; i < some; i++)
-            which[i] = (uint8_t)i;
-        some = sift(l, d + at, which, some, 0, FIRST);
-        if (some)
-            some = sift(l, d + at, which, some, FIRST, l->shape.probes - FIRST);
-        for (size_t i = 0; i < some; i++)
-            maybe[at + which[i]] = 1;
-        hits += some;
-    }
-    return hits;
-}
-
-static size_t check_positions(const struct blm_layer *l, const blm_digest *d, size_t n,
-                              uint8_t *maybe)
-{
-    uint64_t pos[BLM__MAX_PROBES];
-    size_t   hits = 0, group = group_of(l->shape.probes, GROUP);
-    if (l->shape.scheme->some && l->shape.probes > FIRST)
-        return check_sifted(l, d, n, maybe, group_of(l->shape.probes, SIFTED));
-    for (size_t at = 0; at < n; at += group) {
-        size_t some = n - at < group ? n - at : group;
-        fetch_positions(l, d + at, some, pos, false);
-        for (size_t i = 0; i < some; i++)
-            hits += maybe[at + i] = test_positions(l, pos + i * l->shape.probes);
-    }
-    return hits;
-}
-
 size_t blm__bits_add(struct blm_body *b, struct blm_layer *l, const struct blm_batch *k,
                      uint8_t *fresh)
 {
@@ -150,7 +24,7 @@ size_t blm__bits_add(struct blm_body *b, struct blm_layer *l, const struct blm_b
         count = (b->shared ? v->lines_add_shared : v->lines_add)(l, k->h, k->n, fresh);
         break;
     case BLM__SHORT: count = blm__short_add(l, k->h, k->n, fresh, b->shared); break;
-    default: count = add_positions(l, k->d, k->n, fresh, b->shared); break;
+    default: count = blm__positions_add(l, k->d, k->n, fresh, b->shared); break;
     }
     blm__layer_count(l, (int64_t)count);
     return count;
@@ -163,7 +37,7 @@ size_t blm__bits_check(const struct blm_body *b, const struct blm_layer *l,
     case BLM__CHAIN: return b->kernel->chain_check(l, k->h, k->n, maybe);
     case BLM__LINES: return b->kernel->lines_check(l, k->h, k->n, maybe);
     case BLM__SHORT: return blm__short_check(l, k->h, k->n, maybe);
-    default: return check_positions(l, k->d, k->n, maybe);
+    default: return blm__positions_check(l, k->d, k->n, maybe);
     }
 }
 

@@ -64,6 +64,11 @@ size_t   blm__bits_add(struct blm_body *b, struct blm_layer *l, const struct blm
                        uint8_t *fresh);
 size_t   blm__bits_check(const struct blm_body *b, const struct blm_layer *l,
                          const struct blm_batch *k, uint8_t *maybe);
+/* … of another system's scheme: kind/positions.c */
+size_t   blm__positions_add(struct blm_layer *l, const blm_digest *d, size_t n, uint8_t *fresh,
+                            bool shared);
+size_t   blm__positions_check(const struct blm_layer *l, const blm_digest *d, size_t n,
+                              uint8_t *maybe);
 bool     blm__bits_check_one(const struct blm_body *b, const struct blm_layer *l, uint64_t h);
 double   blm__lines_rate_now(const struct blm_layer *l); /* kind/blocked.c */
 uint64_t blm__counters_ones(const struct blm_layer *l);  /* kind/counting.c */

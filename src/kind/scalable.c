@@ -257,6 +257,8 @@ static size_t check(const struct blm_body *b, const struct blm_batch *k, uint8_t
         memset(maybe, 1, k->n);
         return k->n;
     }
+    if (b->layer_count == 1)
+        return blm__bits_check(b, &b->layers[0], k, maybe);
     struct blm_stack s;
     if (k->h && k->n > 1 && stack_of(b, UINT32_MAX, &s))
         return ask_stack(b, &s, k->h, k->n, maybe);
@@ -291,9 +293,20 @@ static void claim_others(const struct blm_body *b, struct rest *r)
             claim(b, &b->layers[i], r, 0, NULL);
 }
 
+static bool has_room(const struct blm_layer *l, size_t keys)
+{
+    uint64_t items = blm__layer_items(l);
+    return items <= l->shape.capacity && keys <= l->shape.capacity - items;
+}
+
 static blm_status add(struct blm_body *b, const struct blm_batch *k, uint8_t *fresh, size_t *done)
 {
     struct rest r;
+    if (b->layer_count == 1 && has_room(&b->layers[0], k->n)) {
+        blm__bits_add(b, &b->layers[0], k, fresh);
+        *done = k->n;
+        return BLM_OK;
+    }
     rest_all(&r, k);
     memset(fresh, 0, k->n);
     claim_others(b, &r);

@@ -134,6 +134,7 @@ const struct blm_scheme blm__scheme_bip37 = {
     .digest        = digest,
     .positions     = positions,
     .positions_raw = positions_raw,
+    .modulus       = blm__modulus_m,
     .reduce        = reduce,
     .plan          = plan,
     .fault         = fault,

@@ -111,6 +111,7 @@ const struct blm_scheme blm__scheme_dcso = {
     .digest        = digest,
     .positions     = positions,
     .positions_raw = raw,
+    .modulus       = blm__modulus_m,
     .reduce        = reduce,
     .plan          = plan,
 };
@@ -129,6 +130,7 @@ const struct blm_scheme blm__scheme_dcso01 = {
     .digest        = digest01,
     .positions     = positions01,
     .positions_raw = raw01,
+    .modulus       = blm__modulus_m,
     .reduce        = reduce,
     .plan          = plan,
 };

@@ -99,6 +99,7 @@ const struct blm_scheme blm__scheme_go = {
     .digest        = digest,
     .positions     = positions,
     .positions_raw = raw,
+    .modulus       = blm__modulus_m,
     .reduce        = reduce,
     .plan          = plan,
 };

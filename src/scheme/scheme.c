@@ -59,6 +59,8 @@ const blm_scheme_row *blm_scheme_at(size_t i)
     return i - COUNT < ALIASES ? aliases[i - COUNT].row : NULL;
 }
 
+uint64_t blm__modulus_m(const struct blm_shape *s) { return s->bits; }
+
 uint64_t blm__shape_reach(const struct blm_shape *s)
 {
     return s->scheme->reach ? s->scheme->reach(s) : s->bits;

@@ -32,12 +32,11 @@ struct blm_scheme {
                    blm_digest *d);
     /* Digest to positions: exactly shape->probes of them (native lines: lines × probes). */
     void (*positions)(const struct blm_shape *s, const blm_digest *d, uint64_t *out);
-    /* Only `count` of them from number `from` on: a key that is absent is so by its first probes,
-     * and the rest need not be found. NULL: finding some is as much work as finding all. */
-    void (*some)(const struct blm_shape *s, const blm_digest *d, uint32_t from, uint32_t count,
-                 uint64_t *out);
     /* Before reduction. NULL: the scheme has no such thing. */
     bool (*positions_raw)(const struct blm_shape *s, const blm_digest *d, uint64_t *out);
+    /* Where a position is its raw value modulo one number: that number, never 0. Then a batch does
+     * without positions(). NULL: it is not. */
+    uint64_t (*modulus)(const struct blm_shape *s);
     /* One raw value to a position; NULL when positions_raw is. */
     uint64_t (*reduce)(const struct blm_shape *s, uint64_t raw);
 
@@ -63,6 +62,8 @@ struct blm_scheme {
 };
 
 uint64_t blm__shape_reach(const struct blm_shape *s);
+/* scheme.modulus of those that reduce modulo m. */
+uint64_t blm__modulus_m(const struct blm_shape *s);
 
 const struct blm_scheme *blm__scheme_find(const char *name); /* NULL name: native; NULL: unknown */
 extern const struct blm_scheme blm__scheme_native;

@@ -71,11 +71,11 @@ static uint64_t avalanche(uint64_t h)
     return h ^ h >> 33;
 }
 
-/* The last 0 to 15 bytes, zero-padded to 16 in `tail`, of `len` bytes in all. */
-static void finish128(uint64_t h[2], const uint8_t tail[16], uint64_t len)
+/* The last 0 to 15 bytes, zero-padded to 16, of `len` bytes in all. */
+static void finish128(uint64_t h[2], uint64_t low, uint64_t high, uint64_t len)
 {
-    h[0] ^= scramble_low(blm__get64le(tail)); /* a zero half scrambles to zero: no branch needed */
-    h[1] ^= scramble_high(blm__get64le(tail + 8));
+    h[0] ^= scramble_low(low); /* a zero half scrambles to zero: no branch needed */
+    h[1] ^= scramble_high(high);
     h[0] ^= len;
     h[1] ^= len;
     h[0] += h[1];
@@ -114,15 +114,31 @@ void blm__murmur3_128_put(struct blm_murmur3_128 *s, const void *data, size_t le
 
 void blm__murmur3_128_end(struct blm_murmur3_128 *s, uint64_t out[2])
 {
-    finish128(s->h, s->tail, s->len);
+    finish128(s->h, blm__get64le(s->tail), blm__get64le(s->tail + 8), s->len);
     out[0] = s->h[0];
     out[1] = s->h[1];
 }
 
+/* 0 to 8 bytes as a little-endian number. */
+static uint64_t partial(const uint8_t *p, size_t len)
+{
+    uint64_t v = 0;
+    if (len == 8)
+        return blm__get64le(p);
+    for (size_t i = 0; i < len; i++)
+        v |= (uint64_t)p[i] << 8 * i;
+    return v;
+}
+
+/* The same in one go, without the copies that a stream needs. */
 void blm__murmur3_128(const void *data, size_t len, uint64_t seed, uint64_t out[2])
 {
-    struct blm_murmur3_128 s;
-    blm__murmur3_128_start(&s, seed);
-    blm__murmur3_128_put(&s, data, len);
-    blm__murmur3_128_end(&s, out);
+    const uint8_t *p    = data;
+    size_t         left = len;
+    uint64_t       h[2] = { seed, seed };
+    for (; left >= 16; left -= 16, p += 16)
+        block128(h, blm__get64le(p), blm__get64le(p + 8));
+    finish128(h, partial(p, left < 8 ? left : 8), left > 8 ? partial(p + 8, left - 8) : 0, len);
+    out[0] = h[0];
+    out[1] = h[1];
 }

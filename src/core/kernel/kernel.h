@@ -13,7 +13,7 @@
 #include "core/body.h"
 
 #define BLM__BATCH         256u
-#define BLM__BATCH_DIGESTS 64u /* digests are large: as many as a thread's stack bears */
+#define BLM__BATCH_DIGESTS 128u /* digests are large: as many as a thread's stack bears */
 
 /* A layer of this many bytes or less is taken to be in a core's own cache, where fetching ahead costs
  * more than it gives: the second-level cache's size where the system tells (core/cpu.c), else this.
