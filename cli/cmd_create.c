@@ -39,7 +39,7 @@ static const struct option rows[] = {
       "the width of a textbook hash. docs/formats lists them.",
       NULL },
     { "lines", 0, OPT_COUNT, "L", &opt.lines,
-      "Blocked: cache lines a key, 1 to 3, instead of the number the rate calls for. More lines "
+      "Blocked, counting: cache lines a key, instead of the number the rate calls for. More lines "
       "save "
       "space, fewer are faster.",
       NULL },
@@ -75,10 +75,11 @@ static bool wanted(blm_options *o)
         return misuse("for how many keys? Give -n too (or --kind scalable)"), false;
     if (opt.variant && !opt.scheme)
         return misuse("--variant of which scheme? Give --scheme too"), false;
-    if (opt.lines && o->kind != BLM_BLOCKED)
-        return misuse("--lines is for blocked filters: give --kind blocked too"), false;
-    if (opt.lines > 3)
-        return misuse("--lines %llu: a key has 1 to 3 lines", (unsigned long long)opt.lines), false;
+    if (opt.lines && o->kind != BLM_BLOCKED && o->kind != BLM_COUNTING)
+        return misuse("--lines is for blocked and counting filters: give --kind too"), false;
+    if (opt.lines > (o->kind == BLM_COUNTING ? 5 : 3))
+        return misuse("--lines %llu: a key has 1 to %u lines", (unsigned long long)opt.lines,
+                      o->kind == BLM_COUNTING ? 5u : 3u), false;
     o->lines   = (uint32_t)opt.lines;
     o->scheme  = opt.scheme;
     o->variant = opt.variant;

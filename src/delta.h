@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A delta, version 0: what turns one snapshot of a filter into a later one. docs/formats/delta.md
+ * A delta, version 1: what turns one snapshot of a filter into a later one. docs/formats/delta.md
  * is the specification; diff.c writes it, patch.c reads it.
  *
  *     header    96 bytes: both ends' fingerprints, how many layers each has, rates
@@ -20,6 +20,7 @@
 
 #define BLM__DELTA_MAGIC   "\xb1" "BLMdlt\n" /* 8 bytes: one past ASCII, and a newline, so that a
                                              text-mode copy is noticed at once */
+#define BLM__DELTA_VERSION 1u
 #define BLM__DELTA_HEADER  96u
 #define BLM__DELTA_SUM     88u    /* place of the header's checksum */
 #define BLM__FRAME_FRONT   16u    /* before the payload: type, length, place */

@@ -139,7 +139,7 @@ static blm_status put_header(struct diff *d, const blm_filter *from, blm_error *
     if (st != BLM_OK)
         return blm__fail(err, st, "cancelled while reading the filters");
     memcpy(h, BLM__DELTA_MAGIC, 8);
-    blm__put32le(h + 8, 0);
+    blm__put32le(h + 8, BLM__DELTA_VERSION);
     blm__put32le(h + 12, from->body.layer_count);
     blm__put32le(h + 48, b->layer_count);
     blm__put32le(h + 52, b->active);

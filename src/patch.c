@@ -43,9 +43,9 @@ static blm_status take_header(struct patch *p, blm_error *err)
         return blm__short(&p->in, "its header", err);
     if (blm__get64le(h + BLM__DELTA_SUM) != blm__checksum(h, BLM__DELTA_SUM))
         return blm__fail_at(err, BLM_E_CHECKSUM, 0, "the delta's header is damaged");
-    if (blm__get32le(h + 8) != 0)
-        return blm__fail_at(err, BLM_E_VERSION, 8, "a delta of version %u: this library knows 0",
-                            (unsigned)blm__get32le(h + 8));
+    if (blm__get32le(h + 8) != BLM__DELTA_VERSION)
+        return blm__fail_at(err, BLM_E_VERSION, 8, "a delta of version %u: this library knows %u",
+                            (unsigned)blm__get32le(h + 8), BLM__DELTA_VERSION);
     if (layers_before(p) == 0 || layers_after(p) < layers_before(p) ||
         layers_after(p) > BLM__MAX_LAYERS)
         return blm__fail_at(err, BLM_E_FORMAT, 12, "from %u layers to %u",

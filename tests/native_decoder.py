@@ -303,7 +303,7 @@ class File:
         must(data[:8] == MAGIC, "not a native file")
         must(len(data) >= 512, "the file ends within the header")
         (version, size, needs, _) = struct.unpack_from("<2I2Q", data, 8)
-        must(version == 0, f"version {version}")
+        must(version == 1, f"version {version}")
         must(xxh64(data[:504]) == word(data, 504), "the header is damaged")
         must(size == 512 and needs == 0, "features that this decoder does not have")
         (self.block, slot_bytes, room, kind) = struct.unpack_from("<4I", data, 48)
@@ -349,7 +349,7 @@ class File:
         self.table = [struct.unpack_from("<2Q", best, 128 + 16 * i) for i in range(count)]
 
     def hashed(self, key):
-        if (self.scheme, self.scheme_version) != ("native", 0):
+        if (self.scheme, self.scheme_version) != ("native", 1):
             raise Bad(f"scheme {self.scheme} is not this decoder's")
         if self.hash == "xxh3":
             return xxh3(key, self.seed[0])

@@ -102,7 +102,7 @@ const struct blm_scheme blm__scheme_native = {
     .row = { sizeof(blm_scheme_row), "native",
              "bloomery's own: one seeded 64-bit hash, probes derived, multiply-shift", NULL, NULL,
              true },
-    .version       = 0,
+    .version       = 1,
     .native        = true,
     .seeded        = true,
     .model         = BLM_MODEL_INDEPENDENT,

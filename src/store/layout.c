@@ -13,7 +13,7 @@
 #include "core/shape.h"
 #include "scheme/scheme.h"
 
-#define VERSION      0u
+#define VERSION      1u
 #define HEAD_SUM     504u
 #define SLOT_TABLE   128u
 #define RECORD_SUM   184u
@@ -171,6 +171,10 @@ static blm_status check_frame(const uint8_t *in, blm_error *err)
         if (in[i] != magic[i])
             return blm__fail_at(err, BLM_E_FORMAT, i, "not a native filter file: wrong magic");
     bool whole = sum_matches(blm__checksum(in, HEAD_SUM), blm__get64le(in + HEAD_SUM));
+    if (blm__get32le(in + 8) == 0 && whole)
+        return blm__fail_at(err, BLM_E_UNSUPPORTED, 8,
+                            "format version 0, from before the format was settled: rebuild the "
+                            "filter from its keys");
     if (blm__get32le(in + 8) != VERSION)
         return blm__fail_at(err, BLM_E_VERSION, 8,
                             "format version %u; this library reads version %u%s",

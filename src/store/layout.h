@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The native file, version 0: where every byte is. docs/formats/native.md is the specification;
+ * The native file, version 1: where every byte is. docs/formats/native.md is the specification;
  * this and layout.c are its only implementation in C, used by the codec (bytes in, bytes
  * out) and by the mapped file (store/file.c).
  *

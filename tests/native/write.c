@@ -74,6 +74,20 @@ static void saved(const char *name, blm_options o)
     blm_free(f);
 }
 
+/* The plain copy of a counting filter. */
+static void reduced(const char *name, blm_options o)
+{
+    blm_filter *f, *g;
+    blm_error   e = { .text = "" };
+    must(blm_create(&o, &f, &e) == BLM_OK, e.text);
+    add_some(f, 0, key_count);
+    must(blm_reduce(f, &g, &e) == BLM_OK, e.text);
+    must(blm_save(g, name, NULL, BLM_REPLACE, &e) == BLM_OK, e.text);
+    report(name, g);
+    blm_free(f);
+    blm_free(g);
+}
+
 /* Made as a file, changed, and closed, left open (the process ends without a word), or cleared. */
 static void mapped(const char *name, blm_options o, char end)
 {
@@ -118,6 +132,10 @@ int main(void)
     o.kind = BLM_COUNTING;
     o.rate = 0.02;
     saved("counting.blm", o);
+    o.lines = 3;
+    saved("counting-3.blm", o);
+    o.lines = 0;
+    reduced("plain.blm", o);
     o.kind  = BLM_SCALABLE;
     o.items = key_count / 16;
     saved("scalable.blm", o);

@@ -249,13 +249,16 @@ static void newer_files_are_refused(void **state)
     blm_filter  *f = tiny();
     struct bytes b = encoded(f);
     blm_error    e;
-    assert_status(patched(b, 8, 1, 4, &e), BLM_E_VERSION);
+    assert_status(patched(b, 8, 2, 4, &e), BLM_E_VERSION);
     assert_int_equal(e.offset, 8);
+    assert_status(patched(b, 8, 0, 4, &e), BLM_E_UNSUPPORTED); /* before it was settled */
+    assert_int_equal(e.offset, 8);
+    assert_non_null(strstr(e.text, "rebuild"));
     assert_status(patched(b, 16, 1, 8, &e), BLM_E_VERSION);
     assert_int_equal(e.offset, 16);
     assert_status(patched(b, 16, (uint64_t)1 << 63, 8, &e), BLM_E_VERSION);
     assert_status(patched(b, 24, (uint64_t)1 << 63 | 5, 8, &e), BLM_OK); /* may be ignored */
-    assert_status(patched(b, 96, 1, 4, &e), BLM_E_VERSION);              /* of the scheme */
+    assert_status(patched(b, 96, 2, 4, &e), BLM_E_VERSION);              /* of the scheme */
     assert_status(patched(b, 64, 'x', 1, &e), BLM_E_UNSUPPORTED);        /* "xative" */
     free(b.p);
     blm_free(f);

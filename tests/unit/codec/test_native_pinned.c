@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* The native format, version 1, byte for byte: files of every kind in tests/golden/native, which are
+ * read for ever, and which the same filters, made anew, must still be written as. If this fails, the
+ * format has changed, or the hash, the probes, the sizing: files out there can no longer be read, or
+ * filters of two versions no longer meet. Do not write the files anew; make a new version.
+ *
+ * BLM_WRITE_GOLDEN=1 writes those that are missing, for kinds to come. */
+#include "unit/support.h"
+
+#include "filter.h"
+#include "golden.h"
+#include "unit/files.h"
+
+#define KEYS 200u
+
+struct pinned {
+    const char *name;
+    blm_options o;
+    bool        plain; /* what blm_reduce makes of it */
+};
+
+#define OPTIONS(...)                                                                    \
+    {                                                                                   \
+        .size = sizeof(blm_options), .flags = BLM_SEEDED, .rate = 0.01,                 \
+        .seed = { 0x0123456789abcdefu, 0xfedcba9876543210u }, __VA_ARGS__               \
+    }
+
+static const struct pinned pinned[] = {
+    { "classic", OPTIONS(.kind = BLM_CLASSIC, .items = KEYS), false },
+    { "classic-siphash", OPTIONS(.kind = BLM_CLASSIC, .items = KEYS, .hash = BLM_HASH_SIPHASH), false },
+    { "blocked-1", OPTIONS(.kind = BLM_BLOCKED, .items = KEYS, .lines = 1), false },
+    { "blocked-2", OPTIONS(.kind = BLM_BLOCKED, .items = KEYS, .lines = 2), false },
+    { "blocked-3", OPTIONS(.kind = BLM_BLOCKED, .items = KEYS, .lines = 3), false },
+    { "counting-1", OPTIONS(.kind = BLM_COUNTING, .items = KEYS, .lines = 1), false },
+    { "counting-5", OPTIONS(.kind = BLM_COUNTING, .items = KEYS, .lines = 5), false },
+    { "plain", OPTIONS(.kind = BLM_COUNTING, .items = KEYS, .lines = 2), true },
+    { "scalable", OPTIONS(.kind = BLM_SCALABLE, .items = 10), false },
+    { "scalable-classic",
+      OPTIONS(.kind = BLM_SCALABLE, .items = 50, .growth = 2, .layer_classic = true), false },
+};
+
+static blm_filter *made(const struct pinned *p)
+{
+    blm_filter *f = make(&p->o), *g;
+    for (uint64_t i = 0; i < KEYS; i++) {
+        uint8_t key[8];
+        blm__put64le(key, i);
+        assert_true(blm_add(f, key, 8) >= 0);
+    }
+    if (!p->plain)
+        return f;
+    assert_status(blm_reduce(f, &g, NULL), BLM_OK);
+    blm_free(f);
+    return g;
+}
+
+static void write_missing(const char *path, const blm_filter *f)
+{
+    FILE *there = fopen(path, "rb");
+    if (there) {
+        fclose(there);
+        return;
+    }
+    assert_status(blm_save(f, path, "native", 0, NULL), BLM_OK);
+}
+
+static void files_are_what_they_were(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(pinned); i++) {
+        char        name[64], path[512];
+        blm_filter *f = made(&pinned[i]), *g = NULL;
+        blm_error   e = { .text = "" };
+        snprintf(name, sizeof name, "native/%s.blm", pinned[i].name);
+        snprintf(path, sizeof path, TEST_DATA "/golden/%s", name);
+        if (getenv("BLM_WRITE_GOLDEN"))
+            write_missing(path, f);
+        struct golden_file file = golden_read(name);
+        blm_status         st   = blm_decode(file.data, file.len, NULL, &g, &e);
+        if (st != BLM_OK)
+            fail_msg("%s: %s", name, e.text);
+        assert_true(blm_equal(f, g) && params_of(f).items == params_of(g).items);
+        assert_true(params_of(g).rate == params_of(f).rate);
+        struct bytes now = encoded(f);
+        if (now.len != file.len || memcmp(now.p, file.data, now.len) != 0)
+            fail_msg("%s: the same filter is now written otherwise", name);
+        free(now.p);
+        golden_free_file(&file);
+        blm_free(f);
+        blm_free(g);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_are_what_they_were),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
