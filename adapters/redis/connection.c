@@ -135,11 +135,18 @@ redisContext *blm__redis_connect(const blm_redis_options *o, blm_error *err)
 
 /* ---- the pool ---------------------------------------------------------------------------- */
 
-static bool copy_text(const char **text)
+/* Every text becomes the pool's own, or NULL when there is no memory for it: then false. */
+static bool copy_texts(blm_redis_options *o)
 {
-    if (*text)
-        *text = strdup(*text);
-    return *text != NULL;
+    const char **texts[] = { &o->host,   &o->socket, &o->user, &o->password,
+                             &o->prefix, &o->field,  &o->hash };
+    bool         good    = true;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (*texts[i]) {
+            *texts[i] = strdup(*texts[i]);
+            good      = good && *texts[i];
+        }
+    return good;
 }
 
 blm_status blm__redis_pool_make(struct blm_redis_pool *p, const blm_redis_options *o,
@@ -147,11 +154,8 @@ blm_status blm__redis_pool_make(struct blm_redis_pool *p, const blm_redis_option
 {
     *p        = (struct blm_redis_pool){ .o = *o };
     p->most   = o->connections > 0 ? o->connections : CONNECTIONS;
-    bool good = (!o->host || copy_text(&p->o.host)) & (!o->socket || copy_text(&p->o.socket)) &
-                (!o->user || copy_text(&p->o.user)) & (!o->password || copy_text(&p->o.password)) &
-                (!o->prefix || copy_text(&p->o.prefix)) & (!o->field || copy_text(&p->o.field)) &
-                (!o->hash || copy_text(&p->o.hash));
-    p->idle = calloc((size_t)p->most, sizeof *p->idle);
+    bool good = copy_texts(&p->o);
+    p->idle   = calloc((size_t)p->most, sizeof *p->idle);
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->returned, NULL);
     if (good && p->idle)
