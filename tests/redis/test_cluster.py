@@ -9,7 +9,7 @@ from server import Error, Server
 
 class Cluster:
     def __init__(self, binary):
-        options = [("cluster-enabled", "yes"), ("cluster-node-timeout", "1500"), ("appendonly", "no"),
+        options = [("cluster-enabled", "yes"), ("cluster-node-timeout", "4000"), ("appendonly", "no"),
                    ("repl-ping-replica-period", "1"), ("repl-diskless-sync-delay", "0")]
         self.nodes = []
         for _ in range(6):
