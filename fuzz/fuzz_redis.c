@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The Redis module against a fake of its server: RDB values from anywhere, chunks in any order, any
+ * argument vector. An input is a list of steps. After each, every value there is must be savable and
+ * load again; every command must have given one reply, no more and no less.
+ */
+#include "fake_redis.h"
+
+struct input {
+    const uint8_t *p;
+    size_t         left;
+};
+
+static uint8_t byte(struct input *in)
+{
+    if (in->left == 0)
+        return 0;
+    in->left--;
+    return *in->p++;
+}
+
+/* Words that an argument is rarely made of by chance. */
+static struct str *argument(struct input *in)
+{
+    static const char *const words[] = {
+        "0",          "1",       "2",        "17",    "100",      "0.01",      "0.25",
+        "1e-9",       "nan",     "-1",       "ITEMS", "CAPACITY", "ERROR",     "EXPANSION",
+        "NONSCALING", "KIND",    "blocked",  "SEED",  "SATURATE", "counting",  "scalable",
+        "classic",    "NOCREATE", "a",       "b",     "",         "1073741824", "SIZE",
+    };
+    uint8_t how = byte(in);
+    if (how < 128)
+        return string(words[how % (sizeof words / sizeof *words)],
+                      strlen(words[how % (sizeof words / sizeof *words)]));
+    size_t len = how < 240 ? how - 128u : (size_t)byte(in) | (size_t)(how & 15) << 8;
+    if (len > in->left)
+        len = in->left;
+    struct str *s = string(in->p, len);
+    in->p += len;
+    in->left -= len;
+    return s;
+}
+
+static void run_command(struct input *in)
+{
+    struct str *argv[20];
+    int         which = byte(in) % server.command_count, argc = 1 + byte(in) % 19;
+    argv[0] = string(server.commands[which].name, strlen(server.commands[which].name));
+    for (int i = 1; i < argc; i++)
+        argv[i] = argument(in);
+    server.replies = 1;
+    server.commands[which].fn(&server, argv, argc);
+    if (server.replies != 0)
+        abort();
+    for (int i = 0; i < argc; i++)
+        string_free(argv[i]);
+}
+
+/* A value from the input, put on a key when it is one. */
+static void restore(struct input *in)
+{
+    struct type  *t      = &server.types[byte(in) % 2];
+    int           encver = byte(in) % 6;
+    struct slot  *k      = &server.keys[byte(in) % KEYS];
+    struct stream s      = { .in = in->p, .left = in->left };
+    void         *value  = t->m.rdb_load(&s, encver);
+    in->p    = s.in;
+    in->left = s.left;
+    if (value)
+        f_ModuleTypeSetValue(k, t, value);
+}
+
+/* What is there can be saved, and what was saved is a value. */
+static void keep(struct slot *k)
+{
+    struct stream s  = { 0 };
+    struct str   *name = string("0", 1);
+    uint8_t       md = 0;
+    k->type->m.rdb_save(&s, k->value);
+    s.in        = s.out;
+    s.left      = s.len;
+    void *again = k->type->m.rdb_load(&s, k->type->encver);
+    if (!again || s.left)
+        abort();
+    k->type->m.free(again);
+    free(s.out);
+    k->type->m.aof_rewrite(&s, name, k->value);
+    k->type->m.digest(&md, k->value);
+    k->type->m.mem_usage2(NULL, k->value, 0);
+    k->type->m.free_effort2(NULL, k->value);
+    k->type->m.defrag(NULL, name, &k->value);
+    void *copy = k->type->m.copy2(NULL, k->value);
+    if (copy)
+        k->type->m.free(copy);
+    string_free(name);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct input in = { data, size };
+    server_start();
+    for (int steps = 0; in.left && steps < 24; steps++) {
+        if (byte(&in) % 4 == 0)
+            restore(&in);
+        else
+            run_command(&in);
+    }
+    for (int i = 0; i < KEYS; i++)
+        if (server.keys[i].type)
+            keep(&server.keys[i]);
+    server_flush();
+    return 0;
+}
