@@ -188,6 +188,7 @@ typedef int (*ConfigApply)(Ctx *ctx, void *priv, Str **err);
     X(Type *, ModuleTypeGetType, (Key *))                                                         \
     X(void *, ModuleTypeGetValue, (Key *))                                                        \
     X(int, ModuleTypeSetValue, (Key *, Type *, void *value))                                      \
+    X(int, ModuleTypeReplaceValue, (Key *, Type *, void *value, void **old))                      \
     X(int, DeleteKey, (Key *))                                                                    \
     X(int, SignalModifiedKey, (Ctx *, Str *name))                                                 \
     X(const char *, StringPtrLen, (const Str *, size_t *len))                                     \

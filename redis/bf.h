@@ -26,6 +26,7 @@ struct value {
     bool            automatic; /* made without being asked for, so it grows as growth.c says */
     bool            saturate;  /* native and of fixed size: takes keys past its capacity */
     uint64_t        items, bytes; /* as counted in the module's totals */
+    uint64_t        room; /* keys that the filter, or its newest layer, takes before it is full */
 };
 
 /* Takes the filter, also when it fails: then NULL, and the filter is freed. */
@@ -33,8 +34,10 @@ struct value *bf_value(blm_filter *f, bool native);
 void          bf_value_settle(struct value *v); /* its filter is there: what follows from it */
 void          bf_value_free(struct value *v);
 struct value *bf_value_copy(const struct value *v);
-/* After the filter changed: keeps the totals true. */
+/* After the filter changed, in whatever way: keeps the totals true. After n new keys only: the same,
+ * but without looking at the filter where they had room. */
 void   bf_value_tally(struct value *v);
+void   bf_value_added(struct value *v, uint64_t n);
 size_t bf_value_memory(const struct value *v);
 /* Larger than 64: worth the background thread. */
 size_t bf_value_effort(const struct value *v);
@@ -72,6 +75,12 @@ void                    bf_info(InfoCtx *ctx, int crashing);
 static inline void      bf_total(_Atomic uint64_t *t, uint64_t n)
 {
     atomic_fetch_add_explicit(t, n, memory_order_relaxed);
+}
+/* The same for a total that only commands change, which run one at a time: no locked instruction. */
+static inline void bf_tick(_Atomic uint64_t *t, uint64_t n)
+{
+    atomic_store_explicit(t, atomic_load_explicit(t, memory_order_relaxed) + n,
+                          memory_order_relaxed);
 }
 
 /* The cap that applies to a command: what a master or the append-only file already accepted is

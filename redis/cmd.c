@@ -39,8 +39,13 @@ void bf_attach(Key *key, struct value *v)
 
 void bf_put(Ctx *ctx, Str *name, struct value *v)
 {
-    Key *key = api.OpenKey(ctx, name, API_READ | API_WRITE);
-    bf_attach(key, v);
+    Key  *key  = api.OpenKey(ctx, name, API_READ | API_WRITE);
+    Type *type = v->native ? bf_type_native : bf_type;
+    void *old  = NULL;
+    if (api.ModuleTypeReplaceValue(key, type, v, &old) == API_OK) /* keeps the time to live */
+        bf_value_free(old);
+    else
+        bf_attach(key, v);
     api.CloseKey(key);
 }
 

@@ -145,9 +145,7 @@ static void add_items(struct value *v, Str **items, size_t n, struct results *r)
     }
     for (size_t i = 0; i < r->done; i++)
         r->news += r->fresh[i];
-    bf_total(&bf_totals.adds, r->done);
-    if (r->news || v->kind == BLM_COUNTING)
-        bf_value_tally(v);
+    bf_tick(&bf_totals.adds, r->done);
 }
 
 /* The value to add to, made now when it is missing. NULL: the error is replied. */

@@ -29,7 +29,7 @@ int bf_cmd_exists(Ctx *ctx, Str **argv, int argc)
         size_t      len;
         const char *key = api.StringPtrLen(argv[2], &len);
         maybe           = blm_check(v->filter, key, len);
-        bf_total(&bf_totals.checks, 1);
+        bf_tick(&bf_totals.checks, 1);
     }
     return api.ReplyWithBool(ctx, maybe);
 }
@@ -55,7 +55,7 @@ int bf_cmd_mexists(Ctx *ctx, Str **argv, int argc)
             api.ReplyWithBool(ctx, answer[i]);
     }
     if (v)
-        bf_total(&bf_totals.checks, n);
+        bf_tick(&bf_totals.checks, n);
     return API_OK;
 }
 

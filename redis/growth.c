@@ -57,30 +57,22 @@ static double share(double first_error, uint32_t link)
     return link < SHARES ? even : even * pow(0.5, (double)link - (SHARES - 1));
 }
 
-static blm_status grow(struct value *v, uint32_t links, const blm_link *newest)
+static blm_status grow(struct value *v)
 {
-    blm_link first;
+    uint32_t links = bf_params(v).layers;
+    blm_link first, newest;
     blm_chain_link(v->filter, 0, &first);
-    uint64_t factor = bf_auto_factor(newest->entries);
-    if (newest->entries > UINT64_MAX / factor)
+    blm_chain_link(v->filter, links - 1, &newest);
+    uint64_t factor = bf_auto_factor(newest.entries);
+    if (newest.entries > UINT64_MAX / factor)
         return BLM_E_LIMIT;
-    return blm_chain_grow(v->filter, newest->entries * factor, share(first.error, links), NULL);
+    blm_status st =
+        blm_chain_grow(v->filter, newest.entries * factor, share(first.error, links), NULL);
+    bf_value_tally(v);
+    return st;
 }
 
 /* ---- adding ---- */
-
-/* How many more keys the filter, or its newest link, has room for. */
-static uint64_t room(const struct value *v, uint32_t *links, blm_link *newest)
-{
-    blm_params p = bf_params(v);
-    *links       = p.layers;
-    if (v->native)
-        return p.capacity == 0 || v->saturate ? UINT64_MAX :
-               p.items < p.capacity           ? p.capacity - p.items :
-                                                0;
-    blm_chain_link(v->filter, p.layers - 1, newest);
-    return newest->items < newest->entries ? newest->entries - newest->items : 0;
-}
 
 /* There is no room. Keys that are there need none: passes over them, up to the first new one. */
 static size_t pass_present(const struct value *v, const blm_key *keys, size_t n, uint8_t *fresh)
@@ -91,36 +83,56 @@ static size_t pass_present(const struct value *v, const blm_key *keys, size_t n,
     return at;
 }
 
-static enum bf_outcome add_within(struct value *v, bool counting, const blm_key *keys, size_t n,
-                                  uint8_t *fresh, size_t *done)
+static size_t count_new(const uint8_t *fresh, size_t n)
 {
-    blm_link newest;
-    uint32_t links;
-    size_t   at = 0, took = 0;
+    size_t sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += fresh[i];
+    return sum;
+}
+
+/* Never more keys at once than there is room for, so that the filter does not grow by itself. */
+static enum bf_outcome add_within(struct value *v, const blm_key *keys, size_t n, uint8_t *fresh,
+                                  size_t *done)
+{
+    size_t at = 0;
     while (at < n) {
-        uint64_t fits = room(v, &links, &newest);
-        size_t   some = n - at < fits ? n - at : (size_t)fits;
+        size_t some = n - at < v->room ? n - at : (size_t)v->room, took = 0;
         if (some) {
             blm_status st = blm_add_many(v->filter, keys + at, some, fresh + at, &took);
+            bf_value_added(v, count_new(fresh + at, took));
             at += took;
             if (st != BLM_OK)
                 break;
             continue;
         }
-        if (!counting) /* a counter takes every add, so each needs its room */
+        if (v->kind != BLM_COUNTING) /* a counter takes every add, so each needs its room */
             at += pass_present(v, keys + at, n - at, fresh + at);
-        if (at < n && (v->native || grow(v, links, &newest) != BLM_OK))
+        if (at < n && (v->native || grow(v) != BLM_OK))
             break;
     }
     *done = at;
     return at == n ? BF_ADDED : v->native ? BF_FULL : BF_FAILED;
 }
 
+/* One key, and there is room: the library's single call is cheaper than its batch of one. */
+static enum bf_outcome add_one(struct value *v, const blm_key *key, uint8_t *fresh, size_t *done)
+{
+    *fresh = blm_add(v->filter, key->data, key->len) == BLM_OK;
+    *done  = 1;
+    if (*fresh || v->kind == BLM_COUNTING)
+        bf_value_added(v, *fresh);
+    return BF_ADDED;
+}
+
 enum bf_outcome bf_add(struct value *v, const blm_key *keys, size_t n, uint8_t *fresh,
                        size_t *done)
 {
+    if (n == 1 && v->room)
+        return add_one(v, keys, fresh, done);
     if (v->automatic || (v->native && v->fixed))
-        return add_within(v, v->kind == BLM_COUNTING, keys, n, fresh, done);
+        return add_within(v, keys, n, fresh, done);
     blm_status st = blm_add_many(v->filter, keys, n, fresh, done);
+    bf_value_added(v, count_new(fresh, *done));
     return st == BLM_OK ? BF_ADDED : v->fixed && st == BLM_E_FULL ? BF_FULL : BF_FAILED;
 }

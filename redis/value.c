@@ -73,14 +73,38 @@ uint64_t bf_value_size(const struct value *v)
     return 32 + 64 * (uint64_t)p.layers + p.bytes;
 }
 
+static uint64_t room_of(const struct value *v, const blm_params *all)
+{
+    blm_params p = *all;
+    if (v->native && v->kind == BLM_SCALABLE)
+        return 0; /* its own affair: it is looked at after each add */
+    if (v->saturate || (v->native && p.capacity == 0))
+        return UINT64_MAX;
+    if (!v->native)
+        p = bf_layer(v, all->layers - 1);
+    return p.items < p.capacity ? p.capacity - p.items : 0;
+}
+
 /* Differences, modulo 2^64: values come and go on several threads. */
 void bf_value_tally(struct value *v)
 {
     blm_params p = bf_params(v);
+    v->room      = room_of(v, &p);
     bf_total(&bf_totals.items, p.items - v->items);
     bf_total(&bf_totals.bytes, p.bytes - v->bytes);
     v->items = p.items;
     v->bytes = p.bytes;
+}
+
+void bf_value_added(struct value *v, uint64_t n)
+{
+    if (n >= v->room || v->kind == BLM_COUNTING) {
+        bf_value_tally(v);
+        return;
+    }
+    v->room -= n;
+    v->items += n;
+    bf_total(&bf_totals.items, n);
 }
 
 /* ---- life ---- */
