@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "api.h"
+#include "redis/api.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define SEED   0xc6a4a7935bd1e995u

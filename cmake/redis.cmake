@@ -20,7 +20,7 @@ install(TARGETS bloomery_redis LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/bloom
 
 # What bench/redis.py measures us beside where there is no RedisBloom.
 add_library(bench.redis_plain MODULE EXCLUDE_FROM_ALL bench/redis_plain.c redis/api.c)
-target_include_directories(bench.redis_plain PRIVATE redis)
+target_include_directories(bench.redis_plain PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(bench.redis_plain PRIVATE m)
 set_target_properties(bench.redis_plain PROPERTIES
   PREFIX "" OUTPUT_NAME plain LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/redis)
