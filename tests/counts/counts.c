@@ -73,8 +73,8 @@ static void work(blm_filter *f, enum op op, bool wide, size_t n)
     sink += sum;
 }
 
-/* A filter with the keys that the operation needs; a scalable one has grown to its third layer
- * and has room in it. */
+/* A filter with the keys that the operation needs; a scalable one has grown to its second layer and
+ * has room in it for all that comes: growing would be counted as adding. */
 static blm_filter *make(const blm_options *want, enum op op, bool wide)
 {
     blm_options o = *want;
@@ -84,7 +84,7 @@ static blm_filter *make(const blm_options *want, enum op op, bool wide)
     if (blm_create(&o, &f, NULL) != BLM_OK)
         exit(2);
     if (o.kind == BLM_SCALABLE)
-        for (uint64_t i = 0; i < 4 * o.items; i++) {
+        for (uint64_t i = 0; i < 2 * o.items; i++) {
             uint64_t other = i * 0x9e3779b97f4a7c15u;
             blm_add(f, &other, 8);
         }
