@@ -166,6 +166,11 @@ blm_status blm__file_begin(struct blm_body *b, blm_error *err)
         (f->found == (int)BLM_WRITER_DIED && (f->slot.flags & BLM__SLOT_SHARED)))
         for (uint32_t i = 0; i < f->count; i++) /* marks that cannot be relied on */
             memset(f->part[i].marks, 1, (size_t)f->part[i].s.regions);
+    /* Whoever wrote the slots left the last one to the system. Written over the other, which alone
+     * may be on the disk, a power cut could tear both: so first let both be there. */
+    int why = blm__os.sync_file(f->fd);
+    if (why)
+        return blm__file_broke(f, why, err);
     st = blm__file_commit(f, b, blm__file_flags(b), err);
     if (st == BLM_OK)
         f->begun = (uint64_t)getpid();

@@ -51,7 +51,7 @@ static void calls_come_in_order(void **state)
     called("mmwfw");
     os_watch(SIZE_MAX, 0);
     f = open_at(at("f"), BLM_WRITE);
-    called("wfw"); /* "being written" is on the disk before anything changes */
+    called("fwfw"); /* both slots are on the disk; then "being written", before anything changes */
     close_well(f);
     os_watch(SIZE_MAX, 0);
     f = open_at(at("f"), 0);
@@ -137,7 +137,7 @@ static void cut_power(void)
     struct bytes now      = slurp(power.path);
     check_image(power.disk.p, power.disk.len);
     check_image(now.p, now.len);
-    for (int i = 0; i < 12; i++)
+    for (int i = 0; i < 32; i++)
         check_mixture(&now);
     free(now.p);
     blm__os      = watched;
@@ -303,7 +303,7 @@ static void opening_may_fail_to_say_so(void **state)
     blm_error   e;
     add_range(f, 0, 100);
     close_well(f);
-    for (size_t n = 0; n < 3; n++) { /* w f w */
+    for (size_t n = 0; n < 4; n++) { /* f w f w */
         os_watch(n, EIO);
         assert_status(try_open(at("f"), BLM_WRITE, &e), BLM_E_IO);
         os_unwatch();
