@@ -401,15 +401,13 @@ struct one {
 
 static void hash_one(const blm_filter *f, const void *key, size_t len, struct one *k)
 {
-    k->batch.n = 1;
+    k->batch = (struct blm_batch){ .n = 1 };
     if (f->scheme->native) {
         k->h       = blm__native_hash(&f->body.hasher, key, len);
         k->batch.h = &k->h;
-        k->batch.d = NULL;
     } else {
         f->scheme->digest(&f->body.hasher, f->body.layers[0].shape.probes, key ? key : "", len,
                           &k->d);
-        k->batch.h = NULL;
         k->batch.d = &k->d;
     }
 }
@@ -521,7 +519,7 @@ blm_status blm_digest_of(const blm_filter *f, const void *key, size_t len, blm_d
 
 static struct blm_batch digest_batch(const blm_filter *f, const blm_digest *d)
 {
-    struct blm_batch k = { f->scheme->native ? d->w : NULL, f->scheme->native ? NULL : d, 1 };
+    struct blm_batch k = { f->scheme->native ? d->w : NULL, f->scheme->native ? NULL : d, 1, NULL };
     return k;
 }
 

@@ -11,6 +11,7 @@ struct blm_batch {
     const uint64_t   *h; /* native; else NULL */
     const blm_digest *d; /* others; else NULL */
     size_t            n;
+    const uint16_t   *pick; /* key i is d[pick[i]]; NULL: d[i]. Only layers of scalable meet it */
 };
 
 struct blm_kind_ops {
@@ -65,9 +66,9 @@ size_t   blm__bits_add(struct blm_body *b, struct blm_layer *l, const struct blm
 size_t   blm__bits_check(const struct blm_body *b, const struct blm_layer *l,
                          const struct blm_batch *k, uint8_t *maybe);
 /* … of another system's scheme: kind/positions.c */
-size_t   blm__positions_add(struct blm_layer *l, const blm_digest *d, size_t n, uint8_t *fresh,
+size_t   blm__positions_add(struct blm_layer *l, const struct blm_batch *k, uint8_t *fresh,
                             bool shared);
-size_t   blm__positions_check(const struct blm_layer *l, const blm_digest *d, size_t n,
+size_t   blm__positions_check(const struct blm_layer *l, const struct blm_batch *k,
                               uint8_t *maybe);
 bool     blm__bits_check_one(const struct blm_body *b, const struct blm_layer *l, uint64_t h);
 double   blm__lines_rate_now(const struct blm_layer *l); /* kind/blocked.c */

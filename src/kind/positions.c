@@ -77,9 +77,15 @@ static inline bool test(const struct blm_layer *l, const uint64_t *pos, uint32_t
     return all;
 }
 
-size_t blm__positions_add(struct blm_layer *l, const blm_digest *d, size_t n, uint8_t *fresh,
+static inline const blm_digest *digest_at(const struct blm_batch *b, size_t i)
+{
+    return &b->d[b->pick ? b->pick[i] : i];
+}
+
+size_t blm__positions_add(struct blm_layer *l, const struct blm_batch *b, uint8_t *fresh,
                           bool shared)
 {
+    const size_t         n  = b->n;
     const uint32_t       k  = l->shape.probes;
     const struct modulus by = modulus_of(&l->shape);
     uint64_t             pos[BLM__MAX_PROBES];
@@ -88,7 +94,7 @@ size_t blm__positions_add(struct blm_layer *l, const blm_digest *d, size_t n, ui
         size_t some = n - at < group ? n - at : group;
         for (size_t i = 0; i < some + ahead; i++) {
             if (i < some) {
-                list(&l->shape, &by, &d[at + i], pos + i * k);
+                list(&l->shape, &by, digest_at(b, at + i), pos + i * k);
                 fetch(l, &by, pos + i * k, 0, k, true);
             }
             if (i < ahead)
@@ -103,14 +109,15 @@ size_t blm__positions_add(struct blm_layer *l, const blm_digest *d, size_t n, ui
     return count;
 }
 
-static size_t check_group(const struct blm_layer *l, const struct modulus *by, const blm_digest *d,
-                          size_t n, uint64_t *pos, uint8_t *maybe)
+static size_t check_group(const struct blm_layer *l, const struct modulus *by,
+                          const struct blm_batch *b, size_t from, size_t n, uint64_t *pos,
+                          uint8_t *maybe)
 {
     const uint32_t k = l->shape.probes, first = k < FIRST ? k : FIRST;
     size_t         hits = 0, ahead = n > AHEAD ? AHEAD : 0;
     for (size_t i = 0; i < n + 2 * ahead; i++) {
         if (i < n) {
-            list(&l->shape, by, &d[i], pos + i * k);
+            list(&l->shape, by, digest_at(b, from + i), pos + i * k);
             fetch(l, by, pos + i * k, 0, first, false);
         }
         if (i >= ahead && i - ahead < n) {
@@ -125,13 +132,13 @@ static size_t check_group(const struct blm_layer *l, const struct modulus *by, c
     return hits;
 }
 
-size_t blm__positions_check(const struct blm_layer *l, const blm_digest *d, size_t n,
-                            uint8_t *maybe)
+size_t blm__positions_check(const struct blm_layer *l, const struct blm_batch *b, uint8_t *maybe)
 {
+    const size_t         n  = b->n;
     const struct modulus by = modulus_of(&l->shape);
     uint64_t             pos[BLM__MAX_PROBES];
     size_t               hits = 0, group = group_of(l->shape.probes);
     for (size_t at = 0; at < n; at += group)
-        hits += check_group(l, &by, d + at, n - at < group ? n - at : group, pos, maybe + at);
+        hits += check_group(l, &by, b, at, n - at < group ? n - at : group, pos, maybe + at);
     return hits;
 }

@@ -155,33 +155,34 @@ static blm_status grow(struct blm_body *b, blm_error *err)
     return st;
 }
 
-/* The keys of a batch that no layer has claimed yet, side by side so that kernels can take them,
- * with their places in the batch. */
+/* The keys of a batch that no layer has claimed yet, by their places in the batch. Hashes stand side
+ * by side so that kernels can take them; digests are large, and stay where they are. */
 struct rest {
-    union {
-        uint64_t   h[BLM__BATCH];
-        blm_digest d[BLM__BATCH_DIGESTS];
-    };
-    uint16_t at[BLM__BATCH];
-    size_t   n;
-    bool     native;
+    uint64_t          h[BLM__BATCH];
+    const blm_digest *d; /* NULL: native */
+    uint16_t          at[BLM__BATCH];
+    size_t            n;
 };
 
 static void rest_all(struct rest *r, const struct blm_batch *k)
 {
-    r->native = k->h != NULL;
-    r->n      = k->n;
-    if (r->native)
+    r->d = k->d;
+    r->n = k->n;
+    if (!r->d)
         memcpy(r->h, k->h, k->n * sizeof *r->h);
-    else
-        memcpy(r->d, k->d, k->n * sizeof *r->d);
     for (size_t i = 0; i < k->n; i++)
         r->at[i] = (uint16_t)i;
 }
 
 static struct blm_batch rest_batch(const struct rest *r, size_t from, size_t n)
 {
-    struct blm_batch k = { r->native ? r->h + from : NULL, r->native ? NULL : r->d + from, n };
+    struct blm_batch k = { .n = n };
+    if (r->d) {
+        k.d    = r->d;
+        k.pick = r->at + from;
+    } else {
+        k.h = r->h + from;
+    }
     return k;
 }
 
@@ -192,10 +193,8 @@ static void rest_drop(struct rest *r, size_t from, const uint8_t *gone)
     for (size_t i = from; i < r->n; i++) {
         if (gone[i - from])
             continue;
-        if (r->native)
+        if (!r->d)
             r->h[to] = r->h[i];
-        else
-            r->d[to] = r->d[i];
         r->at[to++] = r->at[i];
     }
     r->n = to;
@@ -285,7 +284,7 @@ static void claim_others(const struct blm_body *b, struct rest *r)
 {
     struct blm_stack s;
     uint8_t          has[BLM__BATCH];
-    if (r->native && r->n > 1 && stack_of(b, b->active, &s)) {
+    if (!r->d && r->n > 1 && stack_of(b, b->active, &s)) {
         if (s.count > 0 && ask_stack(b, &s, r->h, r->n, has) > 0)
             rest_drop(r, 0, has);
         return;

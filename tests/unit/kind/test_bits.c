@@ -66,7 +66,7 @@ static void positions_are_grouped_without_losing_any(void **state)
                 f.body.shared = shared;
                 for (size_t a = 0; a < n; a++)
                     d[a] = a % 5 == 4 ? d[a - 3] : toy_digest(&r);
-                struct blm_batch all = { NULL, d, n };
+                struct blm_batch all = { .d = d, .n = n };
                 size_t           said = blm__bits_add(&f.body, &f.layer, &all, fresh);
                 for (size_t a = 0; a < n; a++) {
                     uint64_t pos[BLM__MAX_PROBES];
