@@ -69,10 +69,12 @@ BLM__INLINE unsigned blm__bit_set(struct blm_layer *l, uint64_t pos, bool shared
             return 0; /* no write, no mark: the line stays shared between cores */
         if (l->marks)
             blm__mark(l, pos >> 6);
-        uint64_t old = __atomic_fetch_or(w, mask, __ATOMIC_SEQ_CST);
+        /* Whether it was clear is what we saw above: of two threads that set one bit at once both
+         * may be told so, and an OR whose old value nobody wants is one instruction, not a loop. */
+        __atomic_fetch_or(w, mask, __ATOMIC_SEQ_CST);
         if (l->marks)
             blm__mark(l, pos >> 6);
-        return (old & mask) == 0;
+        return 1;
     }
     uint64_t old = *w;
     if (l->marks && !(old & mask))
