@@ -4,8 +4,8 @@
  *
  * Blocks are read, not mapped: a block is small enough to stay in the processor's cache while it is
  * cut, hashed and asked, a file that shrinks meanwhile does no harm (a mapping would raise SIGBUS),
- * and a pipe is the same as a file. Over 1.4 GB of lines in the page cache read and mapping cost the
- * same to within a few percent.
+ * and a pipe is the same as a file. wc -l reads 1.4 GB of lines from the page cache in 0.23 s where
+ * dedup takes 1.1 (bench/cli.sh 20e6): what the copy costs is not what there is to gain.
  *
  * One thread at a time reads. What happens to an input (it cannot be opened, it cannot be read on)
  * is a block of its own, without lines, so that it is said in its turn.
