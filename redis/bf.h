@@ -90,6 +90,8 @@ uint64_t bf_cap(Ctx *ctx);
 /* ---- types (type.c, type_native.c) ---- */
 
 extern Type *bf_type, *bf_type_native;
+/* What the two types have in common: memory, effort, copies, defrag, free. */
+TypeMethods bf_methods(void);
 bool         bf_type_create(Ctx *ctx);
 bool         bf_type_native_create(Ctx *ctx);
 

@@ -228,20 +228,25 @@ static int defrag(DefragCtx *ctx, Str *key, void **value)
 
 static void free_value(void *value) { bf_value_free(value); }
 
-bool bf_type_create(Ctx *ctx)
+TypeMethods bf_methods(void)
 {
-    TypeMethods m = {
+    return (TypeMethods){
         .version      = API_TYPE_METHODS,
-        .rdb_load     = rdb_load,
-        .rdb_save     = rdb_save,
-        .aof_rewrite  = aof_rewrite,
-        .digest       = digest,
         .free         = free_value,
         .defrag       = defrag,
         .mem_usage2   = mem_usage,
         .free_effort2 = free_effort,
         .copy2        = copy,
     };
+}
+
+bool bf_type_create(Ctx *ctx)
+{
+    TypeMethods m = bf_methods();
+    m.rdb_load    = rdb_load;
+    m.rdb_save    = rdb_save;
+    m.aof_rewrite = aof_rewrite;
+    m.digest      = digest;
     bf_type = api.CreateDataType(ctx, NAME, ENCVER, &m);
     return bf_type != NULL;
 }

@@ -199,50 +199,13 @@ static void digest(Digest *md, void *value)
     api.DigestEndSequence(md);
 }
 
-static size_t mem_usage(OptCtx *ctx, const void *value, size_t samples)
-{
-    (void)ctx;
-    (void)samples;
-    return bf_value_memory(value);
-}
-
-static size_t free_effort(OptCtx *ctx, const void *value)
-{
-    (void)ctx;
-    return bf_value_effort(value);
-}
-
-static void *copy(OptCtx *ctx, const void *value)
-{
-    (void)ctx;
-    return bf_value_copy(value);
-}
-
-static int defrag(DefragCtx *ctx, Str *key, void **value)
-{
-    (void)key;
-    struct value *v    = *value;
-    int           more = bf_value_defrag(ctx, &v);
-    *value             = v;
-    return more;
-}
-
-static void free_value(void *value) { bf_value_free(value); }
-
 bool bf_type_native_create(Ctx *ctx)
 {
-    TypeMethods m = {
-        .version      = API_TYPE_METHODS,
-        .rdb_load     = rdb_load,
-        .rdb_save     = rdb_save,
-        .aof_rewrite  = aof_rewrite,
-        .digest       = digest,
-        .free         = free_value,
-        .defrag       = defrag,
-        .mem_usage2   = mem_usage,
-        .free_effort2 = free_effort,
-        .copy2        = copy,
-    };
+    TypeMethods m = bf_methods();
+    m.rdb_load    = rdb_load;
+    m.rdb_save    = rdb_save;
+    m.aof_rewrite = aof_rewrite;
+    m.digest      = digest;
     bf_type_native = api.CreateDataType(ctx, NAME, ENCVER, &m);
     return bf_type_native != NULL;
 }
