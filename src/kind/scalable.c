@@ -261,8 +261,6 @@ static size_t check(const struct blm_body *b, const struct blm_batch *k, uint8_t
     struct blm_stack s;
     if (k->h && k->n > 1 && stack_of(b, UINT32_MAX, &s))
         return ask_stack(b, &s, k->h, k->n, maybe);
-    if (b->layer_count == 1)
-        return blm__bits_check(b, &b->layers[0], k, maybe);
     struct rest r;
     rest_all(&r, k);
     memset(maybe, 0, k->n);
