@@ -48,11 +48,17 @@ blm_params bf_layer(const struct value *v, uint32_t layer);
 /* What BF.INFO calls Size: the peer's arithmetic. */
 uint64_t bf_value_size(const struct value *v);
 
+/* ---- memory (memory.c) ---- */
+
 /* Redis' allocator, refusing instead of aborting, and the cap of the filter to be made. */
 extern const blm_allocator bf_allocator;
 blm_options bf_options(uint64_t max_bytes);
 /* Bytes from Redis' allocator; NULL when there are none. */
 void *bf_try_alloc(size_t size);
+/* An array that Redis allocated and filled is now a filter's. */
+void bf_memory_filled(void *p, size_t size);
+/* At loading: may programs ask for huge pages here? */
+void bf_memory_find_rule(void);
 
 /* ---- configuration and totals (config.c, info.c) ---- */
 
@@ -61,7 +67,7 @@ struct bf_config {
     long long capacity;
     long long expansion;
     long long max_bytes;
-    int       auto_growth;
+    int       auto_growth, huge_pages;
 };
 extern struct bf_config bf_config;
 /* Load arguments, then configs. False: said in the log, the load must fail. */
@@ -69,6 +75,7 @@ bool bf_config_load(Ctx *ctx, Str **argv, int argc);
 
 struct bf_totals {
     _Atomic uint64_t filters, items, bytes, adds, checks, refused;
+    _Atomic uint64_t added; /* items too, of commands that had no more to say: a tick each */
 };
 extern struct bf_totals bf_totals;
 void                    bf_info(InfoCtx *ctx, int crashing);

@@ -15,7 +15,8 @@ struct bf_config bf_config = { .rate        = 0.01,
                                .capacity    = 100,
                                .expansion   = BF_DEFAULT_EXPANSION,
                                .max_bytes   = 2LL << 30,
-                               .auto_growth = 1 };
+                               .auto_growth = 1,
+                               .huge_pages  = 1 };
 
 #define MOST_BYTES (1LL << 46)
 
@@ -99,6 +100,15 @@ static const struct number {
 };
 #define NUMBERS (sizeof numbers / sizeof *numbers)
 
+static const struct {
+    const char *name;
+    int        *value;
+} switches[] = {
+    { "bf-auto-growth", &bf_config.auto_growth },
+    { "bf-huge-pages", &bf_config.huge_pages },
+};
+#define SWITCHES (sizeof switches / sizeof *switches)
+
 /* ---- loadmodule's arguments ---- */
 
 static bool read_number(const Str *value, const struct number *n)
@@ -119,10 +129,11 @@ static bool read_argument(Ctx *ctx, Str *name, Str *value)
     for (size_t i = 0; i < NUMBERS; i++)
         if (bf_word(name, numbers[i].name))
             return read_number(value, &numbers[i]);
-    if (bf_word(name, "bf-auto-growth")) {
-        bf_config.auto_growth = bf_word(value, "yes");
-        return bf_config.auto_growth || bf_word(value, "no");
-    }
+    for (size_t i = 0; i < SWITCHES; i++)
+        if (bf_word(name, switches[i].name)) {
+            *switches[i].value = bf_word(value, "yes");
+            return *switches[i].value || bf_word(value, "no");
+        }
     if (bf_word(name, "CF_MAX_EXPANSIONS") || bf_word(name, "cf-max-expansions")) {
         api.Log(ctx, "notice", "cf-max-expansions is ignored: there are no cuckoo filters here");
         return true;
@@ -157,8 +168,11 @@ static bool register_configs(Ctx *ctx, unsigned flags)
                                       flags | numbers[i].flags, numbers[i].min, numbers[i].max,
                                       get_number, set_number, NULL, numbers[i].value) != API_OK)
             return false;
-    return api.RegisterBoolConfig(ctx, "bf-auto-growth", bf_config.auto_growth, flags, get_bool,
-                                  set_bool, NULL, &bf_config.auto_growth) == API_OK;
+    for (size_t i = 0; i < SWITCHES; i++)
+        if (api.RegisterBoolConfig(ctx, switches[i].name, *switches[i].value, flags, get_bool,
+                                   set_bool, NULL, switches[i].value) != API_OK)
+            return false;
+    return true;
 }
 
 bool bf_config_load(Ctx *ctx, Str **argv, int argc)

@@ -30,7 +30,7 @@ void bf_info(InfoCtx *ctx, int crashing)
     if (api.InfoAddSection(ctx, "filters") != API_OK)
         return;
     api.InfoAddFieldULongLong(ctx, "filters", total(&bf_totals.filters));
-    api.InfoAddFieldULongLong(ctx, "items", total(&bf_totals.items));
+    api.InfoAddFieldULongLong(ctx, "items", total(&bf_totals.items) + total(&bf_totals.added));
     api.InfoAddFieldULongLong(ctx, "bytes", total(&bf_totals.bytes));
     api.InfoAddFieldULongLong(ctx, "adds", total(&bf_totals.adds));
     api.InfoAddFieldULongLong(ctx, "checks", total(&bf_totals.checks));
@@ -79,6 +79,7 @@ int RedisModule_OnLoad(Ctx *ctx, Str **argv, int argc)
         api.Log(ctx, "warning", "a module called " NAME " is loaded already");
         return API_ERR;
     }
+    bf_memory_find_rule();
     api.SetModuleAttribs(ctx, NAME, VERSION, 1);
     api.SetModuleOptions(ctx, API_HANDLE_IO_ERRORS | API_NO_IMPLICIT_SIGNAL |
                                   API_HANDLE_ASYNC_LOAD);

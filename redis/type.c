@@ -42,6 +42,8 @@ static void take_array(blm_link *l, char *array, size_t len)
         }
         api.Free(array);
     }
+    if (l->words)
+        bf_memory_filled(l->words, len);
 }
 
 /* False: the stream ended or a number is none of a link's. */

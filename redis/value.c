@@ -6,44 +6,6 @@
 
 struct bf_totals bf_totals;
 
-/* ---- memory ---- */
-
-void *bf_try_alloc(size_t size) { return api.TryAlloc(size); }
-
-static void *allocate(void *ctx, size_t size)
-{
-    (void)ctx;
-    return api.TryAlloc(size);
-}
-
-static void *allocate_zeroes(void *ctx, size_t size)
-{
-    (void)ctx;
-    if (api.TryCalloc)
-        return api.TryCalloc(1, size);
-    void *p = api.TryAlloc(size);
-    if (p)
-        memset(p, 0, size);
-    return p;
-}
-
-static void release(void *ctx, void *p, size_t size)
-{
-    (void)ctx;
-    (void)size;
-    api.Free(p);
-}
-
-const blm_allocator bf_allocator = { NULL, allocate, allocate_zeroes, release };
-
-blm_options bf_options(uint64_t max_bytes)
-{
-    blm_options o = BLM_OPTIONS_INIT;
-    o.allocator   = &bf_allocator;
-    o.max_bytes   = max_bytes;
-    return o;
-}
-
 uint64_t bf_cap(Ctx *ctx)
 {
     if (api.GetContextFlags(ctx) & (API_CTX_REPLICATED | API_CTX_LOADING))
@@ -104,7 +66,7 @@ void bf_value_added(struct value *v, uint64_t n)
     }
     v->room -= n;
     v->items += n;
-    bf_total(&bf_totals.items, n);
+    bf_tick(&bf_totals.added, n);
 }
 
 /* ---- life ---- */

@@ -231,9 +231,51 @@ def memory_limit(binary):
         assert c("BF.ADD", "k", "new") == 1
 
 
+def asked_for(s):
+    """How much of the server's memory has asked for huge pages."""
+    total, size = 0, 0
+    for line in open(f"/proc/{s.process.pid}/smaps", encoding="utf8"):
+        if line.startswith("Size:"):
+            size = int(line.split()[1]) * 1024
+        elif line.startswith("VmFlags:") and "hg" in line.split():
+            total += size
+    return total
+
+
+def huge_pages(binary):
+    """Large arrays ask for them where that is left to programs, small ones never; and what is freed, or a
+    server that must not, has none."""
+    try:
+        rule = open("/sys/kernel/mm/transparent_hugepage/enabled", encoding="utf8").read()
+    except OSError:
+        rule = "(the kernel has none)"
+    if "[madvise]" not in rule:
+        print(f"  huge pages: not for programs to ask for here: {rule.strip()}")
+    with Server(binary=binary) as s:
+        c = s.client()
+        before, expected = asked_for(s), 16 << 20 if "[madvise]" in rule else 0
+        c("BF.RESERVE", "small", "0.01", "100000")
+        assert asked_for(s) == before
+        for words in ((), ("KIND", "blocked")):
+            c("BF.RESERVE", "large", "0.001", "16000000", *words)  # 29 and 31 MB
+            c("BF.MADD", "large", *range(1000))
+            assert asked_for(s) >= before + expected and (expected or asked_for(s) == before), words
+            payload = c("DUMP", "large")
+            c("DEL", "large")
+            assert asked_for(s) == before
+            c("RESTORE", "large", 0, payload)
+            assert asked_for(s) >= before + expected and (expected or asked_for(s) == before), words
+            assert c("BF.MEXISTS", "large", *range(1000)) == [1] * 1000
+            c("DEL", "large")
+            assert asked_for(s) == before
+        c("CONFIG", "SET", config_name(c, "bf-huge-pages"), "no")
+        c("BF.RESERVE", "large", "0.001", "16000000")
+        assert asked_for(s) == before
+
+
 def main():
     for test in (copies_and_memory, defragmentation, notifications, access, self_description, configs,
-                 memory_limit):
+                 memory_limit, huge_pages):
         server.each_server(test)
 
 

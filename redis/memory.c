@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory: all of it is Redis' (so that maxmemory and MEMORY USAGE see it), and none of it by calls
+ * that abort the server.
+ *
+ * Large bit arrays ask for huge pages. Every probe is a random line, so on 4 KiB pages most of them
+ * miss the TLB as well: MEXISTS of 100 keys on a filter of 10^8 took 24 µs so, and 15.7 on huge
+ * pages (of 10^7: 9.6 and 8.7). Only where the kernel leaves it to the program (`madvise`): where it
+ * gives them to everyone, the server has switched them off for itself or was told to keep them, and
+ * neither is ours to change. What comes back to the allocator is asked to be small again, because
+ * what will stand there next is many small things. A fork copies single small pages all the same:
+ * since Linux 5.8 a huge page that is written to while a child has it is split first.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "bf.h"
+
+#define HUGE_PAGE ((uintptr_t)2 << 20)
+#define LEAST     ((size_t)4 << 20) /* so that there is at least one whole huge page in it */
+
+static bool ours_to_ask; /* the kernel's rule is madvise */
+
+void bf_memory_find_rule(void)
+{
+    char  rule[64] = "";
+    FILE *f        = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+    if (!f)
+        return;
+    ours_to_ask = fgets(rule, sizeof rule, f) && strstr(rule, "[madvise]");
+    fclose(f);
+}
+
+/* The huge pages that lie wholly inside an allocation. A refusal is no matter. */
+static void advise(const void *p, size_t size, int advice)
+{
+    uintptr_t from = ((uintptr_t)p + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+    uintptr_t to   = ((uintptr_t)p + size) & ~(HUGE_PAGE - 1);
+    if (ours_to_ask && size >= LEAST && to > from)
+        madvise((void *)from, to - from, advice);
+}
+
+void bf_memory_filled(void *p, size_t size)
+{
+    if (!bf_config.huge_pages)
+        return;
+    advise(p, size, MADV_HUGEPAGE);
+#ifdef MADV_COLLAPSE
+    advise(p, size, MADV_COLLAPSE);
+#endif
+}
+
+void *bf_try_alloc(size_t size) { return api.TryAlloc(size); }
+
+static void *allocate(void *ctx, size_t size)
+{
+    (void)ctx;
+    return api.TryAlloc(size);
+}
+
+/* Asked before the pages are there: they are huge from the first touch on. */
+static void *allocate_zeroes(void *ctx, size_t size)
+{
+    (void)ctx;
+    void *p = api.TryCalloc ? api.TryCalloc(1, size) : api.TryAlloc(size);
+    if (p && bf_config.huge_pages)
+        advise(p, size, MADV_HUGEPAGE);
+    if (p && !api.TryCalloc)
+        memset(p, 0, size);
+    return p;
+}
+
+static void release(void *ctx, void *p, size_t size)
+{
+    (void)ctx;
+    advise(p, size, MADV_NOHUGEPAGE);
+    api.Free(p);
+}
+
+const blm_allocator bf_allocator = { NULL, allocate, allocate_zeroes, release };
+
+blm_options bf_options(uint64_t max_bytes)
+{
+    blm_options o = BLM_OPTIONS_INIT;
+    o.allocator   = &bf_allocator;
+    o.max_bytes   = max_bytes;
+    return o;
+}
