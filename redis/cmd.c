@@ -6,9 +6,7 @@ static enum bf_found value_of(Key *key, struct value **out)
 {
     *out       = NULL;
     Type *type = api.ModuleTypeGetType(key);
-    if (type != bf_type && type != bf_type_native)
-        return BF_OTHER;
-    if (!type)
+    if (!type || (type != bf_type && type != bf_type_native))
         return BF_OTHER;
     *out = api.ModuleTypeGetValue(key);
     return BF_OURS;
@@ -27,9 +25,9 @@ enum bf_found bf_find(Ctx *ctx, Str *name, struct value **out)
 
 enum bf_found bf_open(Ctx *ctx, Str *name, Key **key, struct value **out)
 {
-    *out = NULL;
-    *key = api.OpenKey(ctx, name, API_READ | API_WRITE);
-    return api.KeyType(*key) == API_KEYTYPE_EMPTY ? BF_MISSING : value_of(*key, out);
+    *key                = api.OpenKey(ctx, name, API_READ | API_WRITE);
+    enum bf_found found = value_of(*key, out);
+    return found == BF_OTHER && api.KeyType(*key) == API_KEYTYPE_EMPTY ? BF_MISSING : found;
 }
 
 void bf_attach(Key *key, struct value *v)

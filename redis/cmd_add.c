@@ -148,8 +148,9 @@ static void add_items(struct value *v, Str **items, size_t n, struct results *r)
     bf_tick(&bf_totals.adds, r->done);
 }
 
-/* The value to add to, made now when it is missing. NULL: the error is replied. */
-static struct value *to_add_to(Ctx *ctx, Str *name, struct bf_wanted *w, bool create, bool *made)
+/* The value to add n items to, made now when it is missing. NULL: the error is replied. */
+static struct value *to_add_to(Ctx *ctx, Str *name, size_t n, struct bf_wanted *w, bool create,
+                               bool *made)
 {
     Key          *key;
     struct value *v;
@@ -171,20 +172,24 @@ static struct value *to_add_to(Ctx *ctx, Str *name, struct bf_wanted *w, bool cr
         bf_not_found(ctx);
     else if (v->arriving)
         bf_still_arriving(ctx);
-    else
+    else if (n > v->room) /* it may grow */
         blm_limit(v->filter, bf_cap(ctx));
     return v && v->filter ? v : NULL;
 }
 
-/* Replicas do what was done here and no more: the items up to the one that found no room. A
- * counter changes with every add, anything else only with new items. */
-static void replicate_items(Ctx *ctx, Str *name, const struct value *v, Str **items,
+/* Replicas do what was done here and no more: the items up to the one that found no room. The
+ * command itself says that where it was a BF.MADD and all of it was done, and costs nothing to pass
+ * on while nobody listens. A counter changes with every add, anything else only with new items. */
+static void replicate_items(Ctx *ctx, Str *name, const struct value *v, Str **items, bool whole,
                             const struct results *r)
 {
-    if (r->news || (v->kind == BLM_COUNTING && r->done)) {
+    if (!r->news && !(v->kind == BLM_COUNTING && r->done))
+        return;
+    if (whole)
+        api.ReplicateVerbatim(ctx);
+    else
         api.Replicate(ctx, "BF.MADD", "sv", name, items, r->done);
-        bf_changed(ctx, name, "bf.add");
-    }
+    bf_changed(ctx, name, "bf.add");
 }
 
 /* The first item without room ends the array of a filter that is full, as with RedisBloom. One that
@@ -210,12 +215,14 @@ static void reply_items(Ctx *ctx, const struct value *v, Str **items, size_t n,
     }
 }
 
-static int add_all(Ctx *ctx, Str *name, struct bf_wanted *w, bool create, Str **items, size_t n)
+/* `madd`: the command is nothing but name and items. */
+static int add_all(Ctx *ctx, Str *name, struct bf_wanted *w, bool create, Str **items, size_t n,
+                   bool madd)
 {
     uint8_t        some[1024];
     struct results r = { .fresh = some };
     bool           made;
-    struct value  *v = to_add_to(ctx, name, w, create, &made);
+    struct value  *v = to_add_to(ctx, name, n, w, create, &made);
     if (!v)
         return API_OK;
     if (n > sizeof some)
@@ -226,7 +233,7 @@ static int add_all(Ctx *ctx, Str *name, struct bf_wanted *w, bool create, Str **
     }
     add_items(v, items, n, &r);
     reply_items(ctx, v, items, n, &r);
-    replicate_items(ctx, name, v, items, &r);
+    replicate_items(ctx, name, v, items, madd && r.done == n, &r);
     if (r.fresh != some)
         api.Free(r.fresh);
     return API_OK;
@@ -242,7 +249,7 @@ int bf_cmd_add(Ctx *ctx, Str **argv, int argc)
     bool             made;
     if (argc != 3)
         return api.WrongArity(ctx);
-    struct value *v = to_add_to(ctx, argv[1], &w, true, &made);
+    struct value *v = to_add_to(ctx, argv[1], 1, &w, true, &made);
     if (!v)
         return API_OK;
     if (made) {
@@ -268,7 +275,7 @@ int bf_cmd_madd(Ctx *ctx, Str **argv, int argc)
     struct bf_wanted w = bf_defaults();
     if (argc < 3)
         return api.WrongArity(ctx);
-    return add_all(ctx, argv[1], &w, true, argv + 2, (size_t)(argc - 2));
+    return add_all(ctx, argv[1], &w, true, argv + 2, (size_t)(argc - 2), true);
 }
 
 /* ---- BF.INSERT key [CAPACITY n] [ERROR r] [EXPANSION n] [NOCREATE] [NONSCALING] ITEMS item … ---- */
@@ -320,5 +327,6 @@ int bf_cmd_insert(Ctx *ctx, Str **argv, int argc)
     }
     if (at + 1 >= argc)
         return api.WrongArity(ctx);
-    return add_all(ctx, argv[1], &w, create, argv + at + 1, (size_t)(argc - at - 1));
+    return add_all(ctx, argv[1], &w, create, argv + at + 1, (size_t)(argc - at - 1),
+                   false);
 }
