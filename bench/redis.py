@@ -7,11 +7,16 @@
 The first module is ours (build/redis/bloomery.so when none is given), the others stand beside it: a
 RedisBloom, or the stand-in build/redis/plain.so (bench/redis_plain.c), which is taken when none is given.
 Each runs in a redis-server of its own (REDIS_SERVER names another binary); they get the same bytes, in
-slices by turns, so that what else the machine does falls on all of them.
+slices by turns, so that what else the machine does falls on all of them. Where there are two processors or
+more the servers have the last one and this program the first.
 
 A figure is microseconds a call inside the server (INFO commandstats): of the median slice, and of the one
 that a tenth of the slices are below. A slice is about a millisecond, so that on a busy machine most are
 undisturbed, and the lower figure is what to compare there; x is how many times ours the other's is.
+
+SMISMEMBER on a key that does not exist is Redis alone: a command with 100 words, one key looked up, 100
+integers replied. No module can be below it. A filter of 10^4 keys stays in the first caches: what it takes
+beyond Redis is arithmetic, and what a filter of ITEMS takes beyond that is memory.
 """
 import argparse
 import os
@@ -27,6 +32,13 @@ import server  # noqa: E402
 
 PER_CALL = 100
 SLICES, CALLS, SINGLES = 100, 50, 1000  # slices; calls in each, with many keys and with one
+SMALL = 10_000
+PROCESSORS = sorted(os.sched_getaffinity(0))
+
+
+def pin(which):
+    """To the first (0) or the last (-1) of the processors that we may use, and so what is started next."""
+    os.sched_setaffinity(0, [PROCESSORS[which]])
 
 
 class Side:
@@ -47,7 +59,8 @@ class Side:
             lines -= got.count(b"\n")
 
     def stats(self, command):
-        row = server.info(self.c, "commandstats")["cmdstat_" + command]
+        rows = server.info(self.c, "commandstats")
+        row = rows.get("cmdstat_" + command) or rows["cmdstat_" + command.upper()]  # as it was registered
         fields = dict(x.split("=") for x in row.split(","))
         return int(fields["usec"]) / int(fields["calls"])
 
@@ -97,7 +110,14 @@ def show(what, sides, figures):
         what = ""
 
 
-def many(sides, key, items):
+def floor(sides):
+    def asks(_):
+        return batch(b"SMISMEMBER", b"nothing", 0, PER_CALL) * CALLS
+
+    show(f"SMISMEMBER x {PER_CALL}, no key", sides, measure(sides, "smismember", asks, PER_CALL + 1))
+
+
+def many(sides, key, items, adding=True):
     spot = [items]
 
     def adds(_):
@@ -110,38 +130,51 @@ def many(sides, key, items):
         return b"".join(present(b"BF.MEXISTS", key, first + j * PER_CALL, PER_CALL) for j in range(CALLS))
 
     name = key.decode()
-    show(f"MADD x {PER_CALL}, {name}", sides, measure(sides, "bf.madd", adds, PER_CALL + 1))
+    if adding:
+        show(f"MADD x {PER_CALL}, {name}", sides, measure(sides, "bf.madd", adds, PER_CALL + 1))
     show(f"MEXISTS x {PER_CALL}, {name}", sides, measure(sides, "bf.mexists", asks, PER_CALL + 1))
 
 
 def single(sides, items):
-    calls = SINGLES
+    """One key a call: new keys are set and added, keys that are there got and asked for. First strings among
+    as few keys as are set here, and a filter of just these; then strings among as many as the large filter
+    holds, and that one, with keys from all over."""
+    calls, few = SINGLES, SLICES * SINGLES
 
-    def of(command, key, first):
+    def key_of(command, number, large):
+        if not large:
+            return b"session:%08d" % number
+        if command in (b"SET", b"BF.ADD"):
+            return b"session:%08d" % (items + number)
+        number = number * 15485863 % (items - SLICES * CALLS * PER_CALL)
+        return b"session:%d" % number if command == b"GET" else b"session:%08d" % number  # POPULATE's names
+
+    def of(command, key, large):
+        front = {b"SET": b"*3\r\n$3\r\nSET\r\n", b"GET": b"*2\r\n$3\r\nGET\r\n"}.get(command) or head(command, key, 1)
+        tail = b"$1\r\nx\r\n" if command == b"SET" else b""
+
         def data(i):
-            at = first + i * calls
-            if command == b"SET":
-                return b"".join(b"*3\r\n$3\r\nSET\r\n$16\r\nsession:%08d\r\n$1\r\nx\r\n" % n for n in range(at, at + calls))
-            if command == b"GET":
-                return b"".join(b"*2\r\n$3\r\nGET\r\n$16\r\nsession:%08d\r\n" % n for n in range(at, at + calls))
-            front = head(command, key, 1)
-            return b"".join(front + b"$16\r\nsession:%08d\r\n" % n for n in range(at, at + calls))
+            words = [key_of(command, n, large) for n in range(i * calls, (i + 1) * calls)]
+            return b"".join(b"%s$%d\r\n%s\r\n%s" % (front, len(w), w, tail) for w in words)
         return data
 
-    # New keys are set and added, then got and asked: strings, a filter of just these keys, and the large
-    # one, where each probe is a miss of the cache that a GET among so few keys has not. A GET's reply is two lines.
-    for s in sides:
-        s.c("BF.RESERVE", "same keys", "0.01", SLICES * SINGLES)
     ours = {}
-    for command, key, lines in ((b"SET", b"", 1), (b"BF.ADD", b"same keys", 1), (b"BF.ADD", b"reserved", 1),
-                                (b"GET", b"", 2), (b"BF.EXISTS", b"same keys", 1), (b"BF.EXISTS", b"reserved", 1)):
-        figures = measure(sides, command.decode().lower(), of(command, key, items), lines, calls)
-        show(command.decode() + (f", {key.decode()}" if key else ""), sides, figures)
-        ours[command, key] = figures[0]
-    for a, b in ((b"BF.ADD", b"SET"), (b"BF.EXISTS", b"GET")):
-        for key in (b"same keys", b"reserved"):
-            ratio = " / ".join(f"{x / y:.2f}" for x, y in zip(ours[a, key], ours[b, b""]))
-            print(f"{sides[0].name}: {a.decode()}, {key.decode()}: {ratio} times {b.decode()}")
+    for large, strings, key in ((False, f"{few} keys", b"same keys"), (True, f"{items} keys", b"reserved")):
+        for s in sides:
+            if large:
+                s.c("DEBUG", "POPULATE", items, "session", 1)
+            else:
+                s.c("BF.RESERVE", key, "0.01", few)
+        # A GET's reply is two lines.
+        for command, filter_key, lines in ((b"SET", b"", 1), (b"BF.ADD", key, 1), (b"GET", b"", 2), (b"BF.EXISTS", key, 1)):
+            figures = measure(sides, command.decode().lower(), of(command, filter_key, large), lines, calls)
+            show(f"{command.decode()}, {filter_key.decode() or strings}", sides, figures)
+            ours[command, large] = figures[0]
+    for filter_large, string_large, what in ((False, False, "same keys"), (True, True, "reserved"),
+                                             (True, False, f"reserved, among {few} strings")):
+        for a, b in ((b"BF.ADD", b"SET"), (b"BF.EXISTS", b"GET")):
+            ratio = " / ".join(f"{x / y:.2f}" for x, y in zip(ours[a, filter_large], ours[b, string_large]))
+            print(f"{sides[0].name}: {a.decode()}, {what}: {ratio} times {b.decode()}")
 
 
 def space(sides, key):
@@ -172,8 +205,15 @@ def main():
     if "plain.so" in " ".join(modules):
         print("plain.so is a stand-in for RedisBloom: its algorithm written straight down (bench/redis_plain.c)")
     print(f"\n{'microseconds a call in the server':43s} {'median':>9s} {'tenth':>9s}   {'median':>8s} {'tenth':>8s}")
+    pin(-1)
     sides = [Side(m) for m in modules]
+    pin(0)
     try:
+        floor(sides)
+        for s in sides:
+            s.c("BF.RESERVE", "small", "0.01", SMALL)
+        fill(sides, b"small", SMALL)
+        many(sides, b"small", SMALL, adding=False)
         for key in (b"reserved", b"auto"):
             for s in sides:
                 if key == b"reserved":

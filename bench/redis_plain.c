@@ -6,8 +6,10 @@
  *
  * What it does as RedisBloom does: a chain of links that doubles, half the rate with each; an item is
  * looked for in every link, newest first, and goes to the newest; MurmurHash64A twice, then
- * (a + i·b) mod bits, one probe after the other; one reply an item. Only what a benchmark needs:
- * nothing is saved, and what it loads it refuses.
+ * (a + i·b) mod bits, one probe after the other; one reply an item, and the length of BF.MADD's array
+ * told when it is known. Measured beside RedisBloom's own filter and command code, compiled by itself
+ * (bench/results), it flatters RedisBloom a little: it takes as long on a reserved filter and 8 to 12%
+ * less on a chain of 17. Only what a benchmark needs: nothing is saved, and what it loads it refuses.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -177,13 +179,16 @@ static int cmd_add(Ctx *ctx, Str **argv, int argc)
     }
     size_t      len;
     const char *name = api.StringPtrLen(argv[0], &len);
-    if (len == 7) /* BF.MADD */
-        api.ReplyWithArray(ctx, argc - 2);
+    bool many = len == 7; /* BF.MADD */
+    if (many)
+        api.ReplyWithArray(ctx, API_POSTPONED);
     (void)name;
     for (int i = 2; i < argc; i++) {
         const char *item = api.StringPtrLen(argv[i], &len);
         api.ReplyWithLongLong(ctx, add(c, item, len));
     }
+    if (many)
+        api.ReplySetArrayLength(ctx, argc - 2);
     api.CloseKey(key);
     api.ReplicateVerbatim(ctx);
     return API_OK;
