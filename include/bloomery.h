@@ -531,6 +531,14 @@ typedef size_t (*blm_read_fn)(void *ctx, void *bytes, size_t len);
 /* Format NULL as in blm_save. Bounded memory, whatever the filter's size. */
 BLM_API blm_status blm_encode(const blm_filter *f, const char *format, blm_write_fn write,
                               void *ctx, blm_error *err);
+/* The same bytes from byte `at` on, for who sends a filter in pieces, and how many there are (0 when
+ * it fails). In format native what is left out is not read either, but for a layer's checksums, when
+ * they are written; other formats encode everything. A filter that changes between two pieces gives
+ * bytes whose checksums do not match. */
+BLM_API blm_status blm_encode_from(const blm_filter *f, const char *format, uint64_t at,
+                                   blm_write_fn write, void *ctx, blm_error *err);
+BLM_API blm_status blm_encoded_size(const blm_filter *f, const char *format, uint64_t *bytes,
+                                    blm_error *err);
 /* Decoding is validating: what comes back is a whole, valid filter in memory; no byte sequence
  * makes this crash, hang, or allocate more than the input justifies or options.max_bytes allows. */
 BLM_API blm_status blm_decode(const void *bytes, size_t len, const blm_options *o,

@@ -136,7 +136,6 @@ int bf_native_take(struct value *v, uint64_t at, const void *bytes, size_t len, 
 /* Up to `room` bytes of the encoded filter from `at` on. Returns how many. */
 size_t   bf_native_read(const struct value *v, uint64_t at, void *out, size_t room);
 uint64_t bf_native_length(const struct value *v);
-uint64_t bf_native_bound(const struct value *v); /* no less than that, and no work */
 /* How much of an arriving value is here; `each` (or NULL) is shown it, in order. */
 typedef void (*bf_piece_fn)(void *ctx, const void *bytes, size_t len);
 uint64_t bf_native_arrived(const struct value *v, bf_piece_fn each, void *ctx);

@@ -59,7 +59,7 @@ static int dump_native(Ctx *ctx, const struct value *v, long long iterator)
         bf_native_header_put(v, header);
         return reply_chunk(ctx, 1, header, sizeof header);
     }
-    uint64_t total = iterator > 0 ? bf_native_bound(v) : 0;
+    uint64_t total = iterator > 0 ? bf_native_length(v) : 0;
     uint64_t at    = (uint64_t)iterator - 1;
     if (iterator < 0 || at >= total)
         return reply_chunk(ctx, 0, "", 0);

@@ -61,44 +61,31 @@ void bf_native_header_put(const struct value *v, uint8_t *out)
 /* ---- out ---- */
 
 struct window {
-    uint64_t at, from;
     uint8_t *out;
     size_t   room, len;
 };
 
-static bool through_window(void *ctx, const void *bytes, size_t len)
+static bool into_window(void *ctx, const void *bytes, size_t len)
 {
-    struct window *w = ctx;
-    uint64_t       end = w->at + len;
-    if (end > w->from && w->len < w->room) {
-        size_t skip = w->from > w->at ? (size_t)(w->from - w->at) : 0;
-        size_t some = len - skip < w->room - w->len ? len - skip : w->room - w->len;
-        memcpy(w->out + w->len, (const uint8_t *)bytes + skip, some);
-        w->len += some;
-    }
-    w->at = end;
-    return !w->out || w->len < w->room;
+    struct window *w    = ctx;
+    size_t         some = len < w->room - w->len ? len : w->room - w->len;
+    memcpy(w->out + w->len, bytes, some);
+    w->len += some;
+    return w->len < w->room;
 }
 
 size_t bf_native_read(const struct value *v, uint64_t at, void *out, size_t room)
 {
-    struct window w = { .from = at, .out = out, .room = room };
-    blm_encode(v->filter, "native", through_window, &w, NULL); /* stopped when the window is full */
+    struct window w = { .out = out, .room = room };
+    blm_encode_from(v->filter, "native", at, into_window, &w, NULL); /* stopped when it is full */
     return w.len;
 }
 
 uint64_t bf_native_length(const struct value *v)
 {
-    struct window w = { .from = UINT64_MAX };
-    blm_encode(v->filter, "native", through_window, &w, NULL);
-    return w.at;
-}
-
-/* Words, a checksum and a mark for each region of 64 KiB or less, records and blocks. */
-uint64_t bf_native_bound(const struct value *v)
-{
-    blm_params p = bf_params(v);
-    return p.bytes + p.bytes / 2 + ((uint64_t)p.layers + 4) * 16384 + (1 << 20);
+    uint64_t bytes;
+    blm_encoded_size(v->filter, "native", &bytes, NULL);
+    return bytes;
 }
 
 /* ---- in ---- */

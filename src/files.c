@@ -311,18 +311,39 @@ static blm_status codec_for(const blm_filter *f, const char *format, const struc
     return st;
 }
 
+static blm_status encode_to(const blm_filter *f, const char *format, struct blm_sink *out,
+                            blm_error *err)
+{
+    const struct blm_codec *codec;
+    blm_status              st = codec_for(f, format, &codec, err);
+    if (st == BLM_OK)
+        st = codec->encode(&f->body, out, err);
+    if (st == BLM_OK && out->failed)
+        st = blm__fail_at(err, BLM_E_IO, out->written, "writing stopped");
+    return st;
+}
+
 blm_status blm_encode(const blm_filter *f, const char *format, blm_write_fn write, void *ctx,
                       blm_error *err)
 {
-    const struct blm_codec *codec;
-    struct blm_sink         out = { .write = write, .ctx = ctx };
+    return blm_encode_from(f, format, 0, write, ctx, err);
+}
+
+blm_status blm_encode_from(const blm_filter *f, const char *format, uint64_t at,
+                           blm_write_fn write, void *ctx, blm_error *err)
+{
+    struct blm_sink out = { .write = write, .ctx = ctx, .from = at };
     if (!write)
         return blm__fail(err, BLM_E_ARGUMENT, "no function to write with");
-    blm_status st = codec_for(f, format, &codec, err);
-    if (st == BLM_OK)
-        st = codec->encode(&f->body, &out, err);
-    if (st == BLM_OK && out.failed)
-        st = blm__fail_at(err, BLM_E_IO, out.written, "writing stopped");
+    return encode_to(f, format, &out, err);
+}
+
+blm_status blm_encoded_size(const blm_filter *f, const char *format, uint64_t *bytes,
+                            blm_error *err)
+{
+    struct blm_sink out = { .from = UINT64_MAX };
+    blm_status      st  = encode_to(f, format, &out, err);
+    *bytes              = st == BLM_OK ? out.written : 0;
     return st;
 }
 

@@ -55,7 +55,9 @@ size_t blm_sniff(const void *head, size_t len, uint64_t total, blm_bid *out, siz
 
 bool blm__put(struct blm_sink *s, const void *bytes, size_t len)
 {
-    if (!s->failed && len > 0 && !s->write(s->ctx, bytes, len))
+    uint64_t skip = s->from > s->written ? s->from - s->written : 0;
+    if (!s->failed && len > skip &&
+        !s->write(s->ctx, (const uint8_t *)bytes + skip, len - (size_t)skip))
         s->failed = true;
     if (!s->failed)
         s->written += len;

@@ -12,6 +12,7 @@ struct blm_sink {
     blm_write_fn write;
     void        *ctx;
     uint64_t     written;
+    uint64_t     from; /* bytes before this one are counted and go nowhere */
     bool         failed;
 };
 bool blm__put(struct blm_sink *s, const void *bytes, size_t len); /* false: failed, now or before */

@@ -36,9 +36,18 @@ struct writing {
     uint64_t               total;
 };
 
+/* Passes over what goes nowhere, up to `to`. */
+static void skip_to(struct blm_sink *out, uint64_t to)
+{
+    uint64_t most = out->from < to ? out->from : to;
+    if (out->written < most && !out->failed)
+        out->written = most;
+}
+
 static bool put_zeroes(struct blm_sink *out, uint64_t to)
 {
     static const uint8_t none[512];
+    skip_to(out, to);
     while (out->written < to && !out->failed) {
         uint64_t n = to - out->written;
         blm__put(out, none, n < sizeof none ? (size_t)n : sizeof none);
@@ -57,20 +66,38 @@ static bool put_piece(void *ctx, const void *bytes, size_t len)
     return blm__put(ctx, bytes, len);
 }
 
+/* Reads a region: to the sink, or (piece NULL) for its checksum alone. */
+static blm_status put_region(struct writing *w, const struct blm_layer *l,
+                             const struct blm_native_section *s, uint64_t r, blm_piece_fn piece,
+                             uint8_t *sums, blm_error *err)
+{
+    uint64_t sum, from = r << s->region_log2;
+    if (!blm__go_on(w->b, w->out->written, w->total))
+        return blm__fail(err, BLM_E_CANCELLED, "cancelled after %llu of %llu bytes",
+                         (unsigned long long)w->out->written, (unsigned long long)w->total);
+    if (!blm__checksum_words(l->words + from / 8, blm__native_region_bytes(s, r) / 8, piece, w->out,
+                             &sum))
+        return sink_failed(w->out, err);
+    blm__put64le(sums + 8 * r, blm__native_region_sum(sum, r));
+    return BLM_OK;
+}
+
+/* Regions that go nowhere are read only when the checksums go somewhere. */
 static blm_status put_words(struct writing *w, const struct blm_layer *l,
                             const struct blm_native_section *s, uint8_t *sums, blm_error *err)
 {
-    for (uint64_t r = 0; r < s->regions; r++) {
-        uint64_t sum, from = r << s->region_log2;
-        if (!blm__go_on(w->b, w->out->written, w->total))
-            return blm__fail(err, BLM_E_CANCELLED, "cancelled after %llu of %llu bytes",
-                             (unsigned long long)w->out->written, (unsigned long long)w->total);
-        if (!blm__checksum_words(l->words + from / 8, blm__native_region_bytes(s, r) / 8, put_piece,
-                                 w->out, &sum))
-            return sink_failed(w->out, err);
-        blm__put64le(sums + 8 * r, blm__native_region_sum(sum, r));
-    }
-    return BLM_OK;
+    blm_status st   = BLM_OK;
+    uint64_t   from = w->out->from, skipped = 0;
+    if (from >= s->sums_at)
+        skipped = s->regions;
+    else if (from > s->words_at)
+        skipped = (from - s->words_at) >> s->region_log2;
+    skip_to(w->out, skipped < s->regions ? s->words_at + (skipped << s->region_log2) : s->sums_at);
+    for (uint64_t r = skipped; r < s->regions && st == BLM_OK; r++)
+        st = put_region(w, l, s, r, put_piece, sums, err);
+    for (uint64_t r = 0; r < skipped && from < s->marks_at && st == BLM_OK; r++)
+        st = put_region(w, l, s, r, NULL, sums, err);
+    return st;
 }
 
 static blm_status put_section(struct writing *w, const struct blm_layer *l,

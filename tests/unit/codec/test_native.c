@@ -126,6 +126,89 @@ static void shared_when_asked(void **state)
     free(b.p);
 }
 
+/* ---- from the middle ---- */
+
+static void every_piece_is_of_the_whole(void **state)
+{
+    (void)state;
+    EACH_FLAVOUR(v)
+    {
+        blm_filter  *f = make_flavour(v, 3000, 0.01, 1);
+        struct bytes b;
+        uint64_t     size;
+        add_range(f, 0, 3000);
+        b = encoded(f);
+        assert_status(blm_encoded_size(f, "native", &size, NULL), BLM_OK);
+        assert_int_equal(size, b.len);
+        for (size_t at = 0; at < b.len + 600; at += at % 509 == 0 ? 1 : 127) {
+            struct bytes rest = { NULL, 0 };
+            assert_status(blm_encode_from(f, "native", at, bytes_add, &rest, NULL), BLM_OK);
+            assert_int_equal(rest.len, at < b.len ? b.len - at : 0);
+            if (rest.len)
+                assert_memory_equal(rest.p, b.p + at, rest.len);
+            free(rest.p);
+        }
+        free(b.p);
+        blm_free(f);
+    }
+}
+
+struct looked {
+    unsigned regions;
+    size_t   left; /* bytes that are still wanted */
+};
+
+static bool look(void *ctx, uint64_t done, uint64_t total)
+{
+    (void)done;
+    (void)total;
+    ((struct looked *)ctx)->regions++;
+    return true;
+}
+
+static bool want(void *ctx, const void *bytes, size_t len)
+{
+    struct looked *l = ctx;
+    (void)bytes;
+    l->left = len < l->left ? l->left - len : 0;
+    return l->left > 0;
+}
+
+/* What a piece costs follows from what is in it, and not from where it is. */
+static void a_piece_reads_what_it_gives(void **state)
+{
+    (void)state;
+    const uint64_t region = 65536, words = 100 * region;
+    struct looked  l      = { 0, 0 };
+    blm_options    o      = BLM_OPTIONS_INIT;
+    uint64_t       size;
+    o.bits         = words * 8;
+    o.probes       = 3;
+    o.flags        = BLM_SEEDED;
+    o.progress     = look;
+    o.progress_ctx = &l;
+    blm_filter *f  = make(&o);
+    l.regions      = 0;
+    assert_status(blm_encoded_size(f, NULL, &size, NULL), BLM_OK);
+    assert_int_equal(l.regions, 0);
+    for (uint64_t at = 8192; at < words; at += 17 * region) {
+        l = (struct looked){ 0, region };
+        assert_status(blm_encode_from(f, NULL, at, want, &l, NULL), BLM_E_IO);
+        assert_in_range(l.regions, 1, 2);
+    }
+    /* Words, then the table of checksums, which takes a pass over all of them, then nothing. */
+    unsigned seen[101] = { 0 };
+    for (uint64_t at = size - 4096; at < size; at += 8) {
+        l = (struct looked){ 0, 1 };
+        assert_status(blm_encode_from(f, NULL, at, want, &l, NULL), BLM_E_IO);
+        assert_in_range(l.regions, 0, 100);
+        seen[l.regions]++;
+    }
+    assert_int_equal(seen[100], 100);
+    assert_true(seen[0] > 0 && seen[0] + seen[1] + seen[100] == 512);
+    blm_free(f);
+}
+
 /* ---- bytes that are missing, or wrong ---- */
 
 static void every_truncation_is_named(void **state)
@@ -757,6 +840,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_goes_round),
+        cmocka_unit_test(every_piece_is_of_the_whole),
+        cmocka_unit_test(a_piece_reads_what_it_gives),
         cmocka_unit_test(decoded_grows_on),
         cmocka_unit_test(shared_when_asked),
         cmocka_unit_test(every_truncation_is_named),
