@@ -124,8 +124,13 @@ def access(binary):
         assert w("BF.MERGE", "app:m", "app:k") == "OK"
         categories = [x.decode() for x in c("ACL", "CAT")]
         version = server.info(c, "server")["redis_version"].split(".")
-        if "bloom" in categories:
-            assert set(x.decode() for x in c("ACL", "CAT", "bloom")) >= set(COMMANDS)
+        if "bloom" in categories:  # Valkey 8.0 has it, and ACL CAT lists no module's commands
+            for name in COMMANDS:
+                assert "@bloom" in c("COMMAND", "INFO", name)[0][6], name
+            c("ACL", "SETUSER", "only", "on", ">o", "~*", "-@all", "+@bloom")
+            o = s.client()
+            o("AUTH", "only", "o")
+            assert o("BF.ADD", "app:k", "z") == 1 and "NOPERM" in o.error("GET", "app:k")
         else:
             assert int(version[0]) * 100 + int(version[1]) < 704, version
             print(f"  ACL category: this server ({'.'.join(version)}) has no API for one")
@@ -219,8 +224,7 @@ def memory_limit(binary):
         chunks = server.dump(c, "k")
         c("BF.RESERVE", "n", "0.01", "100", "KIND", "counting")
         c("BF.ADD", "n", "x")
-        c("CONFIG", "SET", "maxmemory", "1mb", "maxmemory-policy", "noeviction")
-        c.many([["SET", f"s{i}", "x" * 10000] for i in range(300)])
+        c("CONFIG", "SET", "maxmemory", "100kb", "maxmemory-policy", "noeviction")  # less than an empty server takes
         for words in [("BF.ADD", "k", "new"), ("BF.MADD", "k", "new"), ("BF.INSERT", "k", "ITEMS", "new"),
                       ("BF.RESERVE", "r", "0.01", "10"), ("BF.LOADCHUNK", "l", *chunks[0]),
                       ("BF.MERGE", "m", "k")]:
@@ -254,6 +258,10 @@ def huge_pages(binary):
     with Server(binary=binary) as s:
         c = s.client()
         before, expected = asked_for(s), 16 << 20 if "[madvise]" in rule else 0
+
+        def freed():  # by some servers in the background
+            server.until("freeing", lambda: asked_for(s) == before)
+
         c("BF.RESERVE", "small", "0.01", "100000")
         assert asked_for(s) == before
         for words in ((), ("KIND", "blocked")):
@@ -262,12 +270,12 @@ def huge_pages(binary):
             assert asked_for(s) >= before + expected and (expected or asked_for(s) == before), words
             payload = c("DUMP", "large")
             c("DEL", "large")
-            assert asked_for(s) == before
+            freed()
             c("RESTORE", "large", 0, payload)
             assert asked_for(s) >= before + expected and (expected or asked_for(s) == before), words
             assert c("BF.MEXISTS", "large", *range(1000)) == [1] * 1000
             c("DEL", "large")
-            assert asked_for(s) == before
+            freed()
         c("CONFIG", "SET", config_name(c, "bf-huge-pages"), "no")
         c("BF.RESERVE", "large", "0.001", "16000000")
         assert asked_for(s) == before

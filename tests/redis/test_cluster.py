@@ -102,8 +102,10 @@ def cluster(binary):
         assert t("BF.MEXISTS", moving, "on-the-way", "filter0-7") == [1, 1]
         # A master dies; its replica is promoted; every filter answers as before.
         before = {n: k.call("BF.CARD", n, start=1) for n in names}
-        for i in range(3):
-            k.nodes[i].client()("WAIT", 1, 2000)
+        links = [(k.nodes[i].client(), k.nodes[i + 3].client()) for i in range(3)]
+        server.until("the replicas to have it all", lambda: all(
+            server.info(m, "replication")["master_repl_offset"]
+            == server.info(r, "replication")["slave_repl_offset"] for m, r in links))
         k.nodes[0].kill(signal.SIGKILL)
         c = k.nodes[3].client()
         server.until("the promotion", lambda: server.info(c, "replication")["role"] == "master")
