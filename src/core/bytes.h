@@ -48,6 +48,20 @@ static inline uint64_t blm__get64le(const void *p)
     memcpy(&v, p, 8);
     return BLM__BIG_ENDIAN ? blm__swap64(v) : v;
 }
+
+/* The last n < 8 bytes before `end`, as a little-endian number, of a key of len ≥ n bytes: without a
+ * loop, by reading bytes twice. */
+static inline uint64_t blm__last64(const uint8_t *end, size_t n, size_t len)
+{
+    const uint8_t *p = end - n;
+    if (n == 0)
+        return 0;
+    if (len >= 8)
+        return blm__get64le(end - 8) >> (64 - 8 * n);
+    if (n >= 4)
+        return blm__get32le(p) | (uint64_t)blm__get32le(end - 4) << (8 * (n - 4));
+    return p[0] | (uint64_t)p[n / 2] << (8 * (n / 2)) | (uint64_t)p[n - 1] << (8 * (n - 1));
+}
 static inline uint32_t blm__get32be(const void *p)
 {
     uint32_t v;

@@ -27,19 +27,12 @@ uint32_t blm__murmur2_32(const void *data, size_t len, uint32_t seed)
 
 uint64_t blm__murmur64a(const void *data, size_t len, uint64_t seed)
 {
-    const uint64_t m    = 0xc6a4a7935bd1e995u;
-    const uint8_t *p    = data;
-    uint64_t       h    = seed ^ (uint64_t)len * m;
-    size_t         left = len;
-    for (; left >= 8; left -= 8, p += 8) {
-        uint64_t k = blm__get64le(p) * m;
-        h          = (h ^ (k ^ k >> 47) * m) * m;
-    }
-    if (left) {
-        for (size_t i = 0; i < left; i++)
-            h ^= (uint64_t)p[i] << (8 * i);
-        h *= m;
-    }
-    h = (h ^ h >> 47) * m;
-    return h ^ h >> 47;
+    const uint8_t *p = data, *end = p + len;
+    size_t         left = len & 7;
+    uint64_t       h    = seed ^ (uint64_t)len * BLM__MURMUR64A;
+    for (; p + left < end; p += 8)
+        h = blm__murmur64a_word(h, blm__get64le(p));
+    if (left)
+        h = (h ^ blm__last64(end, left, len)) * BLM__MURMUR64A;
+    return blm__murmur64a_finish(h);
 }

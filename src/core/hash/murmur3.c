@@ -52,38 +52,10 @@ uint32_t blm__murmur3_32_spark(const void *data, size_t len, uint32_t seed)
 
 /* ---- 128 bits ---- */
 
-#define C1 0x87c37b91114253d5u
-#define C2 0x4cf5ad432745937fu
-
-static uint64_t scramble_low(uint64_t k) { return blm__rotl64(k * C1, 31) * C2; }
-static uint64_t scramble_high(uint64_t k) { return blm__rotl64(k * C2, 33) * C1; }
-
 static void block128(uint64_t h[2], uint64_t low, uint64_t high)
 {
-    h[0] = (blm__rotl64(h[0] ^ scramble_low(low), 27) + h[1]) * 5 + 0x52dce729u;
-    h[1] = (blm__rotl64(h[1] ^ scramble_high(high), 31) + h[0]) * 5 + 0x38495ab5u;
-}
-
-static uint64_t avalanche(uint64_t h)
-{
-    h = (h ^ h >> 33) * 0xff51afd7ed558ccdu;
-    h = (h ^ h >> 33) * 0xc4ceb9fe1a85ec53u;
-    return h ^ h >> 33;
-}
-
-/* The last 0 to 15 bytes, zero-padded to 16, of `len` bytes in all. */
-static void finish128(uint64_t h[2], uint64_t low, uint64_t high, uint64_t len)
-{
-    h[0] ^= scramble_low(low); /* a zero half scrambles to zero: no branch needed */
-    h[1] ^= scramble_high(high);
-    h[0] ^= len;
-    h[1] ^= len;
-    h[0] += h[1];
-    h[1] += h[0];
-    h[0] = avalanche(h[0]);
-    h[1] = avalanche(h[1]);
-    h[0] += h[1];
-    h[1] += h[0];
+    h[0] = (blm__rotl64(h[0] ^ blm__murmur3_low(low), 27) + h[1]) * 5 + 0x52dce729u;
+    h[1] = (blm__rotl64(h[1] ^ blm__murmur3_high(high), 31) + h[0]) * 5 + 0x38495ab5u;
 }
 
 void blm__murmur3_128_start(struct blm_murmur3_128 *s, uint64_t seed)
@@ -114,31 +86,21 @@ void blm__murmur3_128_put(struct blm_murmur3_128 *s, const void *data, size_t le
 
 void blm__murmur3_128_end(struct blm_murmur3_128 *s, uint64_t out[2])
 {
-    finish128(s->h, blm__get64le(s->tail), blm__get64le(s->tail + 8), s->len);
+    blm__murmur3_finish(s->h, blm__get64le(s->tail), blm__get64le(s->tail + 8), s->len);
     out[0] = s->h[0];
     out[1] = s->h[1];
-}
-
-/* 0 to 8 bytes as a little-endian number. */
-static uint64_t partial(const uint8_t *p, size_t len)
-{
-    uint64_t v = 0;
-    if (len == 8)
-        return blm__get64le(p);
-    for (size_t i = 0; i < len; i++)
-        v |= (uint64_t)p[i] << 8 * i;
-    return v;
 }
 
 /* The same in one go, without the copies that a stream needs. */
 void blm__murmur3_128(const void *data, size_t len, uint64_t seed, uint64_t out[2])
 {
-    const uint8_t *p    = data;
-    size_t         left = len;
-    uint64_t       h[2] = { seed, seed };
-    for (; left >= 16; left -= 16, p += 16)
-        block128(h, blm__get64le(p), blm__get64le(p + 8));
-    finish128(h, partial(p, left < 8 ? left : 8), left > 8 ? partial(p + 8, left - 8) : 0, len);
-    out[0] = h[0];
-    out[1] = h[1];
+    const uint8_t *p    = data, *end = p + len;
+    size_t         left = len & 15;
+    out[0] = out[1] = seed;
+    for (; p + left < end; p += 16)
+        block128(out, blm__get64le(p), blm__get64le(p + 8));
+    if (left < 8)
+        blm__murmur3_finish(out, blm__last64(end, left, len), 0, len);
+    else
+        blm__murmur3_finish(out, blm__get64le(p), blm__last64(end, left - 8, len), len);
 }
