@@ -15,7 +15,7 @@
 
 /* Keys hashed at once: small enough to stay in the L1 cache. */
 struct piece {
-    uint64_t         h[BLM__BATCH];
+    uint64_t         h[BLM__BATCH], step[BLM__BATCH];
     blm_digest       d[BLM__BATCH_DIGESTS];
     struct blm_batch batch;
     size_t           bad; /* index of the first that is no key for this filter, or n */
@@ -54,6 +54,17 @@ void blm__keys_hash(const blm_filter *f, const struct blm_keys *s, size_t at, si
             h[i] = s->digests[at + i].w[0];
 }
 
+void blm__keys_pairs(const blm_filter *f, const struct blm_keys *s, size_t at, size_t n,
+                     uint64_t *start, uint64_t *step)
+{
+    struct blm_key_array keys = { .width = s->width };
+    if (s->list)
+        keys.list = s->list + at;
+    else
+        keys.fixed = s->fixed + at * s->width;
+    f->scheme->pairs(&f->body.hasher, &keys, n, start, step);
+}
+
 const blm_digest *blm__keys_digest(const blm_filter *f, const struct blm_keys *s, size_t at,
                                      size_t n, blm_digest *d)
 {
@@ -72,11 +83,16 @@ const blm_digest *blm__keys_digest(const blm_filter *f, const struct blm_keys *s
 static void next_piece(const blm_filter *f, const struct blm_keys *s, size_t at, size_t left,
                        struct piece *p)
 {
-    size_t most = f->scheme->native ? BLM__BATCH : BLM__BATCH_DIGESTS;
-    size_t n    = left < most ? left : most;
-    p->bad      = blm__keys_bad(f, s, at, n);
-    p->batch    = (struct blm_batch){ .n = p->bad };
-    if (!f->scheme->native) {
+    bool   steps = f->scheme->wrap && !s->digests;
+    size_t most  = f->scheme->native || steps ? BLM__BATCH : BLM__BATCH_DIGESTS;
+    size_t n     = left < most ? left : most;
+    p->bad       = blm__keys_bad(f, s, at, n);
+    p->batch     = (struct blm_batch){ .n = p->bad };
+    if (steps) {
+        blm__keys_pairs(f, s, at, p->bad, p->h, p->step);
+        p->batch.h    = p->h;
+        p->batch.step = p->step;
+    } else if (!f->scheme->native) {
         p->batch.d = blm__keys_digest(f, s, at, p->bad, p->d);
     } else if (s->hashes) {
         p->batch.h = s->hashes + at;

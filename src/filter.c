@@ -394,7 +394,7 @@ void blm_set_threads(blm_filter *f, uint32_t threads) { f->threads = threads; }
 
 /* A key as a batch of one, hashed for the filter's scheme. */
 struct one {
-    uint64_t         h;
+    uint64_t         h, step;
     blm_digest       d;
     struct blm_batch batch;
 };
@@ -405,6 +405,11 @@ static void hash_one(const blm_filter *f, const void *key, size_t len, struct on
     if (f->scheme->native) {
         k->h       = blm__native_hash(&f->body.hasher, key, len);
         k->batch.h = &k->h;
+    } else if (f->scheme->wrap) {
+        struct blm_key_array keys = { .fixed = key ? key : "", .width = len };
+        f->scheme->pairs(&f->body.hasher, &keys, 1, &k->h, &k->step);
+        k->batch.h    = &k->h;
+        k->batch.step = &k->step;
     } else {
         f->scheme->digest(&f->body.hasher, f->body.layers[0].shape.probes, key ? key : "", len,
                           &k->d);
@@ -519,7 +524,11 @@ blm_status blm_digest_of(const blm_filter *f, const void *key, size_t len, blm_d
 
 static struct blm_batch digest_batch(const blm_filter *f, const blm_digest *d)
 {
-    struct blm_batch k = { f->scheme->native ? d->w : NULL, f->scheme->native ? NULL : d, 1, NULL };
+    struct blm_batch k = { .n = 1 };
+    if (f->scheme->native)
+        k.h = d->w;
+    else
+        k.d = d;
     return k;
 }
 

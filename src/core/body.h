@@ -96,8 +96,17 @@ struct blm_stripe {
     _Alignas(64) _Atomic uint64_t count;
 };
 
+/* What core/kernel/steps.h needs of a scheme whose positions are (a + i·b mod 2^wrap) mod m. */
+struct blm_steps {
+    uint64_t m;      /* 0: this layer's positions are not of that form */
+    uint64_t hi, lo; /* of ⌊(2^128 − 1) / m⌋ */
+    uint64_t turn;   /* 2^wrap / m, the fraction, in units of 2^-64 */
+    unsigned spare;  /* 64 − wrap */
+};
+
 struct blm_layer {
     struct blm_shape shape;
+    struct blm_steps steps;     /* worked out when the layer is made */
     uint64_t *words;
     uint64_t  word_count;
     uint64_t  items;            /* adds that were new (counting: adds less removes), but for … */

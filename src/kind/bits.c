@@ -24,7 +24,7 @@ size_t blm__bits_add(struct blm_body *b, struct blm_layer *l, const struct blm_b
         count = (b->shared ? v->lines_add_shared : v->lines_add)(l, k->h, k->n, fresh);
         break;
     case BLM__SHORT: count = blm__short_add(l, k->h, k->n, fresh, b->shared); break;
-    default: count = blm__positions_add(l, k, fresh, b->shared); break;
+    default: count = blm__positions_add(b, l, k, fresh); break;
     }
     blm__layer_count(l, (int64_t)count);
     return count;
@@ -37,7 +37,7 @@ size_t blm__bits_check(const struct blm_body *b, const struct blm_layer *l,
     case BLM__CHAIN: return b->kernel->chain_check(l, k->h, k->n, maybe);
     case BLM__LINES: return b->kernel->lines_check(l, k->h, k->n, maybe);
     case BLM__SHORT: return blm__short_check(l, k->h, k->n, maybe);
-    default: return blm__positions_check(l, k, maybe);
+    default: return blm__positions_check(b, l, k, maybe);
     }
 }
 

@@ -6,10 +6,13 @@
 #include "core/body.h"
 #include "core/kernel/kernel.h"
 
-/* Hashed keys, at most BLM__BATCH: 64-bit hashes for native schemes, digests for the others. */
+/* Hashed keys, at most BLM__BATCH: 64-bit hashes for native schemes; two words where positions are
+ * steps from one by the other (scheme.wrap); digests for other schemes, and where a caller brings
+ * them. */
 struct blm_batch {
-    const uint64_t   *h; /* native; else NULL */
-    const blm_digest *d; /* others; else NULL */
+    const uint64_t   *h;    /* native hashes, or the words that steps start from; else NULL */
+    const uint64_t   *step; /* beside h: by what they go on; NULL: h is native */
+    const blm_digest *d;    /* in place of h */
     size_t            n;
     const uint16_t   *pick; /* key i is d[pick[i]]; NULL: d[i]. Only layers of scalable meet it */
 };
@@ -66,10 +69,10 @@ size_t   blm__bits_add(struct blm_body *b, struct blm_layer *l, const struct blm
 size_t   blm__bits_check(const struct blm_body *b, const struct blm_layer *l,
                          const struct blm_batch *k, uint8_t *maybe);
 /* … of another system's scheme: kind/positions.c */
-size_t   blm__positions_add(struct blm_layer *l, const struct blm_batch *k, uint8_t *fresh,
-                            bool shared);
-size_t   blm__positions_check(const struct blm_layer *l, const struct blm_batch *k,
-                              uint8_t *maybe);
+size_t   blm__positions_add(const struct blm_body *b, struct blm_layer *l,
+                            const struct blm_batch *k, uint8_t *fresh);
+size_t   blm__positions_check(const struct blm_body *b, const struct blm_layer *l,
+                              const struct blm_batch *k, uint8_t *maybe);
 bool     blm__bits_check_one(const struct blm_body *b, const struct blm_layer *l, uint64_t h);
 double   blm__lines_rate_now(const struct blm_layer *l); /* kind/blocked.c */
 uint64_t blm__counters_ones(const struct blm_layer *l);  /* kind/counting.c */

@@ -8,8 +8,10 @@
  * multiplying with a reciprocal. An absent key is nearly always settled by its first bits (half of a
  * full filter's are clear): a check divides and fetches FIRST of them, and the rest only for keys
  * that passed.
+ *
+ * Schemes that step (scheme.wrap) do without all that: core/kernel/steps.h.
  */
-#include "core/kernel/loops.h"
+#include "core/kernel/steps.h"
 #include "kind/kind.h"
 #include "scheme/scheme.h"
 
@@ -82,8 +84,33 @@ static inline const blm_digest *digest_at(const struct blm_batch *b, size_t i)
     return &b->d[b->pick ? b->pick[i] : i];
 }
 
-size_t blm__positions_add(struct blm_layer *l, const struct blm_batch *b, uint8_t *fresh,
-                          bool shared)
+/* ---- steps ---- */
+
+static size_t step_add(const struct blm_body *b, struct blm_layer *l, const struct blm_batch *k,
+                       uint8_t *fresh)
+{
+    size_t count = 0;
+    if (k->n > 1 && l->shape.probes <= BLM__STEPS_MOST)
+        return blm__stepper_of(b->kernel)->add(l, k->h, k->step, k->n, fresh, b->shared);
+    for (size_t i = 0; i < k->n; i++)
+        count += fresh[i] = (uint8_t)blm__steps_add_one(l, k->h[i], k->step[i], b->shared);
+    return count;
+}
+
+static size_t step_check(const struct blm_body *b, const struct blm_layer *l,
+                         const struct blm_batch *k, uint8_t *maybe)
+{
+    size_t hits = 0;
+    if (k->n > 1 && l->shape.probes <= BLM__STEPS_MOST)
+        return blm__stepper_of(b->kernel)->check(l, k->h, k->step, k->n, maybe);
+    for (size_t i = 0; i < k->n; i++)
+        hits += maybe[i] = blm__steps_check_one(l, k->h[i], k->step[i]);
+    return hits;
+}
+
+/* ---- lists ---- */
+
+static size_t list_add(struct blm_layer *l, const struct blm_batch *b, uint8_t *fresh, bool shared)
 {
     const size_t         n  = b->n;
     const uint32_t       k  = l->shape.probes;
@@ -132,7 +159,7 @@ static size_t check_group(const struct blm_layer *l, const struct modulus *by,
     return hits;
 }
 
-size_t blm__positions_check(const struct blm_layer *l, const struct blm_batch *b, uint8_t *maybe)
+static size_t list_check(const struct blm_layer *l, const struct blm_batch *b, uint8_t *maybe)
 {
     const size_t         n  = b->n;
     const struct modulus by = modulus_of(&l->shape);
@@ -141,4 +168,16 @@ size_t blm__positions_check(const struct blm_layer *l, const struct blm_batch *b
     for (size_t at = 0; at < n; at += group)
         hits += check_group(l, &by, b, at, n - at < group ? n - at : group, pos, maybe + at);
     return hits;
+}
+
+size_t blm__positions_add(const struct blm_body *b, struct blm_layer *l, const struct blm_batch *k,
+                          uint8_t *fresh)
+{
+    return k->step ? step_add(b, l, k, fresh) : list_add(l, k, fresh, b->shared);
+}
+
+size_t blm__positions_check(const struct blm_body *b, const struct blm_layer *l,
+                            const struct blm_batch *k, uint8_t *maybe)
+{
+    return k->step ? step_check(b, l, k, maybe) : list_check(l, k, maybe);
 }

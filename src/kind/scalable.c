@@ -158,18 +158,22 @@ static blm_status grow(struct blm_body *b, blm_error *err)
 /* The keys of a batch that no layer has claimed yet, by their places in the batch. Hashes stand side
  * by side so that kernels can take them; digests are large, and stay where they are. */
 struct rest {
-    uint64_t          h[BLM__BATCH];
-    const blm_digest *d; /* NULL: native */
+    uint64_t          h[BLM__BATCH], step[BLM__BATCH];
+    const blm_digest *d;     /* NULL: h */
+    bool              steps; /* step too */
     uint16_t          at[BLM__BATCH];
     size_t            n;
 };
 
 static void rest_all(struct rest *r, const struct blm_batch *k)
 {
-    r->d = k->d;
-    r->n = k->n;
+    r->d     = k->d;
+    r->n     = k->n;
+    r->steps = k->step != NULL;
     if (!r->d)
         memcpy(r->h, k->h, k->n * sizeof *r->h);
+    if (r->steps)
+        memcpy(r->step, k->step, k->n * sizeof *r->step);
     for (size_t i = 0; i < k->n; i++)
         r->at[i] = (uint16_t)i;
 }
@@ -181,7 +185,8 @@ static struct blm_batch rest_batch(const struct rest *r, size_t from, size_t n)
         k.d    = r->d;
         k.pick = r->at + from;
     } else {
-        k.h = r->h + from;
+        k.h    = r->h + from;
+        k.step = r->steps ? r->step + from : NULL;
     }
     return k;
 }
@@ -195,6 +200,8 @@ static void rest_drop(struct rest *r, size_t from, const uint8_t *gone)
             continue;
         if (!r->d)
             r->h[to] = r->h[i];
+        if (r->steps)
+            r->step[to] = r->step[i];
         r->at[to++] = r->at[i];
     }
     r->n = to;

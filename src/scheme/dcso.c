@@ -33,6 +33,18 @@ static void digest01(const struct blm_hasher *h, uint32_t k, const void *key, si
     d->w[1] = blm__fnv1_64(d->w[0], magic, sizeof magic - 1);
 }
 
+static void pairs01(const struct blm_hasher *h, const struct blm_key_array *keys, size_t n,
+                    uint64_t *start, uint64_t *step)
+{
+    for (size_t i = 0; i < n; i++) {
+        blm_key    k = blm__key_at(keys, i);
+        blm_digest d;
+        digest01(h, 0, k.data ? k.data : "", k.len, &d);
+        start[i] = d.w[0] + d.w[1];
+        step[i]  = d.w[1];
+    }
+}
+
 static bool raw(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
 {
     uint64_t h = d->w[0] % P;
@@ -131,6 +143,8 @@ const struct blm_scheme blm__scheme_dcso01 = {
     .positions     = positions01,
     .positions_raw = raw01,
     .modulus       = blm__modulus_m,
+    .wrap          = 64,
+    .pairs         = pairs01,
     .reduce        = reduce,
     .plan          = plan,
 };

@@ -43,6 +43,37 @@ static void digest(const struct blm_hasher *h, uint32_t k, const void *key, size
         blm__murmur3_128(key, len, 0, d->w);
 }
 
+/* Keys of 8 bytes side by side, in a loop that need not ask each of them what it is. */
+static void pairs_of_longs(const uint8_t *keys, size_t n, uint64_t *start, uint64_t *step)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t w[2] = { 0, 0 };
+        blm__murmur3_finish(w, blm__get64le(keys + 8 * i), 0, 8);
+        start[i] = w[0];
+        step[i]  = w[1];
+    }
+}
+
+static void pairs64(const struct blm_hasher *h, const struct blm_key_array *keys, size_t n,
+                    uint64_t *start, uint64_t *step)
+{
+    bool chars = h->funnel && strcmp(h->funnel, "chars") == 0;
+    if (!chars && !keys->list && keys->width == 8) {
+        pairs_of_longs(keys->fixed, n, start, step);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        blm_key  k = blm__key_at(keys, i);
+        uint64_t w[2];
+        if (chars)
+            hash_chars(k.data ? k.data : "", k.len, w);
+        else
+            blm__murmur3_128(k.data ? k.data : "", k.len, 0, w);
+        start[i] = w[0];
+        step[i]  = w[1];
+    }
+}
+
 /* ---- positions ---- */
 
 static bool raw64(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
@@ -134,6 +165,8 @@ const struct blm_scheme blm__scheme_guava64 = {
     .positions     = positions64,
     .positions_raw = raw64,
     .modulus       = blm__modulus_m,
+    .wrap          = 63, /* to drop the top bit of a sum is to take it modulo 2^63 */
+    .pairs         = pairs64,
     .reduce        = reduce,
     .plan          = plan,
     .fault         = fault,

@@ -22,16 +22,43 @@
 
 /* ---- positions ---- */
 
+#define SEED64 0xc6a4a7935bd1e995u
+
 static void digest(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
                    blm_digest *d)
 {
     (void)k;
     if (h->variant & BLM__RB_FORCE64) {
-        d->w[0] = blm__murmur64a(key, len, 0xc6a4a7935bd1e995u);
+        d->w[0] = blm__murmur64a(key, len, SEED64);
         d->w[1] = blm__murmur64a(key, len, d->w[0]);
     } else {
         d->w[0] = blm__murmur2_32(key, len, 0x9747b28cu);
         d->w[1] = blm__murmur2_32(key, len, (uint32_t)d->w[0]);
+    }
+}
+
+static uint64_t hash8(uint64_t word, uint64_t seed)
+{
+    return blm__murmur64a_finish(blm__murmur64a_word(seed ^ 8 * BLM__MURMUR64A, word));
+}
+
+static void pairs(const struct blm_hasher *h, const struct blm_key_array *keys, size_t n,
+                  uint64_t *start, uint64_t *step)
+{
+    if (!keys->list && keys->width == 8 && h->variant & BLM__RB_FORCE64) {
+        for (size_t i = 0; i < n; i++) {
+            uint64_t word = blm__get64le(keys->fixed + 8 * i);
+            start[i]      = hash8(word, SEED64);
+            step[i]       = hash8(word, start[i]);
+        }
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        blm_key    k = blm__key_at(keys, i);
+        blm_digest d;
+        digest(h, 0, k.data ? k.data : "", k.len, &d);
+        start[i] = d.w[0];
+        step[i]  = d.w[1];
     }
 }
 
@@ -315,6 +342,8 @@ const struct blm_scheme blm__scheme_redisbloom = {
     .positions      = positions,
     .positions_raw  = positions_raw,
     .modulus        = modulus,
+    .wrap           = 64,
+    .pairs          = pairs,
     .reduce         = reduce,
     .plan           = plan,
     .grow           = grow,

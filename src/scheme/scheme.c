@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "core/kernel/steps.h"
+
 static const struct blm_scheme *const schemes[] = {
     &blm__scheme_native,
     &blm__scheme_guava64,
@@ -60,6 +62,14 @@ const blm_scheme_row *blm_scheme_at(size_t i)
 }
 
 uint64_t blm__modulus_m(const struct blm_shape *s) { return s->bits; }
+
+void blm__layer_steps(struct blm_layer *l)
+{
+    const struct blm_scheme *s = l->shape.scheme;
+    if (!s || !s->wrap || (s->fault && s->fault(&l->shape))) /* from a file that will be refused */
+        return;
+    l->steps = blm__steps_of(s->modulus(&l->shape), s->wrap);
+}
 
 uint64_t blm__shape_reach(const struct blm_shape *s)
 {

@@ -12,6 +12,20 @@ enum blm_fold_rule {
     BLM__FOLD_STRIDED   /* modulo reduction: units m/factor apart meet */
 };
 
+/* Keys side by side: a list, or, where that is NULL, `width` bytes each. */
+struct blm_key_array {
+    const blm_key *list;
+    const uint8_t *fixed;
+    size_t         width;
+};
+static inline blm_key blm__key_at(const struct blm_key_array *k, size_t i)
+{
+    if (k->list)
+        return k->list[i];
+    blm_key key = { k->fixed + i * k->width, k->width };
+    return key;
+}
+
 struct blm_scheme {
     blm_scheme_row row; /* what blm_scheme_at shows */
     uint32_t       version;
@@ -37,6 +51,12 @@ struct blm_scheme {
     /* Where a position is its raw value modulo one number: that number, never 0. Then a batch does
      * without positions(). NULL: it is not. */
     uint64_t (*modulus)(const struct blm_shape *s);
+    /* Where moreover raw value i is start + i·step mod 2^wrap, from two words of a key: that wrap, and
+     * those words, for many keys at once. Then a batch does without digests (core/kernel/steps.h).
+     * 0 and NULL: it is not so. */
+    uint8_t wrap;
+    void (*pairs)(const struct blm_hasher *h, const struct blm_key_array *keys, size_t n,
+                  uint64_t *start, uint64_t *step);
     /* One raw value to a position; NULL when positions_raw is. */
     uint64_t (*reduce)(const struct blm_shape *s, uint64_t raw);
 
@@ -62,6 +82,8 @@ struct blm_scheme {
 };
 
 uint64_t blm__shape_reach(const struct blm_shape *s);
+/* layer.steps, for schemes that have a wrap: the store's last touch to a new layer. */
+void blm__layer_steps(struct blm_layer *l);
 /* scheme.modulus of those that reduce modulo m. */
 uint64_t blm__modulus_m(const struct blm_shape *s);
 

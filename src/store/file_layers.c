@@ -15,6 +15,7 @@
 
 #include "core/checksum.h"
 #include "core/os.h"
+#include "scheme/scheme.h"
 #include "store/file.h"
 
 blm_status blm__part_map(const struct blm_file *f, const struct blm_native_section *s,
@@ -72,6 +73,7 @@ blm_status blm__part_show(struct blm_file *f, struct blm_body *b, struct blm_par
     l->shape      = p->s.shape;
     l->words      = p->words;
     l->word_count = p->s.words_len / 8;
+    blm__layer_steps(l);
     if (f->writer) {
         l->marks      = p->marks;
         l->mark_shift = p->s.region_log2 - 3;

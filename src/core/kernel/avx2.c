@@ -20,6 +20,7 @@
 
 #include "core/kernel/counters.h"
 #include "core/kernel/layers.h"
+#include "core/kernel/steps.h"
 #include "core/kernel/lines.h"
 
 #define AVX2        __attribute__((target("avx2,bmi,bmi2,popcnt")))
@@ -174,5 +175,6 @@ const struct blm_kernel blm__kernel_avx2 = {
     .and_into     = and_into,
     .counters     = &blm__counters_avx2,
     .layers_check = blm__layers_check_avx2,
+    .stepper      = &blm__stepper_avx2,
 };
 #endif

@@ -16,6 +16,7 @@
 #ifdef BLM__HAVE_AVX512
 #include "core/kernel/counters.h"
 #include "core/kernel/layers.h"
+#include "core/kernel/steps.h"
 #include "core/kernel/lines.h"
 
 #ifndef BLM__AVX512_EMULATED
@@ -148,5 +149,6 @@ const struct blm_kernel blm__kernel_avx512 = {
     .and_into     = and_into,
     .counters     = &blm__counters_avx2,
     .layers_check = blm__layers_check_avx2,
+    .stepper      = &blm__stepper_avx2,
 };
 #endif

@@ -23,6 +23,7 @@ extern _Atomic uint64_t blm__in_cache_bytes;
 
 struct blm_counters; /* core/kernel/counters.h */
 struct blm_stack;    /* core/kernel/layers.h */
+struct blm_stepper;  /* core/kernel/steps.h */
 
 struct blm_kernel {
     const char *name;
@@ -55,6 +56,7 @@ struct blm_kernel {
     const struct blm_counters *counters; /* NULL: the portable ones */
     /* NULL: the portable one. */
     size_t (*layers_check)(const struct blm_stack *s, const uint64_t *h, size_t n, uint8_t *maybe);
+    const struct blm_stepper *stepper; /* NULL: the portable one */
 };
 
 extern const struct blm_kernel blm__kernel_portable;

@@ -53,6 +53,125 @@ static void test_every_scheme(void **state)
     key_set_free(&keys);
 }
 
+/* ---- schemes that step ---- */
+
+static uint64_t low_bits(uint64_t v, unsigned n)
+{
+    return n == 64 ? v : v & (((uint64_t)1 << n) - 1);
+}
+
+/* Their two words give what a digest gives, however keys come. */
+static void check_pairs(const struct blm_scheme *s, const blm_filter *f, const struct key_set *keys)
+{
+    const struct blm_shape *shape = &f->body.layers[0].shape;
+    for (size_t i = 0; i < keys->count; i++) {
+        const blm_key       *k     = &keys->keys[i];
+        struct blm_key_array all   = { .list = keys->keys },
+                             alone = { .fixed = k->data, .width = k->len };
+        uint64_t             start[64], step[64], one[2], raw[BLM__MAX_PROBES];
+        blm_digest           d;
+        assert_true(keys->count <= 64);
+        s->pairs(&f->body.hasher, &all, keys->count, start, step);
+        s->pairs(&f->body.hasher, &alone, 1, &one[0], &one[1]);
+        assert_int_equal(start[i], one[0]);
+        assert_int_equal(step[i], one[1]);
+        assert_int_equal(blm_digest_of(f, k->data, k->len, &d), BLM_OK);
+        assert_true(s->positions_raw(shape, &d, raw));
+        for (uint32_t j = 0; j < shape->probes; j++)
+            assert_int_equal(low_bits(one[0] + j * one[1], s->wrap), raw[j]);
+    }
+}
+
+static const struct {
+    const char *scheme, *funnel;
+    uint64_t    variant;
+} stepping[] = {
+    { "guava64", "bytes", 0 },  { "guava64", "chars", 0 },  { "redisbloom", NULL, 0 },
+    { "redisbloom", NULL, 1 },  { "redisbloom", NULL, 4 },  { "redisbloom", NULL, 12 },
+    { "dcso01", NULL, 0 },
+};
+
+static blm_filter *stepping_filter(size_t i, uint64_t items, double rate)
+{
+    blm_options o = BLM_OPTIONS_INIT;
+    o.scheme      = stepping[i].scheme;
+    o.funnel      = stepping[i].funnel;
+    o.variant     = stepping[i].variant;
+    o.items       = items;
+    o.rate        = rate;
+    return create_or_fail(&o);
+}
+
+static void test_pairs(void **state)
+{
+    (void)state;
+    struct key_set keys = key_set_make(11, 60);
+    for (size_t i = 0; i < COUNT_OF(stepping); i++) {
+        blm_filter *f = stepping_filter(i, 1000, 0.001);
+        assert_true(f->scheme->wrap > 0);
+        check_pairs(f->scheme, f, &keys);
+        blm_free(f);
+    }
+    key_set_free(&keys);
+}
+
+/* A batch of keys does what a batch of their digests does, which goes the long way: bits, answers,
+ * counts, through the growth of a chain too; and so do keys one by one. */
+static void check_batches(size_t which, uint64_t items, double rate)
+{
+    enum { N = 3000 };
+    struct key_set keys = key_set_make(13 + which, N);
+    blm_filter    *f = stepping_filter(which, items, rate), *long_way = stepping_filter(which, items, rate),
+               *singly = stepping_filter(which, items, rate);
+    static uint8_t    got[N], want[N];
+    static blm_digest d[N];
+    for (size_t i = 0; i < N; i++)
+        assert_int_equal(blm_digest_of(f, keys.keys[i].data, keys.keys[i].len, &d[i]), BLM_OK);
+    for (size_t at = 0, n; at < N; at += n) {
+        n = 1 + (at * 7 + which) % 700;
+        n = N - at < n ? N - at : n;
+        size_t     done[2];
+        blm_status st[] = { blm_add_many(f, keys.keys + at, n, got, &done[0]),
+                            blm_add_digests(long_way, d + at, n, want, &done[1]) };
+        assert_int_equal(st[0], st[1]);
+        assert_int_equal(done[0], done[1]);
+        assert_memory_equal(got, want, done[0]);
+        for (size_t i = 0; i < done[0]; i++)
+            assert_int_equal(blm_add(singly, keys.keys[at + i].data, keys.keys[at + i].len),
+                             want[i] ? BLM_OK : BLM_PRESENT);
+        assert_int_equal(blm_check_many(f, keys.keys, N, got),
+                         blm_check_digests(f, d, N, want));
+        assert_memory_equal(got, want, N);
+        if (st[0] != BLM_OK)
+            break;
+    }
+    assert_true(blm_equal(f, long_way) && blm_equal(f, singly));
+    for (size_t i = 0; i < N; i++)
+        assert_int_equal(blm_check(f, keys.keys[i].data, keys.keys[i].len), got[i]);
+    assert_true(f->kind->id != BLM_SCALABLE || items > 100 || f->body.layer_count > 2 ||
+                stepping[which].variant == 12);
+    blm_free(f);
+    blm_free(long_way);
+    blm_free(singly);
+    key_set_free(&keys);
+}
+
+static void test_batches_of_steps(void **state)
+{
+    (void)state;
+    uint64_t before = atomic_load(&blm__in_cache_bytes);
+    for (size_t i = 0; i < COUNT_OF(stepping); i++) {
+        check_batches(i, 2500, 0.01);
+        check_batches(i, 60, 0.3);
+        check_batches(i, 100, 1e-9);
+        atomic_store(&blm__in_cache_bytes, 0);
+        check_batches(i, 2000, 0.02);
+        check_batches(i, 100, 0.01);
+        atomic_store(&blm__in_cache_bytes, before);
+    }
+    check_batches(2, 100, 1e-200); /* 665 probes: more than a batch has room for */
+}
+
 /* Written into native files: a change of hashing must change it, and nothing else may. */
 static void test_versions(void **state)
 {
@@ -97,6 +216,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_scheme),
+        cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_batches_of_steps),
         cmocka_unit_test(test_versions),
         cmocka_unit_test(test_fold),
     };

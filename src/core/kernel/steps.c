@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* Double hashing in plain C: the oracle for the vectors, and lone keys. */
+#include "core/kernel/steps.h"
+
+/* ⌊(high·2^64 + 2^64 − 1) / m⌋ for high < m. */
+static uint64_t divide(uint64_t high, uint64_t m)
+{
+#if defined(__SIZEOF_INT128__)
+    __extension__ typedef unsigned __int128 u128;
+    return (uint64_t)(((u128)high << 64 | UINT64_MAX) / m);
+#else
+    uint64_t q = 0;
+    for (int i = 0; i < 64; i++) { /* m ≤ 2^48, so that high never overflows */
+        high = high << 1 | 1;
+        q    = q << 1 | (high >= m);
+        high -= high >= m ? m : 0;
+    }
+    return q;
+#endif
+}
+
+struct blm_steps blm__steps_of(uint64_t m, unsigned wrap)
+{
+    struct blm_steps s = { .m = m, .hi = UINT64_MAX / m, .spare = 64 - wrap };
+    s.lo               = divide(UINT64_MAX % m, m);
+    s.turn             = s.spare ? s.lo >> s.spare | s.hi << (64 - s.spare) : s.lo;
+    return s;
+}
+
+unsigned blm__steps_add_one(struct blm_layer *l, uint64_t a, uint64_t b, bool shared)
+{
+    const struct blm_steps s     = l->steps;
+    struct blm_turn        t     = blm__turn_first(&s, a, b);
+    unsigned               fresh = 0;
+    for (uint32_t i = l->shape.probes; i; i--)
+        fresh |= blm__bit_set(l, blm__turn_next(&s, &t), shared);
+    return fresh;
+}
+
+/* Four at a time without a branch, as in loops.h. */
+bool blm__steps_check_one(const struct blm_layer *l, uint64_t a, uint64_t b)
+{
+    struct blm_turn t   = blm__turn_first(&l->steps, a, b);
+    unsigned        all = 1;
+    uint32_t        k   = l->shape.probes;
+    for (; k >= 4; k -= 4) {
+        BLM__UNROLL_4
+        for (unsigned i = 0; i < 4; i++)
+            all &= blm__bit_get(l->words, blm__turn_next(&l->steps, &t));
+        if (!all)
+            return false;
+    }
+    for (; k; k--)
+        all &= blm__bit_get(l->words, blm__turn_next(&l->steps, &t));
+    return all;
+}
+
+static size_t add(struct blm_layer *l, const uint64_t *a, const uint64_t *b, size_t n,
+                  uint8_t *fresh, bool shared)
+{
+    return blm__steps_add_loop(l, a, b, n, fresh, shared, blm__steps_list_plain);
+}
+
+static size_t check(const struct blm_layer *l, const uint64_t *a, const uint64_t *b, size_t n,
+                    uint8_t *maybe)
+{
+    return blm__steps_check_loop(l, a, b, n, maybe, blm__steps_list_plain);
+}
+
+const struct blm_stepper blm__stepper_portable = { add, check };

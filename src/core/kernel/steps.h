@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Other systems' double hashing: position i of a key is (a + i·b mod 2^wrap) mod m, i = 0 … k−1.
+ *
+ * Nothing is divided by m. Beside c = a + i·b we follow c/m without its whole part, a *turn* of 64 bits:
+ * each step adds b/m, and takes 2^wrap/m off where c wraps; a position is turn · m, one multiplication.
+ * That is exact: turn · m would be a whole number, so rounding to the nearest gives it as long as the
+ * error is below one half. A product with the 128-bit ⌊2^128/m⌋ is less than 5 units of 2^-64 short,
+ * here and in the vectors, a step adds no more than that, and k · 6 · m < 2^62 for the largest k and m
+ * that there are. (The half is added to the first turn: to round is then to cut.)
+ *
+ * A batch is taken in blocks of four keys, one a lane: the positions of a block are listed, its first
+ * bits asked for; AHEAD blocks later they are looked at, and the rest asked for by keys that passed
+ * (half the bits of a full filter are clear, so that absent keys seldom do); after as many again the
+ * rest is looked at. Positions wait in a ring of 16 KiB at most: what all of it displaces from the first
+ * cache is what was fetched into it.
+ */
+#ifndef BLM_CORE_KERNEL_STEPS_H
+#define BLM_CORE_KERNEL_STEPS_H
+
+#include "core/kernel/loops.h"
+
+#define BLM__STEPS_ROOM  2048u /* positions in the ring */
+#define BLM__STEPS_MOST  (BLM__STEPS_ROOM / 4) /* probes; beyond, keys are taken one by one */
+#define BLM__STEPS_AHEAD 4u    /* blocks of four keys between asking for bits and using them */
+#define BLM__STEPS_FIRST 4u
+
+#if defined(__GNUC__)
+#define BLM__UNROLL_4 _Pragma("GCC unroll 4")
+#else
+#define BLM__UNROLL_4
+#endif
+
+/* Batches of n ≤ BLM__BATCH keys. Answers as kernel.h's. */
+struct blm_stepper {
+    size_t (*add)(struct blm_layer *l, const uint64_t *a, const uint64_t *b, size_t n,
+                  uint8_t *fresh, bool shared);
+    size_t (*check)(const struct blm_layer *l, const uint64_t *a, const uint64_t *b, size_t n,
+                    uint8_t *maybe);
+};
+extern const struct blm_stepper blm__stepper_portable;
+#ifdef BLM__HAVE_AVX2
+extern const struct blm_stepper blm__stepper_avx2;
+#endif
+static inline const struct blm_stepper *blm__stepper_of(const struct blm_kernel *v)
+{
+    return v->stepper ? v->stepper : &blm__stepper_portable;
+}
+
+/* For 1 ≤ m ≤ 2^48 and wrap ≤ 64. */
+struct blm_steps blm__steps_of(uint64_t m, unsigned wrap);
+/* One key, without what only many keys pay back. */
+unsigned blm__steps_add_one(struct blm_layer *l, uint64_t a, uint64_t b, bool shared);
+bool     blm__steps_check_one(const struct blm_layer *l, uint64_t a, uint64_t b);
+
+/* ---- one key's turn ---- */
+
+struct blm_turn {
+    uint64_t c, b; /* shifted up, so that to wrap is to carry */
+    uint64_t at, by;
+};
+
+BLM__INLINE uint64_t blm__turn_of(const struct blm_steps *s, uint64_t v)
+{
+    return v * s->hi + blm__mulhi(v, s->lo);
+}
+
+BLM__INLINE struct blm_turn blm__turn_first(const struct blm_steps *s, uint64_t a, uint64_t b)
+{
+    struct blm_turn t = { .c = a << s->spare, .b = b << s->spare };
+    t.at = blm__turn_of(s, t.c >> s->spare) + (s->hi >> 1); /* 2^64 / m / 2: the half */
+    t.by = blm__turn_of(s, t.b >> s->spare);
+    return t;
+}
+
+/* The position, and on to the next. */
+BLM__INLINE uint64_t blm__turn_next(const struct blm_steps *s, struct blm_turn *t)
+{
+    uint64_t pos = blm__mulhi(t->at, s->m), c = t->c + t->b;
+    t->at += c < t->b ? t->by - s->turn : t->by;
+    t->c = c;
+    return pos;
+}
+
+/* ---- blocks of four keys: position j of lane i at pos[4j + i] ---- */
+
+typedef void (*blm__steps_list)(const struct blm_steps *s, const uint64_t *a, const uint64_t *b,
+                                uint32_t k, uint64_t *pos);
+
+BLM__INLINE void blm__steps_list_plain(const struct blm_steps *s, const uint64_t *a,
+                                       const uint64_t *b, uint32_t k, uint64_t *pos)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        struct blm_turn t = blm__turn_first(s, a[i], b[i]);
+        for (uint32_t j = 0; j < k; j++)
+            pos[4 * j + i] = blm__turn_next(s, &t);
+    }
+}
+
+/* Where the blocks of a batch wait. */
+struct blm_steps_ring {
+    uint32_t mask;  /* blocks − 1, a power of two less one */
+    uint32_t ahead; /* blocks between two looks at one; 2·ahead fit beside the newest */
+    uint32_t k;
+    uint64_t pos[BLM__STEPS_ROOM];
+};
+
+BLM__INLINE void blm__steps_ring(struct blm_steps_ring *r, uint32_t k)
+{
+    uint32_t blocks = 16;
+    while (blocks * 4 * k > BLM__STEPS_ROOM)
+        blocks /= 2;
+    r->mask  = blocks - 1;
+    r->ahead = (blocks - 1) / 2 < BLM__STEPS_AHEAD ? (blocks - 1) / 2 : BLM__STEPS_AHEAD;
+    r->k     = k;
+}
+
+BLM__INLINE uint64_t *blm__steps_block(struct blm_steps_ring *r, size_t i)
+{
+    return r->pos + (i & r->mask) * 4 * r->k;
+}
+
+/* Lists block i of n keys; the last may have fewer than four, and is filled up with key 0. */
+BLM__INLINE void blm__steps_take(struct blm_steps_ring *r, const struct blm_steps *s,
+                                 const uint64_t *a, const uint64_t *b, size_t i, size_t n,
+                                 blm__steps_list list)
+{
+    if (BLM__LIKELY(4 * i + 4 <= n)) {
+        list(s, a + 4 * i, b + 4 * i, r->k, blm__steps_block(r, i));
+        return;
+    }
+    uint64_t last[2][4] = { { 0 }, { 0 } };
+    for (size_t j = 0; 4 * i + j < n; j++) {
+        last[0][j] = a[4 * i + j];
+        last[1][j] = b[4 * i + j];
+    }
+    list(s, last[0], last[1], r->k, blm__steps_block(r, i));
+}
+
+BLM__INLINE void blm__steps_fetch(const uint64_t *words, const uint64_t *pos, uint32_t n, bool write)
+{
+    for (uint32_t j = 0; j < n; j++) {
+        const uint64_t *w = &words[pos[4 * j] >> 6];
+        if (write)
+            BLM__PREFETCH_W(w);
+        else
+            BLM__PREFETCH(w);
+    }
+}
+
+BLM__INLINE uint8_t blm__steps_test(const uint64_t *words, const uint64_t *pos, uint32_t n)
+{
+    unsigned all = 1;
+    for (uint32_t j = 0; j < n; j++)
+        all &= blm__bit_get(words, pos[4 * j]);
+    return (uint8_t)all;
+}
+
+/* ---- check ---- */
+
+/* A block at each of the three stages, and the answers of its keys; NULL: none there. */
+struct blm_steps_stages {
+    const uint64_t *in, *mid, *out;
+    uint8_t        *mid_maybe, *out_maybe;
+};
+
+/* all: none is NULL. Key by key, not stage by stage, so that misses in the cache come evenly. */
+BLM__INLINE size_t blm__steps_stage(const uint64_t *words, const struct blm_steps_stages *g,
+                                    uint32_t first, uint32_t k, bool all)
+{
+    size_t hits = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        if (all || g->in)
+            blm__steps_fetch(words, g->in + i, first, false);
+        if (all || g->mid) {
+            g->mid_maybe[i] = blm__steps_test(words, g->mid + i, first);
+            if (g->mid_maybe[i])
+                blm__steps_fetch(words, g->mid + 4 * first + i, k - first, false);
+        }
+        if ((all || g->out) && g->out_maybe[i])
+            hits += g->out_maybe[i] = blm__steps_test(words, g->out + 4 * first + i, k - first);
+    }
+    return hits;
+}
+
+BLM__INLINE size_t blm__steps_check_far(const struct blm_layer *l, const uint64_t *a,
+                                        const uint64_t *b, size_t n, uint8_t *maybe,
+                                        uint32_t first, blm__steps_list list)
+{
+    struct blm_steps_ring  r;
+    const struct blm_steps s     = l->steps; /* here, or every answer stored might change it */
+    const uint64_t        *words = l->words;
+    const uint32_t         k     = l->shape.probes;
+    const size_t           end   = (n - 1) / 4; /* the last block: its answers wait apart, … */
+    size_t                 hits  = 0, i = 0;
+    uint8_t                last[4];
+    blm__steps_ring(&r, k);
+    const size_t ahead = r.ahead;
+    for (;; i++) {
+        for (; i >= 2 * ahead && i < end; i++) { /* a full block at every stage */
+            struct blm_steps_stages g = {
+                blm__steps_block(&r, i),           blm__steps_block(&r, i - ahead),
+                blm__steps_block(&r, i - 2 * ahead), maybe + 4 * (i - ahead),
+                maybe + 4 * (i - 2 * ahead),
+            };
+            list(&s, a + 4 * i, b + 4 * i, k, blm__steps_block(&r, i));
+            hits += blm__steps_stage(words, &g, first, k, true);
+        }
+        if (i > end + 2 * ahead)
+            break;
+        struct blm_steps_stages g = { NULL, NULL, NULL, NULL, NULL };
+        if (i <= end) {
+            blm__steps_take(&r, &s, a, b, i, n, list);
+            g.in = blm__steps_block(&r, i);
+        }
+        if (i >= ahead && i - ahead <= end) {
+            g.mid       = blm__steps_block(&r, i - ahead);
+            g.mid_maybe = i - ahead == end ? last : maybe + 4 * (i - ahead);
+        }
+        if (i >= 2 * ahead) {
+            g.out       = blm__steps_block(&r, i - 2 * ahead);
+            g.out_maybe = i - 2 * ahead == end ? last : maybe + 4 * (i - 2 * ahead);
+        }
+        hits += blm__steps_stage(words, &g, first, k, false);
+    }
+    for (size_t j = 0; j < 4; j++) /* … because it may be wider than what is left of maybe */
+        if (4 * end + j < n)
+            maybe[4 * end + j] = last[j];
+        else
+            hits -= last[j];
+    return hits;
+}
+
+/* In cache: nothing to wait for. */
+BLM__INLINE size_t blm__steps_check_near(const struct blm_layer *l, const uint64_t *a,
+                                         const uint64_t *b, size_t n, uint8_t *maybe,
+                                         blm__steps_list list)
+{
+    struct blm_steps_ring  r;
+    const struct blm_steps s     = l->steps;
+    const uint64_t        *words = l->words;
+    const uint32_t         k = l->shape.probes, first = k < 4 ? k : 4;
+    size_t                 hits = 0;
+    blm__steps_ring(&r, k);
+    for (size_t i = 0; i < n; i += 4) {
+        blm__steps_take(&r, &s, a, b, i / 4, n, list);
+        const uint64_t *pos = blm__steps_block(&r, i / 4);
+        for (size_t j = 0; j < 4 && i + j < n; j++) {
+            maybe[i + j] = blm__steps_test(words, pos + j, first) &&
+                           blm__steps_test(words, pos + 4 * first + j, k - first);
+            hits += maybe[i + j];
+        }
+    }
+    return hits;
+}
+
+BLM__INLINE size_t blm__steps_check_loop(const struct blm_layer *l, const uint64_t *a,
+                                         const uint64_t *b, size_t n, uint8_t *maybe,
+                                         blm__steps_list list)
+{
+    const uint32_t k = l->shape.probes;
+    if (blm__layer_small(l))
+        return blm__steps_check_near(l, a, b, n, maybe, list);
+    if (k < BLM__STEPS_FIRST)
+        return blm__steps_check_far(l, a, b, n, maybe, k, list);
+    return blm__steps_check_far(l, a, b, n, maybe, BLM__STEPS_FIRST, list);
+}
+
+/* ---- add ---- */
+
+/* Where nobody watches: no threads, no marks. */
+BLM__INLINE unsigned blm__steps_set_plain(uint64_t *words, const uint64_t *pos, uint32_t k)
+{
+    uint64_t fresh = 0;
+    for (uint32_t j = 0; j < k; j++) {
+        uint64_t *w = &words[pos[4 * j] >> 6], mask = blm__le64((uint64_t)1 << (pos[4 * j] & 63));
+        uint64_t  old = *w;
+        fresh |= ~old & mask;
+        *w = old | mask;
+    }
+    return fresh != 0;
+}
+
+BLM__INLINE unsigned blm__steps_set(struct blm_layer *l, const uint64_t *pos, uint32_t k, bool shared)
+{
+    unsigned fresh = 0;
+    for (uint32_t j = 0; j < k; j++)
+        fresh |= blm__bit_set(l, pos[4 * j], shared);
+    return fresh;
+}
+
+BLM__INLINE size_t blm__steps_add_loop(struct blm_layer *l, const uint64_t *a, const uint64_t *b,
+                                       size_t n, uint8_t *fresh, bool shared, blm__steps_list list)
+{
+    struct blm_steps_ring  r;
+    const struct blm_steps s     = l->steps;
+    uint64_t              *words = l->words;
+    const uint32_t         k     = l->shape.probes;
+    const size_t           end   = (n - 1) / 4;
+    const bool             plain = !shared && !l->marks, far = !blm__layer_small(l);
+    size_t                 count = 0;
+    blm__steps_ring(&r, k);
+    for (size_t i = 0, ahead = far ? r.ahead : 0; i <= end + ahead; i++) {
+        if (i <= end)
+            blm__steps_take(&r, &s, a, b, i, n, list);
+        /* Keys in their order: whether one is new depends on those before it. */
+        for (unsigned j = 0; j < 4; j++) {
+            if (far && i <= end)
+                blm__steps_fetch(words, blm__steps_block(&r, i) + j, k, true);
+            size_t key = 4 * (i - ahead) + j;
+            if (i < ahead || key >= n)
+                continue;
+            const uint64_t *pos = blm__steps_block(&r, i - ahead) + j;
+            count += fresh[key] = (uint8_t)(plain ? blm__steps_set_plain(words, pos, k)
+                                                  : blm__steps_set(l, pos, k, shared));
+        }
+    }
+    return count;
+}
+
+#endif

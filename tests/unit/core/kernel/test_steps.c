@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/* Double hashing without division, judged by its rule with division: every position, every answer,
+ * every bit, in cache and out of it, plain, marked and shared, in plain C and in vectors. */
+#include "core/kernel/steps.h"
+#include "unit/core/kernel/compare.h"
+
+static uint64_t by_rule(uint64_t a, uint64_t b, uint64_t i, unsigned wrap, uint64_t m)
+{
+    uint64_t c = a + i * b;
+    return (wrap == 64 ? c : c & (((uint64_t)1 << wrap) - 1)) % m;
+}
+
+/* Words where turns are 0, nearly 0, nearly 1, and where sums wrap at once or never. */
+static uint64_t some_word(struct rng *r, uint64_t m)
+{
+    switch (rng_below(r, 10)) {
+    case 0: return 0;
+    case 1: return UINT64_MAX - rng_below(r, 3);
+    case 2: return m * rng_below(r, 5) + rng_below(r, 3);
+    case 3: return m * rng_below(r, 5) - 1;
+    case 4: return ((uint64_t)1 << 63) - 1 + rng_below(r, 3);
+    case 5: return UINT64_MAX / m * m - 1 + rng_below(r, 3);
+    case 6: return rng_next(r) >> 32;
+    default: return rng_next(r);
+    }
+}
+
+/* ---- positions ---- */
+
+static void turns_are_exact(void **state)
+{
+    (void)state;
+    const uint64_t largest = BLM__MAX_BITS;
+    struct rng     r       = { 1 };
+    for (int i = 0; i < 3000; i++) {
+        uint64_t m = i < 70     ? (uint64_t)i + 1
+                     : i < 120  ? largest - (uint64_t)(i - 70)
+                     : i < 1000 ? 1 + rng_below(&r, (uint64_t)1 << (1 + rng_below(&r, 48)))
+                                : largest - rng_below(&r, largest >> rng_below(&r, 40));
+        unsigned         wrap = i % 2 ? 63 : 64;
+        struct blm_steps s    = blm__steps_of(m, wrap);
+        uint64_t         a = some_word(&r, m), b = some_word(&r, m);
+        struct blm_turn  t = blm__turn_first(&s, a, b);
+        for (uint64_t j = 0; j < BLM__MAX_PROBES; j++)
+            if (blm__turn_next(&s, &t) != by_rule(a, b, j, wrap, m))
+                fail_msg("m %llu, wrap %u, a %llx, b %llx, probe %llu", (unsigned long long)m, wrap,
+                         (unsigned long long)a, (unsigned long long)b, (unsigned long long)j);
+    }
+}
+
+/* ---- whole batches ---- */
+
+static struct blm_layer step_layer(uint64_t m, uint32_t k, unsigned wrap)
+{
+    struct blm_shape s = { .kind = BLM_CLASSIC, .engine = BLM__POSITIONS, .bits = m, .probes = k,
+                           .cell_bits = 1 };
+    struct blm_layer l = bare_layer(s, true);
+    l.steps            = blm__steps_of(m, wrap);
+    return l;
+}
+
+static unsigned rule_add(struct blm_layer *l, uint64_t a, uint64_t b, unsigned wrap)
+{
+    unsigned fresh = 0;
+    for (uint32_t i = 0; i < l->shape.probes; i++) {
+        uint64_t p = by_rule(a, b, i, wrap, l->shape.bits);
+        fresh |= !(blm__le64(l->words[p / 64]) >> p % 64 & 1);
+        l->words[p / 64] |= blm__le64((uint64_t)1 << p % 64);
+    }
+    return fresh;
+}
+
+static unsigned rule_check(const struct blm_layer *l, uint64_t a, uint64_t b, unsigned wrap)
+{
+    unsigned all = 1;
+    for (uint32_t i = 0; i < l->shape.probes; i++) {
+        uint64_t p = by_rule(a, b, i, wrap, l->shape.bits);
+        all &= blm__le64(l->words[p / 64]) >> p % 64 & 1;
+    }
+    return all;
+}
+
+struct pairs {
+    uint64_t a[BLM__BATCH], b[BLM__BATCH];
+    uint8_t  got[BLM__BATCH + 1];
+};
+
+/* Some of them twice, some next to one another. */
+static void some_pairs(struct rng *r, uint64_t m, size_t n, struct pairs *p)
+{
+    for (size_t i = 0; i < n; i++) {
+        bool again = i && rng_below(r, 8) == 0;
+        p->a[i]    = again ? p->a[i - 1 - rng_below(r, i < 6 ? i : 6)] : some_word(r, m);
+        p->b[i]    = again ? p->b[i - 1] : some_word(r, m);
+    }
+}
+
+static void judge_batch(const struct blm_stepper *v, struct rng *r, uint64_t m, uint32_t k, size_t n,
+                        int way)
+{
+    unsigned         wrap = rng_below(r, 2) ? 64 : 63;
+    struct blm_layer l = step_layer(m, k, wrap), rule = step_layer(m, k, wrap);
+    struct pairs     p;
+    uint8_t         *marks = calloc(1, (size_t)l.word_count);
+    l.marks = way ? marks : NULL;
+    for (int round = 0; round < 3; round++) {
+        size_t count = 0;
+        some_pairs(r, m, n, &p);
+        p.got[n] = 77;
+        assert_true(v->add(&l, p.a, p.b, n, p.got, way == 2) <= n);
+        for (size_t i = 0; i < n; i++)
+            assert_int_equal(p.got[i], rule_add(&rule, p.a[i], p.b[i], wrap));
+        assert_memory_equal(l.words, rule.words, l.word_count * 8);
+        for (uint64_t i = 0; way && i < l.word_count; i++)
+            assert_true(!l.words[i] == !marks[i]);
+        if (round == 1)
+            some_pairs(r, m, n, &p); /* else keys that are in */
+        size_t hits = v->check(&l, p.a, p.b, n, p.got);
+        for (size_t i = 0; i < n; i++) {
+            assert_int_equal(p.got[i], rule_check(&rule, p.a[i], p.b[i], wrap));
+            assert_int_equal(p.got[i], blm__steps_check_one(&l, p.a[i], p.b[i]));
+            count += p.got[i];
+        }
+        assert_int_equal(hits, count);
+        assert_int_equal(p.got[n], 77);
+    }
+    free(marks);
+    bare_free(&l);
+    bare_free(&rule);
+}
+
+static void judge(const struct blm_stepper *v)
+{
+    static const uint32_t ks[] = { 1, 2, 3, 4, 5, 7, 8, 13, 32, 33, 64, 65, 129, 257, 512 };
+    static const size_t   ns[] = { 1, 2, 3, 4, 5, 8, 31, 36, 37, 100, 255, 256 };
+    static const uint64_t ms[] = { 1, 2, 63, 64, 65, 1000, 4096, 10007, 262144, 1000003 };
+    struct rng            r    = { 2 };
+    uint64_t              before = atomic_load(&blm__in_cache_bytes);
+    for (int far = 0; far < 2; far++) {
+        atomic_store(&blm__in_cache_bytes, far ? 0 : before);
+        for (size_t i = 0; i < COUNT_OF(ks); i++)
+            for (size_t j = 0; j < COUNT_OF(ns); j++)
+                judge_batch(v, &r, ms[rng_below(&r, COUNT_OF(ms))], ks[i], ns[j],
+                            (int)((i + j) % 3));
+        for (size_t i = 0; i < COUNT_OF(ms); i++)
+            for (int way = 0; way < 3; way++)
+                judge_batch(v, &r, ms[i], 7, 256, way);
+    }
+    atomic_store(&blm__in_cache_bytes, before);
+}
+
+static void plain_batches_keep_the_rule(void **state)
+{
+    (void)state;
+    judge(&blm__stepper_portable);
+}
+
+static const struct blm_stepper *vectors(void)
+{
+    const struct blm_kernel *v = blm__kernel_named("avx2");
+    return v ? v->stepper : NULL;
+}
+
+static void vector_batches_keep_the_rule(void **state)
+{
+    (void)state;
+    if (!vectors())
+        skip();
+    judge(vectors());
+}
+
+/* Around 2^32 bits, where vectors stop; the words are only mapped, and mostly never touched. */
+static void agree_around_2_32(const struct blm_stepper *v)
+{
+    static const uint64_t ms[] = { UINT32_MAX, (uint64_t)1 << 32, ((uint64_t)1 << 32) + 15,
+                                   4294967291u, 3000000019u };
+    struct rng            r    = { 3 };
+    for (size_t i = 0; i < COUNT_OF(ms); i++) {
+        size_t           bytes = (size_t)(ms[i] / 64 + 1) * 8;
+        struct blm_layer l     = { .shape = { .kind = BLM_CLASSIC, .engine = BLM__POSITIONS,
+                                              .bits = ms[i], .probes = 9, .cell_bits = 1 } };
+        l.steps                = blm__steps_of(ms[i], 63);
+        l.word_count           = blm__shape_words(&l.shape);
+        l.words = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        assert_true(l.words != MAP_FAILED);
+        for (int round = 0; round < 8; round++) {
+            struct pairs p;
+            some_pairs(&r, ms[i], BLM__BATCH, &p);
+            v->add(&l, p.a, p.b, BLM__BATCH, p.got, false);
+            for (size_t j = 0; j < BLM__BATCH; j++) /* the bits it should have set, and then … */
+                assert_int_equal(rule_check(&l, p.a[j], p.b[j], 63), 1);
+            assert_int_equal(v->check(&l, p.a, p.b, BLM__BATCH, p.got), BLM__BATCH);
+            for (size_t j = 0; j < BLM__BATCH; j++) /* … not one beside them */
+                for (uint32_t c = 0; c < 9; c++)
+                    l.words[by_rule(p.a[j], p.b[j], c, 63, ms[i]) / 64] = 0;
+            some_pairs(&r, ms[i], BLM__BATCH, &p);
+            v->check(&l, p.a, p.b, BLM__BATCH, p.got);
+            for (size_t j = 0; j < BLM__BATCH; j++)
+                assert_int_equal(p.got[j], 0);
+        }
+        munmap(l.words, bytes);
+    }
+}
+
+static void both_agree_around_2_32_bits(void **state)
+{
+    (void)state;
+    agree_around_2_32(&blm__stepper_portable);
+    if (vectors())
+        agree_around_2_32(vectors());
+}
+
+/* Lone keys, and more probes than a batch has room for. */
+static void single_keys_keep_the_rule(void **state)
+{
+    (void)state;
+    static const uint32_t ks[] = { 1, 3, 4, 5, 8, 11, 513, 2048 };
+    struct rng            r    = { 4 };
+    for (size_t i = 0; i < COUNT_OF(ks); i++)
+        for (int shared = 0; shared < 2; shared++) {
+            struct blm_layer l = step_layer(50021, ks[i], 64), rule = step_layer(50021, ks[i], 64);
+            for (int j = 0; j < 300; j++) {
+                uint64_t a = some_word(&r, 50021), b = some_word(&r, 50021);
+                assert_int_equal(blm__steps_check_one(&l, a, b), rule_check(&rule, a, b, 64));
+                if (j % 2)
+                    assert_int_equal(blm__steps_add_one(&l, a, b, shared), rule_add(&rule, a, b, 64));
+            }
+            assert_memory_equal(l.words, rule.words, l.word_count * 8);
+            bare_free(&l);
+            bare_free(&rule);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(turns_are_exact),
+        cmocka_unit_test(plain_batches_keep_the_rule),
+        cmocka_unit_test(vector_batches_keep_the_rule),
+        cmocka_unit_test(both_agree_around_2_32_bits),
+        cmocka_unit_test(single_keys_keep_the_rule),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
