@@ -19,6 +19,9 @@
 
 #define HUGE_PAGE ((uintptr_t)2 << 20)
 #define LEAST     ((size_t)4 << 20) /* so that there is at least one whole huge page in it */
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 /* the kernel's from 6.1 on; younger than many a libc */
+#endif
 
 static bool ours_to_ask; /* the kernel's rule is madvise */
 
@@ -41,14 +44,13 @@ static void advise(const void *p, size_t size, int advice)
         madvise((void *)from, to - from, advice);
 }
 
+/* The small pages are there already: made one now, or, by an older kernel, when it finds the time. */
 void bf_memory_filled(void *p, size_t size)
 {
     if (!bf_config.huge_pages)
         return;
     advise(p, size, MADV_HUGEPAGE);
-#ifdef MADV_COLLAPSE
     advise(p, size, MADV_COLLAPSE);
-#endif
 }
 
 void *bf_try_alloc(size_t size) { return api.TryAlloc(size); }
