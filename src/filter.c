@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/hash/xxh3_key.h"
+#include "core/kernel/steps.h"
 #include "core/random.h"
 #include "core/shape.h"
 #include "store/store.h"
@@ -457,6 +458,42 @@ static bool check_native(const struct blm_body *b, const void *key, size_t len)
     return f->kind->check_one(b, blm__native_hash(&b->hasher, key, len));
 }
 
+/* Schemes that step: two words of a key instead of a digest. */
+static bool steps_of(const struct blm_body *b, const void *key, size_t len, uint64_t *start,
+                     uint64_t *step)
+{
+    const blm_filter    *f    = (const blm_filter *)(const void *)b;
+    struct blm_key_array keys = { .fixed = key ? key : "", .width = len };
+    if (!key && len)
+        return false;
+    f->scheme->pairs(&b->hasher, &keys, 1, start, step);
+    return true;
+}
+
+/* The layers themselves, the newest first. */
+static bool check_steps(const struct blm_body *b, const void *key, size_t len)
+{
+    uint64_t start, step;
+    if (!steps_of(b, key, len, &start, &step))
+        return true;
+    for (uint32_t i = b->layer_count; i-- > 0;)
+        if (blm__steps_check_one(&b->layers[i], start, step))
+            return true;
+    return b->kind == BLM_SCALABLE && b->store->stale && b->store->stale(b);
+}
+
+/* Where there is one layer, and never another. */
+static blm_status add_steps(struct blm_body *b, const void *key, size_t len)
+{
+    uint64_t start, step;
+    if (!steps_of(b, key, len, &start, &step))
+        return BLM_E_ARGUMENT;
+    if (b->read_only)
+        return BLM_E_READONLY;
+    return blm__added_key(b->layers, blm__steps_add_one(b->layers, start, step, b->shared),
+                          b->shared);
+}
+
 void blm__filter_singles(blm_filter *f, const struct blm_shape *first)
 {
     struct blm_body         *b = &f->body;
@@ -464,6 +501,10 @@ void blm__filter_singles(blm_filter *f, const struct blm_shape *first)
     b->flip      = blm__xxh3_flip(b->hasher.seed[0]);
     b->check_key = f->scheme->native ? check_native : check_any;
     b->add_key   = add_any;
+    if (f->scheme->wrap) {
+        b->check_key = check_steps;
+        b->add_key   = b->kind == BLM_SCALABLE ? add_any : add_steps;
+    }
     if (!f->scheme->native || b->hasher.id != BLM_HASH_XXH3)
         return;
     if (b->kind == BLM_BLOCKED && first->engine == BLM__LINES) {

@@ -11,6 +11,7 @@
 #define BLM__INLINE         static inline __attribute__((always_inline))
 #define BLM__NOINLINE       __attribute__((noinline))
 #define BLM__PREFETCH(p)    __builtin_prefetch((p), 0, 2)
+#define BLM__PREFETCH_NEAR(p) __builtin_prefetch((p), 0, 3) /* into the first cache */
 #define BLM__PREFETCH_W(p)  __builtin_prefetch((p), 1, 3)
 #define BLM__POPCOUNT64(v)  ((unsigned)__builtin_popcountll(v))
 #else
@@ -19,6 +20,7 @@
 #define BLM__INLINE         static inline
 #define BLM__NOINLINE
 #define BLM__PREFETCH(p)    ((void)(p))
+#define BLM__PREFETCH_NEAR(p) ((void)(p))
 #define BLM__PREFETCH_W(p)  ((void)(p))
 static inline unsigned blm__popcount64(uint64_t v)
 {

@@ -33,11 +33,17 @@ static void hash_chars(const void *key, size_t len, uint64_t out[2])
     blm__murmur3_128_end(&s, out);
 }
 
+/* Asked for every key: strcmp only where the answer is likely yes. */
+static bool is_chars(const struct blm_hasher *h)
+{
+    return h->funnel && h->funnel[0] == 'c' && strcmp(h->funnel, "chars") == 0;
+}
+
 static void digest(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
                    blm_digest *d)
 {
     (void)k;
-    if (h->funnel && strcmp(h->funnel, "chars") == 0)
+    if (is_chars(h))
         hash_chars(key, len, d->w);
     else
         blm__murmur3_128(key, len, 0, d->w);
@@ -57,7 +63,7 @@ static void pairs_of_longs(const uint8_t *keys, size_t n, uint64_t *start, uint6
 static void pairs64(const struct blm_hasher *h, const struct blm_key_array *keys, size_t n,
                     uint64_t *start, uint64_t *step)
 {
-    bool chars = h->funnel && strcmp(h->funnel, "chars") == 0;
+    bool chars = is_chars(h);
     if (!chars && !keys->list && keys->width == 8) {
         pairs_of_longs(keys->fixed, n, start, step);
         return;

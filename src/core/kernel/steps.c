@@ -31,28 +31,45 @@ unsigned blm__steps_add_one(struct blm_layer *l, uint64_t a, uint64_t b, bool sh
 {
     const struct blm_steps s     = l->steps;
     struct blm_turn        t     = blm__turn_first(&s, a, b);
-    unsigned               fresh = 0;
-    for (uint32_t i = l->shape.probes; i; i--)
-        fresh |= blm__bit_set(l, blm__turn_next(&s, &t), shared);
-    return fresh;
+    uint64_t               fresh = 0, *words = l->words;
+    if (shared || l->marks) {
+        for (uint32_t i = l->shape.probes; i; i--)
+            fresh |= blm__bit_set(l, blm__turn_next(&s, &t), shared);
+        return (unsigned)fresh;
+    }
+    for (uint32_t i = l->shape.probes; i; i--) {
+        uint64_t pos = blm__turn_next(&s, &t), mask = blm__le64((uint64_t)1 << (pos & 63));
+        uint64_t old = words[pos >> 6];
+        fresh |= ~old & mask;
+        words[pos >> 6] = old | mask;
+    }
+    return fresh != 0;
+}
+
+/* The bit, below others. */
+static inline uint64_t bit_at(const uint64_t *words, uint64_t pos)
+{
+    return blm__le64(blm__load(&words[pos >> 6])) >> (pos & 63);
 }
 
 /* Four at a time without a branch, as in loops.h. */
 bool blm__steps_check_one(const struct blm_layer *l, uint64_t a, uint64_t b)
 {
-    struct blm_turn t   = blm__turn_first(&l->steps, a, b);
-    unsigned        all = 1;
-    uint32_t        k   = l->shape.probes;
+    const uint64_t        *words = l->words;
+    const struct blm_steps s     = l->steps;
+    struct blm_turn        t     = blm__turn_first(&s, a, b);
+    uint64_t               all   = 1; /* but for this bit, what is in it means nothing */
+    uint32_t               k     = l->shape.probes;
     for (; k >= 4; k -= 4) {
         BLM__UNROLL_4
         for (unsigned i = 0; i < 4; i++)
-            all &= blm__bit_get(l->words, blm__turn_next(&l->steps, &t));
-        if (!all)
+            all &= bit_at(words, blm__turn_next(&s, &t));
+        if (!(all & 1))
             return false;
     }
     for (; k; k--)
-        all &= blm__bit_get(l->words, blm__turn_next(&l->steps, &t));
-    return all;
+        all &= bit_at(words, blm__turn_next(&s, &t));
+    return all & 1;
 }
 
 static size_t add(struct blm_layer *l, const uint64_t *a, const uint64_t *b, size_t n,

@@ -23,7 +23,7 @@
 #define BLM__STEPS_ROOM  2048u /* positions in the ring */
 #define BLM__STEPS_MOST  (BLM__STEPS_ROOM / 4) /* probes; beyond, keys are taken one by one */
 #define BLM__STEPS_AHEAD 4u    /* blocks of four keys between asking for bits and using them */
-#define BLM__STEPS_FIRST 4u
+#define BLM__STEPS_FIRST 3u
 
 #if defined(__GNUC__)
 #define BLM__UNROLL_4 _Pragma("GCC unroll 4")
@@ -144,15 +144,15 @@ BLM__INLINE void blm__steps_fetch(const uint64_t *words, const uint64_t *pos, ui
         if (write)
             BLM__PREFETCH_W(w);
         else
-            BLM__PREFETCH(w);
+            BLM__PREFETCH_NEAR(w);
     }
 }
 
 BLM__INLINE uint8_t blm__steps_test(const uint64_t *words, const uint64_t *pos, uint32_t n)
 {
-    unsigned all = 1;
+    uint64_t all = 1; /* but for this bit, what is in it means nothing */
     for (uint32_t j = 0; j < n; j++)
-        all &= blm__bit_get(words, pos[4 * j]);
+        all &= blm__le64(blm__load(&words[pos[4 * j] >> 6])) >> (pos[4 * j] & 63);
     return (uint8_t)all;
 }
 
@@ -289,6 +289,23 @@ BLM__INLINE unsigned blm__steps_set(struct blm_layer *l, const uint64_t *pos, ui
     return fresh;
 }
 
+/* A block that comes, NULL: none, and `lanes` keys of one that is due. Keys in their order: whether
+ * one is new depends on those before it. */
+BLM__INLINE size_t blm__steps_due(struct blm_layer *l, uint64_t *words, const uint64_t *in,
+                                  const uint64_t *due, size_t lanes, uint32_t k, uint8_t *fresh,
+                                  bool plain, bool shared)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < 4; i++) {
+        if (in)
+            blm__steps_fetch(words, in + i, k, true);
+        if (i < lanes)
+            count += fresh[i] = (uint8_t)(plain ? blm__steps_set_plain(words, due + i, k)
+                                                : blm__steps_set(l, due + i, k, shared));
+    }
+    return count;
+}
+
 BLM__INLINE size_t blm__steps_add_loop(struct blm_layer *l, const uint64_t *a, const uint64_t *b,
                                        size_t n, uint8_t *fresh, bool shared, blm__steps_list list)
 {
@@ -298,24 +315,29 @@ BLM__INLINE size_t blm__steps_add_loop(struct blm_layer *l, const uint64_t *a, c
     const uint32_t         k     = l->shape.probes;
     const size_t           end   = (n - 1) / 4;
     const bool             plain = !shared && !l->marks, far = !blm__layer_small(l);
-    size_t                 count = 0;
+    size_t                 count = 0, i = 0;
     blm__steps_ring(&r, k);
-    for (size_t i = 0, ahead = far ? r.ahead : 0; i <= end + ahead; i++) {
+    const size_t ahead = far ? r.ahead : 0;
+    for (;; i++) {
+        for (; plain && far && i >= ahead && i < end; i++) { /* the usual case, spelled out */
+            list(&s, a + 4 * i, b + 4 * i, k, blm__steps_block(&r, i));
+            count += blm__steps_due(l, words, blm__steps_block(&r, i),
+                                    blm__steps_block(&r, i - ahead), 4, k,
+                                    fresh + 4 * (i - ahead), true, false);
+        }
+        if (i > end + ahead)
+            return count;
+        const uint64_t *in = far && i <= end ? blm__steps_block(&r, i) : NULL, *due = NULL;
+        size_t          at = 0, lanes = 0;
         if (i <= end)
             blm__steps_take(&r, &s, a, b, i, n, list);
-        /* Keys in their order: whether one is new depends on those before it. */
-        for (unsigned j = 0; j < 4; j++) {
-            if (far && i <= end)
-                blm__steps_fetch(words, blm__steps_block(&r, i) + j, k, true);
-            size_t key = 4 * (i - ahead) + j;
-            if (i < ahead || key >= n)
-                continue;
-            const uint64_t *pos = blm__steps_block(&r, i - ahead) + j;
-            count += fresh[key] = (uint8_t)(plain ? blm__steps_set_plain(words, pos, k)
-                                                  : blm__steps_set(l, pos, k, shared));
+        if (i >= ahead) {
+            at    = 4 * (i - ahead);
+            lanes = n - at < 4 ? n - at : 4;
+            due   = blm__steps_block(&r, i - ahead);
         }
+        count += blm__steps_due(l, words, in, due, lanes, k, fresh + at, plain, shared);
     }
-    return count;
 }
 
 #endif
