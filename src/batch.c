@@ -102,6 +102,47 @@ static void next_piece(const blm_filter *f, const struct blm_keys *s, size_t at,
     }
 }
 
+/* ---- 8-byte keys of the commonest filter: from keys to answers in one loop ---- */
+
+/* Answers that nobody asked for. More than a kernel's ring, few enough for the L1 cache. */
+#define UNASKED 2048u
+
+/* The kernels do one line a key, hashed by XXH3. */
+static bool streams(const blm_filter *f, const struct blm_keys *s)
+{
+    const struct blm_shape *shape = &f->body.layers[0].shape;
+    return s->fixed && s->width == 8 && f->kind->check == blm__single_check && f->scheme->native &&
+           f->body.hasher.id == BLM_HASH_XXH3 && shape->engine == BLM__LINES && shape->lines == 1 &&
+           f->body.kernel->line_check8;
+}
+
+static size_t stream_check(const blm_filter *f, const struct blm_keys *s, size_t at, size_t end,
+                           uint8_t *maybe)
+{
+    const struct blm_body *b = &f->body;
+    uint8_t                unasked[UNASKED];
+    size_t                 hits = 0, most = maybe ? end - at : UNASKED;
+    for (size_t n; at < end; at += n) {
+        n = end - at < most ? end - at : most;
+        hits += b->kernel->line_check8(b->layers, b->hasher.seed[0], s->fixed + at * 8, n,
+                                       maybe ? maybe + at : unasked);
+    }
+    return hits;
+}
+
+/* At most TELL keys; how many. */
+static size_t stream_add(blm_filter *f, const struct blm_keys *s, size_t at, size_t end,
+                         uint8_t *fresh)
+{
+    struct blm_body *b = &f->body;
+    uint8_t          unasked[UNASKED];
+    size_t           most = fresh ? TELL : UNASKED, n = end - at < most ? end - at : most;
+    blm__layer_count(b->layers, (int64_t)b->kernel->line_add8(b->layers, b->hasher.seed[0],
+                                                              s->fixed + at * 8, n,
+                                                              fresh ? fresh + at : unasked));
+    return n;
+}
+
 /* ---- add ---- */
 
 blm_status blm__plain_add(blm_filter *f, const struct blm_keys *s, size_t *at, size_t end,
@@ -110,14 +151,19 @@ blm_status blm__plain_add(blm_filter *f, const struct blm_keys *s, size_t *at, s
     struct piece p;
     uint8_t      scratch[BLM__BATCH];
     size_t       told = *at;
+    bool         whole = !f->body.shared && streams(f, s);
     blm_status   st   = BLM_OK;
     while (st == BLM_OK && *at < end) {
         size_t added = 0;
-        next_piece(f, s, *at, end - *at, &p);
-        if (p.batch.n)
-            st = f->kind->add(&f->body, &p.batch, fresh ? fresh + *at : scratch, &added);
-        else
-            st = s->digests ? BLM_E_MISMATCH : BLM_E_ARGUMENT;
+        if (whole) {
+            added = stream_add(f, s, *at, end, fresh);
+        } else {
+            next_piece(f, s, *at, end - *at, &p);
+            if (p.batch.n)
+                st = f->kind->add(&f->body, &p.batch, fresh ? fresh + *at : scratch, &added);
+            else
+                st = s->digests ? BLM_E_MISMATCH : BLM_E_ARGUMENT;
+        }
         *at += added;
         if (*at - told >= TELL) {
             told = *at;
@@ -149,6 +195,8 @@ static size_t check_range(const blm_filter *f, const struct blm_keys *s, size_t 
     struct piece p;
     uint8_t      scratch[BLM__BATCH];
     size_t       hits = 0;
+    if (streams(f, s))
+        return stream_check(f, s, at, end, maybe);
     while (at < end) {
         uint8_t *out = maybe ? maybe + at : scratch;
         next_piece(f, s, at, end - at, &p);

@@ -60,9 +60,6 @@ AVX512_INLINE unsigned set_line(struct blm_layer *l, uint64_t *line, uint64_t x,
     return fresh;
 }
 
-BLM__VECTOR_LINES(AVX512, AVX512_INLINE, blm__avx512, test_line, set_line)
-BLM__VECTOR_CHAINS(AVX512, blm__avx512)
-
 /* ---- hashes ---- */
 
 /* blm__xxh3_8 of eight keys: rotates and whole 64-bit multiplies, as written. */
@@ -90,6 +87,28 @@ AVX512 static void hash8(uint64_t seed, const void *keys, size_t n, uint64_t *h)
     for (; i < n; i++)
         h[i] = blm__xxh3_8(p + 8 * i, flip);
 }
+
+/* ---- batches and single calls ---- */
+
+/* Eight keys: see core/kernel/stream.h. */
+AVX512_INLINE void take8(const uint8_t *from, bool keys, uint64_t flip, uint64_t lines, uint64_t *at,
+                         uint64_t *x)
+{
+    const __m512i m = _mm512_set1_epi64((long long)lines);
+    __m512i       v = _mm512_loadu_si512((const void *)from);
+    if (keys)
+        v = hash_vector(v, _mm512_set1_epi64((long long)flip));
+    _mm512_storeu_si512((void *)x, _mm512_mullo_epi64(v, _mm512_set1_epi64((long long)BLM__C)));
+    if (lines) { /* ⌊v · lines / 2^64⌋ from 32-bit multiplies */
+        __m512i high = _mm512_mul_epu32(_mm512_srli_epi64(v, 32), m);
+        __m512i low  = _mm512_srli_epi64(_mm512_mul_epu32(v, m), 32);
+        v = _mm512_slli_epi64(_mm512_srli_epi64(_mm512_add_epi64(high, low), 32), 6);
+    }
+    _mm512_storeu_si512((void *)at, v);
+}
+
+BLM__VECTOR_LINES(AVX512, AVX512_INLINE, blm__avx512, take8, test_line, set_line)
+BLM__VECTOR_CHAINS(AVX512, blm__avx512)
 
 /* ---- words ---- */
 

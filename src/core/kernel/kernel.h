@@ -34,6 +34,12 @@ struct blm_kernel {
     size_t (*lines_add_shared)(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
     size_t (*lines_check)(const struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
     bool   (*lines_check_one)(const struct blm_layer *l, uint64_t h);
+    /* From n keys of 8 bytes, side by side, to the answers, where a key has one line: hash8 and the two
+     * above in one. Any n. NULL: there is none. Adds are exclusive. */
+    size_t (*line_add8)(struct blm_layer *l, uint64_t seed, const void *keys, size_t n,
+                        uint8_t *fresh);
+    size_t (*line_check8)(const struct blm_layer *l, uint64_t seed, const void *keys, size_t n,
+                          uint8_t *maybe);
     /* Single calls, from the key's bytes to the answer: body->check_key and add_key of filters with
      * one layer, hashed by XXH3. */
     blm__check_key line_check_key; /* with one line a key */

@@ -18,31 +18,10 @@
 #ifndef BLM_CORE_KERNEL_LINES_H
 #define BLM_CORE_KERNEL_LINES_H
 
-#include "core/kernel/loops.h"
-
-typedef bool (*blm__line_test_fn)(const uint64_t *line, uint64_t x, uint32_t k);
-typedef unsigned (*blm__line_set_fn)(struct blm_layer *l, uint64_t *line, uint64_t x, uint32_t k,
-                                     bool marks);
+#include "core/kernel/stream.h"
 
 #define BLM__CHECK_AHEAD 64u
 #define BLM__ADD_AHEAD   32u
-
-/* A layer in registers: through the pointer the compiler would load again after every store. */
-struct blm__place {
-    uint64_t *words;
-    uint64_t  count; /* lines */
-    uint32_t  k, lines;
-};
-
-BLM__INLINE struct blm__place blm__place_of(const struct blm_layer *l)
-{
-    struct blm__place p = { l->words, l->shape.line_count, l->shape.probes, l->shape.lines };
-    return p;
-}
-BLM__INLINE uint64_t *blm__place_line(struct blm__place p, uint64_t h)
-{
-    return p.words + blm__reduce(h, p.count) * BLM__LINE_WORDS;
-}
 
 /* ---- one key ---- */
 
@@ -103,35 +82,22 @@ BLM__INLINE blm_status blm__vec_add_line(struct blm_layer *l, uint64_t h, blm__l
 
 /* ---- batches ---- */
 
-BLM__INLINE size_t blm__vec_add_batch(struct blm_layer *l, const uint64_t *h, size_t n,
-                                      uint8_t *fresh, uint32_t lines, bool marks, size_t ahead,
-                                      blm__line_set_fn set)
+BLM__INLINE size_t blm__vec_add_loop(struct blm_layer *l, const uint64_t *h, size_t n,
+                                     uint8_t *fresh, blm__take_fn take, blm__line_set_fn set)
 {
     struct blm__place p     = blm__place_of(l);
-    size_t            count = 0, i = 0;
-    for (; i < ahead && i < n; i++)
+    size_t            count = 0, ahead = blm__layer_small(l) ? 0 : BLM__ADD_AHEAD;
+    bool              marks = l->marks != NULL;
+    if (p.lines == 1)
+        return blm__line_add(l, blm__stream_hashes(h, n), fresh, take, set);
+    for (size_t i = 0; i < ahead && i < n; i++)
         blm__lines_fetch(l, h[i], true);
-    for (i = 0; i + ahead < n; i++) {
-        if (ahead && lines == 1)
-            BLM__PREFETCH_W(blm__place_line(p, h[i + ahead]));
-        else if (ahead)
+    for (size_t i = 0; i < n; i++) {
+        if (ahead && i + ahead < n)
             blm__lines_fetch(l, h[i + ahead], true);
-        count += fresh[i] = (uint8_t)blm__vec_set(l, p, h[i], lines, marks, set);
+        count += fresh[i] = (uint8_t)blm__vec_set(l, p, h[i], p.lines, marks, set);
     }
-    for (; i < n; i++)
-        count += fresh[i] = (uint8_t)blm__vec_set(l, p, h[i], lines, marks, set);
     return count;
-}
-
-BLM__INLINE size_t blm__vec_add_loop(struct blm_layer *l, const uint64_t *h, size_t n,
-                                     uint8_t *fresh, blm__line_set_fn set)
-{
-    size_t   ahead = blm__layer_small(l) ? 0 : BLM__ADD_AHEAD;
-    uint32_t lines = l->shape.lines;
-    if (l->marks || lines > 1)
-        return blm__vec_add_batch(l, h, n, fresh, lines, l->marks != NULL, ahead, set);
-    return ahead ? blm__vec_add_batch(l, h, n, fresh, 1, false, BLM__ADD_AHEAD, set)
-                 : blm__vec_add_batch(l, h, n, fresh, 1, false, 0, set);
 }
 
 BLM__INLINE size_t blm__vec_add_shared_loop(struct blm_layer *l, const uint64_t *h, size_t n,
@@ -147,23 +113,6 @@ BLM__INLINE size_t blm__vec_add_shared_loop(struct blm_layer *l, const uint64_t 
         count += fresh[i];
     }
     return count;
-}
-
-/* One line a key. */
-BLM__INLINE size_t blm__vec_check_line(struct blm__place p, const uint64_t *h, size_t n,
-                                       uint8_t *maybe, size_t ahead, blm__line_test_fn test)
-{
-    size_t hits = 0, i = 0;
-    for (; i < ahead && i < n; i++)
-        BLM__PREFETCH(blm__place_line(p, h[i]));
-    for (i = 0; i + ahead < n; i++) {
-        if (ahead)
-            BLM__PREFETCH(blm__place_line(p, h[i + ahead]));
-        hits += maybe[i] = test(blm__place_line(p, h[i]), blm__line_x(h[i]), p.k);
-    }
-    for (; i < n; i++)
-        hits += maybe[i] = test(blm__place_line(p, h[i]), blm__line_x(h[i]), p.k);
-    return hits;
 }
 
 /* Several: a group's first lines are tested, then the others of the keys that passed are fetched, and
@@ -215,14 +164,12 @@ BLM__INLINE size_t blm__vec_check_lines(const struct blm_layer *l, const uint64_
 }
 
 BLM__INLINE size_t blm__vec_check_loop(const struct blm_layer *l, const uint64_t *h, size_t n,
-                                       uint8_t *maybe, blm__line_test_fn test)
+                                       uint8_t *maybe, blm__take_fn take, blm__line_test_fn test)
 {
-    size_t            ahead = blm__layer_small(l) ? 0 : BLM__CHECK_AHEAD;
-    struct blm__place p     = blm__place_of(l);
-    if (p.lines > 1)
-        return blm__vec_check_lines(l, h, n, maybe, ahead, test);
-    return ahead ? blm__vec_check_line(p, h, n, maybe, BLM__CHECK_AHEAD, test)
-                 : blm__vec_check_line(p, h, n, maybe, 0, test);
+    if (l->shape.lines > 1)
+        return blm__vec_check_lines(l, h, n, maybe, blm__layer_small(l) ? 0 : BLM__CHECK_AHEAD,
+                                    test);
+    return blm__line_check(l, blm__stream_hashes(h, n), maybe, take, test);
 }
 
 /* ---- what a key uses of a line ---- */
@@ -246,11 +193,11 @@ BLM__INLINE size_t blm__vec_check_loop(const struct blm_layer *l, const uint64_t
 
 /* TARGET: the attribute of its instruction set; INLINE: the same with static, inline and always. Names
  * begin with kernel, blm__avx2 for instance: the two-file form does not see what a macro makes. */
-#define BLM__VECTOR_LINES(TARGET, INLINE, kernel, test, set)                                      \
+#define BLM__VECTOR_LINES(TARGET, INLINE, kernel, take, test, set)                                    \
     TARGET static size_t kernel##_lines_add(struct blm_layer *l, const uint64_t *h, size_t n,     \
                                             uint8_t *fresh)                                       \
     {                                                                                             \
-        return blm__vec_add_loop(l, h, n, fresh, set);                                            \
+        return blm__vec_add_loop(l, h, n, fresh, take, set);                                      \
     }                                                                                             \
     TARGET static size_t kernel##_lines_add_shared(struct blm_layer *l, const uint64_t *h,        \
                                                    size_t n, uint8_t *fresh)                      \
@@ -260,7 +207,17 @@ BLM__INLINE size_t blm__vec_check_loop(const struct blm_layer *l, const uint64_t
     TARGET static size_t kernel##_lines_check(const struct blm_layer *l, const uint64_t *h,       \
                                               size_t n, uint8_t *maybe)                           \
     {                                                                                             \
-        return blm__vec_check_loop(l, h, n, maybe, test);                                         \
+        return blm__vec_check_loop(l, h, n, maybe, take, test);                                   \
+    }                                                                                             \
+    TARGET static size_t kernel##_line_add8(struct blm_layer *l, uint64_t seed, const void *keys, \
+                                            size_t n, uint8_t *fresh)                             \
+    {                                                                                             \
+        return blm__line_add(l, blm__stream_keys(keys, n, seed), fresh, take, set);               \
+    }                                                                                             \
+    TARGET static size_t kernel##_line_check8(const struct blm_layer *l, uint64_t seed,           \
+                                              const void *keys, size_t n, uint8_t *maybe)         \
+    {                                                                                             \
+        return blm__line_check(l, blm__stream_keys(keys, n, seed), maybe, take, test);            \
     }                                                                                             \
     INLINE bool kernel##_has(const struct blm_layer *l, uint64_t h)                               \
     {                                                                                             \
@@ -323,6 +280,8 @@ BLM__INLINE size_t blm__vec_check_loop(const struct blm_layer *l, const uint64_t
     .lines_add_shared     = kernel##_lines_add_shared,                                            \
     .lines_check          = kernel##_lines_check,                                                 \
     .lines_check_one      = kernel##_lines_check_one,                                             \
+    .line_add8            = kernel##_line_add8,                                                   \
+    .line_check8          = kernel##_line_check8,                                                 \
     .line_check_key       = kernel##_line_check_key,                                              \
     .line_add_key         = kernel##_line_add_key,                                                \
     .lines_check_key      = kernel##_lines_check_key,                                             \

@@ -343,4 +343,59 @@ static inline void agree_on_hash8(const struct blm_kernel *oracle, const struct 
     }
 }
 
+/* Streams of 8-byte keys: the same as hashing them and then adding or checking, a batch at a time. Every
+ * length up to several steps, one that counts past 255 in every byte, keys of any alignment, repeats. */
+static inline void agree_on_one_stream(const struct blm_kernel *oracle,
+                                       const struct blm_kernel *other, struct blm_shape s, size_t n,
+                                       bool marks, uint64_t seed)
+{
+    struct blm_layer x = bare_layer(s, true), y = bare_layer(s, true);
+    uint8_t          mx[64] = { 0 }, my[64] = { 0 };
+    size_t           off = seed % 8, count[2] = { 0, 0 };
+    uint8_t         *keys = test_malloc(8 * n + 16), *fx = test_malloc(n + 1), *fy = test_malloc(n + 1);
+    struct rng       r = { seed };
+    x.mark_shift = y.mark_shift = 8;
+    x.marks      = marks ? mx : NULL;
+    y.marks      = marks ? my : NULL;
+    rng_bytes(&r, keys, 8 * n + 16);
+    for (size_t i = 3; i < n; i += 5) /* again, near enough to be on the way together */
+        memcpy(keys + off + 8 * i, keys + off + 8 * (i - 1 - rng_next(&r) % 3), 8);
+    for (int add = 1; add >= 0; add--) {
+        if (!add)
+            rng_bytes(&r, keys + off, 8 * (n / 2)); /* half of them were never added */
+        count[0] = 0;
+        fx[n] = fy[n] = 0x5a;
+        for (size_t at = 0, some; at < n; at += some) {
+            uint64_t h[BLM__BATCH];
+            some = n - at < BLM__BATCH ? n - at : BLM__BATCH;
+            oracle->hash8(seed, keys + off + 8 * at, some, h);
+            count[0] += add ? oracle->lines_add(&x, h, some, fx + at)
+                            : oracle->lines_check(&x, h, some, fx + at);
+        }
+        count[1] = add ? other->line_add8(&y, seed, keys + off, n, fy)
+                       : other->line_check8(&y, seed, keys + off, n, fy);
+        assert_int_equal(count[0], count[1]);
+        assert_memory_equal(fx, fy, n + 1);
+        assert_memory_equal(x.words, y.words, x.word_count * 8);
+        assert_memory_equal(mx, my, sizeof mx);
+    }
+    test_free(keys);
+    test_free(fx);
+    test_free(fy);
+    bare_free(&x);
+    bare_free(&y);
+}
+
+static inline void agree_on_streams(const struct blm_kernel *oracle, const struct blm_kernel *other)
+{
+    static const uint64_t counts[] = { 1, 2, 61, 1001 };
+    for (size_t c = 0; c < COUNT_OF(counts); c++)
+        for (uint32_t k = 1; k <= 8; k++) {
+            for (size_t n = 0; n <= 90; n++)
+                agree_on_one_stream(oracle, other, line_shape(counts[c], k, 1), n, n % 7 == 0,
+                                    n * 64 + k * 8 + c);
+            agree_on_one_stream(oracle, other, line_shape(counts[c], k, 1), 5003, k % 2, k);
+        }
+}
+
 #endif

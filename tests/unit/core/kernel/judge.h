@@ -71,6 +71,16 @@ static void hashes_agree_with_the_oracle(void **state)
         skip();
     agree_on_hash8(&blm__kernel_portable, judged);
 }
+static void streams_agree_with_the_oracle(void **state)
+{
+    (void)state;
+    if (!judged)
+        skip();
+    agree_on_streams(&blm__kernel_portable, judged);
+    uint64_t before = atomic_exchange(&blm__in_cache_bytes, 0); /* and as if nothing were in cache */
+    agree_on_streams(&blm__kernel_portable, judged);
+    atomic_store(&blm__in_cache_bytes, before);
+}
 
 /* Regions as the portable kernel marks them: what changed, and a repeated key changes nothing. A
  * line is one mark at most, as regions are whole lines. */
@@ -118,6 +128,7 @@ int main(void)
         cmocka_unit_test(they_agree_past_32_bits),
         cmocka_unit_test(words_agree_with_the_oracle),
         cmocka_unit_test(hashes_agree_with_the_oracle),
+        cmocka_unit_test(streams_agree_with_the_oracle),
         cmocka_unit_test(marks_agree_with_the_oracle),
     };
     return cmocka_run_group_tests(tests, find, NULL);
