@@ -5,7 +5,7 @@
  * A key added to a filter larger than the caches costs a line read from memory and written back,
  * whatever the code does, unless the keys that meet in a part of the filter come one after another.
  * So keys are taken in rounds. A round hashes its keys and drops each probe into the bucket of the
- * part of the filter (256 KiB) that it falls into; then it empties the buckets, part by part, from
+ * part of the filter (128 KiB) that it falls into; then it empties the buckets, part by part, from
  * cache. A probe is the line of a key in a blocked filter, or one bit of a classic one.
  *
  * Both steps are work for as many threads as there are: the first by pieces of the keys, each with
@@ -31,10 +31,10 @@
 struct blm_bulk blm__bulk = {
     .keys  = 1000000,            /* fewer do not pay for the sorting */
     .bytes = (uint64_t)16 << 20, /* caches do not hold more */
-    .room  = (uint64_t)64 << 20,
+    .room  = (uint64_t)128 << 20,
 };
 
-#define PART_SHIFT 12u   /* 2^12 lines: half of a usual L2 cache */
+#define PART_SHIFT 11u   /* 2^11 lines, 128 KiB: a part, and the bucket that passes, fit an L2 cache */
 #define MOST_PARTS 1024u /* more, and the ends of the buckets no longer fit the L2 cache */
 #define AHEAD      24u   /* bits of a chain asked for ahead */
 
@@ -116,7 +116,9 @@ static void size_buckets(struct round *r, size_t count, uint64_t room)
 
 static bool make_room(struct round *r, size_t count, struct blm_block *block)
 {
-    uint64_t room = r->layer->word_count * 8 / 2;
+    /* As much again as the filter has. Every round reads and writes all of the filter, so fewer rounds
+     * are faster: half of this took 8.3 ns a key where this takes 6.9 (1e8 keys, 124 MB). */
+    uint64_t room = r->layer->word_count * 8;
     size_buckets(r, count, room < blm__bulk.room ? room : blm__bulk.room);
     size_t   buckets = (size_t)r->pieces * r->parts;
     uint64_t notes   = r->chain ? (uint64_t)r->threads * r->pieces * r->piece : 0;
@@ -242,11 +244,11 @@ static uint64_t empty_lines(const struct round *r, struct blm_layer *l, const ui
                             uint32_t n)
 {
     const struct blm_kernel *v = r->f->body.kernel;
-    uint8_t                  fresh[BLM__BATCH];
+    uint8_t                  fresh[8 * BLM__BATCH];
     uint64_t                 count = 0;
-    for (uint32_t i = 0; i < n; i += BLM__BATCH)
+    for (uint32_t i = 0; i < n; i += sizeof fresh)
         count += (r->f->body.shared ? v->lines_add_shared : v->lines_add)(
-            l, probe + i, n - i < BLM__BATCH ? n - i : BLM__BATCH, fresh);
+            l, probe + i, n - i < sizeof fresh ? n - i : sizeof fresh, fresh);
     return count;
 }
 
@@ -262,6 +264,16 @@ static void mark_part(const struct round *r, size_t part)
     for (end = end < l->word_count ? end : l->word_count; at < end;
          at  = ((at >> l->mark_shift) + 1) << l->mark_shift)
         blm__mark(l, at);
+}
+
+/* In order, as memory likes it; the keys will ask for its lines in any. (9.7 → 8.3 ns a key. Leaving out
+ * the fetches a key as well, now that the part is there: 13.5. The L2 cache is not ours alone.) */
+static void fetch_part(const struct round *r, size_t part)
+{
+    uint64_t at = (uint64_t)part << (r->shift + 3), end = (uint64_t)(part + 1) << (r->shift + 3);
+    end = end < r->layer->word_count ? end : r->layer->word_count;
+    for (; at < end; at += BLM__LINE_WORDS)
+        BLM__PREFETCH_W(r->layer->words + at);
 }
 
 static uint8_t *notes_of(const struct round *r, size_t worker)
@@ -284,6 +296,8 @@ static void empty_buckets(void *ctx)
         memset(notes, 0, r->n);
     while ((part = blm__next_piece(&r->next)) < r->parts) {
         mark_part(r, part);
+        if (!r->chain)
+            fetch_part(r, part);
         for (size_t i = 0; i < r->full; i++) {
             size_t          bucket = i * r->parts + part;
             const uint64_t *probe  = r->probe + bucket * r->deep;

@@ -4,7 +4,7 @@
  * other kernel gives the same bits and the same answers. Kernels know nothing but layers, hashes
  * and words; core/cpu.c picks one at creation and the body keeps the pointer.
  *
- * h: 64-bit native hashes. n is at most BLM__BATCH. fresh/maybe: n bytes, never NULL.
+ * h: 64-bit native hashes. fresh/maybe: n bytes, never NULL.
  * The add functions return how many keys were fresh, the check functions how many are "maybe".
  */
 #ifndef BLM_CORE_KERNEL_KERNEL_H
