@@ -172,7 +172,7 @@ typedef struct blm_options {
     const char *scheme; /* NULL: "native" */
 
     /* How large. (items, rate) · (items, memory) · (bits, probes) · (memory, rate) · …:
-     * see blm_plan_for. A scalable filter takes items as its first layer's size (0: 65 536). */
+     * see blm_plan_for. A scalable filter takes items as its first layer's size (0: 131 072). */
     uint64_t items;  /* n, keys expected */
     double   rate;   /* p, false-positive rate wanted, 0 < p < 1 */
     uint64_t bits;   /* m; for counting, the number of counters */

@@ -17,12 +17,15 @@
 #include "scheme/scheme.h"
 
 #define FAR_BYTES   (64u << 10) /* several layers share the caches: past this one is fetched ahead */
-#define FIRST_LAYER 65536u
-/* Every question asks every layer, so layers are steep while memory is no object, and double from
- * there on: 5 layers for 10^7 keys and 22 bits a key, where doubling from the start takes 8 layers,
- * nearly twice the time and 29 bits. docs/maths.md, "Scalable", has the table. */
-#define STEEP       4.0
-#define STEEP_ITEMS ((uint64_t)1 << 22)
+#define FIRST_LAYER ((uint64_t)1 << 17)
+/* Every question asks every layer, so layers are steep where that costs little memory: what was planned
+ * for few keys stays small, the next layer is of 4 MB at most while growing by 16, of 16 MB by 4, and
+ * from there on they double. 3 layers for 10^7 keys and 16 bits a key, where doubling from 65 536 takes 8
+ * layers and 29 bits. docs/maths.md, "Scalable", has the table. */
+static const struct {
+    uint64_t below; /* keys in the last layer */
+    double   growth;
+} steps[] = { { (uint64_t)1 << 15, 4 }, { (uint64_t)1 << 21, 16 }, { (uint64_t)1 << 23, 4 } };
 #define GROWTH      2.0
 #define TIGHTENING  0.85 /* with 0.5, the textbook's other choice, the tenth layer has 1/1024 of the rate */
 
@@ -45,7 +48,10 @@ double blm__next_growth(const struct blm_body *b)
 {
     if (b->growth != 0)
         return b->growth;
-    return b->layers[b->active].shape.capacity < STEEP_ITEMS ? STEEP : GROWTH;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        if (b->layers[b->active].shape.capacity < steps[i].below)
+            return steps[i].growth;
+    return GROWTH;
 }
 
 static blm_status plan_layer(const blm_options *o, blm_plan *out, blm_error *err)
@@ -305,11 +311,29 @@ static bool has_room(const struct blm_layer *l, size_t keys)
     return items <= l->shape.capacity && keys <= l->shape.capacity - items;
 }
 
+/* All of a batch that the active layer has room for: asked and added in one pass, where the kernel can. */
+static bool add_at_once(struct blm_body *b, const struct blm_batch *k, uint8_t *fresh)
+{
+    struct blm_stack  s;
+    struct blm_layer *mine  = &b->layers[b->active];
+    size_t            count = 0;
+    if (!k->h || k->n < 2 || !b->kernel->layers_add || !has_room(mine, k->n) ||
+        !stack_of(b, b->active, &s) ||
+        !b->kernel->layers_add(&s, mine, k->h, k->n, fresh, &count))
+        return false;
+    blm__layer_count(mine, (int64_t)count);
+    return true;
+}
+
 static blm_status add(struct blm_body *b, const struct blm_batch *k, uint8_t *fresh, size_t *done)
 {
     struct rest r;
     if (b->layer_count == 1 && has_room(&b->layers[0], k->n)) {
         blm__bits_add(b, &b->layers[0], k, fresh);
+        *done = k->n;
+        return BLM_OK;
+    }
+    if (add_at_once(b, k, fresh)) {
         *done = k->n;
         return BLM_OK;
     }

@@ -169,5 +169,6 @@ const struct blm_kernel blm__kernel_avx512 = {
     .counters     = &blm__counters_avx2,
     .layers_check = blm__layers_check_avx2,
     .stepper      = &blm__stepper_avx2,
+    .layers_add   = blm__layers_add_avx2,
 };
 #endif

@@ -63,6 +63,9 @@ struct blm_kernel {
     /* NULL: the portable one. */
     size_t (*layers_check)(const struct blm_stack *s, const uint64_t *h, size_t n, uint8_t *maybe);
     const struct blm_stepper *stepper; /* NULL: the portable one */
+    /* NULL, or it says false: ask, then add. core/kernel/layers.h */
+    bool   (*layers_add)(const struct blm_stack *s, struct blm_layer *l, const uint64_t *h, size_t n,
+                         uint8_t *fresh, size_t *count);
 };
 
 extern const struct blm_kernel blm__kernel_portable;

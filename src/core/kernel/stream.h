@@ -134,15 +134,18 @@ BLM__INLINE void blm__ring_take(struct blm__place p, const struct blm__stream *s
     size_t   to    = i % BLM__RING;
     uint64_t lines = blm__reach_early(reach, write) ? p.count : 0;
     take(s->from + 8 * i, s->keys, s->flip, lines, r->at + to, r->x + to);
+}
+
+BLM__INLINE void blm__ring_fetch(struct blm__place p, const struct blm__ring *r, size_t j,
+                                 enum blm__reach reach, bool write)
+{
+    const uint64_t *line = blm__ring_line(p, r, j, reach, write);
     if (reach == BLM__NEAR)
         return;
-    for (size_t q = 0; q < BLM__STEP; q++) {
-        const uint64_t *line = blm__ring_line(p, r, to + q, reach, write);
-        if (write)
-            BLM__PREFETCH_W(line);
-        else
-            BLM__PREFETCH(line);
-    }
+    if (write)
+        BLM__PREFETCH_W(line);
+    else
+        BLM__PREFETCH(line);
 }
 
 /* How many of n answers are 1: counted afterwards, eight at a time, as counting each as it is made
@@ -173,10 +176,14 @@ BLM__INLINE size_t blm__stream_check(struct blm__place p, struct blm__stream s, 
     for (size_t i = 0; i < whole + BLM__AHEAD; i += BLM__STEP) {
         if (i < whole)
             blm__ring_take(p, &s, i, &r, reach, false, take);
-        if (i < BLM__AHEAD)
+        if (i < BLM__AHEAD) {
+            for (size_t q = 0; i < whole && q < BLM__STEP; q++)
+                blm__ring_fetch(p, &r, i % BLM__RING + q, reach, false);
             continue;
+        }
         for (size_t q = 0; q < BLM__STEP; q++) {
             size_t at = i - BLM__AHEAD + q, j = (i - BLM__AHEAD) % BLM__RING + q;
+            blm__ring_fetch(p, &r, i % BLM__RING + q, reach, false);
             maybe[at] = test(blm__ring_line(p, &r, j, reach, false), r.x[j], p.k);
         }
     }
@@ -197,10 +204,14 @@ BLM__INLINE size_t blm__stream_add(struct blm_layer *l, struct blm__stream s, ui
     for (size_t i = 0; i < whole + BLM__AHEAD; i += BLM__STEP) {
         if (i < whole)
             blm__ring_take(p, &s, i, &r, reach, true, take);
-        if (i < BLM__AHEAD)
+        if (i < BLM__AHEAD) {
+            for (size_t q = 0; i < whole && q < BLM__STEP; q++)
+                blm__ring_fetch(p, &r, i % BLM__RING + q, reach, true);
             continue;
+        }
         for (size_t q = 0; q < BLM__STEP; q++) {
             size_t at = i - BLM__AHEAD + q, j = (i - BLM__AHEAD) % BLM__RING + q;
+            blm__ring_fetch(p, &r, i % BLM__RING + q, reach, true);
             fresh[at] = (uint8_t)set(l, blm__ring_line(p, &r, j, reach, true), r.x[j], p.k, marks);
         }
     }

@@ -82,7 +82,7 @@ static void the_first_layer_has_a_default(void **state)
     (void)state;
     blm_options o = growing(false, 0, 0.01);
     blm_filter *f = make(&o);
-    assert_true(params_of(f).capacity == 65536);
+    assert_true(params_of(f).capacity == 131072);
     blm_free(f);
 }
 
@@ -338,11 +338,18 @@ static void unions_stop_at_the_most_layers(void **state)
 static void the_usual_growth(void **state)
 {
     (void)state;
-    struct blm_layer l = { .shape = { .capacity = ((uint64_t)1 << 22) - 1 } };
+    static const struct {
+        unsigned shift;
+        double   below, from; /* the growth of a layer of just less than 2^shift keys, and of as many */
+    } rows[] = { { 15, 4, 16 }, { 21, 16, 4 }, { 23, 4, 2 } };
+    struct blm_layer l = { .shape = { .capacity = 1 } };
     struct blm_body  b = { .layers = &l, .layer_count = 1 };
-    assert_true(blm__next_growth(&b) == 4);
-    l.shape.capacity++;
-    assert_true(blm__next_growth(&b) == 2);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        l.shape.capacity = ((uint64_t)1 << rows[i].shift) - 1;
+        assert_true(blm__next_growth(&b) == rows[i].below);
+        l.shape.capacity++;
+        assert_true(blm__next_growth(&b) == rows[i].from);
+    }
     b.growth = 1.5;
     assert_true(blm__next_growth(&b) == 1.5);
 }
@@ -356,8 +363,10 @@ static void layers_at_once_are_layers_one_by_one(void **state)
         uint64_t items;
         double   rate;
         uint64_t keys;
-    } rows[] = { { 100, 0.2, 5000 }, { 100, 0.01, 5000 }, { 500, 1e-6, 20000 },
-                 { 200, 1e-11, 4000 }, { 20000, 0.003, 300000 } };
+        double   growth;
+    } rows[] = { { 100, 0.2, 5000, 4 },    { 100, 0.01, 5000, 4 },      { 500, 1e-6, 20000, 4 },
+                 { 200, 1e-11, 4000, 4 },  { 20000, 0.003, 300000, 4 }, { 50, 0.01, 20000, 2 },
+                 { 100, 0.01, 20000, 0 } };
     unsigned lines_seen = 0;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         blm_options o = BLM_OPTIONS_INIT;
@@ -365,6 +374,7 @@ static void layers_at_once_are_layers_one_by_one(void **state)
         o.flags       = BLM_SEEDED;
         o.items       = rows[i].items;
         o.rate        = rows[i].rate;
+        o.growth      = rows[i].growth;
         blm_filter *f = make(&o), *g = make(&o);
         uint64_t    keys[BLM__BATCH];
         uint8_t     x[BLM__BATCH], y[BLM__BATCH];

@@ -352,7 +352,7 @@ static inline void agree_on_one_stream(const struct blm_kernel *oracle,
     struct blm_layer x = bare_layer(s, true), y = bare_layer(s, true);
     uint8_t          mx[64] = { 0 }, my[64] = { 0 };
     size_t           off = seed % 8, count[2] = { 0, 0 };
-    uint8_t         *keys = test_malloc(8 * n + 16), *fx = test_malloc(n + 1), *fy = test_malloc(n + 1);
+    uint8_t         *keys = malloc(8 * n + 16), *fx = malloc(n + 1), *fy = malloc(n + 1);
     struct rng       r = { seed };
     x.mark_shift = y.mark_shift = 8;
     x.marks      = marks ? mx : NULL;
@@ -379,9 +379,9 @@ static inline void agree_on_one_stream(const struct blm_kernel *oracle,
         assert_memory_equal(x.words, y.words, x.word_count * 8);
         assert_memory_equal(mx, my, sizeof mx);
     }
-    test_free(keys);
-    test_free(fx);
-    test_free(fy);
+    free(keys);
+    free(fx);
+    free(fy);
     bare_free(&x);
     bare_free(&y);
 }
