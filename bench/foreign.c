@@ -6,30 +6,19 @@
  * process, one thread, the thread's processor time, best of several rounds; only ratios count.
  *
  *   foreign [N]                default 1e7; rate 1%, 8-byte keys
+ *
+ * The loop is measured twice over the same bits: on huge pages, as our filter is, and on pages of the
+ * usual size, as its own code would have them; the ratio that stands last is to the loop on huge pages.
+ * Beside it, what bounds any filter of k bits a key: our native classic filter, of as many bits and
+ * probes, with its own hash; and k random lines read (add: changed), with nothing else done.
  */
 #include <bloomery.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+
+#include "keys.h"
+#include "memory.h"
 
 #define SAMPLE 1000000u
 #define ROUNDS 5
-
-static uint64_t mix(uint64_t v)
-{
-    v += 0x9e3779b97f4a7c15u;
-    v = (v ^ v >> 30) * 0xbf58476d1ce4e5b9u;
-    v = (v ^ v >> 27) * 0x94d049bb133111ebu;
-    return v ^ v >> 31;
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 /* ---- the originals' loops ---- */
 
@@ -99,102 +88,204 @@ static bool naive_add(struct naive *f, uint64_t key)
     return fresh != 0;
 }
 
-/* ---- side by side ---- */
-
-static void keep(double *best, double since, size_t n)
+static size_t naive_checks(const struct naive *f, const uint64_t *keys, size_t n)
 {
-    double ns = (now() - since) / (double)n;
-    if (*best == 0 || ns < *best)
-        *best = ns;
+    size_t hits = 0;
+    for (size_t i = 0; i < n; i++)
+        hits += naive_check(f, keys[i]);
+    return hits;
+}
+static size_t naive_adds(struct naive *f, const uint64_t *keys, size_t n)
+{
+    size_t fresh = 0;
+    for (size_t i = 0; i < n; i++)
+        fresh += naive_add(f, keys[i]);
+    return fresh;
 }
 
-static uint64_t *keys_of(uint64_t stream, size_t n)
+/* ---- side by side ---- */
+
+enum { ADD, HIT, MISS, OPS };
+static const char *const op_name[OPS] = { "add", "hit", "miss" };
+
+enum { OURS, LOOP, SMALL_PAGES, NATIVE, LINES, SIDES };
+
+struct bench {
+    const char  *scheme;
+    size_t       n, m;                /* keys in it; of each kind that is asked */
+    uint64_t    *all, *fresh, *in, *out;
+    uint8_t     *got;
+    blm_filter  *ours, *native;
+    struct naive huge, small; /* the same loop on either kind of page */
+    struct limit read, change;
+    double       best[SIDES][OPS];
+};
+
+static uint64_t *keys_of(unsigned stream, size_t n)
 {
-    uint64_t *k = malloc(n * sizeof *k);
+    uint64_t *k = need(malloc(n * sizeof *k));
     for (size_t i = 0; i < n; i++)
-        k[i] = mix(stream << 56 | i);
+        k[i] = number(stream, i);
     return k;
 }
 
-static volatile uint64_t sink;
-
-static int compare(const char *scheme, uint64_t n, struct naive naive)
+/* Zeroed, on pages of the usual size whatever the system would rather do. */
+static uint64_t *small_alloc(size_t bytes)
 {
-    enum { ADD, HIT, MISS, OPS };
-    static const char *const name[OPS] = { "add", "hit", "miss" };
-    blm_options o = BLM_OPTIONS_INIT;
-    blm_error   e;
+    size_t room = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    void  *p    = need(aligned_alloc(HUGE_PAGE, room));
+    madvise(p, room, MADV_NOHUGEPAGE);
+    memset(p, 0, room);
+    return p;
+}
+
+static blm_filter *filter_of(const blm_options *o, const char *name)
+{
     blm_filter *f;
+    blm_error   e;
+    if (blm_create(o, &f, &e) == BLM_OK)
+        return f;
+    fprintf(stderr, "foreign: %s: %s\n", name, e.text);
+    exit(2);
+}
+
+static void open_bench(struct bench *b)
+{
+    blm_options o = BLM_OPTIONS_INIT, classic = BLM_OPTIONS_INIT;
     blm_params  p = { .size = sizeof p };
-    size_t      m = n / 10 < SAMPLE ? (size_t)(n / 10) : SAMPLE;
-    uint64_t   *all = keys_of(1, n), *fresh = keys_of(2, m), *out = keys_of(3, m);
-    uint64_t   *in = malloc(m * sizeof *in), bytes = 0;
-    uint8_t    *got = malloc(m);
-    double      ours[OPS] = { 0 }, theirs[OPS] = { 0 };
-    o.scheme = scheme;
-    o.items  = n;
+    uint64_t    bytes = 0;
+    b->m     = b->n / 10 < SAMPLE ? b->n / 10 : SAMPLE;
+    b->all   = keys_of(1, b->n);
+    b->fresh = keys_of(2, b->m);
+    b->out   = keys_of(3, b->m);
+    b->in    = need(malloc(b->m * sizeof *b->in));
+    b->got   = need(malloc(b->m));
+    for (size_t i = 0; i < b->m; i++)
+        b->in[i] = b->all[mix(i) % (b->n - b->m)];
+    o.scheme = b->scheme;
+    o.items  = b->n;
     o.rate   = 0.01;
-    if (strcmp(scheme, "redisbloom") == 0)
+    if (strcmp(b->scheme, "redisbloom") == 0)
         o.kind = BLM_SCALABLE;
-    if (blm_create(&o, &f, &e) != BLM_OK) {
-        fprintf(stderr, "foreign: %s: %s\n", scheme, e.text);
-        return 2;
+    b->ours = filter_of(&o, b->scheme);
+    blm_get_params(b->ours, &p);
+    blm_view(b->ours, 0, &bytes);
+    classic.bits   = p.bits;
+    classic.probes = p.probes;
+    b->native      = filter_of(&classic, "classic");
+    b->huge.m = b->small.m = p.bits;
+    b->huge.k = b->small.k = p.probes;
+    b->huge.words          = need(huge_alloc(bytes));
+    b->small.words         = small_alloc(bytes);
+    limit_open(&b->read, bytes);
+    limit_open(&b->change, bytes);
+}
+
+static void close_bench(struct bench *b)
+{
+    blm_free(b->ours);
+    blm_free(b->native);
+    free(b->huge.words);
+    free(b->small.words);
+    limit_close(&b->read);
+    limit_close(&b->change);
+    free(b->all);
+    free(b->fresh);
+    free(b->in);
+    free(b->out);
+    free(b->got);
+}
+
+/* All sides the same keys; false: the loop sets other bits than we do. */
+static bool fill(struct bench *b)
+{
+    size_t   n     = b->n - b->m;
+    uint64_t bytes = 0;
+    blm_add_fixed(b->ours, b->all, 8, n, NULL, NULL);
+    blm_add_fixed(b->native, b->all, 8, n, NULL, NULL);
+    naive_adds(&b->huge, b->all, n);
+    const void *bits = blm_view(b->ours, 0, &bytes);
+    memcpy(b->small.words, b->huge.words, bytes);
+    return memcmp(b->huge.words, bits, bytes) == 0;
+}
+
+static volatile size_t sink;
+
+#define TIMED(side, op, count, work)                                                               \
+    do {                                                                                           \
+        struct watch w = { 0, 0 };                                                                 \
+        watch_go(&w);                                                                              \
+        work;                                                                                      \
+        watch_halt(&w);                                                                            \
+        least(&b->best[side][op], w.spent / (double)(count));                                      \
+    } while (0)
+
+static void round_of_adds(struct bench *b, size_t round)
+{
+    size_t          part = b->m / ROUNDS;
+    const uint64_t *keys = b->fresh + round * part;
+    TIMED(OURS, ADD, part, blm_add_fixed(b->ours, keys, 8, part, NULL, NULL));
+    TIMED(LOOP, ADD, part, sink = naive_adds(&b->huge, keys, part));
+    TIMED(SMALL_PAGES, ADD, part, sink = naive_adds(&b->small, keys, part));
+    TIMED(NATIVE, ADD, part, blm_add_fixed(b->native, keys, 8, part, NULL, NULL));
+    limit_round(&b->change, true, round * b->m * 8, part);
+}
+
+/* How many answers differ. */
+static size_t round_of_checks(struct bench *b, int op, size_t round)
+{
+    const uint64_t *keys  = op == HIT ? b->in : b->out;
+    size_t          wrong = 0;
+    TIMED(NATIVE, op, b->m, blm_check_fixed(b->native, keys, 8, b->m, b->got));
+    TIMED(OURS, op, b->m, blm_check_fixed(b->ours, keys, 8, b->m, b->got));
+    TIMED(LOOP, op, b->m, sink = naive_checks(&b->huge, keys, b->m));
+    TIMED(SMALL_PAGES, op, b->m, sink = naive_checks(&b->small, keys, b->m));
+    limit_round(&b->read, false, round * b->m * 8, b->m);
+    for (size_t i = 0; i < b->m; i++)
+        wrong += b->got[i] != naive_check(&b->huge, keys[i]);
+    return wrong;
+}
+
+static void print(const struct bench *b)
+{
+    uint64_t bytes = 0;
+    blm_view(b->ours, 0, &bytes);
+    printf("%-11s %g keys, %.2f bits a key, k = %u; ns a key\n", b->scheme, (double)b->n,
+           (double)bytes * 8 / (double)b->n, (unsigned)b->huge.k);
+    printf("        loop on small pages, huge;   ours  native  k lines\n");
+    for (int i = 0; i < OPS; i++) {
+        double line = i == ADD ? b->change.best : b->read.best;
+        printf("  %-5s %13.1f %12.1f %8.1f %7.1f ", op_name[i], b->best[SMALL_PAGES][i],
+               b->best[LOOP][i], b->best[OURS][i], b->best[NATIVE][i]);
+        if (i == MISS)
+            printf("       -");
+        else
+            printf("%8.1f", line * b->huge.k);
+        printf("   over small pages %5.2f, over huge %5.2fx\n",
+               b->best[SMALL_PAGES][i] / b->best[OURS][i], b->best[LOOP][i] / b->best[OURS][i]);
     }
-    blm_get_params(f, &p);
-    blm_view(f, 0, &bytes);
-    naive.words = calloc(bytes / 8 + 1, 8);
-    naive.m     = p.bits;
-    naive.k     = p.probes;
-    for (size_t i = 0; i < m; i++)
-        in[i] = all[mix(i) % n];
-    blm_add_fixed(f, all, 8, n - m, NULL, NULL);
-    for (uint64_t i = 0; i < n - m; i++)
-        naive_add(&naive, all[i]);
-    if (memcmp(naive.words, blm_view(f, 0, NULL), bytes) != 0) {
+}
+
+static int compare(const char *scheme, size_t n, struct naive naive)
+{
+    struct bench b = { .scheme = scheme, .n = n, .huge = naive, .small = naive };
+    size_t       wrong = 0;
+    open_bench(&b);
+    if (!fill(&b)) {
         fprintf(stderr, "foreign: %s: the loop sets other bits\n", scheme);
         return 1;
     }
-    for (int r = 0; r < ROUNDS; r++) {
-        size_t   part = m / ROUNDS, wrong = 0;
-        uint64_t sum = 0;
-        double   at  = now();
-        blm_add_fixed(f, fresh + (size_t)r * part, 8, part, NULL, NULL);
-        keep(&ours[ADD], at, part);
-        at = now();
-        for (size_t i = 0; i < part; i++)
-            sum += naive_add(&naive, fresh[(size_t)r * part + i]);
-        keep(&theirs[ADD], at, part);
-        for (int miss = 0; miss < 2; miss++) {
-            const uint64_t *k = miss ? out : in;
-            at                = now();
-            blm_check_fixed(f, k, 8, m, got);
-            keep(&ours[miss ? MISS : HIT], at, m);
-            at = now();
-            for (size_t i = 0; i < m; i++)
-                sum += naive_check(&naive, k[i]);
-            keep(&theirs[miss ? MISS : HIT], at, m);
-            for (size_t i = 0; i < m; i++)
-                wrong += got[i] != naive_check(&naive, k[i]);
-        }
-        sink = sum;
-        if (wrong) {
-            fprintf(stderr, "foreign: %s: %zu answers differ\n", scheme, wrong);
-            return 1;
-        }
+    for (size_t r = 0; r < ROUNDS && !wrong; r++) {
+        round_of_adds(&b, r);
+        wrong += round_of_checks(&b, HIT, r);
+        wrong += round_of_checks(&b, MISS, r);
     }
-    printf("%-11s %g keys, %.2f bits a key, k = %u\n", scheme, (double)n,
-           (double)bytes * 8 / (double)n, (unsigned)p.probes);
-    for (int i = 0; i < OPS; i++)
-        printf("  %-5s loop %6.1f ns   ours %6.1f ns   %.2fx\n", name[i], theirs[i], ours[i],
-               theirs[i] / ours[i]);
-    blm_free(f);
-    free(naive.words);
-    free(all);
-    free(fresh);
-    free(in);
-    free(out);
-    free(got);
-    return 0;
+    if (wrong)
+        fprintf(stderr, "foreign: %s: %zu answers differ\n", scheme, wrong);
+    else
+        print(&b);
+    close_bench(&b);
+    return wrong != 0;
 }
 
 int main(int argc, char **argv)
@@ -207,7 +298,7 @@ int main(int argc, char **argv)
     }
     struct naive guava = { .mask = INT64_MAX, .hash = murmur3 };
     struct naive redis = { .mask = UINT64_MAX, .hash = redisbloom };
-    int          worst = compare("guava", n, guava);
-    int          other = compare("redisbloom", n, redis);
+    int          worst = compare("guava", (size_t)n, guava);
+    int          other = compare("redisbloom", (size_t)n, redis);
     return worst > other ? worst : other;
 }

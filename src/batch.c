@@ -88,7 +88,10 @@ static void next_piece(const blm_filter *f, const struct blm_keys *s, size_t at,
     size_t n     = left < most ? left : most;
     p->bad       = blm__keys_bad(f, s, at, n);
     p->batch     = (struct blm_batch){ .n = p->bad };
-    if (steps) {
+    if (s->steps) {
+        p->batch.h    = s->hashes + at;
+        p->batch.step = s->steps + at;
+    } else if (steps) {
         blm__keys_pairs(f, s, at, p->bad, p->h, p->step);
         p->batch.h    = p->h;
         p->batch.step = p->step;

@@ -12,7 +12,8 @@ struct blm_keys {
     const uint8_t    *fixed; /* width bytes each */
     size_t            width;
     const blm_digest *digests;
-    const uint64_t   *hashes; /* native hashes, from blm_hash_many */
+    const uint64_t   *hashes; /* native hashes, from blm_hash_many; … */
+    const uint64_t   *steps;  /* … with these beside them: of blm__keys_pairs */
 };
 
 /* Index of the first of n keys from `at` on that is no key for this filter, or n. */

@@ -31,7 +31,8 @@ struct split {
     uint32_t                 threads;
     bool                     noted; /* a key has lines in several stretches */
 
-    uint64_t   *hash;   /* native */
+    uint64_t   *hash;   /* native, or schemes that step, … */
+    uint64_t   *steps;  /* … and then with these */
     blm_digest *digest; /* others */
     uint8_t    *notes;  /* [threads][ROUND] */
 
@@ -43,6 +44,18 @@ struct split {
 
 /* ---- hashing ---- */
 
+/* Digests as a caller would bring them: those are asked whose they are. */
+static void digest_share(const struct split *p, size_t at, size_t n)
+{
+    const struct blm_body *b = &p->f->body;
+    blm__keys_digest(p->f, p->source, p->at + at, n, p->digest + at);
+    for (size_t i = at; i < at + n; i++) {
+        p->digest[i].tag = b->hasher.tag;
+        if (p->f->scheme->per_probe)
+            p->digest[i].w[26] = b->layers[0].shape.probes;
+    }
+}
+
 static void hash_shares(void *ctx)
 {
     struct split *p = ctx;
@@ -51,10 +64,12 @@ static void hash_shares(void *ctx)
         size_t end = p->n - i * SHARE < SHARE ? p->n : (i + 1) * SHARE;
         for (size_t at = i * SHARE; at < end; at += BLM__BATCH) {
             size_t n = end - at < BLM__BATCH ? end - at : BLM__BATCH;
-            if (p->hash)
+            if (p->steps)
+                blm__keys_pairs(p->f, p->source, p->at + at, n, p->hash + at, p->steps + at);
+            else if (p->hash)
                 blm__keys_hash(p->f, p->source, p->at + at, n, p->hash + at);
             else
-                blm__keys_digest(p->f, p->source, p->at + at, n, p->digest + at);
+                digest_share(p, at, n);
         }
     }
 }
@@ -179,7 +194,7 @@ static blm_status add_round(struct split *p, bool whole, size_t count, uint8_t *
         p->at += p->n;
         return blm__go_on(&p->f->body, p->at, count) ? BLM_OK : BLM_E_CANCELLED;
     }
-    struct blm_keys hashed = { .hashes = p->hash, .digests = p->digest };
+    struct blm_keys hashed = { .hashes = p->hash, .steps = p->steps, .digests = p->digest };
     blm_progress_fn   told   = p->f->body.progress;
     size_t            at     = 0;
     p->f->body.progress      = NULL; /* it is told here, of the whole */
@@ -193,16 +208,20 @@ static blm_status add_round(struct split *p, bool whole, size_t count, uint8_t *
 
 static bool make_room(struct split *p, bool whole, struct blm_block *block)
 {
-    uint64_t hashes =
-        p->f->scheme->native ? ROUND * sizeof *p->hash : ROUND_DIGESTS * sizeof *p->digest;
+    const struct blm_scheme *scheme = p->f->scheme;
+    uint64_t hashes = scheme->native ? ROUND * sizeof *p->hash
+                      : scheme->wrap ? ROUND * 2 * sizeof *p->hash
+                                     : ROUND_DIGESTS * sizeof *p->digest;
     if (!blm__block_alloc(p->f->body.alloc, hashes + (whole && p->noted ? p->threads * ROUND : 0),
                           block))
         return false;
     p->notes = (uint8_t *)block->words + hashes;
-    if (p->f->scheme->native)
+    if (scheme->native || scheme->wrap)
         p->hash = block->words;
     else
         p->digest = (blm_digest *)block->words;
+    if (scheme->wrap)
+        p->steps = block->words + ROUND;
     return true;
 }
 
@@ -211,7 +230,7 @@ bool blm__split_add(blm_filter *f, const struct blm_keys *s, size_t count, uint8
 {
     struct split     p     = { .f = f, .source = s, .threads = f->threads };
     bool             whole = splits(f);
-    size_t           most  = f->scheme->native ? ROUND : ROUND_DIGESTS;
+    size_t           most  = f->scheme->native || f->scheme->wrap ? ROUND : ROUND_DIGESTS;
     struct blm_block block;
     /* In cache a line costs little more than going past it (5 ns a key by one thread, 8.6 by two that
      * had to share a processor): then only keys that are long to hash are worth it. */

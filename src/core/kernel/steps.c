@@ -37,6 +37,11 @@ unsigned blm__steps_add_one(struct blm_layer *l, uint64_t a, uint64_t b, bool sh
             fresh |= blm__bit_set(l, blm__turn_next(&s, &t), shared);
         return (unsigned)fresh;
     }
+    if (!blm__layer_small(l)) {
+        struct blm_turn u = t;
+        for (uint32_t i = l->shape.probes; i; i--)
+            BLM__PREFETCH_W(&words[blm__turn_next(&s, &u) >> 6]);
+    }
     for (uint32_t i = l->shape.probes; i; i--) {
         uint64_t pos = blm__turn_next(&s, &t), mask = blm__le64((uint64_t)1 << (pos & 63));
         uint64_t old = words[pos >> 6];

@@ -172,6 +172,38 @@ static void test_batches_of_steps(void **state)
     check_batches(2, 100, 1e-200); /* 665 probes: more than a batch has room for */
 }
 
+/* Several threads hash, round after round, and leave what one leaves. */
+static void test_threads(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "guava64", "redisbloom", "dcso01", "guava32", "bip37" };
+    enum { N = 270000, WIDTH = 9 };
+    uint8_t   *keys = malloc(N * WIDTH), *got[2] = { malloc(N), malloc(N) };
+    struct rng r    = { 17 };
+    rng_bytes(&r, keys, N * WIDTH);
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        blm_options o = BLM_OPTIONS_INIT;
+        blm_filter *f[2];
+        o.scheme = names[i];
+        o.items  = 50000;
+        o.rate   = 0.01;
+        for (uint32_t t = 0; t < 2; t++) {
+            o.threads = t + 1;
+            f[t]      = create_or_fail(&o);
+            size_t done;
+            assert_int_equal(blm_add_fixed(f[t], keys, WIDTH, N, got[t], &done), BLM_OK);
+            assert_int_equal(done, N);
+        }
+        assert_memory_equal(got[0], got[1], N);
+        assert_true(blm_equal(f[0], f[1]));
+        blm_free(f[0]);
+        blm_free(f[1]);
+    }
+    free(keys);
+    free(got[0]);
+    free(got[1]);
+}
+
 /* Written into native files: a change of hashing must change it, and nothing else may. */
 static void test_versions(void **state)
 {
@@ -218,6 +250,7 @@ int main(void)
         cmocka_unit_test(test_every_scheme),
         cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_batches_of_steps),
+        cmocka_unit_test(test_threads),
         cmocka_unit_test(test_versions),
         cmocka_unit_test(test_fold),
     };
