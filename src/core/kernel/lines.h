@@ -11,17 +11,15 @@
  * Shared adds look with `test` first (most often the bits are there, and nothing is written), then
  * set the missing bits word by word with atomic operations.
  *
- * Fetching ahead, measured on Zen 3 with 32 MiB of third-level cache: none where the layer fits the
- * core's own cache (4, 8 or 16 ahead cost 5 to 15% there); else 64 keys for checks and 32 for adds,
- * the latter asked for to be written.
+ * Batches go through the rings of stream.h. In cache nothing is fetched ahead for checks (4, 8 or 16 keys
+ * cost 5 to 15% there, Zen 3).
  */
 #ifndef BLM_CORE_KERNEL_LINES_H
 #define BLM_CORE_KERNEL_LINES_H
 
 #include "core/kernel/stream.h"
 
-#define BLM__CHECK_AHEAD 64u
-#define BLM__ADD_AHEAD   32u
+#define BLM__SHARED_AHEAD 32u
 
 /* ---- one key ---- */
 
@@ -85,25 +83,15 @@ BLM__INLINE blm_status blm__vec_add_line(struct blm_layer *l, uint64_t h, blm__l
 BLM__INLINE size_t blm__vec_add_loop(struct blm_layer *l, const uint64_t *h, size_t n,
                                      uint8_t *fresh, blm__take_fn take, blm__line_set_fn set)
 {
-    struct blm__place p     = blm__place_of(l);
-    size_t            count = 0, ahead = blm__layer_small(l) ? 0 : BLM__ADD_AHEAD;
-    bool              marks = l->marks != NULL;
-    if (p.lines == 1)
+    if (l->shape.lines == 1)
         return blm__line_add(l, blm__stream_hashes(h, n), fresh, take, set);
-    for (size_t i = 0; i < ahead && i < n; i++)
-        blm__lines_fetch(l, h[i], true);
-    for (size_t i = 0; i < n; i++) {
-        if (ahead && i + ahead < n)
-            blm__lines_fetch(l, h[i + ahead], true);
-        count += fresh[i] = (uint8_t)blm__vec_set(l, p, h[i], p.lines, marks, set);
-    }
-    return count;
+    return blm__lines_add_stream(l, blm__stream_hashes(h, n), fresh, take, set);
 }
 
 BLM__INLINE size_t blm__vec_add_shared_loop(struct blm_layer *l, const uint64_t *h, size_t n,
                                             uint8_t *fresh, blm__line_test_fn test)
 {
-    size_t count = 0, ahead = blm__layer_small(l) ? 0 : BLM__ADD_AHEAD;
+    size_t count = 0, ahead = blm__layer_small(l) ? 0 : BLM__SHARED_AHEAD;
     for (size_t i = 0; i < ahead && i < n; i++)
         blm__lines_fetch(l, h[i], true);
     for (size_t i = 0; i < n; i++) {
@@ -115,60 +103,55 @@ BLM__INLINE size_t blm__vec_add_shared_loop(struct blm_layer *l, const uint64_t 
     return count;
 }
 
-/* Several: a group's first lines are tested, then the others of the keys that passed are fetched, and
- * tested a group later. Which keys passed is a list made without branches. */
-#define BLM__PASS_GROUP 32u
+/* Several: the first lines of a batch as if there were no others, then those of the keys that passed,
+ * which are listed without branches. */
+#define BLM__REST_AHEAD 16u
 
-struct blm__passed {
-    uint32_t at[BLM__PASS_GROUP];
-    size_t   n;
-};
-
-BLM__INLINE size_t blm__vec_check_rest(struct blm__place p, const uint64_t *h, uint8_t *maybe,
-                                       const struct blm__passed *s, blm__line_test_fn test)
+BLM__INLINE void blm__vec_fetch_rest(struct blm__place p, uint64_t h)
 {
-    size_t hits = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        uint32_t at = s->at[i];
-        hits += maybe[at] = blm__vec_rest(p, blm__line_x(h[at]), test);
+    for (uint32_t i = 1; i < p.lines; i++) {
+        h = blm__line_next(blm__line_x(h));
+        BLM__PREFETCH(blm__place_line(p, h));
+    }
+}
+
+BLM__INLINE size_t blm__vec_check_rest(struct blm__place p, const uint64_t *h, size_t n,
+                                       uint8_t *maybe, bool far, blm__line_test_fn test)
+{
+    uint16_t at[BLM__BATCH];
+    size_t   passed = 0, hits = 0;
+    for (size_t i = 0; i < n; i++) {
+        at[passed] = (uint16_t)i;
+        passed += maybe[i];
+    }
+    for (size_t i = 0; far && i < BLM__REST_AHEAD && i < passed; i++)
+        blm__vec_fetch_rest(p, h[at[i]]);
+    for (size_t i = 0; i < passed; i++) {
+        if (far && i + BLM__REST_AHEAD < passed)
+            blm__vec_fetch_rest(p, h[at[i + BLM__REST_AHEAD]]);
+        hits += maybe[at[i]] = blm__vec_rest(p, blm__line_x(h[at[i]]), test);
     }
     return hits;
 }
 
 BLM__INLINE size_t blm__vec_check_lines(const struct blm_layer *l, const uint64_t *h, size_t n,
-                                        uint8_t *maybe, size_t ahead, blm__line_test_fn test)
+                                        uint8_t *maybe, blm__take_fn take, blm__line_test_fn test)
 {
-    struct blm__place  p = blm__place_of(l);
-    struct blm__passed passed[2];
-    size_t             hits = 0;
-    unsigned           turn = 0;
-    passed[1].n             = 0;
-    for (size_t i = 0; i < ahead && i < n; i++)
-        BLM__PREFETCH(blm__place_line(p, h[i]));
-    for (size_t at = 0; at < n; at += BLM__PASS_GROUP, turn ^= 1) {
-        struct blm__passed *s   = &passed[turn];
-        size_t              end = n - at < BLM__PASS_GROUP ? n : at + BLM__PASS_GROUP, count = 0;
-        for (size_t i = at; i < end; i++) {
-            if (ahead && i + ahead < n)
-                BLM__PREFETCH(blm__place_line(p, h[i + ahead]));
-            maybe[i]     = test(blm__place_line(p, h[i]), blm__line_x(h[i]), p.k);
-            s->at[count] = (uint32_t)i;
-            count += maybe[i];
-        }
-        s->n = count;
-        for (size_t i = 0; ahead && i < count; i++)
-            blm__lines_fetch(l, h[s->at[i]], false);
-        hits += blm__vec_check_rest(p, h, maybe, &passed[turn ^ 1], test);
+    size_t hits = 0;
+    for (size_t at = 0, some; at < n; at += some) {
+        some = n - at < BLM__BATCH ? n - at : BLM__BATCH;
+        if (blm__line_check(l, blm__stream_hashes(h + at, some), maybe + at, take, test) > 0)
+            hits += blm__vec_check_rest(blm__place_of(l), h + at, some, maybe + at,
+                                        !blm__layer_small(l), test);
     }
-    return hits + blm__vec_check_rest(p, h, maybe, &passed[turn ^ 1], test);
+    return hits;
 }
 
 BLM__INLINE size_t blm__vec_check_loop(const struct blm_layer *l, const uint64_t *h, size_t n,
                                        uint8_t *maybe, blm__take_fn take, blm__line_test_fn test)
 {
     if (l->shape.lines > 1)
-        return blm__vec_check_lines(l, h, n, maybe, blm__layer_small(l) ? 0 : BLM__CHECK_AHEAD,
-                                    test);
+        return blm__vec_check_lines(l, h, n, maybe, take, test);
     return blm__line_check(l, blm__stream_hashes(h, n), maybe, take, test);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lines, one a key, in streams: batches of the commonest filter, as fast as we know how to.
+ * Lines in streams: batches of the commonest filters, as fast as we know how to.
  *
  * Eight keys are taken a step: hashed where they are 8-byte keys, x made and (out of cache) the line's
  * place, all in vectors that an instruction set writes for itself; then the eight that were taken some
@@ -220,6 +220,79 @@ BLM__INLINE size_t blm__stream_add(struct blm_layer *l, struct blm__stream s, ui
         fresh[i]   = (uint8_t)set(l, blm__place_line(p, h), blm__line_x(h), p.k, marks);
     }
     return blm__ones(fresh, s.n);
+}
+
+/* ---- several lines a key ----
+ *
+ * Adds: a ring for each line. Against scalar products, made twice (Zen 3): two lines in cache 9.2 → 7.3
+ * ns a key, three 14.3 → 11.2, two in 78 MB 21 → 19. */
+
+struct blm__rings {
+    struct blm__ring line[BLM__MAX_LINES];
+};
+
+BLM__INLINE void blm__rings_take(struct blm__place p, const struct blm__stream *s, size_t i,
+                                 struct blm__rings *r, enum blm__reach reach, uint32_t lines,
+                                 blm__take_fn take)
+{
+    size_t to = i % BLM__RING;
+    blm__ring_take(p, s, i, &r->line[0], reach, true, take);
+    for (uint32_t j = 1; j < lines; j++) {
+        _Alignas(64) uint64_t h[BLM__STEP];
+        for (size_t q = 0; q < BLM__STEP; q++)
+            h[q] = blm__line_next(r->line[j - 1].x[to + q]);
+        struct blm__stream next = blm__stream_hashes(h, BLM__STEP);
+        take(next.from, false, 0, blm__reach_early(reach, true) ? p.count : 0, r->line[j].at + to,
+             r->line[j].x + to);
+    }
+}
+
+BLM__INLINE size_t blm__stream_add_lines(struct blm_layer *l, struct blm__stream s, uint8_t *fresh,
+                                         bool marks, enum blm__reach reach, uint32_t lines,
+                                         blm__take_fn take, blm__line_set_fn set)
+{
+    const struct blm__place p     = blm__place_of(l);
+    const size_t            whole = s.n - s.n % BLM__STEP;
+    struct blm__rings       r;
+    for (size_t i = 0; i < whole + BLM__AHEAD; i += BLM__STEP) {
+        if (i < whole)
+            blm__rings_take(p, &s, i, &r, reach, lines, take);
+        for (size_t q = 0; q < BLM__STEP; q++) {
+            for (uint32_t j = 0; i < whole && j < lines; j++)
+                blm__ring_fetch(p, &r.line[j], i % BLM__RING + q, reach, true);
+            if (i < BLM__AHEAD)
+                continue;
+            size_t   at  = (i - BLM__AHEAD) % BLM__RING + q;
+            unsigned new = 0;
+            for (uint32_t j = 0; j < lines; j++)
+                new |= set(l, blm__ring_line(p, &r.line[j], at, reach, true), r.line[j].x[at], p.k,
+                           marks);
+            fresh[i - BLM__AHEAD + q] = (uint8_t)new;
+        }
+    }
+    for (size_t i = whole; i < s.n; i++) {
+        uint64_t h = blm__stream_hash(&s, i);
+        unsigned new = 0;
+        for (uint32_t j = 0; j < lines; j++) {
+            uint64_t x = blm__line_x(h);
+            new |= set(l, blm__place_line(p, h), x, p.k, marks);
+            h = blm__line_next(x);
+        }
+        fresh[i] = (uint8_t)new;
+    }
+    return blm__ones(fresh, s.n);
+}
+
+/* Two or three (BLM__MAX_LINES). */
+BLM__INLINE size_t blm__lines_add_stream(struct blm_layer *l, struct blm__stream s, uint8_t *fresh,
+                                         blm__take_fn take, blm__line_set_fn set)
+{
+    bool marks = l->marks != NULL, slow = marks || l->shape.line_count >> 32 != 0;
+    if (l->shape.lines == 2)
+        return slow ? blm__stream_add_lines(l, s, fresh, marks, BLM__VAST, 2, take, set)
+                    : blm__stream_add_lines(l, s, fresh, false, BLM__FAR, 2, take, set);
+    return slow ? blm__stream_add_lines(l, s, fresh, marks, BLM__VAST, 3, take, set)
+                : blm__stream_add_lines(l, s, fresh, false, BLM__FAR, 3, take, set);
 }
 
 /* The loop that fits the layer. */
