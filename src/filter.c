@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/hash/xxh3_key.h"
+#include "core/kernel/counters.h"
 #include "core/kernel/steps.h"
 #include "core/random.h"
 #include "core/shape.h"
@@ -516,6 +517,12 @@ void blm__filter_singles(blm_filter *f, const struct blm_shape *first)
     } else if (b->kind == BLM_CLASSIC && first->engine == BLM__CHAIN) {
         b->check_key = v->chain_check_key;
         b->add_key   = b->shared ? v->chain_add_key_shared : v->chain_add_key;
+    } else if (b->kind == BLM_COUNTING && first->engine == BLM__SHORT && first->cell_bits > 1) {
+        const struct blm_counters *c = blm__counters_of(v);
+        if (c->check_key)
+            b->check_key = c->check_key;
+        if (c->add_key && !b->shared)
+            b->add_key = c->add_key;
     }
 }
 

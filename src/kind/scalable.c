@@ -317,11 +317,25 @@ static bool add_at_once(struct blm_body *b, const struct blm_batch *k, uint8_t *
     struct blm_stack  s;
     struct blm_layer *mine  = &b->layers[b->active];
     size_t            count = 0;
-    if (!k->h || k->n < 2 || !b->kernel->layers_add || !has_room(mine, k->n) ||
+    if (!k->h || k->step || k->n < 2 || !b->kernel->layers_add || !has_room(mine, k->n) ||
         !stack_of(b, b->active, &s) ||
         !b->kernel->layers_add(&s, mine, k->h, k->n, fresh, &count))
         return false;
     blm__layer_count(mine, (int64_t)count);
+    return true;
+}
+
+/* A single key, where there is room. */
+static bool add_alone(struct blm_body *b, const struct blm_batch *k, uint8_t *fresh)
+{
+    struct blm_layer *mine = &b->layers[b->active];
+    if (!k->h || k->step || k->n != 1 || !has_room(mine, 1))
+        return false;
+    *fresh = 0;
+    for (uint32_t i = b->layer_count; i-- > 0;)
+        if (i != b->active && blm__bits_check_one(b, &b->layers[i], k->h[0]))
+            return true;
+    blm__bits_add(b, mine, k, fresh);
     return true;
 }
 
@@ -333,7 +347,7 @@ static blm_status add(struct blm_body *b, const struct blm_batch *k, uint8_t *fr
         *done = k->n;
         return BLM_OK;
     }
-    if (add_at_once(b, k, fresh)) {
+    if (add_alone(b, k, fresh) || add_at_once(b, k, fresh)) {
         *done = k->n;
         return BLM_OK;
     }

@@ -149,9 +149,30 @@ AVX2 static size_t remove_keys(struct blm_layer *l, const uint64_t *h, size_t n,
     return count;
 }
 
+/* ---- single calls ---- */
+
+AVX2_INLINE bool has(const struct blm_layer *l, uint64_t h)
+{
+    return all(l, h, l->shape.probes, l->shape.lines);
+}
+
+/* Every add counts, fresh or not. */
+AVX2_INLINE blm_status add_hash(struct blm_layer *l, uint64_t h, bool shared)
+{
+    (void)shared;
+    unsigned fresh = move_key(l, h, l->shape.probes, l->shape.lines, true);
+    blm__added_key(l, 1, false);
+    return fresh ? BLM_OK : BLM_PRESENT;
+}
+
+BLM__SINGLE_CHECK(AVX2, blm__avx2_counters, has)
+BLM__SINGLE_ADD(AVX2, blm__avx2_counters_add_key, blm__avx2_counters_add_any, add_hash, false)
+
 const struct blm_counters blm__counters_avx2 = {
-    .add    = add,
-    .check  = check,
-    .remove = remove_keys,
+    .add       = add,
+    .check     = check,
+    .remove    = remove_keys,
+    .check_key = blm__avx2_counters_check_key,
+    .add_key   = blm__avx2_counters_add_key,
 };
 #endif
