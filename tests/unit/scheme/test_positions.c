@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What every foreign scheme owes its callers: exactly k positions, all inside the filter, the raw
  * ones reduced to them, and no word beyond. */
+#include <pthread.h>
+
 #include "unit/support.h"
 
 #include "filter.h"
@@ -204,6 +206,52 @@ static void test_threads(void **state)
     free(got[1]);
 }
 
+/* ---- shared ---- */
+
+enum { SHARED_KEYS = 20000 };
+
+static void *add_and_ask(void *arg)
+{
+    blm_filter *f = arg;
+    uint64_t    keys[SHARED_KEYS / 10];
+    for (uint64_t at = 0; at < SHARED_KEYS; at += COUNT_OF(keys)) {
+        for (size_t i = 0; i < COUNT_OF(keys); i++)
+            keys[i] = at + i;
+        blm_add_fixed(f, keys, 8, COUNT_OF(keys), NULL, NULL);
+        if (blm_check_fixed(f, keys, 8, COUNT_OF(keys), NULL) != COUNT_OF(keys))
+            return f;
+        blm_add(f, &at, 8);
+    }
+    return NULL;
+}
+
+/* Two threads add the same keys at once, and ask; no bit is lost. */
+static void test_shared(void **state)
+{
+    (void)state;
+    blm_options o = BLM_OPTIONS_INIT;
+    pthread_t   thread[2];
+    void       *lost;
+    o.scheme      = "guava64";
+    o.items       = SHARED_KEYS;
+    o.rate        = 0.01;
+    blm_filter *alone = create_or_fail(&o);
+    o.flags           = BLM_SHARED;
+    blm_filter *f     = create_or_fail(&o);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, add_and_ask, f), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pthread_join(thread[i], &lost), 0);
+        assert_null(lost);
+    }
+    assert_null(add_and_ask(alone));
+    uint64_t bytes = 0;
+    blm_view(f, 0, &bytes);
+    assert_memory_equal(blm_view(f, 0, NULL), blm_view(alone, 0, NULL), bytes);
+    blm_free(f);
+    blm_free(alone);
+}
+
 /* Written into native files: a change of hashing must change it, and nothing else may. */
 static void test_versions(void **state)
 {
@@ -251,6 +299,7 @@ int main(void)
         cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_batches_of_steps),
         cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_shared),
         cmocka_unit_test(test_versions),
         cmocka_unit_test(test_fold),
     };
