@@ -37,6 +37,30 @@ static void digest(const struct blm_hasher *h, uint32_t k, const void *key, size
     }
 }
 
+/* Keys of Redis are short texts: their words are read and mixed once for both hashes. */
+#define SHORT 31u
+
+static uint64_t hash_short(const uint64_t *mixed, size_t len, uint64_t tail, uint64_t seed)
+{
+    uint64_t h = seed ^ len * BLM__MURMUR64A;
+    for (size_t i = 0; i < len / 8; i++)
+        h = (h ^ mixed[i]) * BLM__MURMUR64A;
+    if (len & 7)
+        h = (h ^ tail) * BLM__MURMUR64A;
+    return blm__murmur64a_finish(h);
+}
+
+static void pair64(const uint8_t *key, size_t len, uint64_t *start, uint64_t *step)
+{
+    uint64_t mixed[SHORT / 8], tail = blm__last64(key + len, len & 7, len);
+    for (size_t i = 0; i < len / 8; i++) {
+        uint64_t k = blm__get64le(key + 8 * i) * BLM__MURMUR64A;
+        mixed[i]   = (k ^ k >> 47) * BLM__MURMUR64A;
+    }
+    *start = hash_short(mixed, len, tail, SEED64);
+    *step  = hash_short(mixed, len, tail, *start);
+}
+
 static uint64_t hash8(uint64_t word, uint64_t seed)
 {
     return blm__murmur64a_finish(blm__murmur64a_word(seed ^ 8 * BLM__MURMUR64A, word));
@@ -45,7 +69,8 @@ static uint64_t hash8(uint64_t word, uint64_t seed)
 static void pairs(const struct blm_hasher *h, const struct blm_key_array *keys, size_t n,
                   uint64_t *start, uint64_t *step)
 {
-    if (!keys->list && keys->width == 8 && h->variant & BLM__RB_FORCE64) {
+    const bool wide = h->variant & BLM__RB_FORCE64;
+    if (wide && !keys->list && keys->width == 8) {
         for (size_t i = 0; i < n; i++) {
             uint64_t word = blm__get64le(keys->fixed + 8 * i);
             start[i]      = hash8(word, SEED64);
@@ -54,11 +79,16 @@ static void pairs(const struct blm_hasher *h, const struct blm_key_array *keys, 
         return;
     }
     for (size_t i = 0; i < n; i++) {
-        blm_key    k = blm__key_at(keys, i);
-        blm_digest d;
-        digest(h, 0, k.data ? k.data : "", k.len, &d);
-        start[i] = d.w[0];
-        step[i]  = d.w[1];
+        blm_key     k    = blm__key_at(keys, i);
+        const void *data = k.data ? k.data : "";
+        if (wide && k.len <= SHORT) {
+            pair64(data, k.len, &start[i], &step[i]);
+        } else {
+            blm_digest d;
+            digest(h, 0, data, k.len, &d);
+            start[i] = d.w[0];
+            step[i]  = d.w[1];
+        }
     }
 }
 
