@@ -79,29 +79,42 @@ static void *run_part(void *arg)
     return NULL;
 }
 
-/* Nanoseconds a key, least of the rounds. own: threads of the program's own. */
-static double measure(blm_filter *f, enum work work, unsigned own, size_t call, bool told)
+/* One way to do the work. */
+struct way {
+    unsigned own;     /* threads of the program's own */
+    unsigned threads; /* of the filter's */
+    size_t   call;
+    double   best; /* ns a key so far */
+};
+
+static void once(blm_filter *f, enum work work, bool told, struct way *w)
 {
-    double best = 1e9;
-    for (unsigned r = 0; r < rounds; r++) {
-        struct part p[MOST];
-        pthread_t   t[MOST];
-        if (work == ADD)
-            blm_clear(f);
-        double start = now();
-        for (unsigned i = 0; i < own; i++) {
-            p[i] = (struct part){ f,    count * i / own, count * (i + 1) / own, call,
-                                  work, told ? flags : NULL };
-            if (i && pthread_create(&t[i], NULL, run_part, &p[i]) != 0)
-                exit(1);
-        }
-        run_part(&p[0]);
-        for (unsigned i = 1; i < own; i++)
-            pthread_join(t[i], NULL);
-        double took = now() - start;
-        best        = took < best ? took : best;
+    struct part p[MOST];
+    pthread_t   t[MOST];
+    blm_set_threads(f, w->threads);
+    if (work == ADD)
+        blm_clear(f);
+    double start = now();
+    for (unsigned i = 0; i < w->own; i++) {
+        p[i] = (struct part){ f,    count * i / w->own, count * (i + 1) / w->own, w->call,
+                              work, told ? flags : NULL };
+        if (i && pthread_create(&t[i], NULL, run_part, &p[i]) != 0)
+            exit(1);
     }
-    return best / (double)count * 1e9;
+    run_part(&p[0]);
+    for (unsigned i = 1; i < w->own; i++)
+        pthread_join(t[i], NULL);
+    double took = (now() - start) / (double)count * 1e9;
+    if (w->best == 0 || took < w->best)
+        w->best = took;
+}
+
+/* The ways by turns, so that a slow moment of the machine is no one way's. */
+static void measure(blm_filter *f, enum work work, bool told, struct way *w, size_t ways)
+{
+    for (unsigned r = 0; r < rounds; r++)
+        for (size_t i = 0; i < ways; i++)
+            once(f, work, told, &w[i]);
 }
 
 static void row(const char *what, double one, double many)
@@ -112,15 +125,15 @@ static void row(const char *what, double one, double many)
 
 static void shared(blm_kind kind, const char *name)
 {
-    char        text[64];
-    blm_filter *f   = make(kind, BLM_SHARED, 1);
-    double      one = measure(f, ADD, 1, CALLS, true), many = measure(f, ADD, threads, CALLS, true);
-    snprintf(text, sizeof text, "%s shared, add", name);
-    row(text, one, many);
-    one  = measure(f, CHECK, 1, CALLS, true);
-    many = measure(f, CHECK, threads, CALLS, true);
-    snprintf(text, sizeof text, "%s shared, check", name);
-    row(text, one, many);
+    blm_filter *f = make(kind, BLM_SHARED, 1);
+    for (int work = ADD; work <= CHECK; work++) {
+        char       text[64];
+        struct way w[] = { { .own = 1, .threads = 1, .call = CALLS },
+                           { .own = threads, .threads = 1, .call = CALLS } };
+        measure(f, (enum work)work, true, w, 2);
+        snprintf(text, sizeof text, "%s shared, %s", name, work == ADD ? "add" : "check");
+        row(text, w[0].best, w[1].best);
+    }
     blm_free(f);
 }
 
@@ -130,20 +143,20 @@ static void batches(blm_kind kind, const char *name)
     char                     text[64];
     blm_filter              *f = make(kind, 0, 1);
     for (int told = 0; told < 2; told++) {
-        blm_set_threads(f, 1);
-        double calls = measure(f, ADD, 1, CALLS, told), one = measure(f, ADD, 1, count, told);
-        blm_set_threads(f, threads);
-        double many = measure(f, ADD, 1, count, told);
+        struct way w[] = { { .own = 1, .threads = 1, .call = CALLS },
+                           { .own = 1, .threads = 1, .call = count },
+                           { .own = 1, .threads = threads, .call = count } };
+        measure(f, ADD, told, w, 3);
         snprintf(text, sizeof text, "%s batch, %s", name, words[told]);
-        row(text, one, many);
+        row(text, w[1].best, w[2].best);
         snprintf(text, sizeof text, "%s one call after many calls, %s", name, words[told]);
-        row(text, calls, one);
+        row(text, w[0].best, w[1].best);
     }
-    blm_set_threads(f, 1);
-    double one = measure(f, CHECK, 1, count, true);
-    blm_set_threads(f, threads);
+    struct way w[] = { { .own = 1, .threads = 1, .call = count },
+                       { .own = 1, .threads = threads, .call = count } };
+    measure(f, CHECK, true, w, 2);
     snprintf(text, sizeof text, "%s batch, check", name);
-    row(text, one, measure(f, CHECK, 1, count, true));
+    row(text, w[0].best, w[1].best);
     blm_free(f);
 }
 
@@ -159,9 +172,11 @@ static void libbloom(void)
     double theirs = (now() - start) / (double)count * 1e9;
     bloom_free(&b);
     blm_filter *f = make(BLM_BLOCKED, 0, 1);
-    row("libbloom add, ours in one call (blocked)", theirs, measure(f, ADD, 1, count, false));
-    blm_set_threads(f, threads);
-    row("libbloom add, ours by all threads", theirs, measure(f, ADD, 1, count, false));
+    struct way  w[] = { { .own = 1, .threads = 1, .call = count },
+                        { .own = 1, .threads = threads, .call = count } };
+    measure(f, ADD, false, w, 2);
+    row("libbloom add, ours in one call (blocked)", theirs, w[0].best);
+    row("libbloom add, ours by all threads", theirs, w[1].best);
     blm_free(f);
 #endif
 }
