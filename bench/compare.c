@@ -282,7 +282,7 @@ static const enum who owner[] = { LIBBLOOM, CLASSIC_BATCH, BLOCKED_BATCH, SPLIT 
  * large ones, as somebody has who builds a filter from a file. */
 static void fill(struct field *f, enum sort sort, uint64_t from, uint64_t to, struct watch w[ALL])
 {
-    const size_t piece = sort == INTS ? 16 * SAMPLE : SAMPLE;
+    const size_t piece = sort == INTS ? 64 * SAMPLE : SAMPLE;
     while (from < to) {
         size_t      some = to - from < piece ? (size_t)(to - from) : piece;
         struct keys k    = { sort, some, sort_width[sort], NULL, NULL };

@@ -261,8 +261,8 @@ BLM_API blm_status blm_remove(blm_filter *f, const void *key, size_t len);
  *
  * From a million keys on, into a filter larger than the processor's caches, an add first sorts the
  * keys of a round by the part of the filter they fall into, which halves the time or better. That
- * takes memory for the length of the call, as much as the filter has and 128 MiB at most, from the
- * filter's allocator; when there is none, keys are added the ordinary way. */
+ * takes memory for the length of the call, as much as the filter has up to 128 MiB and past that a
+ * quarter of it, from the filter's allocator; when there is none, keys are added the ordinary way. */
 BLM_API blm_status blm_add_many(blm_filter *f, const blm_key *keys, size_t count, uint8_t *fresh,
                                 size_t *done);
 BLM_API size_t     blm_check_many(const blm_filter *f, const blm_key *keys, size_t count,
