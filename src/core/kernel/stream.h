@@ -27,8 +27,7 @@
 
 #include "core/kernel/loops.h"
 
-#define BLM__STEP  8u
-#define NEARA 24  /* keys taken at once */
+#define BLM__STEP  8u  /* keys taken at once */
 #define BLM__AHEAD 32u /* keys between fetching a line and using it, where it must be fetched */
 #define BLM__RING  64u /* more than those two together */
 
@@ -167,27 +166,38 @@ BLM__INLINE size_t blm__ones(const uint8_t *answers, size_t n)
     return sum;
 }
 
+/* Three loops: keys are taken; taken and looked up; looked up. What comes last fetches nothing: the ring
+ * may have places that nobody wrote. Its first key, of `whole` that were taken: */
+BLM__INLINE size_t blm__stream_left(size_t whole)
+{
+    return whole < BLM__AHEAD ? 0 : whole - BLM__AHEAD;
+}
+
 BLM__INLINE size_t blm__stream_check(struct blm__place p, struct blm__stream s, uint8_t *maybe,
                                      enum blm__reach reach, blm__take_fn take,
                                      blm__line_test_fn test)
 {
     const size_t     whole = s.n - s.n % BLM__STEP;
     struct blm__ring r;
-    for (size_t i = 0; i < whole + BLM__AHEAD; i += BLM__STEP) {
-        if (i < whole)
-            blm__ring_take(p, &s, i, &r, reach, false, take);
-        if (i < BLM__AHEAD) {
-            for (size_t q = 0; i < whole && q < BLM__STEP; q++)
-                blm__ring_fetch(p, &r, i % BLM__RING + q, reach, false);
-            continue;
-        }
+    size_t           i = 0;
+    for (; i < whole && i < BLM__AHEAD; i += BLM__STEP) {
+        blm__ring_take(p, &s, i, &r, reach, false, take);
+        for (size_t q = 0; q < BLM__STEP; q++)
+            blm__ring_fetch(p, &r, i % BLM__RING + q, reach, false);
+    }
+    for (; i < whole; i += BLM__STEP) {
+        blm__ring_take(p, &s, i, &r, reach, false, take);
         for (size_t q = 0; q < BLM__STEP; q++) {
             size_t at = i - BLM__AHEAD + q, j = (i - BLM__AHEAD) % BLM__RING + q;
             blm__ring_fetch(p, &r, i % BLM__RING + q, reach, false);
             maybe[at] = test(blm__ring_line(p, &r, j, reach, false), r.x[j], p.k);
         }
     }
-    for (size_t i = whole; i < s.n; i++) {
+    for (i = blm__stream_left(whole); i < whole; i++) {
+        size_t j = i % BLM__RING;
+        maybe[i] = test(blm__ring_line(p, &r, j, reach, false), r.x[j], p.k);
+    }
+    for (; i < s.n; i++) {
         uint64_t h = blm__stream_hash(&s, i);
         maybe[i]   = test(blm__place_line(p, h), blm__line_x(h), p.k);
     }
@@ -201,21 +211,25 @@ BLM__INLINE size_t blm__stream_add(struct blm_layer *l, struct blm__stream s, ui
     const struct blm__place p     = blm__place_of(l);
     const size_t            whole = s.n - s.n % BLM__STEP;
     struct blm__ring        r;
-    for (size_t i = 0; i < whole + BLM__AHEAD; i += BLM__STEP) {
-        if (i < whole)
-            blm__ring_take(p, &s, i, &r, reach, true, take);
-        if (i < BLM__AHEAD) {
-            for (size_t q = 0; i < whole && q < BLM__STEP; q++)
-                blm__ring_fetch(p, &r, i % BLM__RING + q, reach, true);
-            continue;
-        }
+    size_t                  i = 0;
+    for (; i < whole && i < BLM__AHEAD; i += BLM__STEP) {
+        blm__ring_take(p, &s, i, &r, reach, true, take);
+        for (size_t q = 0; q < BLM__STEP; q++)
+            blm__ring_fetch(p, &r, i % BLM__RING + q, reach, true);
+    }
+    for (; i < whole; i += BLM__STEP) {
+        blm__ring_take(p, &s, i, &r, reach, true, take);
         for (size_t q = 0; q < BLM__STEP; q++) {
             size_t at = i - BLM__AHEAD + q, j = (i - BLM__AHEAD) % BLM__RING + q;
             blm__ring_fetch(p, &r, i % BLM__RING + q, reach, true);
             fresh[at] = (uint8_t)set(l, blm__ring_line(p, &r, j, reach, true), r.x[j], p.k, marks);
         }
     }
-    for (size_t i = whole; i < s.n; i++) {
+    for (i = blm__stream_left(whole); i < whole; i++) {
+        size_t j = i % BLM__RING;
+        fresh[i] = (uint8_t)set(l, blm__ring_line(p, &r, j, reach, true), r.x[j], p.k, marks);
+    }
+    for (; i < s.n; i++) {
         uint64_t h = blm__stream_hash(&s, i);
         fresh[i]   = (uint8_t)set(l, blm__place_line(p, h), blm__line_x(h), p.k, marks);
     }
