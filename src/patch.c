@@ -168,7 +168,7 @@ static bool same_cells(const struct blm_shape *a, const struct blm_shape *b)
 {
     return a->bits == b->bits && a->kind == b->kind && a->engine == b->engine &&
            a->probes == b->probes && a->lines == b->lines && a->cell_bits == b->cell_bits &&
-           a->variant == b->variant;
+           a->variant == b->variant && blm__shape_reach(a) == blm__shape_reach(b);
 }
 
 static blm_status new_layer(struct patch *p, const struct blm_shape *s, blm_error *err)

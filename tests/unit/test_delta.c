@@ -387,6 +387,39 @@ static void seal(uint8_t *p, size_t len)
     }
 }
 
+/* RedisBloom 2.2.0 to 2.2.4 rounded to bytes: links of equal bytes whose positions are modulo different
+ * numbers. Neither by diff nor by a forged delta does one become the other. */
+static void another_modulus_is_another_filter(void **state)
+{
+    (void)state;
+    blm_options  o = BLM_OPTIONS_INIT;
+    blm_filter  *a, *b, *g;
+    struct bytes d, none = { .stop = SIZE_MAX };
+    blm_error    err;
+    o.kind   = BLM_SCALABLE;
+    o.scheme = "redisbloom";
+    o.items  = 100;
+    o.rate   = 0.01;
+    assert_int_equal(blm_create(&o, &a, NULL), BLM_OK);
+    add(a, 0, 40);
+    b = copy(a);
+    add(b, 40, 60);
+    d = diff_of(a, b);
+    uint64_t was = b->body.layers[0].shape.aux[1], less = was - ((uint64_t)3 << 16);
+    uint8_t *aux = d.data + BLM__DELTA_HEADER + BLM__FRAME_FRONT + 72; /* of the first frame's layer */
+    assert_true(blm__get64le(aux) == was);
+    blm__put64le(aux, less);
+    seal(d.data, d.len);
+    assert_int_equal(patch_of(a, d.data, d.len, &g, &err), BLM_E_FORMAT);
+    b->body.layers[0].shape.aux[1] = less;
+    assert_int_equal(blm_diff(a, b, put, &none, &err), BLM_E_MISMATCH);
+    assert_non_null(strstr(err.text, "moduli"));
+    assert_false(blm_equal(a, b));
+    free(d.data);
+    blm_free(a);
+    blm_free(b);
+}
+
 /* Which types of frames there are, a bit each. */
 static unsigned frames_in(const struct bytes *d)
 {
@@ -621,6 +654,7 @@ int main(void)
         cmocka_unit_test(unlike_filters_have_no_delta),
         cmocka_unit_test(a_cut_delta_is_refused),
         cmocka_unit_test(a_flipped_bit_is_found),
+        cmocka_unit_test(another_modulus_is_another_filter),
         cmocka_unit_test(a_forged_delta_does_no_harm),
         cmocka_unit_test(a_writer_that_stops_and_a_reader_that_fails),
         cmocka_unit_test(memory_is_bounded_and_may_run_out),
