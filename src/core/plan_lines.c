@@ -16,7 +16,7 @@
 #include "core/plan.h"
 #include "core/sizing.h"
 
-#define BLM__NEAR 0.9 /* words that bear this share of the best load are tried too */
+#define NEARLY 0.9 /* words that bear this share of the best load are tried too */
 
 /* What blocked and counting differ in. */
 struct layout {
@@ -119,7 +119,7 @@ static struct lines solve(const struct lines *want)
     }
     struct lines best = { 0 };
     for (uint32_t k = 1; k <= BLM__LINE_WORDS; k++) {
-        if (load[k] <= 0 || load[k] < BLM__NEAR * top)
+        if (load[k] <= 0 || load[k] < NEARLY * top)
             continue;
         struct lines l = *want;
         l.words        = k;

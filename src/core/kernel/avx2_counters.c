@@ -14,7 +14,6 @@
 #define AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt")))
 #define AVX2_INLINE static inline __attribute__((always_inline, target("avx2,bmi,bmi2,popcnt")))
 
-
 AVX2_INLINE __m256i full_of(uint64_t x, unsigned words, __m256i shift, __m256i bit)
 {
     const __m256i fifteen = _mm256_set1_epi64x(15);

@@ -129,8 +129,8 @@ BLM__AVX2_INLINE void add_steps(const struct blm_stack *s, unsigned count, struc
                 fetch(&layers, count, l, &r, i % BLM__RING + q);
             size_t   j = (i - BLM__AHEAD) % BLM__RING + q;
             uint32_t k = l->shape.probes & ((uint32_t)has(&layers, count, &r, j) - 1);
-            fresh[i - BLM__AHEAD + q] =
-                (uint8_t)blm__avx2_set(l, (void *)((uint8_t *)l->words + r.at[MOST][j]), r.x[j], k, false);
+            void *line                = (uint8_t *)l->words + r.at[MOST][j];
+            fresh[i - BLM__AHEAD + q] = (uint8_t)blm__avx2_set(l, line, r.x[j], k, false);
         }
     }
 }

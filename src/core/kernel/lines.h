@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lines, for kernels with vectors: the loops around two functions that each instruction set writes for
- * itself. They come as arguments, constant ones, and everything is inlined into functions of the
+ * Lines, for kernels with vectors: the loops around three functions that each instruction set writes for
+ * itself (`take` is in stream.h). They come as arguments, constant ones, and everything is inlined into functions of the
  * kernel's target.
  *
  *   test(line, x, k)            are the key's bits of this line all set?

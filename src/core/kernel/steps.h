@@ -31,7 +31,7 @@
 #define BLM__UNROLL_4
 #endif
 
-/* Batches of n ≤ BLM__BATCH keys. Answers as kernel.h's. */
+/* Batches of 1 ≤ n ≤ BLM__BATCH keys and k ≤ BLM__STEPS_MOST probes. Answers as kernel.h's. */
 struct blm_stepper {
     size_t (*add)(struct blm_layer *l, const uint64_t *a, const uint64_t *b, size_t n,
                   uint8_t *fresh, bool shared);
@@ -47,7 +47,7 @@ static inline const struct blm_stepper *blm__stepper_of(const struct blm_kernel 
     return v->stepper ? v->stepper : &blm__stepper_portable;
 }
 
-/* For 1 ≤ m ≤ 2^48 and wrap ≤ 64. */
+/* For 1 ≤ m ≤ 2^48 and 1 ≤ wrap ≤ 64. */
 struct blm_steps blm__steps_of(uint64_t m, unsigned wrap);
 /* One key, without what only many keys pay back. */
 unsigned blm__steps_add_one(struct blm_layer *l, uint64_t a, uint64_t b, bool shared);
@@ -120,7 +120,7 @@ BLM__INLINE uint64_t *blm__steps_block(struct blm_steps_ring *r, size_t i)
     return r->pos + (i & r->mask) * 4 * r->k;
 }
 
-/* Lists block i of n keys; the last may have fewer than four, and is filled up with key 0. */
+/* Lists block i of n keys; the last may have fewer than four, and is filled up with zeroes. */
 BLM__INLINE void blm__steps_take(struct blm_steps_ring *r, const struct blm_steps *s,
                                  const uint64_t *a, const uint64_t *b, size_t i, size_t n,
                                  blm__steps_list list)
