@@ -19,13 +19,13 @@
 #define FAR_BYTES   (64u << 10) /* several layers share the caches: past this one is fetched ahead */
 #define FIRST_LAYER ((uint64_t)1 << 17)
 /* Every question asks every layer, so layers are steep where that costs little memory: what was planned
- * for few keys stays small, a layer of up to 4 MB is followed by one of 16 times as many keys, one of
- * up to 16 MB by one of 4 times, and from there on they double. 3 layers for 10^7 keys and 16 bits a key,
- * where doubling from 65 536 takes 8 layers and 29 bits. docs/maths.md, "Scalable", has the table. */
+ * for few keys stays small, the next layer is of 4 MB at most while growing by 16, and where it grows by 4
+ * of 64 MB; from there on they double. 3 layers for 10^7 keys and 16 bits a key, where doubling from
+ * 65 536 takes 8 layers and 29 bits. docs/maths.md, "Scalable", has the table. */
 static const struct {
     uint64_t below; /* keys in the last layer */
     double   growth;
-} steps[] = { { (uint64_t)1 << 15, 4 }, { (uint64_t)1 << 21, 16 }, { (uint64_t)1 << 23, 4 } };
+} steps[] = { { (uint64_t)1 << 15, 4 }, { FIRST_LAYER + 1, 16 }, { (uint64_t)1 << 23, 4 } };
 #define GROWTH      2.0
 #define TIGHTENING  0.85 /* with 0.5, the textbook's other choice, the tenth layer has 1/1024 of the rate */
 

@@ -339,13 +339,13 @@ static void the_usual_growth(void **state)
 {
     (void)state;
     static const struct {
-        unsigned shift;
-        double   below, from; /* the growth of a layer of just less than 2^shift keys, and of as many */
-    } rows[] = { { 15, 4, 16 }, { 21, 16, 4 }, { 23, 4, 2 } };
+        uint64_t keys;
+        double   below, from; /* the growth of a layer of one key less, and of as many */
+    } rows[] = { { 1 << 15, 4, 16 }, { (1 << 17) + 1, 16, 4 }, { 1 << 23, 4, 2 } };
     struct blm_layer l = { .shape = { .capacity = 1 } };
     struct blm_body  b = { .layers = &l, .layer_count = 1 };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        l.shape.capacity = ((uint64_t)1 << rows[i].shift) - 1;
+        l.shape.capacity = rows[i].keys - 1;
         assert_true(blm__next_growth(&b) == rows[i].below);
         l.shape.capacity++;
         assert_true(blm__next_growth(&b) == rows[i].from);
