@@ -6,8 +6,9 @@
  *
  *   compare [--json] [--rounds R] [--keys ints|bytes20|urls] [N …]
  *
- * Default: 1e3 1e4 1e5 1e6 1e7 1e8. 1e9 takes 3 GiB; the classic kind and the split block are left
- * out there, for time, and libbloom, whose size is an int.
+ * Default: 1e3 1e4 1e5 1e6 1e7 1e8, and 5 rounds, eight times as many up to 1e5 keys, where a round is
+ * a few milliseconds and a neighbour on the same processor may be busy for longer. 1e9 takes 3 GiB; the
+ * classic kind and the split block are left out there, for time, and libbloom, whose size is an int.
  *
  * Every filter holds n keys. Then, at most a million keys each:
  *   build   n integers into an empty filter, in batches where there are batches
@@ -31,6 +32,7 @@
 
 #define RATE      0.01
 #define SAMPLE    1000000u
+#define FEW       100000u      /* rounds are short up to here: eight times as many */
 #define LEAST     65536u       /* keys to time at once, at least */
 #define EMPTIED   (4 * SAMPLE) /* filters up to this are emptied before adds */
 #define PEERS_TOP 200000000u
@@ -282,7 +284,7 @@ static const enum who owner[] = { LIBBLOOM, CLASSIC_BATCH, BLOCKED_BATCH, SPLIT 
  * large ones, as somebody has who builds a filter from a file. */
 static void fill(struct field *f, enum sort sort, uint64_t from, uint64_t to, struct watch w[ALL])
 {
-    const size_t piece = sort == INTS ? 64 * SAMPLE : SAMPLE;
+    const size_t piece = sort == INTS ? 128 * SAMPLE : SAMPLE;
     while (from < to) {
         size_t      some = to - from < piece ? (size_t)(to - from) : piece;
         struct keys k    = { sort, some, sort_width[sort], NULL, NULL };
@@ -425,8 +427,8 @@ static void measure_build(struct field *f, enum sort last, int rounds)
 {
     double   ns[ALL] = { 0 };
     uint64_t apart   = f->n > EMPTIED ? (uint64_t)SAMPLE * ((unsigned)last + 1) : 0;
-    if (f->n > EMPTIED)
-        rounds = 1; /* long enough to be true */
+    if (f->n > EMPTIED && rounds > 2)
+        rounds = 2; /* long; the first has to be given its memory by the system, all of them alike */
     for (int r = 0; r < rounds; r++) {
         struct watch w[ALL] = { { 0, 0 } };
         limit_too(f, true, r);
@@ -446,6 +448,8 @@ static void compare(uint64_t n, int rounds, unsigned sorts)
     struct field f;
     struct watch w[ALL] = { { 0, 0 } };
     size_t       q      = n < LEAST ? LEAST : n > SAMPLE ? SAMPLE : (size_t)n;
+    if (n <= FEW)
+        rounds *= 8;
     open_field(&f, n);
     measure_build(&f, SORTS - 1, rounds);
     if (n > EMPTIED) /* one fill for all: the rest of the n keys are a sample of each sort */
