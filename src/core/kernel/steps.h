@@ -268,15 +268,21 @@ BLM__INLINE size_t blm__steps_check_loop(const struct blm_layer *l, const uint64
 
 /* ---- add ---- */
 
-/* Where nobody watches: no threads, no marks. */
-BLM__INLINE unsigned blm__steps_set_plain(uint64_t *words, const uint64_t *pos, uint32_t k)
+/* Where nobody watches: no threads, no marks. Sets the bits of a key that is due, and asks for those
+ * of one that comes (NULL: none): by turns, because asking waits for memory and setting for
+ * instructions, and unrolled (a key of 7 bits in 12 MB: 29.7 ns with the bits asked for key by key,
+ * 23.1 by turns, 21.9 unrolled, 21.2 with a k the compiler knows). */
+BLM__INLINE unsigned blm__steps_set_plain(uint64_t *words, const uint64_t *in, const uint64_t *due,
+                                          uint32_t k)
 {
     uint64_t fresh = 0;
-    for (uint32_t j = 0; j < k; j++) {
-        uint64_t *w = &words[pos[4 * j] >> 6], mask = blm__le64((uint64_t)1 << (pos[4 * j] & 63));
-        uint64_t  old = *w;
+    BLM__UNROLL_4
+    for (size_t j = 0, end = 4 * (size_t)k; j < end; j += 4) {
+        if (in)
+            BLM__PREFETCH_W(&words[in[j] >> 6]);
+        uint64_t pos = due[j], mask = blm__le64((uint64_t)1 << (pos & 63)), old = words[pos >> 6];
         fresh |= ~old & mask;
-        *w = old | mask;
+        words[pos >> 6] = old | mask;
     }
     return fresh != 0;
 }
@@ -300,8 +306,28 @@ BLM__INLINE size_t blm__steps_due(struct blm_layer *l, uint64_t *words, const ui
         if (in)
             blm__steps_fetch(words, in + i, k, true);
         if (i < lanes)
-            count += fresh[i] = (uint8_t)(plain ? blm__steps_set_plain(words, due + i, k)
+            count += fresh[i] = (uint8_t)(plain ? blm__steps_set_plain(words, NULL, due + i, k)
                                                 : blm__steps_set(l, due + i, k, shared));
+    }
+    return count;
+}
+
+/* Where nobody watches, blocks ahead … end − 1, all of them full: as block i comes, i − ahead is due. */
+BLM__INLINE size_t blm__steps_add_plain(struct blm_steps_ring *r, const struct blm_steps *s,
+                                        const struct blm_layer *l, const uint64_t *a,
+                                        const uint64_t *b, size_t end, size_t ahead, bool far,
+                                        uint8_t *fresh, blm__steps_list list)
+{
+    uint64_t      *words = l->words;
+    const uint32_t k     = l->shape.probes;
+    size_t         count = 0;
+    for (size_t i = ahead; i < end; i++) {
+        uint64_t       *in  = blm__steps_block(r, i);
+        const uint64_t *due = blm__steps_block(r, i - ahead);
+        uint8_t        *to  = fresh + 4 * (i - ahead);
+        list(s, a + 4 * i, b + 4 * i, k, in);
+        for (size_t j = 0; j < 4; j++)
+            count += to[j] = (uint8_t)blm__steps_set_plain(words, far ? in + j : NULL, due + j, k);
     }
     return count;
 }
@@ -313,17 +339,16 @@ BLM__INLINE size_t blm__steps_add_loop(struct blm_layer *l, const uint64_t *a, c
     const struct blm_steps s     = l->steps;
     uint64_t              *words = l->words;
     const uint32_t         k     = l->shape.probes;
-    const size_t           end   = (n - 1) / 4;
+    const size_t           end   = (n - 1) / 4; /* the last block, which may not be full */
     const bool             plain = !shared && !l->marks, far = !blm__layer_small(l);
     size_t                 count = 0, i = 0;
     blm__steps_ring(&r, k);
     const size_t ahead = far ? r.ahead : 0;
     for (;; i++) {
-        for (; plain && far && i >= ahead && i < end; i++) { /* the usual case, spelled out */
-            list(&s, a + 4 * i, b + 4 * i, k, blm__steps_block(&r, i));
-            count += blm__steps_due(l, words, blm__steps_block(&r, i),
-                                    blm__steps_block(&r, i - ahead), 4, k,
-                                    fresh + 4 * (i - ahead), true, false);
+        if (plain && i == ahead && i < end) { /* the usual case, spelled out */
+            count += far ? blm__steps_add_plain(&r, &s, l, a, b, end, ahead, true, fresh, list)
+                         : blm__steps_add_plain(&r, &s, l, a, b, end, 0, false, fresh, list);
+            i = end;
         }
         if (i > end + ahead)
             return count;
