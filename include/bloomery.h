@@ -172,7 +172,9 @@ typedef struct blm_options {
     const char *scheme; /* NULL: "native" */
 
     /* How large. (items, rate) · (items, memory) · (bits, probes) · (memory, rate) · …:
-     * see blm_plan_for. A scalable filter takes items as its first layer's size (0: 131 072). */
+     * see blm_plan_for. A scalable filter takes items as its first layer's size. 0, in memory: it begins
+     * small, keeps its keys' hashes, and is made anew, larger, from them, up to ten million keys in
+     * one layer (blm_params.kept); in a file 131 072. */
     uint64_t items;  /* n, keys expected */
     double   rate;   /* p, false-positive rate wanted, 0 < p < 1 */
     uint64_t bits;   /* m; for counting, the number of counters */
@@ -306,7 +308,7 @@ BLM_API size_t     blm_check_hashes(const blm_filter *f, const uint64_t *hashes,
                                     uint8_t *maybe);
 
 /* The positions a key probes: bit (or counter) numbers below m, in probe order, layer after layer
- * (a scalable filter's positions count through its layers). Writes at most `cap`, and the number
+ * (a scalable filter's positions count through its layers, and hold until it grows). Writes at most `cap`, and the number
  * there are to *count. Unreduced: the 64-bit values before they are brought below m (what Go's
  * Locations gives); E_UNSUPPORTED where a scheme has no such thing (blocked). */
 BLM_API blm_status blm_positions(const blm_filter *f, const void *key, size_t len, uint64_t *out,
@@ -426,6 +428,7 @@ typedef struct blm_params {
     const char     *notice;    /* what is odd about these parameters; static text, or NULL */
     uint32_t        threads;   /* that batches may use, at least 1 */
     uint32_t        line_bytes; /* of a line: 64; what blm_reduce made of counters 16; no lines 0 */
+    uint64_t        kept;      /* bytes beside the bits: hashes, of a young scalable filter */
 } blm_params;
 
 BLM_API blm_status blm_get_params(const blm_filter *f, blm_params *out);
@@ -558,9 +561,10 @@ BLM_API size_t blm_sniff(const void *head, size_t len, uint64_t total, blm_bid *
 /* ---- deltas: a replica follows a filter for a fraction of its size ------------------------- */
 
 /* Writes what changed from one snapshot of a filter to a later one. Same parameters and seed, else
- * E_MISMATCH names what differs; a scalable `to` may have layers that `from` has not. Bits may have
- * gone as well as come (remove, clear). Neither may change meanwhile. Bounded memory. The bytes are
- * not compressed, and compress well: docs/formats/delta.md. */
+ * E_MISMATCH names what differs; a scalable `to` may have layers that `from` has not, or have been
+ * made anew in memory (the delta is then about as large as it). Bits may have gone as well as come
+ * (remove, clear). Neither may change meanwhile. Bounded memory. The bytes are not compressed, and
+ * compress well: docs/formats/delta.md. */
 BLM_API blm_status blm_diff(const blm_filter *from, const blm_filter *to, blm_write_fn write,
                             void *ctx, blm_error *err);
 

@@ -110,11 +110,19 @@ static void next_piece(const blm_filter *f, const struct blm_keys *s, size_t at,
 /* Answers that nobody asked for. More than a kernel's ring, few enough for the L1 cache. */
 #define UNASKED 2048u
 
+/* Is the first layer all there is? (A reader of a file learns of others only by asking.) */
+static bool one_layer(const blm_filter *f)
+{
+    const struct blm_body *b = &f->body;
+    return f->kind->check == blm__single_check ||
+           (b->kind == BLM_SCALABLE && b->layer_count == 1 && !b->store->stale);
+}
+
 /* The kernels do one line a key, hashed by XXH3. */
 static bool streams(const blm_filter *f, const struct blm_keys *s)
 {
     const struct blm_shape *shape = &f->body.layers[0].shape;
-    return s->fixed && s->width == 8 && f->kind->check == blm__single_check && f->scheme->native &&
+    return s->fixed && s->width == 8 && one_layer(f) && f->scheme->native &&
            f->body.hasher.id == BLM_HASH_XXH3 && shape->engine == BLM__LINES && shape->lines == 1 &&
            f->body.kernel->line_check8;
 }
@@ -131,6 +139,16 @@ static size_t stream_check(const blm_filter *f, const struct blm_keys *s, size_t
                                        maybe ? maybe + at : unasked);
     }
     return hits;
+}
+
+/* Keys that may be added without asking the kind. */
+static uint64_t stream_room(const blm_filter *f)
+{
+    const struct blm_layer *l = f->body.layers;
+    if (f->body.kind != BLM_SCALABLE)
+        return UINT64_MAX;
+    uint64_t items = blm__layer_items(l);
+    return f->body.young.on || items > l->shape.capacity ? 0 : l->shape.capacity - items;
 }
 
 /* At most TELL keys; how many. */
@@ -154,11 +172,10 @@ blm_status blm__plain_add(blm_filter *f, const struct blm_keys *s, size_t *at, s
     struct piece p;
     uint8_t      scratch[BLM__BATCH];
     size_t       told = *at;
-    bool         whole = !f->body.shared && streams(f, s);
     blm_status   st   = BLM_OK;
     while (st == BLM_OK && *at < end) {
         size_t added = 0;
-        if (whole) {
+        if (!f->body.shared && streams(f, s) && stream_room(f) >= TELL) {
             added = stream_add(f, s, *at, end, fresh);
         } else {
             next_piece(f, s, *at, end - *at, &p);

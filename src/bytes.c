@@ -22,6 +22,7 @@ blm_status blm_write_bits(blm_filter *f, uint32_t layer, uint64_t at, const void
     if (l->marks)
         for (uint64_t w = at / 8; w <= (at + len - 1) / 8; w++)
             blm__mark(l, w);
+    blm__young_end(&f->body);
     memcpy((uint8_t *)l->words + at, bytes, (size_t)len);
     return BLM_OK;
 }
@@ -74,6 +75,8 @@ blm_filter *blm_relocate(blm_filter *f, blm_move_fn move, void *ctx)
     }
     b->layers   = moved(&m, b->layers);
     b->attached = moved(&m, b->attached);
+    b->young.slots =
+        move_block(&m, &b->young.block, b->young.slots, (size_t)blm__young_bytes(b));
     f           = moved(&m, f);
     f->body.alloc = &f->own;
     return f;

@@ -16,12 +16,14 @@ blm_status blm_clear(blm_filter *f)
             return st;
         b->active = 0;
         if (b->layers[0].shape.scheme->native) /* a union's added promise goes with its layers */
-            b->rate = b->layers[0].shape.rate / (1 - b->tightening);
+            b->rate = b->layers[0].shape.rate /
+                      blm__first_share(&b->layers[0].shape, b->tightening);
     }
     struct blm_layer *l = &b->layers[0];
     blm__mark_all(l);
     memset(l->words, 0, (size_t)l->word_count * 8);
     blm__layer_recount(l, 0);
+    blm__young_clear(b);
     return BLM_OK;
 }
 
@@ -94,8 +96,10 @@ blm_status blm_copy(const blm_filter *f, blm_filter **out, blm_error *err)
         copy_words(&g->body.layers[i], from, f->body.shared);
         g->body.layers[i].items = blm__layer_items(from);
     }
-    if (st == BLM_OK)
+    if (st == BLM_OK) {
+        blm__young_copy(&g->body, &f->body);
         *out = g;
+    }
     return st;
 }
 
@@ -179,6 +183,8 @@ blm_status blm__filter_extends(const blm_filter *from, const blm_filter *to, blm
                          "the later filter has fewer layers (%u) than the earlier one (%u): take "
                          "the whole of it",
                          (unsigned)has, (unsigned)had);
+    if (had == 1 && blm__young_grew(&from->body.layers[0].shape, &to->body.layers[0].shape))
+        return BLM_OK;
     return same_layers(from, to, had, err) ? BLM_OK : BLM_E_MISMATCH;
 }
 

@@ -163,6 +163,13 @@ static blm_status may_diff(const blm_filter *from, const blm_filter *to, blm_err
     return blm__filter_extends(from, to, err);
 }
 
+/* Layer i as it was; NULL: it is new, or was made anew. */
+static const struct blm_layer *earlier(const blm_filter *from, const blm_filter *to, uint32_t i)
+{
+    const struct blm_layer *old = i < from->body.layer_count ? &from->body.layers[i] : NULL;
+    return old && i == 0 && blm__young_grew(&old->shape, &to->body.layers[0].shape) ? NULL : old;
+}
+
 blm_status blm_diff(const blm_filter *from, const blm_filter *to, blm_write_fn write, void *ctx,
                     blm_error *err)
 {
@@ -179,8 +186,7 @@ blm_status blm_diff(const blm_filter *from, const blm_filter *to, blm_write_fn w
         return blm__fail(err, BLM_E_MEMORY, "no memory for %u bytes", BLM__FRAME_MAX);
     st = put_header(&d, from, err);
     for (uint32_t i = 0; st == BLM_OK && i < to->body.layer_count; i++)
-        st =
-            put_layer(&d, i, i < from->body.layer_count ? &from->body.layers[i] : NULL, &done, err);
+        st = put_layer(&d, i, earlier(from, to, i), &done, err);
     if (st == BLM_OK && !put_frame(&d, BLM__FRAME_END, to->body.layer_count))
         st = stopped(&d, err);
     blm__free(to->body.alloc, d.frame, BLM__FRAME_MAX);

@@ -260,6 +260,12 @@ blm_status blm_open(const char *path, const blm_options *options, blm_filter **o
     return name_file(st, path, err);
 }
 
+static bool is_native(const char *scheme)
+{
+    const struct blm_scheme *s = blm__scheme_find(scheme);
+    return s && s->native;
+}
+
 blm_status blm_create_file(const char *path, const blm_options *options, blm_filter **out,
                            blm_error *err)
 {
@@ -272,6 +278,8 @@ blm_status blm_create_file(const char *path, const blm_options *options, blm_fil
     blm_status st = blm__options_read(options, false, &o, err);
     if (st == BLM_OK && o.words)
         st = blm__fail(err, BLM_E_ARGUMENT, "a file has its own words: options.words must be NULL");
+    if (st == BLM_OK && o.kind == BLM_SCALABLE && !o.like && o.items == 0 && is_native(o.scheme))
+        o.items = BLM__FIRST_LAYER; /* layers of a file stay where they are: it is never young */
     if (st == BLM_OK)
         st = blm__filter_prepare(&o, &f, &first, err);
     if (st != BLM_OK)

@@ -241,7 +241,8 @@ static blm_status shape_like(blm_filter *f, const blm_options *o, struct blm_sha
     f->body.format     = like->body.format;
     *s = like->body.layers[0].shape;
     if (f->body.kind == BLM_SCALABLE && s->rate > 0)
-        f->body.rate = s->scheme->native ? s->rate / (1 - f->body.tightening) : like->body.rate;
+        f->body.rate = s->scheme->native ? s->rate / blm__first_share(s, f->body.tightening)
+                                         : like->body.rate;
     return BLM_OK;
 }
 
@@ -377,6 +378,7 @@ blm_status blm_close(blm_filter *f, blm_error *err)
         return BLM_OK;
     blm_status    st = f->body.store->close(&f->body, err);
     blm_allocator a  = f->own;
+    blm__young_end(&f->body);
     blm__free(&a, f->body.attached, f->body.attached_len);
     blm__free(&a, f, sizeof *f);
     return st;

@@ -47,6 +47,7 @@ static void body_params(const blm_filter *f, blm_params *p)
     p->growth     = b->kind == BLM_SCALABLE && f->scheme->native ? blm__next_growth(b) : b->growth;
     p->tightening = b->tightening;
     p->rate_cap   = b->rate_cap;
+    p->kept       = blm__young_bytes(b);
     p->bits = p->capacity = p->items = p->bytes = 0;
     for (uint32_t i = 0; i < b->layer_count; i++) {
         const struct blm_layer *l = &b->layers[i];

@@ -196,9 +196,13 @@ static blm_status take_layer(struct patch *p, blm_error *err)
     const char *fault = st == BLM_OK && s.scheme->fault ? s.scheme->fault(&s) : NULL;
     if (fault)
         st = BAD(p, "not a layer of scheme %s: %s", s.scheme->row.name, fault);
-    if (st == BLM_OK && p->layers == b->layer_count)
+    bool anew = p->layers == 0 && b->layer_count == 1 && b->store->supplant &&
+                blm__young_grew(&b->layers[0].shape, &s);
+    if (st == BLM_OK && (anew || p->layers == b->layer_count))
         st = new_layer(p, &s, err);
-    else if (st == BLM_OK && !same_cells(&s, &b->layers[p->layers].shape))
+    if (st == BLM_OK && anew)
+        b->store->supplant(b);
+    if (st == BLM_OK && !same_cells(&s, &b->layers[p->layers].shape))
         st = BAD(p, "layer %u is not the filter's", (unsigned)p->layers);
     if (st != BLM_OK)
         return st;
@@ -279,8 +283,10 @@ static blm_status apply(struct patch *p, const blm_filter *base, blm_error *err)
     if (!p->frame)
         return blm__fail(err, BLM_E_MEMORY, "no memory for %u bytes", BLM__FRAME_MAX);
     blm_status st = blm_copy(base, &p->f, err);
-    if (st == BLM_OK)
+    if (st == BLM_OK) {
+        blm__young_end(&p->f->body); /* bits come that are no hashes' */
         st = take_frames(p, err);
+    }
     if (st != BLM_OK) {
         blm_free(p->f);
         p->f = NULL;

@@ -119,6 +119,16 @@ struct blm_layer {
     struct blm_block block;     /* owned memory; size 0 when the words are someone else's */
 };
 
+/* The hashes that a young scalable filter keeps (kind/young.c). While it is on there is one layer, and
+ * these are all the keys ever added. */
+struct blm_young {
+    bool             on, zero; /* zero: this hash too */
+    uint64_t        *slots;    /* 0: free. NULL: none yet */
+    uint64_t         count;    /* taken */
+    unsigned         shift;    /* slots: 2^(64 − shift) */
+    struct blm_block block;
+};
+
 /* Where layers live: memory (store/memory.c) or a mapped file (store/file.c). */
 struct blm_body;
 struct blm_store {
@@ -128,6 +138,8 @@ struct blm_store {
     blm_status (*add_layer)(struct blm_body *b, const struct blm_shape *s, blm_error *err);
     /* Keeps only the first `keep` layers. */
     blm_status (*drop_layers)(struct blm_body *b, uint32_t keep, blm_error *err);
+    /* The newest layer takes the place of the first, which goes. NULL: layers stay where they are. */
+    void       (*supplant)(struct blm_body *b);
     blm_status (*sync)(struct blm_body *b, blm_error *err);  /* NULL: nothing to do */
     blm_status (*close)(struct blm_body *b, blm_error *err); /* releases layers and b->store_ctx */
     blm_writer (*writer)(const struct blm_body *b);          /* NULL: none */
@@ -159,6 +171,7 @@ struct blm_body {
     bool              read_only;
     double            rate;                         /* promised for the whole; 0: none */
     double            growth, tightening, rate_cap; /* scalable; else 0 (growth: 0 the usual rule) */
+    struct blm_young  young;  /* scalable */
     const char       *format; /* codec it came from; NULL: native. Static text */
     uint8_t          *attached; /* bytes a format carries along (dcso); NULL: none */
     size_t            attached_len;

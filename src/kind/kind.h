@@ -52,6 +52,30 @@ double   blm__shape_rate(const struct blm_shape *s, uint64_t n);
 
 /* Scalable: the next layer's keys over the last one's. body.growth, where 0 is the usual rule. */
 double blm__next_growth(const struct blm_body *b);
+/* Keys of the first layer where nobody said, and the filter grows by layers. */
+#define BLM__FIRST_LAYER ((uint64_t)1 << 17)
+#define BLM__HALF 1u /* shape.aux[0] of a layer that was young */
+
+/* The share of the filter's rate that its first layer has: 1 − tightening, or half for one that was
+ * young (shape.aux[0]). */
+static inline double blm__first_share(const struct blm_shape *first, double tightening)
+{
+    return first->aux[0] == BLM__HALF ? 0.5 : 1 - tightening;
+}
+
+/* Scalable, young: kind/young.c */
+uint64_t   blm__young_first(void);              /* keys of the first layer */
+uint64_t   blm__young_next(uint64_t capacity);  /* of the one after it; 0: none */
+void       blm__young_begin(struct blm_body *b); /* where the store can; no layers yet */
+void       blm__young_keep(struct blm_body *b, const uint64_t *h, size_t n);
+uint64_t   blm__young_bytes(const struct blm_body *b);
+blm_status blm__young_grow(struct blm_body *b, const struct blm_shape *larger, blm_error *err);
+void       blm__young_clear(struct blm_body *b);
+void       blm__young_copy(struct blm_body *to, const struct blm_body *from);
+/* Is this the layer of a young filter, and that the same filter's when it was older? */
+bool       blm__young_grew(const struct blm_shape *from, const struct blm_shape *to);
+void       blm__young_end(struct blm_body *b); /* also when it is not */
+
 /* Cells that a fold moves together: a line, or what the scheme says. */
 uint64_t blm__fold_unit(const struct blm_shape *s);
 

@@ -17,7 +17,6 @@
 #include "scheme/scheme.h"
 
 #define FAR_BYTES   (64u << 10) /* several layers share the caches: past this one is fetched ahead */
-#define FIRST_LAYER ((uint64_t)1 << 17)
 /* Every question asks every layer, so layers are steep where that costs little memory: what was planned
  * for few keys stays small, the next layer is of 4 MB at most while growing by 16, and where it grows by 4
  * of 64 MB; from there on they double. 3 layers for 10^7 keys and 16 bits a key, where doubling from
@@ -25,7 +24,7 @@
 static const struct {
     uint64_t below; /* keys in the last layer */
     double   growth;
-} steps[] = { { (uint64_t)1 << 15, 4 }, { FIRST_LAYER + 1, 16 }, { (uint64_t)1 << 23, 4 } };
+} steps[] = { { (uint64_t)1 << 15, 4 }, { BLM__FIRST_LAYER + 1, 16 }, { (uint64_t)1 << 23, 4 } };
 #define GROWTH      2.0
 #define TIGHTENING  0.85 /* with 0.5, the textbook's other choice, the tenth layer has 1/1024 of the rate */
 
@@ -44,10 +43,19 @@ static blm_status growth_of(const blm_options *o, double *growth, double *tighte
     return BLM_OK;
 }
 
+/* Told nothing of size or growth, so that the filter may begin young. */
+static bool may_be_young(const blm_options *o)
+{
+    return o->items == 0 && o->growth == 0 && o->tightening == 0 && !o->layer_classic;
+}
+
 double blm__next_growth(const struct blm_body *b)
 {
     if (b->growth != 0)
         return b->growth;
+    if (b->young.on)
+        return (double)blm__young_next(b->layers[0].shape.capacity) /
+               (double)b->layers[0].shape.capacity;
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
         if (b->layers[b->active].shape.capacity < steps[i].below)
             return steps[i].growth;
@@ -76,8 +84,8 @@ static blm_status plan(const blm_options *o, blm_plan *out, blm_error *err)
         return blm__fail(err, BLM_E_ARGUMENT,
                          "rate_cap must be at least the rate and below 1, not %g", o->rate_cap);
     blm_options first = *o;
-    first.items = o->items ? o->items : FIRST_LAYER;
-    first.rate  = o->rate * (1 - tightening);
+    first.items = o->items ? o->items : may_be_young(o) ? blm__young_first() : BLM__FIRST_LAYER;
+    first.rate  = o->rate * (may_be_young(o) ? 0.5 : 1 - tightening);
     s = plan_layer(&first, out, err);
     if (s != BLM_OK)
         return s;
@@ -110,7 +118,11 @@ static void shape(const blm_options *o, const blm_plan *p, struct blm_body *b,
     if (b->rate_cap < b->rate)
         b->rate_cap = b->rate;
     shape_of(p, o->layer_classic, out);
-    out->rate = o->rate * (1 - b->tightening);
+    if (may_be_young(o)) {
+        out->aux[0] = BLM__HALF;
+        blm__young_begin(b);
+    }
+    out->rate = o->rate * blm__first_share(out, b->tightening);
 }
 
 static blm_status next_shape(const struct blm_body *b, struct blm_shape *out, blm_error *err)
@@ -121,12 +133,17 @@ static blm_status next_shape(const struct blm_body *b, struct blm_shape *out, bl
         return last->scheme->grow(b, out, err);
     blm_options o = BLM_OPTIONS_INIT;
     double want = (double)last->capacity * blm__next_growth(b);
+    bool   half = last->aux[0] == BLM__HALF;
     if (!(want < 9e18))
         return blm__fail(err, BLM_E_LIMIT, "the next layer would hold more than 9e18 keys");
     o.items = (uint64_t)want;
     if (o.items <= last->capacity)
         o.items = last->capacity + 1;
-    o.rate          = last->rate * b->tightening;
+    /* Of what the layers so far have left of the promise, the same share as of all of it. A young layer is
+     * made anew at its own rate. */
+    o.rate = last->rate * (b->young.on ? 1 : half ? 1 - b->tightening : b->tightening);
+    if (!b->young.on)
+        out->aux[0] = 0;
     o.lines         = 0;
     o.layer_classic = last->engine == BLM__CHAIN;
     blm_plan   p = { .size = sizeof p };
@@ -138,8 +155,20 @@ static blm_status next_shape(const struct blm_body *b, struct blm_shape *out, bl
     return BLM_OK;
 }
 
+static blm_status grow_young(struct blm_body *b, blm_error *err)
+{
+    struct blm_shape s;
+    blm_status st = next_shape(b, &s, err);
+    return st == BLM_OK ? blm__young_grow(b, &s, err) : st;
+}
+
 static blm_status grow(struct blm_body *b, blm_error *err)
 {
+    if (b->young.on) {
+        if (grow_young(b, NULL) == BLM_OK)
+            return BLM_OK;
+        blm__young_end(b);
+    }
     if (b->layer_count >= BLM__MAX_LAYERS)
         return blm__fail(err, BLM_E_FULL, "%u layers are the most a filter may have",
                          (unsigned)BLM__MAX_LAYERS);
@@ -305,6 +334,22 @@ static void claim_others(const struct blm_body *b, struct rest *r)
             claim(b, &b->layers[i], r, 0, NULL);
 }
 
+/* Those that `claim` is about to drop: known to the layer, if only by chance, but not to its hashes. */
+static void keep_claimed(struct blm_body *b, const struct blm_layer *l, const struct rest *r,
+                         size_t from)
+{
+    uint64_t         h[BLM__BATCH];
+    uint8_t          has[BLM__BATCH];
+    size_t           count = 0;
+    struct blm_batch k     = rest_batch(r, from, r->n - from);
+    blm__bits_check(b, l, &k, has);
+    for (size_t i = 0; i < k.n; i++) {
+        h[count] = k.h[i];
+        count += has[i];
+    }
+    blm__young_keep(b, h, count);
+}
+
 static bool has_room(const struct blm_layer *l, size_t keys)
 {
     uint64_t items = blm__layer_items(l);
@@ -344,6 +389,8 @@ static blm_status add(struct blm_body *b, const struct blm_batch *k, uint8_t *fr
     struct rest r;
     if (b->layer_count == 1 && has_room(&b->layers[0], k->n)) {
         blm__bits_add(b, &b->layers[0], k, fresh);
+        if (b->young.on)
+            blm__young_keep(b, k->h, k->n);
         *done = k->n;
         return BLM_OK;
     }
@@ -360,6 +407,8 @@ static blm_status add(struct blm_body *b, const struct blm_batch *k, uint8_t *fr
         uint64_t items = blm__layer_items(mine);
         if (items >= mine->shape.capacity) {
             /* A full layer still says of its keys that it has them; only new ones need room. */
+            if (b->young.on)
+                keep_claimed(b, mine, &r, at);
             claim(b, mine, &r, at, NULL);
             blm_status s = at < r.n ? grow(b, NULL) : BLM_OK;
             if (s != BLM_OK) {
@@ -373,6 +422,8 @@ static blm_status add(struct blm_body *b, const struct blm_batch *k, uint8_t *fr
         uint8_t  is_new[BLM__BATCH];
         struct blm_batch some = rest_batch(&r, at, n);
         blm__bits_add(b, mine, &some, is_new);
+        if (b->young.on)
+            blm__young_keep(b, some.h, n);
         for (size_t i = 0; i < n; i++)
             fresh[r.at[at + i]] = is_new[i];
         at += n;
@@ -396,6 +447,7 @@ static blm_status unite(struct blm_body *dst, const struct blm_body *src, blm_er
     if (had + more > BLM__MAX_LAYERS)
         return blm__fail(err, BLM_E_FULL, "%u layers are the most a filter may have",
                          (unsigned)BLM__MAX_LAYERS);
+    blm__young_end(dst);
     double was = dst->rate;
     dst->rate = sum; /* published with the first layer: never a promise that is too good */
     for (uint32_t i = 0; i < more; i++) {

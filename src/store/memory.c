@@ -75,6 +75,13 @@ static blm_status memory_drop_layers(struct blm_body *b, uint32_t keep, blm_erro
     return BLM_OK;
 }
 
+static void memory_supplant(struct blm_body *b)
+{
+    release_layer(b, &b->layers[0]);
+    b->layers[0] = b->layers[--b->layer_count];
+    memset(&b->layers[b->layer_count], 0, sizeof *b->layers);
+}
+
 static blm_status memory_close(struct blm_body *b, blm_error *err)
 {
     memory_drop_layers(b, 0, err);
@@ -89,6 +96,7 @@ const struct blm_store blm__store_memory = {
     .backing     = BLM_IN_MEMORY,
     .add_layer   = memory_add_layer,
     .drop_layers = memory_drop_layers,
+    .supplant    = memory_supplant,
     .close       = memory_close,
 };
 

@@ -77,13 +77,19 @@ static void tiny_layers_grow_by_one_at_least(void **state)
     blm_free(f);
 }
 
+/* Told anything of how it grows it does so by layers (told nothing: test_young.c). */
 static void the_first_layer_has_a_default(void **state)
 {
     (void)state;
-    blm_options o = growing(false, 0, 0.01);
-    blm_filter *f = make(&o);
-    assert_true(params_of(f).capacity == 131072);
-    blm_free(f);
+    blm_options rows[3] = { growing(false, 0, 0.01), growing(false, 0, 0.01),
+                            growing(true, 0, 0.01) };
+    rows[0].growth      = 2;
+    rows[1].tightening  = 0.5;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        blm_filter *f = make(&rows[i]);
+        assert_true(params_of(f).capacity == 131072);
+        blm_free(f);
+    }
 }
 
 static void bad_growth_is_named(void **state)

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Young filters: a scalable filter in memory, told nothing of how many keys will come, keeps the
+ * hashes of its first keys beside the bits. When its layer is full it is made anew, larger, from the
+ * hashes, in place of getting a second layer; then the hashes go, and it grows by layers as others do.
+ *
+ * A layer costs every question a line, for ever: at 10^7 keys three layers (what a filter has that grows
+ * by layers from 131 072) took 2.2 to 2.8 times as long as one, and reading their lines alone 2.0 times.
+ * Young filters have one layer then, of 12 bits a key in place of 16 (docs/maths.md, "Scalable").
+ * The price is 73 to 146 bits a key up to 917 504 of them, 8 MiB at most, told in blm_params.kept.
+ *
+ * The hashes are a help, never a need. Whatever goes wrong with them (no memory, a cap, hashes that are
+ * none), or changes bits behind their back (a union, blm_write_bits), ends the youth, and nothing else.
+ */
+#include <string.h>
+
+#include "core/kernel/kernel.h"
+#include "kind/kind.h"
+#include "scheme/scheme.h"
+
+/* Keys of which a table of 2^n slots is as full as it gets. */
+#define FULL(n)     ((uint64_t)7 << ((n) - 3))
+#define FIRST_SHIFT 54u /* 1024 slots */
+#define FARTHEST    16384u /* slots from where a hash belongs; by chance some 1 600 */
+#define AHEAD       16u /* keys between asking for a slot and using it */
+
+/* Keys of the layer, each time it is made. With the last one the hashes go. */
+static const uint64_t sizes[] = { FULL(14), FULL(17), FULL(20), (uint64_t)10 << 20 };
+#define SIZES (sizeof sizes / sizeof *sizes)
+
+uint64_t blm__young_first(void) { return sizes[0]; }
+
+uint64_t blm__young_next(uint64_t capacity)
+{
+    for (size_t i = 0; i < SIZES; i++)
+        if (sizes[i] > capacity)
+            return sizes[i];
+    return 0;
+}
+
+void blm__young_begin(struct blm_body *b) { b->young.on = b->store->supplant != NULL; }
+
+void blm__young_end(struct blm_body *b)
+{
+    blm__block_free(b->alloc, &b->young.block);
+    memset(&b->young, 0, sizeof b->young);
+}
+
+static uint64_t slots_of(const struct blm_young *y)
+{
+    return y->slots ? (uint64_t)1 << (64 - y->shift) : 0;
+}
+
+uint64_t blm__young_bytes(const struct blm_body *b) { return slots_of(&b->young) * 8; }
+
+void blm__young_clear(struct blm_body *b)
+{
+    struct blm_young *y = &b->young;
+    y->count            = 0;
+    y->zero             = false;
+    if (y->slots)
+        memset(y->slots, 0, (size_t)slots_of(y) * 8);
+}
+
+/* ---- the table: hashes are their own hashes, and lie in it nearly in order ---- */
+
+/* False: too many lie where it should. Not by chance: somebody knows the seed. */
+static bool insert(struct blm_young *y, uint64_t h)
+{
+    uint64_t mask = slots_of(y) - 1, at = h >> y->shift;
+    if (h == 0) {
+        y->zero = true;
+        return true;
+    }
+    for (uint64_t walked = 0; walked < FARTHEST; walked++, at = (at + 1) & mask) {
+        if (y->slots[at] == h)
+            return true;
+        if (y->slots[at] == 0) {
+            y->slots[at] = h;
+            y->count++;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool insert_all(struct blm_young *y, const struct blm_young *from)
+{
+    bool good = true;
+    y->zero   = from->zero;
+    for (uint64_t i = 0; good && i < slots_of(from); i++)
+        good = from->slots[i] == 0 || insert(y, from->slots[i]);
+    return good;
+}
+
+static bool has_room(const struct blm_young *y, uint64_t more)
+{
+    return y->count + more <= slots_of(y) / 8 * 7;
+}
+
+/* For `more` hashes. False: it cannot, and nothing has changed. */
+static bool make_room(struct blm_body *b, uint64_t more)
+{
+    struct blm_young *y = &b->young, wide = *y;
+    wide.count          = 0;
+    wide.shift          = y->slots ? y->shift : FIRST_SHIFT;
+    wide.slots          = NULL;
+    while ((y->count + more) > ((uint64_t)1 << (64 - wide.shift)) / 8 * 7)
+        wide.shift--;
+    uint64_t bytes = (uint64_t)8 << (64 - wide.shift);
+    if ((b->max_bytes && blm__body_bytes(b) + bytes > b->max_bytes) ||
+        !blm__block_alloc(b->alloc, bytes, &wide.block))
+        return false;
+    wide.slots = wide.block.words;
+    if (!insert_all(&wide, y)) {
+        blm__block_free(b->alloc, &wide.block);
+        return false;
+    }
+    blm__block_free(b->alloc, &y->block);
+    *y = wide;
+    return true;
+}
+
+/* All of them, new to the layer or not: what its bits covered by chance, a larger one's would not. */
+void blm__young_keep(struct blm_body *b, const uint64_t *h, size_t n)
+{
+    struct blm_young *y = &b->young;
+    bool              good = has_room(y, n) || make_room(b, n);
+    for (size_t i = 0; good && i < n; i++) {
+        if (i + AHEAD < n)
+            BLM__PREFETCH_W(&y->slots[h[i + AHEAD] >> y->shift]);
+        good = insert(y, h[i]);
+    }
+    if (!good)
+        blm__young_end(b);
+}
+
+void blm__young_copy(struct blm_body *to, const struct blm_body *from)
+{
+    const struct blm_young *y = &from->young;
+    if (!y->on || !to->store->supplant)
+        return;
+    to->young.on = true;
+    if (!y->slots)
+        return;
+    if (!make_room(to, y->count) || !insert_all(&to->young, y))
+        blm__young_end(to);
+}
+
+/* ---- growing ---- */
+
+bool blm__young_grew(const struct blm_shape *from, const struct blm_shape *to)
+{
+    return from->scheme->native && from->engine == BLM__LINES && to->engine == BLM__LINES &&
+           from->aux[0] == BLM__HALF && to->aux[0] == BLM__HALF && to->capacity > from->capacity;
+}
+
+/* Fills the newest layer, its lines nearly in order. */
+static void add_kept(struct blm_body *b)
+{
+    const struct blm_young *y = &b->young;
+    struct blm_layer       *l = &b->layers[b->layer_count - 1];
+    uint64_t                h[BLM__BATCH];
+    uint8_t                 fresh[BLM__BATCH];
+    struct blm_batch        k = { .h = h };
+    if (y->zero)
+        h[k.n++] = 0;
+    for (uint64_t i = 0, end = slots_of(y); i < end; i++) {
+        h[k.n] = y->slots[i];
+        k.n += y->slots[i] != 0;
+        if (k.n == BLM__BATCH || i + 1 == end) {
+            if (k.n)
+                blm__bits_add(b, l, &k, fresh);
+            k.n = 0;
+        }
+    }
+}
+
+blm_status blm__young_grow(struct blm_body *b, const struct blm_shape *larger, blm_error *err)
+{
+    uint64_t   items = blm__layer_items(&b->layers[0]);
+    blm_status st    = b->store->add_layer(b, larger, err);
+    if (st != BLM_OK)
+        return st;
+    add_kept(b);
+    b->store->supplant(b);
+    /* Not what was new to the larger layer: a key that its bits cover by chance is a key. */
+    blm__layer_recount(&b->layers[0], items);
+    if (blm__young_next(larger->capacity) == 0)
+        blm__young_end(b);
+    return BLM_OK;
+}

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT */
+/* Scalable filters that were told nothing of their size: made anew from their keys' hashes while those are
+ * kept, one layer up to ten million keys, and by layers from whenever they are not. */
+#include <unistd.h>
+
+#include "filter.h"
+#include "unit/support.h"
+
+#define RATE 0.01
+
+/* ---- bytes, out and in ---- */
+
+struct bytes {
+    uint8_t *data;
+    size_t   len, at;
+};
+
+static bool put(void *ctx, const void *data, size_t len)
+{
+    struct bytes *b = ctx;
+    b->data         = realloc(b->data, b->len + len);
+    assert_non_null(b->data);
+    memcpy(b->data + b->len, data, len);
+    b->len += len;
+    return true;
+}
+
+static size_t get(void *ctx, void *data, size_t len)
+{
+    struct bytes *b = ctx;
+    size_t        n = b->len - b->at < len ? b->len - b->at : len;
+    memcpy(data, b->data + b->at, n);
+    b->at += n;
+    return n;
+}
+
+/* ---- filters ---- */
+
+static blm_options unknown(void)
+{
+    blm_options o = BLM_OPTIONS_INIT;
+    o.kind        = BLM_SCALABLE;
+    o.flags       = BLM_SEEDED;
+    o.rate        = RATE;
+    return o;
+}
+
+static blm_params layer_of(const blm_filter *f, uint32_t i)
+{
+    blm_params p = { .size = sizeof p };
+    assert_status(blm_get_layer(f, i, &p), BLM_OK);
+    return p;
+}
+
+/* Keys are the numbers from … to − 1. */
+static void add_numbers(blm_filter *f, uint64_t from, uint64_t to, size_t batch)
+{
+    uint64_t *keys = malloc(batch * sizeof *keys);
+    for (uint64_t at = from; at < to;) {
+        size_t n = to - at < batch ? (size_t)(to - at) : batch;
+        for (size_t i = 0; i < n; i++)
+            keys[i] = at + i;
+        assert_status(blm_add_fixed(f, keys, 8, n, NULL, NULL), BLM_OK);
+        at += n;
+    }
+    free(keys);
+}
+
+static void none_is_missing(const blm_filter *f, uint64_t from, uint64_t to)
+{
+    uint64_t keys[512];
+    for (uint64_t at = from; at < to;) {
+        size_t n = to - at < 512 ? (size_t)(to - at) : 512;
+        for (size_t i = 0; i < n; i++)
+            keys[i] = at + i;
+        assert_int_equal(blm_check_fixed(f, keys, 8, n, NULL), n);
+        for (size_t i = 0; i < n; i += 97)
+            assert_true(blm_check(f, &keys[i], 8));
+        at += n;
+    }
+}
+
+/* The promises of the layers stay below what was asked, and the bits' own rate with them. */
+static void promise_holds(const blm_filter *f, double rate)
+{
+    blm_params p   = params_of(f);
+    double     sum = 0;
+    for (uint32_t i = 0; i < p.layers; i++) {
+        sum += layer_of(f, i).rate;
+        assert_true(layer_of(f, i).items <= layer_of(f, i).capacity);
+    }
+    assert_true(sum <= rate * (1 + 1e-12));
+    assert_false(stats_of(f).overfilled);
+}
+
+/* ---- growing ---- */
+
+static void one_layer_up_to_ten_million(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t keys, capacity; /* with this many keys there is room for so many */
+    } steps[] = { { 0, 14336 },       { 14000, 14336 },    { 15000, 114688 },
+                  { 114000, 114688 }, { 117000, 917504 },  { 910000, 917504 },
+                  { 930000, 10485760 } };
+    static const size_t batches[] = { 1, 7, 300, 4096, 100000, 100000, 100000 };
+    blm_options o = unknown();
+    blm_filter *f = make(&o);
+    uint64_t    n = 0;
+    for (size_t i = 0; i < COUNT_OF(steps); i++) {
+        add_numbers(f, n, steps[i].keys, batches[i]);
+        n = steps[i].keys;
+        blm_params p = params_of(f);
+        assert_int_equal(p.layers, 1);
+        assert_int_equal(p.capacity, steps[i].capacity);
+        assert_true(p.items <= n && (double)p.items >= (double)n * (1 - RATE));
+        /* Room doubles as it fills up, and goes when it is not needed any more. */
+        if (p.capacity == 10485760)
+            assert_int_equal(p.kept, 0);
+        else
+            assert_true(p.kept * 7 >= p.items * 64 && p.kept * 7 <= n * 128 + 8192 * 7);
+        none_is_missing(f, 0, n);
+        promise_holds(f, RATE);
+    }
+    blm_trial t = { .size = sizeof t };
+    assert_status(blm_try_rate(f, NULL, 200000, 1, &t, NULL), BLM_OK);
+    assert_true(t.holds);
+    blm_free(f);
+}
+
+/* Then by layers, of what is left of the rate. */
+static void layers_beyond(void **state)
+{
+    (void)state;
+    if (!slow_tests() || quick_tests())
+        skip();
+    blm_options o = unknown();
+    blm_filter *f = make(&o);
+    add_numbers(f, 0, 12000000, 100000);
+    assert_int_equal(params_of(f).layers, 2);
+    assert_int_equal(layer_of(f, 0).capacity, 10485760);
+    assert_int_equal(layer_of(f, 1).capacity, 2 * 10485760);
+    none_is_missing(f, 0, 12000000);
+    promise_holds(f, RATE);
+    assert_true(layer_of(f, 0).rate == RATE / 2 && layer_of(f, 1).rate < RATE / 8);
+    blm_free(f);
+}
+
+/* The bits are those of a filter that was as large from the start, whatever the batches were, and
+ * repeats near a growth are no news. */
+static void bits_of_one_made_large(void **state)
+{
+    (void)state;
+    enum { N = 40000 };
+    uint64_t   *keys  = malloc(N * sizeof *keys);
+    uint8_t    *fresh = malloc(N);
+    for (size_t batch = 1; batch <= N; batch = batch * 9 + 4) {
+        struct rng  r = { batch };
+        blm_options o = unknown();
+        blm_filter *f = make(&o);
+        size_t      count = 0;
+        for (size_t i = 0; i < N; i++)
+            keys[i] = rng_below(&r, 3) ? i : rng_below(&r, i + 1);
+        for (size_t at = 0; at < N; at += batch)
+            assert_status(blm_add_fixed(f, keys + at, 8, N - at < batch ? N - at : batch, fresh + at,
+                                        NULL),
+                          BLM_OK);
+        for (size_t i = 0; i < N; i++)
+            count += fresh[i];
+        assert_int_equal(params_of(f).capacity, 114688);
+        assert_int_equal(params_of(f).items, count);
+        blm_options like = BLM_OPTIONS_INIT;
+        like.like        = f;
+        blm_filter *g    = make(&like);
+        assert_status(blm_add_fixed(g, keys, 8, N, NULL, NULL), BLM_OK);
+        assert_true(blm_equal(f, g));
+        assert_true(params_of(g).rate == RATE);
+        blm_free(f);
+        blm_free(g);
+    }
+    free(keys);
+    free(fresh);
+}
+
+/* Hashes as chance never gives them: zero, all ones, and as many as anybody likes in one place. The
+ * first two are keys like others; the last may end the youth, not take for ever. */
+static void hashes_of_somebody_who_knows(void **state)
+{
+    (void)state;
+    enum { N = 100000 };
+    uint64_t *h = malloc(N * sizeof *h);
+    for (int way = 0; way < 3; way++) {
+        blm_options o = unknown();
+        blm_filter *f = make(&o);
+        for (uint64_t i = 0; i < N; i++) /* counted up, at the table's end, spread */
+            h[i] = way == 0 ? i : way == 1 ? ~i : i * 0x9e3779b97f4a7c15u;
+        for (size_t at = 0; at < N; at += 1000)
+            assert_status(blm_add_hashes(f, h + at, 1000, NULL, NULL), BLM_OK);
+        assert_int_equal(blm_check_hashes(f, h, N, NULL), N);
+        assert_true(way < 2 ? params_of(f).kept == 0
+                            : params_of(f).kept > 0 && params_of(f).layers == 1);
+        blm_free(f);
+    }
+    free(h);
+}
+
+/* ---- when the hashes are gone ---- */
+
+static void end_by_union(blm_filter *f)
+{
+    blm_options like = BLM_OPTIONS_INIT;
+    like.like        = f;
+    blm_filter *g    = make(&like);
+    add_numbers(g, 1u << 30, (1u << 30) + 100, 100);
+    assert_status(blm_union(f, g, NULL), BLM_OK);
+    blm_free(g);
+}
+
+static void end_by_bytes(blm_filter *f)
+{
+    uint8_t first = *(const uint8_t *)blm_view(f, 0, NULL);
+    assert_status(blm_write_bits(f, 0, 0, &first, 1), BLM_OK);
+}
+
+static void end_by_cap(blm_filter *f) { blm_limit(f, params_of(f).bytes + params_of(f).kept); }
+
+static void whatever_ends_it_layers_follow(void **state)
+{
+    (void)state;
+    static const struct {
+        void (*end)(blm_filter *f);
+        double rate;
+    } ways[] = { { end_by_union, 2 * RATE }, { end_by_bytes, RATE }, { end_by_cap, RATE } };
+    for (size_t i = 0; i < COUNT_OF(ways); i++) {
+        blm_options o = unknown();
+        blm_filter *f = make(&o);
+        add_numbers(f, 0, 6000, 100);
+        assert_true(params_of(f).kept > 0);
+        ways[i].end(f);
+        add_numbers(f, 6000, 8000, 100); /* the room for hashes would double here */
+        assert_int_equal(params_of(f).kept, 0);
+        blm_limit(f, 0);
+        add_numbers(f, 8000, 50000, 1000);
+        assert_int_equal(params_of(f).kept, 0);
+        assert_true(params_of(f).layers > 1);
+        assert_int_equal(layer_of(f, 0).capacity, 14336);
+        none_is_missing(f, 0, 50000);
+        promise_holds(f, ways[i].rate);
+        assert_true(params_of(f).rate == ways[i].rate);
+        assert_status(blm_clear(f), BLM_OK);
+        assert_true(params_of(f).layers == 1 && params_of(f).rate == RATE);
+        blm_free(f);
+    }
+}
+
+/* Read back, it is a filter with one layer like any other. */
+static void files_have_no_hashes(void **state)
+{
+    (void)state;
+    blm_options  o = unknown();
+    blm_filter  *f = make(&o), *g;
+    struct bytes b = { 0 };
+    add_numbers(f, 0, 60000, 1000);
+    assert_status(blm_encode(f, NULL, put, &b, NULL), BLM_OK);
+    assert_status(blm_decode(b.data, b.len, NULL, &g, NULL), BLM_OK);
+    assert_true(blm_equal(f, g));
+    assert_int_equal(params_of(g).kept, 0);
+    add_numbers(g, 60000, 200000, 1000);
+    assert_true(params_of(g).layers == 2 && params_of(g).rate == RATE);
+    none_is_missing(g, 0, 200000);
+    promise_holds(g, RATE);
+    blm_free(f);
+    blm_free(g);
+    free(b.data);
+}
+
+static void a_file_grows_by_layers(void **state)
+{
+    (void)state;
+    blm_options o = unknown();
+    blm_filter *f;
+    char        path[64];
+    snprintf(path, sizeof path, "young.%ld.blm", (long)getpid());
+    o.flags |= BLM_REPLACE;
+    assert_status(blm_create_file(path, &o, &f, NULL), BLM_OK);
+    assert_true(params_of(f).capacity == 131072 && params_of(f).kept == 0);
+    blm_free(f);
+    remove(path);
+}
+
+/* ---- what else is done to filters ---- */
+
+static void cleared_it_is_young_again(void **state)
+{
+    (void)state;
+    blm_options o = unknown();
+    blm_filter *f = make(&o);
+    add_numbers(f, 0, 20000, 100);
+    assert_status(blm_clear(f), BLM_OK);
+    add_numbers(f, 1 << 20, (1 << 20) + 140000, 1000);
+    assert_true(params_of(f).layers == 1 && params_of(f).capacity == 917504);
+    none_is_missing(f, 1 << 20, (1 << 20) + 140000);
+    uint64_t hits = 0;
+    for (uint64_t i = 0; i < 20000; i++) /* what was forgotten did not come back with the hashes */
+        hits += blm_check(f, &i, 8);
+    assert_true(hits < 300);
+    blm_free(f);
+}
+
+static void a_copy_grows_on_its_own(void **state)
+{
+    (void)state;
+    blm_options o = unknown();
+    blm_filter *f = make(&o), *g, *h;
+    assert_status(blm_copy(f, &h, NULL), BLM_OK); /* of none */
+    add_numbers(f, 0, 14000, 100);
+    assert_status(blm_copy(f, &g, NULL), BLM_OK);
+    add_numbers(f, 14000, 30000, 100);
+    blm_free(f);
+    add_numbers(g, 50000, 80000, 100);
+    add_numbers(h, 0, 30000, 100);
+    assert_true(params_of(g).layers == 1 && params_of(h).layers == 1);
+    none_is_missing(g, 0, 14000);
+    none_is_missing(g, 50000, 80000);
+    none_is_missing(h, 0, 30000);
+    blm_free(g);
+    blm_free(h);
+}
+
+/* A delta across a growth carries the whole layer, and leads to the same bits. */
+static void deltas_across_a_growth(void **state)
+{
+    (void)state;
+    static const uint64_t ends[][2] = { { 0, 10 },         { 100, 14336 },     { 14336, 14500 },
+                                        { 100, 20000 },    { 20000, 200000 },  { 100, 200000 } };
+    for (size_t i = 0; i < COUNT_OF(ends); i++) {
+        blm_options  o = unknown();
+        blm_filter  *f = make(&o), *before, *after, *half;
+        struct bytes d = { 0 };
+        add_numbers(f, 0, ends[i][0], 100);
+        assert_status(blm_copy(f, &before, NULL), BLM_OK);
+        add_numbers(f, ends[i][0], ends[i][1], 100);
+        assert_status(blm_diff(before, f, put, &d, NULL), BLM_OK);
+        assert_status(blm_patch(before, get, &d, &after, NULL), BLM_OK);
+        assert_true(blm_equal(after, f));
+        assert_int_equal(params_of(after).items, params_of(f).items);
+        add_numbers(after, ends[i][1], 2 * ends[i][1], 1000); /* and it can go on */
+        none_is_missing(after, 0, 2 * ends[i][1]);
+        promise_holds(after, RATE);
+        blm_free(after);
+        for (size_t cut = 0; cut < d.len; cut += 1 + d.len / 50) { /* damage is found */
+            d.at = 0;
+            d.data[cut] ^= 0x10;
+            assert_true(blm_patch(before, get, &d, &half, NULL) < 0);
+            d.data[cut] ^= 0x10;
+        }
+        blm_error e;
+        if (params_of(f).capacity > params_of(before).capacity) { /* never back */
+            assert_status(blm_diff(f, before, put, &d, &e), BLM_E_MISMATCH);
+            check_error(&e, BLM_E_MISMATCH, "sizes");
+        }
+        free(d.data);
+        blm_free(f);
+        blm_free(before);
+    }
+}
+
+/* Whichever allocation fails, no key is lost and no memory. */
+static void memory_may_run_out(void **state)
+{
+    (void)state;
+    for (int once = 0; once < 2; once++) {
+        bool all = false;
+        for (uint64_t at = 1; !all; at++) {
+            struct meter  m = { .fail_at = UINT64_MAX, .once = once };
+            blm_allocator a = meter_allocator(&m);
+            blm_options   o = unknown();
+            o.allocator     = &a;
+            blm_filter *f   = make(&o);
+            m.calls         = 0;
+            m.fail_at       = at - 1;
+            uint64_t n      = 0;
+            while (n < 20000 && blm_add(f, &n, 8) >= 0)
+                n++;
+            all = m.calls <= m.fail_at;
+            none_is_missing(f, 0, n);
+            promise_holds(f, RATE);
+            assert_true(all ? n == 20000 : true);
+            blm_free(f);
+            assert_int_equal(m.live, 0);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_layer_up_to_ten_million),
+        cmocka_unit_test(layers_beyond),
+        cmocka_unit_test(bits_of_one_made_large),
+        cmocka_unit_test(hashes_of_somebody_who_knows),
+        cmocka_unit_test(whatever_ends_it_layers_follow),
+        cmocka_unit_test(files_have_no_hashes),
+        cmocka_unit_test(a_file_grows_by_layers),
+        cmocka_unit_test(cleared_it_is_young_again),
+        cmocka_unit_test(a_copy_grows_on_its_own),
+        cmocka_unit_test(deltas_across_a_growth),
+        cmocka_unit_test(memory_may_run_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
