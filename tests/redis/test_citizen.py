@@ -62,8 +62,10 @@ def defragmentation(binary):
         for name, value in [("active-defrag-ignore-bytes", "1"), ("active-defrag-threshold-lower", "0"),
                             ("active-defrag-cycle-min", "60"), ("active-defrag-cycle-max", "80")]:
             c("CONFIG", "SET", name, value)
-        for i in range(3000):
-            c("BF.RESERVE", f"f{i}", "0.01", "500", *(("KIND", "classic") if i % 2 else ()))
+        kinds = [(), ("EXPANSION", "2"), *(("KIND", k) for k in ("classic", "blocked", "counting", "scalable"))]
+        for i in range(3000):  # 20 items: the second and the last have grown links or layers
+            grown = i % 6 in (1, 5)
+            c("BF.RESERVE", f"f{i}", "0.01", "5" if grown else "500", *kinds[i % 6])
             c("BF.MADD", f"f{i}", *range(20))
         kept = [f"f{i}" for i in range(0, 3000, 7)]
         before = {k: server.digest(c, k) for k in kept}
