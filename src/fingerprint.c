@@ -29,6 +29,8 @@ static blm_status print_layer(struct blm_print *p, const struct blm_body *b,
     print_number(p, (uint64_t)l->shape.engine);
     print_number(p, l->shape.cell_bits);
     print_number(p, l->shape.variant);
+    if (l->shape.engine == BLM__POSITIONS && blm__shape_reach(&l->shape) != l->shape.bits)
+        print_number(p, blm__shape_reach(&l->shape)); /* redisbloom's modulus, of equal bytes */
     for (uint64_t at = 0; at < l->word_count; at += piece) {
         uint64_t n = l->word_count - at < piece ? l->word_count - at : piece;
         if (!blm__go_on(b, done + at * 8, blm__body_bytes(b)))

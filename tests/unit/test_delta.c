@@ -415,6 +415,12 @@ static void another_modulus_is_another_filter(void **state)
     assert_int_equal(blm_diff(a, b, put, &none, &err), BLM_E_MISMATCH);
     assert_non_null(strstr(err.text, "moduli"));
     assert_false(blm_equal(a, b));
+    uint8_t x[16], y[16];
+    blm_free(b);
+    b                              = copy(a); /* the same bits, then, … */
+    b->body.layers[0].shape.aux[1] = less;    /* … by another modulus */
+    assert_true(blm_fingerprint(a, x) == BLM_OK && blm_fingerprint(b, y) == BLM_OK);
+    assert_memory_not_equal(x, y, sizeof x);
     free(d.data);
     blm_free(a);
     blm_free(b);
