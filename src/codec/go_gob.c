@@ -45,8 +45,8 @@ static size_t put_uint(uint8_t *p, uint64_t v)
         p[0] = (uint8_t)v;
         return 1;
     }
-    size_t n = 0;
-    for (uint64_t rest = v; rest; rest >>= 8)
+    size_t n = 1;
+    while (n < 8 && v >> (8 * n))
         n++;
     p[0] = (uint8_t)(256 - n);
     for (size_t i = 0; i < n; i++)
