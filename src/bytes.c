@@ -74,6 +74,7 @@ blm_filter *blm_relocate(blm_filter *f, blm_move_fn move, void *ctx)
                 BLM__STRIPES * sizeof *l->stripes);
     }
     b->layers   = moved(&m, b->layers);
+    blm__body_quick(b);
     b->attached = moved(&m, b->attached);
     b->young.slots =
         move_block(&m, &b->young.block, b->young.slots, (size_t)blm__young_bytes(b));

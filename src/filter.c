@@ -501,7 +501,8 @@ void blm__filter_singles(blm_filter *f, const struct blm_shape *first)
 {
     struct blm_body         *b = &f->body;
     const struct blm_kernel *v = b->kernel;
-    b->flip      = blm__xxh3_flip(b->hasher.seed[0]);
+    b->flip      = blm__xxh3_turn(blm__xxh3_flip(b->hasher.seed[0]));
+    blm__body_quick(b);
     b->check_key = f->scheme->native ? check_native : check_any;
     b->add_key   = add_any;
     if (f->scheme->wrap) {

@@ -151,6 +151,16 @@ struct blm_store {
 typedef bool (*blm__check_key)(const struct blm_body *b, const void *key, size_t len);
 typedef blm_status (*blm__add_key)(struct blm_body *b, const void *key, size_t len);
 
+/* layers[0] as the shortest single calls want it: each load through a pointer less is an instruction
+ * of fifty. A copy, kept by blm__body_quick. */
+struct blm_quick {
+    uint64_t *words;
+    uint64_t  line_count;
+    size_t    add_len;    /* of keys that may be added without further questions: 8, or none's */
+    uint8_t   needed[8];  /* the kernel's own, by how far the pattern of words is turned */
+    uint8_t   ones[8][8];
+};
+
 struct blm_body {
     /* Single calls, chosen when the filter is made and never NULL: for the common native filters a
      * kernel's function that does it all, else the long way by kind and scheme (filter.c). First,
@@ -158,7 +168,8 @@ struct blm_body {
      * each of them to count. What they choose by never changes in a filter's life. */
     blm__check_key check_key;
     blm__add_key   add_key;
-    uint64_t       flip; /* the seed as 8-byte keys want it: core/hash/xxh3_key.h */
+    uint64_t       flip; /* the seed as single 8-byte keys want it: blm__xxh3_8_one */
+    struct blm_quick quick;
 
     blm_kind          kind; /* of the whole filter */
     struct blm_hasher hasher;
@@ -190,6 +201,8 @@ uint64_t blm__layer_items(const struct blm_layer *l);
 void blm__layer_count(struct blm_layer *l, int64_t n);
 /* Makes it n, whatever was counted. Exclusive. */
 void blm__layer_recount(struct blm_layer *l, uint64_t n);
+/* Makes b->quick anew: whoever makes, moves or opens layers, or changes read_only, must call it. */
+void blm__body_quick(struct blm_body *b);
 /* Room for one more layer struct at the end (zeroed, not yet counted in layer_count); NULL: no
  * memory. For stores. */
 struct blm_layer *blm__body_room(struct blm_body *b);

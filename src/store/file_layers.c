@@ -84,6 +84,7 @@ blm_status blm__part_show(struct blm_file *f, struct blm_body *b, struct blm_par
     if (l->live)
         blm__put64le(l->live, items);
     b->layer_count++;
+    blm__body_quick(b);
     f->part[f->count++] = *p;
     return BLM_OK;
 }

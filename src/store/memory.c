@@ -48,6 +48,7 @@ static blm_status append_layer(struct blm_body *b, const struct blm_shape *s, ui
     l->block      = *block;
     blm__layer_steps(l);
     b->layer_count++;
+    blm__body_quick(b);
     return BLM_OK;
 }
 

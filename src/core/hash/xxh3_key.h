@@ -36,7 +36,12 @@ void blm__xxh3_many(const blm_key *keys, size_t n, uint64_t seed, uint64_t *out)
 
 BLM__INLINE uint64_t blm__xxh3_fold(uint64_t a, uint64_t b)
 {
-#if defined(__SIZEOF_INT128__)
+#if defined(__x86_64__) && defined(__GNUC__)
+    /* gcc 12 takes the halves of its own product through memory: 7.5 → 7.0 ns for a URL. */
+    uint64_t lo, hi;
+    __asm__("mulq %3" : "=a"(lo), "=d"(hi) : "%0"(a), "rm"(b) : "cc");
+    return lo ^ hi;
+#elif defined(__SIZEOF_INT128__)
     __extension__ typedef unsigned __int128 u128;
     u128 p = (u128)a * b;
     return (uint64_t)p ^ (uint64_t)(p >> 64);
@@ -69,18 +74,36 @@ BLM__INLINE uint64_t blm__xxh3_flip(uint64_t seed)
     return BLM__XXH3_PAIR_4 - (seed ^ (uint64_t)blm__swap32((uint32_t)seed) << 32);
 }
 
-BLM__INLINE uint64_t blm__xxh3_word(uint64_t v, size_t len)
+BLM__INLINE uint64_t blm__xxh3_turn(uint64_t v)
 {
-    v ^= blm__rotl64(v, 49) ^ blm__rotl64(v, 24);
+    return v ^ blm__rotl64(v, 49) ^ blm__rotl64(v, 24);
+}
+
+BLM__INLINE uint64_t blm__xxh3_turned(uint64_t v, size_t len)
+{
     v *= BLM__XXH3_PRIME_MX2;
     v ^= (v >> 35) + len;
     v *= BLM__XXH3_PRIME_MX2;
     return v ^ v >> 28;
 }
 
+BLM__INLINE uint64_t blm__xxh3_word(uint64_t v, size_t len)
+{
+    return blm__xxh3_turned(blm__xxh3_turn(v), len);
+}
+
 BLM__INLINE uint64_t blm__xxh3_8(const void *key, uint64_t flip)
 {
     return blm__xxh3_word(blm__rotl64(blm__get64le(key), 32) ^ flip, 8);
+}
+
+/* The same for single calls, with blm__xxh3_turn(flip) at hand: rotations and xor may change places, so
+ * the key's three rotations begin at once, two steps of the chain fewer. */
+BLM__INLINE uint64_t blm__xxh3_8_one(const void *key, uint64_t turned_flip)
+{
+    uint64_t k = blm__get64le(key);
+    uint64_t v = (blm__rotl64(k, 32) ^ turned_flip) ^ (blm__rotl64(k, 17) ^ blm__rotl64(k, 56));
+    return blm__xxh3_turned(v, 8);
 }
 
 BLM__INLINE uint64_t blm__xxh3_4(const void *key, uint64_t flip)

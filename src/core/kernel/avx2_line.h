@@ -62,23 +62,34 @@ BLM__AVX2_INLINE bool blm__avx2_test(const uint64_t *line, uint64_t x, uint32_t 
     return (~blm__avx2_signs(line, blm__avx2_shifts_of(x)) & blm__avx2_needed[k][x >> 56]) == 0;
 }
 
+/* A key's bits in the eight words, from ones where a word is used and zeroes where it is not. */
+struct blm__avx2_bits {
+    __m256i lo, hi;
+};
+
+BLM__AVX2_INLINE struct blm__avx2_bits blm__avx2_bits_of(uint64_t x, __m256i lo, __m256i hi)
+{
+    const __m256i field = _mm256_set1_epi64x(63);
+    __m256i       v     = _mm256_srlv_epi64(_mm256_set1_epi64x((long long)x),
+                                            _mm256_setr_epi64x(13, 19, 25, 31));
+    __m256i       w     = _mm256_srli_epi64(v, 24);
+    struct blm__avx2_bits b = { _mm256_sllv_epi64(lo, _mm256_and_si256(v, field)),
+                                _mm256_sllv_epi64(hi, _mm256_and_si256(w, field)) };
+    return b;
+}
+
 BLM__AVX2_INLINE unsigned blm__avx2_set(struct blm_layer *l, uint64_t *line, uint64_t x, uint32_t k,
                               bool marks)
 {
-    const __m256i   field = _mm256_set1_epi64x(63);
-    const uint64_t *one   = blm__avx2_ones[k][x >> 61];
-    __m256i v = _mm256_srlv_epi64(_mm256_set1_epi64x((long long)x),
-                                  _mm256_setr_epi64x(13, 19, 25, 31));
-    __m256i w = _mm256_srli_epi64(v, 24);
-    __m256i a = _mm256_sllv_epi64(blm__avx2_load4(one), _mm256_and_si256(v, field));
-    __m256i b = _mm256_sllv_epi64(blm__avx2_load4(one + 4), _mm256_and_si256(w, field));
+    const uint64_t       *one = blm__avx2_ones[k][x >> 61];
+    struct blm__avx2_bits b   = blm__avx2_bits_of(x, blm__avx2_load4(one), blm__avx2_load4(one + 4));
     __m256i lo = blm__avx2_load4(line), hi = blm__avx2_load4(line + 4);
-    __m256i missing = _mm256_or_si256(_mm256_andnot_si256(lo, a), _mm256_andnot_si256(hi, b));
+    __m256i missing = _mm256_or_si256(_mm256_andnot_si256(lo, b.lo), _mm256_andnot_si256(hi, b.hi));
     unsigned fresh  = !_mm256_testz_si256(missing, missing);
     if (marks && fresh)
         blm__mark(l, (uint64_t)(line - l->words));
-    _mm256_storeu_si256((void *)line, _mm256_or_si256(lo, a));
-    _mm256_storeu_si256((void *)(line + 4), _mm256_or_si256(hi, b));
+    _mm256_storeu_si256((void *)line, _mm256_or_si256(lo, b.lo));
+    _mm256_storeu_si256((void *)(line + 4), _mm256_or_si256(hi, b.hi));
     return fresh;
 }
 

@@ -108,6 +108,7 @@ AVX512_INLINE void take8(const uint8_t *from, bool keys, uint64_t flip, uint64_t
 }
 
 BLM__VECTOR_LINES(AVX512, AVX512_INLINE, blm__avx512, take8, test_line, set_line)
+BLM__VECTOR_LINE(AVX512, AVX512_INLINE, blm__avx512, test_line, set_line)
 BLM__VECTOR_CHAINS(AVX512, blm__avx512)
 
 /* ---- words ---- */
@@ -162,6 +163,8 @@ const struct blm_kernel blm__kernel_avx512 = {
     .name  = "avx512",
     .hash8 = hash8,
     BLM__VECTOR_ROWS(blm__avx512),
+    .line_check_key = blm__avx512_line_check_key,
+    .line_add_key   = blm__avx512_line_add_key,
     .popcount     = popcount,
     .popcount_or  = popcount_or,
     .or_into      = or_into,

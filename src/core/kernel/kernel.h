@@ -42,6 +42,7 @@ struct blm_kernel {
                           uint8_t *maybe);
     /* Single calls, from the key's bytes to the answer: body->check_key and add_key of filters with
      * one layer, hashed by XXH3. */
+    void (*quick)(struct blm_quick *q, uint32_t k); /* what these want there for k; NULL: nothing */
     blm__check_key line_check_key; /* with one line a key */
     blm__add_key   line_add_key;
     blm__check_key lines_check_key;

@@ -206,13 +206,21 @@ BLM__INLINE size_t blm__vec_check_loop(const struct blm_layer *l, const uint64_t
     {                                                                                             \
         return blm__vec_has(l, h, test);                                                          \
     }                                                                                             \
-    INLINE bool kernel##_has_line(const struct blm_layer *l, uint64_t h)                          \
-    {                                                                                             \
-        return blm__vec_has_line(l, h, test);                                                     \
-    }                                                                                             \
     INLINE blm_status kernel##_add_hash(struct blm_layer *l, uint64_t h, bool shared)             \
     {                                                                                             \
         return blm__vec_add(l, h, shared, test, set);                                             \
+    }                                                                                             \
+    TARGET static bool kernel##_lines_check_one(const struct blm_layer *l, uint64_t h)            \
+    {                                                                                             \
+        return kernel##_has(l, h);                                                                \
+    }                                                                                             \
+    BLM__SINGLE_CALLS(TARGET, kernel##_lines, kernel##_has, kernel##_add_hash)
+
+/* Single calls where a key has one line. */
+#define BLM__VECTOR_LINE(TARGET, INLINE, kernel, test, set)                                       \
+    INLINE bool kernel##_has_line(const struct blm_layer *l, uint64_t h)                          \
+    {                                                                                             \
+        return blm__vec_has_line(l, h, test);                                                     \
     }                                                                                             \
     TARGET BLM__NOINLINE static blm_status kernel##_add_marked(struct blm_layer *l, uint64_t h)   \
     {                                                                                             \
@@ -225,14 +233,9 @@ BLM__INLINE size_t blm__vec_check_loop(const struct blm_layer *l, const uint64_t
             return kernel##_add_marked(l, h);                                                     \
         return blm__vec_add_line(l, h, set);                                                      \
     }                                                                                             \
-    TARGET static bool kernel##_lines_check_one(const struct blm_layer *l, uint64_t h)            \
-    {                                                                                             \
-        return kernel##_has(l, h);                                                                \
-    }                                                                                             \
     BLM__SINGLE_CHECK(TARGET, kernel##_line, kernel##_has_line)                                   \
     BLM__SINGLE_ADD(TARGET, kernel##_line_add_key, kernel##_line_add_any, kernel##_add_line,      \
-                    false)                                                                        \
-    BLM__SINGLE_CALLS(TARGET, kernel##_lines, kernel##_has, kernel##_add_hash)
+                    false)
 
 /* Chains, built for the target. */
 #define BLM__VECTOR_CHAINS(TARGET, kernel)                                                        \
@@ -265,8 +268,6 @@ BLM__INLINE size_t blm__vec_check_loop(const struct blm_layer *l, const uint64_t
     .lines_check_one      = kernel##_lines_check_one,                                             \
     .line_add8            = kernel##_line_add8,                                                   \
     .line_check8          = kernel##_line_check8,                                                 \
-    .line_check_key       = kernel##_line_check_key,                                              \
-    .line_add_key         = kernel##_line_add_key,                                                \
     .lines_check_key      = kernel##_lines_check_key,                                             \
     .lines_add_key        = kernel##_lines_add_key,                                               \
     .lines_add_key_shared = kernel##_lines_add_key_shared,                                        \

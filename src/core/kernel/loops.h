@@ -271,7 +271,7 @@ BLM__INLINE void blm__lines_fetch(const struct blm_layer *l, uint64_t h, bool wr
             return engine##_check_any(b, key, len);                                                \
         if (BLM__UNLIKELY(!key))                                                                   \
             return engine##_check_any(b, key, len);                                                \
-        return check_hash(b->layers, blm__xxh3_8(key, b->flip));                                   \
+        return check_hash(b->layers, blm__xxh3_8_one(key, b->flip));                                   \
     }
 
 #define BLM__SINGLE_ADD(TARGET, name, any, add_hash, shared)                                       \
@@ -290,7 +290,7 @@ BLM__INLINE void blm__lines_fetch(const struct blm_layer *l, uint64_t h, bool wr
             return any(b, key, len);                                                               \
         if (BLM__UNLIKELY(b->read_only))                                                           \
             return any(b, key, len);                                                               \
-        return add_hash(b->layers, blm__xxh3_8(key, b->flip), shared);                             \
+        return add_hash(b->layers, blm__xxh3_8_one(key, b->flip), shared);                             \
     }
 
 #define BLM__SINGLE_CALLS(TARGET, engine, check_hash, add_hash)                                    \

@@ -72,6 +72,7 @@ NEON_INLINE unsigned set_line(struct blm_layer *l, uint64_t *line, uint64_t x, u
 }
 
 BLM__VECTOR_LINES(NEON, NEON_INLINE, blm__neon, blm__take_plain, test_line, set_line)
+BLM__VECTOR_LINE(NEON, NEON_INLINE, blm__neon, test_line, set_line)
 BLM__VECTOR_CHAINS(NEON, blm__neon)
 
 /* ---- hashes ---- */
@@ -133,6 +134,8 @@ const struct blm_kernel blm__kernel_neon = {
     .name  = "neon",
     .hash8 = hash8,
     BLM__VECTOR_ROWS(blm__neon),
+    .line_check_key = blm__neon_line_check_key,
+    .line_add_key   = blm__neon_line_add_key,
     .popcount    = popcount,
     .popcount_or = popcount_or,
     .or_into     = or_into,

@@ -165,7 +165,7 @@ static inline void agree_on_one_key(const struct blm_kernel *oracle, const struc
     uint8_t          mx[64] = { 0 }, my[64] = { 0 }, live[8] = { 0 };
     struct rng       r = { seed };
     struct blm_body  a = { .layers = &x, .layer_count = 1, .hasher = { .seed = { rng_next(&r) } } };
-    a.flip     = blm__xxh3_flip(a.hasher.seed[0]);
+    a.flip     = blm__xxh3_turn(blm__xxh3_flip(a.hasher.seed[0]));
     a.shared   = shared;
     struct blm_body b = a;
     b.layers          = &y;
@@ -186,6 +186,10 @@ static inline void agree_on_one_key(const struct blm_kernel *oracle, const struc
         y.mark_shift = 5;
         y.live       = shared ? NULL : live;
     }
+    a.kernel = oracle;
+    b.kernel = other;
+    blm__body_quick(&a);
+    blm__body_quick(&b);
     for (int i = 0; i < 400; i++) {
         static const size_t lengths[] = { 8, 8, 8, 0, 1, 4, 7, 9, 16, 20, 33, 60, 96, 200 };
         uint8_t key[200];
@@ -212,6 +216,7 @@ static inline void agree_on_one_key(const struct blm_kernel *oracle, const struc
     assert_int_equal(ab(&b, NULL, 8), BLM_E_ARGUMENT);
     assert_int_equal(ab(&b, NULL, 1), BLM_E_ARGUMENT);
     b.read_only = true;
+    blm__body_quick(&b);
     assert_int_equal(ab(&b, "12345678", 8), BLM_E_READONLY);
     assert_int_equal(ab(&b, "1", 1), BLM_E_READONLY);
     assert_memory_equal(x.words, y.words, (size_t)x.word_count * 8);
