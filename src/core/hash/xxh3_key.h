@@ -39,7 +39,7 @@ BLM__INLINE uint64_t blm__xxh3_fold(uint64_t a, uint64_t b)
 #if defined(__x86_64__) && defined(__GNUC__)
     /* gcc 12 takes the halves of its own product through memory: 7.5 → 7.0 ns for a URL. */
     uint64_t lo, hi;
-    __asm__("mulq %3" : "=a"(lo), "=d"(hi) : "%0"(a), "rm"(b) : "cc");
+    __asm__("mulq %3" : "=a"(lo), "=d"(hi) : "%0"(a), "r"(b) : "cc");
     return lo ^ hi;
 #elif defined(__SIZEOF_INT128__)
     __extension__ typedef unsigned __int128 u128;

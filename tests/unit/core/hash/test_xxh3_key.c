@@ -48,6 +48,7 @@ static void fixed_widths_give_the_library_s_hash(void **state)
         uint64_t       seed = rng_next(&r), flip = blm__xxh3_flip(seed);
         rng_bytes(&r, buffer, sizeof buffer);
         assert_true(blm__xxh3_8(key, flip) == XXH3_64bits_withSeed(key, 8, seed));
+        assert_true(blm__xxh3_8_one(key, blm__xxh3_turn(flip)) == blm__xxh3_8(key, flip));
         assert_true(blm__xxh3_4(key, flip) == XXH3_64bits_withSeed(key, 4, seed));
         assert_true(blm__xxh3_9to16(key, 16, seed) == XXH3_64bits_withSeed(key, 16, seed));
         assert_true(blm__xxh3_17to32(key, 20, seed) == XXH3_64bits_withSeed(key, 20, seed));
