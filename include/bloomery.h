@@ -172,9 +172,9 @@ typedef struct blm_options {
     const char *scheme; /* NULL: "native" */
 
     /* How large. (items, rate) · (items, memory) · (bits, probes) · (memory, rate) · …:
-     * see blm_plan_for. A scalable filter takes items as its first layer's size. 0, in memory: it begins
-     * small, keeps its keys' hashes, and is made anew, larger, from them, up to ten million keys in
-     * one layer (blm_params.kept); in a file 131 072. */
+     * see blm_plan_for. A scalable filter takes items as its first layer's size. 0, in memory: it
+     * begins small, keeps its keys' hashes, and is made anew, larger, from them, up to ten million
+     * keys in one layer (blm_params.kept); in a file 131 072. */
     uint64_t items;  /* n, keys expected */
     double   rate;   /* p, false-positive rate wanted, 0 < p < 1 */
     uint64_t bits;   /* m; for counting, the number of counters */
@@ -308,8 +308,9 @@ BLM_API size_t     blm_check_hashes(const blm_filter *f, const uint64_t *hashes,
                                     uint8_t *maybe);
 
 /* The positions a key probes: bit (or counter) numbers below m, in probe order, layer after layer
- * (a scalable filter's positions count through its layers, and hold until it grows). Writes at most `cap`, and the number
- * there are to *count. Unreduced: the 64-bit values before they are brought below m (what Go's
+ * (a scalable filter's positions count through its layers, and hold until it grows: ask with older
+ * ones and a key that was added may be answered "no"). Writes at most `cap`, and the number there
+ * are to *count. Unreduced: the 64-bit values before they are brought below m (what Go's
  * Locations gives); E_UNSUPPORTED where a scheme has no such thing (blocked). */
 BLM_API blm_status blm_positions(const blm_filter *f, const void *key, size_t len, uint64_t *out,
                                  size_t cap, size_t *count);

@@ -183,7 +183,8 @@ blm_status blm__filter_extends(const blm_filter *from, const blm_filter *to, blm
                          "the later filter has fewer layers (%u) than the earlier one (%u): take "
                          "the whole of it",
                          (unsigned)has, (unsigned)had);
-    if (had == 1 && blm__young_grew(&from->body.layers[0].shape, &to->body.layers[0].shape))
+    if (had == 1 && blm__young_grew(from->body.kind, &from->body.layers[0].shape,
+                                    &to->body.layers[0].shape))
         return BLM_OK;
     return same_layers(from, to, had, err) ? BLM_OK : BLM_E_MISMATCH;
 }

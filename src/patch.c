@@ -197,7 +197,7 @@ static blm_status take_layer(struct patch *p, blm_error *err)
     if (fault)
         st = BAD(p, "not a layer of scheme %s: %s", s.scheme->row.name, fault);
     bool anew = p->layers == 0 && b->layer_count == 1 && b->store->supplant &&
-                blm__young_grew(&b->layers[0].shape, &s);
+                blm__young_grew(b->kind, &b->layers[0].shape, &s);
     if (st == BLM_OK && (anew || p->layers == b->layer_count))
         st = new_layer(p, &s, err);
     if (st == BLM_OK && anew)

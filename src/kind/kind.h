@@ -68,12 +68,16 @@ uint64_t   blm__young_first(void);              /* keys of the first layer */
 uint64_t   blm__young_next(uint64_t capacity);  /* of the one after it; 0: none */
 void       blm__young_begin(struct blm_body *b); /* where the store can; no layers yet */
 void       blm__young_keep(struct blm_body *b, const uint64_t *h, size_t n);
+uint64_t   blm__young_count(const struct blm_body *b); /* different hashes kept */
+/* How many of h[0], h[1], … it has, up to the first that it has not. */
+size_t     blm__young_known(const struct blm_body *b, const uint64_t *h, size_t n);
 uint64_t   blm__young_bytes(const struct blm_body *b);
-blm_status blm__young_grow(struct blm_body *b, const struct blm_shape *larger, blm_error *err);
+/* False: it cannot, and nothing has changed. */
+bool       blm__young_grow(struct blm_body *b, const struct blm_shape *larger);
 void       blm__young_clear(struct blm_body *b);
 void       blm__young_copy(struct blm_body *to, const struct blm_body *from);
 /* Is this the layer of a young filter, and that the same filter's when it was older? */
-bool       blm__young_grew(const struct blm_shape *from, const struct blm_shape *to);
+bool       blm__young_grew(blm_kind kind, const struct blm_shape *from, const struct blm_shape *to);
 void       blm__young_end(struct blm_body *b); /* also when it is not */
 
 /* Cells that a fold moves together: a line, or what the scheme says. */

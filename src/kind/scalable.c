@@ -155,20 +155,16 @@ static blm_status next_shape(const struct blm_body *b, struct blm_shape *out, bl
     return BLM_OK;
 }
 
-static blm_status grow_young(struct blm_body *b, blm_error *err)
+/* The layer of a young filter, larger; or its youth is over. */
+static void make_anew(struct blm_body *b)
 {
     struct blm_shape s;
-    blm_status st = next_shape(b, &s, err);
-    return st == BLM_OK ? blm__young_grow(b, &s, err) : st;
+    if (next_shape(b, &s, NULL) != BLM_OK || !blm__young_grow(b, &s))
+        blm__young_end(b);
 }
 
 static blm_status grow(struct blm_body *b, blm_error *err)
 {
-    if (b->young.on) {
-        if (grow_young(b, NULL) == BLM_OK)
-            return BLM_OK;
-        blm__young_end(b);
-    }
     if (b->layer_count >= BLM__MAX_LAYERS)
         return blm__fail(err, BLM_E_FULL, "%u layers are the most a filter may have",
                          (unsigned)BLM__MAX_LAYERS);
@@ -334,26 +330,12 @@ static void claim_others(const struct blm_body *b, struct rest *r)
             claim(b, &b->layers[i], r, 0, NULL);
 }
 
-/* Those that `claim` is about to drop: known to the layer, if only by chance, but not to its hashes. */
-static void keep_claimed(struct blm_body *b, const struct blm_layer *l, const struct rest *r,
-                         size_t from)
+/* Keys that a layer still has room for. A young one goes by its hashes, which are all its keys, those
+ * too that its bits cover by chance. */
+static uint64_t room_of(const struct blm_body *b, const struct blm_layer *l)
 {
-    uint64_t         h[BLM__BATCH];
-    uint8_t          has[BLM__BATCH];
-    size_t           count = 0;
-    struct blm_batch k     = rest_batch(r, from, r->n - from);
-    blm__bits_check(b, l, &k, has);
-    for (size_t i = 0; i < k.n; i++) {
-        h[count] = k.h[i];
-        count += has[i];
-    }
-    blm__young_keep(b, h, count);
-}
-
-static bool has_room(const struct blm_layer *l, size_t keys)
-{
-    uint64_t items = blm__layer_items(l);
-    return items <= l->shape.capacity && keys <= l->shape.capacity - items;
+    uint64_t keys = b->young.on ? blm__young_count(b) : blm__layer_items(l);
+    return keys < l->shape.capacity ? l->shape.capacity - keys : 0;
 }
 
 /* All of a batch that the active layer has room for: asked and added in one pass, where the kernel can. */
@@ -362,7 +344,7 @@ static bool add_at_once(struct blm_body *b, const struct blm_batch *k, uint8_t *
     struct blm_stack  s;
     struct blm_layer *mine  = &b->layers[b->active];
     size_t            count = 0;
-    if (!k->h || k->step || k->n < 2 || !b->kernel->layers_add || !has_room(mine, k->n) ||
+    if (!k->h || k->step || k->n < 2 || !b->kernel->layers_add || room_of(b, mine) < k->n ||
         !stack_of(b, b->active, &s) ||
         !b->kernel->layers_add(&s, mine, k->h, k->n, fresh, &count))
         return false;
@@ -374,7 +356,7 @@ static bool add_at_once(struct blm_body *b, const struct blm_batch *k, uint8_t *
 static bool add_alone(struct blm_body *b, const struct blm_batch *k, uint8_t *fresh)
 {
     struct blm_layer *mine = &b->layers[b->active];
-    if (!k->h || k->step || k->n != 1 || !has_room(mine, 1))
+    if (!k->h || k->step || k->n != 1 || room_of(b, mine) < 1)
         return false;
     *fresh = 0;
     for (uint32_t i = b->layer_count; i-- > 0;)
@@ -387,7 +369,7 @@ static bool add_alone(struct blm_body *b, const struct blm_batch *k, uint8_t *fr
 static blm_status add(struct blm_body *b, const struct blm_batch *k, uint8_t *fresh, size_t *done)
 {
     struct rest r;
-    if (b->layer_count == 1 && has_room(&b->layers[0], k->n)) {
+    if (b->layer_count == 1 && room_of(b, &b->layers[0]) >= k->n) {
         blm__bits_add(b, &b->layers[0], k, fresh);
         if (b->young.on)
             blm__young_keep(b, k->h, k->n);
@@ -404,11 +386,15 @@ static blm_status add(struct blm_body *b, const struct blm_batch *k, uint8_t *fr
     size_t at = 0;
     while (at < r.n) {
         struct blm_layer *mine = &b->layers[b->active];
-        uint64_t items = blm__layer_items(mine);
-        if (items >= mine->shape.capacity) {
-            /* A full layer still says of its keys that it has them; only new ones need room. */
-            if (b->young.on)
-                keep_claimed(b, mine, &r, at);
+        uint64_t room = room_of(b, mine);
+        /* A full layer still says of its keys that it has them; only new ones need room. */
+        if (room == 0 && b->young.on) {
+            at += blm__young_known(b, r.h + at, r.n - at);
+            if (at < r.n)
+                make_anew(b);
+            continue;
+        }
+        if (room == 0) {
             claim(b, mine, &r, at, NULL);
             blm_status s = at < r.n ? grow(b, NULL) : BLM_OK;
             if (s != BLM_OK) {
@@ -417,7 +403,6 @@ static blm_status add(struct blm_body *b, const struct blm_batch *k, uint8_t *fr
             }
             continue;
         }
-        uint64_t room = mine->shape.capacity - items;
         size_t   n    = r.n - at < room ? r.n - at : (size_t)room;
         uint8_t  is_new[BLM__BATCH];
         struct blm_batch some = rest_batch(&r, at, n);

@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Young filters: a scalable filter in memory, told nothing of how many keys will come, keeps the
- * hashes of its first keys beside the bits. When its layer is full it is made anew, larger, from the
- * hashes, in place of getting a second layer; then the hashes go, and it grows by layers as others do.
+ * hashes of its first keys beside the bits. When its layer is full it is made anew, larger, from
+ * the hashes, in place of getting a second layer; then the hashes go, and it grows by layers as
+ * others do.
  *
- * A layer costs every question a line, for ever: at 10^7 keys three layers (what a filter has that grows
- * by layers from 131 072) took 2.2 to 2.8 times as long as one, and reading their lines alone 2.0 times.
- * Young filters have one layer then, of 12 bits a key in place of 16 (docs/maths.md, "Scalable").
- * The price is 73 to 146 bits a key up to 917 504 of them, 8 MiB at most, told in blm_params.kept.
+ * A layer costs every question a line, for ever: at 10^7 keys three layers (what a filter has that
+ * grows by layers from 131 072) took 2.2 to 2.8 times as long as one, and reading their lines alone
+ * 2.0 times. Young filters have one layer then, of 12 bits a key in place of 16 (docs/maths.md,
+ * "Scalable"). The price is 73 to 146 bits a key up to 917 504 of them, 8 MiB at most, told in
+ * blm_params.kept.
  *
- * The hashes are a help, never a need. Whatever goes wrong with them (no memory, a cap, hashes that are
- * none), or changes bits behind their back (a union, blm_write_bits), ends the youth, and nothing else.
+ * The layer is full when there are as many hashes as keys it was planned for, whatever its bits say
+ * of them. So how large it is, and every bit of it, follow from the set of keys alone, not from
+ * their order, and 7/8 of a table of 2^20 slots are all that is ever kept.
+ *
+ * The hashes are a help, never a need. Whatever goes wrong with them (no memory, a cap, hashes that
+ * are none), or changes bits behind their back (a union, blm_write_bits), ends the youth, and
+ * nothing else.
  */
 #include <string.h>
 
@@ -98,6 +105,13 @@ static bool has_room(const struct blm_young *y, uint64_t more)
     return y->count + more <= slots_of(y) / 8 * 7;
 }
 
+/* The cap is for bits and hashes together, and for the old and the new while both are there. */
+static bool may_take(const struct blm_body *b, uint64_t bytes)
+{
+    uint64_t held = blm__body_bytes(b) + blm__young_bytes(b);
+    return b->max_bytes == 0 || (held <= b->max_bytes && bytes <= b->max_bytes - held);
+}
+
 /* For `more` hashes. False: it cannot, and nothing has changed. */
 static bool make_room(struct blm_body *b, uint64_t more)
 {
@@ -108,8 +122,7 @@ static bool make_room(struct blm_body *b, uint64_t more)
     while ((y->count + more) > ((uint64_t)1 << (64 - wide.shift)) / 8 * 7)
         wide.shift--;
     uint64_t bytes = (uint64_t)8 << (64 - wide.shift);
-    if ((b->max_bytes && blm__body_bytes(b) + bytes > b->max_bytes) ||
-        !blm__block_alloc(b->alloc, bytes, &wide.block))
+    if (!may_take(b, bytes) || !blm__block_alloc(b->alloc, bytes, &wide.block))
         return false;
     wide.slots = wide.block.words;
     if (!insert_all(&wide, y)) {
@@ -121,7 +134,30 @@ static bool make_room(struct blm_body *b, uint64_t more)
     return true;
 }
 
-/* All of them, new to the layer or not: what its bits covered by chance, a larger one's would not. */
+uint64_t blm__young_count(const struct blm_body *b) { return b->young.count + b->young.zero; }
+
+static bool has(const struct blm_young *y, uint64_t h)
+{
+    uint64_t slots = slots_of(y), at = h >> y->shift;
+    if (h == 0)
+        return y->zero;
+    for (uint64_t walked = 0; walked < FARTHEST && walked < slots; walked++) {
+        if (y->slots[at] == h || y->slots[at] == 0)
+            return y->slots[at] == h;
+        at = (at + 1) & (slots - 1);
+    }
+    return false;
+}
+
+size_t blm__young_known(const struct blm_body *b, const uint64_t *h, size_t n)
+{
+    size_t i = 0;
+    while (i < n && has(&b->young, h[i]))
+        i++;
+    return i;
+}
+
+/* All of them, new to the layer or not: what its bits cover by chance, a larger one's would not. */
 void blm__young_keep(struct blm_body *b, const uint64_t *h, size_t n)
 {
     struct blm_young *y = &b->young;
@@ -149,10 +185,11 @@ void blm__young_copy(struct blm_body *to, const struct blm_body *from)
 
 /* ---- growing ---- */
 
-bool blm__young_grew(const struct blm_shape *from, const struct blm_shape *to)
+bool blm__young_grew(blm_kind kind, const struct blm_shape *from, const struct blm_shape *to)
 {
-    return from->scheme->native && from->engine == BLM__LINES && to->engine == BLM__LINES &&
-           from->aux[0] == BLM__HALF && to->aux[0] == BLM__HALF && to->capacity > from->capacity;
+    return kind == BLM_SCALABLE && from->scheme->native && from->engine == BLM__LINES &&
+           to->engine == BLM__LINES && from->aux[0] == BLM__HALF && to->aux[0] == BLM__HALF &&
+           to->capacity > from->capacity;
 }
 
 /* Fills the newest layer, its lines nearly in order. */
@@ -176,17 +213,17 @@ static void add_kept(struct blm_body *b)
     }
 }
 
-blm_status blm__young_grow(struct blm_body *b, const struct blm_shape *larger, blm_error *err)
+bool blm__young_grow(struct blm_body *b, const struct blm_shape *larger)
 {
-    uint64_t   items = blm__layer_items(&b->layers[0]);
-    blm_status st    = b->store->add_layer(b, larger, err);
-    if (st != BLM_OK)
-        return st;
+    uint64_t items = blm__layer_items(&b->layers[0]);
+    if (!may_take(b, blm__shape_words(larger) * 8) ||
+        b->store->add_layer(b, larger, NULL) != BLM_OK)
+        return false;
     add_kept(b);
     b->store->supplant(b);
     /* Not what was new to the larger layer: a key that its bits cover by chance is a key. */
     blm__layer_recount(&b->layers[0], items);
     if (blm__young_next(larger->capacity) == 0)
         blm__young_end(b);
-    return BLM_OK;
+    return true;
 }

@@ -204,7 +204,7 @@ static inline void check_error(const blm_error *e, blm_status want, const char *
  * carries its size, so that a free with another size is seen. */
 struct meter {
     uint64_t calls, fail_at;
-    int64_t  live, live_bytes;
+    int64_t  live, live_bytes, peak_bytes;
     bool     once; /* fail only that one */
 };
 
@@ -231,6 +231,7 @@ static inline void *meter_alloc(void *ctx, size_t size)
     memset(h + 1, 0xa5, size); /* whoever needs zeroes must ask for them */
     m->live++;
     m->live_bytes += (int64_t)size;
+    m->peak_bytes = m->live_bytes > m->peak_bytes ? m->live_bytes : m->peak_bytes;
     return h + 1;
 }
 

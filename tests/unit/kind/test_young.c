@@ -204,6 +204,119 @@ static void hashes_of_somebody_who_knows(void **state)
     free(h);
 }
 
+/* A filter is what its keys are: `fresh`, counts and bits are the same in whatever batches they come.
+ * At a rate of 1/2 every fourth key is one that the layer has by chance. */
+static void batches_do_not_matter(void **state)
+{
+    (void)state;
+    enum { N = 150000 };
+    uint64_t   *keys = malloc(N * sizeof *keys);
+    uint8_t    *one  = malloc(N), *many = malloc(N);
+    struct rng  r = { 11 };
+    blm_options o = unknown();
+    o.rate        = 0.5;
+    blm_filter *f = make(&o);
+    for (size_t i = 0; i < N; i++) {
+        keys[i] = rng_below(&r, 5) ? i : rng_below(&r, i + 1);
+        one[i]  = blm_add(f, &keys[i], 8) == BLM_OK;
+    }
+    for (size_t batch = 2; batch < N; batch = batch * 9 + 4) {
+        blm_filter *g = make(&o);
+        for (size_t at = 0; at < N; at += batch)
+            assert_status(blm_add_fixed(g, keys + at, 8, N - at < batch ? N - at : batch,
+                                        many + at, NULL),
+                          BLM_OK);
+        assert_memory_equal(one, many, N);
+        assert_int_equal(params_of(f).items, params_of(g).items);
+        assert_true(blm_equal(f, g));
+        blm_free(g);
+    }
+    blm_filter *back = make(&o); /* nor does their order */
+    for (size_t i = N; i-- > 0;)
+        assert_true(blm_add(back, &keys[i], 8) >= 0);
+    assert_true(blm_equal(f, back));
+    blm_free(back);
+    blm_free(f);
+    free(keys);
+    free(one);
+    free(many);
+}
+
+/* The hashes take no more than was said, at any rate, and repeats need no room at all. */
+static void hashes_take_what_was_said(void **state)
+{
+    (void)state;
+    static const double   rates[] = { 0.5, 0.01 };
+    static const uint64_t sizes[] = { 14336, 114688, 917504 };
+    for (size_t i = 0; i < COUNT_OF(rates); i++) {
+        blm_options o = unknown();
+        o.rate        = rates[i];
+        blm_filter *f = make(&o);
+        uint64_t    n = 0;
+        for (size_t j = 0; j < COUNT_OF(sizes); j++) {
+            add_numbers(f, n, sizes[j], 1000);
+            n = sizes[j];
+            add_numbers(f, n / 2, n, 999);
+            assert_int_equal(params_of(f).capacity, n);
+            assert_int_equal(params_of(f).kept, n / 7 * 64);
+            none_is_missing(f, 0, n);
+            add_numbers(f, n, n + 1, 1);
+            assert_true(params_of(f).capacity > n && params_of(f).layers == 1);
+            n++;
+        }
+        none_is_missing(f, 0, n);
+        blm_free(f);
+    }
+}
+
+/* A cap is one for bits and hashes together, and for old and new while one becomes the other. */
+static void the_cap_is_kept(void **state)
+{
+    (void)state;
+    static const uint64_t caps[] = { 50000,  100000,  150000,  200000,  250000,  300000,  400000,
+                                     500000, 1500000, 1700000, 2000000, 4000000, 9000000, 20000000 };
+    for (size_t i = 0; i < COUNT_OF(caps); i++) {
+        struct meter  m = { .fail_at = UINT64_MAX };
+        blm_allocator a = meter_allocator(&m);
+        blm_options   o = unknown();
+        o.allocator     = &a;
+        o.max_bytes     = caps[i];
+        blm_filter *f   = make(&o);
+        uint64_t    n   = 0;
+        while (n < 1000000 && blm_add(f, &n, 8) >= 0)
+            n++;
+        blm_params p = params_of(f);
+        assert_true(n >= 14000);
+        assert_true((uint64_t)m.peak_bytes <= caps[i] + 8192); /* and the handle */
+        assert_true(p.bytes + p.kept <= caps[i]);
+        none_is_missing(f, 0, n);
+        promise_holds(f, RATE);
+        blm_free(f);
+    }
+}
+
+/* Hashes that lie about the table's end, and the one that is no slot, come along like others. */
+static void around_the_end(void **state)
+{
+    (void)state;
+    enum { N = 16000 };
+    uint64_t   *h = malloc(N * sizeof *h);
+    blm_options o = unknown();
+    blm_filter *f = make(&o), *g;
+    for (uint64_t i = 0; i < N; i++)
+        h[i] = i < 600 ? ~i : i < 1000 ? i - 600 : i * 0x9e3779b97f4a7c15u;
+    assert_status(blm_add_hashes(f, h, 1000, NULL, NULL), BLM_OK);
+    assert_status(blm_copy(f, &g, NULL), BLM_OK);
+    assert_status(blm_add_hashes(f, h + 1000, N - 1000, NULL, NULL), BLM_OK);
+    assert_status(blm_add_hashes(g, h + 1000, N - 1000, NULL, NULL), BLM_OK);
+    assert_true(params_of(f).layers == 1 && params_of(f).capacity == 114688);
+    assert_int_equal(blm_check_hashes(f, h, N, NULL), N);
+    assert_true(blm_equal(f, g));
+    blm_free(f);
+    blm_free(g);
+    free(h);
+}
+
 /* ---- when the hashes are gone ---- */
 
 static void end_by_union(blm_filter *f)
@@ -365,6 +478,26 @@ static void deltas_across_a_growth(void **state)
     }
 }
 
+/* The mark of a layer that was young says nothing in a filter that does not grow. */
+static void only_scalable_is_made_anew(void **state)
+{
+    (void)state;
+    blm_options  o = unknown();
+    struct bytes d = { 0 };
+    blm_error    e;
+    o.kind        = BLM_BLOCKED;
+    o.items       = 1000;
+    blm_filter *f = make(&o);
+    o.items       = 2000;
+    blm_filter *g = make(&o);
+    f->body.layers[0].shape.aux[0] = g->body.layers[0].shape.aux[0] = 1;
+    assert_status(blm_diff(f, g, put, &d, &e), BLM_E_MISMATCH);
+    check_error(&e, BLM_E_MISMATCH, "sizes");
+    free(d.data);
+    blm_free(f);
+    blm_free(g);
+}
+
 /* Whichever allocation fails, no key is lost and no memory. */
 static void memory_may_run_out(void **state)
 {
@@ -398,6 +531,10 @@ int main(void)
         cmocka_unit_test(one_layer_up_to_ten_million),
         cmocka_unit_test(layers_beyond),
         cmocka_unit_test(bits_of_one_made_large),
+        cmocka_unit_test(batches_do_not_matter),
+        cmocka_unit_test(hashes_take_what_was_said),
+        cmocka_unit_test(the_cap_is_kept),
+        cmocka_unit_test(around_the_end),
         cmocka_unit_test(hashes_of_somebody_who_knows),
         cmocka_unit_test(whatever_ends_it_layers_follow),
         cmocka_unit_test(files_have_no_hashes),
@@ -405,6 +542,7 @@ int main(void)
         cmocka_unit_test(cleared_it_is_young_again),
         cmocka_unit_test(a_copy_grows_on_its_own),
         cmocka_unit_test(deltas_across_a_growth),
+        cmocka_unit_test(only_scalable_is_made_anew),
         cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
