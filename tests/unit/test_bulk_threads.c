@@ -39,13 +39,15 @@ static blm_options large(blm_kind kind, uint32_t probes)
     return o;
 }
 
-/* One at a time, as far as anyone can tell: batches too small for what is tested here. */
+/* One at a time, by the calls for single keys. */
 static void add_slowly(blm_filter *f, const uint64_t *keys, size_t n, uint8_t *fresh)
 {
-    for (size_t i = 0; i < n; i += 997)
-        assert_status(blm_add_fixed(f, keys + i, 8, n - i < 997 ? n - i : 997,
-                                    fresh ? fresh + i : NULL, NULL),
-                      BLM_OK);
+    for (size_t i = 0; i < n; i++) {
+        blm_status st = blm_add(f, &keys[i], 8);
+        assert_true(st == BLM_OK || st == BLM_PRESENT);
+        if (fresh)
+            fresh[i] = st == BLM_OK;
+    }
 }
 
 static void assert_same(const blm_filter *a, const blm_filter *b)
@@ -103,6 +105,53 @@ static void large_adds_are_adds(void **state)
             o.lines = 2;
         compare_adds(&o, keys, MANY);
     }
+    free(keys);
+}
+
+/* Other systems' schemes: those that step and those that list, links that grow in the middle of a
+ * batch, far from the caches and near. */
+static const struct other {
+    const char *scheme;
+    blm_kind    kind;
+    uint32_t    flags;
+    uint64_t    items;
+    double      rate;
+} other_rows[] = {
+    { "guava", BLM_CLASSIC, 0, MANY, 0.01 },
+    { "guava", BLM_CLASSIC, BLM_SHARED, MANY, 0.001 },
+    { "redisbloom", BLM_SCALABLE, 0, MANY, 0.01 },    /* one link */
+    { "redisbloom", BLM_SCALABLE, 0, 3000, 0.001 },   /* several, the first full at once */
+    { "dcso01", BLM_CLASSIC, 0, MANY, 0.05 },
+    { "guava", BLM_CLASSIC, 0, 500, 0.3 },            /* fuller and fuller: few are fresh */
+    { "spark2", BLM_CLASSIC, 0, MANY, 0.01 },
+    { "go", BLM_CLASSIC, BLM_SHARED, MANY, 0.01 },
+};
+
+static blm_options other_options(const struct other *v)
+{
+    blm_options o = BLM_OPTIONS_INIT;
+    o.scheme      = v->scheme;
+    o.kind        = v->kind;
+    o.flags       = v->flags;
+    o.items       = v->items;
+    o.rate        = v->rate;
+    return o;
+}
+
+static void other_systems_adds_are_adds(void **state)
+{
+    (void)state;
+    uint64_t *keys = integers(MANY, 11), before = atomic_load(&blm__in_cache_bytes);
+    for (size_t i = 0; i < MANY; i += 3)
+        keys[i] = keys[i % 2 ? i / 2 : i - i % 7]; /* some come again, far and near */
+    for (int far = 0; far < 2; far++) {
+        atomic_store(&blm__in_cache_bytes, far ? 0 : before);
+        for (size_t i = 0; i < COUNT_OF(other_rows); i++) {
+            blm_options o = other_options(&other_rows[i]);
+            compare_adds(&o, keys, MANY);
+        }
+    }
+    atomic_store(&blm__in_cache_bytes, before);
     free(keys);
 }
 
@@ -351,6 +400,32 @@ static void a_file_knows_what_changed(void **state)
     free(keys);
 }
 
+static void a_file_of_another_system_knows_too(void **state)
+{
+    (void)state;
+    uint64_t *keys = integers(MANY, 12), before = atomic_load(&blm__in_cache_bytes);
+    atomic_store(&blm__in_cache_bytes, 0);
+    for (size_t i = 0; i < COUNT_OF(other_rows); i++) {
+        blm_options o    = other_options(&other_rows[i]);
+        blm_verdict v    = { .size = sizeof v };
+        const char *path = at("other.blm");
+        o.flags |= BLM_REPLACE;
+        blm_filter *f = create_at(path, &o), *g = make(&o);
+        assert_status(blm_sync(f, NULL), BLM_OK);
+        assert_status(blm_add_fixed(f, keys, 8, MANY, NULL, NULL), BLM_OK);
+        assert_status(blm_close(f, NULL), BLM_OK);
+        f = open_at(path, 0);
+        assert_status(blm_verify(f, &v, NULL), BLM_OK);
+        assert_int_equal(v.good, v.regions);
+        add_slowly(g, keys, MANY, NULL);
+        assert_same(f, g);
+        blm_free(f);
+        blm_free(g);
+    }
+    atomic_store(&blm__in_cache_bytes, before);
+    free(keys);
+}
+
 /* ---- the threads themselves ---- */
 
 struct tally {
@@ -384,6 +459,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(large_adds_are_adds),
+        cmocka_unit_test(other_systems_adds_are_adds),
         cmocka_unit_test(one_key_a_million_times),
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(digests_by_threads),
@@ -393,6 +469,8 @@ int main(void)
         cmocka_unit_test(without_memory_keys_are_added_all_the_same),
         cmocka_unit_test(pieces_are_done_once),
         cmocka_unit_test_setup_teardown(a_file_knows_what_changed, scratch_make, scratch_remove),
+        cmocka_unit_test_setup_teardown(a_file_of_another_system_knows_too, scratch_make,
+                                        scratch_remove),
     };
     return cmocka_run_group_tests(tests, small_is_large, NULL);
 }

@@ -107,9 +107,13 @@ static void judge_batch(const struct blm_stepper *v, struct rng *r, uint64_t m, 
         size_t count = 0;
         some_pairs(r, m, n, &p);
         p.got[n] = 77;
-        assert_true(v->add(&l, p.a, p.b, n, p.got, way == 2) <= n);
-        for (size_t i = 0; i < n; i++)
+        size_t fresh = v->add(&l, p.a, p.b, n, p.got, way == 2);
+        for (size_t i = 0; i < n; i++) {
             assert_int_equal(p.got[i], rule_add(&rule, p.a[i], p.b[i], wrap));
+            fresh -= p.got[i];
+        }
+        assert_int_equal(fresh, 0);
+        assert_int_equal(p.got[n], 77);
         assert_memory_equal(l.words, rule.words, l.word_count * 8);
         for (uint64_t i = 0; way && i < l.word_count; i++)
             assert_true(!l.words[i] == !marks[i]);
