@@ -75,7 +75,7 @@ static unsigned rule_check(const struct blm_layer *l, uint64_t a, uint64_t b, un
     unsigned all = 1;
     for (uint32_t i = 0; i < l->shape.probes; i++) {
         uint64_t p = by_rule(a, b, i, wrap, l->shape.bits);
-        all &= blm__le64(l->words[p / 64]) >> p % 64 & 1;
+        all &= (unsigned)(blm__le64(l->words[p / 64]) >> p % 64) & 1;
     }
     return all;
 }
