@@ -284,6 +284,24 @@ BLM_API blm_status blm_remove_many(blm_filter *f, const blm_key *keys, size_t co
 BLM_API blm_status blm_remove_fixed(blm_filter *f, const void *keys, size_t width, size_t count,
                                     uint8_t *gone, size_t *removed);
 
+/* A batch whose keys come and whose answers go as it is worked on: for callers who must do something
+ * for each key before and after, such as parse it and reply to it, and can do that for some while the
+ * memory of others is on its way. As blm_check_many and blm_add_many otherwise; one thread. */
+typedef struct blm_flow {
+    /* Up to `room` more keys into `keys`, and how many; 0: there are no more, and it is not asked
+     * again. Their bytes are read before the next call. */
+    size_t (*next)(void *ctx, blm_key *keys, size_t room);
+    /* maybe[] or fresh[] of the next n keys, in their order. NULL: nobody wants to know. */
+    void (*tell)(void *ctx, const uint8_t *answers, size_t n);
+    void *ctx;
+} blm_flow;
+
+/* How many may be present. Neither function may use the filter. */
+BLM_API size_t     blm_check_flow(const blm_filter *f, const blm_flow *flow);
+/* On failure `tell` was called for the keys that were added; *done (or NULL) is their number. How many
+ * more keys `next` had given by then is not known. */
+BLM_API blm_status blm_add_flow(blm_filter *f, const blm_flow *flow, size_t *done);
+
 /* Hash once, ask many. The digest is good for every filter with the same scheme, hash and seed
  * (and, for schemes that hash once per probe, no more probes). */
 BLM_API blm_status blm_digest_of(const blm_filter *f, const void *key, size_t len,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Double hashing, the turns of four keys in one vector: what steps.c does, bit for bit. For m below
  * 2^32, so that a product with m is two of 32 bits; larger filters wait for memory, not for us. */
-#include "core/kernel/steps.h"
+#include "core/kernel/flow.h"
 
 #ifdef BLM__HAVE_AVX2
 #include <immintrin.h>
@@ -65,5 +65,20 @@ AVX2 static size_t check(const struct blm_layer *l, const uint64_t *a, const uin
     return blm__steps_check_loop(l, a, b, n, maybe, list);
 }
 
-const struct blm_stepper blm__stepper_avx2 = { add, check };
+static bool narrow(const struct blm_steps_flow *w) { return w->layer->steps.m >> 32 == 0; }
+
+AVX2 static void flow_check(struct blm_steps_flow *w) { blm__flow_check_loop(w, list); }
+AVX2 static size_t flow_add(struct blm_steps_flow *w) { return blm__flow_add_loop(w, list); }
+
+static void check_flow(struct blm_steps_flow *w)
+{
+    (narrow(w) ? flow_check : blm__stepper_portable.check_flow)(w);
+}
+
+static size_t add_flow(struct blm_steps_flow *w)
+{
+    return (narrow(w) ? flow_add : blm__stepper_portable.add_flow)(w);
+}
+
+const struct blm_stepper blm__stepper_avx2 = { add, check, check_flow, add_flow };
 #endif

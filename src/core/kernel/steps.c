@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Double hashing in plain C: the oracle for the vectors, and lone keys. */
-#include "core/kernel/steps.h"
+#include "core/kernel/flow.h"
 
 /* ⌊(high·2^64 + 2^64 − 1) / m⌋ for high < m. */
 static uint64_t divide(uint64_t high, uint64_t m)
@@ -89,4 +89,14 @@ static size_t check(const struct blm_layer *l, const uint64_t *a, const uint64_t
     return blm__steps_check_loop(l, a, b, n, maybe, blm__steps_list_plain);
 }
 
-const struct blm_stepper blm__stepper_portable = { add, check };
+static void check_flow(struct blm_steps_flow *w)
+{
+    blm__flow_check_loop(w, blm__steps_list_plain);
+}
+
+static size_t add_flow(struct blm_steps_flow *w)
+{
+    return blm__flow_add_loop(w, blm__steps_list_plain);
+}
+
+const struct blm_stepper blm__stepper_portable = { add, check, check_flow, add_flow };

@@ -31,12 +31,17 @@
 #define BLM__UNROLL_4
 #endif
 
+struct blm_steps_flow; /* core/kernel/flow.h */
+
 /* Batches of 1 ≤ n ≤ BLM__BATCH keys and k ≤ BLM__STEPS_MOST probes. Answers as kernel.h's. */
 struct blm_stepper {
     size_t (*add)(struct blm_layer *l, const uint64_t *a, const uint64_t *b, size_t n,
                   uint8_t *fresh, bool shared);
     size_t (*check)(const struct blm_layer *l, const uint64_t *a, const uint64_t *b, size_t n,
                     uint8_t *maybe);
+    /* Any number of keys, and of links: flow.h. */
+    void   (*check_flow)(struct blm_steps_flow *w);
+    size_t (*add_flow)(struct blm_steps_flow *w);
 };
 extern const struct blm_stepper blm__stepper_portable;
 #ifdef BLM__HAVE_AVX2
