@@ -169,6 +169,16 @@ void bf_put(Ctx *ctx, Str *name, struct value *v);
 /* Tells watchers, clients that cache, and subscribers. */
 void bf_changed(Ctx *ctx, Str *name, const char *event);
 
+/* The items of a command on their way through a filter (blm_flow): replied to as they come out, while
+ * others still wait for memory. */
+struct bf_items {
+    Ctx   *ctx;
+    Str  **item;
+    size_t left, yes; /* yet to come; answered with 1 */
+};
+size_t bf_items_next(void *ctx, blm_key *keys, size_t room);
+void   bf_items_reply(void *ctx, const uint8_t *answers, size_t n);
+
 int bf_wrong_type(Ctx *ctx);
 int bf_not_found(Ctx *ctx);
 int bf_still_arriving(Ctx *ctx);

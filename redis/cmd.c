@@ -65,3 +65,25 @@ int bf_still_arriving(Ctx *ctx)
 {
     return api.ReplyWithError(ctx, "ERR filter is being loaded");
 }
+
+/* ---- items through a filter ---- */
+
+size_t bf_items_next(void *ctx, blm_key *keys, size_t room)
+{
+    struct bf_items *t = ctx;
+    size_t           n = t->left < room ? t->left : room;
+    for (size_t i = 0; i < n; i++)
+        keys[i].data = api.StringPtrLen(t->item[i], &keys[i].len);
+    t->item += n;
+    t->left -= n;
+    return n;
+}
+
+void bf_items_reply(void *ctx, const uint8_t *answers, size_t n)
+{
+    struct bf_items *t = ctx;
+    for (size_t i = 0; i < n; i++) {
+        t->yes += answers[i];
+        api.ReplyWithBool(t->ctx, answers[i]);
+    }
+}

@@ -215,27 +215,48 @@ static void reply_items(Ctx *ctx, const struct value *v, Str **items, size_t n,
     }
 }
 
+/* There is room for all: nothing can go wrong, so that items are replied to as they are added. */
+static void add_with_room(Ctx *ctx, struct value *v, Str **items, size_t n, struct results *r)
+{
+    struct bf_items t = { ctx, items, n, 0 };
+    api.ReplyWithArray(ctx, (long)n);
+    blm_add_flow(v->filter, &(blm_flow){ bf_items_next, bf_items_reply, &t }, &r->done);
+    for (size_t i = r->done; i < n; i++)
+        api.ReplyWithError(ctx, PROBLEM);
+    r->news = t.yes;
+    bf_value_added(v, t.yes);
+    bf_tick(&bf_totals.adds, r->done);
+}
+
+static void add_and_reply(Ctx *ctx, struct value *v, Str **items, size_t n, struct results *r)
+{
+    uint8_t some[1024];
+    if (n <= v->room) {
+        add_with_room(ctx, v, items, n, r);
+        return;
+    }
+    r->fresh = n > sizeof some ? api.Alloc(n) : some; /* no more than the arguments already take */
+    add_items(v, items, n, r);
+    reply_items(ctx, v, items, n, r);
+    if (r->fresh != some)
+        api.Free(r->fresh);
+}
+
 /* `madd`: the command is nothing but name and items. */
 static int add_all(Ctx *ctx, Str *name, struct bf_wanted *w, bool create, Str **items, size_t n,
                    bool madd)
 {
-    uint8_t        some[1024];
-    struct results r = { .fresh = some };
+    struct results r = { .fresh = NULL };
     bool           made;
     struct value  *v = to_add_to(ctx, name, n, w, create, &made);
     if (!v)
         return API_OK;
-    if (n > sizeof some)
-        r.fresh = api.Alloc(n); /* no more than the arguments already take */
     if (made) {
         bf_replicate_make(ctx, name, w);
         bf_changed(ctx, name, "bf.reserve");
     }
-    add_items(v, items, n, &r);
-    reply_items(ctx, v, items, n, &r);
+    add_and_reply(ctx, v, items, n, &r);
     replicate_items(ctx, name, v, items, madd && r.done == n, &r);
-    if (r.fresh != some)
-        api.Free(r.fresh);
     return API_OK;
 }
 

@@ -5,8 +5,6 @@
 
 #include "bf.h"
 
-#define BATCH 256u
-
 /* ---- BF.EXISTS key item · BF.MEXISTS key item [item …] ---- */
 
 /* NULL: there is nothing to ask, and the answer is no. A filter that is still arriving might have
@@ -36,26 +34,20 @@ int bf_cmd_exists(Ctx *ctx, Str **argv, int argc)
 
 int bf_cmd_mexists(Ctx *ctx, Str **argv, int argc)
 {
-    blm_key keys[BATCH];
-    uint8_t answer[BATCH];
-    bool    maybe;
+    bool maybe;
     if (argc < 3)
         return api.WrongArity(ctx);
     const struct value *v = to_ask(ctx, argv[1], &maybe);
     size_t              n = (size_t)argc - 2;
     api.ReplyWithArray(ctx, (long)n);
-    for (size_t at = 0; at < n; at += BATCH) {
-        size_t some = n - at < BATCH ? n - at : BATCH;
-        memset(answer, maybe, some);
-        for (size_t i = 0; v && i < some; i++)
-            keys[i].data = api.StringPtrLen(argv[2 + at + i], &keys[i].len);
-        if (v)
-            blm_check_many(v->filter, keys, some, answer);
-        for (size_t i = 0; i < some; i++)
-            api.ReplyWithBool(ctx, answer[i]);
+    if (!v) {
+        for (size_t i = 0; i < n; i++)
+            api.ReplyWithBool(ctx, maybe);
+        return API_OK;
     }
-    if (v)
-        bf_tick(&bf_totals.checks, n);
+    struct bf_items items = { ctx, argv + 2, n, 0 };
+    blm_check_flow(v->filter, &(blm_flow){ bf_items_next, bf_items_reply, &items });
+    bf_tick(&bf_totals.checks, n);
     return API_OK;
 }
 

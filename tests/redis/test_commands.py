@@ -288,7 +288,7 @@ def commands():
 def auto_growth():
     """A filter that made itself: no more than 16 bits an item and 6 layers at 1e7 items; INFO's sizes
     and the rate it promises hold. The quick run stops where the fourth layer is full."""
-    total = 10_000_000 if server.SLOW else 150_000
+    total = 10_000_000 if server.SLOW else 600_000
     with Server() as s:
         c = s.client()
         step, added = 1000, 0
