@@ -198,8 +198,9 @@ typedef struct blm_options {
     const char *hash_name; /* 1…15 bytes, written to files so that a wrong hash is refused */
 
     /* Scalable. */
-    double   growth;     /* size of a layer over the one before, > 1 (0: after one of fewer than 2^15 keys
-                            4, up to 2^17 16, fewer than 2^23 4, else 2) */
+    double   growth;     /* size of a layer over the one before, > 1 (0: after one of fewer than 2^15
+                            keys 4, or where items was 0 to 2^17 keys; up to 2^17 16, fewer than
+                            2^23 4, else 2) */
     double   tightening; /* rate of a layer over the one before, 0 < r < 1 (0: 0.85) */
     double   rate_cap;   /* a union may not promise a worse rate (0: ten times rate, at most 1/2) */
     bool     layer_classic; /* layers are classic, not blocked: a little smaller, slower */

@@ -56,8 +56,11 @@ double blm__next_growth(const struct blm_body *b)
     if (b->young.on)
         return (double)blm__young_next(b->layers[0].shape.capacity) /
                (double)b->layers[0].shape.capacity;
+    const struct blm_shape *last = &b->layers[b->active].shape;
+    if (last->aux[0] == BLM__HALF && last->capacity > 0 && last->capacity < steps[0].below)
+        return (double)BLM__FIRST_LAYER / (double)last->capacity; /* small by nobody's wish */
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
-        if (b->layers[b->active].shape.capacity < steps[i].below)
+        if (last->capacity < steps[i].below)
             return steps[i].growth;
     return GROWTH;
 }

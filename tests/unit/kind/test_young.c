@@ -387,6 +387,28 @@ static void files_have_no_hashes(void **state)
     free(b.data);
 }
 
+/* … and what was small because nobody said a size does not grow by small steps for that. */
+static void read_back_small_it_catches_up(void **state)
+{
+    (void)state;
+    blm_options  o = unknown();
+    blm_filter  *f = make(&o), *g;
+    struct bytes b = { 0 };
+    add_numbers(f, 0, 100, 100);
+    assert_status(blm_encode(f, NULL, put, &b, NULL), BLM_OK);
+    assert_status(blm_decode(b.data, b.len, NULL, &g, NULL), BLM_OK);
+    add_numbers(g, 100, 200000, 1000);
+    assert_int_equal(params_of(g).layers, 3);
+    assert_int_equal(layer_of(g, 0).capacity, 14336);
+    assert_int_equal(layer_of(g, 1).capacity, 131072);
+    assert_int_equal(layer_of(g, 2).capacity, 16 * 131072);
+    none_is_missing(g, 0, 200000);
+    promise_holds(g, RATE);
+    blm_free(f);
+    blm_free(g);
+    free(b.data);
+}
+
 static void a_file_grows_by_layers(void **state)
 {
     (void)state;
@@ -538,6 +560,7 @@ int main(void)
         cmocka_unit_test(hashes_of_somebody_who_knows),
         cmocka_unit_test(whatever_ends_it_layers_follow),
         cmocka_unit_test(files_have_no_hashes),
+        cmocka_unit_test(read_back_small_it_catches_up),
         cmocka_unit_test(a_file_grows_by_layers),
         cmocka_unit_test(cleared_it_is_young_again),
         cmocka_unit_test(a_copy_grows_on_its_own),
