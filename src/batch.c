@@ -43,7 +43,7 @@ void blm__keys_hash(const blm_filter *f, const struct blm_keys *s, size_t at, si
                       uint64_t *h)
 {
     if (s->list)
-        blm__native_hash_many(&f->body.hasher, s->list + at, n, h);
+        blm__native_hash_many(&f->body.hasher, f->body.kernel, s->list + at, n, h);
     else if (s->fixed)
         blm__native_hash_fixed(&f->body.hasher, f->body.kernel, s->fixed + at * s->width, s->width,
                                n, h);

@@ -19,11 +19,14 @@ uint64_t blm__native_hash(const struct blm_hasher *h, const void *key, size_t le
     return h->fn(h->ctx, key, len, h->seed);
 }
 
-void blm__native_hash_many(const struct blm_hasher *h, const blm_key *keys, size_t n,
-                           uint64_t *out)
+void blm__native_hash_many(const struct blm_hasher *h, const struct blm_kernel *v,
+                           const blm_key *keys, size_t n, uint64_t *out)
 {
     if (h->id == BLM_HASH_XXH3) {
-        blm__xxh3_many(keys, n, h->seed[0], out);
+        if (v->hash_many)
+            v->hash_many(h->seed[0], keys, n, out);
+        else
+            blm__xxh3_many(keys, n, h->seed[0], out);
         return;
     }
     for (size_t i = 0; i < n; i++)

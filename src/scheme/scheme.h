@@ -101,8 +101,8 @@ extern const struct blm_scheme blm__scheme_bip37, blm__scheme_parquet, blm__sche
 void blm__hasher_tag(struct blm_hasher *h, const struct blm_shape *s);
 /* The native 64-bit hash of a key; of many; of many of one width, side by side. */
 uint64_t blm__native_hash(const struct blm_hasher *h, const void *key, size_t len);
-void blm__native_hash_many(const struct blm_hasher *h, const blm_key *keys, size_t n,
-                           uint64_t *out);
+void blm__native_hash_many(const struct blm_hasher *h, const struct blm_kernel *v,
+                           const blm_key *keys, size_t n, uint64_t *out);
 void blm__native_hash_fixed(const struct blm_hasher *h, const struct blm_kernel *v,
                             const void *keys, size_t width, size_t n, uint64_t *out);
 

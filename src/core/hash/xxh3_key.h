@@ -37,10 +37,9 @@ void blm__xxh3_many(const blm_key *keys, size_t n, uint64_t seed, uint64_t *out)
 BLM__INLINE uint64_t blm__xxh3_fold(uint64_t a, uint64_t b)
 {
 #if defined(__x86_64__) && defined(__GNUC__)
-    /* gcc 12 takes the halves of its own product through memory: 7.5 → 7.0 ns for a URL. */
-    uint64_t lo, hi;
-    __asm__("mulq %3" : "=a"(lo), "=d"(hi) : "%0"(a), "r"(b) : "cc");
-    return lo ^ hi;
+    /* By hand: gcc 12 takes the halves of a 128-bit product through memory. */
+    __asm__("mulq %1\n\txorq %1,%0" : "+a"(a), "+d"(b) : : "cc");
+    return a;
 #elif defined(__SIZEOF_INT128__)
     __extension__ typedef unsigned __int128 u128;
     u128 p = (u128)a * b;

@@ -181,6 +181,7 @@ BLM__AVX2 static void and_into(uint64_t *dst, const uint64_t *src, uint64_t n)
 const struct blm_kernel blm__kernel_avx2 = {
     .name  = "avx2",
     .hash8 = hash8,
+    .hash_many = blm__hash_many_avx2,
     BLM__VECTOR_ROWS(blm__avx2),
     .quick          = quick,
     .line_check_key = quick_check,

@@ -29,6 +29,8 @@ struct blm_kernel {
     const char *name;
     /* XXH3-64 with seed of n keys of 8 bytes, side by side. */
     void (*hash8)(uint64_t seed, const void *keys, size_t n, uint64_t *h);
+    /* The same of keys of any lengths; data may be NULL where len is 0. NULL: blm__xxh3_many. */
+    void (*hash_many)(uint64_t seed, const blm_key *keys, size_t n, uint64_t *h);
 
     size_t (*lines_add)(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
     size_t (*lines_add_shared)(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
@@ -74,6 +76,7 @@ extern const struct blm_kernel blm__kernel_portable;
 #define BLM__HAVE_AVX2   1
 #define BLM__HAVE_AVX512 1
 extern const struct blm_kernel blm__kernel_avx2, blm__kernel_avx512;
+void blm__hash_many_avx2(uint64_t seed, const blm_key *keys, size_t n, uint64_t *h);
 #endif
 #if defined(__aarch64__) && defined(__GNUC__) && !BLM__BIG_ENDIAN
 #define BLM__HAVE_NEON 1

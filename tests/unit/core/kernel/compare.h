@@ -332,6 +332,41 @@ static inline void agree_on_words(const struct blm_kernel *oracle, const struct 
         }
 }
 
+/* Strings: rounds of one class of lengths, of two, of all; every key in memory of its own size, so
+ * that a sanitizer sees a byte too many. */
+static inline void agree_on_strings(const struct blm_kernel *other)
+{
+    static const size_t spans[][2] = {
+        { 33, 64 }, { 65, 96 }, { 48, 96 },  { 47, 96 },  { 48, 97 }, { 33, 65 },   { 32, 64 },
+        { 17, 32 }, { 0, 16 },  { 17, 128 }, { 97, 128 }, { 0, 300 }, { 128, 129 }, { 16, 40 },
+        { 129, 240 }
+    };
+    static const size_t counts[] = { 0, 1, 4, 63, 64, 65, 127, 128, 200, 256 };
+    struct rng r = { 21 };
+    for (size_t s = 0; s < COUNT_OF(spans); s++)
+        for (size_t c = 0; c < COUNT_OF(counts); c++) {
+            blm_key  keys[256];
+            uint64_t got[257], want[256], seed = rng_next(&r);
+            size_t   n = counts[c];
+            for (size_t i = 0; i < n; i++) {
+                size_t   len = spans[s][0] + rng_below(&r, spans[s][1] - spans[s][0] + 1);
+                uint8_t *key = len ? malloc(len) : NULL;
+                if (len && i % 7 == 0)
+                    memset(key, 0xff, len); /* the largest products */
+                else
+                    rng_bytes(&r, key, len);
+                keys[i] = (blm_key){ key, len };
+                want[i] = blm__xxh3_library(len ? key : (const uint8_t *)"", len, seed);
+            }
+            got[n] = 0x7777777777777777u;
+            other->hash_many(seed, keys, n, got);
+            assert_memory_equal(got, want, n * sizeof *got);
+            assert_true(got[n] == 0x7777777777777777u);
+            for (size_t i = 0; i < n; i++)
+                free((void *)(uintptr_t)keys[i].data);
+        }
+}
+
 static inline void agree_on_hash8(const struct blm_kernel *oracle, const struct blm_kernel *other)
 {
     uint8_t    keys[8 * 70 + 3];

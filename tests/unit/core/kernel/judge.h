@@ -71,6 +71,13 @@ static void hashes_agree_with_the_oracle(void **state)
         skip();
     agree_on_hash8(&blm__kernel_portable, judged);
 }
+static void strings_agree_with_the_library(void **state)
+{
+    (void)state;
+    if (!judged || !judged->hash_many)
+        skip();
+    agree_on_strings(judged);
+}
 static void streams_agree_with_the_oracle(void **state)
 {
     (void)state;
@@ -128,6 +135,7 @@ int main(void)
         cmocka_unit_test(they_agree_past_32_bits),
         cmocka_unit_test(words_agree_with_the_oracle),
         cmocka_unit_test(hashes_agree_with_the_oracle),
+        cmocka_unit_test(strings_agree_with_the_library),
         cmocka_unit_test(streams_agree_with_the_oracle),
         cmocka_unit_test(marks_agree_with_the_oracle),
     };
