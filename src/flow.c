@@ -68,10 +68,11 @@ static size_t fill(struct blm_steps_flow *w, uint64_t *a, uint64_t *b)
     struct flow *s   = (struct flow *)w;
     size_t       got = 0;
     while (got < 4 && more(s, s->room - got, ASKED)) {
-        struct blm_keys keys = { .list = s->key };
-        size_t          some = s->have - s->at < 4 - got ? s->have - s->at : 4 - got;
-        size_t          good = blm__keys_bad(s->f, &keys, s->at, some);
-        blm__keys_pairs(s->f, &keys, s->at, good, a + got, b + got);
+        const struct blm_key_array keys = { .list = s->key + s->at };
+        size_t some = s->have - s->at < 4 - got ? s->have - s->at : 4 - got, good = 0;
+        while (good < some && (keys.list[good].data || !keys.list[good].len))
+            good++;
+        s->f->scheme->pairs(&s->f->body.hasher, &keys, good, a + got, b + got);
         s->at += good;
         got += good;
         if (good < some)

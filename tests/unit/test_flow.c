@@ -205,19 +205,25 @@ static void flows_stop_where_there_is_no_room(void **state)
     key_set_free(&in);
 }
 
-/* Nobody need be told; and no more probes than a flow keeps. */
+/* Nobody need be told; and every number of probes is right, those too that are more than a flow keeps. */
 static void flows_may_be_silent(void **state)
 {
     (void)state;
-    struct key_set in = key_set_make(5, 300);
-    blm_options    o  = BLM_OPTIONS_INIT;
-    o.scheme          = "redisbloom";
-    o.kind            = BLM_SCALABLE;
-    o.items           = 300;
-    for (int many = 0; many < 2; many++) {
-        o.rate        = many ? 1e-45 : 0.01;
+    static const struct {
+        double   rate;
+        uint32_t most; /* probes */
+    } rows[] = { { 0.2, 4 }, { 0.01, 8 }, { 1e-10, 40 }, { 1e-20, 80 }, { 1e-30, 128 }, { 1e-45, 200 } };
+    struct key_set in = key_set_make(5, 300), out = key_set_make(6, 300);
+    uint64_t       before = atomic_load(&blm__in_cache_bytes);
+    blm_options    o      = BLM_OPTIONS_INIT;
+    o.scheme              = "redisbloom";
+    o.kind                = BLM_SCALABLE;
+    o.items               = 300;
+    atomic_store(&blm__in_cache_bytes, 0);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        o.rate        = rows[i].rate;
         blm_filter *f = make(&o);
-        assert_int_equal(params_of(f).probes > 128, many);
+        assert_in_range(params_of(f).probes, i ? rows[i - 1].most + 1 : 1, rows[i].most);
         struct feed t    = { .keys = in.keys, .count = 300 };
         blm_flow    flow = { next, NULL, &t };
         size_t      done = 0;
@@ -225,9 +231,13 @@ static void flows_may_be_silent(void **state)
         assert_int_equal(done, 300);
         t = (struct feed){ .keys = in.keys, .count = 300 };
         assert_int_equal(blm_check_flow(f, &flow), 300);
+        t = (struct feed){ .keys = out.keys, .count = 300 };
+        assert_int_equal(blm_check_flow(f, &flow), blm_check_many(f, out.keys, 300, NULL));
         blm_free(f);
     }
+    atomic_store(&blm__in_cache_bytes, before);
     key_set_free(&in);
+    key_set_free(&out);
 }
 
 int main(void)

@@ -16,6 +16,11 @@
 
 #define BLM__FLOW_MOST (BLM__STEPS_ROOM / 16) /* probes; beyond, blocks would not wait */
 
+/* Blocks between asking for bits and using them. A block takes longer than memory, so that more only
+ * make the way out of the last ones longer: 4 instead of these cost 6 and 3%. */
+#define BLM__FLOW_CHECK_AHEAD 2u
+#define BLM__FLOW_ADD_AHEAD   1u
+
 struct blm_steps_flow {
     struct blm_layer *layer; /* with steps, and at most BLM__FLOW_MOST probes */
     /* Four more keys, or fewer: they end there, and it is not called again. Returns how many. */
@@ -117,17 +122,17 @@ BLM__INLINE unsigned blm__flow_stage(const uint64_t *words, struct blm_flow_stag
     return found;
 }
 
-BLM__INLINE void blm__flow_check_far(struct blm_steps_flow *w, uint32_t first, blm__steps_list list)
+BLM__INLINE void blm__flow_check_far(struct blm_steps_flow *w, uint32_t first, uint32_t k,
+                                     blm__steps_list list)
 {
     struct blm_steps_ring   r;
     const struct blm_layer *l     = w->layer;
     const struct blm_steps  s     = l->steps;
     const uint64_t         *words = l->words;
-    const uint32_t          k     = l->shape.probes;
     struct blm_flow_end     end   = { SIZE_MAX, SIZE_MAX };
     blm__steps_ring(&r, k);
-    const size_t ahead = r.ahead;
-    uint8_t      passed[2 * BLM__STEPS_AHEAD]; /* a bit a key */
+    const size_t ahead = r.ahead < BLM__FLOW_CHECK_AHEAD ? r.ahead : BLM__FLOW_CHECK_AHEAD;
+    uint8_t      passed[2 * BLM__FLOW_CHECK_AHEAD]; /* a bit a key */
     blm__flow_fill(w, 0, &end);
     for (size_t i = 0; end.blocks > 0; i++) {
         struct blm_flow_stages g   = { NULL, NULL, NULL, 0, 0 };
@@ -152,30 +157,32 @@ BLM__INLINE void blm__flow_check_far(struct blm_steps_flow *w, uint32_t first, b
     }
 }
 
+/* With a k that the compiler knows for what RedisBloom and Guava make of 1%. */
 BLM__INLINE void blm__flow_check_loop(struct blm_steps_flow *w, blm__steps_list list)
 {
     const uint32_t k = w->layer->shape.probes;
     if (k < BLM__STEPS_FIRST)
-        blm__flow_check_far(w, k, list);
+        blm__flow_check_far(w, k, k, list);
+    else if (k == 8)
+        blm__flow_check_far(w, BLM__STEPS_FIRST, 8, list);
     else
-        blm__flow_check_far(w, BLM__STEPS_FIRST, list);
+        blm__flow_check_far(w, BLM__STEPS_FIRST, k, list);
 }
 
 /* ---- add ---- */
 
 /* A layer with room for all that come, without marks, and no other thread's. Returns how many were new. */
-BLM__INLINE size_t blm__flow_add_loop(struct blm_steps_flow *w, blm__steps_list list)
+BLM__INLINE size_t blm__flow_add_any(struct blm_steps_flow *w, uint32_t k, blm__steps_list list)
 {
     struct blm_steps_ring   r;
     const struct blm_layer *l     = w->layer;
     const struct blm_steps  s     = l->steps;
     uint64_t               *words = l->words;
-    const uint32_t          k     = l->shape.probes;
     const bool              far   = !blm__layer_small(l);
     struct blm_flow_end     end   = { SIZE_MAX, SIZE_MAX };
     size_t                  count = 0;
     blm__steps_ring(&r, k);
-    const size_t ahead = far ? r.ahead : 0;
+    const size_t ahead = far ? BLM__FLOW_ADD_AHEAD : 0;
     blm__flow_fill(w, 0, &end);
     for (size_t i = 0; end.blocks > 0; i++) {
         const size_t    due   = i - ahead;
@@ -198,6 +205,12 @@ BLM__INLINE size_t blm__flow_add_loop(struct blm_steps_flow *w, blm__steps_list 
             break;
     }
     return count;
+}
+
+BLM__INLINE size_t blm__flow_add_loop(struct blm_steps_flow *w, blm__steps_list list)
+{
+    const uint32_t k = w->layer->shape.probes;
+    return k == 8 ? blm__flow_add_any(w, 8, list) : blm__flow_add_any(w, k, list);
 }
 
 #endif
