@@ -20,6 +20,8 @@
 #define BLM__GROUP 64u /* keys asked for at once */
 #define BLM__FIRST 4u  /* probes of an absent key that nearly always settle it */
 
+#define BLM__CHAIN_AHEAD 16u /* keys of an add between asking for bits and setting them */
+
 BLM__INLINE uint64_t blm__load(const uint64_t *w) { return __atomic_load_n(w, __ATOMIC_RELAXED); }
 
 BLM__INLINE bool blm__layer_small(const struct blm_layer *l)
@@ -179,24 +181,41 @@ BLM__INLINE blm_status blm__chain_add_hash(struct blm_layer *l, uint64_t h, bool
     return blm__added_key(l, fresh, shared);
 }
 
+/* Sets the bits of a key that is due and asks for those of one that comes, by turns: asking waits for
+ * memory, setting for instructions (7 bits a key: 21 ns a key in 12 MB and 56 in 48 MB, where asking for
+ * the bits of 32 keys and then setting them took 24 and 92). */
+BLM__INLINE unsigned blm__chain_set_turns(uint64_t *words, uint64_t m, uint32_t k, uint64_t in,
+                                          uint64_t g)
+{
+    uint64_t fresh = 0;
+    for (uint32_t i = 0; i < k; i++, g = blm__chain_next(g), in = blm__chain_next(in)) {
+        BLM__PREFETCH_W(&words[blm__reduce(in, m) >> 6]);
+        uint64_t pos = blm__reduce(g, m), mask = blm__le64((uint64_t)1 << (pos & 63));
+        uint64_t old = words[pos >> 6];
+        fresh |= ~old & mask;
+        words[pos >> 6] = old | mask;
+    }
+    return fresh != 0;
+}
+
 BLM__INLINE size_t blm__chain_add_loop(struct blm_layer *l, const uint64_t *h, size_t n,
                                        uint8_t *fresh, bool shared)
 {
-    size_t    count = 0, group = blm__layer_small(l) ? n : BLM__GROUP / 2;
-    uint64_t *words = l->words, m = l->shape.bits;
-    uint32_t  k     = l->shape.probes;
-    bool      plain = !shared && !l->marks;
-    for (size_t at = 0; at < n; at += group) {
-        size_t end = n - at < group ? n : at + group;
-        if (group != n)
-            for (size_t i = at; i < end; i++)
-                blm__chain_fetch(l->words, l->shape.bits, h[i], l->shape.probes, true);
-        if (plain)
-            for (size_t i = at; i < end; i++)
-                count += fresh[i] = (uint8_t)blm__chain_set_plain(words, m, k, h[i]);
-        else
-            for (size_t i = at; i < end; i++)
-                count += fresh[i] = (uint8_t)blm__chain_set(l, h[i], shared);
+    const size_t ahead = blm__layer_small(l) ? 0 : n < BLM__CHAIN_AHEAD ? n : BLM__CHAIN_AHEAD;
+    size_t       count = 0, i = 0;
+    uint64_t    *words = l->words, m = l->shape.bits;
+    uint32_t     k     = l->shape.probes;
+    bool         plain = !shared && !l->marks;
+    for (size_t j = 0; j < ahead; j++)
+        blm__chain_fetch(words, m, h[j], k, true);
+    for (; plain && ahead && i + ahead < n; i++)
+        count += fresh[i] = (uint8_t)blm__chain_set_turns(words, m, k, h[i + ahead], h[i]);
+    for (; plain && i < n; i++)
+        count += fresh[i] = (uint8_t)blm__chain_set_plain(words, m, k, h[i]);
+    for (; i < n; i++) {
+        if (ahead && i + ahead < n)
+            blm__chain_fetch(words, m, h[i + ahead], k, true);
+        count += fresh[i] = (uint8_t)blm__chain_set(l, h[i], shared);
     }
     return count;
 }
