@@ -15,7 +15,7 @@
  *     number of links add up to no more than was promised; and if RedisBloom takes the chain over
  *     after any link and halves from there, that link's share is still left for it.
  *
- * 10^7 keys at 1% so cost 13.6 bits each where a reserved filter costs 11. The price is what stands empty
+ * 10^7 keys at 1% so cost 13.7 bits each where a reserved filter costs 11. The price is what stands empty
  * after a step: a filter of 602 000 keys takes 17 MB, where RedisBloom's takes 2.8.
  *
  * The chain must say that it is such a one, in a dump, to a replica, after a restart, and there is

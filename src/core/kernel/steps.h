@@ -276,7 +276,7 @@ BLM__INLINE size_t blm__steps_check_loop(const struct blm_layer *l, const uint64
 /* Where nobody watches: no threads, no marks. Sets the bits of a key that is due, and asks for those
  * of one that comes (NULL: none): by turns, because asking waits for memory and setting for
  * instructions, and unrolled (a key of 7 bits in 12 MB: 29.7 ns with the bits asked for key by key,
- * 23.1 by turns, 21.9 unrolled, 21.2 with a k the compiler knows). */
+ * 23.1 by turns, 22.8 unrolled, 21.2 with a k the compiler knows). */
 BLM__INLINE unsigned blm__steps_set_plain(uint64_t *words, const uint64_t *in, const uint64_t *due,
                                           uint32_t k)
 {
