@@ -35,10 +35,18 @@ static void close_guard(blm_guard *g)
     assert_int_equal(blm_guard_close(g, &err), BLM_OK);
 }
 
+/* With a seed of ours, so that how many wrong keys pass is the same on every run. (The key of the
+ * table of absences is always the OS's.) What comes without one: test_seeds_are_secret. */
 static blm_guard_options plain(void)
 {
-    blm_guard_options o = BLM_GUARD_OPTIONS_INIT;
-    o.items             = 1000;
+    static blm_options filter;
+    blm_guard_options  o = BLM_GUARD_OPTIONS_INIT;
+    filter               = (blm_options)BLM_OPTIONS_INIT;
+    filter.kind          = BLM_BLOCKED;
+    filter.flags         = BLM_SEEDED;
+    filter.seed[0]       = 1;
+    o.filter             = &filter;
+    o.items              = 1000;
     return o;
 }
 
@@ -117,7 +125,14 @@ static void test_reads_through(void **state)
     assert_int_equal(s.reads_saved, 10000 - (rows.gets - before));
     assert_true(s.trusted && !s.advisory && s.kind == BLM_BLOCKED);
     assert_int_equal(s.absent_asked, 10000);
-    assert_true(s.rate_low <= 0.01 && s.rate <= s.rate_high);
+    assert_int_equal(s.absent_passed, rows.gets - before);
+    assert_true(s.rate == (double)s.absent_passed / 10000);
+    /* The interval is that of these counts. That it reaches down to the promise holds for this seed
+     * (95 pass); it would not for 53 of the first 20 000. */
+    double low, high;
+    assert_int_equal(blm_binomial_interval(s.absent_passed, 10000, 0.95, &low, &high), BLM_OK);
+    assert_true(s.rate_low == low && s.rate_high == high);
+    assert_true(low < s.rate && s.rate < high && low <= 0.01);
     close_guard(g);
 }
 
@@ -569,6 +584,32 @@ static void test_other_files_are_left_alone(void **state)
     remove_files();
 }
 
+/* Who gives no seed gets one from the OS, and with every rebuild another (equal by chance: 2^-64). */
+static void test_seeds_are_secret(void **state)
+{
+    (void)state;
+    blm_guard_options o = filed();
+    o.filter            = NULL;
+    blm_guard *g        = open_guard(o);
+    uint64_t   seed[3];
+    for (int i = 0; i < 3; i++) {
+        blm_filter *f = NULL;
+        put_keys(g, 100 * (uint64_t)i, 100 * (uint64_t)i + 100);
+        assert_int_equal(blm_guard_build(g, NULL), BLM_OK);
+        assert_int_equal(blm_open(at("guarded.blm"), NULL, &f, NULL), BLM_OK);
+        blm_params p = params_of(f);
+        assert_int_equal(p.kind, BLM_BLOCKED);
+        assert_int_equal(p.seed_policy, BLM_SEED_RANDOM);
+        seed[i] = p.seed[0];
+        blm_free(f);
+    }
+    assert_true(seed[0] != seed[1] && seed[1] != seed[2] && seed[0] != seed[2]);
+    for (uint64_t i = 0; i < 300; i++)
+        assert_int_equal(get_key(g, i), BLM_OK);
+    close_guard(g);
+    remove_files();
+}
+
 static void test_one_guard_a_file(void **state)
 {
     (void)state;
@@ -761,6 +802,7 @@ int main(void)
         ROWS(test_an_unknown_mark_is_not),
         ROWS(test_a_damaged_file_is_not),
         ROWS(test_other_files_are_left_alone),
+        ROWS(test_seeds_are_secret),
         ROWS(test_one_guard_a_file),
         ROWS(test_advisory_learns_nothing),
         ROWS(test_json),
