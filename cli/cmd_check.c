@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "from.h"
 #include "keys.h"
 #include "memory.h"
 #include "out.h"
@@ -26,7 +27,8 @@ static const struct option rows[] = {
     OPTION_END,
 };
 static const struct option_group        own      = { "Output", rows };
-static const struct option_group *const groups[] = { &own, &keys_group, &threads_group, NULL };
+static const struct option_group *const groups[] = { &own, &keys_group, &from_group,
+                                                     &threads_group, NULL };
 
 /* A file that someone else is adding to may have grown new layers since we opened it. */
 static void recycle(void *ctx)
@@ -77,12 +79,13 @@ static bool check_all(struct ref *r, struct keys *k, uint64_t *found)
 static int run(int count, char **operands)
 {
     struct ref  r;
+    blm_options o     = BLM_OPTIONS_INIT;
     uint64_t    found = 0;
     struct keys k     = { .recycle = recycle, .ctx = &r, .eager = opt.line_buffered,
                           .threads = keys_threads() };
     if (ref_is_stdin(operands[0]) && count == 1)
         return misuse("the filter comes from standard input: give the keys as files");
-    if (!ref_open_keys(&r, operands[0]))
+    if (!from_options(operands[0], &o) || !ref_open_keys(&r, operands[0], &o))
         return EXIT_TROUBLE;
     if (stays(&r))
         k.prepare = ask;
@@ -99,12 +102,18 @@ static int run(int count, char **operands)
     return failed ? EXIT_TROUBLE : found ? EXIT_YES : EXIT_NO;
 }
 
-static const char *const usage[] = { "FILTER [INPUT...] [-v] [-c] [-q]", NULL };
+static const char *const usage[] = {
+    "FILTER [INPUT...] [-v] [-c] [-q]",
+    "FILTER [INPUT...] --from F [--from-scheme S] [--offset BYTE]",
+    NULL,
+};
 static const char *const about[] = {
     "Prints the lines whose key may be in the filter, as they were read and in order. A line that "
     "is not printed is certainly not in it; one that is printed is wrong at the filter's rate.",
     "Output is written before every wait for input, so that check can stand behind tail -f. A "
     "filter that another process is adding to can be asked meanwhile.",
+    "Other systems' filters are asked as they are: the format is found from the bytes. Where they "
+    "fit several, or are only bits (raw), --from and the options beside it say what they are.",
     NULL,
 };
 static const struct example examples[] = {
@@ -114,6 +123,8 @@ static const struct example examples[] = {
       "Print the requests of addresses that were never seen before, at once" },
     { "bloomery check -q leaked.blm password.txt && echo 'choose another'",
       "Use the exit status as the answer" },
+    { "bloomery check --from raw --from-scheme go -m 9586 -k 7 bits.raw names.txt",
+      "Ask bits that carry no header" },
     { NULL, NULL },
 };
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "from.h"
 #include "keys.h"
 #include "numbers.h"
 #include "rebuild.h"
@@ -18,28 +19,13 @@
 #include "say.h"
 
 static struct {
-    const char        *from, *from_scheme, *to, *scheme, *kind, *members;
-    uint64_t           items, bits, probes, variant, offset;
-    double             rate;
-    struct option_seed seed;
-    bool               plain, force;
+    const char *to, *scheme, *kind, *members;
+    uint64_t    items;
+    double      rate;
+    bool        plain, force;
 } opt;
 
-static const struct option in_rows[] = {
-    { "from", 0, OPT_NAME, "F", &opt.from, "IN's format, when its bytes fit several.",
-      format_names },
-    { "from-scheme", 0, OPT_NAME, "S", &opt.from_scheme,
-      "IN's scheme, when its format does not say (raw).", scheme_names },
-    { "bits", 'm', OPT_COUNT, "BITS", &opt.bits, "IN's bits, when its format does not say.", NULL },
-    { "probes", 'k', OPT_COUNT, "K", &opt.probes, "IN's probes, when its format does not say.",
-      NULL },
-    { "seed", 0, OPT_SEED, "S", &opt.seed, "IN's seed, when its format does not say.", NULL },
-    { "variant", 0, OPT_COUNT, "V", &opt.variant,
-      "IN's variant of its scheme, when its format does not say.", NULL },
-    { "offset", 0, OPT_COUNT, "BYTE", &opt.offset, "Where in IN the filter starts.", NULL },
-    OPTION_END,
-};
-static const struct option out_rows[] = {
+static const struct option rows[] = {
     { "to", 0, OPT_NAME, "F", &opt.to, "OUT's format. bloomery schemes lists them.", format_names },
     { "kind", 0, OPT_NAME, "KIND", &opt.kind,
       "OUT's kind: another than IN's needs --members.", kind_names },
@@ -57,9 +43,8 @@ static const struct option out_rows[] = {
     { "force", 0, OPT_FLAG, NULL, &opt.force, "Replace OUT if it exists.", NULL },
     OPTION_END,
 };
-static const struct option_group in_group        = { "Input", in_rows },
-                                 out_group       = { "Output", out_rows };
-static const struct option_group *const groups[] = { &out_group, &in_group, &keys_group, NULL };
+static const struct option_group        own      = { "Output", rows };
+static const struct option_group *const groups[] = { &own, &from_group, &keys_group, NULL };
 
 /* ---- as it is ---- */
 
@@ -148,25 +133,10 @@ static int run(int count, char **operands)
     if (opt.plain && (opt.kind || opt.scheme || opt.members || opt.items || opt.rate > 0))
         return misuse("--plain keeps scheme and size: leave --kind, --scheme, --members, -n and -p "
                       "away");
-    if (opt.probes > UINT32_MAX)
-        return misuse("-k %llu: that is more probes than any filter makes",
-                      (unsigned long long)opt.probes);
-    if (opt.from && strcmp(opt.from, "raw") == 0 && !opt.from_scheme)
-        return misuse("raw bits do not say what they are: give --from-scheme, and -m and -k where "
-                      "the scheme leaves them open");
     if (opt.members && ref_is_stdin(opt.members) && ref_is_stdin(operands[0]))
         return misuse("filter and keys cannot both come from standard input");
-    o.format  = opt.from;
-    o.scheme  = opt.from_scheme;
-    o.bits    = opt.bits;
-    o.probes  = (uint32_t)opt.probes;
-    o.variant = opt.variant;
-    o.offset  = opt.offset;
-    if (opt.seed.given) {
-        o.flags |= BLM_SEEDED;
-        memcpy(o.seed, opt.seed.word, sizeof o.seed);
-    }
-    if (!ref_vacant(operands[1], opt.force) || !ref_open(&in, operands[0], &o))
+    if (!from_options(operands[0], &o) || !ref_vacant(operands[1], opt.force) ||
+        !ref_open(&in, operands[0], &o))
         return EXIT_TROUBLE;
     int status = convert(&in, operands[1]);
     ref_drop(&in);

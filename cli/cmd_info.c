@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "from.h"
 #include "json.h"
 #include "memory.h"
 #include "numbers.h"
@@ -24,7 +25,7 @@ static const struct option rows[] = {
     OPTION_END,
 };
 static const struct option_group        own      = { "Output", rows };
-static const struct option_group *const groups[] = { &own, NULL };
+static const struct option_group *const groups[] = { &own, &from_group, NULL };
 
 /* ---- names ---- */
 
@@ -323,11 +324,12 @@ static void show_json(const struct ref *r, const blm_stats *s, const double *fil
 static int run(int count, char **operands)
 {
     (void)count;
-    struct ref r;
-    blm_stats  s = { .size = sizeof s };
-    double     fill[PLOT_MOST];
-    size_t     slices = plot_width() - PLOT_LABEL;
-    if (!ref_open(&r, operands[0], NULL))
+    struct ref  r;
+    blm_options o = BLM_OPTIONS_INIT;
+    blm_stats   s = { .size = sizeof s };
+    double      fill[PLOT_MOST];
+    size_t      slices = plot_width() - PLOT_LABEL;
+    if (!from_options(operands[0], &o) || !ref_open(&r, operands[0], &o))
         return EXIT_TROUBLE;
     blm_get_stats(r.filter, &s);
     if (opt.plot && (slices > s.params.bits))
@@ -345,7 +347,11 @@ static int run(int count, char **operands)
     return EXIT_YES;
 }
 
-static const char *const usage[] = { "FILTER [--plot] [--json]", NULL };
+static const char *const usage[] = {
+    "FILTER [--plot] [--json]",
+    "FILTER --from F [--from-scheme S] [--offset BYTE]",
+    NULL,
+};
 static const char *const about[] = {
     "Shows what a filter is and what is in it: kind, scheme and size, how many keys were added and "
     "how many its bits speak of, how full it is, and how often it answers \"maybe\" wrongly now.",
@@ -354,12 +360,15 @@ static const char *const about[] = {
     "than it was planned for is told so.",
     "Every bit is read once. A filter that another process is writing to can be looked at "
     "meanwhile.",
+    "The format is found from the bytes. Where they fit several, or are only bits (raw), --from "
+    "and the options beside it say what they are.",
     NULL,
 };
 static const struct example examples[] = {
     { "bloomery info seen.blm", "Show everything" },
     { "bloomery info --json seen.blm | jq .rate_now", "Take one number for a script" },
     { "bloomery info --plot seen.blm", "See whether it is evenly filled" },
+    { "bloomery info --from guava --offset 512 archive", "Look at a filter inside another file" },
     { NULL, NULL },
 };
 

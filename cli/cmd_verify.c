@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "from.h"
 #include "interrupt.h"
 #include "keys.h"
 #include "numbers.h"
@@ -37,7 +38,7 @@ static const struct option rows[] = {
     OPTION_END,
 };
 static const struct option_group        own      = { "What to ask", rows };
-static const struct option_group *const groups[] = { &own, &keys_group, NULL };
+static const struct option_group *const groups[] = { &own, &keys_group, &from_group, NULL };
 
 enum verdict { GOOD, BAD, STOPPED }; /* STOPPED: trouble, and it has been said */
 
@@ -307,14 +308,15 @@ static int verify(const struct ref *r)
 static int run(int count, char **operands)
 {
     (void)count;
-    struct ref r;
-    int        dashes = ref_is_stdin(operands[0]) + (opt.members && ref_is_stdin(opt.members)) +
+    struct ref  r;
+    blm_options o      = BLM_OPTIONS_INIT;
+    int         dashes = ref_is_stdin(operands[0]) + (opt.members && ref_is_stdin(opt.members)) +
                  (opt.absent && ref_is_stdin(opt.absent));
     if (dashes > 1)
         return misuse("only one of filter and keys can come from standard input");
     if (opt.absent && opt.trials)
         return misuse("--trials is for random keys: --absent asks every key of its file");
-    if (!ref_open(&r, operands[0], NULL))
+    if (!from_options(operands[0], &o) || !ref_open(&r, operands[0], &o))
         return EXIT_TROUBLE;
     int status = verify(&r);
     ref_drop(&r);

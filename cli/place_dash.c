@@ -64,8 +64,9 @@ static blm_status dash_reopen(struct ref *r, blm_error *err)
     blm_status    st = blm_encode(r->filter, r->options.format, keep, &b, err);
     if (st == BLM_OK) {
         blm_free(r->filter);
-        r->filter = NULL;
-        st        = blm_decode(b.bytes, b.len, &r->options, &r->filter, err);
+        r->filter         = NULL;
+        r->options.offset = 0; /* of the stream, not of what we kept of it */
+        st                = blm_decode(b.bytes, b.len, &r->options, &r->filter, err);
     }
     free(b.bytes);
     return st;

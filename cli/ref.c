@@ -36,7 +36,7 @@ static const char *remedy(const struct ref *r, const blm_error *err)
     case BLM_E_CHECKSUM:
         return "use another copy";
     case BLM_E_AMBIGUOUS:
-        return "bloomery convert --from FORMAT can be told";
+        return "check, info, verify and convert can be told: --from FORMAT";
     case BLM_E_READONLY:
         return "change its permissions, or run as its owner";
     case BLM_E_BUSY:
@@ -234,13 +234,13 @@ bool ref_change(struct ref *r, const char *text, const blm_options *o)
 }
 
 /* To ask or change keys, with a place that takes them; else `otherwise`. */
-static bool begin_keys(struct ref *r, const char *text,
+static bool begin_keys(struct ref *r, const char *text, const blm_options *o,
                        bool (*otherwise)(struct ref *, const char *, const blm_options *))
 {
     blm_error err = { .offset = BLM_NO_OFFSET };
     if (!place_of(text)->keys)
-        return otherwise(r, text, NULL);
-    begin(r, text, NULL);
+        return otherwise(r, text, o);
+    begin(r, text, o);
     if (r->options.funnel)
         return trouble("%s: the server hashes the bytes of a key: --funnel cannot be had there",
                        r->name),
@@ -248,9 +248,15 @@ static bool begin_keys(struct ref *r, const char *text,
     return end(r, r->place->keys(r, &err), &err);
 }
 
-bool ref_open_keys(struct ref *r, const char *text) { return begin_keys(r, text, ref_open); }
+bool ref_open_keys(struct ref *r, const char *text, const blm_options *o)
+{
+    return begin_keys(r, text, o, ref_open);
+}
 
-bool ref_change_keys(struct ref *r, const char *text) { return begin_keys(r, text, ref_change); }
+bool ref_change_keys(struct ref *r, const char *text)
+{
+    return begin_keys(r, text, NULL, ref_change);
+}
 
 bool ref_create(struct ref *r, const char *text, const blm_options *o, bool whole)
 {

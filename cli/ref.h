@@ -47,7 +47,7 @@ void ref_hide_passwords(int argc, char **argv);
 bool ref_open(struct ref *r, const char *text, const blm_options *o);
 bool ref_change(struct ref *r, const char *text, const blm_options *o);
 /* The same for keys alone. */
-bool ref_open_keys(struct ref *r, const char *text);
+bool ref_open_keys(struct ref *r, const char *text, const blm_options *o);
 bool ref_change_keys(struct ref *r, const char *text);
 /* Does nothing to an existing file unless o->flags has BLM_REPLACE, and then only at the commit.
  * whole: fill it in memory, and let nobody see it before the commit. */

@@ -54,12 +54,19 @@ _bloomery()
             --threads) kind=none ;;
         esac ;;
     check)
-        options=' -v --invert -c --count -q --silent --line-buffered -0 --crlf -e -f -d --funnel --threads --quiet -h --help'
+        options=' -v --invert -c --count -q --silent --line-buffered -0 --crlf -e -f -d --funnel --from --from-scheme -m --bits -k --probes --seed --variant --offset --threads --quiet -h --help'
         case $prev in
             -e) words="text hex int32 int64 base64" ;;
             -f) kind=none ;;
             -d) kind=none ;;
             --funnel) kind=none ;;
+            --from) words="$(bloomery --names formats 2>/dev/null)" ;;
+            --from-scheme) words="$(bloomery --names schemes 2>/dev/null)" ;;
+            -m|--bits) kind=none ;;
+            -k|--probes) kind=none ;;
+            --seed) kind=none ;;
+            --variant) kind=none ;;
+            --offset) kind=none ;;
             --threads) kind=none ;;
         esac ;;
     remove)
@@ -82,11 +89,18 @@ _bloomery()
             --kind) words="classic blocked counting scalable" ;;
         esac ;;
     info)
-        options=' --json --plot --quiet -h --help'
+        options=' --json --plot --from --from-scheme -m --bits -k --probes --seed --variant --offset --quiet -h --help'
         case $prev in
+            --from) words="$(bloomery --names formats 2>/dev/null)" ;;
+            --from-scheme) words="$(bloomery --names schemes 2>/dev/null)" ;;
+            -m|--bits) kind=none ;;
+            -k|--probes) kind=none ;;
+            --seed) kind=none ;;
+            --variant) kind=none ;;
+            --offset) kind=none ;;
         esac ;;
     verify)
-        options=' --members --absent --trials -0 --crlf -e -f -d --funnel --quiet -h --help'
+        options=' --members --absent --trials -0 --crlf -e -f -d --funnel --from --from-scheme -m --bits -k --probes --seed --variant --offset --quiet -h --help'
         case $prev in
             --members) kind=file ;;
             --absent) kind=file ;;
@@ -95,6 +109,13 @@ _bloomery()
             -f) kind=none ;;
             -d) kind=none ;;
             --funnel) kind=none ;;
+            --from) words="$(bloomery --names formats 2>/dev/null)" ;;
+            --from-scheme) words="$(bloomery --names schemes 2>/dev/null)" ;;
+            -m|--bits) kind=none ;;
+            -k|--probes) kind=none ;;
+            --seed) kind=none ;;
+            --variant) kind=none ;;
+            --offset) kind=none ;;
         esac ;;
     merge)
         options=' --force --quiet -h --help'
