@@ -35,13 +35,15 @@
 
 double bf_auto_rate(double rate) { return rate * MARK; }
 
-/* The rate was one of at most nine digits before it was marked. */
+/* The rate was one of at most nine digits before it was marked. Below 1e-308 a mark leaves no trace:
+ * such a rate was typed. */
 bool bf_is_auto(double first_error)
 {
     char   text[32];
     double rate = first_error * 2;
     snprintf(text, sizeof text, "%.9g", rate);
-    return bf_auto_rate(strtod(text, NULL)) == rate;
+    double round = strtod(text, NULL);
+    return round > rate && bf_auto_rate(round) == rate;
 }
 
 /* ---- the next link ---- */
