@@ -44,7 +44,8 @@ typedef struct RedisDigest Digest;
 #define API_NO_IMPLICIT_SIGNAL   (1 << 1)
 #define API_HANDLE_ASYNC_LOAD    (1 << 2)
 
-#define API_NOTIFY_MODULE (1 << 13) /* NotifyKeyspaceEvent */
+#define API_NOTIFY_GENERIC (1 << 2) /* NotifyKeyspaceEvent */
+#define API_NOTIFY_MODULE  (1 << 13)
 
 #define API_CONFIG_MEMORY     (1u << 7) /* Register…Config */
 #define API_CONFIG_UNPREFIXED (1u << 9)

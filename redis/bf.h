@@ -25,6 +25,7 @@ struct value {
     bool            fixed;     /* may not grow: when it is full it says so */
     bool            automatic; /* made without being asked for, so it grows as growth.c says */
     bool            saturate;  /* native and of fixed size: takes keys past its capacity */
+    bool            named;     /* only while BF.MERGE looks for what it was given twice */
     uint64_t        items, bytes; /* as counted in the module's totals */
     uint64_t        room; /* keys that the filter, or its newest layer, takes before it is full */
 };
@@ -179,6 +180,7 @@ struct bf_items {
 size_t bf_items_next(void *ctx, blm_key *keys, size_t room);
 void   bf_items_reply(void *ctx, const uint8_t *answers, size_t n);
 
+#define BF_TOO_LARGE "ERR the filter is larger than bf-max-bytes allows"
 int bf_wrong_type(Ctx *ctx);
 int bf_not_found(Ctx *ctx);
 int bf_still_arriving(Ctx *ctx);
@@ -195,6 +197,7 @@ bool        bf_read_seed(const Str *s, uint64_t *out); /* decimal, 64 bits */
 #define BF_MAX_CAPACITY  1073741824LL
 #define BF_MAX_EXPANSION 32768LL
 #define BF_DEFAULT_EXPANSION 2LL
+#define BF_MAX_GROWTH    1024LL /* of a native scalable filter */
 #define BF_MAX_RATE      0.25 /* what is above is taken as this */
 
 /* How a filter is to be made. */

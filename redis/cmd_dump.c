@@ -97,12 +97,16 @@ static struct value *begin_chain(const uint8_t *data, size_t len, uint64_t cap, 
 {
     struct bf_chain c = { 0 };
     struct value   *v = NULL;
-    if (bf_header_get(&c, data, len)) {
-        v = bf_chain_value(&c, cap, why);
-        bf_chain_free(&c);
-    }
     /* RedisBloom's one word for everything that is wrong with a header. */
     *why = BAD;
+    if (bf_header_get(&c, data, len)) {
+        const char *fault;
+        if (!bf_chain_fault(&c, 0) && bf_chain_fault(&c, cap))
+            *why = BF_TOO_LARGE; /* a good one */
+        else
+            v = bf_chain_value(&c, cap, &fault);
+        bf_chain_free(&c);
+    }
     return v;
 }
 
@@ -175,9 +179,13 @@ int bf_cmd_loadchunk(Ctx *ctx, Str **argv, int argc)
         why = load_chunk(key, v, iterator, data, len, &gone);
     }
     api.CloseKey(key);
-    if (!why || gone) {
+    if (gone) { /* not the chunk: a replica has no cap, or more memory, and might find it good */
+        api.Replicate(ctx, "DEL", "s", argv[1]);
+        api.SignalModifiedKey(ctx, argv[1]);
+        api.NotifyKeyspaceEvent(ctx, API_NOTIFY_GENERIC, "del", argv[1]);
+    } else if (!why) {
         api.ReplicateVerbatim(ctx);
-        bf_changed(ctx, argv[1], gone ? "del" : "bf.loadchunk");
+        bf_changed(ctx, argv[1], "bf.loadchunk");
     }
     return why ? api.ReplyWithError(ctx, why) : api.ReplyWithSimpleString(ctx, "OK");
 }

@@ -117,7 +117,7 @@ struct value *bf_native_begin(const uint8_t *in, size_t len, uint64_t max_bytes,
         return NULL;
     /* The bytes are the bits and a little more, a part in some thousand. */
     if (max_bytes && total > max_bytes + max_bytes / 64 + (1 << 20)) {
-        *why = "ERR the filter is larger than bf-max-bytes allows";
+        *why = BF_TOO_LARGE;
         return NULL;
     }
     *why              = "ERR Insufficient memory to create filter";
@@ -193,7 +193,7 @@ static bool decode(struct value *v, const char **why)
     blm_status st = blm_decode_stream(next_bytes, v->arriving, &o, &v->filter, &err);
     bf_native_drop(v);
     if (st != BLM_OK) {
-        *why = st == BLM_E_LIMIT    ? "ERR the filter is larger than bf-max-bytes allows" :
+        *why = st == BLM_E_LIMIT    ? BF_TOO_LARGE :
                st == BLM_E_MEMORY   ? "ERR Insufficient memory to create filter" :
                st == BLM_E_CHECKSUM ? "ERR received bad data: a checksum does not match" :
                                       "ERR received bad data";
