@@ -123,7 +123,7 @@ static struct value *merge_chains(struct value *const *v, size_t n, uint64_t cap
         }
     }
     if (cap && !one && bytes > cap) {
-        *why = "ERR the filter is larger than bf-max-bytes allows";
+        *why = BF_TOO_LARGE;
         return NULL;
     }
     if (!bf_chain_room(&c, one ? 1 : links)) {
@@ -191,6 +191,21 @@ static bool gather(Ctx *ctx, Str **names, int n, struct value **v, size_t *count
     return true;
 }
 
+/* A filter that is named twice, or is the destination too, is in there already: twice would only count
+ * its items twice. The order stays, so that replicas chain alike. */
+static size_t drop_repeated(struct value **v, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!v[i]->named) {
+            v[i]->named = true;
+            v[kept++]   = v[i];
+        }
+    for (size_t i = 0; i < kept; i++)
+        v[i]->named = false;
+    return kept;
+}
+
 int bf_cmd_merge(Ctx *ctx, Str **argv, int argc)
 {
     size_t      n;
@@ -202,6 +217,7 @@ int bf_cmd_merge(Ctx *ctx, Str **argv, int argc)
         api.Free(v);
         return API_OK;
     }
+    n               = drop_repeated(v, n);
     struct value *m = v[0]->native ? merge_native(v, n, bf_cap(ctx), &why) :
                                      merge_chains(v, n, bf_cap(ctx), &why);
     api.Free(v);
