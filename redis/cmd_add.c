@@ -75,9 +75,12 @@ static const char *reserve_sense(struct bf_wanted *w, bool expands)
         w->native = true;
         w->kind   = BLM_CLASSIC;
     }
-    if (w->native && w->kind == BLM_SCALABLE && (w->saturate || w->nonscaling))
+    bool scalable = w->native && w->kind == BLM_SCALABLE;
+    if (scalable && (w->saturate || w->nonscaling || (expands && w->expansion == 0)))
         return "ERR a scalable filter scales";
-    if (w->native && w->kind != BLM_SCALABLE && expands && w->expansion > 0)
+    if (scalable && expands && (w->expansion < 2 || w->expansion > BF_MAX_GROWTH))
+        return "ERR a scalable filter expands by 2 to 1024";
+    if (w->native && !scalable && expands && w->expansion > 0)
         return "Nonscaling filters cannot expand";
     if (w->seeded && !w->native)
         return "ERR SEED needs KIND: RedisBloom's filters have no seed";

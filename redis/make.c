@@ -20,11 +20,19 @@ struct bf_wanted bf_defaults(void)
     return w;
 }
 
-static const char *why_not(blm_status st)
+/* With no cap at all it could not be made either: hashes of 64 bits do not reach every rate. */
+static const char *why_not(blm_options *o, blm_status st)
 {
-    return st == BLM_E_LIMIT    ? "ERR the filter is larger than bf-max-bytes allows" :
-           st == BLM_E_ARGUMENT ? "ERR no such filter can be made" :
-                                  "ERR Insufficient memory to create filter";
+    static char text[4 + sizeof(blm_error)];
+    blm_error   err;
+    blm_plan    p = { .size = sizeof p };
+    o->max_bytes  = 0;
+    if (st == BLM_E_MEMORY)
+        return "ERR Insufficient memory to create filter";
+    if (blm_plan_for(o, &p, &err) == BLM_OK)
+        return BF_TOO_LARGE;
+    snprintf(text, sizeof text, "ERR %s", err.text);
+    return text;
 }
 
 static void chain_options(const struct bf_wanted *w, blm_options *o)
@@ -45,8 +53,8 @@ static void native_options(const struct bf_wanted *w, blm_options *o)
     o->items   = (uint64_t)w->capacity;
     o->seed[0] = w->seed;
     o->flags   = BLM_SEEDED;
-    if (w->kind == BLM_SCALABLE && w->expansion > 1)
-        o->growth = (double)(w->expansion < 1024 ? w->expansion : 1024);
+    if (w->kind == BLM_SCALABLE)
+        o->growth = (double)w->expansion;
 }
 
 struct value *bf_make(Ctx *ctx, const struct bf_wanted *w, const char **why)
@@ -59,10 +67,12 @@ struct value *bf_make(Ctx *ctx, const struct bf_wanted *w, const char **why)
         chain_options(w, &o);
     blm_status    st = blm_create(&o, &f, NULL);
     struct value *v  = st == BLM_OK ? bf_value(f, w->native) : NULL;
-    if (v)
-        v->saturate = w->saturate;
-    else
-        *why = why_not(st);
+    if (!v) {
+        *why = why_not(&o, st == BLM_OK ? BLM_E_MEMORY : st);
+        return NULL;
+    }
+    v->saturate = w->saturate;
+    bf_value_tally(v);
     return v;
 }
 
@@ -73,6 +83,11 @@ bool bf_settle_wanted(struct bf_wanted *w)
         double marked = bf_auto_rate(w->rate);
         if (bf_is_auto(marked / 2))
             w->rate = marked;
+    }
+    if (w->native && w->kind == BLM_SCALABLE) { /* the setting may be what such a filter cannot do */
+        w->expansion = w->expansion < 2               ? BF_DEFAULT_EXPANSION :
+                       w->expansion > BF_MAX_GROWTH ? BF_MAX_GROWTH :
+                                                        w->expansion;
     }
     if (w->native && !w->seeded) {
         w->seeded = true;

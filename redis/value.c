@@ -113,8 +113,10 @@ struct value *bf_value_copy(const struct value *v)
     if (!v->filter || blm_copy(v->filter, &f, NULL) != BLM_OK)
         return NULL;
     struct value *c = bf_value(f, v->native);
-    if (c)
-        c->saturate = v->saturate;
+    if (c && v->saturate) {
+        c->saturate = true;
+        bf_value_tally(c); /* there is room again */
+    }
     return c;
 }
 
