@@ -111,10 +111,32 @@ static const struct {
 
 /* ---- loadmodule's arguments ---- */
 
+/* 2147483648, 2048mb, 2gb: as configs of memory are written. */
+static bool read_memory(const Str *value, long long *out)
+{
+    static const char units[] = "kmgt";
+    size_t            len;
+    const char       *text = api.StringPtrLen(value, &len);
+    long long         v    = 0;
+    size_t            at   = 0;
+    for (; at < len && text[at] >= '0' && text[at] <= '9' && v <= MOST_BYTES; at++)
+        v = v * 10 + (text[at] - '0');
+    const char *unit = at < len ? strchr(units, text[at] | 32) : NULL;
+    bool        ends = unit ? len == at + 2 && (text[at + 1] | 32) == 'b' : at == len;
+    if (at == 0 || !ends)
+        return false;
+    for (const char *u = units; unit && u <= unit && v <= MOST_BYTES; u++)
+        v *= 1024;
+    *out = v;
+    return true;
+}
+
 static bool read_number(const Str *value, const struct number *n)
 {
     long long v;
-    if (api.StringToLongLong(value, &v) != API_OK || v < n->min || v > n->max)
+    bool      good = n->flags & API_CONFIG_MEMORY ? read_memory(value, &v) :
+                                                    api.StringToLongLong(value, &v) == API_OK;
+    if (!good || v < n->min || v > n->max)
         return false;
     *n->value = v;
     return true;

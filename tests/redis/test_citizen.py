@@ -201,13 +201,18 @@ def configs(binary):
         c("BF.RESERVE", "bign", "0.01", "1000000", "KIND", "classic")
         chunks, native, payload = server.dump(c, "big"), server.dump(c, "bign"), c("DUMP", "big")
         c("CONFIG", "SET", cap, "100kb")
-        assert c.error("BF.LOADCHUNK", "l", *chunks[0])
+        assert "bf-max-bytes" in c.error("BF.LOADCHUNK", "l", *chunks[0])
         (first, *_) = c.many([["BF.LOADCHUNK", "ln", *x] for x in native])[-1:]
         assert isinstance(first, Error), first
         c.error("RESTORE", "r", 0, payload)
         assert c("EXISTS", "l", "ln", "r") == 0
     for arguments, good in [(("bf-error-rate", "0.005", "bf-initial-size", "77"), True),
                             (("ERROR_RATE", "0.005", "INITIAL_SIZE", "77"), True), (("",), True),
+                            (("bf-max-bytes", "3GB", "bf-initial-size", "77"), True),
+                            (("bf-max-bytes", "3221225472", "bf-initial-size", "77"), True),
+                            (("bf-max-bytes", "3g"), False), (("bf-max-bytes", "3gbx"), False),
+                            (("bf-max-bytes", "kb"), False), (("bf-max-bytes", "65tb"), False),
+                            (("bf-max-bytes", "99999999999999999999"), False),
                             (("bf-error-rate",), False), (("COLOUR", "red"), False), (("ERROR_RATE", "2"), False)]:
         try:
             with Server(binary=binary, arguments=arguments) as s:
@@ -215,6 +220,8 @@ def configs(binary):
                 c("BF.ADD", "k", "x")
                 assert good, arguments
                 assert c("BF.INFO", "k", "CAPACITY") == [77 if arguments != ("",) else 100]
+                if "bf-max-bytes" in arguments:
+                    assert c("CONFIG", "GET", "*bf-max-bytes")[1] == b"3221225472"
         except AssertionError as e:
             assert not good and "did not start" in str(e), (arguments, e)
 

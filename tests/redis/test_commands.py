@@ -45,6 +45,8 @@ def check_reserve(c):
     assert c("bf.reserve", "z2", "0.01", "100", "expansion", "0", "nonscaling") == "OK"
     assert c("BF.RESERVE", "cap", "0.9", "10") == "OK"  # capped at 0.25, half of it to the layer
     assert layers(c, "cap")[0][b"ratio"] == b"0.125"
+    assert c("BF.RESERVE", "tiny", "1e-320", "10") == "OK"  # what was asked for, not what makes itself
+    assert of(c, "tiny")["Expansion rate"] == 2
     for i, e in enumerate([1, 4, 32768]):
         assert c("BF.RESERVE", f"e{i}", "0.01", "10", "EXPANSION", e) == "OK"
         assert of(c, f"e{i}")["Expansion rate"] == e
@@ -234,10 +236,29 @@ def check_native(c):
     assert c.error("BF.DEL", "none", "x") == "ERR not found" and c.error("BF.DEL", "text", "x") == WRONGTYPE
     c.error("BF.RESERVE", "new", "0.01", "10", "KIND", "cubic")
     assert c("EXISTS", "new") == 0
-    # Saturating: no error past the plan, and nothing is denied.
+    # Saturating: no error past the plan, and nothing is denied; nor is a copy of one that is past it full.
     assert c("BF.RESERVE", "sat", "0.01", "10", "NONSCALING", "SATURATE") == "OK"
-    keys = [f"s{i}" for i in range(200)]
-    assert len(c("BF.MADD", "sat", *keys)) == 200 and c("BF.MEXISTS", "sat", *keys) == [1] * 200
+    keys = [f"s{i}" for i in range(20)]
+    assert len(c("BF.MADD", "sat", *keys)) == 20 and c("BF.MEXISTS", "sat", *keys) == [1] * 20
+    c("COPY", "sat", "sat2")
+    more = [f"t{i}" for i in range(200)]
+    for key in ("sat", "sat2"):
+        assert all(type(c("BF.ADD", key, k)) is int for k in more[:20])
+        assert len(c("BF.MADD", key, *more)) == 200 and c("BF.MEXISTS", key, *keys, *more) == [1] * 220
+    assert server.digest(c, "sat") == server.digest(c, "sat2")
+    # A scalable one expands as it was told to, or says that it cannot.
+    for words, text in [(("EXPANSION", "0"), "ERR a scalable filter scales"),
+                        (("NONSCALING",), "ERR a scalable filter scales"),
+                        (("SATURATE",), "ERR a scalable filter scales"),
+                        (("EXPANSION", "1"), "ERR a scalable filter expands by 2 to 1024"),
+                        (("EXPANSION", "1025"), "ERR a scalable filter expands by 2 to 1024")]:
+        assert c.error("BF.RESERVE", "new", "0.01", "10", "KIND", "scalable", *words) == text, words
+    for e in (2, 7, 1024):
+        assert c("BF.RESERVE", f"sc{e}", "0.01", "10", "KIND", "scalable", "EXPANSION", e) == "OK"
+        assert of(c, f"sc{e}")["Expansion rate"] == e
+    # What cannot be made for another reason than its size says which.
+    assert "1e-30" in c.error("BF.RESERVE", "new", "1e-30", "10", "KIND", "blocked")
+    assert "bf-max-bytes" in c.error("BF.RESERVE", "new", "0.01", "1073741824", "KIND", "counting")
 
 
 def check_merge(c):
@@ -256,6 +277,14 @@ def check_merge(c):
         assert c("BF.MERGE", "out-" + a, a, b) == "OK"
         assert c("BF.MEXISTS", "out-" + a, *left, *right, *both) == [1] * 700
         assert sum(c("BF.MEXISTS", "out-" + a, *[f"q{i}" for i in range(1000)])) < 80
+        # What is in there already comes in once, however often it is named.
+        before, facts = server.dump(c, a), c("BF.INFO", a)
+        assert c("BF.MERGE", a, a) == "OK" and c("BF.MERGE", a, a, a) == "OK"
+        assert server.dump(c, a) == before and c("BF.INFO", a) == facts
+        assert c("BF.MERGE", "again-" + a, a, b, a, b, b) == "OK"
+        assert server.dump(c, "again-" + a) == server.dump(c, "out-" + a)
+        c("BF.MERGE", "again-" + a, "out-" + a, b)
+        assert c("BF.MERGE", a, b, a) == "OK" and c("BF.CARD", a) == c("BF.CARD", "out-" + a)
     c.error("BF.MERGE", "x", "m1", "n1")
     assert c.error("BF.MERGE", "x", "m1", "none") == "ERR not found"
     assert c.error("BF.MERGE", "x", "m1", "text") == WRONGTYPE
