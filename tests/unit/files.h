@@ -17,6 +17,7 @@
 #include "core/os.h"
 #include "filter.h"
 #include "store/file.h"
+#include "unit/bytes.h"
 
 #define UNUSED_OK __attribute__((unused))
 
@@ -84,25 +85,11 @@ UNUSED_OK static int scratch_remove(void **state)
 
 #define file_test(f) cmocka_unit_test_setup_teardown(f, scratch_make, scratch_remove)
 
-/* ---- bytes ---- */
-
-struct bytes {
-    uint8_t *p;
-    size_t   len;
-};
-
-UNUSED_OK static bool bytes_add(void *ctx, const void *p, size_t len) /* a blm_write_fn */
-{
-    struct bytes *b = ctx;
-    b->p            = realloc(b->p, b->len + len + 1);
-    memcpy(b->p + b->len, p, len);
-    b->len += len;
-    return true;
-}
+/* ---- whole files ---- */
 
 UNUSED_OK static struct bytes slurp(const char *path)
 {
-    struct bytes b = { NULL, 0 };
+    struct bytes b = { 0 };
     uint8_t      piece[65536];
     FILE        *f = fopen(path, "rb");
     if (!f)
@@ -130,15 +117,6 @@ UNUSED_OK static void flip(const char *path, uint64_t offset, uint8_t bits)
     b ^= bits;
     assert_int_equal(pwrite(fd, &b, 1, (off_t)offset), 1);
     close(fd);
-}
-
-UNUSED_OK static struct bytes encoded(const blm_filter *f)
-{
-    struct bytes b = { NULL, 0 };
-    blm_error    e = { .text = "" };
-    if (blm_encode(f, NULL, bytes_add, &b, &e) != BLM_OK)
-        fail_msg("encode: %s", e.text);
-    return b;
 }
 
 /* The checksums that a patch of header, slot or record needs to be believed. */

@@ -162,6 +162,13 @@ static inline blm_params params_of(const blm_filter *f)
     return p;
 }
 
+static inline blm_params layer_of(const blm_filter *f, uint32_t i)
+{
+    blm_params p = { .size = sizeof p };
+    assert_int_equal(blm_get_layer(f, i, &p), BLM_OK);
+    return p;
+}
+
 static inline blm_stats stats_of(const blm_filter *f)
 {
     blm_stats s = { .size = sizeof s };

@@ -1,63 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Deltas: what blm_diff writes, blm_patch turns back into the very same filter, for every kind and
  * every sort of change; and nothing else ever comes out, whatever happens to the bytes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "core/checksum.h"
 #include "delta.h"
 #include "filter.h"
-
-/* ---- bytes in memory as a writer and a reader ---- */
-
-struct bytes {
-    uint8_t *data;
-    size_t   len, room, at;
-    size_t   stop;  /* writing: refuse past this many bytes */
-    size_t   sip;   /* reading: at most this many at once; 0: any */
-    bool     broken; /* reading: an error at the end instead of an end */
-};
-
-static bool put(void *ctx, const void *data, size_t len)
-{
-    struct bytes *b = ctx;
-    if (b->len + len > b->stop)
-        return false;
-    if (b->len + len > b->room) {
-        b->room = 2 * (b->len + len);
-        b->data = realloc(b->data, b->room);
-        assert_non_null(b->data);
-    }
-    memcpy(b->data + b->len, data, len);
-    b->len += len;
-    return true;
-}
-
-static size_t get(void *ctx, void *data, size_t len)
-{
-    struct bytes *b = ctx;
-    size_t        n = b->len - b->at < len ? b->len - b->at : len;
-    if (b->sip && n > b->sip)
-        n = b->sip;
-    if (n == 0 && b->broken)
-        return SIZE_MAX;
-    memcpy(data, b->data + b->at, n);
-    b->at += n;
-    return n;
-}
+#include "unit/bytes.h"
 
 static struct bytes diff_of(const blm_filter *from, const blm_filter *to)
 {
-    struct bytes b = { .stop = SIZE_MAX };
+    struct bytes b = { 0 };
     blm_error    err;
-    if (blm_diff(from, to, put, &b, &err) != BLM_OK)
+    if (blm_diff(from, to, bytes_add, &b, &err) != BLM_OK)
         fail_msg("blm_diff: %s", err.text);
     return b;
 }
@@ -65,10 +18,10 @@ static struct bytes diff_of(const blm_filter *from, const blm_filter *to)
 static blm_status patch_of(const blm_filter *base, const uint8_t *data, size_t len,
                            blm_filter **out, blm_error *err)
 {
-    struct bytes b = { .data = malloc(len ? len : 1), .len = len }; /* its own, for ASan to guard */
-    memcpy(b.data, data, len);
-    blm_status st = blm_patch(base, get, &b, out, err);
-    free(b.data);
+    struct bytes b = { .p = malloc(len ? len : 1), .len = len }; /* its own, for ASan to guard */
+    memcpy(b.p, data, len);
+    blm_status st = blm_patch(base, bytes_get, &b, out, err);
+    free(b.p);
     if ((st >= 0) != (*out != NULL))
         fail_msg("%s with%s a filter", blm_status_name(st), *out ? "" : "out");
     return st;
@@ -93,7 +46,7 @@ static void same(const blm_filter *a, const blm_filter *b)
 
 /* ---- filters ---- */
 
-static blm_filter *make(blm_kind kind, uint64_t items)
+static blm_filter *made(blm_kind kind, uint64_t items)
 {
     blm_options o = BLM_OPTIONS_INIT;
     blm_filter *f;
@@ -126,11 +79,11 @@ static void round_trip(const blm_filter *from, const blm_filter *to, size_t most
     blm_error    err;
     if (d.len > most)
         fail_msg("the delta takes %zu bytes, more than %zu", d.len, most);
-    if (patch_of(from, d.data, d.len, &g, &err) != BLM_OK)
+    if (patch_of(from, d.p, d.len, &g, &err) != BLM_OK)
         fail_msg("blm_patch: %s", err.text);
     same(g, to);
     blm_free(g);
-    free(d.data);
+    free(d.p);
 }
 
 static const blm_kind kinds[] = { BLM_CLASSIC, BLM_BLOCKED, BLM_COUNTING, BLM_SCALABLE };
@@ -142,7 +95,7 @@ static void every_kind_follows(void **state)
 {
     (void)state;
     for (size_t k = 0; k < KINDS; k++) {
-        blm_filter *a = make(kinds[k], 20000), *b;
+        blm_filter *a = made(kinds[k], 20000), *b;
         add(a, 0, 10000);
         b = copy(a);
         round_trip(a, b, 224);
@@ -163,7 +116,7 @@ static void a_dense_delta_is_no_larger_than_the_filter(void **state)
 {
     (void)state;
     for (size_t k = 0; k < KINDS - 1; k++) {
-        blm_filter *a = make(kinds[k], 20000), *b = copy(a);
+        blm_filter *a = made(kinds[k], 20000), *b = copy(a);
         blm_params  p = { .size = sizeof p };
         blm_get_params(a, &p);
         add(b, 0, 200000);
@@ -176,7 +129,7 @@ static void a_dense_delta_is_no_larger_than_the_filter(void **state)
 static void removed_and_cleared_bits_go(void **state)
 {
     (void)state;
-    blm_filter *a = make(BLM_COUNTING, 1000), *b;
+    blm_filter *a = made(BLM_COUNTING, 1000), *b;
     add(a, 0, 500);
     b = copy(a);
     for (uint64_t i = 0; i < 100; i++)
@@ -192,7 +145,7 @@ static void removed_and_cleared_bits_go(void **state)
 static void new_layers_come(void **state)
 {
     (void)state;
-    blm_filter *a = make(BLM_SCALABLE, 1000), *b, *c;
+    blm_filter *a = made(BLM_SCALABLE, 1000), *b, *c;
     blm_params  p = { .size = sizeof p };
     add(a, 0, 900);
     b = copy(a);
@@ -200,7 +153,7 @@ static void new_layers_come(void **state)
     blm_get_params(b, &p);
     assert_true(p.layers >= 3);
     round_trip(a, b, SIZE_MAX);
-    c = make(BLM_SCALABLE, 1000);
+    c = made(BLM_SCALABLE, 1000);
     add(c, 5, 50);
     assert_int_equal(blm_union(c, a, NULL), BLM_OK);
     round_trip(c, c, SIZE_MAX);
@@ -216,11 +169,11 @@ static void new_layers_come(void **state)
 static void fewer_layers_are_refused(void **state)
 {
     (void)state;
-    blm_filter  *a = make(BLM_SCALABLE, 1000), *b = copy(a);
-    struct bytes d = { .stop = SIZE_MAX };
+    blm_filter  *a = made(BLM_SCALABLE, 1000), *b = copy(a);
+    struct bytes d = { 0 };
     blm_error    err;
     add(b, 0, 5000);
-    assert_int_equal(blm_diff(b, a, put, &d, &err), BLM_E_MISMATCH);
+    assert_int_equal(blm_diff(b, a, bytes_add, &d, &err), BLM_E_MISMATCH);
     assert_non_null(strstr(err.text, "fewer"));
     assert_int_equal(d.len, 0);
     blm_free(a);
@@ -244,9 +197,9 @@ static void growth_is_bounded(void **state)
     round_trip(a, b, SIZE_MAX); /* one step at the largest growth there is */
     add(b, 1000, 66000);
     struct bytes d = diff_of(a, b);
-    assert_int_equal(patch_of(a, d.data, d.len, &g, &err), BLM_E_LIMIT);
+    assert_int_equal(patch_of(a, d.p, d.len, &g, &err), BLM_E_LIMIT);
     assert_true(err.offset < d.len);
-    free(d.data);
+    free(d.p);
     blm_free(a);
     blm_free(b);
 
@@ -259,8 +212,8 @@ static void growth_is_bounded(void **state)
     assert_int_equal(blm_create(&o, &b, NULL), BLM_OK);
     add(b, 0, 200);
     d = diff_of(a, b);
-    assert_int_equal(patch_of(a, d.data, d.len, &g, &err), BLM_E_LIMIT);
-    free(d.data);
+    assert_int_equal(patch_of(a, d.p, d.len, &g, &err), BLM_E_LIMIT);
+    free(d.p);
     blm_free(a);
     blm_free(b);
 }
@@ -271,7 +224,7 @@ static void a_wrong_base_is_refused(void **state)
 {
     (void)state;
     for (size_t k = 0; k < KINDS; k++) {
-        blm_filter *a = make(kinds[k], 1000), *b, *c, *g;
+        blm_filter *a = made(kinds[k], 1000), *b, *c, *g;
         blm_error   err;
         add(a, 0, 100);
         b = copy(a);
@@ -279,12 +232,12 @@ static void a_wrong_base_is_refused(void **state)
         c = copy(b);
         add(c, 200, 300);
         struct bytes d = diff_of(a, b);
-        assert_int_equal(patch_of(c, d.data, d.len, &g, &err), BLM_E_MISMATCH);
+        assert_int_equal(patch_of(c, d.p, d.len, &g, &err), BLM_E_MISMATCH);
         assert_non_null(strstr(err.text, "another"));
-        assert_int_equal(patch_of(b, d.data, d.len, &g, &err), BLM_PRESENT);
+        assert_int_equal(patch_of(b, d.p, d.len, &g, &err), BLM_PRESENT);
         same(g, b);
         blm_free(g);
-        free(d.data);
+        free(d.p);
         blm_free(a);
         blm_free(b);
         blm_free(c);
@@ -295,22 +248,22 @@ static void unlike_filters_have_no_delta(void **state)
 {
     (void)state;
     blm_options  o = BLM_OPTIONS_INIT;
-    blm_filter  *a = make(BLM_CLASSIC, 1000), *b;
-    struct bytes d = { .stop = SIZE_MAX };
+    blm_filter  *a = made(BLM_CLASSIC, 1000), *b;
+    struct bytes d = { 0 };
     blm_error    err;
     o.items = 1000;
     o.rate  = 0.01;
     assert_int_equal(blm_create(&o, &b, NULL), BLM_OK); /* another seed */
-    assert_int_equal(blm_diff(a, b, put, &d, &err), BLM_E_MISMATCH);
+    assert_int_equal(blm_diff(a, b, bytes_add, &d, &err), BLM_E_MISMATCH);
     assert_non_null(strstr(err.text, "seed"));
     blm_free(b);
-    b = make(BLM_BLOCKED, 1000);
-    assert_int_equal(blm_diff(a, b, put, &d, &err), BLM_E_MISMATCH);
+    b = made(BLM_BLOCKED, 1000);
+    assert_int_equal(blm_diff(a, b, bytes_add, &d, &err), BLM_E_MISMATCH);
     blm_free(b);
-    b = make(BLM_CLASSIC, 1001);
-    assert_int_equal(blm_diff(a, b, put, &d, &err), BLM_E_MISMATCH);
+    b = made(BLM_CLASSIC, 1001);
+    assert_int_equal(blm_diff(a, b, bytes_add, &d, &err), BLM_E_MISMATCH);
     assert_int_equal(d.len, 0);
-    assert_int_equal(blm_diff(NULL, b, put, &d, &err), BLM_E_ARGUMENT);
+    assert_int_equal(blm_diff(NULL, b, bytes_add, &d, &err), BLM_E_ARGUMENT);
     assert_int_equal(blm_diff(a, b, NULL, &d, &err), BLM_E_ARGUMENT);
     blm_free(a);
     blm_free(b);
@@ -341,12 +294,12 @@ static void a_cut_delta_is_refused(void **state)
     both_ends(&a, &b);
     struct bytes d = diff_of(a, b);
     for (size_t len = 0; len < d.len; len++) {
-        blm_status st = patch_of(a, d.data, len, &g, &err);
+        blm_status st = patch_of(a, d.p, len, &g, &err);
         if (st != (len == 0 ? BLM_E_FORMAT : BLM_E_TRUNCATED) || err.offset > len)
             fail_msg("%zu of %zu bytes: %s at %llu", len, d.len, blm_status_name(st),
                      (unsigned long long)err.offset);
     }
-    free(d.data);
+    free(d.p);
     blm_free(a);
     blm_free(b);
 }
@@ -359,17 +312,17 @@ static void a_flipped_bit_is_found(void **state)
     both_ends(&a, &b);
     struct bytes d = diff_of(a, b);
     for (size_t bit = 0; bit < d.len * 8; bit++) {
-        d.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
-        blm_status st = patch_of(a, d.data, d.len, &g, &err);
+        d.p[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        blm_status st = patch_of(a, d.p, d.len, &g, &err);
         if (st >= 0 || err.offset == BLM_NO_OFFSET || err.offset > d.len)
             fail_msg("bit %zu: %s at %llu", bit, blm_status_name(st),
                      (unsigned long long)err.offset);
-        d.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        d.p[bit / 8] ^= (uint8_t)(1 << bit % 8);
     }
-    assert_true(put(&d, "x", 1));
-    assert_int_equal(patch_of(a, d.data, d.len, &g, &err), BLM_E_FORMAT);
+    assert_true(bytes_add(&d, "x", 1));
+    assert_int_equal(patch_of(a, d.p, d.len, &g, &err), BLM_E_FORMAT);
     assert_int_equal(err.offset, d.len - 1);
-    free(d.data);
+    free(d.p);
     blm_free(a);
     blm_free(b);
 }
@@ -394,7 +347,7 @@ static void another_modulus_is_another_filter(void **state)
     (void)state;
     blm_options  o = BLM_OPTIONS_INIT;
     blm_filter  *a, *b, *g;
-    struct bytes d, none = { .stop = SIZE_MAX };
+    struct bytes d, none = { 0 };
     blm_error    err;
     o.kind   = BLM_SCALABLE;
     o.scheme = "redisbloom";
@@ -406,13 +359,13 @@ static void another_modulus_is_another_filter(void **state)
     add(b, 40, 60);
     d = diff_of(a, b);
     uint64_t was = b->body.layers[0].shape.aux[1], less = was - ((uint64_t)3 << 16);
-    uint8_t *aux = d.data + BLM__DELTA_HEADER + BLM__FRAME_FRONT + 72; /* of the first frame's layer */
+    uint8_t *aux = d.p + BLM__DELTA_HEADER + BLM__FRAME_FRONT + 72; /* of the first frame's layer */
     assert_true(blm__get64le(aux) == was);
     blm__put64le(aux, less);
-    seal(d.data, d.len);
-    assert_int_equal(patch_of(a, d.data, d.len, &g, &err), BLM_E_FORMAT);
+    seal(d.p, d.len);
+    assert_int_equal(patch_of(a, d.p, d.len, &g, &err), BLM_E_FORMAT);
     b->body.layers[0].shape.aux[1] = less;
-    assert_int_equal(blm_diff(a, b, put, &none, &err), BLM_E_MISMATCH);
+    assert_int_equal(blm_diff(a, b, bytes_add, &none, &err), BLM_E_MISMATCH);
     assert_non_null(strstr(err.text, "moduli"));
     assert_false(blm_equal(a, b));
     uint8_t x[16], y[16];
@@ -421,7 +374,7 @@ static void another_modulus_is_another_filter(void **state)
     b->body.layers[0].shape.aux[1] = less;    /* … by another modulus */
     assert_true(blm_fingerprint(a, x) == BLM_OK && blm_fingerprint(b, y) == BLM_OK);
     assert_memory_not_equal(x, y, sizeof x);
-    free(d.data);
+    free(d.p);
     blm_free(a);
     blm_free(b);
 }
@@ -431,8 +384,8 @@ static unsigned frames_in(const struct bytes *d)
 {
     unsigned types = 0;
     for (size_t at = BLM__DELTA_HEADER; at < d->len;
-         at += BLM__FRAME_FRONT + blm__get32le(d->data + at + 4) + 8)
-        types |= 1u << blm__get32le(d->data + at);
+         at += BLM__FRAME_FRONT + blm__get32le(d->p + at + 4) + 8)
+        types |= 1u << blm__get32le(d->p + at);
     return types;
 }
 
@@ -451,7 +404,7 @@ static void a_forged_delta_does_no_harm(void **state)
     unsigned     refused = 0;
     for (size_t i = 0; i < d.len * sizeof masks; i++) {
         blm_error err;
-        memcpy(p, d.data, d.len);
+        memcpy(p, d.p, d.len);
         p[i / sizeof masks] ^= masks[i % sizeof masks];
         seal(p, d.len);
         if (patch_of(a, p, d.len, &g, &err) >= 0) {
@@ -463,12 +416,22 @@ static void a_forged_delta_does_no_harm(void **state)
     }
     assert_true(refused > d.len * sizeof masks / 2);
     free(p);
-    free(d.data);
+    free(d.p);
     blm_free(a);
     blm_free(b);
 }
 
 /* ---- trouble on the way ---- */
+
+static bool put_until_full(void *ctx, const void *bytes, size_t len)
+{
+    size_t *room = ctx;
+    (void)bytes;
+    if (len > *room)
+        return false;
+    *room -= len;
+    return true;
+}
 
 static void a_writer_that_stops_and_a_reader_that_fails(void **state)
 {
@@ -478,18 +441,17 @@ static void a_writer_that_stops_and_a_reader_that_fails(void **state)
     both_ends(&a, &b);
     struct bytes d = diff_of(a, b);
     for (size_t stop = 0; stop < d.len; stop += 7) {
-        struct bytes part = { .stop = stop };
-        assert_int_equal(blm_diff(a, b, put, &part, &err), BLM_E_IO);
-        free(part.data);
-        struct bytes in = { .data = d.data, .len = stop, .broken = true };
-        assert_int_equal(blm_patch(a, get, &in, &g, &err), BLM_E_IO);
+        size_t room = stop;
+        assert_int_equal(blm_diff(a, b, put_until_full, &room, &err), BLM_E_IO);
+        struct bytes in = { .p = d.p, .len = stop, .broken = true };
+        assert_int_equal(blm_patch(a, bytes_get, &in, &g, &err), BLM_E_IO);
         assert_null(g);
     }
-    struct bytes slow = { .data = d.data, .len = d.len, .sip = 1 };
-    assert_int_equal(blm_patch(a, get, &slow, &g, &err), BLM_OK);
+    struct bytes slow = { .p = d.p, .len = d.len, .sip = 1 };
+    assert_int_equal(blm_patch(a, bytes_get, &slow, &g, &err), BLM_OK);
     same(g, b);
     blm_free(g);
-    free(d.data);
+    free(d.p);
     blm_free(a);
     blm_free(b);
 }
@@ -540,13 +502,13 @@ static void memory_is_bounded_and_may_run_out(void **state)
     assert_true(memory.most - held <= 64 << 10);
     assert_int_equal(memory.now, held);
 
-    struct bytes none = { .stop = SIZE_MAX };
+    struct bytes none = { 0 };
     memory.left       = 0;
-    assert_int_equal(blm_diff(a, b, put, &none, &err), BLM_E_MEMORY);
+    assert_int_equal(blm_diff(a, b, bytes_add, &none, &err), BLM_E_MEMORY);
     unsigned failures = 0;
     for (long left = 0;; left++, failures++) {
         memory.left   = left;
-        blm_status st = patch_of(a, d.data, d.len, &g, &err);
+        blm_status st = patch_of(a, d.p, d.len, &g, &err);
         memory.left   = -1;
         if (st == BLM_OK)
             break;
@@ -559,7 +521,7 @@ static void memory_is_bounded_and_may_run_out(void **state)
     blm_free(a);
     blm_free(b);
     assert_int_equal(memory.now, 0);
-    free(d.data);
+    free(d.p);
 }
 
 static bool stop_at_once(void *ctx, uint64_t done, uint64_t total)
@@ -575,18 +537,18 @@ static void both_can_be_cancelled(void **state)
     blm_filter *a, *b, *g;
     blm_error   err;
     both_ends(&a, &b);
-    struct bytes d = diff_of(a, b), part = { .stop = SIZE_MAX };
+    struct bytes d = diff_of(a, b), part = { 0 };
     int          diffs = 0, patches = 0;
     for (blm_status st = BLM_E_CANCELLED; st != BLM_OK; diffs++) {
         int left = diffs;
         blm_on_progress(b, stop_at_once, &left);
-        st = blm_diff(a, b, put, &part, &err);
+        st = blm_diff(a, b, bytes_add, &part, &err);
         assert_true(st == BLM_OK || st == BLM_E_CANCELLED);
     }
     for (blm_status st = BLM_E_CANCELLED; st != BLM_OK; patches++) {
         int left = patches;
         blm_on_progress(a, stop_at_once, &left);
-        st = patch_of(a, d.data, d.len, &g, &err);
+        st = patch_of(a, d.p, d.len, &g, &err);
         assert_true(st == BLM_OK || st == BLM_E_CANCELLED);
     }
     assert_true(diffs > 2 && patches > 4);
@@ -594,8 +556,8 @@ static void both_can_be_cancelled(void **state)
     blm_free(g);
     blm_free(a);
     blm_free(b);
-    free(d.data);
-    free(part.data);
+    free(d.p);
+    free(part.p);
 }
 
 /* ---- the bytes ---- */
@@ -641,8 +603,8 @@ static void the_documented_bytes(void **state)
     assert_int_equal(blm_create(&o, &b, NULL), BLM_OK);
     struct bytes d = diff_of(a, b);
     assert_int_equal(d.len, sizeof documented);
-    assert_memory_equal(d.data, documented, sizeof documented);
-    free(d.data);
+    assert_memory_equal(d.p, documented, sizeof documented);
+    free(d.p);
     blm_free(a);
     blm_free(b);
 }

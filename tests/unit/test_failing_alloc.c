@@ -4,20 +4,19 @@
  * answer is E_MEMORY, nothing leaks, and what was there before is as it was. */
 #include <unistd.h>
 
-#include "unit/support.h"
+#include "unit/bytes.h"
 
 struct scene {
     struct meter  m;
     blm_allocator a;
     const struct flavour *v;
-    blm_filter *f;     /* what the operation works on, or NULL */
-    blm_filter *other; /* what it may need besides */
-    blm_filter *was;   /* a copy of f, before */
-    blm_filter *made;  /* what it gave */
-    uint8_t    *bytes; /* an encoded filter, or a delta */
-    size_t      len, at;
-    char        path[64], path2[64];
-    blm_error   err;
+    blm_filter  *f;     /* what the operation works on, or NULL */
+    blm_filter  *other; /* what it may need besides */
+    blm_filter  *was;   /* a copy of f, before */
+    blm_filter  *made;  /* what it gave */
+    struct bytes bytes; /* an encoded filter, or a delta */
+    char         path[64], path2[64];
+    blm_error    err;
 };
 
 struct operation {
@@ -70,16 +69,6 @@ static void full(struct scene *s)
         assert_true(blm_add(s->f, &i, 4) >= 0);
 }
 
-static bool collect(void *ctx, const void *bytes, size_t len)
-{
-    struct scene *s = ctx;
-    s->bytes        = realloc(s->bytes, s->len + len);
-    assert_non_null(s->bytes);
-    memcpy(s->bytes + s->len, bytes, len);
-    s->len += len;
-    return true;
-}
-
 static bool discard(void *ctx, const void *bytes, size_t len)
 {
     (void)ctx;
@@ -88,20 +77,10 @@ static bool discard(void *ctx, const void *bytes, size_t len)
     return true;
 }
 
-static size_t replay(void *ctx, void *bytes, size_t len)
-{
-    struct scene *s = ctx;
-    size_t        n = s->len - s->at < len ? s->len - s->at : len;
-    n               = n < 1000 ? n : 1000; /* a stream gives what it has */
-    memcpy(bytes, s->bytes + s->at, n);
-    s->at += n;
-    return n;
-}
-
-static void encoded(struct scene *s)
+static void with_bytes(struct scene *s)
 {
     with_keys(s);
-    assert_status(blm_encode(s->f, NULL, collect, s, NULL), BLM_OK);
+    assert_status(blm_encode(s->f, NULL, bytes_add, &s->bytes, NULL), BLM_OK);
 }
 
 static void with_delta(struct scene *s)
@@ -109,7 +88,7 @@ static void with_delta(struct scene *s)
     with_keys(s);
     assert_status(blm_copy(s->f, &s->other, NULL), BLM_OK);
     add_range(s->other, 150, 200);
-    assert_status(blm_diff(s->f, s->other, collect, s, NULL), BLM_OK);
+    assert_status(blm_diff(s->f, s->other, bytes_add, &s->bytes, NULL), BLM_OK);
 }
 
 static void saved(struct scene *s)
@@ -192,14 +171,14 @@ static blm_status run_decode(struct scene *s)
 {
     blm_options o = BLM_OPTIONS_INIT;
     o.allocator   = &s->a;
-    return blm_decode(s->bytes, s->len, &o, &s->made, &s->err);
+    return blm_decode(s->bytes.p, s->bytes.len, &o, &s->made, &s->err);
 }
 static blm_status run_decode_stream(struct scene *s)
 {
     blm_options o = BLM_OPTIONS_INIT;
     o.allocator   = &s->a;
-    s->at         = 0;
-    return blm_decode_stream(replay, s, &o, &s->made, &s->err);
+    s->bytes.at         = 0;
+    return blm_decode_stream(bytes_get, &s->bytes, &o, &s->made, &s->err);
 }
 static blm_status run_diff(struct scene *s)
 {
@@ -207,8 +186,8 @@ static blm_status run_diff(struct scene *s)
 }
 static blm_status run_patch(struct scene *s)
 {
-    s->at = 0;
-    return blm_patch(s->f, replay, s, &s->made, &s->err);
+    s->bytes.at = 0;
+    return blm_patch(s->f, bytes_get, &s->bytes, &s->made, &s->err);
 }
 static blm_status run_save(struct scene *s)
 {
@@ -271,8 +250,8 @@ static const struct operation operations[] = {
     { "add that grows", grows, full, run_add, false, false },
     { "batch that grows", grows, full, run_add_many, false, false },
     { "encode", NULL, with_keys, run_encode, false, false },
-    { "decode", NULL, encoded, run_decode, false, false },
-    { "decode a stream", NULL, encoded, run_decode_stream, false, false },
+    { "decode", NULL, with_bytes, run_decode, false, false },
+    { "decode a stream", NULL, with_bytes, run_decode_stream, false, false },
     { "diff", NULL, with_delta, run_diff, false, false },
     { "patch", NULL, with_delta, run_patch, false, false },
     { "save", NULL, saved, run_save, false, true },
@@ -301,6 +280,7 @@ static void set_up(struct scene *s, const struct operation *op, const struct fla
     s->m.fail_at = UINT64_MAX;
     s->a         = meter_allocator(&s->m);
     s->v         = v;
+    s->bytes.sip = 1000; /* a stream gives what it has */
     snprintf(s->path, sizeof s->path, "failing_alloc.%ld.blm", (long)getpid());
     snprintf(s->path2, sizeof s->path2, "failing_alloc.%ld.new", (long)getpid());
     unlink(s->path2);
@@ -322,7 +302,7 @@ static void tear_down(struct scene *s)
     blm_free(s->f);
     blm_free(s->other);
     blm_free(s->was);
-    free(s->bytes);
+    free(s->bytes.p);
     assert_int_equal(s->m.live, 0);
     assert_int_equal(s->m.live_bytes, 0);
 }

@@ -55,7 +55,7 @@ static void arguments(void **state)
     assert_status(blm_decode_stream(NULL, NULL, NULL, &g, &e), BLM_E_ARGUMENT);
     assert_status(blm_decode_stream(no_reads, NULL, NULL, &g, &e), BLM_E_TRUNCATED);
     assert_status(blm_encode(f, NULL, NULL, NULL, &e), BLM_E_ARGUMENT);
-    struct bytes b = { NULL, 0 };
+    struct bytes b = { 0 };
     assert_status(blm_encode(f, "no such format", bytes_add, &b, &e), BLM_E_ARGUMENT);
     assert_non_null(strstr(e.text, "no such format"));
     assert_status(blm_save(f, NULL, NULL, 0, &e), BLM_E_ARGUMENT);
@@ -94,36 +94,26 @@ static void a_format_is_believed(void **state)
     blm_free(f);
 }
 
-static size_t read_some(void *ctx, void *p, size_t len)
-{
-    struct bytes *b = ctx;
-    size_t        n = len < b->len ? len : b->len;
-    memcpy(p, b->p, n);
-    b->p += n;
-    b->len -= n;
-    return n;
-}
-
 /* A stream whose length nobody knows: an empty bip37 filter of 5 probes, or the start of one of
  * Guava's with 5 probes and one word. */
 static void two_formats_for_one_input(void **state)
 {
     (void)state;
     uint8_t      head[] = { 0, 5, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1 };
-    struct bytes b      = { head, sizeof head };
+    struct bytes b      = { .p = head, .len = sizeof head };
     blm_bid      bids[8];
     blm_filter  *f = NULL;
     blm_error    e = { .text = "" };
     assert_true(blm_sniff(head, sizeof head, 0, bids, 8) >= 2);
     assert_int_equal(bids[0].bid, bids[1].bid);
-    assert_status(blm_decode_stream(read_some, &b, NULL, &f, &e), BLM_E_AMBIGUOUS);
+    assert_status(blm_decode_stream(bytes_get, &b, NULL, &f, &e), BLM_E_AMBIGUOUS);
     assert_null(f);
     assert_non_null(strstr(e.text, "bip37"));
     assert_non_null(strstr(e.text, "guava"));
     blm_options o = BLM_OPTIONS_INIT; /* say which, and it is that one */
     o.format      = "guava";
-    b             = (struct bytes){ head, sizeof head };
-    assert_status(blm_decode_stream(read_some, &b, &o, &f, &e), BLM_OK);
+    b             = (struct bytes){ .p = head, .len = sizeof head };
+    assert_status(blm_decode_stream(bytes_get, &b, &o, &f, &e), BLM_OK);
     assert_string_equal(params_of(f).format, "guava");
     spit(at("g"), head, sizeof head);
     blm_filter *g = NULL;
@@ -267,7 +257,7 @@ static void a_filter_inside_another_file(void **state)
 {
     (void)state;
     blm_filter  *f = full(), *g = NULL;
-    struct bytes b = encoded(f), outer = { NULL, 0 };
+    struct bytes b = encoded(f), outer = { 0 };
     blm_options  o = BLM_OPTIONS_INIT;
     blm_error    e;
     for (size_t i = 0; i < 10000; i++)

@@ -5,7 +5,7 @@
  * calls cannot see is what one call leaves behind for the next. */
 #include <unistd.h>
 
-#include "unit/support.h"
+#include "unit/bytes.h"
 
 #define KEYS 400u
 
@@ -121,53 +121,32 @@ static void step_fold(struct journey *j)
         blm_free(g);
 }
 
-struct bytes {
-    uint8_t *data;
-    size_t   len, at;
-};
-static bool collect(void *ctx, const void *bytes, size_t len)
-{
-    struct bytes *b = ctx;
-    b->data         = realloc(b->data, b->len + len);
-    memcpy(b->data + b->len, bytes, len);
-    b->len += len;
-    return true;
-}
-static size_t replay(void *ctx, void *bytes, size_t len)
-{
-    struct bytes *b = ctx;
-    size_t        n = b->len - b->at < len ? b->len - b->at : len;
-    memcpy(bytes, b->data + b->at, n);
-    b->at += n;
-    return n;
-}
-
 static void step_bytes(struct journey *j)
 {
-    struct bytes b = { NULL, 0, 0 };
+    struct bytes b = { 0 };
     blm_filter  *g = NULL;
     blm_options  o = BLM_OPTIONS_INIT;
     o.flags        = j->v->flags & BLM_SHARED;
-    NEED(j, blm_encode(j->f, NULL, collect, &b, NULL) == BLM_OK);
-    NEED(j, blm_decode_stream(replay, &b, &o, &g, NULL) == BLM_OK);
+    NEED(j, blm_encode(j->f, NULL, bytes_add, &b, NULL) == BLM_OK);
+    NEED(j, blm_decode_stream(bytes_get, &b, &o, &g, NULL) == BLM_OK);
     NEED(j, blm_equal(j->f, g));
     replace(j, g);
-    free(b.data);
+    free(b.p);
 }
 
 static void step_delta(struct journey *j)
 {
-    struct bytes b   = { NULL, 0, 0 };
+    struct bytes b   = { 0 };
     blm_filter  *old = NULL, *g = NULL;
     NEED(j, blm_copy(j->f, &old, NULL) == BLM_OK);
     step_add_many(j);
     step_remove(j);
-    NEED(j, blm_diff(old, j->f, collect, &b, NULL) == BLM_OK);
-    NEED(j, blm_patch(old, replay, &b, &g, NULL) >= 0);
+    NEED(j, blm_diff(old, j->f, bytes_add, &b, NULL) == BLM_OK);
+    NEED(j, blm_patch(old, bytes_get, &b, &g, NULL) >= 0);
     NEED(j, blm_equal(j->f, g));
     replace(j, g);
     blm_free(old);
-    free(b.data);
+    free(b.p);
 }
 
 /* Into a file, and on from there; or, in one already, closed and opened again. */

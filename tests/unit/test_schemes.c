@@ -2,7 +2,7 @@
 /* The laws again, for every scheme that can make a filter and every kind it is kept in, whatever
  * this build has: what the schemes' own tests take for granted of the calls around them. */
 #include "filter.h"
-#include "unit/support.h"
+#include "unit/bytes.h"
 
 #define KEYS 400u
 
@@ -250,36 +250,23 @@ static void kinds_fit_schemes(void **state)
     }
 }
 
-struct bytes {
-    uint8_t *data;
-    size_t   len;
-};
-static bool collect(void *ctx, const void *bytes, size_t len)
-{
-    struct bytes *b = ctx;
-    b->data         = realloc(b->data, b->len + len);
-    memcpy(b->data + b->len, bytes, len);
-    b->len += len;
-    return true;
-}
-
 /* To bytes and back: the format each scheme is saved in by default, and the native one. */
 static void law_of_bytes(const struct made *m, const struct key_set *s)
 {
     static const char *const formats[] = { NULL, "native" };
     for (size_t i = 0; i < COUNT_OF(formats); i++) {
         blm_filter  *f = make(&m->o), *g = NULL;
-        struct bytes b = { NULL, 0 };
+        struct bytes b = { 0 };
         blm_error    e;
         blm_options  o = BLM_OPTIONS_INIT;
         uint8_t      x[2 * KEYS], y[2 * KEYS];
         blm_add_many(f, s->keys, KEYS, NULL, NULL);
-        blm_status st = blm_encode(f, formats[i], collect, &b, &e);
+        blm_status st = blm_encode(f, formats[i], bytes_add, &b, &e);
         if (st != BLM_OK)
             FAIL(m, "to %s: %s: %s", formats[i] ? formats[i] : "its own format",
                  blm_status_name(st), e.text);
         o.format = formats[i] ? formats[i] : params_of(f).format;
-        st       = blm_decode(b.data, b.len, &o, &g, &e);
+        st       = blm_decode(b.p, b.len, &o, &g, &e);
         if (st != BLM_OK)
             FAIL(m, "from %s: %s: %s", o.format, blm_status_name(st), e.text);
         if (strcmp(params_of(g).scheme, m->scheme->row.name) == 0) {
@@ -291,7 +278,7 @@ static void law_of_bytes(const struct made *m, const struct key_set *s)
         }
         blm_free(f);
         blm_free(g);
-        free(b.data);
+        free(b.p);
     }
 }
 

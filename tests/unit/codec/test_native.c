@@ -141,7 +141,7 @@ static void every_piece_is_of_the_whole(void **state)
         assert_status(blm_encoded_size(f, "native", &size, NULL), BLM_OK);
         assert_int_equal(size, b.len);
         for (size_t at = 0; at < b.len + 600; at += at % 509 == 0 ? 1 : 127) {
-            struct bytes rest = { NULL, 0 };
+            struct bytes rest = { 0 };
             assert_status(blm_encode_from(f, "native", at, bytes_add, &rest, NULL), BLM_OK);
             assert_int_equal(rest.len, at < b.len ? b.len - at : 0);
             if (rest.len)
@@ -217,7 +217,7 @@ static void every_truncation_is_named(void **state)
     blm_filter  *f = tiny(), *g = NULL;
     struct bytes b = encoded(f);
     for (size_t len = 0; len < b.len; len++) {
-        struct bytes cut = { b.p, len };
+        struct bytes cut = { .p = b.p, .len = len };
         blm_error    e   = { .text = "" };
         assert_status(decode(&cut, &g, &e), BLM_E_TRUNCATED);
         assert_int_equal(e.offset, len);
@@ -585,7 +585,7 @@ static void a_claim_is_not_believed(void **state)
         blm_options   d    = BLM_OPTIONS_INIT;
         blm_error     e;
         d.allocator       = &a;
-        struct bytes part = { b.p, len };
+        struct bytes part = { .p = b.p, .len = len };
         assert_status(blm_decode(part.p, part.len, &d, &g, &e), BLM_E_TRUNCATED);
         assert_true(peak.most <= (int64_t)sizeof(blm_filter) + 4096);
         assert_status(decode_pipe(&part, 5000, &d, &g, &e), BLM_E_TRUNCATED);
@@ -688,7 +688,7 @@ static void encode_may_lack_memory(void **state)
     o.rate          = 0.01;
     o.allocator     = &a;
     blm_filter  *f  = make(&o);
-    struct bytes b  = { NULL, 0 };
+    struct bytes b  = { 0 };
     m.fail_at       = m.calls;
     assert_status(blm_encode(f, NULL, bytes_add, &b, NULL), BLM_E_MEMORY);
     m.fail_at = UINT64_MAX;
@@ -742,7 +742,7 @@ static void progress_may_cancel(void **state)
     o.probes          = 3;
     blm_filter     *f = make(&o), *g = NULL;
     struct stopping s = { 2 };
-    struct bytes    b = { NULL, 0 };
+    struct bytes    b = { 0 };
     blm_on_progress(f, stop_progress, &s);
     assert_status(blm_encode(f, NULL, bytes_add, &b, NULL), BLM_E_CANCELLED);
     free(b.p);

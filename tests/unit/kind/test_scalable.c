@@ -17,13 +17,6 @@ static blm_options growing(bool classic, uint64_t first, double p)
     return o;
 }
 
-static blm_params layer_of(const blm_filter *f, uint32_t i)
-{
-    blm_params p = { .size = sizeof p };
-    assert_status(blm_get_layer(f, i, &p), BLM_OK);
-    return p;
-}
-
 /* Layer i holds growth^i times the first, at tightening^i times its rate; the promises of all
  * layers, however many come, stay below what was asked. */
 static void layers_grow_and_tighten(void **state)

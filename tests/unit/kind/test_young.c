@@ -4,35 +4,9 @@
 #include <unistd.h>
 
 #include "filter.h"
-#include "unit/support.h"
+#include "unit/bytes.h"
 
 #define RATE 0.01
-
-/* ---- bytes, out and in ---- */
-
-struct bytes {
-    uint8_t *data;
-    size_t   len, at;
-};
-
-static bool put(void *ctx, const void *data, size_t len)
-{
-    struct bytes *b = ctx;
-    b->data         = realloc(b->data, b->len + len);
-    assert_non_null(b->data);
-    memcpy(b->data + b->len, data, len);
-    b->len += len;
-    return true;
-}
-
-static size_t get(void *ctx, void *data, size_t len)
-{
-    struct bytes *b = ctx;
-    size_t        n = b->len - b->at < len ? b->len - b->at : len;
-    memcpy(data, b->data + b->at, n);
-    b->at += n;
-    return n;
-}
 
 /* ---- filters ---- */
 
@@ -43,13 +17,6 @@ static blm_options unknown(void)
     o.flags       = BLM_SEEDED;
     o.rate        = RATE;
     return o;
-}
-
-static blm_params layer_of(const blm_filter *f, uint32_t i)
-{
-    blm_params p = { .size = sizeof p };
-    assert_status(blm_get_layer(f, i, &p), BLM_OK);
-    return p;
 }
 
 /* Keys are the numbers from … to − 1. */
@@ -374,8 +341,8 @@ static void files_have_no_hashes(void **state)
     blm_filter  *f = make(&o), *g;
     struct bytes b = { 0 };
     add_numbers(f, 0, 60000, 1000);
-    assert_status(blm_encode(f, NULL, put, &b, NULL), BLM_OK);
-    assert_status(blm_decode(b.data, b.len, NULL, &g, NULL), BLM_OK);
+    assert_status(blm_encode(f, NULL, bytes_add, &b, NULL), BLM_OK);
+    assert_status(blm_decode(b.p, b.len, NULL, &g, NULL), BLM_OK);
     assert_true(blm_equal(f, g));
     assert_int_equal(params_of(g).kept, 0);
     add_numbers(g, 60000, 200000, 1000);
@@ -384,7 +351,7 @@ static void files_have_no_hashes(void **state)
     promise_holds(g, RATE);
     blm_free(f);
     blm_free(g);
-    free(b.data);
+    free(b.p);
 }
 
 /* … and what was small because nobody said a size does not grow by small steps for that. */
@@ -395,8 +362,8 @@ static void read_back_small_it_catches_up(void **state)
     blm_filter  *f = make(&o), *g;
     struct bytes b = { 0 };
     add_numbers(f, 0, 100, 100);
-    assert_status(blm_encode(f, NULL, put, &b, NULL), BLM_OK);
-    assert_status(blm_decode(b.data, b.len, NULL, &g, NULL), BLM_OK);
+    assert_status(blm_encode(f, NULL, bytes_add, &b, NULL), BLM_OK);
+    assert_status(blm_decode(b.p, b.len, NULL, &g, NULL), BLM_OK);
     add_numbers(g, 100, 200000, 1000);
     assert_int_equal(params_of(g).layers, 3);
     assert_int_equal(layer_of(g, 0).capacity, 14336);
@@ -406,7 +373,7 @@ static void read_back_small_it_catches_up(void **state)
     promise_holds(g, RATE);
     blm_free(f);
     blm_free(g);
-    free(b.data);
+    free(b.p);
 }
 
 static void a_file_grows_by_layers(void **state)
@@ -475,8 +442,8 @@ static void deltas_across_a_growth(void **state)
         add_numbers(f, 0, ends[i][0], 100);
         assert_status(blm_copy(f, &before, NULL), BLM_OK);
         add_numbers(f, ends[i][0], ends[i][1], 100);
-        assert_status(blm_diff(before, f, put, &d, NULL), BLM_OK);
-        assert_status(blm_patch(before, get, &d, &after, NULL), BLM_OK);
+        assert_status(blm_diff(before, f, bytes_add, &d, NULL), BLM_OK);
+        assert_status(blm_patch(before, bytes_get, &d, &after, NULL), BLM_OK);
         assert_true(blm_equal(after, f));
         assert_int_equal(params_of(after).items, params_of(f).items);
         add_numbers(after, ends[i][1], 2 * ends[i][1], 1000); /* and it can go on */
@@ -485,16 +452,16 @@ static void deltas_across_a_growth(void **state)
         blm_free(after);
         for (size_t cut = 0; cut < d.len; cut += 1 + d.len / 50) { /* damage is found */
             d.at = 0;
-            d.data[cut] ^= 0x10;
-            assert_true(blm_patch(before, get, &d, &half, NULL) < 0);
-            d.data[cut] ^= 0x10;
+            d.p[cut] ^= 0x10;
+            assert_true(blm_patch(before, bytes_get, &d, &half, NULL) < 0);
+            d.p[cut] ^= 0x10;
         }
         blm_error e;
         if (params_of(f).capacity > params_of(before).capacity) { /* never back */
-            assert_status(blm_diff(f, before, put, &d, &e), BLM_E_MISMATCH);
+            assert_status(blm_diff(f, before, bytes_add, &d, &e), BLM_E_MISMATCH);
             check_error(&e, BLM_E_MISMATCH, "sizes");
         }
-        free(d.data);
+        free(d.p);
         blm_free(f);
         blm_free(before);
     }
@@ -513,9 +480,9 @@ static void only_scalable_is_made_anew(void **state)
     o.items       = 2000;
     blm_filter *g = make(&o);
     f->body.layers[0].shape.aux[0] = g->body.layers[0].shape.aux[0] = 1;
-    assert_status(blm_diff(f, g, put, &d, &e), BLM_E_MISMATCH);
+    assert_status(blm_diff(f, g, bytes_add, &d, &e), BLM_E_MISMATCH);
     check_error(&e, BLM_E_MISMATCH, "sizes");
-    free(d.data);
+    free(d.p);
     blm_free(f);
     blm_free(g);
 }
