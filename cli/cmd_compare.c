@@ -86,14 +86,8 @@ static int run(int count, char **operands)
 {
     (void)count;
     struct ref a, b;
-    if (ref_is_stdin(operands[0]) && ref_is_stdin(operands[1]))
-        return misuse("only one filter can come from standard input");
-    if (!ref_open(&a, operands[0], NULL))
+    if (!ref_open_two(&a, &b, operands))
         return EXIT_TROUBLE;
-    if (!ref_open(&b, operands[1], NULL)) {
-        ref_drop(&a);
-        return EXIT_TROUBLE;
-    }
     int status = compare(&a, &b);
     ref_drop(&a);
     ref_drop(&b);

@@ -59,14 +59,8 @@ static int run(int count, char **operands)
     struct ref old, new;
     if (isatty(STDOUT_FILENO))
         return misuse("a delta is not for a terminal: send it to a file, as in > DELTA");
-    if (ref_is_stdin(operands[0]) && ref_is_stdin(operands[1]))
-        return misuse("only one filter can come from standard input");
-    if (!ref_open(&old, operands[0], NULL))
+    if (!ref_open_two(&old, &new, operands))
         return EXIT_TROUBLE;
-    if (!ref_open(&new, operands[1], NULL)) {
-        ref_drop(&old);
-        return EXIT_TROUBLE;
-    }
     int status = diff(&old, &new);
     ref_drop(&old);
     ref_drop(&new);

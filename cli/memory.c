@@ -3,6 +3,7 @@
  * do than to say so. Files are safe: whatever is being changed is valid after every batch. */
 #include "memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "numbers.h"
@@ -22,3 +23,16 @@ void *memory_grow(void *old, size_t size)
 }
 
 void *memory_need(size_t size) { return memory_grow(NULL, size); }
+
+char *memory_text(char *small, size_t room, size_t *len, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int   n    = vsnprintf(small, room, format, args);
+    char *text = small;
+    *len       = n < 0 ? 0 : (size_t)n;
+    if (*len >= room && (text = malloc(*len + 1)) != NULL)
+        vsnprintf(text, *len + 1, format, again);
+    va_end(again);
+    return text;
+}

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "interrupt.h"
+#include "memory.h"
 #include "progress.h"
 
 #define SPANS 1024 /* what writev takes at once on every system we know (IOV_MAX) */
@@ -117,24 +118,17 @@ void out_bytes(const void *bytes, size_t len)
 
 void out_print(const char *format, ...)
 {
-    char    small[1024], *text = small;
+    char    small[1024];
+    size_t  n;
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(small, sizeof small, format, args);
+    char *text = memory_text(small, sizeof small, &n, format, args);
     va_end(args);
-    if (n < 0)
+    if (!text) {
+        stop(ENOMEM);
         return;
-    if ((size_t)n >= sizeof small) {
-        text = malloc((size_t)n + 1);
-        if (!text) {
-            stop(ENOMEM);
-            return;
-        }
-        va_start(args, format);
-        vsnprintf(text, (size_t)n + 1, format, args);
-        va_end(args);
     }
-    out_bytes(text, (size_t)n);
+    out_bytes(text, n);
     if (text != small)
         free(text);
 }

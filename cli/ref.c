@@ -226,6 +226,18 @@ bool ref_open(struct ref *r, const char *text, const blm_options *o)
     return end(r, with_funnel(r, r->place->open, &err), &err);
 }
 
+bool ref_open_two(struct ref *a, struct ref *b, char **texts)
+{
+    if (ref_is_stdin(texts[0]) && ref_is_stdin(texts[1]))
+        return misuse("only one filter can come from standard input"), false;
+    if (!ref_open(a, texts[0], NULL))
+        return false;
+    if (ref_open(b, texts[1], NULL))
+        return true;
+    ref_drop(a);
+    return false;
+}
+
 bool ref_change(struct ref *r, const char *text, const blm_options *o)
 {
     blm_error err = { .offset = BLM_NO_OFFSET };

@@ -46,6 +46,8 @@ void ref_hide_passwords(int argc, char **argv);
 /* o: flags, format, funnel …; NULL: defaults with the funnel that -e and --funnel ask for. */
 bool ref_open(struct ref *r, const char *text, const blm_options *o);
 bool ref_change(struct ref *r, const char *text, const blm_options *o);
+/* Both or neither. */
+bool ref_open_two(struct ref *a, struct ref *b, char **texts);
 /* The same for keys alone. */
 bool ref_open_keys(struct ref *r, const char *text, const blm_options *o);
 bool ref_change_keys(struct ref *r, const char *text);

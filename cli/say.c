@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "memory.h"
 #include "progress.h"
 
 bool say_quiet;
@@ -121,23 +122,16 @@ int system_trouble(const char *name, int error, const char *remedy)
 
 void say_plain(const char *format, ...)
 {
-    char    small[1024], *text = small;
+    char    small[1024];
+    size_t  n;
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(small, sizeof small, format, args);
+    char *text = memory_text(small, sizeof small, &n, format, args);
     va_end(args);
-    if (n < 0)
+    if (!text)
         return;
-    if ((size_t)n >= sizeof small) {
-        text = malloc((size_t)n + 1);
-        if (!text)
-            return;
-        va_start(args, format);
-        vsnprintf(text, (size_t)n + 1, format, args);
-        va_end(args);
-    }
     progress_hide();
-    put(text, (size_t)n);
+    put(text, n);
     if (text != small)
         free(text);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "foreign.h"
+#include "decode.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* "dcso" takes gzip too. Seven bytes of the version word are ignored, so it is not exact. */
-#include "foreign.h"
+#include "decode.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The three forms begin so differently that one input is of interest to one of them only. */
-#include "foreign.h"
+#include "decode.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A header may be written in more ways than one, so it is not exact. */
-#include "foreign.h"
+#include "decode.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

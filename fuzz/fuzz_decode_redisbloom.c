@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A dump's numbers and strings may be written in more ways than one, chunks in one only. */
-#include "foreign.h"
+#include "decode.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -101,6 +101,17 @@ GOLDEN_FN blm_filter *create_or_fail(const blm_options *o)
     return f;
 }
 
+GOLDEN_FN void create_is(blm_options o, blm_status want)
+{
+    blm_filter *f;
+    blm_error   err;
+    assert_int_equal(blm_create(&o, &f, &err), want);
+    if (want == BLM_OK)
+        blm_free(f);
+    else
+        assert_null(f);
+}
+
 /* ---- good files ---- */
 
 GOLDEN_FN void check_probes(const blm_filter *f, const char *dir)
@@ -247,6 +258,28 @@ GOLDEN_FN size_t refuse_all(const char *dir, const char *(*format_of)(const char
     }
     golden_free_file(&reasons);
     return count;
+}
+
+/* What is wrong with a file of <dir>/bad, where, and a word of the sentence that must say so. */
+struct fault {
+    const char *file, *word;
+    blm_status  status;
+    uint64_t    offset;
+};
+
+GOLDEN_FN void refuse_at(const char *dir, const struct fault *faults, size_t count,
+                         const char *(*format_of)(const char *file))
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/bad", dir);
+    for (const struct fault *f = faults; f < faults + count; f++) {
+        struct golden_file bytes = golden_read_in(path, f->file);
+        blm_error          err   = refuse_bytes(&bytes, f->file, format_of(f->file));
+        if (err.status != f->status || err.offset != f->offset || !strstr(err.text, f->word))
+            fail_msg("%s: %s at %llu: %s", f->file, blm_status_name(err.status),
+                     (unsigned long long)err.offset, err.text);
+        golden_free_file(&bytes);
+    }
 }
 
 /* A good file cut at every length is refused: it has no shorter filter inside. */

@@ -38,6 +38,13 @@ GOLDEN_FN void golden_writes(const blm_filter *f, const char *format, const char
 
 /* ---- bytes in ---- */
 
+GOLDEN_FN blm_options golden_as(const char *format)
+{
+    blm_options o = BLM_OPTIONS_INIT;
+    o.format      = format;
+    return o;
+}
+
 /* Decodes bytes, from the buffer and in drops, which must agree. */
 GOLDEN_FN blm_filter *golden_decode(const char *what, const void *bytes, size_t len,
                                     const blm_options *o)

@@ -16,18 +16,11 @@ static const char *const vectors[] = {
 };
 #define VECTORS (sizeof vectors / sizeof *vectors)
 
-static blm_options as(const char *format)
-{
-    blm_options o = BLM_OPTIONS_INIT;
-    o.format = format;
-    return o;
-}
-
 static void test_vectors(void **state)
 {
     (void)state;
     for (size_t i = 0; i < VECTORS; i++) {
-        blm_options o = as("bip37");
+        blm_options o = golden_as("bip37");
         blm_filter *f = golden_load(vectors[i], "filter.bin", &o);
         blm_params  p = { .size = sizeof p };
         assert_int_equal(blm_get_params(f, &p), BLM_OK);
@@ -69,7 +62,7 @@ static void test_rebuilt(void **state)
 static void test_bad(void **state)
 {
     (void)state;
-    blm_options o = as("bip37");
+    blm_options o = golden_as("bip37");
     assert_int_equal(golden_refuses("bip37", "", &o), 13);
     o.format = NULL;
     assert_int_equal(golden_refuses("bip37", "", &o), 13);
@@ -78,7 +71,7 @@ static void test_bad(void **state)
 /* A payload that matches everything: it says so, takes no keys, and goes out as it came in. */
 static void matches_everything(const char *what, const uint8_t *bytes, size_t len)
 {
-    blm_options o = as("bip37");
+    blm_options o = golden_as("bip37");
     blm_filter *f = golden_decode(what, bytes, len, &o), *g;
     blm_params  p = { .size = sizeof p };
     blm_stats   s = { .size = sizeof s };
@@ -127,7 +120,7 @@ static void test_limits_of_shapes(void **state)
     (void)state;
     uint8_t big[3 + 36000 + 9] = { 0xfd, 0xa0, 0x8c };
     big[3 + 36000] = 50;
-    blm_options o = as(NULL);
+    blm_options o = golden_as(NULL);
     blm_filter *f = golden_decode("the largest", big, sizeof big, &o);
     golden_encodes_to(f, NULL, "the largest", big, sizeof big);
     blm_free(f);
@@ -139,7 +132,7 @@ static void test_offset(void **state)
     (void)state;
     struct golden_file in = golden_read("bip37/small10/filter.bin"), all = { NULL, 0, 0 };
     uint8_t            front[24] = { 0xf9, 0xbe, 0xb4, 0xd9 };
-    blm_options        o = as("bip37");
+    blm_options        o = golden_as("bip37");
     bytes_append(&all, front, 24);
     bytes_append(&all, in.data, in.len);
     bytes_append(&all, front, 24);
@@ -157,7 +150,7 @@ static void test_starved(void **state)
 {
     (void)state;
     struct golden_file in = golden_read("bip37/small10/filter.bin");
-    blm_options        o = as("bip37");
+    blm_options        o = golden_as("bip37");
     golden_starve(in.data, in.len, &o);
     golden_free_file(&in);
 }

@@ -291,11 +291,7 @@ static void test_bad(void **state)
 static void test_places(void **state)
 {
     (void)state;
-    static const struct {
-        const char *file, *word;
-        blm_status  status;
-        uint64_t    offset;
-    } rows[] = {
+    static const struct fault faults[] = {
         { "version0.bloom", "version 0", BLM_E_FORMAT, 0 },
         { "version2.bloom", "version 2", BLM_E_FORMAT, 0 },
         { "p-nan.bloom", "p is", BLM_E_FORMAT, 16 },
@@ -310,15 +306,7 @@ static void test_places(void **state)
         { "v01-k-zero.bloom", "k is 0", BLM_E_FORMAT, 12 },
         { "v01-trunc.bloom", "ends", BLM_E_TRUNCATED, 88 },
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct golden_file bytes = golden_read_in("dcso/bad", rows[i].file);
-        blm_error          err   = refuse_bytes(&bytes, rows[i].file, format_of(rows[i].file));
-        if (err.status != rows[i].status || err.offset != rows[i].offset ||
-            !strstr(err.text, rows[i].word))
-            fail_msg("%s: %s at %llu: %s", rows[i].file, blm_status_name(err.status),
-                     (unsigned long long)err.offset, err.text);
-        golden_free_file(&bytes);
-    }
+    refuse_at("dcso", faults, sizeof faults / sizeof *faults, format_of);
 }
 
 /* Bits past m: no DCSO program sets them, and they would be counted. */

@@ -436,11 +436,7 @@ static void test_bad(void **state)
 static void test_places(void **state)
 {
     (void)state;
-    static const struct {
-        const char *file, *word;
-        blm_status  status;
-        uint64_t    offset;
-    } rows[] = {
+    static const struct fault faults[] = {
         { "trunc-header.bin", "header", BLM_E_TRUNCATED, 20 },
         { "trunc-body.bin", "ends", BLM_E_TRUNCATED, 37 },
         { "m-zero.bin", "m is 0", BLM_E_FORMAT, 0 },
@@ -454,15 +450,7 @@ static void test_places(void **state)
         { "len-lies.gob", "byte count", BLM_E_FORMAT, 15 },
         { "trunc.gob", "ends", BLM_E_TRUNCATED, 52 },
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct golden_file bytes = golden_read_in("go/bad", rows[i].file);
-        blm_error          err   = refuse_bytes(&bytes, rows[i].file, format_of(rows[i].file));
-        if (err.status != rows[i].status || err.offset != rows[i].offset ||
-            !strstr(err.text, rows[i].word))
-            fail_msg("%s: %s at %llu: %s", rows[i].file, blm_status_name(err.status),
-                     (unsigned long long)err.offset, err.text);
-        golden_free_file(&bytes);
-    }
+    refuse_at("go", faults, sizeof faults / sizeof *faults, format_of);
 }
 
 /* A set much shorter than m is a claim that nothing backs. */

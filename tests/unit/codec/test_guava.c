@@ -145,11 +145,7 @@ static void test_bad(void **state)
 static void test_places(void **state)
 {
     (void)state;
-    static const struct {
-        const char *file, *word;
-        blm_status  status;
-        uint64_t    offset;
-    } rows[] = {
+    static const struct fault faults[] = {
         { "strategy-2.bin", "strategy", BLM_E_FORMAT, 0 },
         { "strategy-minus1.bin", "strategy", BLM_E_FORMAT, 0 },
         { "k-zero.bin", "k is 0", BLM_E_FORMAT, 1 },
@@ -160,15 +156,7 @@ static void test_places(void **state)
         { "trunc-header.bin", "header", BLM_E_TRUNCATED, 3 },
         { "trailing.bin", "follow", BLM_E_FORMAT, 22 },
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct golden_file bytes = golden_read_in("guava/bad", rows[i].file);
-        blm_error          err   = refuse_bytes(&bytes, rows[i].file, "guava");
-        assert_int_equal(err.status, rows[i].status);
-        assert_int_equal(err.offset, rows[i].offset);
-        if (!strstr(err.text, rows[i].word))
-            fail_msg("%s: %s", rows[i].file, err.text);
-        golden_free_file(&bytes);
-    }
+    refuse_at("guava", faults, sizeof faults / sizeof *faults, format_of);
 }
 
 /* k = 255 is a legal byte. */

@@ -16,18 +16,11 @@ static const char *const vectors[] = {
 };
 #define VECTORS (sizeof vectors / sizeof *vectors)
 
-static blm_options as(const char *format)
-{
-    blm_options o = BLM_OPTIONS_INIT;
-    o.format = format;
-    return o;
-}
-
 static void test_vectors(void **state)
 {
     (void)state;
     for (size_t i = 0; i < VECTORS; i++) {
-        blm_options o = as("parquet");
+        blm_options o = golden_as("parquet");
         blm_filter *f = golden_load(vectors[i], "filter.bin", &o);
         blm_params  p = { .size = sizeof p };
         assert_int_equal(blm_get_params(f, &p), BLM_OK);
@@ -70,7 +63,7 @@ static void test_rebuilt(void **state)
 static void test_union(void **state)
 {
     (void)state;
-    blm_options o = as("parquet");
+    blm_options o = golden_as("parquet");
     blm_filter *a = golden_load("parquet/union", "a.bin", &o);
     blm_filter *b = golden_load("parquet/union", "b.bin", &o);
     assert_int_equal(blm_union(a, b, NULL), BLM_OK);
@@ -86,7 +79,7 @@ static void test_bitset(void **state)
     struct golden_file in = golden_read("parquet/small10/filter.bin");
     size_t             bytes = (size_t)golden_meta("parquet/small10", "m") / 8;
     const char        *bits = in.data + in.len - bytes;
-    blm_options        o = as("parquet-bitset");
+    blm_options        o = golden_as("parquet-bitset");
     blm_filter        *f = golden_decode("bitset", bits, bytes, &o);
     check_probes(f, "parquet/small10");
     golden_encodes_to(f, NULL, "bitset", bits, bytes);
@@ -99,7 +92,7 @@ static void test_bitset(void **state)
     blm_free(f);
     golden_refused("bitset longer than said", in.data, in.len,
                    &(blm_options){ .size = sizeof o, .format = "parquet-bitset", .bits = 256 });
-    o = as("parquet-bitset");
+    o = golden_as("parquet-bitset");
     golden_refused("bitset of 31 bytes", bits, 31, &o);
     golden_refused("no bitset", bits, 0, &o);
     golden_free_file(&in);
@@ -113,7 +106,7 @@ static void test_offset(void **state)
     uint8_t           *file = calloc(in.len + 300, 1);
     memcpy(file, "PAR1", 4);
     memcpy(file + 123, in.data, in.len);
-    blm_options o = as("parquet");
+    blm_options o = golden_as("parquet");
     blm_error   err;
     blm_filter *f;
     assert_int_equal(blm_decode(file, in.len + 300, &o, &f, &err), BLM_E_FORMAT);
@@ -144,7 +137,7 @@ static void test_offset(void **state)
 static void test_bad(void **state)
 {
     (void)state;
-    blm_options o = as("parquet");
+    blm_options o = golden_as("parquet");
     assert_int_equal(golden_refuses("parquet", "", &o), 17);
     o.format = NULL;
     assert_int_equal(golden_refuses("parquet", "", &o), 17);
@@ -194,7 +187,7 @@ static const struct header headers[] = {
 static void test_headers(void **state)
 {
     (void)state;
-    blm_options o = as("parquet");
+    blm_options o = golden_as("parquet");
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
         const struct header *h = &headers[i];
         uint8_t              file[128 + 32] = { 0 };
@@ -221,7 +214,7 @@ static void test_long_header(void **state)
     static const char  front[] = "\x15\x40\x1c\x1c\0\0\x1c\x1c\0\0\x1c\x1c\0\0\x18\xd0\x0f";
     struct golden_file in = { NULL, 0, 0 };
     uint8_t            zero[2000 + 1 + 32] = { 0 }; /* the string, the stop, the bitset */
-    blm_options        o = as("parquet");
+    blm_options        o = golden_as("parquet");
     bytes_append(&in, front, sizeof front - 1);
     bytes_append(&in, zero, sizeof zero);
     golden_refused("a string of 2000 bytes", in.data, in.len, &o);
@@ -241,7 +234,7 @@ static void test_three_blocks(void **state)
         assert_true(blm_add(f, &i, 4) >= 0);
     struct golden_file b = encode_as(f, NULL);
     assert_int_equal(b.len, 16 + 96);
-    o = as(NULL);
+    o = golden_as(NULL);
     blm_filter *g = golden_decode("three blocks", b.data, b.len, &o);
     assert_true(blm_equal(f, g));
     assert_int_equal(blm_get_params(g, &p), BLM_OK);
@@ -255,7 +248,7 @@ static void test_starved(void **state)
 {
     (void)state;
     struct golden_file in = golden_read("parquet/small10/filter.bin");
-    blm_options        o = as("parquet");
+    blm_options        o = golden_as("parquet");
     golden_starve(in.data, in.len, &o);
     golden_free_file(&in);
 }
@@ -302,7 +295,7 @@ static void test_fetched(void **state)
     };
     struct golden_file in = { 0 };
     for (size_t i = 0; i < 3; i++) {
-        blm_options o = as("parquet");
+        blm_options o = golden_as("parquet");
         if (!golden_fetched(file[i].name, &in))
             skip();
         o.offset = file[i].offset;
@@ -320,7 +313,7 @@ static void test_fetched(void **state)
         blm_free(g);
         golden_free_file(&in);
     }
-    blm_options o = as("parquet");
+    blm_options o = golden_as("parquet");
     assert_true(golden_fetched("parquet-testing/bloom_filter.bin", &in));
     golden_refused("the format before Thrift", in.data, in.len, &o);
     golden_free_file(&in);

@@ -10,19 +10,12 @@
 #include "core/bytes.h"
 #include "redisbloom.h"
 
-static blm_options as(const char *format)
-{
-    blm_options o = BLM_OPTIONS_INIT;
-    o.format = format;
-    return o;
-}
-
 static void test_vectors(void **state)
 {
     (void)state;
     for (size_t i = 0; i < RB_VECTORS; i++) {
         struct golden_file all = rb_chunks(rb_vectors[i]);
-        blm_options         o = as(i % 2 ? "redisbloom" : NULL); /* named, and sniffed */
+        blm_options         o = golden_as(i % 2 ? "redisbloom" : NULL); /* named, and sniffed */
         blm_filter         *f = golden_decode(rb_vectors[i], all.data, all.len, &o);
         blm_params          p = { .size = sizeof p };
         assert_int_equal(blm_get_params(f, &p), BLM_OK);
@@ -62,7 +55,7 @@ static void test_rebuilt(void **state)
 static void test_bad(void **state)
 {
     (void)state;
-    blm_options o = as("redisbloom");
+    blm_options o = golden_as("redisbloom");
     assert_int_equal(golden_refuses("redisbloom", "hdr-", &o), 19);
     o.format = NULL;
     assert_int_equal(golden_refuses("redisbloom", "hdr-", &o), 19);
@@ -73,7 +66,7 @@ static void test_cut(void **state)
 {
     (void)state;
     struct golden_file all = rb_chunks("redisbloom/cap1");
-    blm_options         o = as("redisbloom");
+    blm_options         o = golden_as("redisbloom");
     uint8_t             more = 0;
     bytes_append(&all, &more, 1);
     for (size_t n = 0; n <= all.len; n++)
@@ -105,7 +98,7 @@ static void test_header_220(void **state)
     (void)state;
     for (size_t i = 0; i < RB_VECTORS; i++) {
         struct golden_file now = rb_chunks(rb_vectors[i]), old = old_header(&now, true);
-        blm_options         o = as(NULL);
+        blm_options         o = golden_as(NULL);
         blm_filter         *f = golden_decode(rb_vectors[i], old.data, old.len, &o);
         check_probes(f, rb_vectors[i]);
         golden_encodes_to(f, NULL, rb_vectors[i], old.data, old.len);
@@ -124,7 +117,7 @@ static void test_header_1(void **state)
     for (size_t i = 0; i < 3; i++) {
         struct golden_file now = rb_chunks(dirs[i]), old = old_header(&now, false);
         uint32_t            links = blm__get32le(now.data + 8);
-        blm_options         o = as(NULL);
+        blm_options         o = golden_as(NULL);
         for (uint32_t l = 0; l < links; l++)
             memset(old.data + 16 + 49 * l + 8, 0, 8);
         blm_filter *f = golden_decode(dirs[i], old.data, old.len, &o);
@@ -145,7 +138,7 @@ static void test_bits_not_rounded(void **state)
 {
     (void)state;
     uint8_t     h[73 + 20] = { 0 };
-    blm_options o = as("redisbloom");
+    blm_options o = golden_as("redisbloom");
     blm_params  p = { .size = sizeof p };
     h[8]  = 1;
     h[12] = 5;
@@ -183,10 +176,10 @@ static void test_native_file(void **state)
     (void)state;
     for (size_t i = 0; i < RB_VECTORS; i++) {
         struct golden_file all = rb_chunks(rb_vectors[i]);
-        blm_options         o = as("redisbloom");
+        blm_options         o = golden_as("redisbloom");
         blm_filter         *f = golden_decode(rb_vectors[i], all.data, all.len, &o);
         struct golden_file b = encode_as(f, "native");
-        o = as(NULL);
+        o = golden_as(NULL);
         blm_filter *g = golden_decode(rb_vectors[i], b.data, b.len, &o);
         check_probes(g, rb_vectors[i]);
         golden_encodes_to(g, "redisbloom", rb_vectors[i], all.data, all.len);
@@ -201,7 +194,7 @@ static void test_starved(void **state)
 {
     (void)state;
     struct golden_file all = rb_chunks("redisbloom/expansion1");
-    blm_options         o = as("redisbloom");
+    blm_options         o = golden_as("redisbloom");
     golden_starve(all.data, all.len, &o);
     free(all.data);
 }

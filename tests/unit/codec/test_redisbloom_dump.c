@@ -12,25 +12,18 @@
 #include "core/hash/crc64.h"
 #include "redisbloom.h"
 
-static blm_options as(const char *format)
-{
-    blm_options o = BLM_OPTIONS_INIT;
-    o.format = format;
-    return o;
-}
-
 static void test_vectors(void **state)
 {
     (void)state;
     for (size_t i = 0; i < RB_VECTORS; i++) {
-        blm_options         o = as(i % 2 ? "redisbloom-dump" : NULL);
+        blm_options         o = golden_as(i % 2 ? "redisbloom-dump" : NULL);
         blm_filter         *f = golden_load(rb_vectors[i], "dump.bin", &o);
         struct golden_file all = rb_chunks(rb_vectors[i]);
         check_probes(f, rb_vectors[i]);
         golden_writes(f, NULL, rb_vectors[i], "dump.bin");
         golden_encodes_to(f, "redisbloom", rb_vectors[i], all.data, all.len);
         blm_free(f);
-        o = as("redisbloom"); /* and from chunks to a dump */
+        o = golden_as("redisbloom"); /* and from chunks to a dump */
         f = golden_decode(rb_vectors[i], all.data, all.len, &o);
         golden_writes(f, "redisbloom-dump", rb_vectors[i], "dump.bin");
         blm_free(f);
@@ -52,7 +45,7 @@ static void test_older(void **state)
         { "redisbloom/legacy64-pow2", "dump-encver3.bin" },
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        blm_options o = as(NULL);
+        blm_options o = golden_as(NULL);
         blm_filter *f = golden_load(row[i].dir, row[i].name, &o);
         check_probes(f, row[i].dir);
         golden_writes(f, NULL, row[i].dir, "dump.bin");
@@ -63,7 +56,7 @@ static void test_older(void **state)
 static void test_bad(void **state)
 {
     (void)state;
-    blm_options o = as("redisbloom-dump");
+    blm_options o = golden_as("redisbloom-dump");
     assert_int_equal(golden_refuses("redisbloom", "dump-", &o), 4);
     o.format = NULL;
     assert_int_equal(golden_refuses("redisbloom", "dump-", &o), 4);
@@ -87,7 +80,7 @@ static void test_damaged(void **state)
     for (size_t d = 0; d < 2; d++) {
         struct golden_file in = golden_read_in(dirs[d], "dump.bin");
         uint8_t           *p = (uint8_t *)in.data;
-        blm_options        o = as("redisbloom-dump");
+        blm_options        o = golden_as("redisbloom-dump");
         for (size_t n = 0; n < in.len; n++)
             golden_refused("cut", p, n, &o);
         o.max_bytes = 1 << 20;
@@ -161,7 +154,7 @@ static void holds(const char *what, unsigned encver, const char *string, size_t 
                   const char *bits)
 {
     struct golden_file b = payload(encver, string, len);
-    blm_options         o = as("redisbloom-dump");
+    blm_options         o = golden_as("redisbloom-dump");
     uint64_t            bytes;
     if (!bits) {
         golden_refused(what, b.data, b.len, &o);
@@ -213,7 +206,7 @@ static void test_decimal_out(void **state)
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         char                plain[16] = "\10";
-        blm_options         o = as("redisbloom-dump");
+        blm_options         o = golden_as("redisbloom-dump");
         memcpy(plain + 1, row[i].bits, 8);
         struct golden_file in = payload(4, plain, 9);
         blm_filter         *f = golden_decode(row[i].bits, in.data, in.len, &o);
@@ -235,7 +228,7 @@ static void test_encver_0(void **state)
     (void)state;
     holds("66 bits in 8 bytes", 0, "\10" "abcdefgh", 9, NULL);
     struct golden_file b = payload(0, "\11abcdefgh\2", 10);
-    blm_options         o = as("redisbloom-dump");
+    blm_options         o = golden_as("redisbloom-dump");
     blm_filter         *f = golden_decode("66 bits in 9 bytes", b.data, b.len, &o);
     uint64_t            pos[8], raw[8];
     size_t              n;
@@ -253,7 +246,7 @@ static void test_starved(void **state)
 {
     (void)state;
     struct golden_file in = golden_read("redisbloom/empty/dump.bin");
-    blm_options        o = as("redisbloom-dump");
+    blm_options        o = golden_as("redisbloom-dump");
     golden_starve(in.data, in.len, &o);
     golden_free_file(&in);
 }

@@ -146,11 +146,7 @@ static void test_bad(void **state)
 static void test_places(void **state)
 {
     (void)state;
-    static const struct {
-        const char *file, *word;
-        blm_status  status;
-        uint64_t    offset;
-    } rows[] = {
+    static const struct fault faults[] = {
         { "trunc-version.bin", "version", BLM_E_TRUNCATED, 3 },
         { "version3.bin", "version 3", BLM_E_FORMAT, 0 },
         { "version-neg.bin", "version -1", BLM_E_FORMAT, 0 },
@@ -163,15 +159,7 @@ static void test_places(void **state)
         { "v1-trailing.bin", "follow", BLM_E_FORMAT, 36 },
         { "v2-trailing.bin", "follow", BLM_E_FORMAT, 32 },
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct golden_file bytes = golden_read_in("spark/bad", rows[i].file);
-        blm_error          err   = refuse_bytes(&bytes, rows[i].file, "spark");
-        if (err.status != rows[i].status || err.offset != rows[i].offset ||
-            !strstr(err.text, rows[i].word))
-            fail_msg("%s: %s at %llu: %s", rows[i].file, blm_status_name(err.status),
-                     (unsigned long long)err.offset, err.text);
-        golden_free_file(&bytes);
-    }
+    refuse_at("spark", faults, sizeof faults / sizeof *faults, format_of);
 }
 
 int main(void)

@@ -38,15 +38,6 @@ static void test_sizes(void **state)
     golden_free_file(&t);
 }
 
-static void create_is(blm_options o, blm_status want)
-{
-    blm_filter *f;
-    blm_error   err;
-    assert_int_equal(blm_create(&o, &f, &err), want);
-    if (want == BLM_OK)
-        blm_free(f);
-}
-
 static void test_options(void **state)
 {
     (void)state;

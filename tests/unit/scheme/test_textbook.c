@@ -306,17 +306,6 @@ static void test_digests(void **state)
     blm_free(h);
 }
 
-static void create_is(blm_options o, blm_status want)
-{
-    blm_filter *f;
-    blm_error   err;
-    assert_int_equal(blm_create(&o, &f, &err), want);
-    if (want == BLM_OK)
-        blm_free(f);
-    else
-        assert_null(f);
-}
-
 static void test_limits(void **state)
 {
     (void)state;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What a decoder of another system's format owes any bytes: an error with a sentence and a place
- * inside the input, or a whole filter that can be asked and added to, and that encodes to bytes
- * which decode to itself. */
-#ifndef BLM_FUZZ_FOREIGN_H
-#define BLM_FUZZ_FOREIGN_H
+/* What a decoder owes any bytes: an error with a sentence and a place inside the input, or a whole
+ * filter that can be asked and added to, and that encodes to bytes which decode to itself. */
+#ifndef BLM_FUZZ_DECODE_H
+#define BLM_FUZZ_DECODE_H
 
 #include <bloomery.h>
 #include <stdlib.h>
@@ -51,14 +50,11 @@ static void fuzz_use(blm_filter *f)
 }
 
 /* exact: what was read is written back byte for byte, not only to the same filter. */
-static void fuzz_decode(const char *format, bool exact, const uint8_t *data, size_t size)
+static void fuzz_decode_with(const blm_options *o, bool exact, const uint8_t *data, size_t size)
 {
-    blm_options o = BLM_OPTIONS_INIT;
-    o.format      = format;
-    o.max_bytes   = (uint64_t)16 << 20;
     blm_error   err;
     blm_filter *f = NULL, *again = NULL;
-    blm_status  s = blm_decode(data, size, &o, &f, &err);
+    blm_status  s = blm_decode(data, size, o, &f, &err);
     if (s != BLM_OK) {
         must(s < 0 && !f && err.status == s && err.text[0]);
         must(err.offset == BLM_NO_OFFSET || err.offset <= size);
@@ -67,12 +63,20 @@ static void fuzz_decode(const char *format, bool exact, const uint8_t *data, siz
     struct fuzz_bytes b = { 0 };
     must(blm_encode(f, NULL, fuzz_append, &b, &err) == BLM_OK);
     must(!exact || (b.len == size && memcmp(b.bytes, data, size) == 0));
-    must(blm_decode(b.bytes, b.len, &o, &again, &err) == BLM_OK);
+    must(blm_decode(b.bytes, b.len, o, &again, &err) == BLM_OK);
     must(blm_equal(f, again));
     fuzz_use(again);
     blm_free(again);
     blm_free(f);
     free(b.bytes);
+}
+
+static inline void fuzz_decode(const char *format, bool exact, const uint8_t *data, size_t size)
+{
+    blm_options o = BLM_OPTIONS_INIT;
+    o.format      = format;
+    o.max_bytes   = (uint64_t)16 << 20;
+    fuzz_decode_with(&o, exact, data, size);
 }
 
 #endif
