@@ -1,4 +1,4 @@
-bloomery create a.blm --kind scalable -n 100 -p 1e-6 --quiet
+bloomery create a.blm --kind scalable -n 100 -p 1e-6 --seed 1 --quiet
 mkfifo keys questions answers
 bloomery add a.blm <keys 2>/dev/null &
 exec 3>keys

@@ -1,5 +1,5 @@
 seq 1000 >n
-cat n n | bloomery dedup -n 1000 --json 2>json >/dev/null
+cat n n | bloomery dedup -n 1000 -p 1e-12 --json 2>json >/dev/null
 python3 - <<'END'
 import json
 d = json.load(open("json"))
