@@ -36,7 +36,7 @@ show()
 }
 printf '%s\n' "Two days of a crawler's log, in $dir: which URLs are new?"
 seen="-f 3 -d ' ' --state $dir/seen.blm"
-show "$bloomery dedup -n 1e4 $seen --stats $dir/monday.log > $dir/fetch-monday.log"
+show "$bloomery dedup -n 15e3 $seen --stats $dir/monday.log > $dir/fetch-monday.log"
 show "$bloomery dedup $seen $dir/tuesday.log > $dir/fetch-tuesday.log"
 show "wc -l < $dir/fetch-tuesday.log"
 show "head -n 3 $dir/fetch-tuesday.log"
