@@ -250,7 +250,8 @@ static bool send_chunk(struct push *p)
     bool head = p->iterator == 0;
     p->iterator += head ? 1 : p->filled;
     snprintf(iterator, sizeof iterator, "%llu", (unsigned long long)p->iterator);
-    if (!on_key(p, !head, "BF.LOADCHUNK", iterator, p->chunk, p->filled, p->err))
+    /* Of native bytes a server takes each chunk once; RedisBloom's can be written again. */
+    if (!on_key(p, !head && p->piece_count, "BF.LOADCHUNK", iterator, p->chunk, p->filled, p->err))
         return false;
     p->filled = 0;
     if (p->other && (head || now() - p->refreshed > REFRESH))

@@ -5,7 +5,9 @@
  * time on the wire is paid once for all of them.
  *
  * Adds go as BF.INSERT NOCREATE and not as BF.MADD, which would make a small filter of its own when
- * someone has deleted the key meanwhile.
+ * someone has deleted the key meanwhile. A server says no to every question about a key that is gone
+ * (it expired, was evicted, or the server came back without its data), so each batch of questions ends
+ * with TYPE: a no without a filter behind it is trouble, not an answer.
  */
 #ifdef BLOOMERY_WITH_HIREDIS
 #include <stdio.h>
@@ -26,6 +28,7 @@ struct flight {
     struct redis_command *commands;
     size_t               *first; /* of each command's keys; one more at the end */
     size_t                count;
+    bool                  there; /* the last command asks whether there is a filter */
     const char          **argv; /* of all commands, one after the other */
     size_t               *len;
     uint8_t              *out; /* an answer a key, or NULL */
@@ -48,11 +51,12 @@ static void load(struct flight *f, const char *const *head, size_t words, const 
     size_t                  parts = 0, used = 0;
     for (size_t at = 0; at < count; parts++)
         at += portion(keys, at, count);
-    f->count    = parts;
-    f->commands = memory_need(parts * sizeof *f->commands);
+    size_t room = (parts + 1) * MOST_HEAD + count;
+    f->count    = parts + f->there;
+    f->commands = memory_need((parts + 1) * sizeof *f->commands);
     f->first    = memory_need((parts + 1) * sizeof *f->first);
-    f->argv     = memory_need((parts * MOST_HEAD + count) * sizeof *f->argv);
-    f->len      = memory_need((parts * MOST_HEAD + count) * sizeof *f->len);
+    f->argv     = memory_need(room * sizeof *f->argv);
+    f->len      = memory_need(room * sizeof *f->len);
     for (size_t i = 0, at = 0; i < parts; i++) {
         size_t n       = portion(keys, at, count);
         f->first[i]    = at;
@@ -68,7 +72,14 @@ static void load(struct flight *f, const char *const *head, size_t words, const 
             f->len[used]  = keys[at].len;
         }
     }
-    f->first[parts] = count;
+    f->first[parts]    = count;
+    f->commands[parts] = (struct redis_command){ .argv = f->argv + used,
+                                                 .len  = f->len + used,
+                                                 .argc = 2 };
+    f->argv[used]      = "TYPE";
+    f->len[used]       = strlen("TYPE");
+    f->argv[used + 1]  = u->key;
+    f->len[used + 1]   = u->key_len;
 }
 
 static void unload(struct flight *f)
@@ -87,11 +98,15 @@ static blm_status odd(blm_error *err)
 /* One number, or an array of them; a filter that is full ends its array early with an error. */
 static blm_status take(void *ctx, size_t i, const redisReply *reply, blm_error *err)
 {
-    struct flight *f     = ctx;
-    size_t         first = f->first[i], n = f->first[i + 1] - first;
+    struct flight *f = ctx;
     if (reply->type == REDIS_REPLY_ERROR)
         return redis_refusal(f->link, reply->str, err);
-    bool array = reply->type == REDIS_REPLY_ARRAY;
+    if (f->there && i + 1 == f->count)
+        return reply->str && strcmp(reply->str, "none") == 0
+                   ? redis_refusal(f->link, "ERR not found", err)
+                   : BLM_OK;
+    size_t first = f->first[i], n = f->first[i + 1] - first;
+    bool   array = reply->type == REDIS_REPLY_ARRAY;
     if (!array && (reply->type != REDIS_REPLY_INTEGER || n != 1))
         return odd(err);
     for (size_t k = 0; k < (array ? reply->elements : 1); k++) {
@@ -127,7 +142,7 @@ static blm_status fly(struct flight *f, const char *const *head, const blm_key *
 blm_status redis_check_keys(struct ref *r, const blm_key *keys, size_t count, uint8_t *maybe,
                             size_t *hits, blm_error *err)
 {
-    struct flight     f      = { .link = r->link, .out = maybe };
+    struct flight     f      = { .link = r->link, .out = maybe, .there = true };
     const char *const head[] = { "BF.MEXISTS", f.link->uri.key, NULL };
     blm_status        st     = fly(&f, head, keys, count, true, err);
     *hits                    = f.ones;

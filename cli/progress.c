@@ -62,6 +62,12 @@ void progress_start(const char *unit, uint64_t total)
     line.next                   = line.start + FIRST;
 }
 
+/* Seconds to come. From the first percent on: a header that arrived promises nothing. */
+static double left(double past, double share)
+{
+    return share >= 0.01 ? past * (1 - share) / share : -1;
+}
+
 void progress_tick(uint64_t units, uint64_t bytes)
 {
     if (!line.on)
@@ -81,9 +87,8 @@ void progress_tick(uint64_t units, uint64_t bytes)
                       short_text(line.rate, rate));
     if (line.total && bytes <= line.total && bytes) {
         double share = (double)bytes / (double)line.total;
-        double left  = (t - line.start) * (1 - share) / share;
         snprintf(text + n, sizeof text - (size_t)n, "  %.0f%%  ETA %s", share * 100,
-                 time_text(left, eta));
+                 time_text(left(t - line.start, share), eta));
     }
     draw(text);
 }
@@ -119,7 +124,7 @@ bool progress_library(void *ctx, uint64_t done, uint64_t total)
         double share = (double)done / (double)total;
         next         = t + EVERY;
         snprintf(text, sizeof text, "%s  %.0f%%  ETA %s", what ? what : "working", share * 100,
-                 time_text(share > 0 ? (t - begun) * (1 - share) / share : -1, eta));
+                 time_text(left(t - begun, share), eta));
         draw(text);
     }
     return !interrupted();

@@ -270,6 +270,16 @@ def broken_connections(binary):
         proxy = Proxy(s.port, 100_000, 2)
         out, _ = bloomery("check", f"redis://127.0.0.1:{proxy.port}/k", stdin=LINES)
         assert out == LINES and proxy.cuts == 2
+        # A server says no to all questions about a key that is gone: that is no answer.
+        c("COPY", "k", "gone")
+        run = subprocess.Popen([BLOOMERY, "check", f"redis://127.0.0.1:{s.port}/gone"], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        run.stdin.write(b"key1\n")
+        run.stdin.flush()
+        assert run.stdout.readline() == b"key1\n"
+        c("DEL", "gone")
+        out, err = run.communicate(b"key2\n", timeout=30)
+        assert run.returncode == 2 and out == b"" and b"no such key" in err, (run.returncode, out, err)
         # A counting filter is never sent the same key twice: trouble instead, and it says where it was.
         c("BF.RESERVE", "counts", "0.001", "50000", "KIND", "counting")
         proxy = Proxy(s.port, 100_000, 1)
@@ -282,6 +292,7 @@ def broken_connections(binary):
             bloomery("create", f"{d}/big.blm", "-n", "3e6")
             _, err = bloomery("convert", f"{d}/big.blm", f"redis://127.0.0.1:{proxy.port}/k?timeout=5", "--to", "native",
                               "--force", code=2)
+            assert "lost the connection" in err, err
         assert server.dump(c, "k") == before
         for key in c("KEYS", "*loading*"):
             assert c("TTL", key) > 0, key
