@@ -16,7 +16,9 @@ if(NOT BLOOMERY_SANITIZE)
   target_link_options(bloomery_redis PRIVATE -Wl,-z,defs)
 endif()
 target_link_options(bloomery_redis PRIVATE -Wl,-Bsymbolic -Wl,--exclude-libs,ALL)
-install(TARGETS bloomery_redis LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/bloomery)
+# Redis loads no module that it may not execute, and Debian's CMake installs libraries as 0644.
+install(TARGETS bloomery_redis LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/bloomery
+  PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 
 # What bench/redis.py measures us beside where there is no RedisBloom.
 add_library(bench.redis_plain MODULE EXCLUDE_FROM_ALL bench/redis_plain.c redis/api.c)

@@ -8,7 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path[:0] = [str(Path(__file__).resolve().parent.parent / x) for x in (".", "redis")]
 from harness import BUILD, CC, CXX, SOURCE, STRICT, check, run, scratch  # noqa: E402
 
 PREFIX = "/opt/bloomery"
@@ -36,6 +36,13 @@ for path in tree.rglob("*"):
         text = path.read_text()
         for place in (BUILD, SOURCE, root):
             check(str(place) not in text, f"{path} does not mention {place}")
+
+# ---- the module, as `redis-server --loadmodule` takes it: a server refuses one that it may not execute
+if (BUILD / "redis" / "bloomery.so").exists():
+    import server  # noqa: E402
+    server.MODULE = str(libdir / "bloomery" / "bloomery.so")
+    with server.Server() as redis:
+        check(redis.client()("BF.ADD", "k", "x") == 1, "the installed module is loaded")
 
 # ---- the shared library's name is its ABI, not its version
 soname = re.search(r"SONAME.*\[(.*)\]", run("readelf", "-d", libdir / "libbloomery.so")).group(1)

@@ -143,7 +143,12 @@ class Server:
         self.arguments = list(arguments)
         self.port = port or free_port()
         self.process = None
-        self.start()
+        try:
+            self.start()
+        except AssertionError:  # the log is in its words
+            if self.owns:
+                shutil.rmtree(self.directory, ignore_errors=True)
+            raise
 
     def start(self):
         if self.module and not os.path.exists(MODULE):
