@@ -8,6 +8,7 @@ fails the test; its log is shown whenever a test fails.
 """
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -111,10 +112,27 @@ class Client:
         return [self.read() for _ in commands]
 
 
+CLAIMS = []  # open until this process ends
+
+
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """A port of our own until this process ends. It is below those that the system gives to whoever
+    connects, free, and claimed by an abstract socket of its name, which the other tests and jobs
+    respect (examples/common/redis_server.h): nobody gets it before the server does, nor while one is
+    restarted. 10 000 above, where a cluster's nodes talk, it is the same."""
+    for port in random.SystemRandom().sample(range(12000, 22000), 10000):
+        claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            claim.bind(f"\0bloomery-port-{port}")
+            for used in (port, port + 10000):
+                with socket.socket() as s:
+                    s.bind(("127.0.0.1", used))
+        except OSError:
+            claim.close()
+            continue
+        CLAIMS.append(claim)
+        return port
+    raise AssertionError("no port is free from 12000 to 21999")
 
 
 def until(what, test, seconds=WAIT):
@@ -153,7 +171,7 @@ class Server:
     def start(self):
         if self.module and not os.path.exists(MODULE):
             raise SystemExit(f"{MODULE} is missing: build it first")
-        for attempt in range(3):  # another process may take the port between free_port and us
+        for _ in range(3):  # a program that knows nothing of claims may have taken the port
             command = [self.binary, "--port", str(self.port), "--bind", "127.0.0.1", "--dir",
                        str(self.directory), "--logfile", "server.log", "--daemonize", "no",
                        "--unixsocket", str(self.directory / "socket"), "--save", "",
@@ -173,10 +191,11 @@ class Server:
         raise AssertionError(f"the server did not start:\n{self.log()}")
 
     def answers(self):
+        """By its own socket, which it opens after the port: another server there is not taken for it."""
         end = time.monotonic() + WAIT
         while time.monotonic() < end and self.process.poll() is None:
             try:
-                c = Client(self.port, timeout=5)
+                c = Client(path=str(self.directory / "socket"), timeout=WAIT)
                 good = c.many([["PING"]])[0]
                 c.close()
                 if good == "PONG" or "NOAUTH" in str(good):

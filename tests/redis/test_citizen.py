@@ -18,8 +18,8 @@ def copies_and_memory(binary):
     with Server(binary=binary) as s:
         c = s.client()
         c("BF.RESERVE", "k", "0.01", "1000")
-        for kind in ((), ("KIND", "classic"), ("KIND", "counting")):
-            key = "c" + "".join(kind[1:])
+        for kind in ((), ("KIND", "classic", "SEED", "1"), ("KIND", "counting", "SEED", "1")):
+            key = "c" + "".join(kind[1:2])
             c("BF.RESERVE", key, "0.01", "1000", *kind)
             c("BF.MADD", key, *range(100))
             assert c("COPY", key, key + "2") == 1

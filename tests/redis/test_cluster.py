@@ -13,10 +13,7 @@ class Cluster:
                    ("repl-ping-replica-period", "1"), ("repl-diskless-sync-delay", "0")]
         self.nodes = []
         for _ in range(6):
-            port = server.free_port()
-            while port > 55000:  # the cluster's own port is 10 000 above
-                port = server.free_port()
-            self.nodes.append(Server(*options, port=port, binary=binary))
+            self.nodes.append(Server(*options, binary=binary))
         self.ids = {}
 
     def __enter__(self):

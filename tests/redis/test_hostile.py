@@ -48,7 +48,7 @@ def seeds(c):
     for path in sorted(server.GOLDEN.glob("*/dump*.bin")):
         bodies.append(path.read_bytes()[:-10])
     for kind in ("classic", "blocked", "counting", "scalable"):
-        c("BF.RESERVE", "s", "0.01", "30", "KIND", kind)
+        c("BF.RESERVE", "s", "0.01", "30", "KIND", kind, "SEED", "1")
         c("BF.MADD", "s", *range(20))
         bodies.append(c("DUMP", "s")[:-10])
         chains.append(server.dump(c, "s"))

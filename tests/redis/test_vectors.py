@@ -156,7 +156,7 @@ def aof_of(values):
 
 def files():
     """An RDB and an AOF, old encodings among them, as a server finds them when it starts."""
-    dumps = {f"{p.name}:{d.stem}": d.read_bytes() for p in vectors() for d in p.glob("dump*.bin")}
+    dumps = {f"{p.name}:{d.stem}": d.read_bytes() for p in vectors() for d in sorted(p.glob("dump*.bin"))}
     dumps = {name[:60]: payload for name, payload in dumps.items()}
     first = Server()
     with first:
@@ -166,7 +166,7 @@ def files():
         c = first.client()
         assert c("DBSIZE") == len(dumps)
         for p in vectors():
-            for d in p.glob("dump*.bin"):
+            for d in sorted(p.glob("dump*.bin")):
                 assert server.dump(c, f"{p.name}:{d.stem}"[:60]) == chunks_of(p), d
     with Server(("appendonly", "yes"), ("appendfilename", "a.aof")) as second:
         second.stop()
