@@ -8,9 +8,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,15 +37,40 @@ static inline int redis_server_socket(int port, bool listening)
     return fd;
 }
 
+/* Claims a port until this process ends, by the name of an abstract socket: jobs and tests that run
+ * side by side respect it (tests/redis/server.py). */
+static inline int redis_server_claim(int port)
+{
+    struct sockaddr_un at = { .sun_family = AF_UNIX };
+    int       n   = snprintf(at.sun_path + 1, sizeof at.sun_path - 1, "bloomery-port-%d", port);
+    int       fd  = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+    if (fd >= 0 && bind(fd, (struct sockaddr *)&at, len) != 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* One that is free, and ours before and between two servers: below those that the system gives to
+ * whoever connects. 0: there is none. */
 static inline int redis_server_free_port(void)
 {
-    struct sockaddr_in at;
-    socklen_t          len = sizeof at;
-    int                fd  = redis_server_socket(0, true);
-    if (fd < 0 || getsockname(fd, (struct sockaddr *)&at, &len) != 0)
-        return 0;
-    close(fd);
-    return ntohs(at.sin_port);
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    unsigned start = (unsigned)t.tv_nsec / 1000 + (unsigned)getpid() * 7919u;
+    for (unsigned i = 0; i < 10000; i++) {
+        int port = 12000 + (int)((start + i) % 10000), claim = redis_server_claim(port);
+        if (claim < 0)
+            continue;
+        int fd = redis_server_socket(port, true);
+        if (fd >= 0) {
+            close(fd);
+            return port;
+        }
+        close(claim);
+    }
+    return 0;
 }
 
 static inline void redis_server_stop(struct redis_server *s)

@@ -198,13 +198,9 @@ static void trouble_is_not_absence(void **state)
     blm_error         err;
     outsider("FLUSHALL");
     outsider("LPUSH list x");
-    o.timeout_ms = 200;
     assert_int_equal(blm_redis_open(&o, &d, &err), BLM_OK);
     assert_int_equal(d.get(d.ctx, "list", 4, NULL, NULL, &err), BLM_E_IO);
     assert_non_null(strstr(err.text, "WRONGTYPE"));
-    outsider("CLIENT PAUSE 700 ALL");
-    assert_int_equal(d.get(d.ctx, "absent", 6, NULL, NULL, &err), BLM_E_IO);
-    nanosleep(&(struct timespec){ 0, 800000000 }, NULL);
     assert_int_equal(d.get(d.ctx, "absent", 6, NULL, NULL, &err), BLM_E_ABSENT);
 
     redis_server_stop(&server);
@@ -227,6 +223,37 @@ static void trouble_is_not_absence(void **state)
     assert_true(redis_server_start(&server, NULL));
     assert_int_equal(d.put(d.ctx, "k", 1, "v", 1, &err), BLM_E_IO);
     assert_int_equal(d.put(d.ctx, "k", 1, "v", 1, &err), BLM_OK);
+    d.close(d.ctx);
+}
+
+/* The same until it is no trouble: a busy machine may keep somebody in a hurry waiting more than once. */
+static blm_status get_in_the_end(const blm_dataset *d, const char *key, blm_error *err)
+{
+    blm_status st = BLM_E_IO;
+    for (int i = 0; st == BLM_E_IO && i < 100; i++)
+        st = d->get(d->ctx, key, strlen(key), NULL, NULL, err);
+    return st;
+}
+
+/* A server that does not answer in time: trouble, and its late answer is nobody else's. */
+static void slow_is_not_absence(void **state)
+{
+    (void)state;
+    blm_redis_options o = options();
+    blm_dataset       d;
+    blm_error         err;
+    blm_status        st = BLM_E_IO;
+    outsider("FLUSHALL");
+    outsider("SET there x");
+    o.timeout_ms = 200;
+    for (int i = 0; st == BLM_E_IO && i < 100; i++)
+        st = blm_redis_open(&o, &d, &err);
+    assert_int_equal(st, BLM_OK);
+    assert_int_equal(get_in_the_end(&d, "there", &err), BLM_OK);
+    assert_int_equal(kill(server.pid, SIGSTOP), 0);
+    assert_int_equal(d.get(d.ctx, "there", 5, NULL, NULL, &err), BLM_E_IO);
+    assert_int_equal(kill(server.pid, SIGCONT), 0);
+    assert_int_equal(get_in_the_end(&d, "absent", &err), BLM_E_ABSENT);
     d.close(d.ctx);
 }
 
@@ -399,6 +426,7 @@ int main(void)
         cmocka_unit_test(hash_fields),
         cmocka_unit_test(mark_is_kept),
         cmocka_unit_test(trouble_is_not_absence),
+        cmocka_unit_test(slow_is_not_absence),
         cmocka_unit_test(password),
         cmocka_unit_test(guard_is_built_by_scan),
         cmocka_unit_test(follower_hears_of_others),
