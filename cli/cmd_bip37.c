@@ -46,7 +46,9 @@ static void print_id(const uint8_t id[32])
 
 static bool refuse(const struct keys *k, uint64_t line, const char *what, const blm_error *err)
 {
-    if (err->offset != BLM_NO_OFFSET)
+    if (err->status == BLM_E_UNSUPPORTED) /* not the line's fault */
+        trouble("%s", err->text);
+    else if (err->offset != BLM_NO_OFFSET)
         trouble("%s, line %llu: %s: %s (byte %llu)", k->name, (unsigned long long)line, what,
                 err->text, (unsigned long long)err->offset);
     else

@@ -8,7 +8,7 @@ bloomery verify b.blm | head -1
 # A copy that follows the original.
 seq 1 500 | bloomery remove a.blm --quiet
 bloomery convert a.blm c.blm --to native --plain --quiet
-bloomery diff b.blm c.blm > delta
+bloomery diff --quiet b.blm c.blm > delta
 bloomery patch b.blm < delta 2>/dev/null
 seq 1 500 | bloomery check -c b.blm
 seq 501 1000 | bloomery check -c b.blm

@@ -1,3 +1,4 @@
+# needs: ZLIB JANSSON
 # There and back: no key is lost. Formats that no file can be recognised as are named.
 seq 1000 >keys
 bloomery create a.blm -n 1000 --seed 7 --from keys --quiet

@@ -1,3 +1,4 @@
+# needs: ZSTD
 bloomery create old.blm -n 100000 --seed 7 --quiet
 seq 50000 | bloomery add old.blm --quiet
 cp old.blm new.blm

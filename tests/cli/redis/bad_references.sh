@@ -1,3 +1,4 @@
+# needs: HIREDIS
 # What is wrong with a reference is said without its password, whatever shape that has.
 for reference in \
     redis://127.0.0.1 redis://127.0.0.1/ redis://127.0.0.1/3 redis://user:secret@127.0.0.1:port/key \

@@ -1,3 +1,4 @@
+# needs: HIREDIS
 # A server that does not answer: said once, with what to do, and without the password.
 for command in 'info R' 'add R' 'check R' 'remove R' 'create R -n 10' 'create x.blm --like R' \
     'dedup --state R' 'verify R' 'convert R x.blm --to native' 'diff R R'
