@@ -123,6 +123,49 @@ static int os_rename_new(const char *from, const char *to)
     return 0;
 }
 
+#if defined(O_TMPFILE)
+/* Where linkat finds an open file: its own AT_EMPTY_PATH is for the privileged. */
+static const char *proc_name(int fd, char out[32])
+{
+    snprintf(out, 32, "/proc/self/fd/%d", fd);
+    return out;
+}
+
+static int os_open_nameless(const char *dir, int *fd)
+{
+    char name[32];
+    int  n = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+    if (n < 0)
+        return errno;
+    if (access(proc_name(n, name), F_OK) < 0) { /* no /proc: it could never be named */
+        close(n);
+        return EOPNOTSUPP;
+    }
+    *fd = n;
+    return 0;
+}
+
+static int os_give_name(int fd, const char *path)
+{
+    char name[32];
+    return linkat(AT_FDCWD, proc_name(fd, name), AT_FDCWD, path, AT_SYMLINK_FOLLOW) < 0 ? errno : 0;
+}
+#else
+static int os_open_nameless(const char *dir, int *fd)
+{
+    (void)dir;
+    (void)fd;
+    return EOPNOTSUPP;
+}
+
+static int os_give_name(int fd, const char *path)
+{
+    (void)fd;
+    (void)path;
+    return EOPNOTSUPP;
+}
+#endif
+
 /* /proc/sys/kernel/random/boot_id: 36 characters of a UUID. */
 static bool os_boot_id(uint8_t out[16])
 {
@@ -150,14 +193,16 @@ static bool os_boot_id(uint8_t out[16])
 }
 
 struct blm_os blm__os = {
-    .write_at    = os_write_at,
-    .sync_file   = os_sync_file,
-    .sync_map    = os_sync_map,
-    .sync_dir    = os_sync_dir,
-    .reserve     = os_reserve,
-    .rename_over = os_rename_over,
-    .rename_new  = os_rename_new,
-    .boot_id     = os_boot_id,
+    .write_at      = os_write_at,
+    .sync_file     = os_sync_file,
+    .sync_map      = os_sync_map,
+    .sync_dir      = os_sync_dir,
+    .reserve       = os_reserve,
+    .rename_over   = os_rename_over,
+    .rename_new    = os_rename_new,
+    .open_nameless = os_open_nameless,
+    .give_name     = os_give_name,
+    .boot_id       = os_boot_id,
 };
 
 #if defined(F_OFD_SETLK)

@@ -30,7 +30,8 @@ void blm__temp_abandon(struct blm_temp *t)
 {
     if (!t->target)
         return;
-    unlink(t->temp);
+    if (t->named)
+        unlink(t->temp);
     end_temp(t);
 }
 
@@ -94,10 +95,23 @@ static blm_status hold_old(struct blm_temp *t, struct stat *st, blm_error *err)
     return BLM_OK;
 }
 
-static blm_status open_temp(struct blm_temp *t, blm_error *err)
+/* How the temporary file gets its name. All return 0 or an error number. */
+static int create_named(struct blm_temp *t)
+{
+    int fd = open(t->temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return errno == EINTR ? EEXIST : errno; /* once more */
+    t->fd = fd;
+    return 0;
+}
+static int name_it(struct blm_temp *t) { return blm__os.give_name(t->fd, t->temp); }
+
+/* Under a name that nobody has; `how` says EEXIST when it was taken. */
+static blm_status with_name(struct blm_temp *t, int (*how)(struct blm_temp *), blm_error *err)
 {
     char *digits = strrchr(t->temp, '-') + 1;
-    for (int i = 0; i < TRIES; i++) {
+    int   why    = EEXIST;
+    for (int i = 0; i < TRIES && why == EEXIST; i++) {
         uint8_t random[8];
         char    hex[17];
         if (!blm__random(random, sizeof random))
@@ -105,20 +119,23 @@ static blm_status open_temp(struct blm_temp *t, blm_error *err)
         for (size_t j = 0; j < sizeof random; j++)
             snprintf(hex + 2 * j, 3, "%02x", random[j]);
         memcpy(digits, hex, 16);
-        t->fd = open(t->temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (t->fd >= 0)
-            return BLM_OK;
-        if (errno != EEXIST && errno != EINTR)
-            break;
+        why = how(t);
     }
-    int why = errno;
-    if (why == EACCES || why == EPERM || why == EROFS) {
+    t->named = why == 0;
+    if (t->named)
+        return BLM_OK;
+    blm_status st =
         blm__fail_system(err, why, "cannot create a file in %s: %s", t->dir, blm__os_text(why));
-        if (err)
-            err->status = BLM_E_READONLY;
-        return BLM_E_READONLY;
-    }
-    return blm__fail_system(err, why, "cannot create a file in %s: %s", t->dir, blm__os_text(why));
+    if (why != EACCES && why != EPERM && why != EROFS)
+        return st;
+    if (err)
+        err->status = BLM_E_READONLY;
+    return BLM_E_READONLY;
+}
+
+static blm_status open_temp(struct blm_temp *t, blm_error *err)
+{
+    return blm__os.open_nameless(t->dir, &t->fd) == 0 ? BLM_OK : with_name(t, create_named, err);
 }
 
 blm_status blm__temp_begin(const char *path, uint32_t flags, const blm_allocator *a,
@@ -150,12 +167,15 @@ blm_status blm__temp_begin(const char *path, uint32_t flags, const blm_allocator
 
 static blm_status put_in_place(struct blm_temp *t, blm_error *err)
 {
+    blm_status st = t->named ? BLM_OK : with_name(t, name_it, err);
+    if (st != BLM_OK)
+        return st;
     int why =
         t->over ? blm__os.rename_over(t->temp, t->target) : blm__os.rename_new(t->temp, t->target);
     if (why == EEXIST && (t->flags & BLM_REPLACE)) {
         /* It was not there when we began. */
         struct stat old;
-        blm_status  st = hold_old(t, &old, err);
+        st = hold_old(t, &old, err);
         if (st != BLM_OK)
             return st;
         why = blm__os.rename_over(t->temp, t->target);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A file that appears whole or not at all: written under a temporary name in the directory where
- * it will be, flushed, then renamed; and the directory flushed. */
+/* A file that appears whole or not at all: written without a name (or where the file system has no
+ * such thing, under a temporary one) in the directory where it will be, flushed, then given a
+ * temporary name and renamed; and the directory flushed. Where files can be nameless, a process that
+ * is killed leaves its temporary file only in the instant between naming and renaming. */
 #ifndef BLM_STORE_REPLACE_H
 #define BLM_STORE_REPLACE_H
 
@@ -13,6 +15,7 @@ struct blm_temp {
     int      old_fd; /* of the file to be replaced, locked against writers; -1: none */
     uint32_t flags;
     bool     over;                /* the target was there */
+    bool     named;               /* the temporary file can be seen, as `temp` */
     char    *target, *temp, *dir; /* in one allocation that starts at target */
     size_t   room;
 };

@@ -267,8 +267,14 @@ UNUSED_OK static void os_watch(size_t fail_at, int number)
     memset(&os_log, 0, sizeof os_log);
     os_log.fail_at = fail_at;
     os_log.number  = number;
-    blm__os        = (struct blm_os){ log_write_at, log_sync_file,   log_sync_map,   log_sync_dir,
-                                      log_reserve,  log_rename_over, log_rename_new, real_os.boot_id };
+    blm__os             = real_os;
+    blm__os.write_at    = log_write_at;
+    blm__os.sync_file   = log_sync_file;
+    blm__os.sync_map    = log_sync_map;
+    blm__os.sync_dir    = log_sync_dir;
+    blm__os.reserve     = log_reserve;
+    blm__os.rename_over = log_rename_over;
+    blm__os.rename_new  = log_rename_new;
 }
 
 UNUSED_OK static void os_unwatch(void) { blm__os = real_os; }

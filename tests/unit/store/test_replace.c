@@ -188,6 +188,139 @@ static void a_live_writer_is_left_alone(void **state)
     assert_int_equal(scratch_count(), 1);
 }
 
+/* ---- files without a name ---- */
+
+static bool nameless_here(void)
+{
+    int fd = -1;
+    if (real_os.open_nameless(scratch, &fd) != 0) {
+        print_message("no nameless files in %s: not tried\n", scratch);
+        return false;
+    }
+    close(fd);
+    return true;
+}
+
+static void killed_while_writing(void *path)
+{
+    struct blm_temp t;
+    if (blm__temp_begin(path, BLM_REPLACE, &blm__default_allocator, &t, NULL) != BLM_OK ||
+        blm__os.write_at(t.fd, "half", 4, 0) != 0)
+        _exit(1);
+    raise(SIGKILL);
+}
+
+static void a_killed_writer_leaves_nothing(void **state)
+{
+    (void)state;
+    if (!nameless_here())
+        return;
+    for (int over = 0; over < 2; over++) {
+        if (over)
+            spit(at("f"), "old", 3);
+        assert_true(WIFSIGNALED(in_child(killed_while_writing, (void *)(uintptr_t)at("f"))));
+        assert_int_equal(scratch_count(), over);
+    }
+    holds(at("f"), "old");
+}
+
+/* So does one that saves a filter, in our format and in another one, or makes a file. */
+static int stop_here(int fd)
+{
+    (void)fd;
+    raise(SIGKILL);
+    return EIO;
+}
+
+static void killed_while_saving(void *format)
+{
+    blm_options o = BLM_OPTIONS_INIT;
+    o.items       = 1000;
+    o.rate        = 0.01;
+    o.scheme      = format && strcmp(format, "go") == 0 ? "go" : NULL;
+    blm_filter *f = make(&o);
+    blm__os.sync_file = stop_here;
+    if (format)
+        blm_save(f, at("f"), format, 0, NULL);
+    else
+        blm_create_file(at("f"), &o, &f, NULL);
+}
+
+static void a_killed_save_leaves_nothing(void **state)
+{
+    (void)state;
+    static const char *const formats[] = { "native", "go", NULL };
+    for (size_t i = 0; nameless_here() && i < COUNT_OF(formats); i++) {
+        int status = in_child(killed_while_saving, (void *)(uintptr_t)formats[i]);
+        assert_true(WIFSIGNALED(status));
+        assert_int_equal(scratch_count(), 0);
+    }
+}
+
+static int names_given, name_trouble;
+static int give_name_later(int fd, const char *path)
+{
+    return names_given++ < 3 ? name_trouble : real_os.give_name(fd, path);
+}
+
+/* A name that is taken is not the end; anything else is, and nothing is left. */
+static void a_name_may_be_refused(void **state)
+{
+    (void)state;
+    blm_error e;
+    if (!nameless_here())
+        return;
+    spit(at("f"), "old", 3);
+    blm__os.give_name = give_name_later;
+    name_trouble      = ENOSPC;
+    names_given       = 0;
+    assert_status(replace(at("f"), BLM_REPLACE, "new", &e), BLM_E_SPACE);
+    check_error(&e, BLM_E_SPACE, "no space");
+    assert_int_equal(names_given, 1);
+    holds(at("f"), "old");
+    assert_int_equal(scratch_count(), 1);
+    name_trouble = EEXIST;
+    names_given  = 0;
+    assert_status(replace(at("f"), BLM_REPLACE, "new", &e), BLM_OK);
+    assert_int_equal(names_given, 4);
+    holds(at("f"), "new");
+    assert_int_equal(scratch_count(), 1);
+}
+
+/* The same laws where the file system has no nameless files. */
+static struct blm_os whole_os;
+static int           none_nameless(const char *dir, int *fd)
+{
+    (void)dir;
+    (void)fd;
+    return EOPNOTSUPP;
+}
+
+static int scratch_make_named(void **state)
+{
+    whole_os              = blm__os;
+    blm__os.open_nameless = none_nameless;
+    return scratch_make(state); /* takes what there is for the real one */
+}
+
+static int scratch_remove_named(void **state)
+{
+    int bad = scratch_remove(state);
+    blm__os = whole_os;
+    return bad;
+}
+
+static void a_name_while_it_is_written(void **state)
+{
+    (void)state;
+    struct blm_temp t;
+    blm_error       e;
+    assert_status(blm__temp_begin(at("f"), 0, &blm__default_allocator, &t, &e), BLM_OK);
+    assert_int_equal(scratch_count(), 1);
+    blm__temp_abandon(&t);
+    assert_int_equal(scratch_count(), 0);
+}
+
 static void no_memory_for_names(void **state)
 {
     (void)state;
@@ -200,6 +333,9 @@ static void no_memory_for_names(void **state)
     assert_int_equal(scratch_count(), 0);
 }
 
+#define named_test(f) \
+    cmocka_unit_test_setup_teardown(f, scratch_make_named, scratch_remove_named)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,7 +343,12 @@ int main(void)
         file_test(modes_are_kept),      file_test(links_stay_links),
         file_test(not_a_regular_file),  file_test(somebody_is_faster),
         file_test(every_call_may_fail), file_test(a_live_writer_is_left_alone),
-        file_test(no_memory_for_names),
+        file_test(no_memory_for_names), file_test(a_killed_writer_leaves_nothing),
+        file_test(a_name_may_be_refused), file_test(a_killed_save_leaves_nothing),
+        named_test(new_and_replaced),   named_test(bare_names),
+        named_test(modes_are_kept),     named_test(links_stay_links),
+        named_test(somebody_is_faster), named_test(every_call_may_fail),
+        named_test(a_name_while_it_is_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
