@@ -108,6 +108,44 @@ def notifications(binary):
         assert got == expect, (got, expect)
 
 
+def watched(binary):
+    """WATCH and client-side caches hear of every change, and of nothing else."""
+    with Server(binary=binary) as s:
+        c, w, t = s.client(), s.client(), s.client(3)
+        t("CLIENT", "TRACKING", "ON")
+        c("BF.RESERVE", "k", "0.01", "1000")
+        c("BF.RESERVE", "n", "0.01", "1000", "KIND", "counting")
+        (_, header), (_, data) = server.dump(c, "k")
+
+        def does(key, changes, *words):
+            w("WATCH", key)
+            t("BF.EXISTS", key, "x")
+            c(*words)
+            assert (w.many([["MULTI"], ["PING"], ["EXEC"]])[-1] is None) == changes, words
+            t.sock.sendall(t.pack("PING"))
+            heard = t.read()  # an invalidation comes before the reply to what follows it
+            assert (heard == [b"invalidate", [key.encode()]]) == changes, (words, heard)
+            if changes:
+                heard = t.read()
+            assert heard == "PONG", (words, heard)
+
+        does("k", True, "BF.ADD", "k", "a")
+        does("k", False, "BF.ADD", "k", "a")
+        does("k", True, "BF.MADD", "k", "a", "b")
+        does("k", False, "BF.MADD", "k", "a", "b")
+        does("k", True, "BF.INSERT", "k", "ITEMS", "c")
+        does("n", True, "BF.ADD", "n", "a")
+        does("n", True, "BF.ADD", "n", "a")  # counted
+        does("n", True, "BF.DEL", "n", "a")
+        does("n", False, "BF.DEL", "n", "never")
+        does("k", True, "BF.MERGE", "k", "k")
+        does("new", True, "BF.LOADCHUNK", "new", 1, header)
+        does("new", True, "BF.LOADCHUNK", "new", 1 + len(data), data)
+        does("made", True, "BF.RESERVE", "made", "0.01", "10")
+        for words in (["BF.INFO"], ["BF.CARD"], ["BF.DEBUG"], ["BF.SCANDUMP", "k", "0"], ["BF.ESTIMATE"]):
+            does("k", False, words[0], "k", *words[2:])
+
+
 def access(binary):
     with Server(binary=binary) as s:
         c = s.client()
@@ -199,12 +237,14 @@ def configs(binary):
         c("CONFIG", "SET", cap, "2gb")
         c("BF.RESERVE", "big", "0.01", "1000000")
         c("BF.RESERVE", "bign", "0.01", "1000000", "KIND", "classic")
-        chunks, native, payload = server.dump(c, "big"), server.dump(c, "bign"), c("DUMP", "big")
+        chunks, native, payloads = server.dump(c, "big"), server.dump(c, "bign"), [c("DUMP", "big"), c("DUMP", "bign")]
         c("CONFIG", "SET", cap, "100kb")
         assert "bf-max-bytes" in c.error("BF.LOADCHUNK", "l", *chunks[0])
         (first, *_) = c.many([["BF.LOADCHUNK", "ln", *x] for x in native])[-1:]
         assert isinstance(first, Error), first
-        c.error("RESTORE", "r", 0, payload)
+        for payload in payloads:
+            assert c.error("RESTORE", "r", 0, payload) == "ERR Bad data format"
+        assert s.log().count("larger than bf-max-bytes allows") == 2, s.log()
         assert c("EXISTS", "l", "ln", "r") == 0
     for arguments, good in [(("bf-error-rate", "0.005", "bf-initial-size", "77"), True),
                             (("ERROR_RATE", "0.005", "INITIAL_SIZE", "77"), True), (("",), True),
@@ -291,7 +331,7 @@ def huge_pages(binary):
 
 
 def main():
-    for test in (copies_and_memory, defragmentation, notifications, access, self_description, configs,
+    for test in (copies_and_memory, defragmentation, notifications, watched, access, self_description, configs,
                  memory_limit, huge_pages):
         server.each_server(test)
 

@@ -205,6 +205,35 @@ def check_chunks(c):
     assert server.dump(c, "sd2") == chunks and c("EXISTS", "new") == 0
 
 
+def check_arriving(c):
+    """A native filter of which not all has come: maybe to every question, and nothing else."""
+    c("BF.RESERVE", "whole", "0.01", "100000", "KIND", "blocked")
+    c("BF.MADD", "whole", *range(100))
+    (_, head), (_, data) = server.dump(c, "whole")
+    assert c("BF.LOADCHUNK", "half", 1, head) == "OK"
+    at = 0
+    for end in (1, 5000, 5000, 70000, len(data)):
+        assert c("BF.EXISTS", "half", "x") == 1 and c("BF.MEXISTS", "half", "x", "y") == [1, 1]
+        for words in (("BF.ADD", "half", "x"), ("BF.MADD", "half", "x"), ("BF.INSERT", "half", "ITEMS", "x"),
+                      ("BF.INFO", "half"), ("BF.CARD", "half"), ("BF.DEBUG", "half"), ("BF.SCANDUMP", "half", 0),
+                      ("BF.DEL", "half", "x"), ("BF.MERGE", "half", "whole"), ("BF.MERGE", "other", "half"),
+                      ("BF.ESTIMATE", "half"), ("BF.ESTIMATE", "whole", "half")):
+            assert c.error(*words) == "ERR filter is being loaded", words
+        assert c.error("BF.RESERVE", "half", "0.01", "10") == "ERR item exists"
+        assert c.error("BF.LOADCHUNK", "half", 1, head) == "ERR received bad data"
+        assert c.error("BF.LOADCHUNK", "half", at + 102, b"x") == "ERR invalid offset - no link found"
+        assert "Too big" in c.error("BF.LOADCHUNK", "half", 1 + at + len(data) + 1, b"x" * (len(data) + 1))
+        c("DEBUG", "RELOAD")
+        assert c("BF.LOADCHUNK", "half", 1 + end, data[at:end]) == "OK"
+        at = end
+    assert server.digest(c, "half") == server.digest(c, "whole") and c("BF.CARD", "half") == 100
+    assert c.error("BF.LOADCHUNK", "half", 1 + len(data), data) == "ERR invalid offset - no link found"
+    # Bytes that turn out to be none.
+    assert c("BF.LOADCHUNK", "bad", 1, head) == "OK"
+    assert "bad data" in c.error("BF.LOADCHUNK", "bad", 1 + len(data), data[:-9] + b"x" * 9)
+    assert c("EXISTS", "bad") == 0
+
+
 def check_native(c):
     for kind in ("classic", "blocked", "counting", "scalable"):
         key = "n-" + kind
@@ -286,6 +315,15 @@ def check_merge(c):
         assert server.dump(c, "again-" + a) == server.dump(c, "out-" + a)
         c("BF.MERGE", "again-" + a, "out-" + a, b)
         assert c("BF.MERGE", a, b, a) == "OK" and c("BF.CARD", a) == c("BF.CARD", "out-" + a)
+    # Chained: the destination's newest layer stays the newest, and is where what comes goes.
+    for key, n in (("mine", "1000"), ("theirs", "20")):
+        c("BF.RESERVE", key, "0.01", n)
+        c("BF.MADD", key, *[f"{key}{i}" for i in range(15)])
+    c("PEXPIRE", "mine", "1000000")
+    assert c("BF.MERGE", "mine", "theirs") == "OK"
+    c("BF.MADD", "mine", *[f"later{i}" for i in range(500)])
+    assert [int(x[b"capacity"]) for x in layers(c, "mine")] == [20, 1000]
+    assert c("PTTL", "mine") > 0
     c.error("BF.MERGE", "x", "m1", "n1")
     assert c.error("BF.MERGE", "x", "m1", "none") == "ERR not found"
     assert c.error("BF.MERGE", "x", "m1", "text") == WRONGTYPE
@@ -305,6 +343,7 @@ def every_command(binary):
         check_resp3(c3)
         check_chunks(c)
         check_native(c)
+        check_arriving(c)
         check_merge(c)
         assert c("EVAL", "return redis.call('bf.add', KEYS[1], 'lua')", 1, "lua") == 1
         assert c("OBJECT", "ENCODING", "a") == b"raw" and c("TYPE", "a") == "MBbloom--"

@@ -32,11 +32,12 @@ def follow(replica, master):
 
 
 def replication(binary):
-    # The replica's own defaults differ: what it gets must not depend on them.
+    # The replica's own defaults differ, and its cap: what it gets must not depend on them.
     with Server(binary=binary) as master, Server(binary=binary) as replica:
         m = master.client()
         r0 = replica.client()
-        for name, value in [("bf-initial-size", "7"), ("bf-error-rate", "0.2"), ("bf-expansion-factor", "5")]:
+        for name, value in [("bf-initial-size", "7"), ("bf-error-rate", "0.2"), ("bf-expansion-factor", "5"),
+                            ("bf-max-bytes", "1kb")]:
             (key,) = [k for k in r0("CONFIG", "GET", "*" + name)[::2]]
             r0("CONFIG", "SET", key, value)
         m("BF.MADD", "before", *range(500))
@@ -93,6 +94,8 @@ def replication(binary):
         assert r("BF.EXISTS", "auto", "x") == 1
         # Promoted: it goes on as the master would have.
         r("REPLICAOF", "NO", "ONE")
+        assert "bf-max-bytes" in r.error("BF.RESERVE", "its-own", "0.01", "10000")
+        r("CONFIG", "SET", cap, "2gb")
         for c in (m, r):
             c("BF.MADD", "auto2", *range(2000, 20000))
             c("BF.MADD", "merged", *range(2000, 4000))

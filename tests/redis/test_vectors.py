@@ -3,6 +3,7 @@
 SCANDUMP chunks load here, answer as there, and come back byte for byte; the same commands make the
 same bytes; what the peer must refuse is refused; whole RDB and AOF files made of them load."""
 import json
+import math
 import struct
 
 import server
@@ -139,6 +140,61 @@ def refusals():
                 assert got == "OK", (case, got, reply)
 
 
+def header(items=0, options=5, growth=2, **link):
+    """A header of one link, as BF.RESERVE 0.01 100 makes it but for what is said."""
+    f = {"bytes": 144, "bits": 1152, "items": items, "error": 0.005, "bpe": 11.02774, "hashes": 8,
+         "entries": 100, "n2": 0, **link}
+    f["bpe"] = link.get("bpe", abs(math.log(f["error"]) / 0.480453013918201) if f["error"] > 0 else 1.0)
+    return struct.pack("<QIII", items, 1, options, growth) + struct.pack(
+        "<QQQddIQB", *(f[k] for k in ("bytes", "bits", "items", "error", "bpe", "hashes", "entries", "n2")))
+
+
+def dump_of(head):
+    """The same filter as a DUMP payload."""
+    items, links, options, growth = struct.unpack("<QIII", head[:20])
+    size, bits, link_items, error, bpe, hashes, entries, n2 = struct.unpack("<QQQddIQB", head[20:])
+    number = lambda v: b"\x02\x81" + struct.pack(">Q", v)
+    real = lambda v: b"\x04" + struct.pack("<d", v)
+    name = (GOLDEN / "overfilled" / "dump.bin").read_bytes()[:10]
+    body = name + b"".join(map(number, (items, links, options, growth))) + number(entries) + real(error) + \
+        number(hashes) + real(bpe) + number(bits) + number(n2) + b"\x05\x81" + struct.pack(">Q", size) + \
+        bytes(size) + number(link_items) + b"\0"
+    return server.payload_of(body)
+
+
+def geometry():
+    """Sizes are recomputed from capacity and rate, whoever says them; what does not follow is refused, and
+    what is taken is a filter that works."""
+    with Server() as s:
+        c = s.client()
+        c("BF.RESERVE", "made", "0.01", "100")
+        assert c("BF.SCANDUMP", "made", 0)[1] == header()
+        assert c("RESTORE", "same", 0, dump_of(header())) == "OK"
+        assert server.dump(c, "same") == server.dump(c, "made")
+        nan = float("nan")
+        for bad in ({"bytes": 288, "bits": 2304}, {"bytes": 152, "bits": 1216}, {"bytes": 136, "bits": 1088},
+                    {"entries": 101 * 100}, {"entries": 90}, {"entries": 0}, {"entries": 2 ** 63}, {"error": 0.003},
+                    {"error": nan, "bpe": 11.02774}, {"bpe": nan}, {"bpe": 11.5}, {"bpe": float("inf")},
+                    {"error": 0.005, "bpe": -11.02774}, {"hashes": 9}, {"hashes": 0}, {"n2": 11}, {"n2": 64},
+                    {"items": 2 ** 63, "growth": 2}, {"options": 16}):
+            head = header(**bad)
+            if "items" in bad:
+                head = header(items=0, **{k: v for k, v in bad.items() if k != "items"})
+                head = head[:36] + struct.pack("<Q", bad["items"]) + head[44:]
+            assert c.error("BF.LOADCHUNK", "bad", 1, head) == "ERR received bad data", bad
+            assert c.error("RESTORE", "bad", 0, dump_of(head)) == "ERR Bad data format", bad
+            assert c("EXISTS", "bad") == 0
+        # Odd but possible: no growth said, a filter fuller than its plan.
+        for i, odd in enumerate(({"growth": 0}, {"growth": 1}, {"growth": 2 ** 32 - 1}, {"items": 5000})):
+            (first,) = c.many([["BF.LOADCHUNK", f"odd{i}", 1, header(**odd)]])
+            (second,) = c.many([["RESTORE", f"odder{i}", 0, dump_of(header(**odd))]])
+            assert isinstance(first, server.Error) == isinstance(second, server.Error), (odd, first, second)
+            if first == "OK":
+                reply = c("BF.MADD", f"odd{i}", *range(1000))
+                kept = [k for k, r in enumerate(reply) if not isinstance(r, server.Error)]
+                assert c("BF.MEXISTS", f"odd{i}", *kept) == [1] * len(kept), odd
+
+
 def rdb_of(values):
     """An RDB file of a Redis 7.0 with these keys: {name: DUMP payload}."""
     body = b"REDIS0010" + b"\xfe\x00" + b"\xfb" + bytes([len(values), 0])
@@ -195,4 +251,4 @@ def files():
 
 
 if __name__ == "__main__":
-    server.run([loads, same_commands_same_bytes, refusals, files])
+    server.run([loads, same_commands_same_bytes, refusals, geometry, files])
