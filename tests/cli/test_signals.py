@@ -21,6 +21,7 @@ FEW = 20000
 lines = [f"https://example.com/page/{i}\n".encode() for i in range(KEYS)]
 (work / "keys").write_bytes(b"".join(lines))
 (work / "few").write_bytes(b"".join(lines[:FEW]))
+(work / "fed").write_bytes(b"".join(lines[:100000]))
 
 
 def waiting(pipe):
@@ -63,7 +64,8 @@ for kind in ("blocked", "counting", "scalable"):
         p = subprocess.Popen([BLOOMERY, "add", name], stdin=subprocess.PIPE,
                              stderr=subprocess.PIPE)
         feed(p, 100000)
-        wait_for(lambda: has(name, lines[99999]), "the last key")
+        # All of them: the last one's bits may be seen before those of others in its batch.
+        wait_for(lambda: has(name, lines[99999]) and count(name, "fed") == 100000, "every key")
         p.send_signal(number)
         p.wait(30) if number == signal.SIGKILL else None
         err = p.communicate()[1].decode()
