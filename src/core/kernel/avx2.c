@@ -46,8 +46,8 @@ BLM__AVX2 static void hash8(uint64_t seed, const void *keys, size_t n, uint64_t 
     for (; i + 8 <= n; i += 8) {
         __m256i a = _mm256_loadu_si256((const void *)(p + 8 * i));
         __m256i b = _mm256_loadu_si256((const void *)(p + 8 * i + 32));
-        _mm256_storeu_si256((void *)(h + i), hash4(a, f));
-        _mm256_storeu_si256((void *)(h + i + 4), hash4(b, f));
+        blm__avx2_store4(h + i, hash4(a, f));
+        blm__avx2_store4(h + i + 4, hash4(b, f));
     }
     for (; i < n; i++)
         h[i] = blm__xxh3_8(p + 8 * i, flip);
@@ -131,8 +131,8 @@ BLM__AVX2 static blm_status quick_add(struct blm_body *b, const void *key, size_
     __m256i lo = blm__avx2_load4(line), hi = blm__avx2_load4(line + 4);
     __m256i missing = _mm256_or_si256(_mm256_andnot_si256(lo, put.lo),
                                       _mm256_andnot_si256(hi, put.hi));
-    _mm256_storeu_si256((void *)line, _mm256_or_si256(lo, put.lo));
-    _mm256_storeu_si256((void *)(line + 4), _mm256_or_si256(hi, put.hi));
+    blm__avx2_store4(line, _mm256_or_si256(lo, put.lo));
+    blm__avx2_store4(line + 4, _mm256_or_si256(hi, put.hi));
     unsigned present = (unsigned)_mm256_testz_si256(missing, missing);
     b->layers->items += present < 1; /* compare and add with carry */
     return (blm_status)present;      /* BLM_OK is 0, BLM_PRESENT 1 */

@@ -6,15 +6,12 @@
  *
  * Each function does what its namesake in counters.c does, bit for bit.
  */
+#include "core/kernel/avx2.h"
 #include "core/kernel/counters.h"
 
 #ifdef BLM__HAVE_AVX2
-#include <immintrin.h>
 
-#define AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt")))
-#define AVX2_INLINE static inline __attribute__((always_inline, target("avx2,bmi,bmi2,popcnt")))
-
-AVX2_INLINE __m256i full_of(uint64_t x, unsigned words, __m256i shift, __m256i bit)
+BLM__AVX2_INLINE __m256i full_of(uint64_t x, unsigned words, __m256i shift, __m256i bit)
 {
     const __m256i fifteen = _mm256_set1_epi64x(15);
     __m256i v     = _mm256_set1_epi64x((long long)x);
@@ -27,7 +24,7 @@ struct mask {
     __m256i lo, hi;
 };
 
-AVX2_INLINE struct mask mask_of(uint64_t x, uint32_t k)
+BLM__AVX2_INLINE struct mask mask_of(uint64_t x, uint32_t k)
 {
     unsigned    words = blm__line_words(x, k);
     struct mask m = { full_of(x, words, _mm256_setr_epi64x(29, 33, 37, 41),
@@ -37,26 +34,22 @@ AVX2_INLINE struct mask mask_of(uint64_t x, uint32_t k)
     return m;
 }
 
-AVX2_INLINE __m256i load(const uint64_t *w)
-{
-    return _mm256_loadu_si256((const __m256i *)(const void *)w);
-}
-
 /* All ones in the lanes whose counter is used and 0. */
-AVX2_INLINE __m256i zeroes(__m256i v, __m256i full)
+BLM__AVX2_INLINE __m256i zeroes(__m256i v, __m256i full)
 {
     const __m256i none = _mm256_setzero_si256();
     return _mm256_andnot_si256(_mm256_cmpeq_epi64(full, none),
                                _mm256_cmpeq_epi64(_mm256_and_si256(v, full), none));
 }
 
-AVX2_INLINE bool line_all(const uint64_t *line, struct mask m)
+BLM__AVX2_INLINE bool line_all(const uint64_t *line, struct mask m)
 {
-    __m256i zero = _mm256_or_si256(zeroes(load(line), m.lo), zeroes(load(line + 4), m.hi));
+    __m256i zero = _mm256_or_si256(zeroes(blm__avx2_load4(line), m.lo),
+                                   zeroes(blm__avx2_load4(line + 4), m.hi));
     return _mm256_testz_si256(zero, zero);
 }
 
-AVX2_INLINE bool all(const struct blm_layer *l, uint64_t h, uint32_t k, uint32_t lines)
+BLM__AVX2_INLINE bool all(const struct blm_layer *l, uint64_t h, uint32_t k, uint32_t lines)
 {
     for (uint32_t i = 0; i < lines; i++) {
         uint64_t x = blm__line_x(h);
@@ -67,7 +60,8 @@ AVX2_INLINE bool all(const struct blm_layer *l, uint64_t h, uint32_t k, uint32_t
     return true;
 }
 
-AVX2 static size_t check(const struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *maybe)
+BLM__AVX2 static size_t check(const struct blm_layer *l, const uint64_t *h, size_t n,
+                              uint8_t *maybe)
 {
     uint32_t k = l->shape.probes, lines = l->shape.lines;
     size_t   hits = 0, ahead = blm__layer_small(l) || n == 1 ? 0 : BLM__COUNTERS_AHEAD;
@@ -83,7 +77,7 @@ AVX2 static size_t check(const struct blm_layer *l, const uint64_t *h, size_t n,
 
 /* v with 1 added to (or taken from) each used counter that is not stuck. 15 is 1111, so the lowest
  * bit of a full counter is its one. */
-AVX2_INLINE __m256i moved(__m256i v, __m256i full, bool up)
+BLM__AVX2_INLINE __m256i moved(__m256i v, __m256i full, bool up)
 {
     const __m256i low = _mm256_set1_epi64x(0x1111111111111111);
     __m256i       stuck = _mm256_cmpeq_epi64(_mm256_and_si256(v, full), full);
@@ -92,19 +86,19 @@ AVX2_INLINE __m256i moved(__m256i v, __m256i full, bool up)
 }
 
 /* Moves a key's counters in one line; whether one of them was 0. */
-AVX2_INLINE bool move_line(struct blm_layer *l, uint64_t at, struct mask m, bool up)
+BLM__AVX2_INLINE bool move_line(struct blm_layer *l, uint64_t at, struct mask m, bool up)
 {
     uint64_t *line = l->words + at;
-    __m256i   lo = load(line), hi = load(line + 4);
+    __m256i   lo = blm__avx2_load4(line), hi = blm__avx2_load4(line + 4);
     __m256i   zero = _mm256_or_si256(zeroes(lo, m.lo), zeroes(hi, m.hi));
     if (l->marks)
         blm__mark(l, at); /* also where all were stuck: a mark too many costs a checksum */
-    _mm256_storeu_si256((__m256i *)(void *)line, moved(lo, m.lo, up));
-    _mm256_storeu_si256((__m256i *)(void *)(line + 4), moved(hi, m.hi, up));
+    blm__avx2_store4(line, moved(lo, m.lo, up));
+    blm__avx2_store4(line + 4, moved(hi, m.hi, up));
     return !_mm256_testz_si256(zero, zero);
 }
 
-AVX2_INLINE bool move_key(struct blm_layer *l, uint64_t h, uint32_t k, uint32_t lines, bool up)
+BLM__AVX2_INLINE bool move_key(struct blm_layer *l, uint64_t h, uint32_t k, uint32_t lines, bool up)
 {
     bool was_zero = false;
     for (uint32_t t = 0; t < lines; t++) {
@@ -115,7 +109,7 @@ AVX2_INLINE bool move_key(struct blm_layer *l, uint64_t h, uint32_t k, uint32_t 
     return was_zero;
 }
 
-AVX2 static size_t add(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh)
+BLM__AVX2 static size_t add(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh)
 {
     uint32_t k = l->shape.probes, lines = l->shape.lines;
     size_t   count = 0, ahead = blm__layer_small(l) || n == 1 ? 0 : BLM__COUNTERS_AHEAD;
@@ -129,7 +123,7 @@ AVX2 static size_t add(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t
     return count;
 }
 
-AVX2 static size_t remove_keys(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *gone)
+BLM__AVX2 static size_t remove_keys(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *gone)
 {
     uint32_t k = l->shape.probes, lines = l->shape.lines;
     size_t   count = 0, ahead = blm__layer_small(l) || n == 1 ? 0 : BLM__COUNTERS_AHEAD;
@@ -150,13 +144,13 @@ AVX2 static size_t remove_keys(struct blm_layer *l, const uint64_t *h, size_t n,
 
 /* ---- single calls ---- */
 
-AVX2_INLINE bool has(const struct blm_layer *l, uint64_t h)
+BLM__AVX2_INLINE bool has(const struct blm_layer *l, uint64_t h)
 {
     return all(l, h, l->shape.probes, l->shape.lines);
 }
 
 /* Every add counts, fresh or not. */
-AVX2_INLINE blm_status add_hash(struct blm_layer *l, uint64_t h, bool shared)
+BLM__AVX2_INLINE blm_status add_hash(struct blm_layer *l, uint64_t h, bool shared)
 {
     (void)shared;
     unsigned fresh = move_key(l, h, l->shape.probes, l->shape.lines, true);
@@ -164,8 +158,9 @@ AVX2_INLINE blm_status add_hash(struct blm_layer *l, uint64_t h, bool shared)
     return fresh ? BLM_OK : BLM_PRESENT;
 }
 
-BLM__SINGLE_CHECK(AVX2, blm__avx2_counters, has)
-BLM__SINGLE_ADD(AVX2, blm__avx2_counters_add_key, blm__avx2_counters_add_any, add_hash, false)
+BLM__SINGLE_CHECK(BLM__AVX2, blm__avx2_counters, has)
+BLM__SINGLE_ADD(BLM__AVX2, blm__avx2_counters_add_key, blm__avx2_counters_add_any, add_hash,
+                false)
 
 const struct blm_counters blm__counters_avx2 = {
     .add       = add,

@@ -11,13 +11,10 @@
 #ifndef BLM_CORE_KERNEL_AVX2_LINE_H
 #define BLM_CORE_KERNEL_AVX2_LINE_H
 
+#include "core/kernel/avx2.h"
 #include "core/kernel/lines.h"
 
 #ifdef BLM__HAVE_AVX2
-#include <immintrin.h>
-
-#define BLM__AVX2        __attribute__((target("avx2,bmi,bmi2,popcnt")))
-#define BLM__AVX2_INLINE static inline __attribute__((always_inline, target("avx2,bmi,bmi2,popcnt")))
 
 /* The signs needed, in the order in which blm__avx2_signs gives them: words 0 1 4 5 2 3 6 7. */
 #define BLM__SIGNS(p) (uint8_t)(((p) & 0xc3) | ((p) & 0x30) >> 2 | ((p) & 0x0c) << 2)
@@ -27,12 +24,6 @@
 #define BLM__SIGNS32(p) BLM__SIGNS16(p), BLM__SIGNS16(p)
 static const _Alignas(64) uint8_t  blm__avx2_needed[9][256] = BLM__LINE_TABLE(BLM__SIGNS32);
 static const _Alignas(64) uint64_t blm__avx2_ones[9][8][8]   = BLM__LINE_TABLE(BLM__LINE_ONES);
-
-/* A line's half: four words, aligned or not (a caller's own words may not be). */
-BLM__AVX2_INLINE __m256i blm__avx2_load4(const uint64_t *w)
-{
-    return _mm256_loadu_si256((const void *)w);
-}
 
 /* How far left until a key's bits are the signs: 63 − bit = ~bit & 63. */
 struct blm__avx2_shifts {
@@ -88,8 +79,8 @@ BLM__AVX2_INLINE unsigned blm__avx2_set(struct blm_layer *l, uint64_t *line, uin
     unsigned fresh  = !_mm256_testz_si256(missing, missing);
     if (marks && fresh)
         blm__mark(l, (uint64_t)(line - l->words));
-    _mm256_storeu_si256((void *)line, _mm256_or_si256(lo, b.lo));
-    _mm256_storeu_si256((void *)(line + 4), _mm256_or_si256(hi, b.hi));
+    blm__avx2_store4(line, _mm256_or_si256(lo, b.lo));
+    blm__avx2_store4(line + 4, _mm256_or_si256(hi, b.hi));
     return fresh;
 }
 

@@ -132,7 +132,7 @@ BLM__AVX2_INLINE void hash_round(const blm_key *k, const blm_key *next, unsigned
         for (unsigned j = 0; j < 4; j++)
             BLM__PREFETCH(next[i + j].data);
         const blm_key *four[4] = { k + i, k + i + 1, k + i + 2, k + i + 3 };
-        _mm256_storeu_si256((void *)(out + i), hash4(four, pieces, either, s));
+        blm__avx2_store4(out + i, hash4(four, pieces, either, s));
     }
 }
 
