@@ -6,9 +6,10 @@
  *
  *   compare [--json] [--rounds R] [--keys ints|bytes20|urls] [N …]
  *
- * Default: 1e3 1e4 1e5 1e6 1e7 1e8, and 5 rounds, eight times as many up to 1e5 keys, where a round is
- * a few milliseconds and a neighbour on the same processor may be busy for longer. 1e9 takes 3 GiB; the
- * classic kind and the split block are left out there, for time, and libbloom, whose size is an int.
+ * Default: 1e3 1e4 1e5 1e6 1e7 1e8, and 5 rounds, eight times as many up to 1e5 keys, where a round
+ * is a few milliseconds and a neighbour on the same processor may be busy for longer. 1e9 takes 3
+ * GiB; the classic kind and the split block are left out there, for time, and libbloom,
+ * whose size is an int.
  *
  * Every filter holds n keys. Then, at most a million keys each:
  *   build   n integers into an empty filter, in batches where there are batches
@@ -428,7 +429,7 @@ static void measure_build(struct field *f, enum sort last, int rounds)
     double   ns[ALL] = { 0 };
     uint64_t apart   = f->n > EMPTIED ? (uint64_t)SAMPLE * ((unsigned)last + 1) : 0;
     if (f->n > EMPTIED && rounds > 2)
-        rounds = 2; /* long; the first has to be given its memory by the system, all of them alike */
+        rounds = 2; /* long; the first is given its memory by the system, all of them alike */
     for (int r = 0; r < rounds; r++) {
         struct watch w[ALL] = { { 0, 0 } };
         limit_too(f, true, r);

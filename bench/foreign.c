@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Other systems' layouts beside the loop that their own code is: one key at a time, hash, then probe
- * after probe with a division each, stopping at the first clear bit; no look ahead. The hashes are
- * written from their published definitions, and both sides must answer alike, key by key. One
- * process, one thread, the thread's processor time, best of several rounds; only ratios count.
+ * Other systems' layouts beside the loop that their own code is: one key at a time, hash, then
+ * probe after probe with a division each, stopping at the first clear bit; no look ahead. The
+ * hashes are written from their published definitions, and both sides must answer alike, key by
+ * key. One process, one thread, the thread's processor time, best of several rounds;
+ * only ratios count.
  *
  *   foreign [N]                default 1e7; rate 1%, 8-byte keys
  *
- * The loop is measured twice over the same bits: on pages of the usual size, which is what its own code
- * gets from malloc or calloc unless it asks for others (or the system gives huge pages to all), and on
- * huge pages, which our filter asks for. The first ratio is what a user of that code gains, the second
- * what is left of it on equal pages. Beside it, what bounds any filter of k bits a key: our native classic
- * filter, of as many bits and probes, with its own hash; and k random lines read (add: changed), with
- * nothing else done. Only an idle machine gives the smallest ratios: while others use the memory, the loop
- * waits longer for each line, and we for many at once.
+ * The loop is measured twice over the same bits: on pages of the usual size, which is what its own
+ * code gets from malloc or calloc unless it asks for others (or the system gives huge pages to
+ * all), and on huge pages, which our filter asks for. The first ratio is what a user of that code
+ * gains, the second what is left of it on equal pages. Beside it, what bounds any filter of k bits
+ * a key: our native classic filter, of as many bits and probes, with its own hash; and k random
+ * lines read (add: changed), with nothing else done. Only an idle machine gives the smallest
+ * ratios: while others use the memory, the loop waits longer for each line,
+ * and we for many at once.
  */
 #include <bloomery.h>
 

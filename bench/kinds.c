@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The other kinds beside the plain thing: counting beside k four-bit counters anywhere, one key at a
- * time, as a counting filter is written in an afternoon; scalable beside one blocked filter of the
- * size it has grown to, and what the memory alone would take of both. One process, one thread, the
- * thread's processor time, best of several rounds. Only the ratios mean anything.
+ * The other kinds beside the plain thing: counting beside k four-bit counters anywhere, one key at
+ * a time, as a counting filter is written in an afternoon; scalable beside one blocked filter of
+ * the size it has grown to, and what the memory alone would take of both. One process, one thread,
+ * the thread's processor time, best of several rounds. Only the ratios mean anything.
  *
  *   kinds [N]                  default 1e7; rate 1%, 8-byte keys
  */
@@ -51,7 +51,10 @@ static uint64_t cell(const struct plain *p, uint64_t a, uint64_t b, uint32_t i)
 {
     return (uint64_t)((wide)(a + i * b) * p->m >> 64);
 }
-static unsigned value(const struct plain *p, uint64_t c) { return p->cells[c / 2] >> c % 2 * 4 & 15; }
+static unsigned value(const struct plain *p, uint64_t c)
+{
+    return p->cells[c / 2] >> c % 2 * 4 & 15;
+}
 
 static bool plain_check(const struct plain *p, uint64_t key)
 {
@@ -223,7 +226,7 @@ static void row(const char *name, double bits, const struct times *t, const stru
     printf("\n");
 }
 
-/* ---- what the memory allows: a line of every layer a key, with the best of several distances ---- */
+/* ---- what the memory allows: a line of every layer a key, at the best of distances ---- */
 
 #define MOST_LAYERS 16u
 
@@ -311,7 +314,8 @@ static void scalable(const uint64_t *all, uint64_t n, const struct samples *s)
     }
     double all_lines = memory_alone(bytes, p.layers < MOST_LAYERS ? p.layers : MOST_LAYERS);
     double one_line  = memory_alone(&q.bytes, 1);
-    printf("  memory alone: a random line of each read, nothing else done: %.1f and %.1f ns, %.2fx\n",
+    printf("  memory alone: a random line of each read, nothing else done: "
+           "%.1f and %.1f ns, %.2fx\n",
            one_line, all_lines, all_lines / one_line);
     blm_free(one);
     blm_free(f);

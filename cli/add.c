@@ -49,8 +49,8 @@ static uint64_t items_of(const struct ref *r)
     return p.items;
 }
 
-/* What was gathered goes into the filter: when there is enough of it, and before a wait, so that who
- * asks the file meanwhile knows every line that came. */
+/* What was gathered goes into the filter: when there is enough of it, and before a wait, so that
+ * who asks the file meanwhile knows every line that came. */
 static void settle(void *ctx)
 {
     struct adder *d = ctx;

@@ -50,7 +50,8 @@ static const struct option rows[] = {
     OPTION_END,
 };
 static const struct option_group        own      = { "Filter", rows };
-static const struct option_group *const groups[] = { &size_group, &own, &keys_group, &threads_group, NULL };
+static const struct option_group *const groups[] = { &size_group, &own, &keys_group, &threads_group,
+                                                     NULL };
 
 /* What was asked for, as far as it makes sense; what cannot be is left to the library to refuse. */
 static bool wanted(blm_options *o)

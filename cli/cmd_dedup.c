@@ -381,9 +381,9 @@ static const char *const about[] = {
     "--state FILE carries the set across runs. It is safe against crashes: a line counts as seen "
     "only after it has been written to standard output, so when the process is killed, the reader "
     "goes away or the disk is full, some lines may be printed again by the next run, and none is "
-    "lost. Two runs cannot use one file at the same time. A state on Redis (redis://host/KEY) can be "
-    "shared by any number of them: each line goes to the first that asks, and only when two ask for "
-    "it in the same moment both print it.",
+    "lost. Two runs cannot use one file at the same time. A state on Redis (redis://host/KEY) can "
+    "be shared by any number of them: each line goes to the first that asks, and only when two ask "
+    "for it in the same moment both print it.",
     "--stats tells how many lines were probably dropped wrongly. A new line that arrives after N "
     "different ones is dropped with the probability r(N) that the filter then errs, r being the "
     "model of the filter's layout; the figure is the sum of r(N) over the N that the run went "

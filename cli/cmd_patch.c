@@ -95,8 +95,9 @@ static int patch(const char *text)
     blm_get_params(f, &p);
     status = put_in_place(text, before, f);
     if (status == EXIT_YES)
-        say("%s: patched with %s%s%s%s", ref_name(text), size_text(u.got, size), p.items ? ", " : "",
-            p.items ? plural_text(p.items, "key", keys) : "", p.items ? " now" : "");
+        say("%s: patched with %s%s%s%s", ref_name(text), size_text(u.got, size),
+            p.items ? ", " : "", p.items ? plural_text(p.items, "key", keys) : "",
+            p.items ? " now" : "");
     return status;
 }
 

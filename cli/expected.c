@@ -41,8 +41,9 @@ struct way {
     double keys, wrong;
 };
 
-/* Goes on until `items` have set a bit, by Simpson's rule. A full layer takes no more: after GIVE_UP
- * times as many steps as an empty one would take, what has come by then is the least there was. */
+/* Goes on until `items` have set a bit, by Simpson's rule. A full layer takes no more: after
+ * GIVE_UP times as many steps as an empty one would take,
+ * what has come by then is the least there was. */
 static void go(const blm_params *p, struct way *w, double items)
 {
     double h = (items - (w->keys - w->wrong)) / STEPS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The handler sets a flag and writes a byte into a pipe that every wait looks at too: so a wait ends
- * whichever thread the signal was delivered to, and none slips in between the look at the flag and
- * the wait. Reads are not restarted (no SA_RESTART). */
+/* The handler sets a flag and writes a byte into a pipe that every wait looks at too: so a wait
+ * ends whichever thread the signal was delivered to, and none slips in between the look at the flag
+ * and the wait. Reads are not restarted (no SA_RESTART). */
 #include "interrupt.h"
 
 #include <errno.h>

@@ -9,8 +9,8 @@
 /* From here on the three signals set a flag instead of ending the process. */
 void interrupt_catch(void);
 bool interrupted(void);
-/* Waits until fd can be read (or has ended); false: interrupted or woken instead. No signal slips in
- * between the look at the flag and the wait. Any thread may wait. */
+/* Waits until fd can be read (or has ended); false: interrupted or woken instead. No signal slips
+ * in between the look at the flag and the wait. Any thread may wait. */
 bool interrupt_wait(int fd);
 
 /* For threads that wait: true when they can be woken. */

@@ -87,9 +87,10 @@ bool keys_open(struct keys *k, char **inputs, int count)
     static char  dash[]     = "-";
     static char *standard[] = { dash };
     bool         known      = true;
-    k->reader               = (struct reader){
-                      .inputs = count ? inputs : standard, .count = count ? count : 1, .fd = -1, .eager = k->eager
-    };
+    k->reader = (struct reader){ .inputs = count ? inputs : standard,
+                                 .count  = count ? count : 1,
+                                 .fd     = -1,
+                                 .eager  = k->eager };
     for (int i = 0; i < k->reader.count; i++) {
         uint64_t size;
         int      error = reader_look(k->reader.inputs[i], &size);
@@ -306,8 +307,8 @@ static void *work(void *ctx)
     return NULL;
 }
 
-/* As many as wanted, or as can be had; with none the caller's thread does everything. They block all
- * signals, which stay the caller's. */
+/* As many as wanted, or as can be had; with none the caller's thread does everything. They block
+ * all signals, which stay the caller's. */
 static void start_workers(struct keys *k)
 {
     unsigned      count  = k->threads + 2;

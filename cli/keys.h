@@ -4,8 +4,8 @@
  *
  * Input is read in blocks (reader.h) that are used again and again. From the second block on, other
  * threads read, cut and prepare blocks (hash their keys, or ask a filter about them), each a block
- * at a time; the caller's thread gets them in the order in which they were read, so that whatever it
- * does with them comes out as if it were alone.
+ * at a time; the caller's thread gets them in the order in which they were read, so that whatever
+ * it does with them comes out as if it were alone.
  *
  * Before a block is given back, and so before every wait for input, the `recycle` hook runs: there
  * commands write their output. Hence what can be said about the lines read so far is always said

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The manual pages, in man(7) macros. docs/man/ holds what this prints; a test sees that it does. */
+/* The manual pages, in man(7) macros. docs/man/ holds what this prints;
+ * a test sees that it does. */
 #include <string.h>
 
 #include "command.h"
@@ -156,13 +157,15 @@ static void program_page(void)
         ".SH FILTERS\n"
         "A filter reference is a path, or \\fB\\-\\fR: standard input where a filter is read,\n"
         "standard output where one is written. Nothing is overwritten without\n"
-        "\\fB\\-\\-force\\fR, and a command that is interrupted or fails leaves the old file whole.\n"
+        "\\fB\\-\\-force\\fR, and a command that is interrupted or fails "
+        "leaves the old file whole.\n"
         ".SH FILTERS ON REDIS\n"
         "A filter can also be a key of a Redis or Valkey server that has bloomery's module, or\n"
         "RedisBloom:\n"
         ".TP\n\\fBredis://\\fR[\\fIuser\\fB:\\fIpassword\\fB@\\fR]\\fIhost\\fR[\\fB:\\fIport\\fR]"
         "\\fB/\\fR[\\fIdb\\fB/\\fR]\\fIKEY\\fR[\\fB?timeout=\\fISECONDS\\fR]\n"
-        "The port is 6379, the database 0 and the timeout 30 when they are not given. The key goes\n"
+        "The port is 6379, the database 0 and the timeout 30 when they are not given. "
+        "The key goes\n"
         "on to the end; digits and a slash before it are the database.\n"
         ".TP\n\\fBunix://\\fR[\\fIuser\\fB:\\fIpassword\\fB@\\fR]\\fI/path/of/socket\\fR"
         "[\\fB?db=\\fIN\\fR]\\fB#\\fIKEY\\fR\nA socket of this machine; \\fBredis+unix://\\fR "
@@ -176,8 +179,8 @@ static void program_page(void)
         "\\fBdiff\\fR,\n\\fBmerge\\fR and \\fBintersect\\fR read the whole filter first. A "
         "filter that is written is loaded\nunder another name and renamed at the end, so that "
         "nobody sees half of it; keys\nthat others "
-        "add to the old filter meanwhile are not in it. Other commands\nrefuse. In a cluster any of its servers can be "
-        "named: the key is found.\n"
+        "add to the old filter meanwhile are not in it. Other commands\nrefuse. In a cluster "
+        "any of its servers can be named: the key is found.\n"
         ".PP\nA native filter needs bloomery's module; one of scheme redisbloom is what RedisBloom "
         "makes and\nreads too.\n"
         ".SH NUMBERS\n"
@@ -186,7 +189,8 @@ static void program_page(void)
         ".SH ENVIRONMENT\n"
         ".TP\n.B NO_COLOR\nWhen set and not empty, no colour is used. Otherwise colour is used "
         "for words on a terminal.\n"
-        ".TP\n.B REDISCLI_AUTH\nThe password for filters on Redis whose reference has none, as for\n"
+        ".TP\n.B REDISCLI_AUTH\n"
+        "The password for filters on Redis whose reference has none, as for\n"
         ".BR redis\\-cli (1).\n"
         ".SH EXIT STATUS\n"
         "0 yes or done, 1 no, 2 trouble, as\n.BR grep (1).\n"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts are parsed in integers, not through double: 2^53 + 1 stays what it is, and 1e6 is exact. */
+/* Counts are parsed in integers, not through double:
+ * 2^53 + 1 stays what it is, and 1e6 is exact. */
 #include "numbers.h"
 
 #include <math.h>

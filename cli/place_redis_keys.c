@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keys asked, added and removed where the filter is. A batch is cut into commands of a thousand keys
- * or a mebibyte, all of which are on the way at once; so memory is bounded by the batch, and the
- * time on the wire is paid once for all of them.
+ * Keys asked, added and removed where the filter is. A batch is cut into commands of a thousand
+ * keys or a mebibyte, all of which are on the way at once; so memory is bounded by the batch, and
+ * the time on the wire is paid once for all of them.
  *
  * Adds go as BF.INSERT NOCREATE and not as BF.MADD, which would make a small filter of its own when
- * someone has deleted the key meanwhile. A server says no to every question about a key that is gone
- * (it expired, was evicted, or the server came back without its data), so each batch of questions ends
- * with TYPE: a no without a filter behind it is trouble, not an answer.
+ * someone has deleted the key meanwhile. A server says no to every question about a key that is
+ * gone (it expired, was evicted, or the server came back without its data), so each batch of
+ * questions ends with TYPE: a no without a filter behind it is trouble, not an answer.
  */
 #ifdef BLOOMERY_WITH_HIREDIS
 #include <stdio.h>

@@ -4,8 +4,8 @@
  *
  * What a server answers falls in three: a reply; "not here" (MOVED, ASK: go where it says) or "not
  * now" (LOADING, CLUSTERDOWN …: it was not done, so it can be sent again, to anyone); a refusal.
- * When the connection is lost nobody knows whether the commands on the way were done. Those that may
- * be done twice are then sent again; others are trouble.
+ * When the connection is lost nobody knows whether the commands on the way were done. Those that
+ * may be done twice are then sent again; others are trouble.
  */
 #ifdef BLOOMERY_WITH_HIREDIS
 #include <errno.h>

@@ -86,7 +86,8 @@ static int open_next(struct reader *r)
 }
 
 /* More bytes at the end of the block. From a pipe as many as are there without waiting, so that
- * blocks are large when input is fast and immediate when it is slow. 0, or an error; EINTR: stop. */
+ * blocks are large when input is fast and immediate when it is slow. 0, or an error;
+ * EINTR: stop. */
 static int read_more(struct reader *r, struct block *b)
 {
     size_t got = 0;
@@ -123,7 +124,8 @@ static int read_more(struct reader *r, struct block *b)
     return 0;
 }
 
-/* Keeps what is behind the last newline for the next block. False: there is none, from `from` on. */
+/* Keeps what is behind the last newline for the next block. False:
+ * there is none, from `from` on. */
 static bool keep_rest(struct reader *r, struct block *b, char stop, size_t from)
 {
     const char *last = memrchr(b->bytes + from, stop, b->len - from);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What is the same for every place: which one a reference means, the words when it fails, the funnel
- * that goes with -e. A place that is written scheme://… is a file like place_path.c and a row here. */
+/* What is the same for every place: which one a reference means, the words when it fails, the
+ * funnel that goes with -e. A place that is written scheme://… is a
+ * file like place_path.c and a row here. */
 #include "ref.h"
 
 #include <errno.h>

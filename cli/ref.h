@@ -7,9 +7,9 @@
  *   ref_change  to ask and change         patch …: then ref_commit
  *   ref_create  a new one                 create, merge …: then ref_commit
  *
- * A command that only asks, adds or removes keys uses ref_open_keys or ref_change_keys, and ref_check,
- * ref_add and ref_remove in place of the library's calls: then a filter that lives on a server stays
- * there, and the keys go to it.
+ * A command that only asks, adds or removes keys uses ref_open_keys or ref_change_keys, and
+ * ref_check, ref_add and ref_remove in place of the library's calls: then a filter that lives on a
+ * server stays there, and the keys go to it.
  *
  * Each says what is wrong itself and returns false.
  */

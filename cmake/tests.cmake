@@ -39,9 +39,9 @@ foreach(source ${unit_sources})
   set(program.${name} ${name})
 endforeach()
 
-# The model of the guard: its sources once more, with steps at which a schedule can break in; run for
-# every classic mistake too, which it must find. Under ThreadSanitizer the model itself is not looked
-# at: its own data is ordered by fibers taking turns, of which TSan is not told.
+# The model of the guard: its sources once more, with steps at which a schedule can break in; run
+# for every classic mistake too, which it must find. Under ThreadSanitizer the model itself is not
+# looked at: its own data is ordered by fibers taking turns, of which TSan is not told.
 if(NOT BLOOMERY_UNIT_REGEX OR "model.guard_threads" MATCHES "${BLOOMERY_UNIT_REGEX}")
   file(GLOB guard_sources CONFIGURE_DEPENDS src/guard/*.c)
   add_executable(model.guard tests/model/guard.c ${guard_sources})

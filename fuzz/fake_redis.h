@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A very small server for the fuzzer: enough of the module API for the module to load, take commands
- * and read and write values, written from the same facts as redis/api.h but sharing no declaration
- * with it. The real server is in tests/redis; here it is inputs a second that count.
+ * A very small server for the fuzzer: enough of the module API for the module to load, take
+ * commands and read and write values, written from the same facts as redis/api.h but sharing no
+ * declaration with it. The real server is in tests/redis; here it is inputs a second that count.
  *
  * Keys are the bytes '0' to '7'. An RDB stream is a list of values; one that ends, or holds another
  * kind of value than is asked for, is an I/O error, as with the real one.
@@ -113,7 +113,7 @@ static uint64_t stream_number(struct stream *s, char kind)
     uint8_t  tag = 0;
     uint64_t v   = 0;
     stream_take(s, &tag, 1);
-    if (tag == 'b' && kind == V_UNSIGNED) { /* short form, so that the fuzzer need not guess zeroes */
+    if (tag == 'b' && kind == V_UNSIGNED) { /* short form: the fuzzer need not guess zeroes */
         uint8_t b;
         stream_take(s, &b, 1);
         return b;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The Redis module against a fake of its server: RDB values from anywhere, chunks in any order, any
- * argument vector. An input is a list of steps. After each, every value there is must be savable and
- * load again; every command must have given one reply, no more and no less.
+ * argument vector. An input is a list of steps. After each, every value there is must be savable
+ * and load again; every command must have given one reply, no more and no less.
  */
 #include "fake_redis.h"
 

@@ -16,7 +16,7 @@ static size_t files;
 static int replay_file(const char *path, size_t size)
 {
     FILE    *in   = fopen(path, "rb");
-    uint8_t *data = malloc(size ? size : 1); /* exactly as long as the input: ASan sees over-reads */
+    uint8_t *data = malloc(size ? size : 1); /* no longer than the input: ASan sees over-reads */
     int      ok   = in && data && fread(data, 1, size, in) == size;
     if (in)
         fclose(in);

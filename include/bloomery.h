@@ -16,7 +16,8 @@
  * What is promised
  *   A key that was added (and not removed) is never answered "no". A key that was not added is
  *   answered "maybe" no more often than the promised rate while no more than the planned number
- *   of keys is in the filter. blm_get_stats tells rate, fill and an estimate of the keys at any time.
+ *   of keys is in the filter. blm_get_stats tells rate, fill and an estimate of the keys at any
+ *   time.
  *
  * Conventions
  *   1. Keys are bytes and a length. Any bytes, any length, the empty key too.
@@ -198,9 +199,9 @@ typedef struct blm_options {
     const char *hash_name; /* 1…15 bytes, written to files so that a wrong hash is refused */
 
     /* Scalable. */
-    double   growth;     /* size of a layer over the one before, > 1 (0: after one of fewer than 2^15
-                            keys 4, or where items was 0 to 2^17 keys; up to 2^17 16, fewer than
-                            2^23 4, else 2) */
+    double   growth;     /* size of a layer over the one before, > 1 (0: after one of fewer than
+                            2^15 keys 4, or where items was 0 to 2^17 keys; up to 2^17 16, fewer
+                            than 2^23 4, else 2) */
     double   tightening; /* rate of a layer over the one before, 0 < r < 1 (0: 0.85) */
     double   rate_cap;   /* a union may not promise a worse rate (0: ten times rate, at most 1/2) */
     bool     layer_classic; /* layers are classic, not blocked: a little smaller, slower */
@@ -266,7 +267,8 @@ BLM_API blm_status blm_remove(blm_filter *f, const void *key, size_t len);
  * From a million keys on, into a filter larger than the processor's caches, an add first sorts the
  * keys of a round by the part of the filter they fall into, which halves the time or better. That
  * takes memory for the length of the call, as much as the filter has up to 128 MiB and past that a
- * quarter of it, from the filter's allocator; when there is none, keys are added the ordinary way. */
+ * quarter of it, from the filter's allocator;
+ * when there is none, keys are added the ordinary way. */
 BLM_API blm_status blm_add_many(blm_filter *f, const blm_key *keys, size_t count, uint8_t *fresh,
                                 size_t *done);
 BLM_API size_t     blm_check_many(const blm_filter *f, const blm_key *keys, size_t count,
@@ -285,9 +287,10 @@ BLM_API blm_status blm_remove_many(blm_filter *f, const blm_key *keys, size_t co
 BLM_API blm_status blm_remove_fixed(blm_filter *f, const void *keys, size_t width, size_t count,
                                     uint8_t *gone, size_t *removed);
 
-/* A batch whose keys come and whose answers go as it is worked on: for callers who must do something
- * for each key before and after, such as parse it and reply to it, and can do that for some while the
- * memory of others is on its way. As blm_check_many and blm_add_many otherwise; one thread. */
+/* A batch whose keys come and whose answers go as it is worked on: for callers who must do
+ * something for each key before and after, such as parse it and reply to it, and can do that for
+ * some while the memory of others is on its way. As blm_check_many and blm_add_many otherwise;
+ * one thread. */
 typedef struct blm_flow {
     /* Up to `room` more keys into `keys`, and how many; 0: there are no more, and it is not asked
      * again. Their bytes are read before the next call. */
@@ -299,8 +302,8 @@ typedef struct blm_flow {
 
 /* How many may be present. Neither function may use the filter. */
 BLM_API size_t     blm_check_flow(const blm_filter *f, const blm_flow *flow);
-/* On failure `tell` was called for the keys that were added; *done (or NULL) is their number. How many
- * more keys `next` had given by then is not known. */
+/* On failure `tell` was called for the keys that were added; *done (or NULL) is their number. How
+ * many more keys `next` had given by then is not known. */
 BLM_API blm_status blm_add_flow(blm_filter *f, const blm_flow *flow, size_t *done);
 
 /* Hash once, ask many. The digest is good for every filter with the same scheme, hash and seed
@@ -340,7 +343,8 @@ BLM_API blm_status blm_positions_raw(const blm_filter *f, const void *key, size_
 BLM_API bool blm_check_positions(const blm_filter *f, const uint64_t *pos, size_t count);
 BLM_API bool blm_check_positions_raw(const blm_filter *f, const uint64_t *pos, size_t count);
 
-/* Forgets every key; parameters and seed stay. A scalable filter keeps its first layer. Exclusive. */
+/* Forgets every key; parameters and seed stay.
+ * A scalable filter keeps its first layer. Exclusive. */
 BLM_API blm_status blm_clear(blm_filter *f);
 
 /* A copy in memory, whatever the original lives in; same allocator. */
@@ -364,8 +368,9 @@ BLM_API blm_status blm_fold(const blm_filter *f, uint64_t factor, blm_filter **o
                             blm_error *err);
 
 /* Counting only: the plain filter with the same answers, in a quarter of the memory (blocked, in
- * lines of 16 bytes; of another system's scheme, classic). What a cache hands out of its own counting
- * filter: the copy follows the original by blm_diff of one reduced snapshot and the next. */
+ * lines of 16 bytes; of another system's scheme, classic). What a cache hands out of its own
+ * counting filter: the copy follows the original by blm_diff of one
+ * reduced snapshot and the next. */
 BLM_API blm_status blm_reduce(const blm_filter *f, blm_filter **out, blm_error *err);
 
 /* The bits of one layer, borrowed until the next change to the filter. Byte order as in files:
@@ -392,8 +397,8 @@ BLM_API void blm_on_progress(blm_filter *f, blm_progress_fn fn, void *ctx);
 
 /* How many threads later batches on f may use, the caller's among them: 0 and 1 (the default) mean
  * no others, at most 64 are used. They live as long as the call. Answers, bits and counts are those
- * of one thread; on a shared filter too, as far as nobody else is adding. Batches too small to gain,
- * below some ten thousand keys, stay on one. A custom hash is called by all of them at once,
+ * of one thread; on a shared filter too, as far as nobody else is adding. Batches too small to
+ * gain, below some ten thousand keys, stay on one. A custom hash is called by all of them at once,
  * progress and the allocator only by the caller's. Exclusive. */
 BLM_API void blm_set_threads(blm_filter *f, uint32_t threads);
 
@@ -549,16 +554,17 @@ BLM_API blm_status blm_verify(const blm_filter *f, blm_verdict *out, blm_error *
 
 /* Where encoded bytes go: return false to stop (E_IO, or E_CANCELLED from progress). */
 typedef bool (*blm_write_fn)(void *ctx, const void *bytes, size_t len);
-/* Where they come from: fill up to `len` bytes, return how many; 0 is the end, SIZE_MAX an error. */
+/* Where they come from: fill up to `len` bytes, return how many;
+ * 0 is the end, SIZE_MAX an error. */
 typedef size_t (*blm_read_fn)(void *ctx, void *bytes, size_t len);
 
 /* Format NULL as in blm_save. Bounded memory, whatever the filter's size. */
 BLM_API blm_status blm_encode(const blm_filter *f, const char *format, blm_write_fn write,
                               void *ctx, blm_error *err);
-/* The same bytes from byte `at` on, for who sends a filter in pieces, and how many there are (0 when
- * it fails). In format native what is left out is not read either, but for a layer's checksums, when
- * they are written; other formats encode everything. A filter that changes between two pieces gives
- * bytes whose checksums do not match. */
+/* The same bytes from byte `at` on, for who sends a filter in pieces, and how many there are (0
+ * when it fails). In format native what is left out is not read either, but for a layer's
+ * checksums, when they are written; other formats encode everything. A filter that changes between
+ * two pieces gives bytes whose checksums do not match. */
 BLM_API blm_status blm_encode_from(const blm_filter *f, const char *format, uint64_t at,
                                    blm_write_fn write, void *ctx, blm_error *err);
 BLM_API blm_status blm_encoded_size(const blm_filter *f, const char *format, uint64_t *bytes,
@@ -633,9 +639,10 @@ BLM_API blm_status blm_chain_create(const blm_link *links, uint32_t count, uint3
                                     blm_error *err);
 /* The description of one link. E_ARGUMENT: no such link. E_UNSUPPORTED: not of this scheme. */
 BLM_API blm_status blm_chain_link(const blm_filter *f, uint32_t link, blm_link *out);
-/* Appends an empty link for so many entries at this error, to which keys go from now on: in place of
- * the one that the chain's growth would give it when the newest is full. What the links' errors add
- * up to is then yours to keep. E_LIMIT: too many links, past max_bytes, or too large. Exclusive. */
+/* Appends an empty link for so many entries at this error, to which keys go from now on: in place
+ * of the one that the chain's growth would give it when the newest is full. What the links' errors
+ * add up to is then yours to keep. E_LIMIT: too many links, past max_bytes,
+ * or too large. Exclusive. */
 BLM_API blm_status blm_chain_grow(blm_filter *f, uint64_t entries, double error, blm_error *err);
 
 /* ---- what this build knows, row by row: NULL past the end --------------------------------- */
@@ -715,8 +722,8 @@ typedef struct blm_rate {
 } blm_rate;
 
 /* The false-positive rate of m bits, k probes in all, n keys. lines: 0 but for BLM_MODEL_LINES and
- * _COUNTERS, where m is a multiple of 512 or 128. n = 0 gives 0. Usual formula: any m, k; else E_LIMIT past 2^48 bits
- * or 2 048 probes. Microseconds at usual k, milliseconds at k = 64. */
+ * _COUNTERS, where m is a multiple of 512 or 128. n = 0 gives 0. Usual formula: any m, k; else
+ * E_LIMIT past 2^48 bits or 2 048 probes. Microseconds at usual k, milliseconds at k = 64. */
 BLM_API blm_status blm_rate_of(blm_model model, uint64_t m, uint32_t k, uint32_t lines, uint64_t n,
                                blm_rate *out);
 
@@ -796,11 +803,12 @@ BLM_API blm_status blm_bip37_check(const void *merkleblock, size_t len, blm_bip3
  *     if (blm_guard_get(g, key, key_len, keep_value, &mine, &err) == BLM_E_ABSENT) …
  *     blm_guard_close(g, &err);
  *
- * The law: a put that was acknowledged (BLM_OK) and not deleted is never answered "absent". It holds
- * for writes that go through this guard, whatever the threads, however the data set fails, across
- * rebuilds and after a crash: a guard that cannot trust its file lets everything through until it is
- * rebuilt. Somebody who writes past the guard voids it for his keys: say BLM_GUARD_ADVISORY then,
- * and tell the guard of such writes where you hear of them (blm_guard_note_put).
+ * The law: a put that was acknowledged (BLM_OK) and not deleted is never answered "absent". It
+ * holds for writes that go through this guard, whatever the threads, however the data set fails,
+ * across rebuilds and after a crash: a guard that cannot trust its file lets everything through
+ * until it is rebuilt. Somebody who writes past the guard voids it for his keys: say
+ * BLM_GUARD_ADVISORY then, and tell the guard of such writes where
+ * you hear of them (blm_guard_note_put).
  *
  * Every call but open and close may be made from any number of threads at once. */
 typedef struct blm_guard blm_guard;
@@ -812,14 +820,15 @@ typedef bool (*blm_key_fn)(void *ctx, const void *key, size_t len);
 /* The longest mark, in bytes. */
 #define BLM_MARK_MAX 64
 
-/* A data set, as the guard sees it: a ctx and what to do with it. Calls come from any thread, several
- * at once. They return BLM_OK, or BLM_E_ABSENT ("there is no such row"), or any other failure, which
- * the guard takes as "the outcome is unknown" and hands to its caller; err is never NULL. */
+/* A data set, as the guard sees it: a ctx and what to do with it. Calls come from any thread,
+ * several at once. They return BLM_OK, or BLM_E_ABSENT ("there is no such row"), or any other
+ * failure, which the guard takes as "the outcome is unknown" and hands to its caller;
+ * err is never NULL. */
 typedef struct blm_dataset {
     size_t size; /* sizeof(blm_dataset) */
     void  *ctx;
-    /* Gives the row's value to `value` (in one call or several; NULL: nobody wants it), or says that
-     * there is none. When `value` returns false: E_CANCELLED. */
+    /* Gives the row's value to `value` (in one call or several; NULL: nobody wants it), or says
+     * that there is none. When `value` returns false: E_CANCELLED. */
     blm_status (*get)(void *ctx, const void *key, size_t len, blm_write_fn value, void *value_ctx,
                       blm_error *err);
     /* Writes the row, new or over the old one. NULL: the guard only reads. */
@@ -833,8 +842,8 @@ typedef struct blm_dataset {
     /* About how many rows there are; may be NULL. Saves a second scan when a filter's first size
      * turns out too small. */
     blm_status (*count)(void *ctx, uint64_t *rows, blm_error *err);
-    /* A few bytes kept with the data, written in one piece and as durable as a put: by them the guard
-     * knows that file and data set belong together. Both NULL: the data set cannot hold one.
+    /* A few bytes kept with the data, written in one piece and as durable as a put: by them the
+     * guard knows that file and data set belong together. Both NULL: the data set cannot hold one.
      * mark_read: E_ABSENT when none was written; at most BLM_MARK_MAX bytes. */
     blm_status (*mark_read)(void *ctx, void *mark, size_t *len, blm_error *err);
     blm_status (*mark_write)(void *ctx, const void *mark, size_t len, blm_error *err);
@@ -843,8 +852,9 @@ typedef struct blm_dataset {
 } blm_dataset;
 
 #define BLM_GUARD_COUNTING 0x1u /* deletes matter: a counting filter, four times the memory */
-#define BLM_GUARD_ADVISORY 0x2u /* others write past the guard: "absent" may be wrong for their keys;
-                                   nothing is learnt from rows that were not there, nor removed */
+#define BLM_GUARD_ADVISORY 0x2u /* others write past the guard: "absent" may be wrong for their
+                                   keys; nothing is learnt from rows that were not there, nor
+                                   removed */
 #define BLM_GUARD_MANUAL   0x4u /* rebuilds only when asked to */
 
 typedef struct blm_guard_options {
@@ -882,18 +892,18 @@ static inline blm_guard_options blm_guard_options_init(void)
 }
 
 /* Opens the guard; `d` is copied, its ctx belongs to the guard until d->close. A file that can be
- * trusted answers at once; without one everything passes until the first build, which starts now, in
- * the background (blm_guard_wait), unless BLM_GUARD_MANUAL. A file at path that is no filter of ours
- * is refused (E_FORMAT), never overwritten; E_BUSY when another guard has it. */
+ * trusted answers at once; without one everything passes until the first build, which starts now,
+ * in the background (blm_guard_wait), unless BLM_GUARD_MANUAL. A file at path that is no filter of
+ * ours is refused (E_FORMAT), never overwritten; E_BUSY when another guard has it. */
 BLM_API blm_status blm_guard_open(const blm_guard_options *o, const blm_dataset *d, blm_guard **out,
                                   blm_error *err);
 
-/* Stops a rebuild, writes the file, releases everything. No other call may be running. NULL is fine.
- * The status is that of writing the file; the guard is gone either way. */
+/* Stops a rebuild, writes the file, releases everything. No other call may be running. NULL is
+ * fine. The status is that of writing the file; the guard is gone either way. */
 BLM_API blm_status blm_guard_close(blm_guard *g, blm_error *err);
 
-/* BLM_OK: the row was there and `value` (may be NULL) was given its bytes. BLM_E_ABSENT: there is no
- * such row. Anything else comes from the data set. */
+/* BLM_OK: the row was there and `value` (may be NULL) was given its bytes. BLM_E_ABSENT: there is
+ * no such row. Anything else comes from the data set. */
 BLM_API blm_status blm_guard_get(blm_guard *g, const void *key, size_t len, blm_write_fn value,
                                  void *value_ctx, blm_error *err);
 
@@ -903,8 +913,8 @@ BLM_API bool   blm_guard_maybe(blm_guard *g, const void *key, size_t len);
 BLM_API size_t blm_guard_maybe_many(blm_guard *g, const blm_key *keys, size_t count,
                                     uint8_t *maybe);
 
-/* BLM_OK: the row is in the data set, and the law holds for it. A failure is the data set's, and the
- * row may be there or not (or come later): the filter lets its key through from now on. */
+/* BLM_OK: the row is in the data set, and the law holds for it. A failure is the data set's, and
+ * the row may be there or not (or come later): the filter lets its key through from now on. */
 BLM_API blm_status blm_guard_put(blm_guard *g, const void *key, size_t len, const void *value,
                                  size_t value_len, blm_error *err);
 
@@ -922,9 +932,10 @@ BLM_API blm_status blm_guard_update(blm_guard *g, const void *old_key, size_t ol
 BLM_API void blm_guard_note_put(blm_guard *g, const void *key, size_t len);
 BLM_API void blm_guard_note_delete(blm_guard *g, const void *key, size_t len);
 
-/* Builds the filter anew from a scan and swaps it in, while gets and puts go on. build: here and now.
- * rebuild: in a thread of its own. E_BUSY, and for rebuild BLM_PRESENT, when one is under way. A
- * build that fails leaves the old filter in place. Meanwhile there are two filters' memory. wait: until no background rebuild runs; how the last one ended (BLM_OK: or none was). */
+/* Builds the filter anew from a scan and swaps it in, while gets and puts go on. build: here and
+ * now. rebuild: in a thread of its own. E_BUSY, and for rebuild BLM_PRESENT, when one is under way.
+ * A build that fails leaves the old filter in place. Meanwhile there are two filters' memory. wait:
+ * until no background rebuild runs; how the last one ended (BLM_OK: or none was). */
 BLM_API blm_status blm_guard_build(blm_guard *g, blm_error *err);
 BLM_API blm_status blm_guard_rebuild(blm_guard *g, blm_error *err);
 BLM_API blm_status blm_guard_wait(blm_guard *g, blm_error *err);

@@ -79,9 +79,9 @@ const blm_digest *blm__keys_digest(const blm_filter *f, const struct blm_keys *s
     return d;
 }
 
-/* The hashes of native digests up to the first that is not this filter's; how many. One pass, and asked
- * for ahead, as a digest is 224 bytes and what counts is the first 16: a batch check in cache takes 2.6
- * ns a digest where two passes that wait for each took 5.9 (Zen 3). */
+/* The hashes of native digests up to the first that is not this filter's; how many. One pass, and
+ * asked for ahead, as a digest is 224 bytes and what counts is the first 16: a batch check in cache
+ * takes 2.6 ns a digest where two passes that wait for each took 5.9 (Zen 3). */
 #define DIGESTS_AHEAD 8u
 static size_t digest_hashes(const blm_filter *f, const blm_digest *d, size_t n, uint64_t *h)
 {

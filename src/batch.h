@@ -31,17 +31,17 @@ const blm_digest *blm__keys_digest(const blm_filter *f, const struct blm_keys *s
 /* Adds keys *at … end − 1 of `count`, one batch after another, and moves *at past those added. */
 blm_status blm__plain_add(blm_filter *f, const struct blm_keys *s, size_t *at, size_t end,
                           size_t count, uint8_t *fresh);
-/* From how many keys, into a filter of how many bytes, adds are sorted, and the most memory that may
- * take. Nothing changes these but a test that has not got all day. */
+/* From how many keys, into a filter of how many bytes, adds are sorted, and the most memory that
+ * may take. Nothing changes these but a test that has not got all day. */
 struct blm_bulk {
     size_t   keys;
     uint64_t bytes, room;
 };
 extern struct blm_bulk blm__bulk;
 
-/* Add `count` keys sorted (bulk.c), or by the filter's threads (split.c). False: this filter, or this
- * number of keys, is better served another way, and nothing was done. True: *st and *done are as
- * blm_add_many gives them. */
+/* Add `count` keys sorted (bulk.c), or by the filter's threads (split.c). False: this filter, or
+ * this number of keys, is better served another way, and nothing was done. True: *st and *done are
+ * as blm_add_many gives them. */
 bool blm__bulk_add(blm_filter *f, const struct blm_keys *s, size_t count, uint8_t *fresh,
                    size_t *done, blm_status *st);
 bool blm__split_add(blm_filter *f, const struct blm_keys *s, size_t count, uint8_t *fresh,

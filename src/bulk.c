@@ -34,7 +34,7 @@ struct blm_bulk blm__bulk = {
     .room  = (uint64_t)128 << 20,
 };
 
-#define PART_SHIFT 11u   /* 2^11 lines, 128 KiB: a part, and the bucket that passes, fit an L2 cache */
+#define PART_SHIFT 11u   /* 2^11 lines, 128 KiB: a part and the passing bucket fit an L2 cache */
 #define MOST_PARTS 1024u /* more, and the ends of the buckets no longer fit the L2 cache */
 #define AHEAD      24u   /* bits of a chain asked for ahead */
 
@@ -116,8 +116,9 @@ static void size_buckets(struct round *r, size_t count, uint64_t room)
 
 static bool make_room(struct round *r, size_t count, struct blm_block *block)
 {
-    /* As much again as the filter has, up to blm__bulk.room, and past that a quarter. Every round reads and writes all of the filter, so fewer rounds
-     * are faster: half of this took 8.3 ns a key where this takes 6.9 (1e8 keys, 124 MB). */
+    /* As much again as the filter has, up to blm__bulk.room, and past that a quarter. Every round
+     * reads and writes all of the filter, so fewer rounds are faster: half of this took 8.3 ns a
+     * key where this takes 6.9 (1e8 keys, 124 MB). */
     uint64_t room = r->layer->word_count * 8, most = room / 4;
     most          = most > blm__bulk.room ? most : blm__bulk.room;
     size_buckets(r, count, room < most ? room : most);
@@ -253,8 +254,8 @@ static uint64_t empty_lines(const struct round *r, struct blm_layer *l, const ui
     return count;
 }
 
-/* Exclusive filters: the dirty marks of a whole part are set before it is changed, so that the loops
- * need not look at each word's. A part that gets no new bit is then written again by the next
+/* Exclusive filters: the dirty marks of a whole part are set before it is changed, so that the
+ * loops need not look at each word's. A part that gets no new bit is then written again by the next
  * sync, which does no harm. */
 static void mark_part(const struct round *r, size_t part)
 {
@@ -267,8 +268,9 @@ static void mark_part(const struct round *r, size_t part)
         blm__mark(l, at);
 }
 
-/* In order, as memory likes it; the keys will ask for its lines in any. (9.7 → 8.3 ns a key. Leaving out
- * the fetches a key as well, now that the part is there: 13.5. The L2 cache is not ours alone.) */
+/* In order, as memory likes it; the keys will ask for its lines in any. (9.7 → 8.3 ns a key.
+ * Leaving out the fetches a key as well, now that the part is there: 13.5.
+ * The L2 cache is not ours alone.) */
 static void fetch_part(const struct round *r, size_t part)
 {
     uint64_t at = (uint64_t)part << (r->shift + 3), end = (uint64_t)(part + 1) << (r->shift + 3);

@@ -112,7 +112,7 @@ static bool same_shape(const struct blm_shape *a, const struct blm_shape *b, blm
     if (a->bits != b->bits)
         blm__fail(err, BLM_E_MISMATCH, "the sizes differ: %llu and %llu bits; " REMEDY,
                   (unsigned long long)a->bits, (unsigned long long)b->bits);
-    else if (blm__shape_reach(a) != blm__shape_reach(b)) /* redisbloom: the modulus, of equal bytes */
+    else if (blm__shape_reach(a) != blm__shape_reach(b)) /* redisbloom: modulus, equal bytes */
         blm__fail(err, BLM_E_MISMATCH, "the moduli differ: %llu and %llu; " REMEDY,
                   (unsigned long long)blm__shape_reach(a), (unsigned long long)blm__shape_reach(b));
     else if (a->probes != b->probes)

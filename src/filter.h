@@ -34,8 +34,8 @@ struct blm_filter {
     blm_allocator              own; /* body.alloc points here: a copy of the caller's struct */
 };
 
-/* Chooses body.check_key and add_key: when kind, scheme, hash, sharing and the first layer's shape are
- * known. */
+/* Chooses body.check_key and add_key: when kind, scheme, hash, sharing and the first layer's shape
+ * are known. */
 void blm__filter_singles(blm_filter *f, const struct blm_shape *first);
 
 /* A copy of the caller's options with later fields zero; E_ARGUMENT when NULL, or of a size this

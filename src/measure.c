@@ -207,7 +207,8 @@ blm_status blm_compare(const blm_filter *a, const blm_filter *b, blm_overlap *ou
         return st;
     const struct blm_layer *x = &a->body.layers[0], *y = &b->body.layers[0];
     blm_overlap o = { .size = sizeof o };
-    uint64_t    of_a = blm__layer_ones(x, a->body.kernel), of_b = blm__layer_ones(y, b->body.kernel);
+    uint64_t    of_a = blm__layer_ones(x, a->body.kernel);
+    uint64_t    of_b = blm__layer_ones(y, b->body.kernel);
     uint64_t    of_or = ones_of_or(x, y, a->body.kernel);
     if (of_or > of_a + of_b) /* bits that came between the counts, on a shared filter */
         of_or = of_a + of_b;

@@ -3,10 +3,10 @@
  * Adds to a blocked filter by several threads, with the result of one.
  *
  * Keys are taken in rounds. First all threads hash, each a share of the keys. Then each thread owns
- * a stretch of the filter, goes through the hashes of all keys in order, and sets the lines that are
- * in its stretch: no bit is touched by two threads, so no atomic operation is needed, and in every
- * line keys come in their order. A key is fresh when one of its lines lacked a bit; each thread
- * notes that of the lines it set, and the notes are joined at the end.
+ * a stretch of the filter, goes through the hashes of all keys in order, and sets the lines that
+ * are in its stretch: no bit is touched by two threads, so no atomic operation is needed, and in
+ * every line keys come in their order. A key is fresh when one of its lines lacked a bit; each
+ * thread notes that of the lines it set, and the notes are joined at the end.
  *
  * Going through hashes that are another's costs a thread one to two nanoseconds a line; the line
  * itself, ten out of cache. Other filters (layers that grow, counters, single bits) would gain
@@ -232,8 +232,8 @@ bool blm__split_add(blm_filter *f, const struct blm_keys *s, size_t count, uint8
     bool             whole = splits(f);
     size_t           most  = f->scheme->native || f->scheme->wrap ? ROUND : ROUND_DIGESTS;
     struct blm_block block;
-    /* In cache a line costs little more than going past it (5 ns a key by one thread, 8.6 by two that
-     * had to share a processor): then only keys that are long to hash are worth it. */
+    /* In cache a line costs little more than going past it (5 ns a key by one thread, 8.6 by two
+     * that had to share a processor): then only keys that are long to hash are worth it. */
     if (whole && f->body.layers[0].word_count * 8 < blm__bulk.bytes && !hashes_long(f, s))
         return false;
     if (f->threads < 2 || count < LEAST || (!whole && !hashes_long(f, s)))

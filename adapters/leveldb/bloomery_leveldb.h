@@ -9,10 +9,10 @@
  *     leveldb_close(db);
  *     leveldb_filterpolicy_destroy(policy);
  *
- * LevelDB asks the policy for one filter per 2 KiB of table, some dozen keys, keeps the bytes in the
- * table and asks them before it reads a block. A filter is bits per key × keys bits, at least 64,
- * and one byte that says how many probes were set: LevelDB's own size, with fewer wrong answers,
- * since its probes (a + i·b mod m) meet far more often in a few hundred bits than ours do.
+ * LevelDB asks the policy for one filter per 2 KiB of table, some dozen keys, keeps the bytes in
+ * the table and asks them before it reads a block. A filter is bits per key × keys bits, at least
+ * 64, and one byte that says how many probes were set: LevelDB's own size, with fewer wrong
+ * answers, since its probes (a + i·b mod m) meet far more often in a few hundred bits than ours do.
  * A table whose filter was made by another policy is read as if it had none, until it is compacted.
  *
  * In C++ give options.filter_policy a class over the calls below: bloomery_leveldb.hpp has it.
@@ -43,17 +43,18 @@ BLM_API leveldb_filterpolicy_t *blm_leveldb_policy(double bits_per_key, const ch
 BLM_API blm_status blm_leveldb_bits(double rate, uint32_t keys, double *bits_per_key,
                                     blm_error *err);
 
-/* A database as a guard's data set. `db` stays yours and must outlive the guard; any thread may go on
- * using it, but writes past the guard make it advisory. prefix: NULL, or what stands in front of the
- * rows' keys in the database. sync: writes reach the disk before they are acknowledged. The guard's
- * mark is kept under BLM_LEVELDB_MARK + prefix, which is no key for a row. */
+/* A database as a guard's data set. `db` stays yours and must outlive the guard; any thread may go
+ * on using it, but writes past the guard make it advisory. prefix: NULL, or what stands in front of
+ * the rows' keys in the database. sync: writes reach the disk before they are acknowledged. The
+ * guard's mark is kept under BLM_LEVELDB_MARK + prefix, which is no key for a row. */
 #define BLM_LEVELDB_MARK \
     "\x01"               \
     "bloomery.guard:"
 BLM_API blm_status blm_leveldb_dataset(leveldb_t *db, const char *prefix, bool sync,
                                        blm_dataset *out, blm_error *err);
 
-/* What the policy is made of, for a FilterPolicy class of your own, or another store with blocks. */
+/* What the policy is made of, for a FilterPolicy class of your own,
+ * or another store with blocks. */
 
 /* The seed that a name gives. */
 BLM_API uint64_t blm_leveldb_seed(const char *name);

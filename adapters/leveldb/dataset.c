@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A guard's data set in LevelDB. The scan is one iterator, which sees the database as it was when the
- * scan began: every row that is there from its beginning to its end is named.
+ * A guard's data set in LevelDB. The scan is one iterator, which sees the database as it was when
+ * the scan began: every row that is there from its beginning to its end is named.
  *
  * LevelDB deletes blindly; whether a row was there must be asked before, and two deletes of one key
  * must not both hear that it was. So deletes of a key go one after the other; puts need not wait.

@@ -16,9 +16,9 @@
  * What prevents an answer (no connection, a timeout, an error reply) is a failure, never "absent".
  * A read is tried once more on a new connection, a write never: its outcome is unknown.
  *
- * Others write to the same keys? Open the guard with BLM_GUARD_ADVISORY. blm_redis_follow then tells
- * it of their writes as Redis announces them. Announcements come a moment after the write and are
- * lost while disconnected (the guard is rebuilt after that): the guard stays advisory.
+ * Others write to the same keys? Open the guard with BLM_GUARD_ADVISORY. blm_redis_follow then
+ * tells it of their writes as Redis announces them. Announcements come a moment after the write and
+ * are lost while disconnected (the guard is rebuilt after that): the guard stays advisory.
  */
 #ifndef BLOOMERY_REDIS_H
 #define BLOOMERY_REDIS_H
@@ -63,16 +63,16 @@ static inline blm_redis_options blm_redis_options_init(void)
     return o;
 }
 
-/* Connects, to see that it can, and fills *out; out->close(out->ctx) ends it, which a guard does for
- * you. The options' texts are copied. The guard's mark is kept under bloomery:guard:… beside the
- * rows. */
+/* Connects, to see that it can, and fills *out; out->close(out->ctx) ends it, which a guard does
+ * for you. The options' texts are copied. The guard's mark is kept under bloomery:guard:… beside
+ * the rows. */
 BLM_API blm_status blm_redis_open(const blm_redis_options *o, blm_dataset *out, blm_error *err);
 
 /* Follows the writes of others: a thread with a connection of its own that tells the guard of keys
- * written and deleted, and has it rebuilt after a time without a connection. The server must announce
- * them: notify-keyspace-events with K and A (or K and the classes that write your rows), else
- * E_UNSUPPORTED. Not for the fields of one hash: Redis does not say which (E_UNSUPPORTED). `o` as for
- * blm_redis_open. Stop it before the guard is closed. */
+ * written and deleted, and has it rebuilt after a time without a connection. The server must
+ * announce them: notify-keyspace-events with K and A (or K and the classes that write your rows),
+ * else E_UNSUPPORTED. Not for the fields of one hash: Redis does not say which (E_UNSUPPORTED). `o`
+ * as for blm_redis_open. Stop it before the guard is closed. */
 typedef struct blm_redis_follower blm_redis_follower;
 BLM_API blm_status                blm_redis_follow(const blm_redis_options *o, blm_guard *g,
                                                    blm_redis_follower **out, blm_error *err);

@@ -2,7 +2,8 @@
 /*
  * See connection.h. Commands are sent with MSG_NOSIGNAL: hiredis itself writes in a way that raises
  * SIGPIPE when the server went away, and a library has no business with signals. A connection on
- * which anything went wrong is closed: a reply that comes too late must not answer the next command.
+ * which anything went wrong is closed: a reply that comes too late
+ * must not answer the next command.
  */
 #include "connection.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A guard's data set in Redis. SCAN's guarantee is the one that a guard's scan needs: an element that
- * is there from the beginning of an iteration to its end is returned at least once.
+ * A guard's data set in Redis. SCAN's guarantee is the one that a guard's scan needs: an element
+ * that is there from the beginning of an iteration to its end is returned at least once.
  */
 #include "connection.h"
 

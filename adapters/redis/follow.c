@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Follows Redis's keyspace notifications and tells a guard of them: a message
- * "__keyspace@0__:user:7" "set" is blm_guard_note_put of "7". Events that take a row away are few and
- * known by name; every other one counts as a write, which at worst lets a key through.
+ * "__keyspace@0__:user:7" "set" is blm_guard_note_put of "7". Events that take a row away are few
+ * and known by name; every other one counts as a write, which at worst lets a key through.
  *
  * Redis does not repeat what was announced while nobody listened, so after each gap the guard is
- * rebuilt, beginning once the subscription stands again: what was written in the gap is in the scan,
- * what is written during the scan is announced.
+ * rebuilt, beginning once the subscription stands again: what was written in the gap is in the
+ * scan, what is written during the scan is announced.
  */
 #include "connection.h"
 

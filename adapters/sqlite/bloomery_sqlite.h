@@ -9,9 +9,9 @@
  *         blm_guard_open(&o, &data, &guard, &err);          // which closes the database in the end
  *
  * The connection is the adapter's own, one statement at a time: whatever it says is committed. Keys
- * are compared byte for byte, so a column whose comparison is not (NOCASE, REAL, NUMERIC) is refused:
- * what is equal to the database must be equal to the filter. A column of integers takes keys that
- * are integers as they are printed ("42", not "042"); one without a type holds blobs.
+ * are compared byte for byte, so a column whose comparison is not (NOCASE, REAL, NUMERIC) is
+ * refused: what is equal to the database must be equal to the filter. A column of integers takes
+ * keys that are integers as they are printed ("42", not "042"); one without a type holds blobs.
  */
 #ifndef BLOOMERY_SQLITE_H
 #define BLOOMERY_SQLITE_H
@@ -50,8 +50,8 @@ static inline blm_sqlite_options blm_sqlite_options_init(void)
     return o;
 }
 
-/* Fills *out; out->close(out->ctx) ends it, which a guard does for you. The guard's mark is kept in a
- * table bloomery_guard, one row for each guarded table. E_UNSUPPORTED: the key column cannot be
+/* Fills *out; out->close(out->ctx) ends it, which a guard does for you. The guard's mark is kept in
+ * a table bloomery_guard, one row for each guarded table. E_UNSUPPORTED: the key column cannot be
  * guarded, and err says why. */
 BLM_API blm_status blm_sqlite_open(const blm_sqlite_options *o, blm_dataset *out, blm_error *err);
 

@@ -2,8 +2,8 @@
 /*
  * Cache penetration: client → cache (Redis) → database (SQLite), and an attacker who asks for rows
  * that do not exist. No cache has them, so each request reaches the database. The same requests are
- * served three times: without protection, with negative caching (the cache remembers absent rows), and
- * with a guard in front of both tiers.
+ * served three times: without protection, with negative caching (the cache remembers absent rows),
+ * and with a guard in front of both tiers.
  *
  *     cache-penetration [--rows 10000] [--requests 20000] [--attack 80] [--cache 1500000]
  *

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A crawler that visits each page of a site once. What it has seen is a filter in a file: a fiftieth
- * of the memory of the URLs, and still there after the process is killed. The price is the pages it
- * wrongly takes for seen: this job counts them against the expectation.
+ * A crawler that visits each page of a site once. What it has seen is a filter in a file: a
+ * fiftieth of the memory of the URLs, and still there after the process is killed. The price is the
+ * pages it wrongly takes for seen: this job counts them against the expectation.
  *
  *     crawler [--pages 50000]
  *
- * The site is served on loopback and really fetched. Half way the crawler is killed (SIGKILL), and a
- * new one goes on.
+ * The site is served on loopback and really fetched. Half way the crawler is killed (SIGKILL), and
+ * a new one goes on.
  */
 #include <math.h>
 #include <stdlib.h>

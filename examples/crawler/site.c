@@ -23,7 +23,8 @@ size_t site_path(uint64_t page, char out[64])
                             (unsigned)(page % 400), (unsigned long long)page);
 }
 
-/* Where page i leads: on, back, twice down, and anywhere. Most pages can be reached in many ways. */
+/* Where page i leads: on, back, twice down, and anywhere.
+ * Most pages can be reached in many ways. */
 static uint64_t link_of(const struct site *s, uint64_t page, unsigned i)
 {
     uint64_t chance = page * SITE_LINKS + i;

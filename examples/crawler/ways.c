@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See ways.h. Heap memory is what malloc says each piece takes; the tables are open-addressed and at
- * most two thirds full, which is lean as such tables go. */
+/* See ways.h. Heap memory is what malloc says each piece takes; the tables are open-addressed and
+ * at most two thirds full, which is lean as such tables go. */
 #include "ways.h"
 
 #include <malloc.h>

@@ -201,7 +201,7 @@ uint64_t Store::lost(uint64_t keys)
 
 // ---- the filters alone ------------------------------------------------------------------------
 
-// Nanoseconds per answer to an absent key, of two policies asked in turn, each at its quickest round.
+// Nanoseconds per answer to an absent key, of two policies asked in turn, each at its quickest.
 static void time_answers(const leveldb::FilterPolicy *const policies[2], double ns[2])
 {
     const size_t             FILTERS = 1000, KEYS = 30, ASKS = 20000;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Repeated requests: a payment, an e-mail, a webhook that comes twice within a minute is intercepted;
- * the same one tomorrow is a new one. Two filters take turns: requests go into the younger, both are
- * asked, and when the younger is a minute old the older is emptied and becomes the younger.
+ * Repeated requests: a payment, an e-mail, a webhook that comes twice within a minute is
+ * intercepted; the same one tomorrow is a new one. Two filters take turns: requests go into the
+ * younger, both are asked, and when the younger is a minute old the
+ * older is emptied and becomes the younger.
  *
  *     repeated-requests [--requests 300000] [--window 60]
  *
@@ -21,7 +22,8 @@ struct window {
 };
 
 /* Has this request been accepted within the last `span` seconds? Certainly said then; possibly
- * until 2 · span; never after that, but for the filter's rate. If not, it counts as accepted now. */
+ * until 2 · span; never after that, but for the filter's rate.
+ * If not, it counts as accepted now. */
 static bool window_repeats(struct window *w, const void *key, size_t len, double now)
 {
     if (now - w->began >= w->span) {

@@ -3,8 +3,8 @@
  * Shared caches: three web caches that hold each other's summaries. A document that is not here may
  * be next door, which is nearer than its origin. Asking every neighbour costs messages for every
  * miss; instead each cache keeps a counting filter of what it holds (documents leave, too), gives a
- * plain copy of it to the others, and sends them what changed from time to time. A neighbour is asked
- * only when its summary says "maybe".
+ * plain copy of it to the others, and sends them what changed from time to time. A neighbour is
+ * asked only when its summary says "maybe".
  *
  *     shared-caches [--requests 200000] [--documents 60000] [--room 6000] [--refresh 600]
  *

@@ -3,7 +3,8 @@
  * A spam list with an allow-list. The addresses of known spammers are in a filter, small enough for
  * every mail server to hold. Few honest people are caught by it by mistake; they stand on an exact
  * allow-list, which is short because the mistakes are rare. Whoever is in the address book is tried
- * against the filter once and gets there before the first mail; a stranger gets there by complaining.
+ * against the filter once and gets there before the first mail;
+ * a stranger gets there by complaining.
  *
  *     spam-list [--spammers 100000] [--people 100000] [--strangers 50000] [--mails 300000]
  */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A light wallet and its node (BIP37). The wallet puts its keys into a filter and sends that to a
- * node; the node sends back only transactions that match. What passes is the wallet's own, and a few
- * decoys: the node cannot tell which is which, and the more decoys, the less it learns.
+ * node; the node sends back only transactions that match. What passes is the wallet's own, and a
+ * few decoys: the node cannot tell which is which, and the more decoys, the less it learns.
  *
  *     wallet [--transactions 100000] [--addresses 100] [--renew 5000]
  *
- * The transactions are made here, raw bytes as they stand in a block: most between strangers, one in
- * five hundred pays the wallet, and half of those coins are spent again later. Spending is found
+ * The transactions are made here, raw bytes as they stand in a block: most between strangers, one
+ * in five hundred pays the wallet, and half of those coins are spent again later. Spending is found
  * because a match adds the coin to the filter (BLM_BIP37_ALL). Decoys' coins are added too, so the
  * filter fills with strangers: the wallet sends a fresh one every --renew transactions.
  */
@@ -57,8 +57,8 @@ static bool append(void *ctx, const void *bytes, size_t len)
     return true;
 }
 
-/* The wallet's side: its keys, their hashes and its unspent coins, with room for coins to come, as a
- * payload. Size and tweak stay the same: two different filters of one wallet would tell the node
+/* The wallet's side: its keys, their hashes and its unspent coins, with room for coins to come, as
+ * a payload. Size and tweak stay the same: two different filters of one wallet would tell the node
  * what they have in common. */
 static size_t filter_send(const struct wallet *w, double rate, uint8_t *payload, size_t room)
 {
@@ -85,8 +85,8 @@ static size_t filter_send(const struct wallet *w, double rate, uint8_t *payload,
     return out.len;
 }
 
-/* One more transaction of the stream. True: it is the wallet's business. *pays: which of its outputs
- * pays the wallet (−1: none). */
+/* One more transaction of the stream. True: it is the wallet's business. *pays: which of its
+ * outputs pays the wallet (−1: none). */
 static bool next_transaction(struct wallet *w, uint64_t *chance, struct transaction *t, int *pays)
 {
     bool own = false;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Bits in the input as an array of bytes, bit i being bit i % 8 of byte i / 8, which is how they lie
- * in memory: for formats whose arrays need not be whole words, and for those that are nothing but
- * the array. */
+/* Bits in the input as an array of bytes, bit i being bit i % 8 of byte i / 8, which is how they
+ * lie in memory: for formats whose arrays need not be whole words, and for those that are nothing
+ * but the array. */
 #ifndef BLM_CODEC_ARRAY_H
 #define BLM_CODEC_ARRAY_H
 
 #include "codec/codec.h"
 
-/* For formats without anything to know them by: every file could be one, so none is taken for one. */
+/* For formats without anything to know them by:
+ * every file could be one, so none is taken for one. */
 int blm__never_bids(const uint8_t *head, size_t len, uint64_t total);
 
 /* Reads `bytes` bytes, which hold the bits of s (8·bytes ≥ s->bits), and gives them to the body as

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Go's bloom inside a gob stream: one value of a type that encodes itself. Messages, each behind its
- * length:
+ * Go's bloom inside a gob stream: one value of a type that encodes itself. Messages, each behind
+ * its length:
  *
  *   types    minus the type's id, then a wireType with one member set (GobEncoderT, or
- *            BinaryMarshalerT), in it a CommonType: perhaps a name, and an id. One such message, or,
- *            for a type that wraps the filter's, more: the value's comes first
+ *            BinaryMarshalerT), in it a CommonType: perhaps a name, and an id. One such message,
+ *            or, for a type that wraps the filter's, more: the value's comes first
  *   value    the type's id, a zero, a length, and that many bytes: the plain form (go.h)
  *
  * Ids are given out while a program runs: they are kept as read, and 65 and 66, what a program that
@@ -54,7 +54,8 @@ static size_t put_uint(uint8_t *p, uint64_t v)
     return n + 1;
 }
 
-/* From the source: up to 9 bytes, copied to `bytes`. How many; 0: the input ended or is no number. */
+/* From the source: up to 9 bytes, copied to `bytes`. How many; 0:
+ * the input ended or is no number. */
 static size_t read_uint(struct blm_source *in, uint8_t bytes[9], uint64_t *v)
 {
     if (blm__read(in, bytes, 1) != 1)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Go's bloom as JSON: {"m":96,"k":7,"b":"…"} with nothing between and nothing behind, b being base64
- * (URL-safe, padded) of L and the words of the plain form (go.h). Read with any spacing and order,
- * members that mean nothing ignored, and the other base64 alphabet accepted.
+ * Go's bloom as JSON: {"m":96,"k":7,"b":"…"} with nothing between and nothing behind, b being
+ * base64 (URL-safe, padded) of L and the words of the plain form (go.h). Read with any spacing and
+ * order, members that mean nothing ignored, and the other base64 alphabet accepted.
  */
 #include "codec/go.h"
 

@@ -17,9 +17,9 @@ struct blm_gzip; /* zlib's state and our buffers */
 blm_status blm__gunzip_open(struct blm_source *from, const uint8_t *first, size_t first_len,
                             const blm_allocator *a, uint64_t cap, struct blm_gzip **gzip,
                             struct blm_source *out, blm_error *err);
-/* Ends it. st is what reading came to; a failure of gzip itself takes the place of the failed read it
- * caused. Whoever reads to the end (a read of 0 bytes) has seen gzip's check sum hold. In an error's sentence
- * stands the offset among the inflated bytes, its offset is the compressed one. */
+/* Ends it. st is what reading came to; a failure of gzip itself takes the place of the failed read
+ * it caused. Whoever reads to the end (a read of 0 bytes) has seen gzip's check sum hold. In an
+ * error's sentence stands the offset among the inflated bytes, its offset is the compressed one. */
 blm_status blm__gunzip_close(struct blm_gzip *gzip, blm_status st, blm_error *err);
 
 /* *out deflates into `to`. */

@@ -4,8 +4,8 @@
  * CRC-64 over all of it.
  *
  * Numbers are RDB lengths: 00xxxxxx; 01xxxxxx + 1 byte; 80 + 4 bytes; 81 + 8 bytes; big-endian. A
- * string is a length and bytes; or c3, packed and unpacked length, LZF; or c0, c1, c2 and a number of
- * 1, 2, 4 bytes of which it is the decimal text (Redis does that to whatever looks like one).
+ * string is a length and bytes; or c3, packed and unpacked length, LZF; or c0, c1, c2 and a number
+ * of 1, 2, 4 bytes of which it is the decimal text (Redis does that to whatever looks like one).
  */
 #ifndef BLM_CODEC_RDB_H
 #define BLM_CODEC_RDB_H
@@ -13,7 +13,12 @@
 #include "codec/codec.h"
 #include "core/hash/crc64.h"
 
-enum blm_rdb_op { BLM__RDB_END = 0, BLM__RDB_UNSIGNED = 2, BLM__RDB_DOUBLE = 4, BLM__RDB_STRING = 5 };
+enum blm_rdb_op {
+    BLM__RDB_END      = 0,
+    BLM__RDB_UNSIGNED = 2,
+    BLM__RDB_DOUBLE   = 4,
+    BLM__RDB_STRING   = 5
+};
 
 /* ---- in: after the first failure, which `status` and err keep, everything reads as 0 ---- */
 

@@ -38,7 +38,8 @@ void blm__rdb_take(struct blm_rdb_in *r, void *out, size_t len)
         r->crc = blm__crc64(&r->table, r->crc, out, len);
 }
 
-/* An RDB length. special (NULL: not allowed) becomes true when it is a string's encoding instead. */
+/* An RDB length. special (NULL: not allowed) becomes true when it is
+ * a string's encoding instead. */
 static uint64_t take_length(struct blm_rdb_in *r, bool *special)
 {
     uint64_t at = r->in->at;

@@ -237,10 +237,11 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
 {
     uint8_t h[HEADER] = { 0 };
     if (b->layers[0].shape.scheme != &blm__scheme_redisbloom)
-        return blm__fail(err, BLM_E_UNSUPPORTED,
-                         "format redisbloom holds filters of scheme redisbloom, this one is %s, and "
-                         "without its keys it cannot become another: rebuild it from them",
-                         b->layers[0].shape.scheme->row.name);
+        return blm__fail(
+            err, BLM_E_UNSUPPORTED,
+            "format redisbloom holds filters of scheme redisbloom, this one is %s, and "
+            "without its keys it cannot become another: rebuild it from them",
+            b->layers[0].shape.scheme->row.name);
     uint64_t           variant = b->layers[0].shape.variant, size = 0;
     enum blm_rb_layout v       = blm__rb_layout(variant);
     for (uint32_t i = 0; i < b->layer_count; i++) {

@@ -46,8 +46,14 @@ static inline uint64_t blm__mulhi(uint64_t a, uint64_t b)
 #endif
 }
 
-static inline uint64_t blm__rotl64(uint64_t v, unsigned r) { return v << (r & 63) | v >> (-r & 63); }
-static inline uint32_t blm__rotl32(uint32_t v, unsigned r) { return v << (r & 31) | v >> (-r & 31); }
+static inline uint64_t blm__rotl64(uint64_t v, unsigned r)
+{
+    return v << (r & 63) | v >> (-r & 63);
+}
+static inline uint32_t blm__rotl32(uint32_t v, unsigned r)
+{
+    return v << (r & 31) | v >> (-r & 31);
+}
 
 /* A full-avalanche mix (splitmix64's finaliser): for tags and test keys, never for probes. */
 static inline uint64_t blm__mix64(uint64_t v)

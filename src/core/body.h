@@ -119,8 +119,8 @@ struct blm_layer {
     struct blm_block block;     /* owned memory; size 0 when the words are someone else's */
 };
 
-/* The hashes that a young scalable filter keeps (kind/young.c). While it is on there is one layer, and
- * these are all the keys ever added. */
+/* The hashes that a young scalable filter keeps (kind/young.c). While it is on there is one layer,
+ * and these are all the keys ever added. */
 struct blm_young {
     bool             on, zero; /* zero: this hash too */
     uint64_t        *slots;    /* 0: free. NULL: none yet */
@@ -138,7 +138,8 @@ struct blm_store {
     blm_status (*add_layer)(struct blm_body *b, const struct blm_shape *s, blm_error *err);
     /* Keeps only the first `keep` layers. */
     blm_status (*drop_layers)(struct blm_body *b, uint32_t keep, blm_error *err);
-    /* The newest layer takes the place of the first, which goes. NULL: layers stay where they are. */
+    /* The newest layer takes the place of the first, which goes. NULL:
+     * layers stay where they are. */
     void       (*supplant)(struct blm_body *b);
     blm_status (*sync)(struct blm_body *b, blm_error *err);  /* NULL: nothing to do */
     blm_status (*close)(struct blm_body *b, blm_error *err); /* releases layers and b->store_ctx */
@@ -151,8 +152,8 @@ struct blm_store {
 typedef bool (*blm__check_key)(const struct blm_body *b, const void *key, size_t len);
 typedef blm_status (*blm__add_key)(struct blm_body *b, const void *key, size_t len);
 
-/* layers[0] as the shortest single calls want it: each load through a pointer less is an instruction
- * of fifty. A copy, kept by blm__body_quick. */
+/* layers[0] as the shortest single calls want it: each load through a pointer less is an
+ * instruction of fifty. A copy, kept by blm__body_quick. */
 struct blm_quick {
     uint64_t *words;
     uint64_t  line_count;
@@ -181,7 +182,7 @@ struct blm_body {
     bool              shared;
     bool              read_only;
     double            rate;                         /* promised for the whole; 0: none */
-    double            growth, tightening, rate_cap; /* scalable; else 0 (growth: 0 the usual rule) */
+    double            growth, tightening, rate_cap; /* scalable; else 0 (growth 0: usual rule) */
     struct blm_young  young;  /* scalable */
     const char       *format; /* codec it came from; NULL: native. Static text */
     uint8_t          *attached; /* bytes a format carries along (dcso); NULL: none */

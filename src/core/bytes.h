@@ -28,7 +28,8 @@ static inline uint32_t blm__swap32(uint32_t v)
 }
 
 /* Host value ↔ the value whose bytes in memory are little-endian. Its own inverse; bitwise
- * operations commute with it, so words in memory stay little-endian and only masks are converted. */
+ * operations commute with it, so words in memory stay little-endian
+ * and only masks are converted. */
 static inline uint64_t blm__le64(uint64_t v) { return BLM__BIG_ENDIAN ? blm__swap64(v) : v; }
 
 static inline uint16_t blm__get16le(const void *p)
@@ -49,8 +50,8 @@ static inline uint64_t blm__get64le(const void *p)
     return BLM__BIG_ENDIAN ? blm__swap64(v) : v;
 }
 
-/* The last n < 8 bytes before `end`, as a little-endian number, of a key of len ≥ n bytes: without a
- * loop, by reading bytes twice. */
+/* The last n < 8 bytes before `end`, as a little-endian number, of a key of len ≥ n bytes: without
+ * a loop, by reading bytes twice. */
 static inline uint64_t blm__last64(const uint8_t *end, size_t n, size_t len)
 {
     const uint8_t *p = end - n;

@@ -21,8 +21,9 @@ struct blm_os {
     int (*reserve)(int fd, uint64_t at, uint64_t len);
     int (*rename_over)(const char *from, const char *to);
     int (*rename_new)(const char *from, const char *to); /* EEXIST when `to` is there */
-    /* A file in a directory that has no name yet, and is gone with whoever has it open; and a name for
-     * it, EEXIST when that is taken. EOPNOTSUPP, or another number, where there is no such thing. */
+    /* A file in a directory that has no name yet, and is gone with whoever has it open; and a name
+     * for it, EEXIST when that is taken. EOPNOTSUPP, or another number,
+     * where there is no such thing. */
     int (*open_nameless)(const char *dir, int *fd);
     int (*give_name)(int fd, const char *path);
     /* This boot of this machine; false where the system does not tell. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The plan of blocked and counting filters: how many lines there are, how many of them a key has (L)
- * and how many words of a line it uses (k, 1…8).
+ * The plan of blocked and counting filters: how many lines there are, how many of them a key has
+ * (L) and how many words of a line it uses (k, 1…8).
  *
  * One line a key is the fastest, but its rate below 1/1000 costs space that a second line saves:
- * L is the least with p^(1/L) ≥ 1/1000, at most 3. A line of counters has a quarter of the cells, so
- * that its load varies more: there the border is 1/100, and L at most 5. docs/maths.md has the
+ * L is the least with p^(1/L) ≥ 1/1000, at most 3. A line of counters has a quarter of the cells,
+ * so that its load varies more: there the border is 1/100, and L at most 5. docs/maths.md has the
  * frontier. A smaller L is taken where it costs no more (a filter of one or two lines). For each L
  * the best k is the one whose lines bear most keys.
  */
@@ -224,7 +224,8 @@ static blm_status check_shape(const struct layout *in, const struct blm_want *w,
             return blm__fail(err, BLM_E_ARGUMENT,
                              "probes = %" PRIu32 " cannot be spread evenly over %s%" PRIu32
                              " lines with at most 8 in each",
-                             w->probes, w->lines ? "" : "1 to ", w->lines ? w->lines : in->lines_most);
+                             w->probes, w->lines ? "" : "1 to ",
+                             w->lines ? w->lines : in->lines_most);
     }
     if (count && count < least_count(least))
         return blm__fail(err, BLM_E_ARGUMENT,

@@ -20,7 +20,8 @@ bool blm__rate_valid(double p);
  * kinds, growth and rates. */
 blm_status blm__body_valid(const struct blm_body *b, bool native, uint64_t offset, blm_error *err);
 
-/* Are the unused bits of the last word clear? They must be: popcounts and comparisons go by words. */
+/* Are the unused bits of the last word clear? They must be:
+ * popcounts and comparisons go by words. */
 bool blm__slack_clear(const struct blm_shape *s, const uint64_t *words);
 
 #endif

@@ -19,8 +19,8 @@ double blm__with_collisions(double rate, uint64_t n);
  * k ≥ 1. Some microseconds at k = 7, up to a few milliseconds at k = 64. */
 double blm__rate_classic(uint64_t m, uint32_t k, uint64_t n);
 
-/* The rate of native blocked (counting) probes: `lines` lines of `cells` = 512 (128) cells a key, one
- * in each of `words` (1…8) eighths of a line; and collisions. Some ten microseconds. */
+/* The rate of native blocked (counting) probes: `lines` lines of `cells` = 512 (128) cells a key,
+ * one in each of `words` (1…8) eighths of a line; and collisions. Some ten microseconds. */
 double blm__rate_lines(uint32_t cells, uint64_t line_count, uint32_t words, uint32_t lines,
                        uint64_t n);
 

@@ -3,9 +3,9 @@
  * Several threads for the length of one call.
  *
  * Threads are started per call and gone when it returns: nothing to keep, nothing that a fork could
- * leave half alive, no state behind the caller's back. Starting one took 12 to 30 microseconds where
- * it was measured, so callers use them from a millisecond of work on. They block every signal: a
- * program's handlers go on running where it put them.
+ * leave half alive, no state behind the caller's back. Starting one took 12 to 30 microseconds
+ * where it was measured, so callers use them from a millisecond of work on. They block every
+ * signal: a program's handlers go on running where it put them.
  */
 #ifndef BLM_CORE_THREADS_H
 #define BLM_CORE_THREADS_H
@@ -19,8 +19,8 @@
 typedef void (*blm__task_fn)(void *ctx);
 
 /* Runs task(ctx) on up to `threads` threads at once, the caller's among them; returns when all have
- * ended. There may be fewer when the system refuses one, down to the caller's alone, so a task takes
- * its work piece by piece (blm__next_piece) until there is none. */
+ * ended. There may be fewer when the system refuses one, down to the caller's alone, so a task
+ * takes its work piece by piece (blm__next_piece) until there is none. */
 void blm__threads_run(uint32_t threads, blm__task_fn task, void *ctx);
 
 /* The next piece of work for whoever asks. */

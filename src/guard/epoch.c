@@ -92,8 +92,8 @@ void blm__epoch_init(struct blm_epoch *e) { e->owned = remote_barriers() ? BLM__
 
 /* ---- waiting ----------------------------------------------------------------------------- */
 
-/* Out is read before in. If they agree, nobody was inside when out had been read: in is never behind
- * out, neither goes back, and in has not passed the out we saw even now. */
+/* Out is read before in. If they agree, nobody was inside when out had been read: in is never
+ * behind out, neither goes back, and in has not passed the out we saw even now. */
 static bool empty(struct blm_epoch_slot *s, unsigned phase)
 {
     uint64_t out = 0;

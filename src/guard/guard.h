@@ -9,8 +9,8 @@
  *   ops      get, put, delete, update
  *   report   figures
  *
- * Which filters answer is one pointer to a view. A view never changes: to change something, the idle
- * one of two is filled, shown, and the other is idle when every reader has left it.
+ * Which filters answer is one pointer to a view. A view never changes: to change something, the
+ * idle one of two is filled, shown, and the other is idle when every reader has left it.
  */
 #ifndef BLM_GUARD_GUARD_H
 #define BLM_GUARD_GUARD_H

@@ -6,9 +6,10 @@
  *   put      forget the absence │ add to the filter, and to the one being built │ write the row
  *   delete   delete the row │ only if that is confirmed, count (or queue) the key
  *
- * A put is a writer's section from before it looks which filters there are until its row is written:
- * a rebuild that shows a new generation and then waits for the writers inside knows that the rows of
- * all others are, or will be, added to it too. Filters are only touched in a reader's section.
+ * A put is a writer's section from before it looks which filters there are until its row is
+ * written: a rebuild that shows a new generation and then waits for the writers inside knows that
+ * the rows of all others are, or will be, added to it too.
+ * Filters are only touched in a reader's section.
  */
 #include "guard/guard.h"
 

@@ -35,7 +35,8 @@ static uint64_t now_ms(void)
 #ifndef BLM__MODEL
 void blm__pause(unsigned tries)
 {
-    /* What is waited for takes from a few instructions (a reader) to a data set's timeout (a put). */
+    /* What is waited for takes from a few instructions (a reader) to
+     * a data set's timeout (a put). */
     if (tries < 20) {
         sched_yield();
     } else {
@@ -169,7 +170,8 @@ static uint64_t rows_now(blm_guard *g)
 }
 
 /* A filter of every row; again with the right size when there were more rows than it was planned
- * for (the second time the number is exact but for what came meanwhile, and half more is planned). */
+ * for (the second time the number is exact but for what came meanwhile,
+ * and half more is planned). */
 static blm_status fill_next(blm_guard *g, blm_filter **out, uint64_t *named, blm_error *err)
 {
     uint64_t   rows = rows_now(g);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Places where another thread may come in between. In the library a step is nothing and a pause is a
- * short sleep. The model (tests/model) compiles the guard once more with BLM__MODEL, and there both
- * hand over to whatever the schedule says comes next, and one of the classic mistakes can be switched
- * on, which the model must find.
+ * Places where another thread may come in between. In the library a step is nothing and a pause is
+ * a short sleep. The model (tests/model) compiles the guard once more with BLM__MODEL, and there
+ * both hand over to whatever the schedule says comes next, and one of the classic mistakes can be
+ * switched on, which the model must find.
  */
 #ifndef BLM_GUARD_STEP_H
 #define BLM_GUARD_STEP_H

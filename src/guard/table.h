@@ -15,8 +15,8 @@
  *   put    slot +1 begun +1 under way │ forget (shard lock) │ write the row │ slot −1 under way
  *   get    read slot │ read the row: absent │ shard lock: slot as before and nobody under way? keep
  *
- * If the put's first step comes before the get's last look at the slot, the get sees it. If it comes
- * after, the put's forgetting, under the same lock, comes after the keeping.
+ * If the put's first step comes before the get's last look at the slot, the get sees it. If it
+ * comes after, the put's forgetting, under the same lock, comes after the keeping.
  */
 #ifndef BLM_GUARD_TABLE_H
 #define BLM_GUARD_TABLE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether a filter's file may be believed. Beside FILTER lies FILTER.guard, one line of text that is
- * locked while a guard is open and says in which state its session is:
+ * Whether a filter's file may be believed. Beside FILTER lies FILTER.guard, one line of text that
+ * is locked while a guard is open and says in which state its session is:
  *
  *     bloomery-guard 1 <id> <session> <state> <generation>
  *
@@ -9,7 +9,8 @@
  *   open     a guard is, or was, at work
  *   closed   it ended as it should
  *
- * The data set, where it can, holds the same id, session and state as its mark. The file is believed
+ * The data set, where it can, holds the same id, session and state as its mark.
+ * The file is believed
  *
  *   closed   when the filter was closed by its writer too,
  *   open     when the filter's writer died in this boot: completed adds are in the file, and a put

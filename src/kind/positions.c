@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bits of other systems' schemes: positions from the scheme, keys in groups whose bits are asked for
- * before they are used.
+ * Bits of other systems' schemes: positions from the scheme, keys in groups whose bits are asked
+ * for before they are used.
  *
  * Most schemes list 64-bit values and take each modulo m. There the listing is a few additions and
  * the divisions are the work, so they are left for the probes that are really made, and done by
- * multiplying with a reciprocal. An absent key is nearly always settled by its first bits (half of a
- * full filter's are clear): a check divides and fetches FIRST of them, and the rest only for keys
+ * multiplying with a reciprocal. An absent key is nearly always settled by its first bits (half of
+ * a full filter's are clear): a check divides and fetches FIRST of them, and the rest only for keys
  * that passed.
  *
  * Schemes that step (scheme.wrap) do without all that: core/kernel/steps.h.

@@ -16,17 +16,18 @@
 #include "kind/kind.h"
 #include "scheme/scheme.h"
 
-#define FAR_BYTES   (64u << 10) /* several layers share the caches: past this one is fetched ahead */
-/* Every question asks every layer, so layers are steep where that costs little memory: what was planned
- * for few keys stays small, the next layer is of 4 MB at most while growing by 16, and where it grows by 4
- * of 64 MB; from there on they double. 3 layers for 10^7 keys and 16 bits a key, where doubling from
- * 65 536 takes 8 layers and 29 bits. docs/maths.md, "Scalable", has the table. */
+#define FAR_BYTES   (64u << 10) /* layers share the caches: past this one is fetched ahead */
+/* Every question asks every layer, so layers are steep where that costs little memory: what was
+ * planned for few keys stays small, the next layer is of 4 MB at most while growing by 16, and
+ * where it grows by 4 of 64 MB; from there on they double. 3 layers for 10^7 keys and 16 bits a
+ * key, where doubling from 65 536 takes 8 layers and 29 bits.
+ * docs/maths.md, "Scalable", has the table. */
 static const struct {
     uint64_t below; /* keys in the last layer */
     double   growth;
 } steps[] = { { (uint64_t)1 << 15, 4 }, { BLM__FIRST_LAYER + 1, 16 }, { (uint64_t)1 << 23, 4 } };
 #define GROWTH      2.0
-#define TIGHTENING  0.85 /* with 0.5, the textbook's other choice, the tenth layer has 1/1024 of the rate */
+#define TIGHTENING  0.85 /* with the textbook's other 0.5 the tenth layer has 1/1024 of the rate */
 
 /* What the options say of growth, checked. */
 static blm_status growth_of(const blm_options *o, double *growth, double *tightening,
@@ -142,8 +143,8 @@ static blm_status next_shape(const struct blm_body *b, struct blm_shape *out, bl
     o.items = (uint64_t)want;
     if (o.items <= last->capacity)
         o.items = last->capacity + 1;
-    /* Of what the layers so far have left of the promise, the same share as of all of it. A young layer is
-     * made anew at its own rate. */
+    /* Of what the layers so far have left of the promise, the same share as of all of it. A young
+     * layer is made anew at its own rate. */
     o.rate = last->rate * (b->young.on ? 1 : half ? 1 - b->tightening : b->tightening);
     if (!b->young.on)
         out->aux[0] = 0;
@@ -189,8 +190,8 @@ static blm_status grow(struct blm_body *b, blm_error *err)
     return st;
 }
 
-/* The keys of a batch that no layer has claimed yet, by their places in the batch. Hashes stand side
- * by side so that kernels can take them; digests are large, and stay where they are. */
+/* The keys of a batch that no layer has claimed yet, by their places in the batch. Hashes stand
+ * side by side so that kernels can take them; digests are large, and stay where they are. */
 struct rest {
     uint64_t          h[BLM__BATCH], step[BLM__BATCH];
     const blm_digest *d;     /* NULL: h */
@@ -333,15 +334,16 @@ static void claim_others(const struct blm_body *b, struct rest *r)
             claim(b, &b->layers[i], r, 0, NULL);
 }
 
-/* Keys that a layer still has room for. A young one goes by its hashes, which are all its keys, those
- * too that its bits cover by chance. */
+/* Keys that a layer still has room for. A young one goes by its hashes, which are all its keys,
+ * those too that its bits cover by chance. */
 static uint64_t room_of(const struct blm_body *b, const struct blm_layer *l)
 {
     uint64_t keys = b->young.on ? blm__young_count(b) : blm__layer_items(l);
     return keys < l->shape.capacity ? l->shape.capacity - keys : 0;
 }
 
-/* All of a batch that the active layer has room for: asked and added in one pass, where the kernel can. */
+/* All of a batch that the active layer has room for:
+ * asked and added in one pass, where the kernel can. */
 static bool add_at_once(struct blm_body *b, const struct blm_batch *k, uint8_t *fresh)
 {
     struct blm_stack  s;

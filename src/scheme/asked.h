@@ -19,7 +19,8 @@ struct blm_asked {
  * domain, E_UNSUPPORTED an option that foreign schemes do not have. */
 blm_status blm__asked(const blm_options *o, struct blm_asked *out, blm_error *err);
 
-/* k for bits that were given: the probes asked for; else round(m/n·ln 2); else what the rate takes. */
+/* k for bits that were given: the probes asked for; else round(m/n·ln 2);
+ * else what the rate takes. */
 uint32_t blm__asked_probes(const struct blm_asked *a, uint64_t bits);
 
 /* After s->bits and s->probes are settled: capacity and rate as asked; what was not asked from the

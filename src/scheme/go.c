@@ -45,8 +45,8 @@ static void positions(const struct blm_shape *s, const blm_digest *d, uint64_t *
         out[i] = reduce(s, out[i]);
 }
 
-/* EstimateParameters, in Go's order of operations. With 0 < p < 1 neither comes to 0, and k to 1 075
- * at most: the smallest double is 2^-1074. */
+/* EstimateParameters, in Go's order of operations. With 0 < p < 1 neither comes to 0, and k to
+ * 1 075 at most: the smallest double is 2^-1074. */
 static void estimate(uint64_t n, double p, struct blm_shape *s)
 {
     double m  = ceil(-1 * (double)n * log(p) / pow(log(2), 2));

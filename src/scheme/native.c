@@ -99,7 +99,10 @@ static bool positions_raw(const struct blm_shape *s, const blm_digest *d, uint64
     return true;
 }
 
-static uint64_t reduce(const struct blm_shape *s, uint64_t raw) { return blm__reduce(raw, s->bits); }
+static uint64_t reduce(const struct blm_shape *s, uint64_t raw)
+{
+    return blm__reduce(raw, s->bits);
+}
 
 const struct blm_scheme blm__scheme_native = {
     .row = { sizeof(blm_scheme_row), "native",
@@ -111,7 +114,7 @@ const struct blm_scheme blm__scheme_native = {
     .model         = BLM_MODEL_INDEPENDENT,
     .fold          = BLM__FOLD_ADJACENT,
     .fold_unit     = 1, /* with lines: a line, see blm__fold_unit */
-    .kinds         = 1u << BLM_CLASSIC | 1u << BLM_BLOCKED | 1u << BLM_COUNTING | 1u << BLM_SCALABLE,
+    .kinds = 1u << BLM_CLASSIC | 1u << BLM_BLOCKED | 1u << BLM_COUNTING | 1u << BLM_SCALABLE,
     .digest        = digest,
     .positions     = positions,
     .positions_raw = positions_raw,

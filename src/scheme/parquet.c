@@ -131,8 +131,8 @@ static const char *const funnels[] = { "bytes", "string", "int32", "int64", "flo
 const struct blm_scheme blm__scheme_parquet = {
     .row = { sizeof(blm_scheme_row), "parquet",
              "Parquet split-block: XXH64, one bit in each of eight words of a 32-byte block",
-             "sized by the formula for bits without blocks, so that the rate can come out above the "
-             "one asked for; 0.0 and -0.0 are different keys",
+             "sized by the formula for bits without blocks, so that the rate can come out above "
+             "the one asked for; 0.0 and -0.0 are different keys",
              funnels, true },
     .version   = 1,
     .model     = BLM_MODEL_LINES,

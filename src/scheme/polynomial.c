@@ -3,8 +3,8 @@
  * Two filters from Java whose hashes are polynomials over the UTF-16 units c of a string, in
  * wrapping 32 bits: h = seed·h + c.
  *
- *   byteslot    `size` bytes, eight seeds, h from 5381. v = (h ^ h >>> 16) without its top bit; hash
- *               i sets bit i of byte v % size: each hash has a plane of `size` bits to itself.
+ *   byteslot    `size` bytes, eight seeds, h from 5381. v = (h ^ h >>> 16) without its top bit;
+ *               hash i sets bit i of byte v % size: each has a plane of `size` bits to itself.
  *   polynomial  `cap` bits, seven seeds, h from 0, bit h & (cap − 1). That reaches every bit only
  *               when cap is a power of two, and the original's own example, 15 MiB, is not one.
  *

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * RedisBloom: a chain of links, each a filter of its own with positions (a + i·b) mod M, where a and
- * b are MurmurHash64A (or, before 1.1.1, MurmurHash2) of the key, b with a as its seed. A key is in
- * the chain when any link has it; it is added to the newest, and only when none has it, so that
- * what falsely seems to be there is never stored.
+ * RedisBloom: a chain of links, each a filter of its own with positions (a + i·b) mod M, where a
+ * and b are MurmurHash64A (or, before 1.1.1, MurmurHash2) of the key, b with a as its seed. A key
+ * is in the chain when any link has it; it is added to the newest, and only when none has it, so
+ * that what falsely seems to be there is never stored.
  *
  * Sizes come out of the original's arithmetic with its decimal constants, in its order: a link's
  * bytes are compared with dumps byte for byte.
@@ -92,7 +92,8 @@ static void pairs(const struct blm_hasher *h, const struct blm_key_array *keys, 
     }
 }
 
-/* aux[0]: bpe, as a double's bits. aux[1]: n2 (8 bits), the RDB version (8), the bits field (48). */
+/* aux[0]: bpe, as a double's bits. aux[1]: n2 (8 bits), the RDB version (8),
+ * the bits field (48). */
 static uint8_t  n2_of(const struct blm_shape *s) { return (uint8_t)s->aux[1]; }
 static uint64_t bits_of(const struct blm_shape *s) { return s->aux[1] >> 16; }
 uint8_t blm__rb_rdb(const struct blm_shape *s) { return (uint8_t)(s->aux[1] >> 8); }
@@ -238,7 +239,8 @@ static blm_status make_link(uint64_t entries, double error, uint64_t variant, en
     struct blm_rb_link l = { .error = error, .entries = entries };
     uint64_t           bits = 0;
     if (entries == 0 || !(error > 0 && error < 1))
-        return blm__fail(err, BLM_E_FULL, "RedisBloom makes no link of %llu entries at a rate of %g",
+        return blm__fail(err, BLM_E_FULL,
+                         "RedisBloom makes no link of %llu entries at a rate of %g",
                          (unsigned long long)entries, error);
     l.bpe = fabs(log(error) / LN2_SQUARED);
     double need = (double)entries * l.bpe;
@@ -259,7 +261,8 @@ static blm_status make_link(uint64_t entries, double error, uint64_t variant, en
     return BLM_OK;
 }
 
-/* Links of 2.2.0 to 2.2.4 are told from later ones by a number of bits that is no multiple of 64. */
+/* Links of 2.2.0 to 2.2.4 are told from later ones by a number of
+ * bits that is no multiple of 64. */
 static enum rounding rounding_of(const struct blm_body *b)
 {
     if (blm__rb_layout(b->layers[0].shape.variant) != BLM__RB_CURRENT)
@@ -306,8 +309,9 @@ void blm__rb_body(struct blm_body *b, uint32_t growth)
 static blm_status check_options(const blm_options *o, blm_error *err)
 {
     if (o->bits || o->probes || o->memory)
-        return blm__fail(err, BLM_E_ARGUMENT,
-                         "RedisBloom sizes by items and rate: bits, probes and memory do not apply");
+        return blm__fail(
+            err, BLM_E_ARGUMENT,
+            "RedisBloom sizes by items and rate: bits, probes and memory do not apply");
     if (o->tightening != 0 && o->tightening != TIGHTENING)
         return blm__fail(err, BLM_E_ARGUMENT, "RedisBloom's tightening is 0.5");
     if (o->rate != 0 && !(o->rate > 0 && o->rate < 1))

@@ -51,9 +51,9 @@ struct blm_scheme {
     /* Where a position is its raw value modulo one number: that number, never 0. Then a batch does
      * without positions(). NULL: it is not. */
     uint64_t (*modulus)(const struct blm_shape *s);
-    /* Where moreover raw value i is start + i·step mod 2^wrap, from two words of a key: that wrap, and
-     * those words, for many keys at once. Then a batch does without digests (core/kernel/steps.h).
-     * 0 and NULL: it is not so. */
+    /* Where moreover raw value i is start + i·step mod 2^wrap, from two words of a key: that wrap,
+     * and those words, for many keys at once. Then a batch does without digests
+     * (core/kernel/steps.h). 0 and NULL: it is not so. */
     uint8_t wrap;
     void (*pairs)(const struct blm_hasher *h, const struct blm_key_array *keys, size_t n,
                   uint64_t *start, uint64_t *step);

@@ -233,7 +233,8 @@ static const char *pair_fault(const struct blm_shape *s)
     .kinds = 1u << BLM_CLASSIC | 1u << BLM_COUNTING, .positions = blm__textbook_positions, \
     .positions_raw = blm__textbook_raw, .reduce = blm__textbook_reduce
 
-#define SHORT_KEYS "short keys hash to small numbers and crowd the first bits; keys are easy to collide"
+#define SHORT_KEYS \
+    "short keys hash to small numbers and crowd the first bits; keys are easy to collide"
 
 const struct blm_scheme blm__scheme_bkdr = {
     .row = { sizeof(blm_scheme_row), "bkdr", "BKDR string hashes with multipliers 131, 31, 1313, …",

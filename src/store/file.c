@@ -3,8 +3,8 @@
  * A filter in a mapped native file: opening, making and closing it.
  *
  * Opening reads the header, the slots and one record a layer (file_load.c), whatever the filter's
- * size. A reader takes no lock. A writer holds one on the file, and says in the slots, with its boot
- * and process, that it writes, before it changes anything.
+ * size. A reader takes no lock. A writer holds one on the file, and says in the slots, with its
+ * boot and process, that it writes, before it changes anything.
  */
 #include "store/file.h"
 

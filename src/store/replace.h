@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A file that appears whole or not at all: written without a name (or where the file system has no
  * such thing, under a temporary one) in the directory where it will be, flushed, then given a
- * temporary name and renamed; and the directory flushed. Where files can be nameless, a process that
- * is killed leaves its temporary file only in the instant between naming and renaming. */
+ * temporary name and renamed; and the directory flushed. Where files can be nameless, a process
+ * that is killed leaves its temporary file only in the instant between naming and renaming. */
 #ifndef BLM_STORE_REPLACE_H
 #define BLM_STORE_REPLACE_H
 

@@ -110,8 +110,8 @@ check(err == "bloomery remove: interrupted after line 1,000 of the input; count.
 check(count("count.blm", "keys") == KEYS - 1000, "the others are there")
 
 # ---- dedup --state
-# A line that the filter takes for a seen one would look like one that was lost; with this seed and rate
-# there is none.
+# A line that the filter takes for a seen one would look like one that was lost; with this seed and
+# rate there is none.
 def seeded(name, kind, items):
     tool("create", name, "--kind", kind, "-n", items, "-p", "1e-9", "--seed", "1", "--quiet")
     return name
@@ -135,7 +135,8 @@ for number in (signal.SIGINT, signal.SIGKILL):
     check(rest == b"".join(lines[100000:]), f"{number.name}: the rest, and only the rest")
 
 # Killed at any moment, while it runs at full speed: what was printed and what the next run prints
-# is everything. (Lines may come twice; none may be missing.) Every other time it also makes the state.
+# is everything. (Lines may come twice; none may be missing.) Every
+# other time it also makes the state.
 for i in range(24 if SLOW else 8):
     name, keys, count_of = f"race-{i}.blm", "few", FEW
     if i % 2:

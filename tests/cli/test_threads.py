@@ -13,10 +13,10 @@ os.chdir(work)
 THREADS = ("1", "2", "3", "8")
 DEDUP = ["dedup", "-p", "1e-12"]
 
-# Some megabytes, so that there are many blocks; lines of many lengths, two thirds of them repeated, some
-# empty, some longer than a block; fields; the last one without a newline. There are 19 000 different
-# ones, and dedup, which takes its seed from the OS, runs at 1e-12: it drops a line of them by chance
-# once in 1e11 runs, and runs fifty times here.
+# Some megabytes, so that there are many blocks; lines of many lengths, two thirds of them repeated,
+# some empty, some longer than a block; fields; the last one without a newline. There are 19 000
+# different ones, and dedup, which takes its seed from the OS, runs at 1e-12: it drops a line of
+# them by chance once in 1e11 runs, and runs fifty times here.
 chance = random.Random(7)
 lines = []
 for i in range(60000):

@@ -37,7 +37,8 @@ for path in tree.rglob("*"):
         for place in (BUILD, SOURCE, root):
             check(str(place) not in text, f"{path} does not mention {place}")
 
-# ---- the module, as `redis-server --loadmodule` takes it: a server refuses one that it may not execute
+# ---- the module, as `redis-server --loadmodule` takes it:
+# a server refuses one that it may not execute
 if (BUILD / "redis" / "bloomery.so").exists():
     import server  # noqa: E402
     server.MODULE = str(libdir / "bloomery" / "bloomery.so")

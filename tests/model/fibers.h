@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that take turns: a fiber runs until it yields, and the scheduler, which draws from a seed,
- * says who is next. So an interleaving is a number, and a failure can be run again.
+ * Threads that take turns: a fiber runs until it yields, and the scheduler, which draws from a
+ * seed, says who is next. So an interleaving is a number, and a failure can be run again.
  *
  * Sanitizers are told of every switch. ThreadSanitizer is told that a switch orders nothing, so it
  * sees fibers as threads that never synchronise but by what the code under test does itself. The
- * file that includes this one, whose own data is ordered by the turns alone, is then compiled without
+ * file that includes this one, whose own data is ordered by the turns alone,
+ * is then compiled without
  * -fsanitize=thread and with FIBERS_TSAN.
  */
 #ifndef TESTS_MODEL_FIBERS_H

@@ -4,19 +4,19 @@
  *
  *     guard [-m MISTAKE] [SCHEDULES [FIRST-SEED]]      (default 10 000; BLM_SLOW=1: 100 000)
  *
- * Fibers put, delete, update, get, rebuild and sync a dozen keys through one guard, whose every step
- * hands over to whichever fiber the seed draws. The data set behind it is exact, and fails: a call
- * returns an error without effect, with its effect, or with its effect some time later; a scan ends
- * half way; any call takes as long as it likes. At a random moment the process dies, or the machine
- * does: the filter's file is taken as it is at that moment (or as it was synced last), and a second
- * guard goes on with it and with the rows there are.
+ * Fibers put, delete, update, get, rebuild and sync a dozen keys through one guard, whose every
+ * step hands over to whichever fiber the seed draws. The data set behind it is exact, and fails: a
+ * call returns an error without effect, with its effect, or with its effect some time later; a scan
+ * ends half way; any call takes as long as it likes. At a random moment the process dies, or the
+ * machine does: the filter's file is taken as it is at that moment (or as it was synced last), and
+ * a second guard goes on with it and with the rows there are.
  *
  * The oracle: a get that says "absent" is wrong if some put of that key was acknowledged before the
  * get began, and no delete of the key overlaps or follows that put. And when everything has come to
  * rest, every row in the data set must be found, whoever wrote it and however late.
  *
- * With -m 1 … 9 the guard makes one of the classic mistakes, and this program succeeds when it finds
- * it.
+ * With -m 1 … 9 the guard makes one of the classic mistakes, and this program succeeds when it
+ * finds it.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -270,7 +270,8 @@ static void call_delete(struct world *w, unsigned k)
     delete_ends(w, k, at);
 }
 
-/* The put of an update counts as acknowledged when the whole did; its delete has begun all along. */
+/* The put of an update counts as acknowledged when the whole did;
+ * its delete has begun all along. */
 static void call_update(struct world *w, unsigned from, unsigned to)
 {
     char old[8], new[8];

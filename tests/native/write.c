@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes native files of every kind into the directory it runs in, and says of each, a line of JSON:
- * what the library knows of it, and what it answers to the keys on standard input (hexadecimal, a
- * line each; every other one is added). Uses bloomery.h only. */
+/* Writes native files of every kind into the directory it runs in, and says of each, a line of
+ * JSON: what the library knows of it, and what it answers to the keys on standard input
+ * (hexadecimal, a line each; every other one is added). Uses bloomery.h only. */
 #include <bloomery.h>
 #include <inttypes.h>
 #include <stdio.h>

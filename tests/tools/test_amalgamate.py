@@ -16,8 +16,8 @@ int blm_b(void);
 #endif
 """
 # Every sort of private name, all of them in both files, with different values; one static is named
-# as a function of the C library that only a third file includes, one as a member. The header without
-# a guard is a template, there once for each includer.
+# as a function of the C library that only a third file includes, one as a member. The header
+# without a guard is a template, there once for each includer.
 BODY = """/* SPDX-License-Identifier: MIT */
 #include "core/shared.h"
 {include}

@@ -55,9 +55,9 @@ static inline double modelled(const blm_params *p, uint64_t n)
 {
     blm_rate r = { .size = sizeof r };
     assert_int_equal(blm_rate_of(p->kind == BLM_COUNTING && p->lines ? BLM_MODEL_COUNTERS
-                                 : p->lines                              ? BLM_MODEL_LINES
-                                                                         : BLM_MODEL_INDEPENDENT, p->bits,
-                                 p->probes, p->lines, n, &r),
+                                 : p->lines                          ? BLM_MODEL_LINES
+                                                                     : BLM_MODEL_INDEPENDENT,
+                                 p->bits, p->probes, p->lines, n, &r),
                      BLM_OK);
     return r.value;
 }

@@ -48,7 +48,8 @@ static inline int slow_tests(void)
     return v && strcmp(v, "1") == 0;
 }
 
-/* Under an interpreter (make valgrind) the tests that are about chance, not memory, are cut short. */
+/* Under an interpreter (make valgrind) the tests that are about chance, not memory,
+ * are cut short. */
 static inline int quick_tests(void)
 {
     const char *v = getenv("BLM_QUICK");

@@ -370,7 +370,8 @@ static void a_reduced_filter_is_the_plain_one(void **state)
         assert_status(blm_reduce(f, &g, NULL), BLM_OK);
         assert_int_equal(params_of(g).kind, p.lines ? BLM_BLOCKED : BLM_CLASSIC);
         assert_true(params_of(g).bits == p.bits && params_of(g).bytes * 4 <= p.bytes + 24);
-        /* Bit c is set where counter c is not 0; a filter like it, with the same keys, is the same. */
+        /* Bit c is set where counter c is not 0;
+         * a filter like it, with the same keys, is the same. */
         const uint8_t *bits = blm_view(g, 0, NULL), *counts = blm_view(f, 0, NULL);
         for (uint64_t c = 0; c < p.bits; c++)
             assert_int_equal(bits[c / 8] >> c % 8 & 1, (counts[c / 2] >> c % 2 * 4 & 15) != 0);

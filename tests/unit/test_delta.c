@@ -340,8 +340,8 @@ static void seal(uint8_t *p, size_t len)
     }
 }
 
-/* RedisBloom 2.2.0 to 2.2.4 rounded to bytes: links of equal bytes whose positions are modulo different
- * numbers. Neither by diff nor by a forged delta does one become the other. */
+/* RedisBloom 2.2.0 to 2.2.4 rounded to bytes: links of equal bytes whose positions are modulo
+ * different numbers. Neither by diff nor by a forged delta does one become the other. */
 static void another_modulus_is_another_filter(void **state)
 {
     (void)state;

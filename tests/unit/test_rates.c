@@ -56,7 +56,9 @@ static void small_cell(const blm_options *wanted, const char *what)
     o.probes = plan.probes;
     o.lines  = plan.lines;
     size_t     n = (size_t)enough_keys(&plan, wanted->rate);
-    blm_params shape = { .kind = plan.kind, .bits = plan.bits, .probes = plan.probes, .lines = plan.lines };
+    blm_params shape = {
+        .kind = plan.kind, .bits = plan.bits, .probes = plan.probes, .lines = plan.lines
+    };
     double     model = modelled(&shape, n);
     uint32_t   count = seeds();
     assert_true(n <= 1000);

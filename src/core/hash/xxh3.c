@@ -16,12 +16,12 @@ uint64_t blm__xxh3_any(const void *key, size_t len, uint64_t seed)
 }
 
 /* Keys are taken in groups, and a group has one loop for all its lengths where they allow it: no
- * branch on a length that the next key breaks. Zen 3, ns a key, lengths at random, in cache: 40 to 89
- * bytes 10.5 with a branch a key, 8.1 in groups; 60 bytes 5.6 and 5.5; but 7.6 if all six mixes were
- * always done. Lengths from 17 to 128 gain nothing (10 to 12, mispredicted either way). */
+ * branch on a length that the next key breaks. Zen 3, ns a key, lengths at random, in cache: 40 to
+ * 89 bytes 10.5 with a branch a key, 8.1 in groups; 60 bytes 5.6 and 5.5; but 7.6 if all six mixes
+ * were always done. Lengths from 17 to 128 gain nothing (10 to 12, mispredicted either way). */
 #define GROUP 16u
-/* Keys may come from all over memory: ask for them this far ahead (keys in random order 16.2 → 11.9;
- * side by side, where the processor sees them coming, it costs 0.5). */
+/* Keys may come from all over memory: ask for them this far ahead (keys in random order
+ * 16.2 → 11.9; side by side, where the processor sees them coming, it costs 0.5). */
 #define AHEAD 16u
 
 static void shortest_longest(const blm_key *k, size_t *lo, size_t *hi)

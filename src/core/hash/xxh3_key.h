@@ -96,8 +96,8 @@ BLM__INLINE uint64_t blm__xxh3_8(const void *key, uint64_t flip)
     return blm__xxh3_word(blm__rotl64(blm__get64le(key), 32) ^ flip, 8);
 }
 
-/* The same for single calls, with blm__xxh3_turn(flip) at hand: rotations and xor may change places, so
- * the key's three rotations begin at once, two steps of the chain fewer. */
+/* The same for single calls, with blm__xxh3_turn(flip) at hand: rotations and xor may change
+ * places, so the key's three rotations begin at once, two steps of the chain fewer. */
 BLM__INLINE uint64_t blm__xxh3_8_one(const void *key, uint64_t turned_flip)
 {
     uint64_t k = blm__get64le(key);

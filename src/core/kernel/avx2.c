@@ -25,8 +25,8 @@ BLM__AVX2_INLINE __m256i rotl64(__m256i v, int r)
 /* blm__xxh3_8 of four keys. */
 BLM__AVX2_INLINE __m256i hash4(__m256i v, __m256i flip)
 {
-    const __m256i by24  = _mm256_setr_epi8(5, 6, 7, 0, 1, 2, 3, 4, 13, 14, 15, 8, 9, 10, 11, 12, 5, 6,
-                                           7, 0, 1, 2, 3, 4, 13, 14, 15, 8, 9, 10, 11, 12);
+    const __m256i by24 = _mm256_setr_epi8(5, 6, 7, 0, 1, 2, 3, 4, 13, 14, 15, 8, 9, 10, 11, 12,
+                                          5, 6, 7, 0, 1, 2, 3, 4, 13, 14, 15, 8, 9, 10, 11, 12);
     v = _mm256_xor_si256(_mm256_shuffle_epi32(v, 0xb1), flip);
     v = _mm256_xor_si256(v, _mm256_xor_si256(rotl64(v, 49), _mm256_shuffle_epi8(v, by24)));
     v = blm__avx2_mul64(v, BLM__XXH3_PRIME_MX2);
@@ -56,8 +56,8 @@ BLM__AVX2 static void hash8(uint64_t seed, const void *keys, size_t n, uint64_t 
 /* ---- batches and single calls ---- */
 
 /* Eight keys: see core/kernel/stream.h. */
-BLM__AVX2_INLINE void take8(const uint8_t *from, bool keys, uint64_t flip, uint64_t lines, uint64_t *at,
-                       uint64_t *x)
+BLM__AVX2_INLINE void take8(const uint8_t *from, bool keys, uint64_t flip, uint64_t lines,
+                            uint64_t *at, uint64_t *x)
 {
     const __m256i f = _mm256_set1_epi64x((long long)flip), m = _mm256_set1_epi64x((long long)lines);
     __m256i       a = _mm256_loadu_si256((const void *)from);
@@ -78,10 +78,10 @@ BLM__VECTOR_CHAINS(BLM__AVX2, blm__avx2)
 
 /* ---- single calls with one line a key ----
  *
- * What they load is in the body's first cache line (b->quick), but for the line. Zen 3, ns a call in
- * cache, through the layer and then like this: check 4.55 → 4.06, add 6.5 → 5.7. A check is 45
- * instructions; four or so fewer, as memory operands, mulx or a compare in place of the jump through
- * the handle, gain nothing more. Every other length, and files, go the long way. */
+ * What they load is in the body's first cache line (b->quick), but for the line. Zen 3, ns a call
+ * in cache, through the layer and then like this: check 4.55 → 4.06, add 6.5 → 5.7. A check is 45
+ * instructions; four or so fewer, as memory operands, mulx or a compare in place of the jump
+ * through the handle, gain nothing more. Every other length, and files, go the long way. */
 
 static void quick(struct blm_quick *q, uint32_t k)
 {

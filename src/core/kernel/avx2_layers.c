@@ -3,11 +3,12 @@
  * Several layers at once, a line as two vectors: what layers.c does, bit for bit.
  *
  * Where every layer has one line a key (rates down to 2.5e-4 a layer) keys go through a ring, eight
- * taken a step, as in stream.h: x and the lines' places of all layers are made in vectors, far lines are
- * fetched, and 32 keys later a key's shifts are made once and each layer's line is tested with them.
- * Nothing branches on which layer has the key. One loop for each number of layers, so that the layers'
- * numbers stay in registers. 1e7 keys in three layers, Zen 3 (bench/kinds): 11 to 12 ns a check, where one
- * filter takes 4 to 5; masks with two vptest a layer (what stood here before) took 19 in four layers.
+ * taken a step, as in stream.h: x and the lines' places of all layers are made in vectors, far
+ * lines are fetched, and 32 keys later a key's shifts are made once and each layer's line is tested
+ * with them. Nothing branches on which layer has the key. One loop for each number of layers, so
+ * that the layers' numbers stay in registers. 1e7 keys in three layers, Zen 3 (bench/kinds): 11 to
+ * 12 ns a check, where one filter takes 4 to 5; masks with two vptest a layer (what stood here
+ * before) took 19 in four layers.
  */
 #include "core/kernel/layers.h"
 
@@ -110,7 +111,8 @@ BLM__AVX2_INLINE void check_steps(const struct blm_stack *s, unsigned count, con
     }
 }
 
-/* A key that another layer has uses no word of ours: without a branch, which would be mispredicted. */
+/* A key that another layer has uses no word of ours:
+ * without a branch, which would be mispredicted. */
 BLM__AVX2_INLINE void add_steps(const struct blm_stack *s, unsigned count, struct blm_layer *l,
                                 const uint64_t *h, size_t n, uint8_t *fresh)
 {

@@ -2,11 +2,12 @@
 /*
  * BLM__AVX2, one line: a 512-bit line is two vectors of four words. For avx2.c and avx2_layers.c.
  *
- * A check shifts each word so that the bit it asks for becomes the sign, and takes the eight signs as
- * one byte: `(signs & needed) == needed`, with the words that a key does not use absent from needed. Per
- * key that is 4 shifts, 1 shuffle, 1 movemask and no table of vectors. Against building the mask of
- * bits and two vptest (what stood here before): batch in cache 2.9 → 1.7 ns a key on Zen 3.
- * An add must have the mask: one bit shifted into place a word, from a table of ones and zeroes.
+ * A check shifts each word so that the bit it asks for becomes the sign, and takes the eight signs
+ * as one byte: `(signs & needed) == needed`, with the words that a key does not use absent from
+ * needed. Per key that is 4 shifts, 1 shuffle, 1 movemask and no table of vectors. Against building
+ * the mask of bits and two vptest (what stood here before): batch in cache 2.9 → 1.7 ns a key on
+ * Zen 3. An add must have the mask: one bit shifted into place a word,
+ * from a table of ones and zeroes.
  */
 #ifndef BLM_CORE_KERNEL_AVX2_LINE_H
 #define BLM_CORE_KERNEL_AVX2_LINE_H
@@ -18,7 +19,8 @@
 
 /* The signs needed, in the order in which blm__avx2_signs gives them: words 0 1 4 5 2 3 6 7. */
 #define BLM__SIGNS(p) (uint8_t)(((p) & 0xc3) | ((p) & 0x30) >> 2 | ((p) & 0x0c) << 2)
-/* By the top byte of x, of which three bits count: one load finds it, in place of a shift and one. */
+/* By the top byte of x, of which three bits count:
+ * one load finds it, in place of a shift and one. */
 #define BLM__SIGNS4(p)  BLM__SIGNS(p), BLM__SIGNS(p), BLM__SIGNS(p), BLM__SIGNS(p)
 #define BLM__SIGNS16(p) BLM__SIGNS4(p), BLM__SIGNS4(p), BLM__SIGNS4(p), BLM__SIGNS4(p)
 #define BLM__SIGNS32(p) BLM__SIGNS16(p), BLM__SIGNS16(p)
@@ -70,10 +72,11 @@ BLM__AVX2_INLINE struct blm__avx2_bits blm__avx2_bits_of(uint64_t x, __m256i lo,
 }
 
 BLM__AVX2_INLINE unsigned blm__avx2_set(struct blm_layer *l, uint64_t *line, uint64_t x, uint32_t k,
-                              bool marks)
+                                        bool marks)
 {
-    const uint64_t       *one = blm__avx2_ones[k][x >> 61];
-    struct blm__avx2_bits b   = blm__avx2_bits_of(x, blm__avx2_load4(one), blm__avx2_load4(one + 4));
+    const uint64_t *one = blm__avx2_ones[k][x >> 61];
+    struct blm__avx2_bits b =
+        blm__avx2_bits_of(x, blm__avx2_load4(one), blm__avx2_load4(one + 4));
     __m256i lo = blm__avx2_load4(line), hi = blm__avx2_load4(line + 4);
     __m256i missing = _mm256_or_si256(_mm256_andnot_si256(lo, b.lo), _mm256_andnot_si256(hi, b.hi));
     unsigned fresh  = !_mm256_testz_si256(missing, missing);
@@ -99,7 +102,8 @@ BLM__AVX2_INLINE __m256i blm__avx2_mul64(__m256i a, uint64_t b)
     return _mm256_add_epi64(_mm256_mul_epu32(a, by), _mm256_and_si256(mixed, high));
 }
 
-/* h's line of `count` < 2^32, as an offset in bytes: ⌊h · count / 2^64⌋ · 64 from 32-bit multiplies. */
+/* h's line of `count` < 2^32, as an offset in bytes:
+ * ⌊h · count / 2^64⌋ · 64 from 32-bit multiplies. */
 BLM__AVX2_INLINE __m256i blm__avx2_offset4(__m256i h, __m256i count)
 {
     __m256i high = _mm256_mul_epu32(_mm256_srli_epi64(h, 32), count);

@@ -13,8 +13,9 @@
  *     class, with no branch on any length.
  *
  * Zen 3, ns a key, by blm__xxh3_many and by this: URLs of about 70 bytes 6.9 → 4.7, 60 bytes 4.3 →
- * 3.3, 33 to 64 at random 4.3 → 3.2, 17 to 128 at random 11.9 → 7.9, 8 to 40 8.2 → 5.3; 0 to 300, of
- * which most are long, 9% worse. URLs with all pieces in general registers 5.6, all in vectors 5.2.
+ * 3.3, 33 to 64 at random 4.3 → 3.2, 17 to 128 at random 11.9 → 7.9, 8 to 40 8.2 → 5.3; 0 to 300,
+ * of which most are long, 9% worse. URLs with all pieces in general registers 5.6,
+ * all in vectors 5.2.
  */
 #include "core/kernel/kernel.h"
 
@@ -88,8 +89,8 @@ BLM__AVX2_INLINE uint64_t mix1(const uint8_t *p, const uint64_t *secret)
     return blm__xxh3_fold(blm__get64le(p) ^ secret[0], blm__get64le(p + 8) ^ secret[1]);
 }
 
-/* Four keys of 32 · (pieces − 1) + 1 to 32 · pieces bytes (one piece: from 17 on). With `either` the
- * last pieces may count or not: keys of 48 bytes on, where they can be read. */
+/* Four keys of 32 · (pieces − 1) + 1 to 32 · pieces bytes (one piece: from 17 on). With `either`
+ * the last pieces may count or not: keys of 48 bytes on, where they can be read. */
 BLM__AVX2_INLINE __m256i hash4(const blm_key *const *k, unsigned pieces, bool either,
                                const struct secret *s)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * AVX-512: a line is one register. Rotating a 1 by eight fields of x (the count is taken modulo 64, so
- * the fields need no masking) makes the key's eight bits at once, and one test instruction gives the
- * words that lack theirs as a byte; which words count is a byte too.
+ * AVX-512: a line is one register. Rotating a 1 by eight fields of x (the count is taken modulo 64,
+ * so the fields need no masking) makes the key's eight bits at once, and one test instruction gives
+ * the words that lack theirs as a byte; which words count is a byte too.
  *
- * Checked bit for bit against the portable kernel: natively where the processor has it, and anywhere
- * by compiling this file over SIMDe (tests/unit/core/kernel/test_avx512_emulated.c), which supplies the
- * intrinsics and leaves AVX512 empty. Its speed was not measured here: the machine the figures come
- * from has none. The design trials that the layout rests on were made with it (docs/performance.md).
+ * Checked bit for bit against the portable kernel: natively where the processor has it, and
+ * anywhere by compiling this file over SIMDe (tests/unit/core/kernel/test_avx512_emulated.c), which
+ * supplies the intrinsics and leaves AVX512 empty. Its speed was not measured here: the machine the
+ * figures come from has none. The design trials that the layout
+ * rests on were made with it (docs/performance.md).
  *
  * Shared filters: as avx2.c. An aligned 8-byte lane of a 64-byte load is never torn on x86-64.
  */
@@ -33,7 +34,8 @@
 
 static const _Alignas(64) uint8_t used[9][8] = BLM__LINE_TABLE(BLM__LINE_BYTE);
 
-/* The fields of x that say which bit of each word. Bits above the six are for the rotate to drop. */
+/* The fields of x that say which bit of each word.
+ * Bits above the six are for the rotate to drop. */
 AVX512_INLINE __m512i fields_of(uint64_t x)
 {
     return _mm512_srlv_epi64(_mm512_set1_epi64((long long)x),
@@ -91,8 +93,8 @@ AVX512 static void hash8(uint64_t seed, const void *keys, size_t n, uint64_t *h)
 /* ---- batches and single calls ---- */
 
 /* Eight keys: see core/kernel/stream.h. */
-AVX512_INLINE void take8(const uint8_t *from, bool keys, uint64_t flip, uint64_t lines, uint64_t *at,
-                         uint64_t *x)
+AVX512_INLINE void take8(const uint8_t *from, bool keys, uint64_t flip, uint64_t lines,
+                         uint64_t *at, uint64_t *x)
 {
     const __m512i m = _mm512_set1_epi64((long long)lines);
     __m512i       v = _mm512_loadu_si512((const void *)from);

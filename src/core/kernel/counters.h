@@ -23,7 +23,8 @@ struct blm_counters {
     size_t (*check)(const struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
     /* Exclusive. gone[i]: key i may have been there and was taken out. Returns how many were. */
     size_t (*remove)(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *gone);
-    /* Single calls, as a kernel's (core/kernel/kernel.h); the add is exclusive. NULL: the long way. */
+    /* Single calls, as a kernel's (core/kernel/kernel.h); the add is exclusive. NULL:
+     * the long way. */
     blm__check_key check_key;
     blm__add_key   add_key;
 };

@@ -15,9 +15,9 @@
 #define BLM__BATCH         256u
 #define BLM__BATCH_DIGESTS 128u /* digests are large: as many as a thread's stack bears */
 
-/* A layer of this many bytes or less is taken to be in a core's own cache, where fetching ahead costs
- * more than it gives: the second-level cache's size where the system tells (core/cpu.c), else this.
- * Tests set it, to see both ways. */
+/* A layer of this many bytes or less is taken to be in a core's own cache, where fetching ahead
+ * costs more than it gives: the second-level cache's size where the system tells (core/cpu.c), else
+ * this. Tests set it, to see both ways. */
 #define BLM__IN_CACHE_BYTES ((uint64_t)512 << 10)
 extern _Atomic uint64_t blm__in_cache_bytes;
 
@@ -36,8 +36,8 @@ struct blm_kernel {
     size_t (*lines_add_shared)(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
     size_t (*lines_check)(const struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
     bool   (*lines_check_one)(const struct blm_layer *l, uint64_t h);
-    /* From n keys of 8 bytes, side by side, to the answers, where a key has one line: hash8 and the two
-     * above in one. Any n. NULL: there is none. Adds are exclusive. */
+    /* From n keys of 8 bytes, side by side, to the answers, where a key has one line: hash8 and the
+     * two above in one. Any n. NULL: there is none. Adds are exclusive. */
     size_t (*line_add8)(struct blm_layer *l, uint64_t seed, const void *keys, size_t n,
                         uint8_t *fresh);
     size_t (*line_check8)(const struct blm_layer *l, uint64_t seed, const void *keys, size_t n,
@@ -67,8 +67,8 @@ struct blm_kernel {
     size_t (*layers_check)(const struct blm_stack *s, const uint64_t *h, size_t n, uint8_t *maybe);
     const struct blm_stepper *stepper; /* NULL: the portable one */
     /* NULL, or it says false: ask, then add. core/kernel/layers.h */
-    bool   (*layers_add)(const struct blm_stack *s, struct blm_layer *l, const uint64_t *h, size_t n,
-                         uint8_t *fresh, size_t *count);
+    bool (*layers_add)(const struct blm_stack *s, struct blm_layer *l, const uint64_t *h, size_t n,
+                       uint8_t *fresh, size_t *count);
 };
 
 extern const struct blm_kernel blm__kernel_portable;
@@ -83,8 +83,8 @@ void blm__hash_many_avx2(uint64_t seed, const blm_key *keys, size_t n, uint64_t 
 extern const struct blm_kernel blm__kernel_neon;
 #endif
 
-/* The best kernel this machine runs. BLOOMERY_CPU=portable|avx2|avx512|neon in the environment forces one
- * that it can run (read once). */
+/* The best kernel this machine runs. BLOOMERY_CPU=portable|avx2|avx512|neon in the environment
+ * forces one that it can run (read once). */
 const struct blm_kernel *blm__kernel_best(void);
 /* By name, if this machine runs it; NULL otherwise. For tests. */
 const struct blm_kernel *blm__kernel_named(const char *name);

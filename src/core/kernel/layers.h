@@ -31,8 +31,8 @@ size_t blm__layers_check_avx2(const struct blm_stack *s, const uint64_t *h, size
                               uint8_t *maybe);
 /* The question and the add in one: the keys that no layer has are added to l, in order. *count: how
  * many were fresh. n at most BLM__BATCH. False: not for these layers, and nothing was done. */
-bool blm__layers_add_avx2(const struct blm_stack *s, struct blm_layer *l, const uint64_t *h, size_t n,
-                          uint8_t *fresh, size_t *count);
+bool blm__layers_add_avx2(const struct blm_stack *s, struct blm_layer *l, const uint64_t *h,
+                          size_t n, uint8_t *fresh, size_t *count);
 #endif
 
 BLM__INLINE const uint64_t *blm__stacked_line(const struct blm_stacked *l, uint64_t h)

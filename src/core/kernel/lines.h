@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lines, for kernels with vectors: the loops around three functions that each instruction set writes for
- * itself (`take` is in stream.h). They come as arguments, constant ones, and everything is inlined into functions of the
- * kernel's target.
+ * Lines, for kernels with vectors: the loops around three functions that each instruction set
+ * writes for itself (`take` is in stream.h). They come as arguments, constant ones, and everything
+ * is inlined into functions of the kernel's target.
  *
- *   test(line, x, k)            are the key's bits of this line all set?
- *   set(layer, line, x, k, marks)   sets them; 1 when one was clear. With marks, the region is marked
- *                               before the line changes
+ *   test(line, x, k)                are the key's bits of this line all set?
+ *   set(layer, line, x, k, marks)   sets them; 1 when one was clear. With marks, the region is
+ *                                   marked before the line changes
  *
  * Shared adds look with `test` first (most often the bits are there, and nothing is written), then
  * set the missing bits word by word with atomic operations.
  *
- * Batches go through the rings of stream.h. In cache nothing is fetched ahead for checks (4, 8 or 16 keys
- * cost 5 to 15% there, Zen 3).
+ * Batches go through the rings of stream.h. In cache nothing is fetched ahead for checks (4, 8 or
+ * 16 keys cost 5 to 15% there, Zen 3).
  */
 #ifndef BLM_CORE_KERNEL_LINES_H
 #define BLM_CORE_KERNEL_LINES_H
@@ -103,8 +103,8 @@ BLM__INLINE size_t blm__vec_add_shared_loop(struct blm_layer *l, const uint64_t 
     return count;
 }
 
-/* Several: the first lines of a batch as if there were no others, then those of the keys that passed,
- * which are listed without branches. */
+/* Several: the first lines of a batch as if there were no others, then those of the keys that
+ * passed, which are listed without branches. */
 #define BLM__REST_AHEAD 16u
 
 BLM__INLINE void blm__vec_fetch_rest(struct blm__place p, uint64_t h)
@@ -174,9 +174,10 @@ BLM__INLINE size_t blm__vec_check_loop(const struct blm_layer *l, const uint64_t
 
 /* ---- a kernel's functions, from its test and set ---- */
 
-/* TARGET: the attribute of its instruction set; INLINE: the same with static, inline and always. Names
- * begin with kernel, blm__avx2 for instance: the two-file form does not see what a macro makes. */
-#define BLM__VECTOR_LINES(TARGET, INLINE, kernel, take, test, set)                                    \
+/* TARGET: the attribute of its instruction set; INLINE: the same with static, inline and always.
+ * Names begin with kernel, blm__avx2 for instance:
+ * the two-file form does not see what a macro makes. */
+#define BLM__VECTOR_LINES(TARGET, INLINE, kernel, take, test, set)                                \
     TARGET static size_t kernel##_lines_add(struct blm_layer *l, const uint64_t *h, size_t n,     \
                                             uint8_t *fresh)                                       \
     {                                                                                             \

@@ -31,8 +31,9 @@ BLM__INLINE bool blm__layer_small(const struct blm_layer *l)
 
 /* ---- single calls ----
  *
- * Each kernel has its own, as two functions: a leaf for the 8-byte key, and this for the rest, out of
- * line, because a call in the leaf would give it a stack frame that its common way pays for too. */
+ * Each kernel has its own, as two functions: a leaf for the 8-byte key, and this for the rest, out
+ * of line, because a call in the leaf would give it a stack frame
+ * that its common way pays for too. */
 
 /* A key of any length hashed, or false: it is no key (NULL with a length). */
 BLM__INLINE bool blm__key_hash(const struct blm_body *b, const void *key, size_t len, uint64_t *h)
@@ -159,8 +160,8 @@ BLM__INLINE unsigned blm__chain_set(struct blm_layer *l, uint64_t g, bool shared
     return fresh;
 }
 
-/* The same where nobody watches: no threads, no marks. m, k and the words stay in registers; through
- * the layer the compiler must reload them after every store. */
+/* The same where nobody watches: no threads, no marks. m, k and the words stay in registers;
+ * through the layer the compiler must reload them after every store. */
 BLM__INLINE unsigned blm__chain_set_plain(uint64_t *words, uint64_t m, uint32_t k, uint64_t g)
 {
     uint64_t fresh = 0;
@@ -181,9 +182,9 @@ BLM__INLINE blm_status blm__chain_add_hash(struct blm_layer *l, uint64_t h, bool
     return blm__added_key(l, fresh, shared);
 }
 
-/* Sets the bits of a key that is due and asks for those of one that comes, by turns: asking waits for
- * memory, setting for instructions (7 bits a key: 21 ns a key in 12 MB and 56 in 48 MB, where asking for
- * the bits of 32 keys and then setting them took 24 and 92). */
+/* Sets the bits of a key that is due and asks for those of one that comes, by turns: asking waits
+ * for memory, setting for instructions (7 bits a key: 21 ns a key in 12 MB and 56 in 48 MB, where
+ * asking for the bits of 32 keys and then setting them took 24 and 92). */
 BLM__INLINE unsigned blm__chain_set_turns(uint64_t *words, uint64_t m, uint32_t k, uint64_t in,
                                           uint64_t g)
 {
@@ -275,8 +276,8 @@ BLM__INLINE void blm__lines_fetch(const struct blm_layer *l, uint64_t h, bool wr
 
 /* The single calls of a kernel, around its own inlined check_hash(layer, h) and add_hash(layer, h,
  * shared) → status. TARGET: its attribute. engine: blm__KERNEL_lines and the like; with our prefix,
- * because the two-file form does not see the names that a macro makes. The conditions stand one by one
- * because gcc makes one value of several, and that costs more than the branches. */
+ * because the two-file form does not see the names that a macro makes. The conditions stand one by
+ * one because gcc makes one value of several, and that costs more than the branches. */
 #define BLM__SINGLE_CHECK(TARGET, engine, check_hash)                                              \
     TARGET BLM__NOINLINE static bool engine##_check_any(const struct blm_body *b, const void *key, \
                                                         size_t len)                                \
@@ -290,7 +291,7 @@ BLM__INLINE void blm__lines_fetch(const struct blm_layer *l, uint64_t h, bool wr
             return engine##_check_any(b, key, len);                                                \
         if (BLM__UNLIKELY(!key))                                                                   \
             return engine##_check_any(b, key, len);                                                \
-        return check_hash(b->layers, blm__xxh3_8_one(key, b->flip));                                   \
+        return check_hash(b->layers, blm__xxh3_8_one(key, b->flip));                               \
     }
 
 #define BLM__SINGLE_ADD(TARGET, name, any, add_hash, shared)                                       \
@@ -309,7 +310,7 @@ BLM__INLINE void blm__lines_fetch(const struct blm_layer *l, uint64_t h, bool wr
             return any(b, key, len);                                                               \
         if (BLM__UNLIKELY(b->read_only))                                                           \
             return any(b, key, len);                                                               \
-        return add_hash(b->layers, blm__xxh3_8_one(key, b->flip), shared);                             \
+        return add_hash(b->layers, blm__xxh3_8_one(key, b->flip), shared);                         \
     }
 
 #define BLM__SINGLE_CALLS(TARGET, engine, check_hash, add_hash)                                    \

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * NEON, which every AArch64 processor has: a line is four registers of two words. A shift by a vector
- * of counts makes the bits, two at a time, from a table of ones and zeroes (a word that a key does not
- * use gets a zero); what the line lacks of them is joined, and is nothing or not.
+ * NEON, which every AArch64 processor has: a line is four registers of two words. A shift by a
+ * vector of counts makes the bits, two at a time, from a table of ones and zeroes (a word that a
+ * key does not use gets a zero); what the line lacks of them is joined, and is nothing or not.
  *
- * Checked bit for bit against the portable kernel under qemu (tests/kernel/test_neon.py) where there
- * is no such machine. Its speed was not measured: there was none to measure on.
+ * Checked bit for bit against the portable kernel under qemu (tests/kernel/test_neon.py) where
+ * there is no such machine. Its speed was not measured: there was none to measure on.
  *
- * Shared filters: adds are atomic, word by word. A check's 16-byte load is made of whole 8-byte words:
- * the architecture promises that for aligned elements of a vector load (Arm ARM, B2.2: each element is
- * an access of its own), and the order in which they are read does not matter here.
+ * Shared filters: adds are atomic, word by word. A check's 16-byte load is made of whole 8-byte
+ * words: the architecture promises that for aligned elements of a vector load (Arm ARM, B2.2: each
+ * element is an access of its own), and the order in which they are read does not matter here.
  */
 #include "core/kernel/kernel.h"
 

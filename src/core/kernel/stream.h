@@ -2,23 +2,25 @@
 /*
  * Lines in streams: batches of the commonest filters, as fast as we know how to.
  *
- * Eight keys are taken a step: hashed where they are 8-byte keys, x made and (out of cache) the line's
- * place, all in vectors that an instruction set writes for itself; then the eight that were taken some
- * steps before are looked up. What lies between waits in a ring that stays in registers' reach:
+ * Eight keys are taken a step: hashed where they are 8-byte keys, x made and (out of cache) the
+ * line's place, all in vectors that an instruction set writes for itself; then the eight that were
+ * taken some steps before are looked up. What lies between waits in
+ * a ring that stays in registers' reach:
  *
- *   take(from, keys, flip, lines, at, x)   eight 8-byte keys (or, without keys, hashes) from `from`:
- *                                          x[8], and at[8]: the line's offset in bytes, or with
- *                                          lines = 0 the hash. lines < 2^32
+ *   take(from, keys, flip, lines, at, x)   eight 8-byte keys (or, without keys, hashes) from
+ *                                          `from`: x[8], and at[8]: the line's offset in bytes, or
+ *                                          with lines = 0 the hash. lines < 2^32
  *
  * One loop for hash and lookup together, because the processor then overlaps the multiplications of
- * the one with the shifts and loads of the other, and the fetches never run dry between two batches.
- * A prototype on Zen 3 (AVX2), ns a key of a check, against hashing 256 keys and then looking them up:
- * in cache 3.2 → 2.35, 1e6 keys 4.1 → 3.0, 1e7 5.7 → 4.4, 1e8 11.1 → 8.1 where reading the lines alone
- * takes 7.6. In cache the scalar product for the line wins (2.35; in vectors 2.5), for there the vector
- * units are the bottleneck; out of cache the vectors' do (8.1 against 8.3).
+ * the one with the shifts and loads of the other, and the fetches never run dry between two
+ * batches. A prototype on Zen 3 (AVX2), ns a key of a check, against hashing 256 keys and then
+ * looking them up: in cache 3.2 → 2.35, 1e6 keys 4.1 → 3.0, 1e7 5.7 → 4.4, 1e8 11.1 → 8.1 where
+ * reading the lines alone takes 7.6. In cache the scalar product for the line wins (2.35; in
+ * vectors 2.5), for there the vector units are the bottleneck;
+ * out of cache the vectors' do (8.1 against 8.3).
  *
- * Fetching ahead: none in cache; else 32 keys (16, 24, 32, 48, 64 at 1e8: 9.0, 7.7, 8.1, 8.6, 8.4; at
- * 1e7 4.8, 4.7, 4.5, 4.4, 4.3; which cache is asked for makes no difference).
+ * Fetching ahead: none in cache; else 32 keys (16, 24, 32, 48, 64 at 1e8: 9.0, 7.7, 8.1, 8.6, 8.4;
+ * at 1e7 4.8, 4.7, 4.5, 4.4, 4.3; which cache is asked for makes no difference).
  */
 #ifndef BLM_CORE_KERNEL_STREAM_H
 #define BLM_CORE_KERNEL_STREAM_H
@@ -106,8 +108,8 @@ enum blm__reach {
     BLM__VAST /* 2^32 lines or more */
 };
 
-/* Are the lines' places found in vectors, when the keys are taken? In cache only for adds: 3.3 ns a key
- * against 5.3; checks gain from the scalar product, see above. */
+/* Are the lines' places found in vectors, when the keys are taken? In cache only for adds: 3.3 ns a
+ * key against 5.3; checks gain from the scalar product, see above. */
 BLM__INLINE bool blm__reach_early(enum blm__reach reach, bool write)
 {
     return reach == BLM__FAR || (reach == BLM__NEAR && write);
@@ -166,8 +168,8 @@ BLM__INLINE size_t blm__ones(const uint8_t *answers, size_t n)
     return sum;
 }
 
-/* Three loops: keys are taken; taken and looked up; looked up. What comes last fetches nothing: the ring
- * may have places that nobody wrote. Its first key, of `whole` that were taken: */
+/* Three loops: keys are taken; taken and looked up; looked up. What comes last fetches nothing: the
+ * ring may have places that nobody wrote. Its first key, of `whole` that were taken: */
 BLM__INLINE size_t blm__stream_left(size_t whole)
 {
     return whole < BLM__AHEAD ? 0 : whole - BLM__AHEAD;
@@ -238,8 +240,8 @@ BLM__INLINE size_t blm__stream_add(struct blm_layer *l, struct blm__stream s, ui
 
 /* ---- several lines a key ----
  *
- * Adds: a ring for each line. Against scalar products, made twice (Zen 3): two lines in cache 9.2 → 7.3
- * ns a key, three 14.3 → 11.2, two in 78 MB 21 → 19. */
+ * Adds: a ring for each line. Against scalar products, made twice (Zen 3): two lines in cache
+ * 9.2 → 7.3 ns a key, three 14.3 → 11.2, two in 78 MB 21 → 19. */
 
 struct blm__rings {
     struct blm__ring line[BLM__MAX_LINES];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The Redis adapter against a real server: rows of each form, a guard over them, and what must never
- * be "absent": a server that is gone, slow, locked or of another opinion. */
+/* The Redis adapter against a real server: rows of each form, a guard over them, and what must
+ * never be "absent": a server that is gone, slow, locked or of another opinion. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -226,7 +226,8 @@ static void trouble_is_not_absence(void **state)
     d.close(d.ctx);
 }
 
-/* The same until it is no trouble: a busy machine may keep somebody in a hurry waiting more than once. */
+/* The same until it is no trouble: a busy machine may keep somebody
+ * in a hurry waiting more than once. */
 static blm_status get_in_the_end(const blm_dataset *d, const char *key, blm_error *err)
 {
     blm_status st = BLM_E_IO;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* As much of cmocka as the kernels' tests use, for machines that no cmocka is installed for: the first
- * failure ends the program. Stands in for the library in tests/kernel/test_neon.py, nowhere else. */
+/* As much of cmocka as the kernels' tests use, for machines that no cmocka is installed for: the
+ * first failure ends the program. Stands in for the library in tests/kernel/test_neon.py,
+ * nowhere else. */
 #ifndef BLM_SHIM_CMOCKA_H
 #define BLM_SHIM_CMOCKA_H
 

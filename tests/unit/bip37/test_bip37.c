@@ -281,7 +281,8 @@ static void test_cut(void **state)
 }
 
 /* Every single-bit change of a merkleblock is noticed, but for the parts of the header other than
- * the root, and padding bits. (A change of the count may go unseen where the tree's shape stays.) */
+ * the root, and padding bits. (A change of the count may go unseen
+ * where the tree's shape stays.) */
 static void test_flipped(void **state)
 {
     (void)state;

@@ -235,8 +235,8 @@ static void test_gzip_bomb(void **state)
     golden_free_file(&bomb);
 }
 
-/* Without a cap of the caller's a gzip stream may inflate to 1 GiB: one more is refused. A member of
- * 16 MiB again and again makes it cheap to write. */
+/* Without a cap of the caller's a gzip stream may inflate to 1 GiB: one more is refused. A member
+ * of 16 MiB again and again makes it cheap to write. */
 static void test_gzip_most(void **state)
 {
     (void)state;

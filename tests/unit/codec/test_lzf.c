@@ -114,7 +114,8 @@ static void test_choices(void **state)
         size_t      len;
     } row[] = {
         { "xabcdefghijklmnopqrsabcdefghijklmnopqrs", "\x13xabcdefghijklmnopqrs\xe0\x0a\x12", 24 },
-        { "xabcdefghijklmnopqrabcdefghijklmnopqr", "\x12xabcdefghijklmnopqr\xe0\x07\x11\x01qr", 26 },
+        { "xabcdefghijklmnopqrabcdefghijklmnopqr",
+          "\x12xabcdefghijklmnopqr\xe0\x07\x11\x01qr", 26 },
         { "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz",
           "\x1a""abcdefghijklmnopqrstuvwxyza\xe0\x0e\x19\x01yz", 34 },
     };

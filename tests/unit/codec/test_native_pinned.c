@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The native format, version 1, byte for byte: files of every kind in tests/golden/native, which are
- * read for ever, and which the same filters, made anew, must still be written as. If this fails, the
- * format has changed, or the hash, the probes, the sizing: files out there can no longer be read, or
- * filters of two versions no longer meet. Do not write the files anew; make a new version.
+/* The native format, version 1, byte for byte: files of every kind in tests/golden/native, which
+ * are read for ever, and which the same filters, made anew, must still be written as. If this
+ * fails, the format has changed, or the hash, the probes, the sizing: files out there can no longer
+ * be read, or filters of two versions no longer meet. Do not write the files anew;
+ * make a new version.
  *
  * BLM_WRITE_GOLDEN=1 writes those that are missing, for kinds to come. */
 #include "unit/support.h"
@@ -27,7 +28,8 @@ struct pinned {
 
 static const struct pinned pinned[] = {
     { "classic", OPTIONS(.kind = BLM_CLASSIC, .items = KEYS), false },
-    { "classic-siphash", OPTIONS(.kind = BLM_CLASSIC, .items = KEYS, .hash = BLM_HASH_SIPHASH), false },
+    { "classic-siphash", OPTIONS(.kind = BLM_CLASSIC, .items = KEYS, .hash = BLM_HASH_SIPHASH),
+      false },
     { "blocked-1", OPTIONS(.kind = BLM_BLOCKED, .items = KEYS, .lines = 1), false },
     { "blocked-2", OPTIONS(.kind = BLM_BLOCKED, .items = KEYS, .lines = 2), false },
     { "blocked-3", OPTIONS(.kind = BLM_BLOCKED, .items = KEYS, .lines = 3), false },

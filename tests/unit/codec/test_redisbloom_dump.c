@@ -71,8 +71,8 @@ static void resum(void *bytes, size_t len)
     blm__put64le(p + len - 8, blm__crc64(&t, 0, p, len - 8));
 }
 
-/* Cut anywhere; and with any one byte changed and the checksum made to match, it is refused or it is
- * another filter, never anything worse. */
+/* Cut anywhere; and with any one byte changed and the checksum made to match, it is refused or it
+ * is another filter, never anything worse. */
 static void test_damaged(void **state)
 {
     (void)state;

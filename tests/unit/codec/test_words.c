@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What goes through codec/words.c, for every foreign format at once: filters of many words come back
- * whole, a sink that refuses is heard at every byte, a caller who cancels is heard too. */
+/* What goes through codec/words.c, for every foreign format at once: filters of many words come
+ * back whole, a sink that refuses is heard at every byte, a caller who cancels is heard too. */
 #include "unit/support.h"
 
 #include "foreign.h"

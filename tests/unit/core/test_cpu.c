@@ -29,11 +29,10 @@ static void every_kernel_has_every_loop(void **state)
         assert_string_equal(k->name, names[i]);
         assert_true(k->hash8 && k->lines_add && k->lines_add_shared && k->lines_check &&
                     k->lines_check_one && k->chain_add && k->chain_add_shared && k->chain_check &&
-                    k->chain_check_one && k->line_check_key && k->line_add_key && k->lines_check_key &&
-                    k->lines_add_key &&
-                    k->lines_add_key_shared && k->chain_check_key && k->chain_add_key &&
-                    k->chain_add_key_shared && k->popcount && k->popcount_or && k->or_into &&
-                    k->and_into);
+                    k->chain_check_one && k->line_check_key && k->line_add_key &&
+                    k->lines_check_key && k->lines_add_key && k->lines_add_key_shared &&
+                    k->chain_check_key && k->chain_add_key && k->chain_add_key_shared &&
+                    k->popcount && k->popcount_or && k->or_into && k->and_into);
     }
 }
 

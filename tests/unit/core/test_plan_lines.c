@@ -24,7 +24,8 @@ static blm_plan plan(const blm_options *o)
     assert_int_equal(p.bytes, p.bits / 8);
     assert_true(p.lines >= 1 && p.lines <= 3 && p.probes % p.lines == 0);
     assert_true(p.lines == 1 || p.bits >= 2 * 512 * (uint64_t)p.lines);
-    assert_near(p.rate, blm__rate_lines(512, p.bits / 512, p.probes / p.lines, p.lines, p.items), 1e-12);
+    assert_near(p.rate, blm__rate_lines(512, p.bits / 512, p.probes / p.lines, p.lines, p.items),
+                1e-12);
     return p;
 }
 
@@ -75,7 +76,8 @@ static void items_and_rate_give_the_fewest_lines(void **state)
                 uint32_t lines = shape / 8 + 1;
                 uint64_t count = p.bits / 512 - 1;
                 if (count >= (lines > 1 ? 2 * lines : 1))
-                    assert_true(blm__rate_lines(512, count, shape % 8 + 1, lines, items[a]) > rates[b]);
+                    assert_true(blm__rate_lines(512, count, shape % 8 + 1, lines, items[a]) >
+                                rates[b]);
             }
         }
     }

@@ -158,8 +158,8 @@ static struct thrown throw_native(uint64_t m, uint32_t k, uint64_t n, unsigned s
     return t;
 }
 
-/* Over 10 000 filters the mean is known to about half a percent; the usual formula is 8% off at n = 10 and
- * must not pass. */
+/* Over 10 000 filters the mean is known to about half a percent; the usual formula is 8% off at n
+ * = 10 and must not pass. */
 static void native_probes_behave_as_independent_ones(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Scalable filters that were told nothing of their size: made anew from their keys' hashes while those are
- * kept, one layer up to ten million keys, and by layers from whenever they are not. */
+/* Scalable filters that were told nothing of their size: made anew from their keys' hashes while
+ * those are kept, one layer up to ten million keys, and by layers from whenever they are not. */
 #include <unistd.h>
 
 #include "filter.h"
@@ -129,9 +129,9 @@ static void bits_of_one_made_large(void **state)
         for (size_t i = 0; i < N; i++)
             keys[i] = rng_below(&r, 3) ? i : rng_below(&r, i + 1);
         for (size_t at = 0; at < N; at += batch)
-            assert_status(blm_add_fixed(f, keys + at, 8, N - at < batch ? N - at : batch, fresh + at,
-                                        NULL),
-                          BLM_OK);
+            assert_status(
+                blm_add_fixed(f, keys + at, 8, N - at < batch ? N - at : batch, fresh + at, NULL),
+                BLM_OK);
         for (size_t i = 0; i < N; i++)
             count += fresh[i];
         assert_int_equal(params_of(f).capacity, 114688);
@@ -171,8 +171,8 @@ static void hashes_of_somebody_who_knows(void **state)
     free(h);
 }
 
-/* A filter is what its keys are: `fresh`, counts and bits are the same in whatever batches they come.
- * At a rate of 1/2 every fourth key is one that the layer has by chance. */
+/* A filter is what its keys are: `fresh`, counts and bits are the same in whatever batches they
+ * come. At a rate of 1/2 every fourth key is one that the layer has by chance. */
 static void batches_do_not_matter(void **state)
 {
     (void)state;
@@ -240,8 +240,10 @@ static void hashes_take_what_was_said(void **state)
 static void the_cap_is_kept(void **state)
 {
     (void)state;
-    static const uint64_t caps[] = { 50000,  100000,  150000,  200000,  250000,  300000,  400000,
-                                     500000, 1500000, 1700000, 2000000, 4000000, 9000000, 20000000 };
+    static const uint64_t caps[] = {
+        50000,  100000,  150000,  200000,  250000,  300000,  400000,
+        500000, 1500000, 1700000, 2000000, 4000000, 9000000, 20000000
+    };
     for (size_t i = 0; i < COUNT_OF(caps); i++) {
         struct meter  m = { .fail_at = UINT64_MAX };
         blm_allocator a = meter_allocator(&m);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The native scheme's hash and what is derived from it behave as chance: avalanche, keys with
- * little or regular entropy, line and bits that know nothing of each other, seeds that do not either.
+ * little or regular entropy, line and bits that know nothing of each other,
+ * seeds that do not either.
  *
  * Every bound is statistical and could fail: each statistic is also shown a hash (or a derivation)
  * known to be poor, and must refuse it. The keys are fixed, so a run never differs from another.

@@ -123,8 +123,9 @@ static void check_batches(size_t which, uint64_t items, double rate)
 {
     enum { N = 3000 };
     struct key_set keys = key_set_make(13 + which, N);
-    blm_filter    *f = stepping_filter(which, items, rate), *long_way = stepping_filter(which, items, rate),
-               *singly = stepping_filter(which, items, rate);
+    blm_filter    *f     = stepping_filter(which, items, rate),
+               *long_way = stepping_filter(which, items, rate),
+               *singly   = stepping_filter(which, items, rate);
     static uint8_t    got[N], want[N];
     static blm_digest d[N];
     for (size_t i = 0; i < N; i++)

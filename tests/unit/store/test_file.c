@@ -391,8 +391,8 @@ static void one_writer_at_a_time(void **state)
     blm_free(r);
 }
 
-/* One process keeps replacing the file, the other keeps opening it to write: whoever is a writer has
- * the file that has the name, as long as it writes. */
+/* One process keeps replacing the file, the other keeps opening it to write: whoever is a writer
+ * has the file that has the name, as long as it writes. */
 static void replace_for_ever(void *arg)
 {
     blm_filter *f = arg;
@@ -974,8 +974,8 @@ static void a_full_disk(void **state)
 
 /* ---- large ---- */
 
-/* A tebibyte of bits, all of them holes: opening and asking touch a few pages, not the words nor the
- * half mebibyte of checksums. (Whoever reads it all here does not come back.) */
+/* A tebibyte of bits, all of them holes: opening and asking touch a few pages, not the words nor
+ * the half mebibyte of checksums. (Whoever reads it all here does not come back.) */
 static void opening_does_not_read_the_bits(void **state)
 {
     (void)state;

@@ -173,7 +173,7 @@ static inline void agree_on_one_key(const struct blm_kernel *oracle, const struc
     blm__check_key cb = lines ? other->lines_check_key : other->chain_check_key;
     blm__add_key   aa = lines ? oracle->lines_add_key : oracle->chain_add_key;
     blm__add_key   ab = lines ? other->lines_add_key : other->chain_add_key;
-    if (s.lines == 1 && seed % 4 != 0) { /* one line has functions of its own, and may use the others */
+    if (s.lines == 1 && seed % 4 != 0) { /* one line has its own functions, and may use others */
         cb = other->line_check_key;
         ab = other->line_add_key;
     }
@@ -236,8 +236,8 @@ static inline void agree_on_keys(const struct blm_kernel *oracle, const struct b
     }
 }
 
-/* Around 2^32 lines, where 32-bit arithmetic on line numbers would show: 256 GiB of addresses each, of
- * which a few pages are touched. */
+/* Around 2^32 lines, where 32-bit arithmetic on line numbers would show: 256 GiB of addresses each,
+ * of which a few pages are touched. */
 static inline void *vast_map(size_t bytes)
 {
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -383,8 +383,9 @@ static inline void agree_on_hash8(const struct blm_kernel *oracle, const struct 
     }
 }
 
-/* Streams of 8-byte keys: the same as hashing them and then adding or checking, a batch at a time. Every
- * length up to several steps, one that counts past 255 in every byte, keys of any alignment, repeats. */
+/* Streams of 8-byte keys: the same as hashing them and then adding or checking, a batch at a time.
+ * Every length up to several steps, one that counts past 255 in every byte,
+ * keys of any alignment, repeats. */
 static inline void agree_on_one_stream(const struct blm_kernel *oracle,
                                        const struct blm_kernel *other, struct blm_shape s, size_t n,
                                        bool marks, uint64_t seed)

@@ -19,7 +19,8 @@ static void lines_agree_with_the_oracle(void **state)
         skip();
     agree_on_lines(&blm__kernel_portable, judged);
 }
-/* The small shapes again, as if nothing were in cache: with fetches, and the groups they come in. */
+/* The small shapes again, as if nothing were in cache:
+ * with fetches, and the groups they come in. */
 static void lines_out_of_cache_agree_with_the_oracle(void **state)
 {
     (void)state;
@@ -84,7 +85,7 @@ static void streams_agree_with_the_oracle(void **state)
     if (!judged)
         skip();
     agree_on_streams(&blm__kernel_portable, judged);
-    uint64_t before = atomic_exchange(&blm__in_cache_bytes, 0); /* and as if nothing were in cache */
+    uint64_t before = atomic_exchange(&blm__in_cache_bytes, 0); /* as if nothing were in cache */
     agree_on_streams(&blm__kernel_portable, judged);
     atomic_store(&blm__in_cache_bytes, before);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The AVX-512 kernel's own source over SIMDe, which spells each intrinsic out in plain C: its logic is
- * judged on machines that cannot run it. Skipped where SIMDe is not installed. */
+/* The AVX-512 kernel's own source over SIMDe, which spells each intrinsic out in plain C: its logic
+ * is judged on machines that cannot run it. Skipped where SIMDe is not installed. */
 #if defined(__has_include) && defined(__x86_64__)
 #if __has_include(<simde/x86/avx512.h>)
 #define HAVE_SIMDE 1

@@ -95,8 +95,8 @@ static void some_pairs(struct rng *r, uint64_t m, size_t n, struct pairs *p)
     }
 }
 
-static void judge_batch(const struct blm_stepper *v, struct rng *r, uint64_t m, uint32_t k, size_t n,
-                        int way)
+static void judge_batch(const struct blm_stepper *v, struct rng *r, uint64_t m, uint32_t k,
+                        size_t n, int way)
 {
     unsigned         wrap = rng_below(r, 2) ? 64 : 63;
     struct blm_layer l = step_layer(m, k, wrap), rule = step_layer(m, k, wrap);
@@ -228,7 +228,8 @@ static void single_keys_keep_the_rule(void **state)
                 uint64_t a = some_word(&r, 50021), b = some_word(&r, 50021);
                 assert_int_equal(blm__steps_check_one(&l, a, b), rule_check(&rule, a, b, 64));
                 if (j % 2)
-                    assert_int_equal(blm__steps_add_one(&l, a, b, shared), rule_add(&rule, a, b, 64));
+                    assert_int_equal(blm__steps_add_one(&l, a, b, shared),
+                                     rule_add(&rule, a, b, 64));
             }
             assert_memory_equal(l.words, rule.words, l.word_count * 8);
             bare_free(&l);
