@@ -121,7 +121,7 @@ def killed(binary):
         threads = [threading.Thread(target=writer, args=(k,)) for k in acknowledged]
         for t in threads:
             t.start()
-        server.until("some adds", lambda: min(acknowledged.values()) > 300)
+        server.until("some adds", lambda: min(acknowledged.values()) > 100)
         s.kill(signal.SIGKILL)
         for t in threads:
             t.join()
