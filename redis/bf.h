@@ -91,6 +91,8 @@ static inline void bf_tick(_Atomic uint64_t *t, uint64_t n)
                           memory_order_relaxed);
 }
 
+/* The command was done before, by our master or by whoever wrote the append-only file. */
+bool bf_repeated(Ctx *ctx);
 /* The cap that applies to a command: what a master or the append-only file already accepted is
  * not judged again, or a replica with a smaller cap would lose keys. */
 uint64_t bf_cap(Ctx *ctx);

@@ -37,8 +37,9 @@ static int extra_word(Str **argv, int left, struct bf_wanted *w, const char **wh
     return 0;
 }
 
+/* `loose`: words that are none are passed over, as RedisBloom did when it was done first. */
 static const char *reserve_words(Str **argv, int argc, struct bf_wanted *w, bool *expands,
-                                 bool *junk)
+                                 bool *junk, bool loose)
 {
     const char *why = NULL;
     *expands = *junk = false;
@@ -55,11 +56,10 @@ static const char *reserve_words(Str **argv, int argc, struct bf_wanted *w, bool
         } else {
             used = extra_word(argv + i, argc - i, w, &why);
         }
-        if (used == 0) {
-            *junk = true;
+        *junk |= used == 0;
+        if (used == 0 && !loose)
             return "ERR unknown argument received";
-        }
-        i += used;
+        i += used ? used : 1;
     }
     return why;
 }
@@ -100,7 +100,7 @@ int bf_cmd_reserve(Ctx *ctx, Str **argv, int argc)
     if (!why)
         why = bf_read_capacity(argv[3], &w.capacity);
     if (!why)
-        why = reserve_words(argv, argc, &w, &expands, &junk);
+        why = reserve_words(argv, argc, &w, &expands, &junk, bf_repeated(ctx));
     if (junk && argc > 7 && !w.native && !w.saturate)
         return api.WrongArity(ctx);
     if (!why)
@@ -304,45 +304,65 @@ int bf_cmd_madd(Ctx *ctx, Str **argv, int argc)
 
 /* ---- BF.INSERT key [CAPACITY n] [ERROR r] [EXPANSION n] [NOCREATE] [NONSCALING] ITEMS item … ---- */
 
-/* One option of BF.INSERT. Returns the arguments used; 0: a value is missing. */
-static int insert_word(Str **argv, int left, struct bf_wanted *w, bool *create, const char **why)
+/* The word that an argument is. RedisBloom goes by first letters. A client is better told of its slip, but
+ * what stands in RedisBloom's append-only file, or comes from it as a master, was done: `loose`. */
+static const char *insert_option(const Str *s, bool loose)
 {
-    if (bf_word(argv[0], "NOCREATE")) {
+    static const char *const words[] = { "ITEMS",     "ERROR",    "EXPANSION",
+                                         "CAPACITY", "NOCREATE", "NONSCALING" };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (bf_word(s, words[i]))
+            return words[i];
+    size_t      len;
+    const char *text = api.StringPtrLen(s, &len);
+    switch (loose && len ? text[0] | 32 : 0) {
+    case 'i': return words[0];
+    case 'e': return words[len > 1 && (text[1] | 32) == 'r' ? 1 : 2];
+    case 'c': return words[3];
+    case 'n': return words[len > 2 && (text[2] | 32) == 'c' ? 4 : 5];
+    default: return NULL;
+    }
+}
+
+/* One option of BF.INSERT. Returns the arguments used; 0: a value is missing. */
+static int insert_word(const char *word, Str **argv, int left, struct bf_wanted *w, bool *create,
+                       const char **why)
+{
+    if (strcmp(word, "NOCREATE") == 0) {
         *create = false;
         return 1;
     }
-    if (bf_word(argv[0], "NONSCALING")) {
-        w->nonscaling = w->explicit_ = true;
-        return 1;
-    }
-    bool capacity = bf_word(argv[0], "CAPACITY"), error = bf_word(argv[0], "ERROR"),
-         expansion = bf_word(argv[0], "EXPANSION");
-    if (!capacity && !error && !expansion) {
-        *why = "Unknown argument received";
+    w->explicit_ = true;
+    if (strcmp(word, "NONSCALING") == 0) {
+        w->nonscaling = true;
         return 1;
     }
     if (left < 2)
         return 0;
-    w->explicit_ = true;
-    if (capacity && bf_read_capacity(argv[1], &w->capacity))
-        *why = "Bad capacity";
-    if (error && bf_read_rate(argv[1], &w->rate))
-        *why = "Bad error rate";
-    if (expansion && bf_read_expansion(argv[1], &w->expansion))
-        *why = "Bad expansion";
+    if (strcmp(word, "CAPACITY") == 0)
+        *why = bf_read_capacity(argv[1], &w->capacity) ? "Bad capacity" : NULL;
+    else if (strcmp(word, "ERROR") == 0)
+        *why = bf_read_rate(argv[1], &w->rate) ? "Bad error rate" : NULL;
+    else
+        *why = bf_read_expansion(argv[1], &w->expansion) ? "Bad expansion" : NULL;
     return 2;
 }
 
 int bf_cmd_insert(Ctx *ctx, Str **argv, int argc)
 {
     struct bf_wanted w      = bf_defaults();
-    bool             create = true;
+    bool             create = true, loose = bf_repeated(ctx);
     const char      *why    = NULL;
     int              at     = 2;
     if (argc < 4)
         return api.WrongArity(ctx);
-    while (at < argc && !bf_word(argv[at], "ITEMS")) {
-        int used = insert_word(argv + at, argc - at, &w, &create, &why);
+    while (at < argc) {
+        const char *word = insert_option(argv[at], loose);
+        if (!word)
+            return api.ReplyWithError(ctx, "Unknown argument received");
+        if (strcmp(word, "ITEMS") == 0)
+            break;
+        int used = insert_word(word, argv + at, argc - at, &w, &create, &why);
         if (why)
             return api.ReplyWithError(ctx, why);
         if (used == 0)

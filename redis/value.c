@@ -6,12 +6,12 @@
 
 struct bf_totals bf_totals;
 
-uint64_t bf_cap(Ctx *ctx)
+bool bf_repeated(Ctx *ctx)
 {
-    if (api.GetContextFlags(ctx) & (API_CTX_REPLICATED | API_CTX_LOADING))
-        return 0;
-    return (uint64_t)bf_config.max_bytes;
+    return api.GetContextFlags(ctx) & (API_CTX_REPLICATED | API_CTX_LOADING);
 }
+
+uint64_t bf_cap(Ctx *ctx) { return bf_repeated(ctx) ? 0 : (uint64_t)bf_config.max_bytes; }
 
 /* ---- what is in it ---- */
 

@@ -28,7 +28,9 @@ def fill(c):
     c("BF.RESERVE", "full", "0.01", "5", "NONSCALING")
     c("BF.MADD", "full", *range(20))
     c("BF.INSERT", "inserted", "CAPACITY", "77", "ERROR", "0.2", "ITEMS", "", b"\x00\x01\xff")
-    names = ["reserved", "auto", "chain", "full", "inserted"]
+    c("BF.RESERVE", "saturated", "0.01", "20", "KIND", "classic", "SATURATE", "SEED", "5")
+    c("BF.MADD", "saturated", *range(60))
+    names = ["reserved", "auto", "chain", "full", "inserted", "saturated"]
     for kind in ("classic", "blocked", "counting", "scalable"):
         c("BF.RESERVE", kind, "0.01", "500", "KIND", kind)
         c("BF.MADD", kind, *range(400))

@@ -214,6 +214,10 @@ def files():
     """An RDB and an AOF, old encodings among them, as a server finds them when it starts."""
     dumps = {f"{p.name}:{d.stem}": d.read_bytes() for p in vectors() for d in sorted(p.glob("dump*.bin"))}
     dumps = {name[:60]: payload for name, payload in dumps.items()}
+    # What RedisBloom takes from a client, and so writes down, though no manual says it.
+    sloppy = [("BF.RESERVE", "junk", "0.001", "100", "JUNK"), ("BF.ADD", "junk", "a"),
+              ("bf.insert", "short", "cap", "50", "er", "0.002", "ex", "3", "i", "a", "nocreate"),
+              ("BF.INSERT", "short", "noc", "Item", "b"), ("BF.INSERT", "still", "N", "I", "a")]
     first = Server()
     with first:
         first.stop()
@@ -227,11 +231,18 @@ def files():
     with Server(("appendonly", "yes"), ("appendfilename", "a.aof")) as second:
         second.stop()
         (base,) = [f for f in (second.directory / "appendonlydir").iterdir() if ".incr." in f.name]
-        base.write_bytes(aof_of({p.name: chunks_of(p) for p in vectors()}))
+        base.write_bytes(aof_of({p.name: chunks_of(p) for p in vectors()}) + b"".join(
+            server.Client.pack(*words) for words in sloppy))
         second.start()
         c = second.client()
         for p in vectors():
             assert server.dump(c, p.name) == chunks_of(p), p.name
+        assert c("BF.EXISTS", "junk", "a") == 1 and b"ratio:0.0005" in c("BF.DEBUG", "junk")[1]
+        assert c("BF.MEXISTS", "short", "a", "b", "nocreate", "q") == [1, 1, 1, 0]
+        assert b"capacity:50" in c("BF.DEBUG", "short")[1] and c("BF.INFO", "short", "EXPANSION") == [3]
+        assert c("BF.INFO", "still", "EXPANSION") == [None]
+        for words in sloppy[0], *sloppy[2:]:  # a client is told
+            assert "nknown argument" in c.error(words[0], "new", *words[2:]), words
     # A file that is cut or has a flipped bit inside a filter: refused with words in the log.
     damaged = bytearray(rdb_of(dumps))
     damaged[60] ^= 0x40
