@@ -14,7 +14,8 @@ STAMP  = $(BUILD)/.setup
 
 .DEFAULT_GOAL := build
 MAKEFLAGS += --no-print-directory
-.PHONY: build run test test-quick test-interop bench bench-cli bench-redis performance fuzz valgrind install amalgamation format clean help
+.PHONY: build run test test-quick test-interop bench bench-cli bench-redis performance fuzz \
+	valgrind install amalgamation format clean help
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | \

@@ -116,6 +116,8 @@ if(VALGRIND_INCLUDE_DIR AND NOT BLOOMERY_SANITIZE)
   target_link_libraries(counts PRIVATE bloomery_static)
 endif()
 
+set(script_places "BLM_SOURCE=${PROJECT_SOURCE_DIR};BLM_BUILD=${PROJECT_BINARY_DIR}"
+  "PYTHONDONTWRITEBYTECODE=1")
 # Scripts build programs of their own against the library: not with a sanitizer's flags missing.
 if(NOT BLOOMERY_SANITIZE)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
@@ -137,7 +139,7 @@ if(NOT BLOOMERY_SANITIZE)
       set_tests_properties(${name} PROPERTIES LABELS redis)
     endif()
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 ENVIRONMENT
-      "BLM_SOURCE=${PROJECT_SOURCE_DIR};BLM_BUILD=${PROJECT_BINARY_DIR};CC=${CMAKE_C_COMPILER};PYTHONDONTWRITEBYTECODE=1")
+      "${script_places};CC=${CMAKE_C_COMPILER}")
   endforeach()
 endif()
 
@@ -147,7 +149,7 @@ foreach(job ${job_names})
     add_test(NAME job.${job}
       COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/jobs/run.py ${job})
     set_tests_properties(job.${job} PROPERTIES LABELS job ENVIRONMENT
-      "BLM_SOURCE=${PROJECT_SOURCE_DIR};BLM_BUILD=${PROJECT_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1")
+      "${script_places}")
   endif()
 endforeach()
 

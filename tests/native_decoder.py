@@ -163,7 +163,8 @@ def xxh3_long(data, seed):
 
 
 def xxh3(data, seed):
-    return (xxh3_to_16 if len(data) <= 16 else xxh3_to_240 if len(data) <= 240 else xxh3_long)(data, seed)
+    long = xxh3_to_240 if len(data) <= 240 else xxh3_long
+    return (xxh3_to_16 if len(data) <= 16 else long)(data, seed)
 
 
 # ---- SipHash-2-4 ---------------------------------------------------------------------------------

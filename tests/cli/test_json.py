@@ -32,7 +32,8 @@ def keys_of(value, path=""):
 def compare(command, text, optional=()):
     value = json.loads(text)
     found, said = keys_of(value), documented[command]
-    check(found <= said, f"{command} prints {sorted(found - said)}, which docs/json.md does not say")
+    check(found <= said,
+          f"{command} prints {sorted(found - said)}, which docs/json.md does not say")
     check(said - found <= set(optional), f"{command} does not print {sorted(said - found)}")
     return value
 
@@ -44,7 +45,8 @@ for kind in ("classic", "blocked", "counting", "scalable"):
     value = compare("info", tool("info", "--json", "--plot", f"{kind}.blm")[0])
     check(value["kind"] == kind and len(value["regions"]) == 65, value)
     check("regions" not in json.loads(tool("info", "--json", f"{kind}.blm")[0]), "no plot, regions")
-for words in (["-n", "1e6", "-p", "0.01"], ["-n", "1e6", "--memory", "1M"], ["-m", "1e6", "-k", "3"]):
+for words in (["-n", "1e6", "-p", "0.01"], ["-n", "1e6", "--memory", "1M"],
+              ["-m", "1e6", "-k", "3"]):
     compare("calc", tool("calc", "--json", *words)[0])
 compare("compare", tool("compare", "--json", "classic.blm", "classic.blm")[0])
 compare("schemes", tool("schemes", "--json")[0])
@@ -53,7 +55,8 @@ compare("dedup", tool("dedup", "keys", "--stats", "--json")[1])
 # ---- the page's transcript
 answer = json.loads(tool("calc", "-n", "1e6", "-p", "0.01", "--json")[0])
 blocked = [p["bytes"] for p in answer["plans"] if p["kind"] == "blocked"]
-check(f"\n{blocked[0]}\n" in (SOURCE / "docs/json.md").read_text(), f"the page's example: {blocked}")
+check(f"\n{blocked[0]}\n" in (SOURCE / "docs/json.md").read_text(),
+      f"the page's example: {blocked}")
 
 if SLOW:
     value = compare("bench", tool("bench", "--quick", "--json")[0])

@@ -2,8 +2,8 @@
 """SIGKILL and SIGINT in the middle of add and of dedup --state: the file is valid, says where it
 was, and no line is lost. Also what nohup does, and a second writer after a killed one.
 
-Filters have fixed seeds, so that which lines they would take for others is the same on every run; where
-dedup makes its own, lines are few: two of 20 000 have the same 64-bit hash once in 1e11 runs."""
+Filters have fixed seeds, so that which lines they would take for others is the same on every run;
+where dedup makes its own, lines are few: two of 20 000 have the same 64-bit hash once in 1e11 runs."""
 import fcntl
 import os
 import signal
@@ -30,8 +30,8 @@ def waiting(pipe):
 
 
 def feed(process, upto):
-    """Gives the first lines, and waits until the process has taken them: it catches signals before it
-    reads."""
+    """Gives the first lines, and waits until the process has taken them: it catches signals before
+    it reads."""
     process.stdin.write(b"".join(lines[:upto]))
     process.stdin.flush()
     wait_for(lambda: waiting(process.stdin) == 0, "who reads")
@@ -46,8 +46,8 @@ def wait_for(truth, what):
 
 
 def has(filter_, key):
-    """Is the key in it, and one that never comes not? While a layer is on its way into a file everything
-    may be there, and nothing is known."""
+    """Is the key in it, and one that never comes not? While a layer is on its way into a file
+    everything may be there, and nothing is known."""
     done = subprocess.run([BLOOMERY, "check", filter_], input=key + b"no such page\n",
                           capture_output=True, check=False)
     check(done.returncode in (0, 1), f"{filter_} can be asked")
@@ -105,8 +105,8 @@ wait_for(lambda: not has("count.blm", lines[999]), "the last remove")
 p.send_signal(signal.SIGINT)
 err = p.communicate()[1].decode()
 check(p.returncode == 2, f"exit {p.returncode}")
-check(err == "bloomery remove: interrupted after line 1,000 of the input; count.blm is valid: go on "
-             "with the line after it\n", err)
+check(err == "bloomery remove: interrupted after line 1,000 of the input; count.blm is valid: go "
+             "on with the line after it\n", err)
 check(count("count.blm", "keys") == KEYS - 1000, "the others are there")
 
 # ---- dedup --state

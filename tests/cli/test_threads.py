@@ -36,7 +36,8 @@ tool("create", "ints.blm", "-n", "20000", "-p", "1e-4", "--seed", "1", "--quiet"
      "numbers", "-e", "int32")
 tool("create", "grown.blm", "--kind", "scalable", "-n", "1000", "-p", "1e-4", "--seed", "1",
      "--quiet", "--from", "in")
-tool("create", "java", "-n", "20000", "-p", "1e-3", "--scheme", "guava64", "--quiet", "--from", "in")
+tool("create", "java", "-n", "20000", "-p", "1e-3", "--scheme", "guava64", "--quiet",
+     "--from", "in")
 
 COMMANDS = [
     [*DEDUP, "-n", "40000", "in"],

@@ -34,11 +34,13 @@ for standard in ("c++11", "c++17", "c++20"):
     run(CXX, f"-std={standard}", *PICKY, "-Wold-style-cast", work / "alone.cc")
 
 # ---- the example of its opening comment
-opening = re.search(r"^ \* {5}#include <bloomery\.h>\n(?: \*(?: {5}.*)?\n)+", HEADER.read_text(), re.M)
+opening = re.search(r"^ \* {5}#include <bloomery\.h>\n(?: \*(?: {5}.*)?\n)+",
+                    HEADER.read_text(), re.M)
 code = "\n".join(line[7:] for line in opening.group().splitlines())
 includes, body = code.split("\n", 1)
 check(includes == "#include <bloomery.h>" and "blm_create" in body, "the example was found")
-said = runs("opening", f"{includes}\n#include <stdio.h>\nint main(void)\n{{\n{body}\n    return 0;\n}}\n")
+said = runs("opening", f"{includes}\n#include <stdio.h>\n"
+                       f"int main(void)\n{{\n{body}\n    return 0;\n}}\n")
 check(said == "maybe\n", f"the opening example says {said!r}")
 
 # ---- programs in the documentation

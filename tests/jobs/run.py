@@ -22,7 +22,8 @@ def runs(answer, expected):
     check(done.returncode == expected,
           f"{job} with {answer or 'its own filter'}: exit {done.returncode}, not {expected}\n"
           f"{done.stdout}{done.stderr}")
-    check(("broken: " in done.stderr) == (expected == 1), f"{job} {answer}: says what broke\n{done.stderr}")
+    check(("broken: " in done.stderr) == (expected == 1),
+          f"{job} {answer}: says what broke\n{done.stderr}")
     print(f"--- {answer or 'as it is'}: exit {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
 

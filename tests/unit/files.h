@@ -139,6 +139,27 @@ UNUSED_OK static void seal_record(uint8_t *record)
 
 /* ---- filters in files ---- */
 
+UNUSED_OK static blm_options file_options(blm_kind kind, uint64_t items)
+{
+    blm_options o = BLM_OPTIONS_INIT;
+    o.kind        = kind;
+    o.items       = items;
+    o.rate        = 0.01;
+    o.flags       = BLM_SEEDED;
+    o.seed[0]     = 11;
+    return o;
+}
+
+/* Several regions, and marks on a page of their own. */
+UNUSED_OK static blm_options large_options(void)
+{
+    blm_options o = BLM_OPTIONS_INIT;
+    o.bits        = 4 * 65536 * 8;
+    o.probes      = 4;
+    o.flags       = BLM_SEEDED;
+    return o;
+}
+
 UNUSED_OK static blm_filter *create_at(const char *path, const blm_options *o)
 {
     blm_filter *f = NULL;

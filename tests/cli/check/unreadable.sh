@@ -1,5 +1,9 @@
 # As a user who may not read the files; root may read any.
-as_user() { if [ "$(id -u)" = 0 ]; then setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; else "$@"; fi; }
+as_user()
+{
+    [ "$(id -u)" != 0 ] || set -- setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
+    "$@"
+}
 echo a >keys
 bloomery create a.blm -n 1000 --from keys --quiet
 cp "$(command -v bloomery)" program

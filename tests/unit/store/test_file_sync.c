@@ -5,17 +5,6 @@
 
 #include "unit/files.h"
 
-static blm_options options(blm_kind kind, uint64_t items)
-{
-    blm_options o = BLM_OPTIONS_INIT;
-    o.kind        = kind;
-    o.items       = items;
-    o.rate        = 0.01;
-    o.flags       = BLM_SEEDED;
-    o.seed[0]     = 11;
-    return o;
-}
-
 /* ---- the order of calls ---- */
 
 static void called(const char *want)
@@ -28,7 +17,7 @@ static void called(const char *want)
 static void calls_come_in_order(void **state)
 {
     (void)state;
-    blm_options o = options(BLM_SCALABLE, 50);
+    blm_options o = file_options(BLM_SCALABLE, 50);
     os_watch(SIZE_MAX, 0);
     blm_filter *f = create_at(at("f"), &o);
     /* space, header, words, a slot, flush, the other; then flush, rename, flush the directory */
@@ -229,7 +218,7 @@ static void power_cuts_between_all_calls(void **state)
     if (access("/proc/self/maps", R_OK) != 0)
         skip();
     for (size_t k = 0; k < COUNT_OF(kinds); k++) {
-        blm_options o = options(kinds[k], kinds[k] == BLM_SCALABLE ? 20 : 200);
+        blm_options o = file_options(kinds[k], kinds[k] == BLM_SCALABLE ? 20 : 200);
         memset(&power, 0, sizeof power);
         power.rng.state = 5 + k;
         static char path[512];
@@ -272,7 +261,7 @@ static void a_failed_flush_is_final(void **state)
 {
     (void)state;
     for (size_t n = 0; n < 4; n++) { /* m w f w */
-        blm_options o = options(BLM_CLASSIC, 100);
+        blm_options o = file_options(BLM_CLASSIC, 100);
         blm_filter *f = create_at(at("f"), &o);
         blm_error   e = { .text = "" };
         add_range(f, 0, 100);
@@ -298,7 +287,7 @@ static void a_failed_flush_is_final(void **state)
 static void opening_may_fail_to_say_so(void **state)
 {
     (void)state;
-    blm_options o = options(BLM_CLASSIC, 100);
+    blm_options o = file_options(BLM_CLASSIC, 100);
     blm_filter *f = create_at(at("f"), &o);
     blm_error   e;
     add_range(f, 0, 100);
