@@ -62,7 +62,7 @@ void blm__keys_pairs(const blm_filter *f, const struct blm_keys *s, size_t at, s
         keys.list = s->list + at;
     else
         keys.fixed = s->fixed + at * s->width;
-    f->scheme->pairs(&f->body.hasher, &keys, n, start, step);
+    f->scheme->pairs(&f->body.hasher, f->body.kernel, &keys, n, start, step);
 }
 
 const blm_digest *blm__keys_digest(const blm_filter *f, const struct blm_keys *s, size_t at,

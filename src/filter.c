@@ -411,7 +411,7 @@ static void hash_one(const blm_filter *f, const void *key, size_t len, struct on
         k->batch.h = &k->h;
     } else if (f->scheme->wrap) {
         struct blm_key_array keys = { .fixed = key ? key : "", .width = len };
-        f->scheme->pairs(&f->body.hasher, &keys, 1, &k->h, &k->step);
+        f->scheme->pairs(&f->body.hasher, f->body.kernel, &keys, 1, &k->h, &k->step);
         k->batch.h    = &k->h;
         k->batch.step = &k->step;
     } else {
@@ -469,7 +469,7 @@ static bool steps_of(const struct blm_body *b, const void *key, size_t len, uint
     struct blm_key_array keys = { .fixed = key ? key : "", .width = len };
     if (!key && len)
         return false;
-    f->scheme->pairs(&b->hasher, &keys, 1, start, step);
+    f->scheme->pairs(&b->hasher, b->kernel, &keys, 1, start, step);
     return true;
 }
 

@@ -72,7 +72,7 @@ static size_t fill(struct blm_steps_flow *w, uint64_t *a, uint64_t *b)
         size_t some = s->have - s->at < 4 - got ? s->have - s->at : 4 - got, good = 0;
         while (good < some && (keys.list[good].data || !keys.list[good].len))
             good++;
-        s->f->scheme->pairs(&s->f->body.hasher, &keys, good, a + got, b + got);
+        s->f->scheme->pairs(&s->f->body.hasher, s->f->body.kernel, &keys, good, a + got, b + got);
         s->at += good;
         got += good;
         if (good < some)

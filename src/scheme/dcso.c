@@ -33,9 +33,10 @@ static void digest01(const struct blm_hasher *h, uint32_t k, const void *key, si
     d->w[1] = blm__fnv1_64(d->w[0], magic, sizeof magic - 1);
 }
 
-static void pairs01(const struct blm_hasher *h, const struct blm_key_array *keys, size_t n,
-                    uint64_t *start, uint64_t *step)
+static void pairs01(const struct blm_hasher *h, const struct blm_kernel *v,
+                    const struct blm_key_array *keys, size_t n, uint64_t *start, uint64_t *step)
 {
+    (void)v;
     for (size_t i = 0; i < n; i++) {
         blm_key    k = blm__key_at(keys, i);
         blm_digest d;

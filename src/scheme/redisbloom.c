@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "core/hash/murmur2.h"
+#include "core/kernel/steps.h"
 
 #define LN2_SQUARED 0.480453013918201
 #define LN2         0.693147180559945
@@ -66,10 +67,25 @@ static uint64_t hash8(uint64_t word, uint64_t seed)
     return blm__murmur64a_finish(blm__murmur64a_word(seed ^ 8 * BLM__MURMUR64A, word));
 }
 
-static void pairs(const struct blm_hasher *h, const struct blm_key_array *keys, size_t n,
-                  uint64_t *start, uint64_t *step)
+static void pair(const struct blm_hasher *h, const uint8_t *key, size_t len, uint64_t *start,
+                 uint64_t *step)
 {
-    const bool wide = h->variant & BLM__RB_FORCE64;
+    blm_digest d;
+    if (h->variant & BLM__RB_FORCE64 && len <= SHORT) {
+        pair64(key, len, start, step);
+        return;
+    }
+    digest(h, 0, key, len, &d);
+    *start = d.w[0];
+    *step  = d.w[1];
+}
+
+static void pairs(const struct blm_hasher *h, const struct blm_kernel *v,
+                  const struct blm_key_array *keys, size_t n, uint64_t *start, uint64_t *step)
+{
+    const struct blm_stepper *vectors = blm__stepper_of(v);
+    const bool                wide    = h->variant & BLM__RB_FORCE64;
+    const bool                four    = wide && keys->list && vectors->murmur4;
     if (wide && !keys->list && keys->width == 8) {
         for (size_t i = 0; i < n; i++) {
             uint64_t word = blm__get64le(keys->fixed + 8 * i);
@@ -78,16 +94,13 @@ static void pairs(const struct blm_hasher *h, const struct blm_key_array *keys, 
         }
         return;
     }
-    for (size_t i = 0; i < n; i++) {
-        blm_key     k    = blm__key_at(keys, i);
-        const void *data = k.data ? k.data : "";
-        if (wide && k.len <= SHORT) {
-            pair64(data, k.len, &start[i], &step[i]);
-        } else {
-            blm_digest d;
-            digest(h, 0, data, k.len, &d);
-            start[i] = d.w[0];
-            step[i]  = d.w[1];
+    for (size_t i = 0, next; i < n; i = next) {
+        next = i + 4;
+        if (four && next <= n && vectors->murmur4(keys->list + i, SEED64, start + i, step + i))
+            continue;
+        for (next = next < n ? next : n; i < next; i++) {
+            blm_key k = blm__key_at(keys, i);
+            pair(h, k.data ? k.data : (const void *)"", k.len, &start[i], &step[i]);
         }
     }
 }

@@ -55,8 +55,8 @@ struct blm_scheme {
      * and those words, for many keys at once. Then a batch does without digests
      * (core/kernel/steps.h). 0 and NULL: it is not so. */
     uint8_t wrap;
-    void (*pairs)(const struct blm_hasher *h, const struct blm_key_array *keys, size_t n,
-                  uint64_t *start, uint64_t *step);
+    void (*pairs)(const struct blm_hasher *h, const struct blm_kernel *v,
+                  const struct blm_key_array *keys, size_t n, uint64_t *start, uint64_t *step);
     /* One raw value to a position; NULL when positions_raw is. */
     uint64_t (*reduce)(const struct blm_shape *s, uint64_t raw);
 

@@ -80,5 +80,5 @@ static size_t add_flow(struct blm_steps_flow *w)
     return (narrow(w) ? flow_add : blm__stepper_portable.add_flow)(w);
 }
 
-const struct blm_stepper blm__stepper_avx2 = { add, check, check_flow, add_flow };
+const struct blm_stepper blm__stepper_avx2 = { add, check, check_flow, add_flow, blm__murmur4_avx2 };
 #endif

@@ -99,4 +99,4 @@ static size_t add_flow(struct blm_steps_flow *w)
     return blm__flow_add_loop(w, blm__steps_list_plain);
 }
 
-const struct blm_stepper blm__stepper_portable = { add, check, check_flow, add_flow };
+const struct blm_stepper blm__stepper_portable = { add, check, check_flow, add_flow, NULL };

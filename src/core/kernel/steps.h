@@ -42,10 +42,14 @@ struct blm_stepper {
     /* Any number of keys, and of links: flow.h. */
     void   (*check_flow)(struct blm_steps_flow *w);
     size_t (*add_flow)(struct blm_steps_flow *w);
+    /* MurmurHash64A of four keys by `seed`, and of each again by what came of it. False: they are not
+     * for it, and nothing is written. NULL: there is none. */
+    bool (*murmur4)(const blm_key *keys, uint64_t seed, uint64_t *start, uint64_t *step);
 };
 extern const struct blm_stepper blm__stepper_portable;
 #ifdef BLM__HAVE_AVX2
 extern const struct blm_stepper blm__stepper_avx2;
+bool blm__murmur4_avx2(const blm_key *k, uint64_t seed, uint64_t *start, uint64_t *step);
 #endif
 static inline const struct blm_stepper *blm__stepper_of(const struct blm_kernel *v)
 {

@@ -73,8 +73,8 @@ static void check_pairs(const struct blm_scheme *s, const blm_filter *f, const s
         uint64_t             start[64], step[64], one[2], raw[BLM__MAX_PROBES];
         blm_digest           d;
         assert_true(keys->count <= 64);
-        s->pairs(&f->body.hasher, &all, keys->count, start, step);
-        s->pairs(&f->body.hasher, &alone, 1, &one[0], &one[1]);
+        s->pairs(&f->body.hasher, f->body.kernel, &all, keys->count, start, step);
+        s->pairs(&f->body.hasher, f->body.kernel, &alone, 1, &one[0], &one[1]);
         assert_int_equal(start[i], one[0]);
         assert_int_equal(step[i], one[1]);
         assert_int_equal(blm_digest_of(f, k->data, k->len, &d), BLM_OK);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Double hashing without division, judged by its rule with division: every position, every answer,
  * every bit, in cache and out of it, plain, marked and shared, in plain C and in vectors. */
+#include "core/hash/murmur2.h"
 #include "core/kernel/steps.h"
 #include "unit/core/kernel/compare.h"
 
@@ -46,6 +47,44 @@ static void turns_are_exact(void **state)
                 fail_msg("m %llu, wrap %u, a %llx, b %llx, probe %llu", (unsigned long long)m, wrap,
                          (unsigned long long)a, (unsigned long long)b, (unsigned long long)j);
     }
+}
+
+/* ---- hashes ---- */
+
+/* Of keys that end where their memory does, so that a sanitizer sees a byte read beyond. */
+static void four_murmurs_are_one_by_one(void **state)
+{
+    (void)state;
+    struct rng r     = { 5 };
+    size_t     taken = 0;
+    const struct blm_kernel *v = blm__kernel_best();
+    if (!blm__stepper_of(v)->murmur4)
+        skip();
+    for (int round = 0; round < 20000; round++) {
+        blm_key  k[4];
+        uint64_t start[4] = { 1, 2, 3, 4 }, step[4] = { 5, 6, 7, 8 }, seed = rng_next(&r);
+        uint8_t *bytes[4];
+        bool     alike = true;
+        size_t   base  = rng_below(&r, 5) * 8; /* 0 to 39 bytes; half of the time the same words */
+        for (unsigned i = 0; i < 4; i++) {
+            k[i].len = round % 2 ? base + rng_below(&r, 8) : rng_below(&r, 40);
+            bytes[i] = malloc(k[i].len + !k[i].len);
+            for (size_t j = 0; j < k[i].len; j++)
+                bytes[i][j] = (uint8_t)rng_next(&r);
+            k[i].data = k[i].len ? bytes[i] : NULL;
+            alike     = alike && k[i].len / 8 == k[0].len / 8;
+        }
+        bool taken_now = blm__stepper_of(v)->murmur4(k, seed, start, step);
+        assert_int_equal(taken_now, alike && k[0].len >= 8 && k[0].len < 32);
+        for (unsigned i = 0; i < 4; i++) {
+            uint64_t once  = taken_now ? blm__murmur64a(k[i].data, k[i].len, seed) : i + 1;
+            uint64_t again = taken_now ? blm__murmur64a(k[i].data, k[i].len, once) : i + 5;
+            assert_true(start[i] == once && step[i] == again);
+            free(bytes[i]);
+        }
+        taken += taken_now;
+    }
+    assert_in_range(taken, 5000, 10000);
 }
 
 /* ---- whole batches ---- */
@@ -241,6 +280,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(turns_are_exact),
+        cmocka_unit_test(four_murmurs_are_one_by_one),
         cmocka_unit_test(plain_batches_keep_the_rule),
         cmocka_unit_test(vector_batches_keep_the_rule),
         cmocka_unit_test(both_agree_around_2_32_bits),
