@@ -42,9 +42,11 @@ static void begin(struct flow *s, const blm_filter *f, const blm_flow *c)
 
 static void told(struct flow *s, const uint8_t *answer, size_t n)
 {
-    s->told += n;
+    size_t sum = 0;
     for (size_t i = 0; i < n; i++)
-        s->sum += answer[i];
+        sum += answer[i];
+    s->sum += sum;
+    s->told += n;
     if (n && s->c->tell)
         s->c->tell(s->c->ctx, answer, n);
 }
@@ -63,22 +65,33 @@ static bool more(struct flow *s, uint64_t room, size_t most)
 
 /* ---- one layer of steps ---- */
 
+/* The words of n keys in hand, up to what is no key. Returns how many. */
+static size_t take(struct flow *s, uint64_t *a, uint64_t *b, size_t n)
+{
+    const struct blm_key_array keys = { .list = s->key + s->at };
+    size_t                     good = 0;
+    while (good < n && (keys.list[good].data || !keys.list[good].len))
+        good++;
+    s->f->scheme->pairs(&s->f->body.hasher, s->f->body.kernel, &keys, good, a, b);
+    s->at += good;
+    s->room -= good;
+    return good;
+}
+
 static size_t fill(struct blm_steps_flow *w, uint64_t *a, uint64_t *b)
 {
     struct flow *s   = (struct flow *)w;
     size_t       got = 0;
-    while (got < 4 && more(s, s->room - got, ASKED)) {
-        const struct blm_key_array keys = { .list = s->key + s->at };
-        size_t some = s->have - s->at < 4 - got ? s->have - s->at : 4 - got, good = 0;
-        while (good < some && (keys.list[good].data || !keys.list[good].len))
-            good++;
-        s->f->scheme->pairs(&s->f->body.hasher, s->f->body.kernel, &keys, good, a + got, b + got);
-        s->at += good;
+    if (BLM__LIKELY(s->have - s->at >= 4 && s->room >= 4))
+        return take(s, a, b, 4);
+    while (got < 4 && more(s, s->room, ASKED)) {
+        size_t some = s->have - s->at < 4 - got ? s->have - s->at : 4 - got;
+        some        = some < s->room ? some : (size_t)s->room;
+        size_t good = take(s, a + got, b + got, some);
         got += good;
         if (good < some)
             break; /* what is no key ends this run, and stands first in what is left */
     }
-    s->room -= got;
     return got;
 }
 

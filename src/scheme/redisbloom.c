@@ -86,6 +86,8 @@ static void pairs(const struct blm_hasher *h, const struct blm_kernel *v,
     const struct blm_stepper *vectors = blm__stepper_of(v);
     const bool                wide    = h->variant & BLM__RB_FORCE64;
     const bool                four    = wide && keys->list && vectors->murmur4;
+    if (four && n == 4 && vectors->murmur4(keys->list, SEED64, start, step))
+        return; /* a flow's */
     if (wide && !keys->list && keys->width == 8) {
         for (size_t i = 0; i < n; i++) {
             uint64_t word = blm__get64le(keys->fixed + 8 * i);

@@ -29,8 +29,8 @@ AVX2_INLINE __m256i turn_of(const struct blm_steps *s, __m256i v)
     return sum(part, sum(product(v, hi), _mm256_slli_epi64(whole, 32)));
 }
 
-AVX2_INLINE void list(const struct blm_steps *s, const uint64_t *a, const uint64_t *b, uint32_t k,
-                      uint64_t *pos)
+AVX2_INLINE void list_any(const struct blm_steps *s, const uint64_t *a, const uint64_t *b,
+                          uint32_t k, uint64_t *pos, bool split)
 {
     const __m256i m = wide(s->m), wrap = wide(s->turn), sign = wide((uint64_t)1 << 63);
     const __m128i spare = _mm_cvtsi32_si128((int)s->spare);
@@ -41,12 +41,28 @@ AVX2_INLINE void list(const struct blm_steps *s, const uint64_t *a, const uint64
     /* Compared as signed numbers, because there is nothing else: so both with their top bit turned. */
     const __m256i limit = _mm256_xor_si256(step, sign);
     c                   = _mm256_xor_si256(c, sign);
+    BLM__UNROLL_8
     for (uint32_t j = 0; j < k; j++, pos += 4) {
-        __m256i p = high(sum(product(high(at), m), high(product(at, m))));
-        _mm256_storeu_si256((__m256i *)(void *)pos, p);
+        __m256i p = sum(product(high(at), m), high(product(at, m))), place = high(p);
+        if (split)
+            place = _mm256_blend_epi32(place, _mm256_srli_epi64(p, 6), 0xaa);
+        _mm256_storeu_si256((__m256i *)(void *)pos, place);
         c  = sum(c, step);
         at = sum(at, _mm256_sub_epi64(by, _mm256_and_si256(_mm256_cmpgt_epi64(limit, c), wrap)));
     }
+}
+
+AVX2_INLINE void list(const struct blm_steps *s, const uint64_t *a, const uint64_t *b, uint32_t k,
+                      uint64_t *pos)
+{
+    list_any(s, a, b, k, pos, false);
+}
+
+/* With the number of its word in the upper half of a position, which is where flows take it from. */
+AVX2_INLINE void list_split(const struct blm_steps *s, const uint64_t *a, const uint64_t *b,
+                            uint32_t k, uint64_t *pos)
+{
+    list_any(s, a, b, k, pos, true);
 }
 
 AVX2 static size_t add(struct blm_layer *l, const uint64_t *a, const uint64_t *b, size_t n,
@@ -67,8 +83,11 @@ AVX2 static size_t check(const struct blm_layer *l, const uint64_t *a, const uin
 
 static bool narrow(const struct blm_steps_flow *w) { return w->layer->steps.m >> 32 == 0; }
 
-AVX2 static void flow_check(struct blm_steps_flow *w) { blm__flow_check_loop(w, list); }
-AVX2 static size_t flow_add(struct blm_steps_flow *w) { return blm__flow_add_loop(w, list); }
+AVX2 static void   flow_check(struct blm_steps_flow *w) { blm__flow_check_loop(w, list_split, 32); }
+AVX2 static size_t flow_add(struct blm_steps_flow *w)
+{
+    return blm__flow_add_loop(w, list_split, 32);
+}
 
 static void check_flow(struct blm_steps_flow *w)
 {

@@ -65,21 +65,36 @@ BLM__INLINE void blm__flow_fill(struct blm_steps_flow *w, size_t i, struct blm_f
 BLM__INLINE bool blm__flow_tell(struct blm_steps_flow *w, size_t i, unsigned found,
                                 const struct blm_flow_end *end)
 {
+    static const uint8_t answers[16][4] = {
+        { 0, 0, 0, 0 }, { 1, 0, 0, 0 }, { 0, 1, 0, 0 }, { 1, 1, 0, 0 },
+        { 0, 0, 1, 0 }, { 1, 0, 1, 0 }, { 0, 1, 1, 0 }, { 1, 1, 1, 0 },
+        { 0, 0, 0, 1 }, { 1, 0, 0, 1 }, { 0, 1, 0, 1 }, { 1, 1, 0, 1 },
+        { 0, 0, 1, 1 }, { 1, 0, 1, 1 }, { 0, 1, 1, 1 }, { 1, 1, 1, 1 },
+    };
     const bool last = i + 1 == end->blocks;
-    uint8_t    answer[4];
-    for (unsigned j = 0; j < 4; j++)
-        answer[j] = (uint8_t)(found >> j & 1);
-    w->tell(w, answer, last ? end->keys - 4 * i : 4);
+    w->tell(w, answers[found], last ? end->keys - 4 * i : 4);
     return !last;
+}
+
+/* The ring of steps.h, with what the compiler may know of it. */
+struct blm_flow_ring {
+    uint64_t       *pos;
+    uint32_t        mask, k;
+    blm__steps_list list;
+};
+
+BLM__INLINE uint64_t *blm__flow_block(struct blm_flow_ring r, size_t i)
+{
+    return r.pos + (i & r.mask) * 4 * r.k;
 }
 
 /* The positions of block i, if there is one. */
 BLM__INLINE void blm__flow_list(const struct blm_steps_flow *w, size_t i,
-                                const struct blm_flow_end *end, struct blm_steps_ring *r,
-                                const struct blm_steps *s, blm__steps_list list)
+                                const struct blm_flow_end *end, struct blm_flow_ring r,
+                                const struct blm_steps *s)
 {
     if (i < end->blocks)
-        list(s, w->a + blm__flow_at(w, i), w->b + blm__flow_at(w, i), r->k, blm__steps_block(r, i));
+        r.list(s, w->a + blm__flow_at(w, i), w->b + blm__flow_at(w, i), r.k, blm__flow_block(r, i));
 }
 
 /* ---- check ---- */
@@ -94,26 +109,27 @@ struct blm_flow_stages {
 /* Asks for n bits of a key that comes, and tests as many of one that is due: by turns, because asking
  * waits for memory and testing for instructions. A mask of 0 stands for a key that has been answered:
  * position 0 is asked for and tested, whose line is near. */
-BLM__INLINE uint64_t blm__flow_turns(const uint64_t *words, const uint64_t *in, uint64_t in_mask,
-                                     const uint64_t *due, uint64_t due_mask, uint32_t n)
+BLM__INLINE uint64_t blm__flow_turns(const uint64_t *words, unsigned word, const uint64_t *in,
+                                     uint64_t in_mask, const uint64_t *due, uint64_t due_mask,
+                                     uint32_t n)
 {
     uint64_t     all = due_mask;
     const size_t end = 4 * (size_t)n;
     if (in && due) {
-        BLM__UNROLL_4
+        BLM__UNROLL_8
         for (size_t j = 0; j < end; j += 4) {
-            BLM__PREFETCH_NEAR(&words[(in[j] & in_mask) >> 6]);
-            all &= blm__le64(blm__load(&words[(due[j] & due_mask) >> 6])) >> (due[j] & 63);
+            BLM__PREFETCH_NEAR(&words[in[j] >> word & in_mask]);
+            all &= blm__le64(blm__load(&words[due[j] >> word & due_mask])) >> (due[j] & 63);
         }
     } else if (in) {
-        BLM__UNROLL_4
+        BLM__UNROLL_8
         for (size_t j = 0; j < end; j += 4)
-            BLM__PREFETCH_NEAR(&words[(in[j] & in_mask) >> 6]);
+            BLM__PREFETCH_NEAR(&words[in[j] >> word & in_mask]);
         return 0;
     } else if (due) {
-        BLM__UNROLL_4
+        BLM__UNROLL_8
         for (size_t j = 0; j < end; j += 4)
-            all &= blm__le64(blm__load(&words[(due[j] & due_mask) >> 6])) >> (due[j] & 63);
+            all &= blm__le64(blm__load(&words[due[j] >> word & due_mask])) >> (due[j] & 63);
     } else {
         return 0;
     }
@@ -122,53 +138,53 @@ BLM__INLINE uint64_t blm__flow_turns(const uint64_t *words, const uint64_t *in, 
 
 /* Key i of each stage, with no branch on what is found: where half of the keys are there, the
  * processor would guess wrong for every second one. */
-BLM__INLINE void blm__flow_lane(const uint64_t *words, struct blm_flow_stages *g, unsigned i,
-                                uint32_t first, uint32_t k)
+BLM__INLINE void blm__flow_lane(const uint64_t *words, unsigned word, struct blm_flow_stages *g,
+                                unsigned i, uint32_t first, uint32_t k)
 {
     const uint64_t *in = g->in ? g->in + i : NULL, *mid = g->mid ? g->mid + i : NULL;
     const uint64_t *out = g->out ? g->out + i : NULL;
     uint64_t        wait = g->waiting >> i & 1;
-    uint64_t        pass = blm__flow_turns(words, in, UINT64_MAX, mid, UINT64_MAX, first);
-    uint64_t        found =
-        blm__flow_turns(words, mid ? mid + 4 * first : NULL, 0 - pass, out ? out + 4 * first : NULL,
-                        0 - wait, k - first);
+    uint64_t        pass  = blm__flow_turns(words, word, in, UINT64_MAX, mid, UINT64_MAX, first);
+    uint64_t        found = blm__flow_turns(words, word, mid ? mid + 4 * first : NULL, 0 - pass,
+                                     out ? out + 4 * first : NULL, 0 - wait, k - first);
     g->passed |= (unsigned)pass << i;
     g->found |= (unsigned)found << i;
 }
 
 BLM__INLINE void blm__flow_check_far(struct blm_steps_flow *w, uint32_t first, uint32_t k,
-                                     blm__steps_list list)
+                                     blm__steps_list list, unsigned word)
 {
-    struct blm_steps_ring   r;
+    struct blm_steps_ring   room;
     const struct blm_layer *l     = w->layer;
     const struct blm_steps  s     = l->steps;
     const uint64_t         *words = l->words;
     struct blm_flow_end     end   = { SIZE_MAX, SIZE_MAX };
-    blm__steps_ring(&r, k);
-    const size_t ahead = r.ahead < BLM__FLOW_CHECK_AHEAD ? r.ahead : BLM__FLOW_CHECK_AHEAD;
+    blm__steps_ring(&room, k);
+    const struct blm_flow_ring r = { room.pos, room.mask, k, list };
+    const size_t ahead = room.ahead < BLM__FLOW_CHECK_AHEAD ? room.ahead : BLM__FLOW_CHECK_AHEAD;
     uint8_t      passed[2 * BLM__FLOW_CHECK_AHEAD]; /* a bit a key */
     unsigned     found = 0;                         /* of the block before out */
     blm__flow_fill(w, 0, &end);
-    blm__flow_list(w, 0, &end, &r, &s, list);
+    blm__flow_list(w, 0, &end, r, &s);
     for (size_t i = 0; end.blocks > 0; i++) {
         struct blm_flow_stages g   = { NULL, NULL, NULL, 0, 0, 0 };
         const size_t           mid = i - ahead, out = mid - ahead;
         if (i < end.blocks)
-            g.in = blm__steps_block(&r, i);
+            g.in = blm__flow_block(r, i);
         if (i >= ahead && mid < end.blocks)
-            g.mid = blm__steps_block(&r, mid);
+            g.mid = blm__flow_block(r, mid);
         if (i >= 2 * ahead && out < end.blocks)
             g.waiting = passed[out % sizeof passed];
         if (g.waiting) /* none of four: seldom where some are there, the rule where none is */
-            g.out = blm__steps_block(&r, out);
-        blm__flow_lane(words, &g, 0, first, k);
+            g.out = blm__flow_block(r, out);
+        blm__flow_lane(words, word, &g, 0, first, k);
         blm__flow_fill(w, i + 1, &end);
-        blm__flow_lane(words, &g, 1, first, k);
+        blm__flow_lane(words, word, &g, 1, first, k);
         if (i > 2 * ahead && !blm__flow_tell(w, out - 1, found, &end))
             return;
-        blm__flow_lane(words, &g, 2, first, k);
-        blm__flow_list(w, i + 1, &end, &r, &s, list);
-        blm__flow_lane(words, &g, 3, first, k);
+        blm__flow_lane(words, word, &g, 2, first, k);
+        blm__flow_list(w, i + 1, &end, r, &s);
+        blm__flow_lane(words, word, &g, 3, first, k);
         if (g.mid)
             passed[mid % sizeof passed] = (uint8_t)g.passed;
         found = g.found;
@@ -176,58 +192,60 @@ BLM__INLINE void blm__flow_check_far(struct blm_steps_flow *w, uint32_t first, u
 }
 
 /* With a k that the compiler knows for what RedisBloom and Guava make of 1%. */
-BLM__INLINE void blm__flow_check_loop(struct blm_steps_flow *w, blm__steps_list list)
+BLM__INLINE void blm__flow_check_loop(struct blm_steps_flow *w, blm__steps_list list, unsigned word)
 {
     const uint32_t k = w->layer->shape.probes;
     if (k < BLM__STEPS_FIRST)
-        blm__flow_check_far(w, k, k, list);
+        blm__flow_check_far(w, k, k, list, word);
     else if (k == 8)
-        blm__flow_check_far(w, BLM__STEPS_FIRST, 8, list);
+        blm__flow_check_far(w, BLM__STEPS_FIRST, 8, list, word);
     else
-        blm__flow_check_far(w, BLM__STEPS_FIRST, k, list);
+        blm__flow_check_far(w, BLM__STEPS_FIRST, k, list, word);
 }
 
 /* ---- add ---- */
 
 /* Key i of a block that is due, and of one that comes (NULL: none). Returns the key as a bit, if it
  * is new. */
-BLM__INLINE unsigned blm__flow_set(uint64_t *words, const uint64_t *in, const uint64_t *due,
-                                   size_t keys, unsigned i, uint32_t k)
+BLM__INLINE unsigned blm__flow_set(uint64_t *words, unsigned word, const uint64_t *in,
+                                   const uint64_t *due, size_t keys, unsigned i, uint32_t k)
 {
     if (i < keys)
-        return blm__steps_set_plain(words, in ? in + i : NULL, due + i, k) << i;
+        return blm__steps_set_plain(words, in ? in + i : NULL, due + i, k, word) << i;
     if (in)
-        blm__steps_fetch(words, in + i, k, true);
+        blm__steps_fetch(words, in + i, k, word, true);
     return 0;
 }
 
 /* A layer with room for all that come, without marks, and no other thread's. Returns how many were new. */
-BLM__INLINE size_t blm__flow_add_any(struct blm_steps_flow *w, uint32_t k, blm__steps_list list)
+BLM__INLINE size_t blm__flow_add_any(struct blm_steps_flow *w, uint32_t k, blm__steps_list list,
+                                     unsigned word)
 {
-    struct blm_steps_ring   r;
+    struct blm_steps_ring   room;
     const struct blm_layer *l     = w->layer;
     const struct blm_steps  s     = l->steps;
     uint64_t               *words = l->words;
     struct blm_flow_end     end   = { SIZE_MAX, SIZE_MAX };
     size_t                  count = 0;
     unsigned                told  = 0; /* of the block before due: its answers */
-    blm__steps_ring(&r, k);
+    blm__steps_ring(&room, k);
+    const struct blm_flow_ring r = { room.pos, room.mask, k, list };
     blm__flow_fill(w, 0, &end);
-    blm__flow_list(w, 0, &end, &r, &s, list);
+    blm__flow_list(w, 0, &end, r, &s);
     for (size_t i = 0; end.blocks > 0; i++) {
-        const uint64_t *in   = i < end.blocks ? blm__steps_block(&r, i) : NULL;
-        const uint64_t *due  = blm__steps_block(&r, i - 1);
+        const uint64_t *in   = i < end.blocks ? blm__flow_block(r, i) : NULL;
+        const uint64_t *due  = blm__flow_block(r, i - 1);
         size_t          keys = i > 0 && i <= end.blocks ? 4 : 0;
         if (i == end.blocks)
             keys = end.keys - 4 * (i - 1);
-        unsigned fresh = blm__flow_set(words, in, due, keys, 0, k);
+        unsigned fresh = blm__flow_set(words, word, in, due, keys, 0, k);
         blm__flow_fill(w, i + 1, &end);
-        fresh |= blm__flow_set(words, in, due, keys, 1, k);
+        fresh |= blm__flow_set(words, word, in, due, keys, 1, k);
         if (i > 1 && !blm__flow_tell(w, i - 2, told, &end))
             break;
-        fresh |= blm__flow_set(words, in, due, keys, 2, k);
-        blm__flow_list(w, i + 1, &end, &r, &s, list);
-        fresh |= blm__flow_set(words, in, due, keys, 3, k);
+        fresh |= blm__flow_set(words, word, in, due, keys, 2, k);
+        blm__flow_list(w, i + 1, &end, r, &s);
+        fresh |= blm__flow_set(words, word, in, due, keys, 3, k);
         for (unsigned j = 0; j < 4; j++)
             count += fresh >> j & 1;
         told = fresh;
@@ -235,10 +253,10 @@ BLM__INLINE size_t blm__flow_add_any(struct blm_steps_flow *w, uint32_t k, blm__
     return count;
 }
 
-BLM__INLINE size_t blm__flow_add_loop(struct blm_steps_flow *w, blm__steps_list list)
+BLM__INLINE size_t blm__flow_add_loop(struct blm_steps_flow *w, blm__steps_list list, unsigned word)
 {
     const uint32_t k = w->layer->shape.probes;
-    return k == 8 ? blm__flow_add_any(w, 8, list) : blm__flow_add_any(w, k, list);
+    return k == 8 ? blm__flow_add_any(w, 8, list, word) : blm__flow_add_any(w, k, list, word);
 }
 
 #endif

@@ -66,7 +66,7 @@ bool blm__steps_check_one(const struct blm_layer *l, uint64_t a, uint64_t b)
     uint64_t               all   = 1; /* but for this bit, what is in it means nothing */
     uint32_t               k     = l->shape.probes;
     for (; k >= 4; k -= 4) {
-        BLM__UNROLL_4
+        BLM__UNROLL_8
         for (unsigned i = 0; i < 4; i++)
             all &= bit_at(words, blm__turn_next(&s, &t));
         if (!(all & 1))
@@ -91,12 +91,12 @@ static size_t check(const struct blm_layer *l, const uint64_t *a, const uint64_t
 
 static void check_flow(struct blm_steps_flow *w)
 {
-    blm__flow_check_loop(w, blm__steps_list_plain);
+    blm__flow_check_loop(w, blm__steps_list_plain, 6);
 }
 
 static size_t add_flow(struct blm_steps_flow *w)
 {
-    return blm__flow_add_loop(w, blm__steps_list_plain);
+    return blm__flow_add_loop(w, blm__steps_list_plain, 6);
 }
 
 const struct blm_stepper blm__stepper_portable = { add, check, check_flow, add_flow, NULL };

@@ -26,9 +26,9 @@
 #define BLM__STEPS_FIRST 3u
 
 #if defined(__GNUC__)
-#define BLM__UNROLL_4 _Pragma("GCC unroll 4")
+#define BLM__UNROLL_8 _Pragma("GCC unroll 8")
 #else
-#define BLM__UNROLL_4
+#define BLM__UNROLL_8
 #endif
 
 struct blm_steps_flow; /* core/kernel/flow.h */
@@ -91,7 +91,10 @@ BLM__INLINE uint64_t blm__turn_next(const struct blm_steps *s, struct blm_turn *
     return pos;
 }
 
-/* ---- blocks of four keys: position j of lane i at pos[4j + i] ---- */
+/* ---- blocks of four keys: position j of lane i at pos[4j + i] ----
+ *
+ * Its low six bits are a bit's number in a word, and what is left after a shift by `word` is that
+ * word's: 6, or 32 where a list has put it there, which saves to shift it at every use. */
 
 typedef void (*blm__steps_list)(const struct blm_steps *s, const uint64_t *a, const uint64_t *b,
                                 uint32_t k, uint64_t *pos);
@@ -146,10 +149,11 @@ BLM__INLINE void blm__steps_take(struct blm_steps_ring *r, const struct blm_step
     list(s, last[0], last[1], r->k, blm__steps_block(r, i));
 }
 
-BLM__INLINE void blm__steps_fetch(const uint64_t *words, const uint64_t *pos, uint32_t n, bool write)
+BLM__INLINE void blm__steps_fetch(const uint64_t *words, const uint64_t *pos, uint32_t n,
+                                  unsigned word, bool write)
 {
     for (uint32_t j = 0; j < n; j++) {
-        const uint64_t *w = &words[pos[4 * j] >> 6];
+        const uint64_t *w = &words[pos[4 * j] >> word];
         if (write)
             BLM__PREFETCH_W(w);
         else
@@ -180,11 +184,11 @@ BLM__INLINE size_t blm__steps_stage(const uint64_t *words, const struct blm_step
     size_t hits = 0;
     for (unsigned i = 0; i < 4; i++) {
         if (all || g->in)
-            blm__steps_fetch(words, g->in + i, first, false);
+            blm__steps_fetch(words, g->in + i, first, 6, false);
         if (all || g->mid) {
             g->mid_maybe[i] = blm__steps_test(words, g->mid + i, first);
             if (g->mid_maybe[i])
-                blm__steps_fetch(words, g->mid + 4 * first + i, k - first, false);
+                blm__steps_fetch(words, g->mid + 4 * first + i, k - first, 6, false);
         }
         if ((all || g->out) && g->out_maybe[i])
             hits += g->out_maybe[i] = blm__steps_test(words, g->out + 4 * first + i, k - first);
@@ -282,16 +286,16 @@ BLM__INLINE size_t blm__steps_check_loop(const struct blm_layer *l, const uint64
  * instructions, and unrolled (a key of 7 bits in 12 MB: 29.7 ns with the bits asked for key by key,
  * 23.1 by turns, 22.8 unrolled, 21.2 with a k the compiler knows). */
 BLM__INLINE unsigned blm__steps_set_plain(uint64_t *words, const uint64_t *in, const uint64_t *due,
-                                          uint32_t k)
+                                          uint32_t k, unsigned word)
 {
     uint64_t fresh = 0;
-    BLM__UNROLL_4
+    BLM__UNROLL_8
     for (size_t j = 0, end = 4 * (size_t)k; j < end; j += 4) {
         if (in)
-            BLM__PREFETCH_W(&words[in[j] >> 6]);
-        uint64_t pos = due[j], mask = blm__le64((uint64_t)1 << (pos & 63)), old = words[pos >> 6];
-        fresh |= ~old & mask;
-        words[pos >> 6] = old | mask;
+            BLM__PREFETCH_W(&words[in[j] >> word]);
+        uint64_t *at = &words[due[j] >> word], mask = blm__le64((uint64_t)1 << (due[j] & 63));
+        fresh |= ~*at & mask;
+        *at |= mask;
     }
     return fresh != 0;
 }
@@ -313,9 +317,9 @@ BLM__INLINE size_t blm__steps_due(struct blm_layer *l, uint64_t *words, const ui
     size_t count = 0;
     for (size_t i = 0; i < 4; i++) {
         if (in)
-            blm__steps_fetch(words, in + i, k, true);
+            blm__steps_fetch(words, in + i, k, 6, true);
         if (i < lanes)
-            count += fresh[i] = (uint8_t)(plain ? blm__steps_set_plain(words, NULL, due + i, k)
+            count += fresh[i] = (uint8_t)(plain ? blm__steps_set_plain(words, NULL, due + i, k, 6)
                                                 : blm__steps_set(l, due + i, k, shared));
     }
     return count;
@@ -336,7 +340,8 @@ BLM__INLINE size_t blm__steps_add_plain(struct blm_steps_ring *r, const struct b
         uint8_t        *to  = fresh + 4 * (i - ahead);
         list(s, a + 4 * i, b + 4 * i, k, in);
         for (size_t j = 0; j < 4; j++)
-            count += to[j] = (uint8_t)blm__steps_set_plain(words, far ? in + j : NULL, due + j, k);
+            count += to[j] =
+                (uint8_t)blm__steps_set_plain(words, far ? in + j : NULL, due + j, k, 6);
     }
     return count;
 }
