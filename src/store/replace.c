@@ -141,7 +141,8 @@ static blm_status open_temp(struct blm_temp *t, blm_error *err)
 blm_status blm__temp_begin(const char *path, uint32_t flags, const blm_allocator *a,
                            struct blm_temp *out, blm_error *err)
 {
-    struct blm_temp t = { .alloc = a, .fd = -1, .old_fd = -1, .flags = flags };
+    struct blm_temp t = { .alloc = a, .fd = -1, .old_fd = -1, .flags = flags,
+                          .owner = geteuid() };
     struct stat     old;
     *out = t;
     if (path[0] == 0)
@@ -156,8 +157,10 @@ blm_status blm__temp_begin(const char *path, uint32_t flags, const blm_allocator
         return st;
     }
     if (t.over && S_ISREG(old.st_mode)) {
-        /* Not ours to insist on: who may not give files away keeps what he creates. */
-        if (fchown(t.fd, old.st_uid, old.st_gid) < 0)
+        /* Not ours to insist on: who may not give files away keeps what he creates. The owner
+         * comes last, in give_away. */
+        t.owner = old.st_uid;
+        if (fchown(t.fd, (uid_t)-1, old.st_gid) < 0)
             errno = 0;
         fchmod(t.fd, old.st_mode & 07777);
     }
@@ -165,11 +168,20 @@ blm_status blm__temp_begin(const char *path, uint32_t flags, const blm_allocator
     return BLM_OK;
 }
 
+/* After it has its name: Linux links no file of somebody else's (protected_hardlinks) for who has
+ * the right to give files away (CAP_CHOWN) but not that to treat all as his (CAP_FOWNER). */
+static void give_away(struct blm_temp *t)
+{
+    if (t->owner != geteuid() && fchown(t->fd, t->owner, (gid_t)-1) < 0)
+        errno = 0;
+}
+
 static blm_status put_in_place(struct blm_temp *t, blm_error *err)
 {
     blm_status st = t->named ? BLM_OK : with_name(t, name_it, err);
     if (st != BLM_OK)
         return st;
+    give_away(t);
     int why =
         t->over ? blm__os.rename_over(t->temp, t->target) : blm__os.rename_new(t->temp, t->target);
     if (why == EEXIST && (t->flags & BLM_REPLACE)) {

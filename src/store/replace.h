@@ -2,9 +2,13 @@
 /* A file that appears whole or not at all: written without a name (or where the file system has no
  * such thing, under a temporary one) in the directory where it will be, flushed, then given a
  * temporary name and renamed; and the directory flushed. Where files can be nameless, a process
- * that is killed leaves its temporary file only in the instant between naming and renaming. */
+ * that is killed leaves its temporary file only in the instant between naming and renaming.
+ * A name is a hard link, which a system may forbid (AppArmor): that shows only when all is written,
+ * and then fails the whole, E_READONLY, with nothing changed. */
 #ifndef BLM_STORE_REPLACE_H
 #define BLM_STORE_REPLACE_H
+
+#include <sys/types.h>
 
 #include "core/alloc.h"
 #include "core/error.h"
@@ -14,6 +18,7 @@ struct blm_temp {
     int      fd;     /* of the temporary file, read-write; the caller may take it and put -1 */
     int      old_fd; /* of the file to be replaced, locked against writers; -1: none */
     uint32_t flags;
+    uid_t    owner;               /* of the target, when it was a regular file; else ours */
     bool     over;                /* the target was there */
     bool     named;               /* the temporary file can be seen, as `temp` */
     char    *target, *temp, *dir; /* in one allocation that starts at target */

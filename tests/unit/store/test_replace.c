@@ -287,6 +287,41 @@ static void a_name_may_be_refused(void **state)
     assert_int_equal(scratch_count(), 1);
 }
 
+/* A file of another owner stays his, but it is ours until it has its name: the system may refuse to
+ * link what is somebody else's. */
+static int give_name_to_ours(int fd, const char *path)
+{
+    struct stat st;
+    assert_int_equal(fstat(fd, &st), 0);
+    assert_int_equal(st.st_uid, geteuid());
+    names_given++;
+    return real_os.give_name(fd, path);
+}
+
+static void an_owner_is_kept(void **state)
+{
+    (void)state;
+    blm_error   e;
+    struct stat st;
+    spit(at("f"), "old", 3);
+    if (chown(at("f"), 1234, 4321) != 0) {
+        print_message("we may not give files away: not tried\n");
+        return;
+    }
+    chmod(at("f"), 0640);
+    blm__os.give_name = give_name_to_ours;
+    names_given       = 0;
+    assert_status(replace(at("f"), BLM_REPLACE, "new", &e), BLM_OK);
+    blm__os.give_name = real_os.give_name;
+    assert_int_equal(names_given, nameless_here());
+    holds(at("f"), "new");
+    assert_int_equal(stat(at("f"), &st), 0);
+    assert_int_equal(st.st_uid, 1234);
+    assert_int_equal(st.st_gid, 4321);
+    assert_int_equal(st.st_mode & 07777, 0640);
+    assert_int_equal(scratch_count(), 1);
+}
+
 /* The same laws where the file system has no nameless files. */
 static struct blm_os whole_os;
 static int           none_nameless(const char *dir, int *fd)
@@ -348,7 +383,8 @@ int main(void)
         named_test(new_and_replaced),   named_test(bare_names),
         named_test(modes_are_kept),     named_test(links_stay_links),
         named_test(somebody_is_faster), named_test(every_call_may_fail),
-        named_test(a_name_while_it_is_written),
+        named_test(a_name_while_it_is_written), file_test(an_owner_is_kept),
+        named_test(an_owner_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
