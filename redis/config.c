@@ -111,7 +111,8 @@ static const struct {
 
 /* ---- loadmodule's arguments ---- */
 
-/* 2147483648, 2048mb, 2gb: as configs of memory are written. */
+/* Bytes, or a number with kb, mb, gb or tb (of 1024), in either case. Not all that CONFIG SET takes: the
+ * server reads k, m, g as thousands there, and a 3g that is one size here and another there misleads. */
 static bool read_memory(const Str *value, long long *out)
 {
     static const char units[] = "kmgt";
