@@ -48,7 +48,7 @@ static const char *reserve_words(Str **argv, int argc, struct bf_wanted *w, bool
         if (bf_word(argv[i], "NONSCALING")) {
             w->nonscaling = true;
             used          = 1;
-        } else if (bf_word(argv[i], "EXPANSION")) {
+        } else if (bf_word(argv[i], "EXPANSION") && !*expands) { /* the first counts */
             *expands = true;
             why      = i + 1 < argc ? bf_read_expansion(argv[i + 1], &w->expansion) :
                                       "ERR no expansion";

@@ -217,7 +217,8 @@ def files():
     # What RedisBloom takes from a client, and so writes down, though no manual says it.
     sloppy = [("BF.RESERVE", "junk", "0.001", "100", "JUNK"), ("BF.ADD", "junk", "a"),
               ("bf.insert", "short", "cap", "50", "er", "0.002", "ex", "3", "i", "a", "nocreate"),
-              ("BF.INSERT", "short", "noc", "Item", "b"), ("BF.INSERT", "still", "N", "I", "a")]
+              ("BF.INSERT", "short", "noc", "Item", "b"), ("BF.INSERT", "still", "N", "I", "a"),
+              ("BF.RESERVE", "twice", "0.01", "100", "EXPANSION", "3", "EXPANSION")]
     first = Server()
     with first:
         first.stop()
@@ -240,7 +241,7 @@ def files():
         assert c("BF.EXISTS", "junk", "a") == 1 and b"ratio:0.0005" in c("BF.DEBUG", "junk")[1]
         assert c("BF.MEXISTS", "short", "a", "b", "nocreate", "q") == [1, 1, 1, 0]
         assert b"capacity:50" in c("BF.DEBUG", "short")[1] and c("BF.INFO", "short", "EXPANSION") == [3]
-        assert c("BF.INFO", "still", "EXPANSION") == [None]
+        assert c("BF.INFO", "still", "EXPANSION") == [None] and c("BF.INFO", "twice", "EXPANSION") == [3]
         for words in sloppy[0], *sloppy[2:]:  # a client is told
             assert "nknown argument" in c.error(words[0], "new", *words[2:]), words
     # A file that is cut or has a flipped bit inside a filter: refused with words in the log.
