@@ -30,10 +30,13 @@ static const char *remedy(const struct ref *r, const blm_error *err)
                : err->system == EISDIR ? (r->is_new ? "give a name in it" : "give the file in it")
                                        : NULL;
     case BLM_E_FORMAT:
+        if (r->options.offset) /* more likely wrong than the file is damaged */
+            return "check --offset";
         return err->offset == 0 || err->offset == BLM_NO_OFFSET
                    ? "bloomery schemes lists what can be read"
                    : "use another copy";
     case BLM_E_TRUNCATED:
+        return r->options.offset ? "check --offset" : "use another copy";
     case BLM_E_CHECKSUM:
         return "use another copy";
     case BLM_E_AMBIGUOUS:

@@ -96,8 +96,14 @@ static blm_status skip_to(struct blm_source *in, uint64_t offset, blm_error *err
     uint64_t left = offset;
     while (left > 0) {
         size_t n = left < sizeof bytes ? (size_t)left : sizeof bytes;
-        if (blm__read(in, bytes, n) != n)
-            return blm__short(in, "what comes before options.offset", err);
+        size_t got = blm__read(in, bytes, n);
+        if (got != n && in->failed)
+            return blm__short(in, "what comes before the filter", err);
+        if (got != n) /* the offset may be wrong as well as the input cut */
+            return blm__fail_at(err, BLM_E_TRUNCATED, in->at,
+                                "the filter is to start at byte %llu, but the input ends after "
+                                "%llu bytes",
+                                (unsigned long long)offset, (unsigned long long)in->at);
         left -= n;
     }
     in->at = 0;

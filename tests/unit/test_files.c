@@ -285,6 +285,8 @@ static void a_filter_inside_another_file(void **state)
     assert_status(blm_decode(outer.p, outer.len, &o, &g, &e), BLM_E_TRUNCATED);
     o.offset = UINT64_MAX;
     assert_status(blm_open(at("outer"), &o, &g, &e), BLM_E_TRUNCATED);
+    assert_int_equal(e.offset, outer.len);
+    assert_non_null(strstr(e.text, "start at byte 18446744073709551615, but the input ends after"));
     free(b.p);
     free(outer.p);
     blm_free(f);

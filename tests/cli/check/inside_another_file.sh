@@ -9,4 +9,6 @@ bloomery check -c --offset 12 --from guava - members.txt <archive
 bloomery check -c --offset 12 --from guava -e hex archive members.hex
 bloomery check -c --offset 12 --from guava -e hex - members.hex <archive
 bloomery info --offset 12 --from guava archive | grep -E ' (scheme|keys|format) '
+bloomery check --offset 99999999 archive members.txt
+bloomery verify --offset 99999999 - <archive
 bloomery check -c --offset 13 --from guava archive members.txt
