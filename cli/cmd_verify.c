@@ -323,7 +323,11 @@ static int run(int count, char **operands)
     return status;
 }
 
-static const char *const usage[] = { "FILTER [--members F] [--absent F] [--trials N]", NULL };
+static const char *const usage[] = {
+    "FILTER [--members F] [--absent F] [--trials N]",
+    "FILTER --from F [--from-scheme S] [--offset BYTE]",
+    NULL,
+};
 static const char *const about[] = {
     "Reads every checksum, asks the filter for keys that were added (--members: none may be "
     "denied) and for keys that were not (random ones, or those of --absent), says whether the "
@@ -333,6 +337,8 @@ static const char *const about[] = {
     "it was planned for and its rate is above the promise beyond chance. It is polluted when more "
     "bits are set than its number of keys explains, or one part is much fuller than the others, "
     "with a chance of one in a million to be wrong about it.",
+    "The format is found from the bytes. Where they fit several, or are only bits (raw), --from "
+    "and the options beside it say what they are.",
     NULL,
 };
 static const struct example examples[] = {
