@@ -15,6 +15,8 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd) || exit 2
 build=${BLM_BUILD:-$here/../../build}
 [ -x "$build/bloomery" ] || { echo "run.sh: there is no $build/bloomery" >&2; exit 2; }
+# Without it every case that needs a library would be passed over, and the run be green.
+[ -r "$build/CMakeCache.txt" ] || { echo "run.sh: there is no $build/CMakeCache.txt" >&2; exit 2; }
 PATH=$(cd "$build" && pwd):$PATH
 LC_ALL=C
 unset NO_COLOR TERM POSIXLY_CORRECT
