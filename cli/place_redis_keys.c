@@ -7,7 +7,8 @@
  * Adds go as BF.INSERT NOCREATE and not as BF.MADD, which would make a small filter of its own when
  * someone has deleted the key meanwhile. A server says no to every question about a key that is
  * gone (it expired, was evicted, or the server came back without its data), so each batch of
- * questions ends with TYPE: a no without a filter behind it is trouble, not an answer.
+ * questions ends with TYPE: a no without a filter behind it is trouble, not an answer. What it does
+ * not see is a key that was gone for the questions and made again before TYPE.
  */
 #ifdef BLOOMERY_WITH_HIREDIS
 #include <stdio.h>
