@@ -61,8 +61,9 @@ static blm_status flow_add(blm_filter *f, const blm_key *keys, size_t n, size_t 
 
 /* ---- filters ---- */
 
-/* Of steps: one link, a chain that grows, one that does not; Guava's; then all of our own. */
-#define STEPS 4u
+/* Of steps: one link, a chain that grows, one that does not, Guava's, a chain whose links fill to the
+ * last key; then all of our own. */
+#define STEPS 5u
 #define KINDS (STEPS + COUNT_OF(flavours))
 
 static blm_filter *some_filter(size_t i)
@@ -72,8 +73,8 @@ static blm_filter *some_filter(size_t i)
     blm_options o = BLM_OPTIONS_INIT;
     o.scheme      = i == 3 ? "guava64" : "redisbloom";
     o.kind        = i == 3 ? BLM_CLASSIC : BLM_SCALABLE;
-    o.items       = i == 1 ? 40 : 4000;
-    o.rate        = i == 2 ? 0.001 : 0.2;
+    o.items       = i == 1 || i == 4 ? 40 : 4000;
+    o.rate        = i == 4 ? 1e-9 : i == 2 ? 0.001 : 0.2;
     return make(&o);
 }
 
@@ -152,15 +153,22 @@ static void plain_flows_too(void **state)
 /* NULL with a length: a check says "maybe" to it and goes on, an add stops there. */
 static void what_is_no_key(blm_filter *(*make_one)(size_t))
 {
-    struct key_set in = key_set_make(3, 300);
+    struct key_set in = key_set_make(3, 300), before = key_set_make(7, 200);
     for (size_t k = 0; k < KINDS; k++)
         for (size_t at = 0; at < 40; at += 1 + at / 5) {
             struct feed t;
             size_t      done = 77;
+            uint8_t     maybe[300];
             blm_filter *a = make_one(k), *b = make_one(k);
             blm_key     was = in.keys[at], twice = in.keys[at + 6];
             in.keys[at] = in.keys[at + 6] = (blm_key){ NULL, 5 };
             assert_int_equal(flow_check(a, in.keys, 300, 0, &t), 2);
+            assert_status(blm_add_many(a, before.keys, 200, NULL, NULL), BLM_OK);
+            assert_status(blm_add_many(b, before.keys, 200, NULL, NULL), BLM_OK);
+            assert_true((k != 1 && k != 4) || params_of(a).layers > 1);
+            assert_int_equal(flow_check(a, in.keys, 300, 0, &t),
+                             blm_check_many(b, in.keys, 300, maybe));
+            assert_memory_equal(t.answer, maybe, 300);
             assert_int_equal(t.answer[at], 1);
             assert_int_equal(t.answer[at + 6], 1);
             assert_status(flow_add(a, in.keys, 300, 0, &done, &t), BLM_E_ARGUMENT);
@@ -175,6 +183,7 @@ static void what_is_no_key(blm_filter *(*make_one)(size_t))
             blm_free(b);
         }
     key_set_free(&in);
+    key_set_free(&before);
 }
 
 static void flows_stop_at_what_is_no_key(void **state)

@@ -2,7 +2,7 @@
 /* Double hashing without division, judged by its rule with division: every position, every answer,
  * every bit, in cache and out of it, plain, marked and shared, in plain C and in vectors. */
 #include "core/hash/murmur2.h"
-#include "core/kernel/steps.h"
+#include "core/kernel/flow.h"
 #include "unit/core/kernel/compare.h"
 
 static uint64_t by_rule(uint64_t a, uint64_t b, uint64_t i, unsigned wrap, uint64_t m)
@@ -212,6 +212,49 @@ static void vector_batches_keep_the_rule(void **state)
     judge(vectors());
 }
 
+/* A batch as a flow: the words of its keys come by four, its answers go where they belong. */
+struct stream {
+    struct blm_steps_flow w; /* first: it is what come and go get */
+    const struct pairs   *p;
+    size_t                n, at, told;
+    uint8_t              *to;
+    uint64_t              room[2][16];
+};
+
+static size_t come(struct blm_steps_flow *w, uint64_t *a, uint64_t *b)
+{
+    struct stream *s   = (struct stream *)w;
+    size_t         got = s->n - s->at < 4 ? s->n - s->at : 4;
+    for (size_t i = 0; i < got; i++, s->at++) {
+        a[i] = s->p->a[s->at];
+        b[i] = s->p->b[s->at];
+    }
+    return got;
+}
+
+static void go(struct blm_steps_flow *w, const uint8_t *answer, size_t n)
+{
+    struct stream *s = (struct stream *)w;
+    memcpy(s->to + s->told, answer, n);
+    s->told += n;
+}
+
+static size_t flow(const struct blm_stepper *v, struct blm_layer *l, const struct pairs *p, size_t n,
+                   uint8_t *to, bool add)
+{
+    struct stream s = { .p = p, .n = n, .to = to };
+    size_t        sum = 0;
+    s.w             = (struct blm_steps_flow){ l, come, go, s.room[0], s.room[1], 4 };
+    if (add)
+        v->add_flow(&s.w);
+    else
+        v->check_flow(&s.w);
+    assert_int_equal(s.told, n);
+    for (size_t i = 0; i < n; i++)
+        sum += to[i];
+    return sum;
+}
+
 /* Around 2^32 bits, where vectors stop; the words are only mapped, and mostly never touched. */
 static void agree_around_2_32(const struct blm_stepper *v)
 {
@@ -230,17 +273,20 @@ static void agree_around_2_32(const struct blm_stepper *v)
         for (int round = 0; round < 8; round++) {
             struct pairs p;
             some_pairs(&r, ms[i], BLM__BATCH, &p);
-            v->add(&l, p.a, p.b, BLM__BATCH, p.got, false);
+            if (round % 2)
+                flow(v, &l, &p, BLM__BATCH, p.got, true);
+            else
+                v->add(&l, p.a, p.b, BLM__BATCH, p.got, false);
             for (size_t j = 0; j < BLM__BATCH; j++) /* the bits it should have set, and then … */
                 assert_int_equal(rule_check(&l, p.a[j], p.b[j], 63), 1);
             assert_int_equal(v->check(&l, p.a, p.b, BLM__BATCH, p.got), BLM__BATCH);
+            assert_int_equal(flow(v, &l, &p, BLM__BATCH, p.got, false), BLM__BATCH);
             for (size_t j = 0; j < BLM__BATCH; j++) /* … not one beside them */
                 for (uint32_t c = 0; c < 9; c++)
                     l.words[by_rule(p.a[j], p.b[j], c, 63, ms[i]) / 64] = 0;
             some_pairs(&r, ms[i], BLM__BATCH, &p);
-            v->check(&l, p.a, p.b, BLM__BATCH, p.got);
-            for (size_t j = 0; j < BLM__BATCH; j++)
-                assert_int_equal(p.got[j], 0);
+            assert_int_equal(v->check(&l, p.a, p.b, BLM__BATCH, p.got), 0);
+            assert_int_equal(flow(v, &l, &p, BLM__BATCH, p.got, false), 0);
         }
         munmap(l.words, bytes);
     }
