@@ -10,12 +10,13 @@ Each runs in a redis-server of its own (REDIS_SERVER names another binary); they
 slices by turns, so that what else the machine does falls on all of them. Where there are two processors or
 more the servers have the last one and this program the first.
 
-A figure is microseconds a call inside the server (INFO commandstats): of the median slice, of the one that
-a tenth of the slices are below, and of the best. A slice is about a millisecond, so that on a busy machine
-some are undisturbed, and the lower figures are what to compare there: a neighbour on the same core takes from
-who executes more than from who waits for memory. x is how many times ours the other's is: slice by slice, the
-median of that, because two slices that follow each other are disturbed alike; then of the lower figures. A short slice begins with the other server's filter in the cache; with --calls 400 or 2500 in place of
-50 there are fewer and longer ones (25 and 8), as of a server that has the cache to itself.
+A figure is microseconds a call inside the server (INFO commandstats): of the median slice, of the one that a
+tenth of the slices are below, and of the best. A slice is about a millisecond, so that on a busy machine some
+are undisturbed, and the lower figures are what to compare there: a neighbour on the same core takes from who
+executes more than from who waits for memory. x is how many times ours the other's is: slice by slice, the
+median of that, because two slices that follow each other are disturbed alike; then of the lower figures. A
+short slice begins with the other server's filter in the cache; with --calls 400 or 2500 in place of 50 there
+are fewer and longer ones (25 and 8), as of a server that has the cache to itself.
 
 SMISMEMBER on a key that does not exist is Redis alone: a command with 100 words, one key looked up, 100
 integers replied. No module can be below it. A filter of 10^4 keys stays in the first caches: what it takes

@@ -35,8 +35,8 @@ struct value *bf_value(blm_filter *f, bool native);
 void          bf_value_settle(struct value *v); /* its filter is there: what follows from it */
 void          bf_value_free(struct value *v);
 struct value *bf_value_copy(const struct value *v);
-/* After the filter changed, in whatever way: keeps the totals true. After n new keys only: the same,
- * but without looking at the filter where they had room. */
+/* After the filter changed, in whatever way: keeps the totals true. After n new keys only: the
+ * same, but without looking at the filter where they had room. */
 void   bf_value_tally(struct value *v);
 void   bf_value_added(struct value *v, uint64_t n);
 size_t bf_value_memory(const struct value *v);
@@ -172,8 +172,8 @@ void bf_put(Ctx *ctx, Str *name, struct value *v);
 /* Tells watchers, clients that cache, and subscribers. */
 void bf_changed(Ctx *ctx, Str *name, const char *event);
 
-/* The items of a command on their way through a filter (blm_flow): replied to as they come out, while
- * others still wait for memory. */
+/* The items of a command on their way through a filter (blm_flow): replied to as they come out,
+ * while others still wait for memory. */
 struct bf_items {
     Ctx   *ctx;
     Str  **item;

@@ -302,10 +302,11 @@ int bf_cmd_madd(Ctx *ctx, Str **argv, int argc)
     return add_all(ctx, argv[1], &w, true, argv + 2, (size_t)(argc - 2), true);
 }
 
-/* ---- BF.INSERT key [CAPACITY n] [ERROR r] [EXPANSION n] [NOCREATE] [NONSCALING] ITEMS item … ---- */
+/* ---- BF.INSERT key [CAPACITY n] [ERROR r] [EXPANSION n] [NOCREATE] [NONSCALING] ITEMS i … ---- */
 
-/* The word that an argument is. RedisBloom goes by first letters. A client is better told of its slip, but
- * what stands in RedisBloom's append-only file, or comes from it as a master, was done: `loose`. */
+/* The word that an argument is. RedisBloom goes by first letters. A client is better told of its
+ * slip, but what stands in RedisBloom's append-only file, or comes from it as a master, was done:
+ * `loose`. */
 static const char *insert_option(const Str *s, bool loose)
 {
     static const char *const words[] = { "ITEMS",     "ERROR",    "EXPANSION",

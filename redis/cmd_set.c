@@ -191,8 +191,8 @@ static bool gather(Ctx *ctx, Str **names, int n, struct value **v, size_t *count
     return true;
 }
 
-/* A filter that is named twice, or is the destination too, is in there already: twice would only count
- * its items twice. The order stays, so that replicas chain alike. */
+/* A filter that is named twice, or is the destination too, is in there already: twice would only
+ * count its items twice. The order stays, so that replicas chain alike. */
 static size_t drop_repeated(struct value **v, size_t n)
 {
     size_t kept = 0;

@@ -3,20 +3,20 @@
  * Adding, and how a filter that nobody reserved grows.
  *
  * RedisBloom makes one for 100 keys and doubles it, halving the rate each time. At 10^7 keys that
- * is 17 links, each key asks all of them, and the newest, made for a rate of 8e-8, takes 35 bits
- * a key. Ours keeps the first link as it is and then
+ * is 17 links, each key asks all of them, and the newest, made for a rate of 8e-8, takes 35 bits a
+ * key. Ours keeps the first link as it is and then
  *
- *   - grows by 12 to 24 while it is small, by 17 and then by 4 when it is large: 100, 1 200, 24 000,
- *     576 000, 9 792 000, so that 10^7 keys stand in 5 links, and nearly all of them in the last: a
- *     BF.MEXISTS of 100 takes 12.6 µs, where 6 links of steps by 7 to 12 took 15.3;
+ *   - grows by 12 to 24 while it is small, by 17 and then by 4 when it is large: 100, 1 200,
+ *     24 000, 576 000, 9 792 000, so that 10^7 keys stand in 5 links, and nearly all of them in the
+ *     last: a BF.MEXISTS of 100 takes 12.6 µs, where 6 links of steps by 7 to 12 took 15.3;
  *   - shares out the half of the rate that the first link left so that the link which holds most of
- *     the keys gets most of it, and takes 9 probes a key: links 2 to 4, which are small, a fifth in all,
- *     link 5 two, and each later one half of what is left. With first + shares the rates of any
- *     number of links add up to no more than was promised; and if RedisBloom takes the chain over
- *     after any link and halves from there, that link's share is still left for it.
+ *     the keys gets most of it, and takes 9 probes a key: links 2 to 4, which are small, a fifth in
+ *     all, link 5 two, and each later one half of what is left. With first + shares the rates of
+ *     any number of links add up to no more than was promised; and if RedisBloom takes the chain
+ *     over after any link and halves from there, that link's share is still left for it.
  *
- * 10^7 keys at 1% so cost 13.7 bits each where a reserved filter costs 11. The price is what stands empty
- * after a step: a filter of 602 000 keys takes 17 MB, where RedisBloom's takes 2.8.
+ * 10^7 keys at 1% so cost 13.7 bits each where a reserved filter costs 11. The price is what stands
+ * empty after a step: a filter of 602 000 keys takes 17 MB, where RedisBloom's takes 2.8.
  *
  * The chain must say that it is such a one, in a dump, to a replica, after a restart, and there is
  * no field for it. So its rate says it: a default of 0.01 becomes 0.01·(1 − 2^-40), which no one
@@ -35,8 +35,8 @@
 
 double bf_auto_rate(double rate) { return rate * MARK; }
 
-/* The rate was one of at most nine digits before it was marked. Below 1e-308 a mark leaves no trace:
- * such a rate was typed. */
+/* The rate was one of at most nine digits before it was marked. Below 1e-308 a mark leaves no
+ * trace: such a rate was typed. */
 bool bf_is_auto(double first_error)
 {
     char   text[32];

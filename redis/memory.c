@@ -5,11 +5,11 @@
  *
  * Large bit arrays ask for huge pages. Every probe is a random line, so on 4 KiB pages most of them
  * miss the TLB as well: MEXISTS of 100 keys on a filter of 10^8 took 24 µs so, and 15.7 on huge
- * pages (of 10^7: 9.6 and 8.7). Only where the kernel leaves it to the program (`madvise`): where it
- * gives them to everyone, the server has switched them off for itself or was told to keep them, and
- * neither is ours to change. What comes back to the allocator is asked to be small again, because
- * what will stand there next is many small things. A fork copies single small pages all the same:
- * since Linux 5.8 a huge page that is written to while a child has it is split first.
+ * pages (of 10^7: 9.6 and 8.7). Only where the kernel leaves it to the program (`madvise`): where
+ * it gives them to everyone, the server has switched them off for itself or was told to keep them,
+ * and neither is ours to change. What comes back to the allocator is asked to be small again,
+ * because what will stand there next is many small things. A fork copies single small pages all the
+ * same: since Linux 5.8 a huge page that is written to while a child has it is split first.
  */
 #include <stdio.h>
 #include <string.h>
@@ -44,7 +44,8 @@ static void advise(const void *p, size_t size, int advice)
         madvise((void *)from, to - from, advice);
 }
 
-/* The small pages are there already: made one now, or, by an older kernel, when it finds the time. */
+/* The small pages are there already: made one now, or, by an older kernel, when it finds the
+ * time. */
 void bf_memory_filled(void *p, size_t size)
 {
     if (!bf_config.huge_pages)

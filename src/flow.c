@@ -2,9 +2,9 @@
 /*
  * Flows: the public batches whose keys come and whose answers go while others wait for memory.
  *
- * Filters of steps take them so (core/kernel/flow.h). Of a chain, the link with the most keys is asked
- * in that way, and the few keys that it has not are looked for in the others, link by link: answers
- * of a chain go by BLM__BATCH. For all other filters a flow is batches, one after another.
+ * Filters of steps take them so (core/kernel/flow.h). Of a chain, the link with the most keys is
+ * asked in that way, and the few keys that it has not are looked for in the others, link by link:
+ * answers of a chain go by BLM__BATCH. For all other filters a flow is batches, one after another.
  */
 #include "core/kernel/flow.h"
 
@@ -164,8 +164,8 @@ static void check_chain(struct flow *s)
 
 /* ---- whatever it is ---- */
 
-/* The layer to flow through, or NULL: it is not that kind of filter, or in cache, where nothing waits.
- * Checks look in the link with the most keys first, adds go to the active one. */
+/* The layer to flow through, or NULL: it is not that kind of filter, or in cache, where nothing
+ * waits. Checks look in the link with the most keys first, adds go to the active one. */
 static struct blm_layer *layer_of(struct flow *s, bool add)
 {
     const struct blm_body *b    = &s->f->body;

@@ -25,8 +25,10 @@ BLM__AVX2_INLINE __m256i shaken(__m256i v)
 /* 8 bytes of each key, `at` bytes from its start. */
 BLM__AVX2_INLINE __m256i words_at(const uint8_t *const *p, size_t at)
 {
-    return _mm256_setr_epi64x((long long)blm__get64le(p[0] + at), (long long)blm__get64le(p[1] + at),
-                              (long long)blm__get64le(p[2] + at), (long long)blm__get64le(p[3] + at));
+    uint64_t w[4];
+    for (unsigned i = 0; i < 4; i++)
+        w[i] = blm__get64le(p[i] + at);
+    return _mm256_setr_epi64x((long long)w[0], (long long)w[1], (long long)w[2], (long long)w[3]);
 }
 
 /* From the seed, or what stands for it, mixed with the length. */

@@ -4,23 +4,16 @@
 #include "core/kernel/flow.h"
 
 #ifdef BLM__HAVE_AVX2
-#include <immintrin.h>
+#include "core/kernel/avx2.h"
 
-#define AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt")))
-#define AVX2_INLINE static inline __attribute__((always_inline, target("avx2,bmi,bmi2,popcnt")))
+BLM__AVX2_INLINE __m256i wide(uint64_t v) { return _mm256_set1_epi64x((long long)v); }
+BLM__AVX2_INLINE __m256i sum(__m256i a, __m256i b) { return _mm256_add_epi64(a, b); }
+BLM__AVX2_INLINE __m256i high(__m256i v) { return _mm256_srli_epi64(v, 32); }
+BLM__AVX2_INLINE __m256i product(__m256i a, __m256i b) { return _mm256_mul_epu32(a, b); }
 
-AVX2_INLINE __m256i wide(uint64_t v) { return _mm256_set1_epi64x((long long)v); }
-AVX2_INLINE __m256i load(const uint64_t *p)
-{
-    return _mm256_loadu_si256((const __m256i *)(const void *)p);
-}
-AVX2_INLINE __m256i sum(__m256i a, __m256i b) { return _mm256_add_epi64(a, b); }
-AVX2_INLINE __m256i high(__m256i v) { return _mm256_srli_epi64(v, 32); }
-AVX2_INLINE __m256i product(__m256i a, __m256i b) { return _mm256_mul_epu32(a, b); }
-
-/* v · hi + ⌊v · lo / 2^64⌋ mod 2^64, at most 3 less: the product of both low halves is left out, and
- * two are cut where the sum would have been. */
-AVX2_INLINE __m256i turn_of(const struct blm_steps *s, __m256i v)
+/* v · hi + ⌊v · lo / 2^64⌋ mod 2^64, at most 3 less: the product of both low halves is left out,
+ * and two are cut where the sum would have been. */
+BLM__AVX2_INLINE __m256i turn_of(const struct blm_steps *s, __m256i v)
 {
     const __m256i hi = wide(s->hi), lo = wide(s->lo), up = high(v), lo_up = high(lo);
     __m256i part  = sum(high(product(up, lo)), high(product(v, lo_up)));
@@ -29,16 +22,17 @@ AVX2_INLINE __m256i turn_of(const struct blm_steps *s, __m256i v)
     return sum(part, sum(product(v, hi), _mm256_slli_epi64(whole, 32)));
 }
 
-AVX2_INLINE void list_any(const struct blm_steps *s, const uint64_t *a, const uint64_t *b,
-                          uint32_t k, uint64_t *pos, bool split)
+BLM__AVX2_INLINE void list_any(const struct blm_steps *s, const uint64_t *a, const uint64_t *b,
+                               uint32_t k, uint64_t *pos, bool split)
 {
     const __m256i m = wide(s->m), wrap = wide(s->turn), sign = wide((uint64_t)1 << 63);
     const __m128i spare = _mm_cvtsi32_si128((int)s->spare);
-    __m256i c    = _mm256_sll_epi64(load(a), spare);
-    __m256i step = _mm256_sll_epi64(load(b), spare);
+    __m256i       c     = _mm256_sll_epi64(blm__avx2_load4(a), spare);
+    __m256i       step  = _mm256_sll_epi64(blm__avx2_load4(b), spare);
     __m256i at   = sum(turn_of(s, _mm256_srl_epi64(c, spare)), wide(s->hi >> 1));
     __m256i by   = turn_of(s, _mm256_srl_epi64(step, spare));
-    /* Compared as signed numbers, because there is nothing else: so both with their top bit turned. */
+    /* Compared as signed numbers, because there is nothing else: so both with their top bit
+     * turned. */
     const __m256i limit = _mm256_xor_si256(step, sign);
     c                   = _mm256_xor_si256(c, sign);
     BLM__UNROLL_8
@@ -46,35 +40,35 @@ AVX2_INLINE void list_any(const struct blm_steps *s, const uint64_t *a, const ui
         __m256i p = sum(product(high(at), m), high(product(at, m))), place = high(p);
         if (split)
             place = _mm256_blend_epi32(place, _mm256_srli_epi64(p, 6), 0xaa);
-        _mm256_storeu_si256((__m256i *)(void *)pos, place);
+        blm__avx2_store4(pos, place);
         c  = sum(c, step);
         at = sum(at, _mm256_sub_epi64(by, _mm256_and_si256(_mm256_cmpgt_epi64(limit, c), wrap)));
     }
 }
 
-AVX2_INLINE void list(const struct blm_steps *s, const uint64_t *a, const uint64_t *b, uint32_t k,
-                      uint64_t *pos)
+BLM__AVX2_INLINE void list(const struct blm_steps *s, const uint64_t *a, const uint64_t *b,
+                           uint32_t k, uint64_t *pos)
 {
     list_any(s, a, b, k, pos, false);
 }
 
-/* With the number of its word in the upper half of a position, which is where flows take it from. */
-AVX2_INLINE void list_split(const struct blm_steps *s, const uint64_t *a, const uint64_t *b,
-                            uint32_t k, uint64_t *pos)
+/* With the number of its word in the upper half of a position, for flows. */
+BLM__AVX2_INLINE void list_split(const struct blm_steps *s, const uint64_t *a, const uint64_t *b,
+                                 uint32_t k, uint64_t *pos)
 {
     list_any(s, a, b, k, pos, true);
 }
 
-AVX2 static size_t add(struct blm_layer *l, const uint64_t *a, const uint64_t *b, size_t n,
-                       uint8_t *fresh, bool shared)
+BLM__AVX2 static size_t add(struct blm_layer *l, const uint64_t *a, const uint64_t *b, size_t n,
+                            uint8_t *fresh, bool shared)
 {
     if (l->steps.m >> 32)
         return blm__stepper_portable.add(l, a, b, n, fresh, shared);
     return blm__steps_add_loop(l, a, b, n, fresh, shared, list);
 }
 
-AVX2 static size_t check(const struct blm_layer *l, const uint64_t *a, const uint64_t *b, size_t n,
-                         uint8_t *maybe)
+BLM__AVX2 static size_t check(const struct blm_layer *l, const uint64_t *a, const uint64_t *b,
+                              size_t n, uint8_t *maybe)
 {
     if (l->steps.m >> 32)
         return blm__stepper_portable.check(l, a, b, n, maybe);
@@ -83,8 +77,11 @@ AVX2 static size_t check(const struct blm_layer *l, const uint64_t *a, const uin
 
 static bool narrow(const struct blm_steps_flow *w) { return w->layer->steps.m >> 32 == 0; }
 
-AVX2 static void   flow_check(struct blm_steps_flow *w) { blm__flow_check_loop(w, list_split, 32); }
-AVX2 static size_t flow_add(struct blm_steps_flow *w)
+BLM__AVX2 static void flow_check(struct blm_steps_flow *w)
+{
+    blm__flow_check_loop(w, list_split, 32);
+}
+BLM__AVX2 static size_t flow_add(struct blm_steps_flow *w)
 {
     return blm__flow_add_loop(w, list_split, 32);
 }
@@ -99,5 +96,7 @@ static size_t add_flow(struct blm_steps_flow *w)
     return (narrow(w) ? flow_add : blm__stepper_portable.add_flow)(w);
 }
 
-const struct blm_stepper blm__stepper_avx2 = { add, check, check_flow, add_flow, blm__murmur4_avx2 };
+const struct blm_stepper blm__stepper_avx2 = {
+    add, check, check_flow, add_flow, blm__murmur4_avx2,
+};
 #endif

@@ -7,8 +7,9 @@
  * the middle but to wait for memory. The processor keeps some twenty lines on their way, as many as
  * four keys ask for, and stands still when there would be more. So a round takes one block in, and
  * between its four keys does what needs no memory: hashes the next block, gives the last one's
- * answers, lists positions. 100 keys in 12 MiB, half of them there, µs: 5.5 hashed first and then looked
- * up, 4.8 by blocks of four, 10% less with the rest in between, 10% less by hashes in vectors.
+ * answers, lists positions. 100 keys in 12 MiB, half of them there, µs: 5.5 hashed first and then
+ * looked up, 4.8 by blocks of four, 10% less with the rest in between, 10% less by hashes in
+ * vectors.
  */
 #ifndef BLM_CORE_KERNEL_FLOW_H
 #define BLM_CORE_KERNEL_FLOW_H
@@ -17,9 +18,9 @@
 
 #define BLM__FLOW_MOST (BLM__STEPS_ROOM / 16) /* probes; beyond, blocks would not wait */
 
-/* Blocks between asking for bits and using them. A block takes longer than memory, so that more only
- * make the way out of the last ones longer: 4 cost 6%, and 1, which is what adds have, is too few where
- * lines come from memory. */
+/* Blocks between asking for bits and using them. A block takes longer than memory, so that more
+ * only make the way out of the last ones longer: 4 cost 6%, and 1, which is what adds have, is
+ * too few where lines come from memory. */
 #define BLM__FLOW_CHECK_AHEAD 2u
 
 struct blm_steps_flow {
@@ -28,8 +29,8 @@ struct blm_steps_flow {
     size_t (*fill)(struct blm_steps_flow *w, uint64_t *a, uint64_t *b);
     /* The answers of the next n, 1 to 4. */
     void (*tell)(struct blm_steps_flow *w, const uint8_t *answer, size_t n);
-    /* Where the words of keys go, block after block and then from the front again: so many blocks, a
-     * power of two, and two at least. */
+    /* Where the words of keys go, block after block and then from the front again: so many
+     * blocks, a power of two, and two at least. */
     uint64_t *a, *b;
     size_t    blocks;
 };
@@ -45,8 +46,9 @@ BLM__INLINE size_t blm__flow_at(const struct blm_steps_flow *w, size_t i)
     return 4 * (i & (w->blocks - 1));
 }
 
-/* The words of block i, if there is one; it may be the last, with fewer keys than four. A block before
- * they are listed: vectors that load what was stored word by word wait for all that is under way. */
+/* The words of block i, if there is one; it may be the last, with fewer keys than four. Two keys
+ * are looked up between this and their listing: vectors that load what was stored word by word wait
+ * for all that is under way. */
 BLM__INLINE void blm__flow_fill(struct blm_steps_flow *w, size_t i, struct blm_flow_end *end)
 {
     uint64_t *a = w->a + blm__flow_at(w, i), *b = w->b + blm__flow_at(w, i);
@@ -99,16 +101,16 @@ BLM__INLINE void blm__flow_list(const struct blm_steps_flow *w, size_t i,
 
 /* ---- check ---- */
 
-/* The three stages of steps.h; NULL: no block there. Keys as bits: those of mid that passed, those of
- * out that had, those of out that were found. */
+/* The three stages of steps.h; NULL: no block there. Keys as bits: those of mid that passed,
+ * those of out that had, those of out that were found. */
 struct blm_flow_stages {
     const uint64_t *in, *mid, *out;
     unsigned        passed, waiting, found;
 };
 
-/* Asks for n bits of a key that comes, and tests as many of one that is due: by turns, because asking
- * waits for memory and testing for instructions. A mask of 0 stands for a key that has been answered:
- * position 0 is asked for and tested, whose line is near. */
+/* Asks for n bits of a key that comes, and tests as many of one that is due: by turns, because
+ * asking waits for memory and testing for instructions. A mask of 0 stands for a key that has
+ * been answered: position 0 is asked for and tested, whose line is near. */
 BLM__INLINE uint64_t blm__flow_turns(const uint64_t *words, unsigned word, const uint64_t *in,
                                      uint64_t in_mask, const uint64_t *due, uint64_t due_mask,
                                      uint32_t n)
@@ -217,7 +219,8 @@ BLM__INLINE unsigned blm__flow_set(uint64_t *words, unsigned word, const uint64_
     return 0;
 }
 
-/* A layer with room for all that come, without marks, and no other thread's. Returns how many were new. */
+/* A layer with room for all that come, without marks, and no other thread's. Returns how many
+ * were new. */
 BLM__INLINE size_t blm__flow_add_any(struct blm_steps_flow *w, uint32_t k, blm__steps_list list,
                                      unsigned word)
 {

@@ -2,18 +2,19 @@
 /*
  * Other systems' double hashing: position i of a key is (a + i·b mod 2^wrap) mod m, i = 0 … k−1.
  *
- * Nothing is divided by m. Beside c = a + i·b we follow c/m without its whole part, a *turn* of 64 bits:
- * each step adds b/m, and takes 2^wrap/m off where c wraps; a position is turn · m, one multiplication.
- * That is exact: turn · m would be a whole number, so rounding to the nearest gives it as long as the
- * error is below one half. A product with the 128-bit ⌊2^128/m⌋ is less than 5 units of 2^-64 short,
- * here and in the vectors, a step adds no more than that, and k · 6 · m < 2^62 for the largest k and m
- * that there are. (The half is added to the first turn: to round is then to cut.)
+ * Nothing is divided by m. Beside c = a + i·b we follow c/m without its whole part, a *turn* of 64
+ * bits: each step adds b/m, and takes 2^wrap/m off where c wraps; a position is turn · m, one
+ * multiplication. That is exact: turn · m would be a whole number, so rounding to the nearest gives
+ * it as long as the error is below one half. A product with the 128-bit ⌊2^128/m⌋ is less than 5
+ * units of 2^-64 short, here and in the vectors, a step adds no more than that, and k · 6 · m <
+ * 2^62 for the largest k and m that there are. (The half is added to the first turn: to round is
+ * then to cut.)
  *
- * A batch is taken in blocks of four keys, one a lane: the positions of a block are listed, its first
- * bits asked for; AHEAD blocks later they are looked at, and the rest asked for by keys that passed
- * (half the bits of a full filter are clear, so that absent keys seldom do); after as many again the
- * rest is looked at. Positions wait in a ring of 16 KiB at most: what all of it displaces from the first
- * cache is what was fetched into it.
+ * A batch is taken in blocks of four keys, one a lane: the positions of a block are listed, its
+ * first bits asked for; AHEAD blocks later they are looked at, and the rest asked for by keys that
+ * passed (half the bits of a full filter are clear, so that absent keys seldom do); after as many
+ * again the rest is looked at. Positions wait in a ring of 16 KiB at most: what all of it displaces
+ * from the first cache is what was fetched into it.
  */
 #ifndef BLM_CORE_KERNEL_STEPS_H
 #define BLM_CORE_KERNEL_STEPS_H
@@ -42,8 +43,8 @@ struct blm_stepper {
     /* Any number of keys, and of links: flow.h. */
     void   (*check_flow)(struct blm_steps_flow *w);
     size_t (*add_flow)(struct blm_steps_flow *w);
-    /* MurmurHash64A of four keys by `seed`, and of each again by what came of it. False: they are not
-     * for it, and nothing is written. NULL: there is none. */
+    /* MurmurHash64A of four keys by `seed`, and of each again by what came of it. False: they are
+     * not for it, and nothing is written. NULL: there is none. */
     bool (*murmur4)(const blm_key *keys, uint64_t seed, uint64_t *start, uint64_t *step);
 };
 extern const struct blm_stepper blm__stepper_portable;
@@ -281,10 +282,10 @@ BLM__INLINE size_t blm__steps_check_loop(const struct blm_layer *l, const uint64
 
 /* ---- add ---- */
 
-/* Where nobody watches: no threads, no marks. Sets the bits of a key that is due, and asks for those
- * of one that comes (NULL: none): by turns, because asking waits for memory and setting for
- * instructions, and unrolled (a key of 7 bits in 12 MB: 29.7 ns with the bits asked for key by key,
- * 23.1 by turns, 22.8 unrolled, 21.2 with a k the compiler knows). */
+/* Where nobody watches: no threads, no marks. Sets the bits of a key that is due, and asks for
+ * those of one that comes (NULL: none): by turns, because asking waits for memory and setting for
+ * instructions, and unrolled (a key of 7 bits in 12 MB: 29.7 ns with the bits asked for key by
+ * key, 23.1 by turns, 22.8 unrolled, 21.2 with a k the compiler knows). */
 BLM__INLINE unsigned blm__steps_set_plain(uint64_t *words, const uint64_t *in, const uint64_t *due,
                                           uint32_t k, unsigned word)
 {
@@ -300,7 +301,8 @@ BLM__INLINE unsigned blm__steps_set_plain(uint64_t *words, const uint64_t *in, c
     return fresh != 0;
 }
 
-BLM__INLINE unsigned blm__steps_set(struct blm_layer *l, const uint64_t *pos, uint32_t k, bool shared)
+BLM__INLINE unsigned blm__steps_set(struct blm_layer *l, const uint64_t *pos, uint32_t k,
+                                    bool shared)
 {
     unsigned fresh = 0;
     for (uint32_t j = 0; j < k; j++)
@@ -325,7 +327,8 @@ BLM__INLINE size_t blm__steps_due(struct blm_layer *l, uint64_t *words, const ui
     return count;
 }
 
-/* Where nobody watches, blocks ahead … end − 1, all of them full: as block i comes, i − ahead is due. */
+/* Where nobody watches, blocks ahead … end − 1, all of them full: as block i comes, i − ahead is
+ * due. */
 BLM__INLINE size_t blm__steps_add_plain(struct blm_steps_ring *r, const struct blm_steps *s,
                                         const struct blm_layer *l, const uint64_t *a,
                                         const uint64_t *b, size_t end, size_t ahead, bool far,
