@@ -112,6 +112,7 @@ bool add_all(struct ref *r, struct keys *k, struct added *a)
     }
     if (d.good)
         settle(&d);
+    keys_stop(k); /* where it ended early, threads still hash by d */
     progress_stop();
     free(d.gathered);
     return d.good && !k->failed && !interrupted();

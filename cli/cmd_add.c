@@ -25,8 +25,8 @@ static int run(int count, char **operands)
     }
     bool good = add_all(&r, &k, &a);
     add_warn_overfilled(&r);
+    keys_close(&k); /* first: where adding stopped early, threads still hash by the filter */
     bool kept = ref_commit(&r);
-    keys_close(&k);
     if (!kept)
         return EXIT_TROUBLE;
     return add_report(r.name, &a, good);

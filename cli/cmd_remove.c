@@ -78,15 +78,15 @@ static int run(int count, char **operands)
         return EXIT_TROUBLE;
     }
     if (!can_remove(&r)) {
-        ref_drop(&r);
         keys_close(&k);
+        ref_drop(&r);
         return EXIT_TROUBLE;
     }
     bool good = remove_all(&r, &k, &n);
     progress_stop();
     uint64_t lines = n.keys + n.absent;
+    keys_close(&k); /* first: its threads hash by the filter */
     bool     kept  = ref_commit(&r);
-    keys_close(&k);
     return kept ? report(r.name, &n, lines, good) : EXIT_TROUBLE;
 }
 

@@ -111,7 +111,7 @@ bool keys_open(struct keys *k, char **inputs, int count)
     return true;
 }
 
-void keys_close(struct keys *k)
+void keys_stop(struct keys *k)
 {
     if (k->workers) {
         pthread_mutex_lock(&k->mutex);
@@ -127,6 +127,11 @@ void keys_close(struct keys *k)
         pthread_cond_destroy(&k->done);
         k->workers = 0;
     }
+}
+
+void keys_close(struct keys *k)
+{
+    keys_stop(k);
     reader_close(&k->reader);
     for (unsigned i = 0; i < k->block_count; i++)
         block_free(&k->blocks[i]);

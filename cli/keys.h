@@ -90,6 +90,8 @@ struct keys {
 bool keys_open(struct keys *k, char **inputs, int count);
 /* The next batch, at least one line. False: the end, or interrupted, or (strict) trouble. */
 bool keys_next(struct keys *k, struct batch *b);
+/* Ends its threads: before what k->ctx points to goes. No more keys come; keys_close follows. */
+void keys_stop(struct keys *k);
 void keys_close(struct keys *k);
 
 /* How many of the flags are 1. */

@@ -56,7 +56,7 @@ check(run("create", "s.blm", "--kind", "scalable", "-n", "1000", "-p", "1e-6", "
 many = "".join(f"key {i}\n" for i in range(1000000))
 code, out, err = run("add", "s.blm", input=many)
 lines = err.splitlines()
-check(code == 2 and len(lines) == 2, err)
+check(code == 2 and len(lines) == 2, f"{code}: {err}")
 check(lines[0].startswith("bloomery add: s.blm: ") and "space" in lines[0], err)
 check(lines[1].startswith("bloomery add: stopped after ") and "s.blm is valid" in lines[1], err)
 added = int(lines[1].split()[4].replace(",", ""))
