@@ -19,8 +19,8 @@ short slice begins with the other server's filter in the cache; with --calls 400
 are fewer and longer ones (25 and 8), as of a server that has the cache to itself.
 
 SMISMEMBER on a key that does not exist is Redis alone: a command with 100 words, one key looked up, 100
-integers replied. No module can be below it. A filter of 10^4 keys stays in the first caches: what it takes
-beyond Redis is arithmetic, and what a filter of ITEMS takes beyond that is memory.
+integers replied. A filter of 10^4 keys stays in the first caches: what it takes beyond that is arithmetic,
+and what a filter of ITEMS takes beyond that is memory.
 """
 import argparse
 import os
@@ -141,18 +141,18 @@ def many(sides, key, items, adding=True):
 
 
 def single(sides, items):
-    """One key a call: new keys are set and added, keys that are there got and asked for. First strings among
-    as few keys as are set here, and a filter of just these; then strings among as many as the large filter
-    holds, and that one, with keys from all over."""
+    """One key a call: new keys are set and added, keys that are there got and asked for, all over and not in
+    the order they came in. First strings among as few keys as are set here, and a filter of just these; then
+    strings among as many as the large filter holds, and that one."""
     calls, few = SINGLES, SLICES * SINGLES
 
     def key_of(command, number, large):
-        if not large:
-            return b"session:%08d" % number
         if command in (b"SET", b"BF.ADD"):
-            return b"session:%08d" % (items + number)
-        number = number * 15485863 % (items - SLICES * CALLS * PER_CALL)
-        return b"session:%d" % number if command == b"GET" else b"session:%08d" % number  # POPULATE's names
+            return b"session:%08d" % (items + number if large else number)
+        number = number * 15485863 % (items - SLICES * CALLS * PER_CALL if large else few)
+        if large and command == b"GET":
+            return b"session:%d" % number  # POPULATE's names
+        return b"session:%08d" % number
 
     def of(command, key, large):
         front = {b"SET": b"*3\r\n$3\r\nSET\r\n", b"GET": b"*2\r\n$3\r\nGET\r\n"}.get(command) or head(command, key, 1)
