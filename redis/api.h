@@ -25,6 +25,7 @@ typedef struct RedisOpt    OptCtx;
 typedef struct RedisDefrag DefragCtx;
 typedef struct RedisInfo   InfoCtx;
 typedef struct RedisDigest Digest;
+typedef struct RedisReply  Reply; /* what a command that a module called answered */
 
 #define API_OK  0
 #define API_ERR 1
@@ -229,8 +230,11 @@ typedef int (*ConfigApply)(Ctx *ctx, void *priv, Str **err);
     X(int, InfoAddFieldULongLong, (InfoCtx *, const char *field, unsigned long long))             \
     X(void *, DefragAlloc, (DefragCtx *, void *p))
 
-/* What newer servers have besides. */
+/* What newer servers have besides, and what there is another way for: reply.c. */
 #define API_OPTIONAL(X)                                                                           \
+    X(Reply *, Call, (Ctx *, const char *cmd, const char *fmt, ...)) /* 4.0 */                    \
+    X(const char *, CallReplyProto, (Reply *, size_t *len))          /* 4.0 */                    \
+    X(int, ReplyWithCallReply, (Ctx *, Reply *))                     /* 4.0 */                    \
     X(int, SetCommandACLCategories, (Cmd *, const char *names))      /* 7.2 */                    \
     X(int, AddACLCategory, (Ctx *, const char *name))                /* 7.4 */                    \
     X(void *, TryCalloc, (size_t n, size_t size))                    /* 7.4 */                    \

@@ -172,12 +172,26 @@ void bf_put(Ctx *ctx, Str *name, struct value *v);
 /* Tells watchers, clients that cache, and subscribers. */
 void bf_changed(Ctx *ctx, Str *name, const char *event);
 
+/* Answers, 0 or 1 each, replied as ReplyWithBool does. Between begin and end nothing else is, and
+ * no other command runs. (reply.c) */
+struct bf_replies {
+    Ctx        *ctx;
+    size_t      yes; /* answers of 1 */
+    bool        blocks;
+    size_t      n; /* of a block */
+    const char *word;
+};
+void bf_replies_find(Ctx *ctx); /* at loading */
+void bf_replies_begin(struct bf_replies *r, Ctx *ctx, size_t n); /* n of them, or fewer */
+void bf_replies_put(struct bf_replies *r, const uint8_t *answers, size_t n);
+void bf_replies_end(struct bf_replies *r);
+
 /* The items of a command on their way through a filter (blm_flow): replied to as they come out,
  * while others still wait for memory. */
 struct bf_items {
-    Ctx   *ctx;
-    Str  **item;
-    size_t left, yes; /* yet to come; answered with 1 */
+    Str             **item;
+    size_t            left; /* yet to come */
+    struct bf_replies replies;
 };
 size_t bf_items_next(void *ctx, blm_key *keys, size_t room);
 void   bf_items_reply(void *ctx, const uint8_t *answers, size_t n);

@@ -81,9 +81,5 @@ size_t bf_items_next(void *ctx, blm_key *keys, size_t room)
 
 void bf_items_reply(void *ctx, const uint8_t *answers, size_t n)
 {
-    struct bf_items *t = ctx;
-    for (size_t i = 0; i < n; i++) {
-        t->yes += answers[i];
-        api.ReplyWithBool(t->ctx, answers[i]);
-    }
+    bf_replies_put(&((struct bf_items *)ctx)->replies, answers, n);
 }

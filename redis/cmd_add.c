@@ -200,10 +200,12 @@ static void replicate_items(Ctx *ctx, Str *name, const struct value *v, Str **it
 static void reply_items(Ctx *ctx, const struct value *v, Str **items, size_t n,
                         const struct results *r)
 {
+    struct bf_replies replies;
     size_t len = r->outcome == BF_ADDED ? n : r->outcome == BF_FULL ? r->done + 1 : n;
     api.ReplyWithArray(ctx, (long)len);
-    for (size_t i = 0; i < r->done; i++)
-        api.ReplyWithBool(ctx, r->fresh[i]);
+    bf_replies_begin(&replies, ctx, r->done);
+    bf_replies_put(&replies, r->fresh, r->done);
+    bf_replies_end(&replies);
     if (r->outcome == BF_FULL)
         api.ReplyWithError(ctx, FULL);
     if (r->outcome != BF_FAILED)
@@ -221,13 +223,15 @@ static void reply_items(Ctx *ctx, const struct value *v, Str **items, size_t n,
 /* There is room for all: nothing can go wrong, so that items are replied to as they are added. */
 static void add_with_room(Ctx *ctx, struct value *v, Str **items, size_t n, struct results *r)
 {
-    struct bf_items t = { ctx, items, n, 0 };
+    struct bf_items t = { .item = items, .left = n };
     api.ReplyWithArray(ctx, (long)n);
+    bf_replies_begin(&t.replies, ctx, n);
     blm_add_flow(v->filter, &(blm_flow){ bf_items_next, bf_items_reply, &t }, &r->done);
+    bf_replies_end(&t.replies);
     for (size_t i = r->done; i < n; i++)
         api.ReplyWithError(ctx, PROBLEM);
-    r->news = t.yes;
-    bf_value_added(v, t.yes);
+    r->news = t.replies.yes;
+    bf_value_added(v, r->news);
     bf_tick(&bf_totals.adds, r->done);
 }
 

@@ -45,8 +45,10 @@ int bf_cmd_mexists(Ctx *ctx, Str **argv, int argc)
             api.ReplyWithBool(ctx, maybe);
         return API_OK;
     }
-    struct bf_items items = { ctx, argv + 2, n, 0 };
+    struct bf_items items = { .item = argv + 2, .left = n };
+    bf_replies_begin(&items.replies, ctx, n);
     blm_check_flow(v->filter, &(blm_flow){ bf_items_next, bf_items_reply, &items });
+    bf_replies_end(&items.replies);
     bf_tick(&bf_totals.checks, n);
     return API_OK;
 }

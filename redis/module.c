@@ -90,6 +90,7 @@ int RedisModule_OnLoad(Ctx *ctx, Str **argv, int argc)
     if (!create_commands(ctx) || !bf_config_load(ctx, argv, argc) ||
         api.RegisterInfoFunc(ctx, bf_info) != API_OK)
         return API_ERR;
+    bf_replies_find(ctx);
     api.Log(ctx, "notice", "bloomery %s", blm_version());
     return API_OK;
 }

@@ -2,6 +2,7 @@
 """Every BF command: replies in both protocols, options, defaults, ranges, and the exact words of the
 errors that RedisBloom's clients know. What is ours alone (KIND, BF.DEL, BF.MERGE, BF.ESTIMATE) too."""
 import itertools
+import random
 
 import server
 from server import Error, Server
@@ -104,6 +105,43 @@ def check_add_and_ask(c):
                   ("BF.LOADCHUNK", "a", "1"), ("BF.INSERT", "a"), ("BF.DEL", "a"), ("BF.MERGE", "a"),
                   ("BF.ESTIMATE",)]:
         assert c.error(*words) == f"ERR wrong number of arguments for '{words[0].lower()}' command", words
+
+
+def check_answers(c, c3):
+    """Answers leave in blocks (redis/reply.c): of every length, in both protocols, and before errors,
+    in transactions and scripts, they are those of single commands."""
+    c("BF.RESERVE", "few", "1e-9", 4000)
+    there = random.Random(7).sample(range(4000), 2000)
+    for at in range(0, 2000, 100):
+        assert c("BF.MADD", "few", *there[at:at + 100]) == [1] * 100
+    there = set(there)
+    right = [int(i in there) for i in range(4000)]
+    assert c.many([("BF.EXISTS", "few", i) for i in range(4000)]) == right
+    for n in [*range(1, 70), 100, 255, 256, 257, 1000]:
+        keys, want = range(n, 2 * n), right[n:2 * n]
+        assert c("BF.MEXISTS", "few", *keys) == want, n
+        reply = c3("BF.MEXISTS", "few", *keys)
+        assert reply == [bool(w) for w in want] and all(type(r) is bool for r in reply), n
+        assert c("BF.MEXISTS", "missing", *keys) == [0] * n
+        # New ones and old ones by turns, with room and, in the second, without.
+        mixed = [k for i in range(n) for k in (f"{n}:{i}", f"{n}:{i // 2}")][:n]
+        for capacity in (4000, 1):
+            c("BF.RESERVE", "one", "1e-9", capacity)
+            c("BF.RESERVE", "all", "1e-9", capacity)
+            assert c("BF.MADD", "all", *mixed) == c.many([("BF.ADD", "one", k) for k in mixed]), n
+            c("DEL", "one", "all")
+        c("BF.RESERVE", "full", "1e-9", n, "NONSCALING")
+        *taken, last = c("BF.MADD", "full", *range(n + 2))
+        assert taken == [1] * n and str(last) == FULL, n
+        c("DEL", "full")
+    keys, want = range(500, 1540), right[500:1540]
+    assert c.many([("MULTI",), ("BF.MEXISTS", "few", *keys), ("BF.MADD", "few", "tx", *range(20)),
+                   ("EXEC",)])[3] == [want, [1] + [int(not r) for r in right[:20]]]
+    ask = "return redis.call('bf.mexists', KEYS[1], unpack(ARGV))"
+    assert c("EVAL", ask, 1, "few", *keys) == want
+    assert c("EVAL", "redis.setresp(3); local t = " + ask[7:] + "; local n = 0; for _, v in "
+             "ipairs(t) do if v == true then n = n + 1 end end; return n", 1, "few", *keys) == sum(want)
+    c("DEL", "few")
 
 
 def check_full(c):
@@ -345,6 +383,7 @@ def every_command(binary):
         check_native(c)
         check_arriving(c)
         check_merge(c)
+        check_answers(c, c3)
         assert c("EVAL", "return redis.call('bf.add', KEYS[1], 'lua')", 1, "lua") == 1
         assert c("OBJECT", "ENCODING", "a") == b"raw" and c("TYPE", "a") == "MBbloom--"
         assert c("PING") == "PONG"
@@ -352,6 +391,18 @@ def every_command(binary):
 
 def commands():
     server.each_server(every_command)
+
+
+def block_carrier(binary):
+    """Blocks of answers are carried by the reply to an ECHO at loading: where there is none, one by one."""
+    for options, there in [((), True), ((("rename-command", "ECHO", ""),), False)]:
+        with Server(*options, binary=binary) as s:
+            assert ("cmdstat_echo" in server.info(s.client(), "commandstats")) == there
+            check_answers(s.client(), s.client(protocol=3))
+
+
+def blocks():
+    server.each_server(block_carrier)
 
 
 def auto_growth():
@@ -382,4 +433,4 @@ def auto_growth():
 
 
 if __name__ == "__main__":
-    server.run([commands, auto_growth])
+    server.run([commands, blocks, auto_growth])

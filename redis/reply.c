@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Answers to many items, without a call of the server's for each. ReplyWithBool looks at the client
+ * anew for every item: 140 instructions of the 450 that one of BF.MEXISTS took, and a tenth of the
+ * time. Only ReplyWithCallReply takes ready bytes: it sends what another command answered as it
+ * stands. So at loading the server is asked to echo as many bytes as a block of answers has; the
+ * reply is this module's to keep, and carries every block from then on. Where it is not what it
+ * should be (ECHO renamed away, a server that keeps replies otherwise) items are answered one by
+ * one, as those are that do not fill a block.
+ */
+#include <string.h>
+
+#include "bf.h"
+
+#define BLOCK 16u
+#define EACH  4u             /* ":1\r\n", or "#t\r\n" in RESP3 */
+#define BYTES (BLOCK * EACH)
+#define INNER (BYTES - 7u)   /* with "$57\r\n" before and "\r\n" after */
+
+static Reply *carrier; /* NULL: there is none */
+static char  *carried; /* its bytes */
+
+void bf_replies_find(Ctx *ctx)
+{
+    char   want[BYTES + 1] = "$57\r\n", *inner = want + 5;
+    size_t len             = 0;
+    memset(inner, ' ', INNER);
+    memcpy(inner + INNER, "\r\n", 3);
+    if (!api.Call || !api.CallReplyProto || !api.ReplyWithCallReply)
+        return;
+    Reply      *reply = api.Call(ctx, "ECHO", "b", inner, (size_t)INNER);
+    const char *bytes = reply ? api.CallReplyProto(reply, &len) : NULL;
+    if (!bytes || len != BYTES || memcmp(bytes, want, BYTES) != 0)
+        return;
+    carried = (char *)bytes;
+    for (size_t i = 0; i < BLOCK; i++)
+        memcpy(carried + EACH * i, ":0\r\n", EACH);
+    carrier = reply;
+}
+
+void bf_replies_begin(struct bf_replies *r, Ctx *ctx, size_t n)
+{
+    *r = (struct bf_replies){ .ctx = ctx, .blocks = carrier && n >= BLOCK };
+    if (!r->blocks)
+        return;
+    bool three = api.GetContextFlags(ctx) & API_CTX_RESP3;
+    r->word    = three ? "ft" : "01";
+    for (size_t i = 0; i < BLOCK; i++)
+        carried[EACH * i] = three ? '#' : ':';
+}
+
+void bf_replies_put(struct bf_replies *r, const uint8_t *answers, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        r->yes += answers[i];
+        if (!r->blocks) {
+            api.ReplyWithBool(r->ctx, answers[i]);
+            continue;
+        }
+        carried[EACH * r->n + 1] = r->word[answers[i]];
+        if (++r->n == BLOCK) {
+            api.ReplyWithCallReply(r->ctx, carrier);
+            r->n = 0;
+        }
+    }
+}
+
+void bf_replies_end(struct bf_replies *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        api.ReplyWithBool(r->ctx, carried[EACH * i + 1] == r->word[1]);
+}
