@@ -303,6 +303,38 @@ static int f_ReplyWithArray(void *c, long n)
 }
 static int f_ReplyWithMap(void *c, long n) { return f_ReplyWithArray(c, 2 * n); }
 
+/* What an ECHO answered. It is kept, and comes back with answers in place of what was echoed. */
+struct echo {
+    size_t len;
+    char   bytes[128];
+};
+static void *f_Call(void *c, const char *cmd, const char *fmt, ...)
+{
+    static struct echo e;
+    va_list            args;
+    (void)c;
+    if (strcmp(cmd, "ECHO") != 0 || strcmp(fmt, "b") != 0)
+        abort();
+    va_start(args, fmt);
+    const char *p = va_arg(args, const char *);
+    size_t      n = va_arg(args, size_t);
+    va_end(args);
+    e.len = (size_t)snprintf(e.bytes, sizeof e.bytes, "$%zu\r\n%.*s\r\n", n, (int)n, p);
+    return &e;
+}
+static const char *f_CallReplyProto(struct echo *e, size_t *len) { return *len = e->len, e->bytes; }
+static void        f_FreeCallReply(struct echo *e) { (void)e; }
+static int         f_ReplyWithCallReply(void *c, struct echo *e)
+{
+    (void)c;
+    for (size_t i = 0; i < e->len; i += 4) {
+        if (memcmp(e->bytes + i, ":0\r\n", 4) != 0 && memcmp(e->bytes + i, ":1\r\n", 4) != 0)
+            abort();
+        replied();
+    }
+    return 0;
+}
+
 /* ---- the rest ---- */
 
 static int  f_zero(void) { return 0; }
@@ -375,7 +407,8 @@ static int get_api(const char *name, void **out)
         AS(ReplyWithError, ReplyWithText), AS(ReplyWithSimpleString, ReplyWithText),
         F(ReplyWithArray), AS(ReplySetArrayLength, SetModuleOptions), F(ReplyWithStringBuffer),
         AS(ReplyWithCString, ReplyWithText), F(ReplyWithNull), F(ReplyWithDouble),
-        F(ReplyWithMap), F(ReplyWithBool), F(CreateCommand), F(GetCommand), F(SetCommandInfo),
+        F(ReplyWithMap), F(ReplyWithBool), F(Call), F(CallReplyProto), F(ReplyWithCallReply),
+        F(FreeCallReply), F(CreateCommand), F(GetCommand), F(SetCommandInfo),
         F(OpenKey), F(CloseKey), F(KeyType), F(ModuleTypeGetType), F(ModuleTypeGetValue),
         F(ModuleTypeSetValue), F(ModuleTypeReplaceValue), F(DeleteKey),
         AS(SignalModifiedKey, Signal), F(StringPtrLen), F(StringToLongLong), F(StringToDouble),

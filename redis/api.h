@@ -235,6 +235,7 @@ typedef int (*ConfigApply)(Ctx *ctx, void *priv, Str **err);
     X(Reply *, Call, (Ctx *, const char *cmd, const char *fmt, ...)) /* 4.0 */                    \
     X(const char *, CallReplyProto, (Reply *, size_t *len))          /* 4.0 */                    \
     X(int, ReplyWithCallReply, (Ctx *, Reply *))                     /* 4.0 */                    \
+    X(void, FreeCallReply, (Reply *))                                /* 4.0 */                    \
     X(int, SetCommandACLCategories, (Cmd *, const char *names))      /* 7.2 */                    \
     X(int, AddACLCategory, (Ctx *, const char *name))                /* 7.4 */                    \
     X(void *, TryCalloc, (size_t n, size_t size))                    /* 7.4 */                    \

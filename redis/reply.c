@@ -26,12 +26,16 @@ void bf_replies_find(Ctx *ctx)
     size_t len             = 0;
     memset(inner, ' ', INNER);
     memcpy(inner + INNER, "\r\n", 3);
-    if (!api.Call || !api.CallReplyProto || !api.ReplyWithCallReply)
+    if (!api.Call || !api.CallReplyProto || !api.ReplyWithCallReply || !api.FreeCallReply)
         return;
-    Reply      *reply = api.Call(ctx, "ECHO", "b", inner, (size_t)INNER);
-    const char *bytes = reply ? api.CallReplyProto(reply, &len) : NULL;
-    if (!bytes || len != BYTES || memcmp(bytes, want, BYTES) != 0)
+    Reply *reply = api.Call(ctx, "ECHO", "b", inner, (size_t)INNER);
+    if (!reply)
         return;
+    const char *bytes = api.CallReplyProto(reply, &len);
+    if (!bytes || len != BYTES || memcmp(bytes, want, BYTES) != 0) {
+        api.FreeCallReply(reply);
+        return;
+    }
     carried = (char *)bytes;
     for (size_t i = 0; i < BLOCK; i++)
         memcpy(carried + EACH * i, ":0\r\n", EACH);
