@@ -2,7 +2,8 @@
 /*
  * The bits alone, bit i being bit i % 8 of byte i / 8: for schemes that never had a file format.
  * Everything else comes from the options: the scheme, its variant and seed, how many bits (the
- * input's length when not said) and, where the scheme leaves it open, how many probes.
+ * input's length when not said) and, where the scheme leaves it open, how many probes. For how many
+ * keys the filter was made, and at which rate, is known only if the options say that too.
  *
  * "raw" takes any scheme but the native one, whose seed would be lost; "byteslot" is raw with its
  * scheme already said. Neither ever bids when a format is sniffed: every file could be one.
@@ -49,7 +50,14 @@ static blm_status plan_shape(const blm_options *o, const struct blm_scheme *sche
         memcpy(b->hasher.seed, o->seed, sizeof b->hasher.seed);
         b->hasher.policy = BLM_SEED_FIXED;
     }
-    return scheme->plan(&sized, b, s, err);
+    blm_status st = scheme->plan(&sized, b, s, err);
+    /* What a plan makes of m and k is what a new filter would be good for: of this one nobody said
+     * so. */
+    if (o->rate == 0)
+        s->rate = b->rate = 0;
+    if (o->rate == 0 && o->items == 0)
+        s->capacity = 0;
+    return st;
 }
 
 static blm_status decode_as(struct blm_source *in, const blm_options *o,

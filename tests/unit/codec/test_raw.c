@@ -66,6 +66,33 @@ static void test_polynomial(void **state)
         check_vector(olds[i], as("raw", "polynomial"), "polynomial");
 }
 
+/* Bits promise nothing: for how many keys they are, and at which rate, is the caller's to say. */
+static void test_nothing_is_promised(void **state)
+{
+    (void)state;
+    static const uint8_t bits[125] = { 1 };
+    static const struct {
+        uint64_t items;
+        double   rate;
+    } said[] = { { 0, 0 }, { 50, 0 }, { 0, 0.01 }, { 50, 0.01 } };
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        blm_options o = as("raw", "go");
+        blm_filter *f = NULL;
+        o.probes      = 7;
+        o.items       = said[i].items;
+        o.rate        = said[i].rate;
+        assert_int_equal(blm_decode(bits, sizeof bits, &o, &f, NULL), BLM_OK);
+        blm_stats s = { .size = sizeof s };
+        assert_int_equal(blm_get_stats(f, &s), BLM_OK);
+        assert_true(s.params.rate == said[i].rate);
+        if (said[i].items || said[i].rate == 0)
+            assert_int_equal(s.params.capacity, said[i].items);
+        else
+            assert_in_range(s.params.capacity, 100, 110); /* 1000 bits, 7 probes, 1%: 104 */
+        blm_free(f);
+    }
+}
+
 static void test_union(void **state)
 {
     (void)state;
@@ -212,6 +239,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_byteslot),      cmocka_unit_test(test_polynomial),
+        cmocka_unit_test(test_nothing_is_promised),
         cmocka_unit_test(test_union),         cmocka_unit_test(test_bad),
         cmocka_unit_test(test_never_sniffed), cmocka_unit_test(test_odd_bits),
         cmocka_unit_test(test_options),       cmocka_unit_test(test_not_written),
