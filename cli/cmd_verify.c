@@ -13,17 +13,17 @@
 #include "progress.h"
 #include "ref.h"
 #include "say.h"
+#include "verify.h"
 
 #define LEAST_TRIALS 1000000u
 #define MOST_TRIALS  20000000u /* when we choose: a second or two */
 #define EXPECTED     100       /* wrong answers that we try to see, when we choose */
 #define SEED         1         /* of the random keys: the same filter gives the same report */
-#define SURE         0.999999  /* before a filter is called polluted */
-#define SLICES       64u
 
 static struct {
     const char *members, *absent;
     uint64_t    trials;
+    double      rate;
 } opt;
 
 static const struct option rows[] = {
@@ -35,14 +35,14 @@ static const struct option rows[] = {
       "How many random keys to ask; as many as it takes to see a hundred wrong answers when not "
       "given, from a million to twenty.",
       NULL },
+    { "rate", 'p', OPT_RATE, "P", &opt.rate,
+      "Hold the filter to this rate, not to the one that its file promises, if it does.", NULL },
     OPTION_END,
 };
 static const struct option_group        own      = { "What to ask", rows };
 static const struct option_group *const groups[] = { &own, &keys_group, &from_group, NULL };
 
-enum verdict { GOOD, BAD, STOPPED }; /* STOPPED: trouble, and it has been said */
-
-static void row(const char *label) { out_print("%-11s", label); }
+void verify_row(const char *label) { out_print("%-11s", label); }
 
 /* ---- checksums ---- */
 
@@ -52,7 +52,7 @@ static enum verdict check_sums(const struct ref *r, const blm_params *p)
     blm_error   err = { .offset = BLM_NO_OFFSET };
     char        good[NUMBER_TEXT], bad[NUMBER_TEXT], at[NUMBER_TEXT], size[NUMBER_TEXT];
     if (p->backing != BLM_FILE_READ) {
-        row("checksums");
+        verify_row("checksums");
         out_print(strcmp(p->format, "native") == 0 ? "good: all were read with the filter\n"
                                                    : "none: format %s has none of ours\n",
                   p->format);
@@ -64,7 +64,7 @@ static enum verdict check_sums(const struct ref *r, const blm_params *p)
         filter_trouble(r->name, &err);
         return STOPPED;
     }
-    row("checksums");
+    verify_row("checksums");
     if (st == BLM_E_CHECKSUM) {
         out_print("DAMAGED: %s of %s regions, the first of %s at byte %s\n",
                   count_text(v.damaged, bad), count_text(v.regions, good),
@@ -123,7 +123,7 @@ static enum verdict check_members(const struct ref *r)
         return GOOD;
     if (!ask(r, opt.members, &a))
         return STOPPED;
-    row("members");
+    verify_row("members");
     if (a.maybe == a.keys) {
         out_print("good: %s, all of them found\n", plural_text(a.keys, "key", keys));
         return GOOD;
@@ -137,9 +137,13 @@ static enum verdict check_members(const struct ref *r)
 
 /* ---- the rate ---- */
 
-static uint64_t choose_trials(const blm_params *p)
+/* What the filter is held to; 0: nothing. */
+static double held_to(const blm_params *p) { return opt.rate > 0 ? opt.rate : p->rate; }
+
+static uint64_t choose_trials(const blm_stats *s)
 {
-    double want = p->rate > 0 ? EXPECTED / p->rate : 0;
+    double rate = held_to(&s->params) > 0 ? held_to(&s->params) : s->rate_now;
+    double want = rate > 0 ? EXPECTED / rate : 0;
     if (opt.trials)
         return opt.trials;
     return want < LEAST_TRIALS ? LEAST_TRIALS : want > MOST_TRIALS ? MOST_TRIALS : (uint64_t)want;
@@ -152,19 +156,39 @@ static bool measure(const struct ref *r, const blm_stats *s, blm_trial *t)
         struct asked a = { 0 };
         if (!ask(r, opt.absent, &a))
             return false;
-        t->trials   = a.keys;
-        t->hits     = a.maybe;
-        t->rate     = (double)a.maybe / (double)a.keys;
-        t->promised = s->params.rate;
+        t->trials = a.keys;
+        t->hits   = a.maybe;
+        t->rate   = (double)a.maybe / (double)a.keys;
         blm_binomial_interval(a.maybe, a.keys, 0.95, &t->low, &t->high);
-        t->holds = !(t->promised > 0) || t->low <= t->promised;
         return true;
     }
-    blm_status st = blm_try_rate(r->filter, NULL, choose_trials(&s->params), SEED, t, &err);
+    blm_status st = blm_try_rate(r->filter, NULL, choose_trials(s), SEED, t, &err);
     progress_hide();
     if (st != BLM_OK)
         filter_trouble(r->name, &err);
     return st == BLM_OK;
+}
+
+/* The user's word goes before the file's. Where neither names a rate there is nothing to break: what
+ * m and k would be good for at half of the bits is not what somebody promised. */
+static enum verdict judge(const blm_stats *s, const blm_trial *t)
+{
+    const blm_params *p    = &s->params;
+    double            held = held_to(p);
+    char              rate[NUMBER_TEXT];
+    bool              good = !(held > 0) || t->low <= held;
+    bool              ours = strcmp(p->format, "native") == 0;
+    verify_row(opt.rate > 0 ? "asked" : "promise");
+    if (!(held > 0))
+        out_print("none: %s%s names no rate; m, k and the fill predict %s (--rate P judges it)\n",
+                  ours ? "the file" : "format ", ours ? "" : p->format,
+                  rate_text(s->rate_now, rate));
+    else if (good)
+        out_print("holds: %s\n", rate_text(held, rate));
+    else
+        out_print("BROKEN: %s was %s\n", rate_text(held, rate),
+                  opt.rate > 0 ? "asked for" : "promised");
+    return good ? GOOD : BAD;
 }
 
 static enum verdict check_rate(const struct ref *r, const blm_stats *s)
@@ -174,96 +198,15 @@ static enum verdict check_rate(const struct ref *r, const blm_stats *s)
     char      hits[NUMBER_TEXT];
     if (!measure(r, s, &t))
         return STOPPED;
-    row("rate");
+    verify_row("rate");
     out_print("%s measured (%s to %s, 95%%): %s of %s %s keys answered \"maybe\"\n",
               rate_text(t.rate, rate), rate_text(t.low, low), rate_text(t.high, high),
               count_text(t.hits, hits), count_text(t.trials, keys),
               opt.absent ? "absent" : "random");
-    row("promise");
-    if (!(t.promised > 0))
-        out_print("none was made; its bits give %s now\n", rate_text(s->rate_now, rate));
-    else if (t.holds)
-        out_print("holds: %s\n", rate_text(t.promised, rate));
-    else
-        out_print("BROKEN: %s was promised\n", rate_text(t.promised, rate));
-    return t.holds ? GOOD : BAD;
+    return judge(s, &t);
 }
 
-/* ---- over-filled, polluted ---- */
-
-/* Keys that someone chose set more bits than keys that come as they do: all of theirs are new. So
- * do bits that no add set. Either way there are more bits than so many adds leave by chance. */
-static bool polluted(const blm_stats *s)
-{
-    const blm_params *p = &s->params;
-    blm_estimate      e;
-    bool              derived = strcmp(p->scheme, "native") != 0 || p->kind == BLM_BLOCKED;
-    if (p->kind == BLM_SCALABLE || p->items == 0 ||
-        blm_fill_interval(p->bits, p->probes, p->items, derived, SURE, &e) != BLM_OK)
-        return false;
-    return s->fill > e.high;
-}
-
-/* A part that is much fuller or emptier than the whole, where a hash cannot have done that. Bits of
- * a slice vary as if there were a k-th of them, because a key's probes go together (blocked). */
-static bool uneven(const struct ref *r, const blm_stats *s, unsigned *where, double *fill)
-{
-    const blm_params *p = &s->params;
-    double            map[SLICES], slice = (double)p->bits / SLICES;
-    if (strcmp(p->scheme, "native") != 0 || p->kind == BLM_SCALABLE || slice < 1024 ||
-        blm_fill_map(r->filter, map, SLICES) != BLM_OK)
-        return false;
-    double most = 8 * sqrt(s->fill * (1 - s->fill) * p->probes / slice);
-    for (unsigned i = 0; i < SLICES; i++)
-        if (fabs(map[i] - s->fill) > most) {
-            *where = i;
-            *fill  = map[i];
-            return true;
-        }
-    return false;
-}
-
-static enum verdict check_fill(const struct ref *r, const blm_stats *s)
-{
-    const blm_params *p = &s->params;
-    unsigned          where;
-    double            fill;
-    char              keys[NUMBER_TEXT], room[NUMBER_TEXT], rate[NUMBER_TEXT];
-    if (uneven(r, s, &where, &fill)) {
-        row("fill");
-        out_print("POLLUTED: part %u of %u is %.3g%% full, the whole %.3g%%: keys do not do that\n",
-                  where + 1, SLICES, fill * 100, s->fill * 100);
-        return BAD;
-    }
-    if (polluted(s)) {
-        row("fill");
-        out_print(
-            "POLLUTED: %.3g%% is more than %s keys fill by chance: its keys were chosen to do "
-            "harm, or bits were set by something else\n",
-            s->fill * 100, count_text(p->items, keys));
-        return BAD;
-    }
-    if (s->estimated.saturated) {
-        row("fill");
-        out_print("OVER-FILLED: every bit is set, so the answer is always \"maybe\"\n");
-        return BAD;
-    }
-    if (s->overfilled) {
-        row("fill");
-        out_print("OVER-FILLED: about %s where %s were planned: the rate is %s by now\n",
-                  plural_text((uint64_t)llround(s->estimated.value), "key", keys),
-                  p->capacity ? count_text(p->capacity, room) : "fewer",
-                  rate_text(s->rate_now, rate));
-        return BAD;
-    }
-    row("fill");
-    out_print("good: %.3g%%, about %s", s->fill * 100,
-              plural_text((uint64_t)llround(s->estimated.value), "key", keys));
-    if (p->capacity)
-        out_print(" of %s planned", count_text(p->capacity, room));
-    out_print("\n");
-    return GOOD;
-}
+/* ---- the command ---- */
 
 /* What to make for the keys that are in it. */
 static void advise(const blm_stats *s)
@@ -277,16 +220,14 @@ static void advise(const blm_stats *s)
         s->estimated.saturated ? fmax((double)p->items, s->estimated.value) : s->estimated.value;
     o.kind  = p->kind == BLM_SCALABLE ? BLM_BLOCKED : p->kind;
     o.items = n >= 1 ? (uint64_t)llround(n) : 1;
-    o.rate  = p->rate > 0 ? p->rate : 0.01;
+    o.rate  = held_to(p) > 0 ? held_to(p) : 0.01;
     if (blm_plan_for(&o, &plan, NULL) != BLM_OK)
         return;
-    row("advice");
+    verify_row("advice");
     out_print("for %s at %s: m = %s, k = %u (%s, %s)\n", plural_text(o.items, "key", keys),
               rate_text(o.rate, rate), count_text(plan.bits, bits), (unsigned)plan.probes,
               blm_kind_name(o.kind), size_text(plan.bytes, size));
 }
-
-/* ---- the command ---- */
 
 static int verify(const struct ref *r)
 {
@@ -297,7 +238,7 @@ static int verify(const struct ref *r)
         worst = v;
     if (worst != STOPPED && (v = check_rate(r, &s)) > worst)
         worst = v;
-    if (worst != STOPPED && (v = check_fill(r, &s)) > worst)
+    if (worst != STOPPED && (v = verify_fill(r, &s, opt.rate > 0)) > worst)
         worst = v;
     if (worst == STOPPED || interrupted())
         return EXIT_TROUBLE;
@@ -324,7 +265,7 @@ static int run(int count, char **operands)
 }
 
 static const char *const usage[] = {
-    "FILTER [--members F] [--absent F] [--trials N]",
+    "FILTER [--members F] [--absent F] [--trials N] [-p P]",
     "FILTER --from F [--from-scheme S] [--offset BYTE]",
     NULL,
 };
@@ -334,9 +275,15 @@ static const char *const about[] = {
     "promised rate holds, and which size would be right for the keys it has.",
     "The measured rate comes with its 95% interval (Clopper-Pearson). The promise is called broken "
     "when the whole interval lies above it. A filter is over-filled when it holds more keys than "
-    "it was planned for and its rate is above the promise beyond chance. It is polluted when more "
-    "bits are set than its number of keys explains, or one part is much fuller than the others, "
-    "with a chance of one in a million to be wrong about it.",
+    "it was planned for and its rate is above the promise beyond chance, or when every bit is set. "
+    "It is polluted when more bits are set than its number of keys explains, or one part is much "
+    "fuller than the others, with a chance of one in a million to be wrong about it.",
+    "A rate is promised by files of format native (create says which, also where it follows from "
+    "-m and -k), dcso and redisbloom. Those of guava, go, spark, parquet, bip37, byteslot and raw "
+    "name none, nor do native ones that were converted from them: they may have been meant for any "
+    "number of keys. What is measured is then shown beside what m, k and the fill predict, and "
+    "judged only when --rate P says by what. --rate goes before a promise too; for how many keys "
+    "the filter was planned is then told, but not judged.",
     "The format is found from the bytes. Where they fit several, or are only bits (raw), --from "
     "and the options beside it say what they are.",
     NULL,
@@ -344,6 +291,8 @@ static const char *const about[] = {
 static const struct example examples[] = {
     { "bloomery verify seen.blm --members urls.txt", "Prove that no URL is denied" },
     { "bloomery verify seen.blm --absent queries.txt", "Measure the rate on your own traffic" },
+    { "bloomery verify f.guava --rate 0.03",
+      "Hold a filter to a rate that its file does not name" },
     { NULL, NULL },
 };
 

@@ -100,11 +100,12 @@ _bloomery()
             --offset) kind=none ;;
         esac ;;
     verify)
-        options=' --members --absent --trials -0 --crlf -e -f -d --funnel --from --from-scheme -m --bits -k --probes --seed --variant --offset --quiet -h --help'
+        options=' --members --absent --trials -p --rate -0 --crlf -e -f -d --funnel --from --from-scheme -m --bits -k --probes --seed --variant --offset --quiet -h --help'
         case $prev in
             --members) kind=file ;;
             --absent) kind=file ;;
             --trials) kind=none ;;
+            -p|--rate) kind=none ;;
             -e) words="text hex int32 int64 base64" ;;
             -f) kind=none ;;
             -d) kind=none ;;
