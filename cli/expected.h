@@ -21,7 +21,7 @@ struct expected {
                         when another was asked; 0 where asking and adding is one */
 };
 
-/* Remembers how full the filter is now. */
+/* Remembers how full the filter is now. (One of zeroes remembers when it was empty.) */
 void expected_start(struct expected *e, const blm_filter *f);
 /* The expected number of wrong answers since; frees what start kept. rate: of the filter now. */
 double expected_end(struct expected *e, const blm_filter *f, double *rate);

@@ -5,23 +5,38 @@
 #include <math.h>
 #include <string.h>
 
+#include "expected.h"
 #include "numbers.h"
 #include "out.h"
 
 #define SURE   0.999999 /* before a filter is called polluted */
 #define SLICES 64u
 
-/* Keys that someone chose set more bits than keys that come as they do: all of theirs are new. So
- * do bits that no add set. Either way there are more bits than so many adds leave by chance. */
-static bool polluted(const blm_stats *s)
+/* The fill is above what so many keys leave by chance. */
+static bool beyond(const blm_stats *s, double keys)
 {
     const blm_params *p = &s->params;
     blm_estimate      e;
     bool              derived = strcmp(p->scheme, "native") != 0 || p->kind == BLM_BLOCKED;
-    if (p->kind == BLM_SCALABLE || p->items == 0 ||
-        blm_fill_interval(p->bits, p->probes, p->items, derived, SURE, &e) != BLM_OK)
+    return blm_fill_interval(p->bits, p->probes, (uint64_t)ceil(keys), derived, SURE, &e) ==
+               BLM_OK &&
+           s->fill > e.high;
+}
+
+/* Keys that someone chose set more bits than keys that come as they do: all of theirs are new. So
+ * do bits that no add set. Either way there are more bits than so many adds leave by chance.
+ *
+ * Adds are counted where they were new. To a filter past its plan many keys come that are not,
+ * though they never were there before: it is judged by how many it takes until so many were new,
+ * else every one that holds twice its keys would be called polluted. Counting filters count all. */
+static bool polluted(const struct ref *r, const blm_stats *s)
+{
+    const blm_params *p    = &s->params;
+    double            rate = 0, items = (double)p->items;
+    struct expected   since = { 0 }; /* it was empty */
+    if (p->kind == BLM_SCALABLE || p->items == 0 || !beyond(s, items))
         return false;
-    return s->fill > e.high;
+    return p->kind == BLM_COUNTING || beyond(s, items + expected_end(&since, r->filter, &rate));
 }
 
 /* A part that is much fuller or emptier than the whole, where a hash cannot have done that. Bits of
@@ -55,7 +70,7 @@ enum verdict verify_fill(const struct ref *r, const blm_stats *s, bool held)
                   where + 1, SLICES, fill * 100, s->fill * 100);
         return BAD;
     }
-    if (polluted(s)) {
+    if (polluted(r, s)) {
         verify_row("fill");
         out_print(
             "POLLUTED: %.3g%% is more than %s keys fill by chance: its keys were chosen to do "
