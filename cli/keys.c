@@ -400,10 +400,11 @@ static struct block *make(struct keys *k)
 
 /* ---- batches ---- */
 
-/* Is what is left worth other threads? A first block that is the whole input is not. */
+/* Is what is left worth other threads? A first block that is the whole input is not. Nor do they
+ * start before the caller had lines: only then it may have made what `prepare` needs. */
 static bool wants_workers(const struct keys *k)
 {
-    return k->threads > 1 && !k->workers && k->tickets > 0 &&
+    return k->threads > 1 && !k->workers && k->lines > 0 &&
            (!k->total || k->bytes + READER_BLOCK < k->total);
 }
 

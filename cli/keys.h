@@ -53,7 +53,8 @@ struct keys {
     void (*recycle)(void *ctx); /* may be NULL */
     void (*idle)(void *ctx);    /* no input is there, nor on its way; may be NULL */
     void (*prepare)(void         *ctx,
-                    struct batch *b); /* by any thread, blocks in any order; may be NULL */
+                    struct batch *b); /* by any thread, blocks in any order; may be NULL. On the
+                                         caller's until it was given the first lines */
     void    *ctx;
     unsigned threads; /* 0, 1: the caller's alone */
     bool     hashing; /* batches have room for hashes */
