@@ -100,12 +100,9 @@ static size_t step_add(const struct blm_body *b, struct blm_layer *l, const stru
 static size_t step_check(const struct blm_body *b, const struct blm_layer *l,
                          const struct blm_batch *k, uint8_t *maybe)
 {
-    size_t hits = 0;
     if (k->n > 1 && l->shape.probes <= BLM__STEPS_MOST)
         return blm__stepper_of(b->kernel)->check(l, k->h, k->step, k->n, maybe);
-    for (size_t i = 0; i < k->n; i++)
-        hits += maybe[i] = blm__steps_check_one(l, k->h[i], k->step[i]);
-    return hits;
+    return blm__steps_check_alone(l, k->h, k->step, k->n, maybe);
 }
 
 /* ---- lists ---- */
