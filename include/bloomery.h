@@ -633,7 +633,9 @@ typedef struct blm_link {
  * piece. `options` and `growth` as in the dump's header; of `o` (may be NULL) allocator, max_bytes
  * and progress are read. Arrays come from that allocator, `bytes` long and aligned to 8, bytes a
  * multiple of 8: on success they belong to the filter, else they stay yours. E_FORMAT names the
- * field that no link has; all is checked, and max_bytes too, before anything is allocated. */
+ * field that no link has, E_LIMIT refuses more than 1 075 links (a rate cannot be halved further);
+ * all is checked, and max_bytes too, before anything is allocated. Past 256 links a chain can be
+ * saved as redisbloom and redisbloom-dump, not as native. */
 BLM_API blm_status blm_chain_create(const blm_link *links, uint32_t count, uint32_t options,
                                     uint32_t growth, const blm_options *o, blm_filter **out,
                                     blm_error *err);

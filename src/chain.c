@@ -39,9 +39,9 @@ static blm_status check_links(const blm_link *links, uint32_t count, uint32_t op
                               uint64_t max_bytes, blm_error *err)
 {
     uint64_t bytes = 0;
-    if (!links || count == 0 || count > BLM__MAX_LAYERS)
-        return blm__fail(err, count > BLM__MAX_LAYERS ? BLM_E_LIMIT : BLM_E_ARGUMENT,
-                         "%lu links: a chain has 1 to %u", (unsigned long)count, BLM__MAX_LAYERS);
+    if (!links || count == 0 || count > BLM__MAX_LINKS)
+        return blm__fail(err, count > BLM__MAX_LINKS ? BLM_E_LIMIT : BLM_E_ARGUMENT,
+                         "%lu links: a chain has 1 to %u", (unsigned long)count, BLM__MAX_LINKS);
     if (options & ~BLM__RB_OPTIONS)
         return blm__fail(err, BLM_E_FORMAT, "options are 0x%lx: above 15 none are known",
                          (unsigned long)options);
@@ -49,7 +49,7 @@ static blm_status check_links(const blm_link *links, uint32_t count, uint32_t op
         blm_status st = check_link(&links[i], i, err);
         if (st != BLM_OK)
             return st;
-        bytes += links[i].bytes; /* below 2^45 each, 2^8 of them */
+        bytes += links[i].bytes; /* below 2^45 each, under 2^11 of them */
         if (max_bytes && bytes > max_bytes)
             return blm__fail(err, BLM_E_LIMIT, "the links take %llu bytes, past the cap of %llu",
                              (unsigned long long)bytes, (unsigned long long)max_bytes);

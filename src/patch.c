@@ -47,7 +47,7 @@ static blm_status take_header(struct patch *p, blm_error *err)
         return blm__fail_at(err, BLM_E_VERSION, 8, "a delta of version %u: this library knows %u",
                             (unsigned)blm__get32le(h + 8), BLM__DELTA_VERSION);
     if (layers_before(p) == 0 || layers_after(p) < layers_before(p) ||
-        layers_after(p) > BLM__MAX_LAYERS)
+        layers_after(p) > BLM__MAX_LINKS)
         return blm__fail_at(err, BLM_E_FORMAT, 12, "from %u layers to %u",
                             (unsigned)layers_before(p), (unsigned)layers_after(p));
     return BLM_OK;

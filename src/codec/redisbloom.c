@@ -29,7 +29,6 @@
 #define FIXED     20u
 #define LINK_OLD  49u
 #define LINK      53u
-#define HEADER    (FIXED + LINK * BLM__MAX_LAYERS)
 
 static size_t fixed_of(enum blm_rb_layout v) { return v == BLM__RB_1 ? FIXED_1 : FIXED; }
 static size_t link_of(enum blm_rb_layout v) { return v == BLM__RB_CURRENT ? LINK : LINK_OLD; }
@@ -105,7 +104,7 @@ static int sniff(const uint8_t *head, size_t len, uint64_t total)
     if (len < 64)
         return 0;
     uint32_t links = blm__get32le(head + 8), options = blm__get32le(head + 12);
-    if (links == 0 || links > BLM__MAX_LAYERS || options > BLM__RB_OPTIONS)
+    if (links == 0 || links > BLM__MAX_LINKS || options > BLM__RB_OPTIONS)
         return 0;
     for (enum blm_rb_layout v = BLM__RB_CURRENT; v <= BLM__RB_1; v++) {
         /* 64 bytes show the first link up to its hashes, and nothing of n2: try it as 0, or where
@@ -128,32 +127,54 @@ static blm_status check_front(const uint8_t *h, blm_error *err)
     uint32_t links = blm__get32le(h + 8), options = blm__get32le(h + 12);
     if (links == 0)
         return blm__fail_at(err, BLM_E_FORMAT, 8, "nfilters is 0: a chain has a link");
-    if (links > BLM__MAX_LAYERS)
-        return blm__fail_at(err, BLM_E_LIMIT, 8, "nfilters is %lu: at most %u links are read here",
-                            (unsigned long)links, BLM__MAX_LAYERS);
+    if (links > BLM__MAX_LINKS)
+        return blm__fail_at(err, BLM_E_LIMIT, 8,
+                            "nfilters is %lu: halving a rate gives %u links and no more",
+                            (unsigned long)links, BLM__MAX_LINKS);
     if (options & ~BLM__RB_OPTIONS)
         return blm__fail_at(err, BLM_E_FORMAT, 12, "options are 0x%lx: above 15 none are known",
                             (unsigned long)options);
     return BLM_OK;
 }
 
+/* 57 KiB for the longest chain: too much for a stack. */
+struct header {
+    uint8_t *bytes;
+    size_t   room;
+};
+
+/* Room for the header of so many links, but not for more of it than the input can have. */
+static blm_status make_room(struct header *h, uint32_t links, const struct blm_source *in,
+                            const blm_allocator *a, blm_error *err)
+{
+    uint64_t there = blm__remaining(in), need = header_of(BLM__RB_CURRENT, links);
+    h->room  = (size_t)(there < need - FIXED_1 ? FIXED_1 + there : need);
+    h->bytes = blm__alloc(a, h->room);
+    return h->bytes ? BLM_OK : blm__fail(err, BLM_E_MEMORY, "no memory for the header");
+}
+
 /* Reads as much as the shortest layout takes, and more only while none fits: a stream gives
  * nothing back. */
-static blm_status take_header(struct blm_source *in, uint8_t *h, enum blm_rb_layout *layout,
-                              blm_error *err)
+static blm_status take_header(struct blm_source *in, const blm_allocator *a, struct header *h,
+                              enum blm_rb_layout *layout, blm_error *err)
 {
-    size_t have = blm__read(in, h, FIXED_1);
+    uint8_t front[FIXED_1];
+    size_t  have = blm__read(in, front, FIXED_1);
     if (have != FIXED_1)
         return blm__short(in, "the header", err);
-    blm_status st = check_front(h, err);
+    uint32_t   links = blm__get32le(front + 8);
+    blm_status st    = check_front(front, err);
+    if (st == BLM_OK)
+        st = make_room(h, links, in, a, err);
     if (st != BLM_OK)
         return st;
+    memcpy(h->bytes, front, FIXED_1);
     for (*layout = BLM__RB_1;; (*layout)--) {
-        size_t need = header_of(*layout, blm__get32le(h + 8));
-        have += blm__read(in, h + have, need - have);
+        size_t need = header_of(*layout, links);
+        have += blm__read(in, h->bytes + have, need - have);
         if (have != need)
             return blm__short(in, "the header", err);
-        st = check_header(h, *layout, blm__get32le(h + 8), err);
+        st = check_header(h->bytes, *layout, links, err);
         if (st == BLM_OK || *layout == BLM__RB_CURRENT)
             return st;
     }
@@ -210,15 +231,11 @@ static blm_status take_single(struct blm_source *in, uint8_t *h, struct blm_body
     return st;
 }
 
-static blm_status decode(struct blm_source *in, const blm_options *o, struct blm_body *b,
-                         blm_error *err)
+static blm_status take_layers(struct blm_source *in, uint8_t *h, enum blm_rb_layout v,
+                              const blm_options *o, struct blm_body *b, blm_error *err)
 {
-    uint8_t            h[HEADER];
-    enum blm_rb_layout v  = BLM__RB_CURRENT;
-    blm_status         st = take_header(in, h, &v, err);
-    if (st != BLM_OK)
-        return st;
-    uint32_t links = blm__get32le(h + 8);
+    uint32_t   links = blm__get32le(h + 8);
+    blm_status st    = BLM_OK;
     if (v == BLM__RB_220 && links == 1)
         st = take_single(in, h, b, err);
     else
@@ -231,19 +248,24 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
     return st;
 }
 
+static blm_status decode(struct blm_source *in, const blm_options *o, struct blm_body *b,
+                         blm_error *err)
+{
+    struct header      h  = { 0 };
+    enum blm_rb_layout v  = BLM__RB_CURRENT;
+    blm_status         st = take_header(in, b->alloc, &h, &v, err);
+    if (st == BLM_OK)
+        st = take_layers(in, h.bytes, v, o, b, err);
+    blm__free(b->alloc, h.bytes, h.room);
+    return st;
+}
+
 /* ---- encode ---- */
 
-static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_error *err)
+static blm_status put_header(const struct blm_body *b, enum blm_rb_layout v, uint8_t *h,
+                             blm_error *err)
 {
-    uint8_t h[HEADER] = { 0 };
-    if (b->layers[0].shape.scheme != &blm__scheme_redisbloom)
-        return blm__fail(
-            err, BLM_E_UNSUPPORTED,
-            "format redisbloom holds filters of scheme redisbloom, this one is %s, and "
-            "without its keys it cannot become another: rebuild it from them",
-            b->layers[0].shape.scheme->row.name);
-    uint64_t           variant = b->layers[0].shape.variant, size = 0;
-    enum blm_rb_layout v       = blm__rb_layout(variant);
+    uint64_t size = 0;
     for (uint32_t i = 0; i < b->layer_count; i++) {
         struct blm_rb_link l;
         blm__rb_link(&b->layers[i], &l);
@@ -256,10 +278,29 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
     }
     blm__put64le(h, size);
     blm__put32le(h + 8, b->layer_count);
-    blm__put32le(h + 12, blm__rb_options(variant));
+    blm__put32le(h + 12, blm__rb_options(b->layers[0].shape.variant));
     if (v != BLM__RB_1)
         blm__put32le(h + 16, (uint32_t)b->growth);
-    blm_status st = blm__write_bytes(out, h, header_of(v, b->layer_count), err);
+    return BLM_OK;
+}
+
+static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_error *err)
+{
+    if (b->layers[0].shape.scheme != &blm__scheme_redisbloom)
+        return blm__fail(
+            err, BLM_E_UNSUPPORTED,
+            "format redisbloom holds filters of scheme redisbloom, this one is %s, and "
+            "without its keys it cannot become another: rebuild it from them",
+            b->layers[0].shape.scheme->row.name);
+    enum blm_rb_layout v    = blm__rb_layout(b->layers[0].shape.variant);
+    size_t             room = header_of(v, b->layer_count);
+    uint8_t           *h    = blm__alloc(b->alloc, room);
+    if (!h)
+        return blm__fail(err, BLM_E_MEMORY, "no memory for the header");
+    blm_status st = put_header(b, v, h, err);
+    if (st == BLM_OK)
+        st = blm__write_bytes(out, h, room, err);
+    blm__free(b->alloc, h, room);
     for (uint32_t i = 0; st == BLM_OK && i < b->layer_count; i++)
         st = blm__write_array(out, b, &b->layers[i], b->layers[i].shape.bits / 8, err);
     return st;

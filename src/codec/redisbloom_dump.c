@@ -99,8 +99,8 @@ static void take_front(struct blm_rdb_in *r, struct value *v)
     v->size    = blm__rdb_unsigned(r, "size");
     uint64_t at = r->in->at;
     v->links   = blm__rdb_unsigned(r, "nfilters");
-    if (v->links == 0 || v->links > BLM__MAX_LAYERS)
-        blm__rdb_bad(r, v->links ? BLM_E_LIMIT : BLM_E_FORMAT, at, "not 1 to 256");
+    if (v->links == 0 || v->links > BLM__MAX_LINKS)
+        blm__rdb_bad(r, v->links ? BLM_E_LIMIT : BLM_E_FORMAT, at, "not 1 to 1075");
     at = r->in->at;
     v->options = v->encver >= 2 ? blm__rdb_unsigned(r, "options") : 0;
     if (v->options & ~(uint64_t)BLM__RB_OPTIONS)

@@ -169,9 +169,9 @@ static void make_anew(struct blm_body *b)
 
 static blm_status grow(struct blm_body *b, blm_error *err)
 {
-    if (b->layer_count >= BLM__MAX_LAYERS)
-        return blm__fail(err, BLM_E_FULL, "%u layers are the most a filter may have",
-                         (unsigned)BLM__MAX_LAYERS);
+    uint32_t most = blm__most_layers(b, b->layers[0].shape.scheme);
+    if (b->layer_count >= most)
+        return blm__fail(err, BLM_E_FULL, "%u layers are the most it may have", (unsigned)most);
     struct blm_shape s;
     blm_status st = next_shape(b, &s, err);
     if (st != BLM_OK)
@@ -434,9 +434,10 @@ static blm_status unite(struct blm_body *dst, const struct blm_body *src, blm_er
                          "rate_cap, or build one filter from both sets of keys",
                          sum, dst->rate_cap);
     uint32_t had = dst->layer_count, more = src->layer_count;
-    if (had + more > BLM__MAX_LAYERS)
-        return blm__fail(err, BLM_E_FULL, "%u layers are the most a filter may have",
-                         (unsigned)BLM__MAX_LAYERS);
+    uint32_t most = blm__most_layers(dst, dst->layers[0].shape.scheme);
+    if (had + more > most)
+        return blm__fail(err, BLM_E_FULL, "%u layers, where %u are the most it may have",
+                         (unsigned)(had + more), (unsigned)most);
     blm__young_end(dst);
     double was = dst->rate;
     dst->rate = sum; /* published with the first layer: never a promise that is too good */

@@ -387,6 +387,7 @@ const struct blm_scheme blm__scheme_redisbloom = {
     .model          = BLM_MODEL_DOUBLE,
     .kinds          = 1u << BLM_SCALABLE,
     .format         = "redisbloom",
+    .layers         = BLM__MAX_LINKS,
     .digest         = digest,
     .positions      = positions,
     .positions_raw  = positions_raw,

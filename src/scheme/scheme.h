@@ -40,6 +40,7 @@ struct blm_scheme {
     uint32_t           fold_unit; /* in cells; positions inside a unit stay */
     uint32_t           kinds;     /* bit per blm_kind it can be kept in */
     const char        *format;    /* codec a new filter of this scheme is saved as; NULL: native */
+    uint32_t           layers;    /* most layers in memory; 0: BLM__MAX_LAYERS, as in a file */
 
     /* Key to digest. k: probes, for schemes that hash once a probe. Fills d->w, not d->tag. */
     void (*digest)(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
@@ -80,6 +81,13 @@ struct blm_scheme {
     /* What a user should know about a shape that is allowed (blm_params.notice). */
     const char *(*notice)(const struct blm_shape *s);
 };
+
+/* Most layers that a filter of this scheme may have where the body keeps them. */
+static inline uint32_t blm__most_layers(const struct blm_body *b, const struct blm_scheme *s)
+{
+    bool file = b->store->backing == BLM_FILE_READ || b->store->backing == BLM_FILE_WRITE;
+    return s->layers && !file ? s->layers : BLM__MAX_LAYERS;
+}
 
 uint64_t blm__shape_reach(const struct blm_shape *s);
 /* layer.steps, for schemes that have a wrap: the store's last touch to a new layer. */

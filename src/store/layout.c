@@ -121,6 +121,11 @@ blm_status blm__native_head_of(const struct blm_body *b, const struct blm_shape 
     out->attached_sum   = b->attached_len ? blm__checksum(b->attached, b->attached_len) : 0;
     if (b->attached_len > MAX_ATTACHED)
         return blm__fail(err, BLM_E_LIMIT, "more than 4 GiB of attached bytes");
+    if (b->layer_count > out->room)
+        return blm__fail(err, BLM_E_LIMIT,
+                         "a native file has room for %u layers, this chain has %u: keep it as "
+                         "redisbloom or redisbloom-dump, or rebuild it from its keys",
+                         (unsigned)out->room, (unsigned)b->layer_count);
     if (!put_name(out->scheme, sizeof out->scheme, first->scheme->row.name) ||
         !put_name(out->hash_name, sizeof out->hash_name, b->hasher.name) ||
         !put_name(out->funnel, sizeof out->funnel, b->hasher.funnel) ||

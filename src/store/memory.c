@@ -37,8 +37,10 @@ static blm_status layer_bytes(const struct blm_body *b, const struct blm_shape *
 static blm_status append_layer(struct blm_body *b, const struct blm_shape *s, uint64_t *words,
                                const struct blm_block *block, blm_error *err)
 {
-    if (b->layer_count >= BLM__MAX_LAYERS)
-        return blm__fail(err, BLM_E_LIMIT, "a filter has at most %u layers", BLM__MAX_LAYERS);
+    uint32_t most = blm__most_layers(b, s->scheme);
+    if (b->layer_count >= most)
+        return blm__fail(err, BLM_E_LIMIT, "a filter of scheme %s has at most %u layers",
+                         s->scheme->row.name, (unsigned)most);
     struct blm_layer *l = blm__body_room(b);
     if (!l || !blm__layer_stripes(b, l))
         return blm__fail(err, BLM_E_MEMORY, "no memory to describe another layer");

@@ -100,7 +100,7 @@ static void what_no_chain_has(void **state)
     blm_link    links[LINKS], bad;
     describe(f, links);
     assert_int_equal(blm_chain_create(links, 0, 5, 2, NULL, &g, NULL), BLM_E_ARGUMENT);
-    assert_int_equal(blm_chain_create(links, 257, 5, 2, NULL, &g, NULL), BLM_E_LIMIT);
+    assert_int_equal(blm_chain_create(links, 1076, 5, 2, NULL, &g, NULL), BLM_E_LIMIT);
     assert_int_equal(blm_chain_create(links, 1, 16, 2, NULL, &g, NULL), BLM_E_FORMAT);
 #define REFUSED(change)                                                             \
     do {                                                                            \
