@@ -19,14 +19,24 @@
 
 /* ---- room ---- */
 
+/* Asked for link by link it takes twice as much each time. */
 bool bf_chain_room(struct bf_chain *c, uint64_t n)
 {
     if (n == 0 || n > BF_MAX_LINKS)
         return false;
-    c->link = bf_try_alloc((size_t)n * sizeof *c->link);
-    if (!c->link)
-        return false;
-    memset(c->link, 0, (size_t)n * sizeof *c->link);
+    if (n > c->room) {
+        size_t    room = n > 2 * (uint64_t)c->room ? (size_t)n : 2 * (size_t)c->room;
+        blm_link *link = bf_try_alloc(room * sizeof *link);
+        if (!link)
+            return false;
+        memset(link, 0, room * sizeof *link);
+        if (c->link) {
+            memcpy(link, c->link, c->links * sizeof *link);
+            api.Free(c->link);
+        }
+        c->link = link;
+        c->room = (uint32_t)room;
+    }
     c->links = (uint32_t)n;
     return true;
 }
@@ -128,9 +138,11 @@ static double get_double(const uint8_t **p)
     return d;
 }
 
-void bf_header_put(const struct value *v, uint8_t *out)
+const uint8_t *bf_header(const struct value *v, size_t *len)
 {
-    blm_params p = bf_params(v);
+    static uint8_t header[BF_HEADER(BF_MAX_LINKS)]; /* too large for a stack; no two at a time */
+    blm_params     p   = bf_params(v);
+    uint8_t       *out = header;
     put(&out, p.items, 8);
     put(&out, p.layers, 4);
     put(&out, p.variant & 15, 4);
@@ -147,6 +159,8 @@ void bf_header_put(const struct value *v, uint8_t *out)
         put(&out, l.entries, 8);
         put(&out, l.n2, 1);
     }
+    *len = (size_t)(out - header);
+    return header;
 }
 
 static void get_link(blm_link *l, const uint8_t **in, unsigned entries)

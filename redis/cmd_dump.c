@@ -41,11 +41,10 @@ static const char *chain_bytes(const struct value *v, uint64_t at, size_t *len)
 
 static int dump_chain(Ctx *ctx, const struct value *v, long long iterator)
 {
-    uint8_t header[BF_HEADER(BF_MAX_LINKS)];
-    size_t  len = 0;
+    size_t len = 0;
     if (iterator == 0) {
-        bf_header_put(v, header);
-        return reply_chunk(ctx, 1, header, BF_HEADER(bf_params(v).layers));
+        const uint8_t *header = bf_header(v, &len);
+        return reply_chunk(ctx, 1, header, len);
     }
     const char *bytes = iterator > 0 ? chain_bytes(v, (uint64_t)iterator - 1, &len) : NULL;
     return bytes ? reply_chunk(ctx, iterator + (long long)len, bytes, len) :

@@ -75,17 +75,17 @@ static bool load_link(IO *io, int encver, blm_link *l)
     return !api.IsIOError(io) && l->words;
 }
 
-static bool load_front(IO *io, int encver, struct bf_chain *c)
+static bool load_front(IO *io, int encver, struct bf_chain *c, uint64_t *links)
 {
     c->items         = api.LoadUnsigned(io);
-    uint64_t links   = api.LoadUnsigned(io);
+    *links           = api.LoadUnsigned(io);
     uint64_t options = encver >= 2 ? api.LoadUnsigned(io) : 0;
     uint64_t growth  = encver >= 4 ? api.LoadUnsigned(io) : 2;
     if (api.IsIOError(io) || options > 15 || growth > UINT32_MAX)
         return false;
     c->options = (uint32_t)options;
     c->growth  = (uint32_t)growth;
-    return bf_chain_room(c, links);
+    return *links > 0 && *links <= BF_MAX_LINKS;
 }
 
 /* Arrays that are no whole number of words cannot be given away: written into the new filter. */
@@ -97,7 +97,7 @@ static void write_odd(struct value *v, uint32_t link, const uint8_t *array, uint
 
 static struct value *load_value(struct bf_chain *c, const char **why)
 {
-    void *odd[BF_MAX_LINKS];
+    static void *odd[BF_MAX_LINKS]; /* loads run one at a time */
     for (uint32_t i = 0; i < c->links; i++) {
         odd[i] = c->link[i].bytes % 8 ? c->link[i].words : NULL;
         if (odd[i])
@@ -116,15 +116,16 @@ static void *rdb_load(IO *io, int encver)
 {
     struct bf_chain c   = { 0 };
     struct value   *v   = NULL;
+    uint64_t        n   = 0;
     const char     *why = "it ends too early, or a field is out of range";
     if (encver < 0 || encver > ENCVER) {
         api.LogIOError(io, "warning", NAME " value: encoding version %d is not known", encver);
         bf_total(&bf_totals.refused, 1);
         return NULL;
     }
-    bool whole = load_front(io, encver, &c);
-    for (uint32_t i = 0; whole && i < c.links; i++)
-        whole = load_link(io, encver, &c.link[i]);
+    bool whole = load_front(io, encver, &c, &n);
+    while (whole && c.links < n) /* a number of links is not believed before they come */
+        whole = bf_chain_room(&c, c.links + 1) && load_link(io, encver, &c.link[c.links - 1]);
     if (whole)
         v = load_value(&c, &why);
     bf_chain_free(&c);
@@ -166,10 +167,10 @@ static void aof_rewrite(IO *io, Str *key, void *value)
 {
     struct value *v = value;
     blm_params    p = bf_params(v);
-    uint8_t       header[BF_HEADER(BF_MAX_LINKS)];
     uint64_t      at = 1;
-    bf_header_put(v, header);
-    api.EmitAOF(io, "BF.LOADCHUNK", "slb", key, 1LL, (const char *)header, BF_HEADER(p.layers));
+    size_t        len;
+    const void   *header = bf_header(v, &len);
+    api.EmitAOF(io, "BF.LOADCHUNK", "slb", key, 1LL, header, len);
     for (uint32_t i = 0; i < p.layers; i++) {
         blm_link    l;
         uint64_t    bytes;
@@ -189,9 +190,9 @@ static void digest(Digest *md, void *value)
 {
     struct value *v = value;
     blm_params    p = bf_params(v);
-    uint8_t       header[BF_HEADER(BF_MAX_LINKS)];
-    bf_header_put(v, header);
-    api.DigestAddStringBuffer(md, (const char *)header, BF_HEADER(p.layers));
+    size_t        len;
+    const void   *header = bf_header(v, &len);
+    api.DigestAddStringBuffer(md, header, len);
     for (uint32_t i = 0; i < p.layers; i++) {
         uint64_t    bytes;
         const char *bits = blm_view(v->filter, i, &bytes);
