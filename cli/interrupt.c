@@ -12,9 +12,10 @@
 #include <stddef.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t flag;
-static atomic_bool           woken;
-static int                   alarm_pipe[2] = { -1, -1 };
+static atomic_bool flag, woken; /* flag: set in the handler, read by every thread */
+static int         alarm_pipe[2] = { -1, -1 };
+
+_Static_assert(ATOMIC_BOOL_LOCK_FREE == 2, "a handler may only store what needs no lock");
 
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 
@@ -29,7 +30,7 @@ static void ring(void)
 static void handle(int number)
 {
     (void)number;
-    flag = 1;
+    atomic_store(&flag, true);
     ring();
 }
 
@@ -50,7 +51,7 @@ void interrupt_catch(void)
     }
 }
 
-bool interrupted(void) { return flag != 0; }
+bool interrupted(void) { return atomic_load(&flag); }
 
 void interrupt_wake(bool on)
 {
@@ -58,7 +59,7 @@ void interrupt_wake(bool on)
     atomic_store(&woken, on);
     if (on)
         ring();
-    while (!on && !flag && read(alarm_pipe[0], bytes, sizeof bytes) > 0)
+    while (!on && !atomic_load(&flag) && read(alarm_pipe[0], bytes, sizeof bytes) > 0)
         ;
 }
 
@@ -66,7 +67,7 @@ bool interrupt_wait(int fd)
 {
     struct pollfd p[] = { { .fd = fd, .events = POLLIN },
                           { .fd = alarm_pipe[0], .events = POLLIN } }; /* −1: not looked at */
-    while (!flag && !atomic_load(&woken) && poll(p, 2, -1) < 0 && errno == EINTR)
+    while (!interrupted() && !atomic_load(&woken) && poll(p, 2, -1) < 0 && errno == EINTR)
         ;
-    return !flag && !atomic_load(&woken);
+    return !interrupted() && !atomic_load(&woken);
 }
