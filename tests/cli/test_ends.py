@@ -90,7 +90,7 @@ def may_not_grow():
 
 
 DEDUP = ("dedup", "-p", "1e-12")
-for turn in range(3):
+for turn in range(2):
     # ---- an input that is not there: the others are read, from the first line on
     ends(2, [MISSING], *DEDUP, "missing", "good", out=good)
     ends(2, [MISSING], *DEDUP, "good", "missing", "good", out=good)
