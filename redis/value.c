@@ -139,8 +139,11 @@ size_t bf_value_memory(const struct value *v)
     return sum;
 }
 
-/* An unmapped page costs about what a freed element of a list does. */
-size_t bf_value_effort(const struct value *v) { return 1 + (size_t)(v->bytes >> 12); }
+/* An unmapped page costs about what a freed element of a list does, and so does a layer. */
+size_t bf_value_effort(const struct value *v)
+{
+    return 1 + (v->filter ? bf_params(v).layers : 0) + (size_t)(v->bytes >> 12);
+}
 
 static void *move(void *ctx, void *p) { return api.DefragAlloc(ctx, p); }
 

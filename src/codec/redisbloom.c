@@ -137,7 +137,7 @@ static blm_status check_front(const uint8_t *h, blm_error *err)
     return BLM_OK;
 }
 
-/* 57 KiB for the longest chain: too much for a stack. */
+/* 57 KB for the longest chain: too much for a stack. */
 struct header {
     uint8_t *bytes;
     size_t   room;
