@@ -5,8 +5,8 @@
  * time. Only ReplyWithCallReply takes ready bytes: it sends what another command answered as it
  * stands. So at loading the server is asked to echo as many bytes as a block of answers has; the
  * reply is this module's to keep, and carries every block from then on. Where it is not what it
- * should be (ECHO renamed away, a server that keeps replies otherwise) items are answered one by
- * one, as those are that do not fill a block.
+ * should be (ECHO renamed away, a server that gives out copies of its replies) items are answered
+ * one by one, as those are that do not fill a block.
  */
 #include <string.h>
 
@@ -31,15 +31,16 @@ void bf_replies_find(Ctx *ctx)
     Reply *reply = api.Call(ctx, "ECHO", "b", inner, (size_t)INNER);
     if (!reply)
         return;
-    const char *bytes = api.CallReplyProto(reply, &len);
-    if (!bytes || len != BYTES || memcmp(bytes, want, BYTES) != 0) {
+    char *bytes = (char *)api.CallReplyProto(reply, &len);
+    if (!bytes || bytes != api.CallReplyProto(reply, &len) || len != BYTES ||
+        memcmp(bytes, want, BYTES) != 0) {
         api.FreeCallReply(reply);
         return;
     }
-    carried = (char *)bytes;
     for (size_t i = 0; i < BLOCK; i++)
-        memcpy(carried + EACH * i, ":0\r\n", EACH);
+        memcpy(bytes + EACH * i, ":0\r\n", EACH);
     carrier = reply;
+    carried = bytes;
 }
 
 void bf_replies_begin(struct bf_replies *r, Ctx *ctx, size_t n)
@@ -53,6 +54,13 @@ void bf_replies_begin(struct bf_replies *r, Ctx *ctx, size_t n)
         carried[EACH * i] = three ? '#' : ':';
 }
 
+void bf_replies_end(struct bf_replies *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        api.ReplyWithBool(r->ctx, carried[EACH * i + 1] == r->word[1]);
+    r->n = 0;
+}
+
 void bf_replies_put(struct bf_replies *r, const uint8_t *answers, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -62,15 +70,11 @@ void bf_replies_put(struct bf_replies *r, const uint8_t *answers, size_t n)
             continue;
         }
         carried[EACH * r->n + 1] = r->word[answers[i]];
-        if (++r->n == BLOCK) {
-            api.ReplyWithCallReply(r->ctx, carrier);
+        if (++r->n < BLOCK)
+            continue;
+        if (api.ReplyWithCallReply(r->ctx, carrier) == API_OK)
             r->n = 0;
-        }
+        else
+            bf_replies_end(r);
     }
-}
-
-void bf_replies_end(struct bf_replies *r)
-{
-    for (size_t i = 0; i < r->n; i++)
-        api.ReplyWithBool(r->ctx, carried[EACH * i + 1] == r->word[1]);
 }
