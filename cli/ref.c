@@ -274,14 +274,30 @@ bool ref_change_keys(struct ref *r, const char *text)
     return begin_keys(r, text, NULL, ref_change);
 }
 
-bool ref_create(struct ref *r, const char *text, const blm_options *o, bool whole)
+static blm_status create(struct ref *r, const char *text, const blm_options *o, bool whole,
+                         blm_error *err)
 {
-    blm_error err = { .offset = BLM_NO_OFFSET };
     begin(r, text, o);
     r->is_new = true;
     if (!r->options.funnel && r->options.scheme)
         r->options.funnel = natural_funnel(r->options.scheme);
-    return end(r, r->place->create(r, whole, &err), &err);
+    return r->place->create(r, whole, err);
+}
+
+bool ref_create(struct ref *r, const char *text, const blm_options *o, bool whole)
+{
+    blm_error err = { .offset = BLM_NO_OFFSET };
+    return end(r, create(r, text, o, whole, &err), &err);
+}
+
+bool ref_create_keys(struct ref *r, const char *text, const blm_options *o)
+{
+    blm_error  err = { .offset = BLM_NO_OFFSET };
+    blm_status st  = create(r, text, o, false, &err);
+    if (st != BLM_E_EXISTS)
+        return end(r, st, &err);
+    ref_drop(r);
+    return ref_change_keys(r, text);
 }
 
 bool ref_vacant(const char *text, bool force)

@@ -54,6 +54,8 @@ bool ref_change_keys(struct ref *r, const char *text);
 /* Does nothing to an existing file unless o->flags has BLM_REPLACE, and then only at the commit.
  * whole: fill it in memory, and let nobody see it before the commit. */
 bool ref_create(struct ref *r, const char *text, const blm_options *o, bool whole);
+/* A new one for keys, or, where someone else has made it by now, that one. */
+bool ref_create_keys(struct ref *r, const char *text, const blm_options *o);
 /* false also when no such filter exists and nothing else is wrong; says nothing. */
 bool ref_exists(const char *text);
 

@@ -121,6 +121,32 @@ def deduplicating(binary):
         assert {x for o in outs for x in lines(o)} == set(lines(LINES))
 
 
+def starting_together(binary):
+    """Runs that all find no state, and all make one: the first one's is used by the others. The server
+    holds what writes until all have asked whether there is one."""
+    with Server(binary=binary) as s:
+        c = s.client()
+        for name, options in [("grows", ()), ("fixed", ("-n", "1000"))]:
+            ref = f"redis://127.0.0.1:{s.port}/{name}"
+            c("CLIENT", "PAUSE", "60000", "WRITE")
+            runs = [subprocess.Popen([BLOOMERY, "dedup", "--state", ref, *options], stdin=subprocess.PIPE,
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(8)]
+            for n, run in enumerate(runs):
+                run.stdin.write(b"own%d\nof all\n" % n)
+                run.stdin.close()
+            server.until("all want to make it", lambda: sum(
+                b"cmd=bf." in x for x in c("CLIENT", "LIST").splitlines()) == 8)
+            c("CLIENT", "UNPAUSE")
+            printed = set()
+            for run in runs:
+                printed |= set(lines(run.stdout.read()))
+                err = run.stderr.read()
+                assert run.wait(30) == 0 and err == b"", (run.returncode, err)
+            assert printed == {b"own%d\n" % n for n in range(8)} | {b"of all\n"}, printed
+            assert bloomery("check", "-c", ref, stdin=b"".join(printed))[0] == b"9\n"
+        assert not [k for k in c("KEYS", "*") if b"loading" in k]
+
+
 def converting(binary):
     with Server(binary=binary) as s, tempfile.TemporaryDirectory() as directory:
         c = s.client()
@@ -305,7 +331,7 @@ def broken_connections(binary):
 
 
 def main():
-    for test in (everyday, removing, deduplicating, converting, references, without_module, broken_connections):
+    for test in (everyday, removing, deduplicating, starting_together, converting, references, without_module, broken_connections):
         server.each_server(test)
         print(f"  {test.__name__}", flush=True)
 
