@@ -169,8 +169,8 @@ static bool measure(const struct ref *r, const blm_stats *s, blm_trial *t)
     return st == BLM_OK;
 }
 
-/* The user's word goes before the file's. Where neither names a rate there is nothing to break: what
- * m and k would be good for at half of the bits is not what somebody promised. */
+/* The user's word goes before the file's. Where neither names a rate there is nothing to break:
+ * what m and k would be good for at half of the bits is not what somebody promised. */
 static enum verdict judge(const blm_stats *s, const blm_trial *t)
 {
     const blm_params *p    = &s->params;
