@@ -112,24 +112,46 @@ bool add_all(struct ref *r, struct keys *k, struct added *a)
     }
     if (d.good)
         settle(&d);
+    a->repeated = r->repeated;
     keys_stop(k); /* where it ended early, threads still hash by d */
     progress_stop();
     free(d.gathered);
     return d.good && !k->failed && !interrupted();
 }
 
+/* What the rate has become; 0: not known. A server does not tell it cheaply: there it is the
+ * model's, of a filter planned for as many keys and the same rate. */
+static double rate_now(const struct ref *r, const blm_params *p)
+{
+    blm_stats   s    = { .size = sizeof s };
+    blm_options o    = BLM_OPTIONS_INIT;
+    blm_plan    plan = { .size = sizeof plan };
+    if (!r->remote)
+        return blm_get_stats(r->filter, &s) == BLM_OK ? s.rate_now : 0;
+    o.kind  = p->kind;
+    o.items = p->capacity;
+    o.rate  = p->rate;
+    if (blm_plan_for(&o, &plan, NULL) != BLM_OK)
+        return 0;
+    o.items  = p->items;
+    o.rate   = 0;
+    o.bits   = plan.bits;
+    o.probes = plan.probes;
+    o.lines  = plan.lines;
+    return blm_plan_for(&o, &plan, NULL) == BLM_OK ? plan.rate : 0;
+}
+
 void add_warn_overfilled(struct ref *r)
 {
-    blm_params p = { .size = sizeof p };
-    blm_stats  s = { .size = sizeof s };
-    if (r->remote || blm_get_params(r->filter, &p) != BLM_OK || p.kind == BLM_SCALABLE ||
-        p.capacity == 0 || p.items <= p.capacity || say_quiet ||
-        blm_get_stats(r->filter, &s) != BLM_OK || !(s.rate_now > p.rate) || p.rate == 0)
+    blm_params p;
+    double     rate;
+    if (say_quiet || !ref_params(r, &p) || p.kind == BLM_SCALABLE || p.capacity == 0 ||
+        p.items <= p.capacity || p.rate == 0 || !((rate = rate_now(r, &p)) > p.rate))
         return;
     char items[NUMBER_TEXT], room[NUMBER_TEXT], was[NUMBER_TEXT], is[NUMBER_TEXT];
-    say("%s has %s keys and was made for %s: its rate is %s now, not %s: make a larger one",
+    say("%s has %s keys and was made for %s: its rate is %s%s now, not %s: make a larger one",
         r->name, count_text(p.items, items), count_text(p.capacity, room),
-        rate_text(s.rate_now, is), rate_text(p.rate, was));
+        r->remote ? "about " : "", rate_text(rate, is), rate_text(p.rate, was));
 }
 
 int add_report(const char *name, const struct added *a, bool good)
@@ -143,6 +165,7 @@ int add_report(const char *name, const struct added *a, bool good)
                        keys, name);
     if (!good)
         return trouble("stopped after %s; %s is valid and has what was added", keys, name);
-    say("%s: %s added, %s new", name, keys, fresh);
+    say("%s: %s added, %s%s new", name, keys, a->repeated && a->fresh < a->keys ? "at least " : "",
+        fresh);
     return EXIT_YES;
 }

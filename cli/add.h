@@ -8,8 +8,9 @@
 #include "ref.h"
 
 struct added {
-    uint64_t keys;  /* added */
-    uint64_t fresh; /* of those, new to the filter */
+    uint64_t keys;     /* added */
+    uint64_t fresh;    /* of those, new to the filter */
+    bool     repeated; /* some were sent twice, and are not new the second time: fresh is a bound */
 };
 
 /* Adds until the input ends. False: it did not end well (interrupted, bad line, filter full); what

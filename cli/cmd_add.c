@@ -24,7 +24,8 @@ static int run(int count, char **operands)
         return EXIT_TROUBLE;
     }
     bool good = add_all(&r, &k, &a);
-    add_warn_overfilled(&r);
+    if (good || !r.remote) /* a server that has been lost is not asked again */
+        add_warn_overfilled(&r);
     keys_close(&k); /* first: where adding stopped early, threads still hash by the filter */
     bool kept = ref_commit(&r);
     if (!kept)

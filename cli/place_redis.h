@@ -44,6 +44,7 @@ struct redis_link {
     bool             asking;   /* that server has the key only for who asks: see ASK */
     bool             was_open; /* an answer has come before: worth trying again */
     bool             counting; /* an add sent twice counts twice */
+    bool             repeated; /* commands were sent again that may have been done before */
     bool             ours;     /* the key is of the second type, native bytes */
 };
 

@@ -30,7 +30,7 @@ struct flight {
     size_t               *first; /* of each command's keys; one more at the end */
     size_t                count;
     bool                  there; /* the last command asks whether there is a filter */
-    const char          **argv; /* of all commands, one after the other */
+    const char          **argv;  /* of all commands, one after the other */
     size_t               *len;
     uint8_t              *out; /* an answer a key, or NULL */
     size_t                answered, ones;
@@ -73,14 +73,13 @@ static void load(struct flight *f, const char *const *head, size_t words, const 
             f->len[used]  = keys[at].len;
         }
     }
-    f->first[parts]    = count;
-    f->commands[parts] = (struct redis_command){ .argv = f->argv + used,
-                                                 .len  = f->len + used,
-                                                 .argc = 2 };
-    f->argv[used]      = "TYPE";
-    f->len[used]       = strlen("TYPE");
-    f->argv[used + 1]  = u->key;
-    f->len[used + 1]   = u->key_len;
+    f->first[parts] = count;
+    f->commands[parts] =
+        (struct redis_command){ .argv = f->argv + used, .len = f->len + used, .argc = 2 };
+    f->argv[used]     = "TYPE";
+    f->len[used]      = strlen("TYPE");
+    f->argv[used + 1] = u->key;
+    f->len[used + 1]  = u->key_len;
 }
 
 static void unload(struct flight *f)
@@ -155,8 +154,10 @@ blm_status redis_add_keys(struct ref *r, const blm_key *keys, size_t count, uint
 {
     struct flight     f      = { .link = r->link, .out = fresh };
     const char *const head[] = { "BF.INSERT", f.link->uri.key, "NOCREATE", "ITEMS", NULL };
-    blm_status        st     = fly(&f, head, keys, count, !f.link->counting, err);
+    f.link->repeated         = false; /* by questions: what is asked twice is answered twice */
+    blm_status st            = fly(&f, head, keys, count, !f.link->counting, err);
     *done                    = f.answered;
+    r->repeated |= f.link->repeated;
     return st;
 }
 

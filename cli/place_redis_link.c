@@ -315,6 +315,7 @@ blm_status redis_run(struct redis_link *l, struct redis_command *commands, size_
             bool sent = l->c != NULL;
             if (!l->was_open || (sent && !again) || now() - since > l->uri.timeout || interrupted())
                 return st;
+            l->repeated |= sent;
             go_home(l);
             pause_for(&pause);
         } else if (round.moved[0]) {

@@ -26,13 +26,14 @@ struct ref {
     const char         *text; /* as it was given */
     const struct place *place;
     blm_filter         *filter;
-    blm_options         options; /* it was opened or made with */
-    bool                is_new;  /* made by ref_create */
-    bool                native;  /* changes are in the file as they are made */
-    uint64_t            size;    /* of the file, when ref_refresh last looked */
-    int                 lock;    /* of a file that is rewritten as a whole; −1: none */
-    bool                remote;  /* keys are sent to where it lives; filter may be NULL */
-    void               *link;    /* the place's own: a connection */
+    blm_options         options;  /* it was opened or made with */
+    bool                is_new;   /* made by ref_create */
+    bool                native;   /* changes are in the file as they are made */
+    uint64_t            size;     /* of the file, when ref_refresh last looked */
+    int                 lock;     /* of a file that is rewritten as a whole; −1: none */
+    bool                remote;   /* keys are sent to where it lives; filter may be NULL */
+    bool                repeated; /* keys were sent once more: what was new may not be known */
+    void               *link;     /* the place's own: a connection */
 };
 
 bool ref_is_stdin(const char *text);
