@@ -6,11 +6,14 @@
  * the order is the other way round, because the filter outlives the process: lines are printed
  * first, and their keys added when they have been written. Should the process die in between, or
  * its reader, or the disk be full, those lines are printed again by the next run instead of never.
+ * Others may share a state on a server and ask for the same lines meanwhile, so there each batch is
+ * written and added by itself; a file's keys gather, as long as no input has to be waited for.
  */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
+#include "add.h"
 #include "command.h"
 #include "expected.h"
 #include "figures.h"
@@ -254,6 +257,8 @@ static void print_and_queue(struct dedup *d, const struct batch *b)
     d->pending_count += kept;
     d->unique += kept;
     batch_print_picked(b, seen, opt.duplicates);
+    if (d->ref.remote)
+        settle(d);
 }
 
 static void all_lines(struct dedup *d)
@@ -306,6 +311,8 @@ static void report(struct dedup *d)
 static void warn(struct dedup *d)
 {
     blm_params p = { .size = sizeof p };
+    if (d->open && d->ref.remote && !d->failed)
+        add_warn_overfilled(&d->ref);
     if (!d->open || d->ref.remote || say_quiet || blm_get_params(d->filter, &p) != BLM_OK ||
         p.kind == BLM_SCALABLE || !p.capacity || p.items <= p.capacity + p.capacity / 50)
         return;
@@ -381,9 +388,13 @@ static const char *const about[] = {
     "--state FILE carries the set across runs. It is safe against crashes: a line counts as seen "
     "only after it has been written to standard output, so when the process is killed, the reader "
     "goes away or the disk is full, some lines may be printed again by the next run, and none is "
-    "lost. Two runs cannot use one file at the same time. A state on Redis (redis://host/KEY) can "
-    "be shared by any number of them: each line goes to the first that asks, and only when two ask "
-    "for it in the same moment both print it.",
+    "lost. Two runs cannot use one file at the same time.",
+    "A state on Redis (redis://host/KEY) can be shared by any number of runs. Each asks the server "
+    "about up to 4096 lines, prints those not seen, and then adds them; what one run has added no "
+    "other prints. Runs that get the same lines within the same moment, before either has added "
+    "them, all print them: lines are never lost, but they can come twice. Where a line must be "
+    "taken at most once, and may be lost with the process that took it, have the program that "
+    "takes it send BF.ADD itself: of all who do, at most one is answered 1.",
     "--stats tells how many lines were probably dropped wrongly. A new line that arrives after N "
     "different ones is dropped with the probability r(N) that the filter then errs, r being the "
     "model of the filter's layout; the figure is the sum of r(N) over the N that the run went "
