@@ -42,7 +42,7 @@ static const char *writer(blm_writer w)
                                    : "none";
 }
 
-static const char *writer_words(const blm_params *p)
+static const char *writer_words(const struct ref *r, const blm_params *p)
 {
     switch (p->writer) {
     case BLM_WRITER_LIVE:
@@ -53,7 +53,8 @@ static const char *writer_words(const blm_params *p)
         return "the machine went down while one was writing; the keys before its last sync are "
                "here";
     default:
-        return p->backing == BLM_FILE_READ        ? "closed properly"
+        return ref_is_shared(r->text)             ? "none: it is a key on a server"
+               : p->backing == BLM_FILE_READ      ? "closed properly"
                : strcmp(p->format, "native") == 0 ? "none: it was read from a stream"
                                                   : "none: this format has no writers";
     }
@@ -150,7 +151,7 @@ static void show_contents(const blm_stats *s)
     out_print("\n");
 }
 
-static void show_machinery(const blm_params *p)
+static void show_machinery(const struct ref *r, const blm_params *p)
 {
     row("seed");
     if (p->seed_policy == BLM_SEED_FIXED && p->seed[1])
@@ -165,7 +166,7 @@ static void show_machinery(const blm_params *p)
     row("format");
     out_print("%s%s\n", p->format, p->backing == BLM_FILE_READ ? ", mapped" : "");
     row("writer");
-    out_print("%s\n", writer_words(p));
+    out_print("%s\n", writer_words(r, p));
     row("kernel");
     out_print("%s, %shuge pages\n", p->kernel, p->huge_pages ? "" : "no ");
 }
@@ -201,7 +202,7 @@ static void show(const struct ref *r, const blm_stats *s)
               strcmp(p->hash, p->scheme) == 0 ? "" : p->hash);
     show_size(p);
     show_contents(s);
-    show_machinery(p);
+    show_machinery(r, p);
     if (p->notice) {
         row("notice");
         out_print("%s\n", p->notice);

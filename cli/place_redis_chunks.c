@@ -323,17 +323,21 @@ static blm_status finish(struct push *p, blm_status st, bool replace)
 /* Only our module takes native bytes, and RedisBloom would take a KIND for nothing. */
 static blm_status need_ours(struct redis_link *l, blm_error *err)
 {
-    redisReply *reply = redis_call(l, true, err, "COMMAND", "INFO", "BF.ESTIMATE", NULL);
+    redisReply *reply = redis_call(l, true, err, "COMMAND", "INFO", "BF.ESTIMATE", "BF.ADD", NULL);
     if (!reply)
         return err->status;
-    bool ours = reply->type == REDIS_REPLY_ARRAY && reply->elements == 1 &&
-                reply->element[0]->type == REDIS_REPLY_ARRAY;
+    bool known[2] = { false, false };
+    for (size_t i = 0; reply->type == REDIS_REPLY_ARRAY && i < 2 && i < reply->elements; i++)
+        known[i] = reply->element[i]->type == REDIS_REPLY_ARRAY;
     freeReplyObject(reply);
-    if (ours)
+    if (known[0])
         return BLM_OK;
+    if (!known[1])
+        return redis_refusal(l, "ERR unknown command", err);
     return place_fail(err, BLM_E_UNSUPPORTED, 0,
-                      "the server has no module of bloomery's, which a native filter needs: load "
-                      "it there, or make one that RedisBloom knows (--scheme redisbloom)");
+                      "the server has RedisBloom, and a native filter needs bloomery's module: "
+                      "load that, or make one that RedisBloom knows with bloomery create --scheme "
+                      "redisbloom");
 }
 
 static bool count_bytes(void *ctx, const void *bytes, size_t len)

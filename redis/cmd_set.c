@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* BF.DEL, BF.MERGE, BF.ESTIMATE: what RedisBloom does not have. */
+#include <stdio.h>
 #include <string.h>
 
 #include "bf.h"
@@ -38,6 +39,18 @@ int bf_cmd_del(Ctx *ctx, Str **argv, int argc)
         bf_changed(ctx, argv[1], "bf.del");
     }
     return API_OK;
+}
+
+/* Why native filters do not go together. The library's remedy is a word of its own options, which
+ * comes after a semicolon: here it is one of BF.RESERVE's. */
+static const char *why_apart(const blm_error *err)
+{
+    static char text[sizeof err->text + 80];
+    const char *remedy = err->status == BLM_E_MISMATCH ? strstr(err->text, "; ") : NULL;
+    int         len    = (int)(remedy ? (size_t)(remedy - err->text) : strlen(err->text));
+    snprintf(text, sizeof text, "ERR %.*s%s", len, err->text,
+             remedy ? ": reserve both with the same rate, capacity, KIND and SEED" : "");
+    return text;
 }
 
 /* ---- BF.MERGE destination source [source …] ---- */
@@ -144,7 +157,6 @@ static struct value *merge_chains(struct value *const *v, size_t n, uint64_t cap
 static struct value *merge_native(struct value *const *v, size_t n, uint64_t cap,
                                   const char **why)
 {
-    static char   text[300];
     struct value *m = bf_value_copy(v[0]);
     blm_error     err;
     *why = "ERR Insufficient memory";
@@ -152,9 +164,7 @@ static struct value *merge_native(struct value *const *v, size_t n, uint64_t cap
         blm_limit(m->filter, cap);
     for (size_t i = 1; m && i < n; i++)
         if (blm_union(m->filter, v[i]->filter, &err) != BLM_OK) {
-            memcpy(text, "ERR ", 4);
-            memcpy(text + 4, err.text, sizeof err.text);
-            *why = text;
+            *why = why_apart(&err);
             bf_value_free(m);
             m = NULL;
         }
@@ -251,17 +261,11 @@ static uint64_t ones(const uint64_t *a, const uint64_t *b, uint64_t bytes)
 /* NULL, or why not. */
 static const char *compare(const struct value *a, const struct value *b, blm_overlap *out)
 {
-    static char text[300];
-    blm_error   err;
-    if (a->native) {
-        if (blm_compare(a->filter, b->filter, out, &err) == BLM_OK)
-            return NULL;
-        memcpy(text, "ERR ", 4);
-        memcpy(text + 4, err.text, sizeof err.text);
-        return text;
-    }
-    blm_link x, y;
-    uint64_t bytes;
+    blm_error err;
+    blm_link  x, y;
+    uint64_t  bytes;
+    if (a->native)
+        return blm_compare(a->filter, b->filter, out, &err) == BLM_OK ? NULL : why_apart(&err);
     blm_chain_link(a->filter, 0, &x);
     blm_chain_link(b->filter, 0, &y);
     if (bf_params(a).layers != 1 || bf_params(b).layers != 1 || x.bits != y.bits ||

@@ -31,6 +31,8 @@ static const char *why_not(blm_options *o, blm_status st)
         return "ERR Insufficient memory to create filter";
     if (blm_plan_for(o, &p, &err) == BLM_OK)
         return BF_TOO_LARGE;
+    if (err.status == BLM_E_FULL) /* a chain's first layer has half the rate, and that is 0 */
+        return "ERR error rate is too small";
     snprintf(text, sizeof text, "ERR %s", err.text);
     return text;
 }

@@ -4,6 +4,7 @@ the others; passwords, databases, sockets, odd keys; a connection that breaks; w
 import json
 import os
 import pathlib
+import re
 import socket
 import subprocess
 import tempfile
@@ -72,8 +73,25 @@ def everyday(binary):
         bloomery("intersect", ref + "common", ref + "like", ref + "merged")
         assert c("BF.MEXISTS", "common", "a", "b") == [1, 0]
         assert not [k for k in c("KEYS", "*") if b"loading" in k]
-        # A filter filled past its plan goes on, as a file does.
+        # A filter filled past its plan goes on, as a file does, and this is said; the rate is the model's.
+        with tempfile.TemporaryDirectory() as d:
+            for kind in ("classic", "blocked", "counting"):
+                said = []
+                for where in (f"{d}/{kind}", ref + kind):
+                    bloomery("create", where, "-n", "1000", "-p", "0.01", "--kind", kind)
+                    _, err = bloomery("add", where, stdin=b"".join(lines(LINES)[:1000]))
+                    assert "was made for" not in err, err
+                    _, err = bloomery("add", where, stdin=b"".join(lines(LINES)[1000:1500]))
+                    said.append(re.search(r"has (1,\d+) keys and was made for 1,000: its rate is (?:about )?([\d.]+)% now, "
+                                          r"not 1%: make a larger one", err))
+                    assert said[-1], err
+                file, there = (float(m[2]) for m in said)
+                assert "about" in said[1][0] and 0.8 < there / file < 1.25, (kind, file, there)
+        _, err = bloomery("dedup", "--state", ref + "small", "-n", "1000", stdin=LINES)
+        assert "was made for 1,000: its rate is about" in err, err
         bloomery("add", ref + "k-native", stdin=LINES)
+        out, _ = bloomery("info", ref + "k-native")
+        assert b"none: it is a key on a server" in out, out
         assert bloomery("check", "-c", ref + "k-native", stdin=LINES)[0] == b"20000\n"
 
 
@@ -119,6 +137,26 @@ def deduplicating(binary):
         for t in threads:
             t.join()
         assert {x for o in outs for x in lines(o)} == set(lines(LINES))
+
+
+def sharing(binary):
+    """Between asking about lines and adding them a run has at most 4096 on the way: so many are printed
+    while the server holds the adds."""
+    with Server(binary=binary) as s, tempfile.TemporaryDirectory() as directory:
+        c = s.client()
+        ref = f"redis://127.0.0.1:{s.port}/seen"
+        keys = pathlib.Path(directory) / "keys"
+        keys.write_bytes(LINES)
+        bloomery("dedup", "--state", ref)
+        c("CLIENT", "PAUSE", "60000", "WRITE")
+        with open(f"{directory}/out", "wb") as out:
+            run = subprocess.Popen([BLOOMERY, "dedup", "--state", ref, str(keys)], stdout=out)
+            server.until("it adds", lambda: b"cmd=bf.insert" in c("CLIENT", "LIST"))
+            printed = lines(pathlib.Path(out.name).read_bytes())
+            assert printed == lines(LINES)[:4096], len(printed)
+            c("CLIENT", "UNPAUSE")
+            assert run.wait(30) == 0
+            assert pathlib.Path(out.name).read_bytes() == LINES
 
 
 def starting_together(binary):
@@ -243,16 +281,19 @@ def without_module(binary):
         assert "module" in err, err
         _, err = bloomery("create", ref, "-n", "100", "--scheme", "redisbloom", code=2)
         assert "load bloomery's module" in err, err
+        _, err = bloomery("dedup", "--state", ref, stdin=b"x\n", code=2)
+        assert "load bloomery's module" in err and "--scheme" not in err, err
         assert s.client()("DBSIZE") == 0
 
 
 class Proxy:
-    """Between client and server: cuts the connection after so many bytes of requests, a few times."""
+    """Between client and server: cuts the connection after so many bytes of requests, a few times; with
+    `mute`, the answers to the last of them never arrive."""
 
-    def __init__(self, port, after, times):
+    def __init__(self, port, after, times, mute=False):
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
-        self.target, self.after, self.times, self.cuts = port, after, times, 0
+        self.target, self.after, self.times, self.cuts, self.mute = port, after, times, 0, mute
         threading.Thread(target=self.serve, daemon=True).start()
 
     def serve(self):
@@ -262,16 +303,19 @@ class Proxy:
             except OSError:
                 return
             b = socket.create_connection(("127.0.0.1", self.target))
-            cut = self.cuts < self.times
-            threading.Thread(target=self.pump, args=(a, b, self.after if cut else None), daemon=True).start()
-            threading.Thread(target=self.pump, args=(b, a, None), daemon=True).start()
+            cut, ends = self.cuts < self.times, threading.Event()
+            threading.Thread(target=self.pump, args=(a, b, self.after if cut else None, ends), daemon=True).start()
+            threading.Thread(target=self.pump, args=(b, a, None, ends), daemon=True).start()
 
-    def pump(self, a, b, limit):
+    def pump(self, a, b, limit, ends):
         passed = 0
         try:
             while data := a.recv(65536):
-                b.sendall(data)
                 passed += len(data)
+                if limit is not None and passed > limit:
+                    ends.set()
+                if limit is not None or not (self.mute and ends.is_set()):
+                    b.sendall(data)
                 if limit is not None and passed > limit:
                     self.cuts += 1
                     time.sleep(0.05)  # the server has got it, and may have done it
@@ -297,6 +341,12 @@ def broken_connections(binary):
         proxy = Proxy(s.port, 100_000, 2)
         out, _ = bloomery("check", f"redis://127.0.0.1:{proxy.port}/k", stdin=LINES)
         assert out == LINES and proxy.cuts == 2
+        # Of keys sent twice the second answer is that they are not new, and what was new is not known.
+        c("BF.RESERVE", "twice", "0.0001", "50000")
+        proxy = Proxy(s.port, 100_000, 1, mute=True)
+        _, err = bloomery("add", f"redis://127.0.0.1:{proxy.port}/twice", stdin=LINES)
+        found = re.search(r"20,000 keys added, at least ([\d,]+) new", err)
+        assert proxy.cuts == 1 and found and 10000 < int(found[1].replace(",", "")) < 20000, err
         # A server says no to all questions about a key that is gone: that is no answer.
         c("COPY", "k", "gone")
         run = subprocess.Popen([BLOOMERY, "check", f"redis://127.0.0.1:{s.port}/gone"], stdin=subprocess.PIPE,
@@ -331,7 +381,8 @@ def broken_connections(binary):
 
 
 def main():
-    for test in (everyday, removing, deduplicating, starting_together, converting, references, without_module, broken_connections):
+    for test in (everyday, removing, deduplicating, sharing, starting_together, converting, references,
+                 without_module, broken_connections):
         server.each_server(test)
         print(f"  {test.__name__}", flush=True)
 

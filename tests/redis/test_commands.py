@@ -55,6 +55,7 @@ def check_reserve(c):
         (("nan", "100"), "ERR bad error rate"), (("x", "100"), "ERR bad error rate"),
         (("", "100"), "ERR bad error rate"),
         (("0", "100"), "ERR error rate must be in the range (0.000000, 1.000000)"),
+        (("4e-324", "100"), "ERR error rate is too small"),
         (("1", "100"), "ERR error rate must be in the range (0.000000, 1.000000)"),
         (("-1", "100"), "ERR error rate must be in the range (0.000000, 1.000000)"),
         (("inf", "100"), "ERR error rate must be in the range (0.000000, 1.000000)"),
@@ -366,6 +367,16 @@ def check_merge(c):
     assert c.error("BF.MERGE", "x", "m1", "none") == "ERR not found"
     assert c.error("BF.MERGE", "x", "m1", "text") == WRONGTYPE
     c("BF.RESERVE", "n3", "0.01", "5000", "KIND", "classic")
+    for key, words in [("seed", ("0.01", "1000", "KIND", "blocked", "SEED", "2")),
+                       ("size", ("0.01", "9000", "KIND", "blocked", "SEED", "1")),
+                       ("kind", ("0.01", "1000", "KIND", "classic", "SEED", "1"))]:
+        c("BF.RESERVE", "one", "0.01", "1000", "KIND", "blocked", "SEED", "1")
+        c("BF.RESERVE", key, *words)
+        for command in (("BF.MERGE", "x", "one", key), ("BF.ESTIMATE", "one", key)):
+            said = c.error(*command)
+            assert said.startswith(f"ERR the {key}s differ") and "like" not in said, said
+            assert said.endswith(": reserve both with the same rate, capacity, KIND and SEED"), said
+        c("DEL", "one")
     c.error("BF.MERGE", "x", "n1", "n3")
     assert c("EXISTS", "x") == 0
 
