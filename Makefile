@@ -104,7 +104,7 @@ fuzz: $(STAMP)-fuzz ## each fuzz target for FUZZ_SECONDS, from its corpus
 	        -artifact_prefix=found/$$name- found/$$name $(CURDIR)/fuzz/corpus/$$name \
 	        seeds.d/$$name $$([ -d "$$golden" ] && echo "$$golden"); done
 
-install: build ## into DESTDIR PREFIX: header, libraries, .pc, CMake package, manual
+install: build ## into DESTDIR PREFIX: command line, header, libraries, Redis module, manual
 	DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)
 
 amalgamation: $(BUILD)/CMakeCache.txt ## write build/amalgamation/bloomery.h and bloomery.c

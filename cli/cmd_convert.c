@@ -27,8 +27,8 @@ static struct {
 
 static const struct option rows[] = {
     { "to", 0, OPT_NAME, "F", &opt.to, "OUT's format. bloomery schemes lists them.", format_names },
-    { "kind", 0, OPT_NAME, "KIND", &opt.kind,
-      "OUT's kind: another than IN's needs --members.", kind_names },
+    { "kind", 0, OPT_NAME, "KIND", &opt.kind, "OUT's kind: another than IN's needs --members.",
+      kind_names },
     { "plain", 0, OPT_FLAG, NULL, &opt.plain,
       "Counters to bits: the same answers in a quarter of the space, without the keys; but nothing "
       "can be removed from OUT.",
@@ -161,8 +161,10 @@ static const char *const about[] = {
     "bits "
     "speak of, nothing is written, because the missing ones would be denied.",
     "On Redis (redis://host/KEY) --to native makes a filter of bloomery's module and --to "
-    "redisbloom one of RedisBloom's. It is loaded under another name, renamed at the end, and "
-    "never seen half.",
+    "redisbloom one of RedisBloom's. It is loaded under another name (KEY.loading.N), renamed at "
+    "the end, and never seen half. When convert fails it deletes that key; when it is killed (kill "
+    "-9) or the server is out of reach, the server deletes it within an hour, by EXPIRE, where the "
+    "user is allowed to.",
     "Formats that are only bits (raw) need --from, --from-scheme and, where the scheme leaves it "
     "open, -m, -k, --seed and --variant.",
     NULL,
