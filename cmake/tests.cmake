@@ -175,9 +175,9 @@ if(BLOOMERY_GATE)
   foreach(tree asan tsan)
     add_test(NAME ${tree}.cli.ends COMMAND ${${tree}_launcher} ${Python3_EXECUTABLE}
       ${PROJECT_SOURCE_DIR}/tests/cli/test_ends.py)
-    set_tests_properties(${tree}.cli.ends PROPERTIES LABELS gate ENVIRONMENT
-      "BLM_SOURCE=${PROJECT_SOURCE_DIR};BLM_BUILD=${PROJECT_BINARY_DIR}/${tree}"
-      "PYTHONDONTWRITEBYTECODE=1")
+    set(places BLM_SOURCE=${PROJECT_SOURCE_DIR} BLM_BUILD=${PROJECT_BINARY_DIR}/${tree}
+      PYTHONDONTWRITEBYTECODE=1)
+    set_tests_properties(${tree}.cli.ends PROPERTIES LABELS gate ENVIRONMENT "${places}")
   endforeach()
   foreach(name ${plain_tests})
     add_program_test(asan.${name} ${name} ${PROJECT_BINARY_DIR}/asan ${without_slow})
