@@ -88,7 +88,8 @@ static inline uint64_t blm__native_region_sum(uint64_t sum, uint64_t r) { return
 
 /* ---- body → bytes ---- */
 
-/* E_UNSUPPORTED when a name is too long, E_LIMIT when there are too many layers. `first` is the first layer's shape. */
+/* E_UNSUPPORTED when a name is too long, E_LIMIT when there are too many layers. `first` is the
+ * first layer's shape. */
 blm_status blm__native_head_of(const struct blm_body *b, const struct blm_shape *first,
                                struct blm_native_head *out, blm_error *err);
 void       blm__native_put_head(const struct blm_native_head *h, uint8_t out[BLM__HEAD_BYTES]);
