@@ -9,9 +9,8 @@ import re
 import resource
 import signal
 import subprocess
-import time
 
-from tool import BLOOMERY, check, scratch, tool
+from tool import BLOOMERY, check, scratch, signal_when_calm, tool
 
 work = scratch("cli.ends")
 os.chdir(work)
@@ -58,14 +57,6 @@ def reader_leaves(*words):
     judge(words, p, err, 0, [])
 
 
-def asleep(pid):
-    """Do all its threads wait for something?"""
-    for task in os.listdir(f"/proc/{pid}/task"):
-        if open(f"/proc/{pid}/task/{task}/stat").read().rsplit(")", 1)[1].split()[0] != "S":
-            return False
-    return True
-
-
 def interrupt(code, said, *words):
     """SIGINT when it has read what it was sent and waits for more."""
     words = [*words, "--threads", "4"]
@@ -73,11 +64,7 @@ def interrupt(code, said, *words):
                          stderr=subprocess.PIPE)
     p.stdin.write(good)
     p.stdin.flush()
-    calm = 0
-    while calm < 5 and p.poll() is None:
-        calm = calm + 1 if asleep(p.pid) else 0
-        time.sleep(0.01)
-    p.send_signal(signal.SIGINT)
+    signal_when_calm(p, signal.SIGINT)
     err = p.stderr.read().decode()
     p.wait(300)
     judge(words, p, err, code, said)

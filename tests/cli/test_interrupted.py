@@ -4,9 +4,8 @@ old file as it was, and nothing left behind."""
 import os
 import signal
 import subprocess
-import time
 
-from tool import BLOOMERY, check, scratch, tool
+from tool import BLOOMERY, check, scratch, signal_when_calm, tool
 
 work = scratch("cli.interrupted")
 os.chdir(work)
@@ -17,12 +16,6 @@ tool("create", "b.blm", "-n", "1000", "--seed", "1", "--from", "keys", "--quiet"
 delta = tool("diff", "a.blm", "b.blm", "--quiet")[0]
 
 
-def asleep(pid):
-    """Is the process waiting for something?"""
-    state = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0]
-    return state == "S"
-
-
 def interrupt(sent, *words):
     """Starts bloomery, sends it `sent`, and SIGINT when it waits for more."""
     there = set(os.listdir())
@@ -30,11 +23,7 @@ def interrupt(sent, *words):
                          stderr=subprocess.PIPE)
     p.stdin.write(sent)
     p.stdin.flush()
-    calm = 0
-    while calm < 5 and p.poll() is None:
-        calm = calm + 1 if asleep(p.pid) else 0
-        time.sleep(0.01)
-    p.send_signal(signal.SIGINT)
+    signal_when_calm(p, signal.SIGINT)
     p.wait(20)
     words_said = p.stderr.read().decode()
     check(p.returncode == 2, f"exit {p.returncode}: {words_said}")

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -28,3 +29,22 @@ def count(filter_, keys, *words):
                           check=False)
     check(done.returncode in (0, 1), f"check {filter_}: {done.stderr.decode()}")
     return int(done.stdout)
+
+
+def asleep(pid):
+    """Do all threads of a process wait for something?"""
+    try:
+        states = [Path(f"/proc/{pid}/task/{task}/stat").read_text().rsplit(")", 1)[1].split()[0]
+                  for task in os.listdir(f"/proc/{pid}/task")]
+    except OSError:  # one ended meanwhile
+        return False
+    return all(state == "S" for state in states)
+
+
+def signal_when_calm(p, number):
+    """The signal, when the process has read what it was sent and waits for more."""
+    calm = 0
+    while calm < 5 and p.poll() is None:
+        calm = calm + 1 if asleep(p.pid) else 0
+        time.sleep(0.01)
+    p.send_signal(number)
