@@ -60,8 +60,8 @@ static uint64_t murmur64a(uint64_t key, uint64_t seed)
 {
     const uint64_t m = 0xc6a4a7935bd1e995u;
     uint64_t       k = key * m, h = seed ^ 8 * m;
-    h                = (h ^ (k ^ k >> 47) * m) * m;
-    h                = (h ^ h >> 47) * m;
+    h = (h ^ (k ^ k >> 47) * m) * m;
+    h = (h ^ h >> 47) * m;
     return h ^ h >> 47;
 }
 static void redisbloom(uint64_t key, uint64_t out[2])
@@ -117,8 +117,8 @@ enum { OURS, LOOP, SMALL_PAGES, NATIVE, LINES, SIDES };
 
 struct bench {
     const char  *scheme;
-    size_t       n, m;                /* keys in it at last; of each kind that is asked */
-    size_t       part;                /* added in each round */
+    size_t       n, m; /* keys in it at last; of each kind that is asked */
+    size_t       part; /* added in each round */
     uint64_t    *all, *fresh, *in, *out;
     uint8_t     *got;
     blm_filter  *ours, *native;
@@ -158,15 +158,15 @@ static blm_filter *filter_of(const blm_options *o, const char *name)
 static void open_bench(struct bench *b)
 {
     blm_options o = BLM_OPTIONS_INIT, classic = BLM_OPTIONS_INIT;
-    blm_params  p = { .size = sizeof p };
+    blm_params  p     = { .size = sizeof p };
     uint64_t    bytes = 0;
-    b->m     = b->n / 10 < SAMPLE ? b->n / 10 : SAMPLE;
-    b->part  = b->m / 5;
-    b->all   = keys_of(1, b->n);
-    b->fresh = keys_of(2, ROUNDS * b->part);
-    b->out   = keys_of(3, b->m);
-    b->in    = need(malloc(b->m * sizeof *b->in));
-    b->got   = need(malloc(b->m));
+    b->m              = b->n / 10 < SAMPLE ? b->n / 10 : SAMPLE;
+    b->part           = b->m / 5;
+    b->all            = keys_of(1, b->n);
+    b->fresh          = keys_of(2, ROUNDS * b->part);
+    b->out            = keys_of(3, b->m);
+    b->in             = need(malloc(b->m * sizeof *b->in));
+    b->got            = need(malloc(b->m));
     for (size_t i = 0; i < b->m; i++)
         b->in[i] = b->all[mix(i) % (b->n - ROUNDS * b->part)];
     o.scheme = b->scheme;
@@ -218,13 +218,13 @@ static bool fill(struct bench *b)
 
 static volatile size_t sink;
 
-#define TIMED(side, op, count, work)                                                               \
-    do {                                                                                           \
-        struct watch w = { 0, 0 };                                                                 \
-        watch_go(&w);                                                                              \
-        work;                                                                                      \
-        watch_halt(&w);                                                                            \
-        least(&b->best[side][op], w.spent / (double)(count));                                      \
+#define TIMED(side, op, count, work)                          \
+    do {                                                      \
+        struct watch w = { 0, 0 };                            \
+        watch_go(&w);                                         \
+        work;                                                 \
+        watch_halt(&w);                                       \
+        least(&b->best[side][op], w.spent / (double)(count)); \
     } while (0)
 
 static void round_of_adds(struct bench *b, size_t round)
@@ -275,7 +275,7 @@ static void print(const struct bench *b)
 
 static int compare(const char *scheme, size_t n, struct naive naive)
 {
-    struct bench b = { .scheme = scheme, .n = n, .huge = naive, .small = naive };
+    struct bench b     = { .scheme = scheme, .n = n, .huge = naive, .small = naive };
     size_t       wrong = 0;
     open_bench(&b);
     if (!fill(&b)) {

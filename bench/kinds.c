@@ -284,13 +284,13 @@ static void counting(const uint64_t *all, uint64_t n, const struct samples *s)
 static void scalable(const uint64_t *all, uint64_t n, const struct samples *s)
 {
     blm_filter *one = make(BLM_BLOCKED, n), *f = make(BLM_SCALABLE, 0);
-    double      at = now(), built_one, built;
+    double      at   = now(), built_one, built;
     uint64_t    most = n - s->n; /* the rest is added when adds are timed */
     blm_add_fixed(one, all, 8, most, NULL, NULL);
     built_one = (now() - at) / (double)most;
     at        = now();
     blm_add_fixed(f, all, 8, most, NULL, NULL);
-    built = (now() - at) / (double)most;
+    built               = (now() - at) / (double)most;
     struct times of_one = { { 0 } }, many = { { 0 } };
     blm_params   p = { .size = sizeof p }, q = { .size = sizeof q };
     for (int r = 0; r < ROUNDS; r++) { /* by turns: a slow moment of the machine is both's */

@@ -179,7 +179,7 @@ static int cmd_add(Ctx *ctx, Str **argv, int argc)
     }
     size_t      len;
     const char *name = api.StringPtrLen(argv[0], &len);
-    bool many = len == 7; /* BF.MADD */
+    bool        many = len == 7; /* BF.MADD */
     if (many)
         api.ReplyWithArray(ctx, API_POSTPONED);
     (void)name;

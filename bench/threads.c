@@ -26,7 +26,7 @@
 #define MOST  64
 #define CALLS ((size_t)1 << 16) /* keys of an ordinary batch */
 
-static size_t    count = 10000000;
+static size_t    count   = 10000000;
 static unsigned  threads = 2, rounds = 5;
 static uint64_t *keys;
 static uint8_t  *flags;
@@ -171,7 +171,7 @@ static void libbloom(void)
         bloom_add(&b, &keys[i], 8);
     double theirs = (now() - start) / (double)count * 1e9;
     bloom_free(&b);
-    blm_filter *f = make(BLM_BLOCKED, 0, 1);
+    blm_filter *f   = make(BLM_BLOCKED, 0, 1);
     struct way  w[] = { { .own = 1, .threads = 1, .call = count },
                         { .own = 1, .threads = threads, .call = count } };
     measure(f, ADD, false, w, 2);

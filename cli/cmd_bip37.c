@@ -58,8 +58,8 @@ static bool refuse(const struct keys *k, uint64_t line, const char *what, const 
 
 static uint64_t line_number; /* of the line at hand, in all inputs */
 
-static bool match_line(const struct job *j, blm_filter *f, const struct keys *k,
-                       const blm_key *key, const char *text, size_t len)
+static bool match_line(const struct job *j, blm_filter *f, const struct keys *k, const blm_key *key,
+                       const char *text, size_t len)
 {
     bool      relevant;
     uint8_t   txid[32];
@@ -125,8 +125,8 @@ static bool keep_id(void *ctx, uint32_t index, const uint8_t txid[32])
     return true;
 }
 
-static bool prove_line(const struct job *j, blm_filter *f, const struct keys *k,
-                       const blm_key *key, const char *text, size_t len)
+static bool prove_line(const struct job *j, blm_filter *f, const struct keys *k, const blm_key *key,
+                       const char *text, size_t len)
 {
     blm_bip37_proof proof = { .size = sizeof proof };
     blm_error       err   = { .offset = BLM_NO_OFFSET };
@@ -173,7 +173,7 @@ static bool each_line(const struct job *j, blm_filter *f, struct keys *k)
 
 static int run_lines(const struct job *j, blm_filter *f, char **inputs, int count)
 {
-    struct keys k = { .recycle = recycle, .strict = true };
+    struct keys k         = { .recycle = recycle, .strict = true };
     keys_options.encoding = "hex";
     if (!keys_open(&k, inputs, count))
         return EXIT_TROUBLE;
@@ -199,8 +199,8 @@ static bool is_bip37(const struct ref *r)
 static int run_aside(const struct job *j, const char *text, char **inputs, int count)
 {
     struct ref  r;
-    blm_filter *f   = NULL;
-    blm_error   err = { .offset = BLM_NO_OFFSET };
+    blm_filter *f      = NULL;
+    blm_error   err    = { .offset = BLM_NO_OFFSET };
     int         status = EXIT_TROUBLE;
     if (!ref_open(&r, text, NULL))
         return EXIT_TROUBLE;

@@ -27,8 +27,8 @@ static const struct option rows[] = {
     OPTION_END,
 };
 static const struct option_group        own      = { "Output", rows };
-static const struct option_group *const groups[] = { &own, &keys_group, &from_group,
-                                                     &threads_group, NULL };
+static const struct option_group *const groups[] = { &own, &keys_group, &from_group, &threads_group,
+                                                     NULL };
 
 /* A file that someone else is adding to may have grown new layers since we opened it. */
 static void recycle(void *ctx)
@@ -81,8 +81,9 @@ static int run(int count, char **operands)
     struct ref  r;
     blm_options o     = BLM_OPTIONS_INIT;
     uint64_t    found = 0;
-    struct keys k     = { .recycle = recycle, .ctx = &r, .eager = opt.line_buffered,
-                          .threads = keys_threads() };
+    struct keys k     = {
+            .recycle = recycle, .ctx = &r, .eager = opt.line_buffered, .threads = keys_threads()
+    };
     if (ref_is_stdin(operands[0]) && count == 1)
         return misuse("the filter comes from standard input: give the keys as files");
     if (!from_options(operands[0], &o) || !ref_open_keys(&r, operands[0], &o))

@@ -80,7 +80,8 @@ static bool wanted(blm_options *o)
         return misuse("--lines is for blocked and counting filters: give --kind too"), false;
     if (opt.lines > (o->kind == BLM_COUNTING ? 5 : 3))
         return misuse("--lines %llu: a key has 1 to %u lines", (unsigned long long)opt.lines,
-                      o->kind == BLM_COUNTING ? 5u : 3u), false;
+                      o->kind == BLM_COUNTING ? 5u : 3u),
+               false;
     o->lines   = (uint32_t)opt.lines;
     o->scheme  = opt.scheme;
     o->variant = opt.variant;

@@ -86,7 +86,7 @@ static int run(int count, char **operands)
     progress_stop();
     uint64_t lines = n.keys + n.absent;
     keys_close(&k); /* first: its threads hash by the filter */
-    bool     kept  = ref_commit(&r);
+    bool kept = ref_commit(&r);
     return kept ? report(r.name, &n, lines, good) : EXIT_TROUBLE;
 }
 

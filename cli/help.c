@@ -47,7 +47,9 @@ static void show_option(const struct option *o)
     char   call[80];
     char   lead = o->letter ? '-' : ' ', letter = o->letter ? o->letter : ' ';
     size_t n = (size_t)snprintf(call, sizeof call, "  %c%c%s%s%s%s", lead, letter,
-                                !o->name ? "" : o->letter ? ", --" : "  --",
+                                !o->name    ? ""
+                                : o->letter ? ", --"
+                                            : "  --",
                                 o->name ? o->name : "", o->arg ? " " : "", o->arg ? o->arg : "");
     out_print("%s", call);
     if (columns(call, n) + 2 > COLUMN)

@@ -14,7 +14,10 @@ struct json {
     int    depth;
     bool   first; /* nothing yet at this depth */
 };
-#define JSON_INIT { .first = true }
+#define JSON_INIT     \
+    {                 \
+        .first = true \
+    }
 
 /* `key` is NULL inside arrays and at the top. */
 void json_open(struct json *j, const char *key, char bracket);      /* '{' or '[' */

@@ -87,10 +87,9 @@ bool keys_open(struct keys *k, char **inputs, int count)
     static char  dash[]     = "-";
     static char *standard[] = { dash };
     bool         known      = true;
-    k->reader = (struct reader){ .inputs = count ? inputs : standard,
-                                 .count  = count ? count : 1,
-                                 .fd     = -1,
-                                 .eager  = k->eager };
+    k->reader               = (struct reader){
+                      .inputs = count ? inputs : standard, .count = count ? count : 1, .fd = -1, .eager = k->eager
+    };
     for (int i = 0; i < k->reader.count; i++) {
         uint64_t size;
         int      error = reader_look(k->reader.inputs[i], &size);

@@ -16,7 +16,7 @@
 
 #define BLOCK  ((size_t)128 << 10)
 #define WINDOW 24 /* log2 of the most memory that a stranger's delta can make zstd take */
-#define LEVEL  3 /* of zstd: scattered bits gain a few percent more in ten times the time */
+#define LEVEL  3  /* of zstd: scattered bits gain a few percent more in ten times the time */
 
 #ifdef BLOOMERY_WITH_ZSTD
 

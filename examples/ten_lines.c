@@ -7,8 +7,8 @@
 int main(void)
 {
     blm_options o = BLM_OPTIONS_INIT;
-    o.items = 1000000;
-    o.rate  = 0.01;
+    o.items       = 1000000;
+    o.rate        = 0.01;
     blm_filter *f;
     if (blm_create(&o, &f, NULL) != BLM_OK)
         return 1;

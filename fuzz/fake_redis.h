@@ -142,7 +142,7 @@ static void f_SaveStringBuffer(struct stream *s, const char *p, size_t len)
     stream_put(s, p, len);
 }
 static uint64_t f_LoadUnsigned(struct stream *s) { return stream_number(s, V_UNSIGNED); }
-static double f_LoadDouble(struct stream *s)
+static double   f_LoadDouble(struct stream *s)
 {
     uint64_t v = stream_number(s, V_DOUBLE);
     double   d;
@@ -214,7 +214,7 @@ static struct str *f_CreateString(void *ctx, const char *p, size_t len)
     (void)ctx;
     return string(p, len);
 }
-static void f_FreeString(void *ctx, struct str *s) { (void)ctx, string_free(s); }
+static void        f_FreeString(void *ctx, struct str *s) { (void)ctx, string_free(s); }
 static const char *f_StringPtrLen(const struct str *s, size_t *len)
 {
     if (len)
@@ -400,26 +400,77 @@ static int get_api(const char *name, void **out)
         const char *name;
         void (*fn)(void);
     } known[] = {
-#define F(x)    { #x, (void (*)(void))f_##x }
-#define AS(x, y) { #x, (void (*)(void))f_##y }
-        F(SetModuleAttribs), AS(IsModuleNameBusy, zero), F(SetModuleOptions), F(GetContextFlags),
-        F(Log), F(LogIOError), F(WrongArity), F(ReplyWithLongLong),
-        AS(ReplyWithError, ReplyWithText), AS(ReplyWithSimpleString, ReplyWithText),
-        F(ReplyWithArray), AS(ReplySetArrayLength, SetModuleOptions), F(ReplyWithStringBuffer),
-        AS(ReplyWithCString, ReplyWithText), F(ReplyWithNull), F(ReplyWithDouble),
-        F(ReplyWithMap), F(ReplyWithBool), F(Call), F(CallReplyProto), F(ReplyWithCallReply),
-        F(FreeCallReply), F(CreateCommand), F(GetCommand), F(SetCommandInfo),
-        F(OpenKey), F(CloseKey), F(KeyType), F(ModuleTypeGetType), F(ModuleTypeGetValue),
-        F(ModuleTypeSetValue), F(ModuleTypeReplaceValue), F(DeleteKey),
-        AS(SignalModifiedKey, Signal), F(StringPtrLen), F(StringToLongLong), F(StringToDouble),
-        F(CreateString), F(FreeString), F(Alloc), F(Free), F(TryAlloc), F(MallocSize),
-        F(CreateDataType), F(SaveUnsigned), F(LoadUnsigned), F(SaveDouble), F(LoadDouble),
-        F(SaveStringBuffer), F(LoadStringBuffer), F(IsIOError), F(EmitAOF), F(DigestAddLongLong),
-        F(DigestAddStringBuffer), F(DigestEndSequence), AS(ReplicateVerbatim, GetContextFlags),
-        F(Replicate), AS(NotifyKeyspaceEvent, Notify), F(RegisterNumericConfig),
-        AS(RegisterBoolConfig, RegisterConfig), AS(RegisterStringConfig, RegisterConfig),
-        AS(LoadConfigs, GetContextFlags), F(RegisterInfoFunc), F(InfoAddSection),
-        AS(InfoAddFieldULongLong, InfoAddField), F(DefragAlloc),
+#define F(x) { #x, (void (*)(void))f_##x }
+#define AS(x, y)                  \
+    {                             \
+#x, (void (*)(void))f_##y \
+    }
+        F(SetModuleAttribs),
+        AS(IsModuleNameBusy, zero),
+        F(SetModuleOptions),
+        F(GetContextFlags),
+        F(Log),
+        F(LogIOError),
+        F(WrongArity),
+        F(ReplyWithLongLong),
+        AS(ReplyWithError, ReplyWithText),
+        AS(ReplyWithSimpleString, ReplyWithText),
+        F(ReplyWithArray),
+        AS(ReplySetArrayLength, SetModuleOptions),
+        F(ReplyWithStringBuffer),
+        AS(ReplyWithCString, ReplyWithText),
+        F(ReplyWithNull),
+        F(ReplyWithDouble),
+        F(ReplyWithMap),
+        F(ReplyWithBool),
+        F(Call),
+        F(CallReplyProto),
+        F(ReplyWithCallReply),
+        F(FreeCallReply),
+        F(CreateCommand),
+        F(GetCommand),
+        F(SetCommandInfo),
+        F(OpenKey),
+        F(CloseKey),
+        F(KeyType),
+        F(ModuleTypeGetType),
+        F(ModuleTypeGetValue),
+        F(ModuleTypeSetValue),
+        F(ModuleTypeReplaceValue),
+        F(DeleteKey),
+        AS(SignalModifiedKey, Signal),
+        F(StringPtrLen),
+        F(StringToLongLong),
+        F(StringToDouble),
+        F(CreateString),
+        F(FreeString),
+        F(Alloc),
+        F(Free),
+        F(TryAlloc),
+        F(MallocSize),
+        F(CreateDataType),
+        F(SaveUnsigned),
+        F(LoadUnsigned),
+        F(SaveDouble),
+        F(LoadDouble),
+        F(SaveStringBuffer),
+        F(LoadStringBuffer),
+        F(IsIOError),
+        F(EmitAOF),
+        F(DigestAddLongLong),
+        F(DigestAddStringBuffer),
+        F(DigestEndSequence),
+        AS(ReplicateVerbatim, GetContextFlags),
+        F(Replicate),
+        AS(NotifyKeyspaceEvent, Notify),
+        F(RegisterNumericConfig),
+        AS(RegisterBoolConfig, RegisterConfig),
+        AS(RegisterStringConfig, RegisterConfig),
+        AS(LoadConfigs, GetContextFlags),
+        F(RegisterInfoFunc),
+        F(InfoAddSection),
+        AS(InfoAddFieldULongLong, InfoAddField),
+        F(DefragAlloc),
 #undef F
 #undef AS
     };

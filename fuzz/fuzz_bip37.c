@@ -61,8 +61,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     blm_filter     *f = wallet();
     blm_error       err;
-    blm_bip37_proof p = { .size = sizeof p };
-    struct bytes    b = { NULL, 0 };
+    blm_bip37_proof p     = { .size = sizeof p };
+    struct bytes    b     = { NULL, 0 };
     uint32_t        found = 0;
     bool            relevant;
     if (blm_bip37_check("", 0, NULL, NULL, NULL, NULL) == BLM_E_UNSUPPORTED) {

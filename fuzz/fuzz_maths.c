@@ -50,18 +50,18 @@ static void sound(const blm_estimate *e)
 static void plan(struct input *in)
 {
     blm_options o = BLM_OPTIONS_INIT;
-    o.kind       = (blm_kind)(whole(in) % 5);
-    o.items      = whole(in);
-    o.rate       = real(in);
-    o.bits       = whole(in);
-    o.memory     = whole(in);
-    o.probes     = (uint32_t)whole(in);
-    o.lines      = (uint32_t)whole(in);
-    o.growth     = real(in);
-    o.tightening = real(in);
-    o.rate_cap   = real(in);
-    blm_plan  p = { .size = sizeof p };
-    blm_error err;
+    o.kind        = (blm_kind)(whole(in) % 5);
+    o.items       = whole(in);
+    o.rate        = real(in);
+    o.bits        = whole(in);
+    o.memory      = whole(in);
+    o.probes      = (uint32_t)whole(in);
+    o.lines       = (uint32_t)whole(in);
+    o.growth      = real(in);
+    o.tightening  = real(in);
+    o.rate_cap    = real(in);
+    blm_plan   p  = { .size = sizeof p };
+    blm_error  err;
     blm_status s = blm_plan_for(&o, &p, &err);
     if (s != BLM_OK) {
         must(s < 0 && err.status == s && err.text[0]);

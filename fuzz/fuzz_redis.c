@@ -23,9 +23,9 @@ static uint8_t byte(struct input *in)
 static struct str *argument(struct input *in)
 {
     static const char *const words[] = {
-        "0",          "1",       "2",        "17",    "100",      "0.01",      "0.25",
-        "1e-9",       "nan",     "-1",       "ITEMS", "CAPACITY", "ERROR",     "EXPANSION",
-        "NONSCALING", "KIND",    "blocked",  "SEED",  "SATURATE", "counting",  "scalable",
+        "0",          "1",        "2",       "17",    "100",      "0.01",       "0.25",
+        "1e-9",       "nan",      "-1",      "ITEMS", "CAPACITY", "ERROR",      "EXPANSION",
+        "NONSCALING", "KIND",     "blocked", "SEED",  "SATURATE", "counting",   "scalable",
         "classic",    "NOCREATE", "a",       "b",     "",         "1073741824", "SIZE",
     };
     uint8_t how = byte(in);
@@ -64,8 +64,8 @@ static void restore(struct input *in)
     struct slot  *k      = &server.keys[byte(in) % KEYS];
     struct stream s      = { .in = in->p, .left = in->left };
     void         *value  = t->m.rdb_load(&s, encver);
-    in->p    = s.in;
-    in->left = s.left;
+    in->p                = s.in;
+    in->left             = s.left;
     if (value)
         f_ModuleTypeSetValue(k, t, value);
 }
@@ -73,9 +73,9 @@ static void restore(struct input *in)
 /* What is there can be saved, and what was saved is a value. */
 static void keep(struct slot *k)
 {
-    struct stream s  = { 0 };
+    struct stream s    = { 0 };
     struct str   *name = string("0", 1);
-    uint8_t       md = 0;
+    uint8_t       md   = 0;
     k->type->m.rdb_save(&s, k->value);
     s.in        = s.out;
     s.left      = s.len;

@@ -49,12 +49,12 @@ static void filter_seeds(void)
     for (int kind = BLM_CLASSIC; kind <= BLM_SCALABLE; kind++) {
         for (unsigned keys = 0; keys <= 60; keys += 30) {
             blm_options o = BLM_OPTIONS_INIT;
-            o.kind    = (blm_kind)kind;
-            o.items   = 20;
-            o.rate    = keys == 30 ? 1e-7 : 0.02;
-            o.hash    = keys == 60 ? BLM_HASH_SIPHASH : BLM_HASH_XXH3;
-            o.flags   = BLM_SEEDED;
-            o.seed[0] = 1;
+            o.kind        = (blm_kind)kind;
+            o.items       = 20;
+            o.rate        = keys == 30 ? 1e-7 : 0.02;
+            o.hash        = keys == 60 ? BLM_HASH_SIPHASH : BLM_HASH_XXH3;
+            o.flags       = BLM_SEEDED;
+            o.seed[0]     = 1;
             snprintf(name, sizeof name, "%s-%u", blm_kind_name(o.kind), keys);
             filter_seed(name, &o, keys);
         }
@@ -67,11 +67,11 @@ static void maths_seeds(void)
     const union {
         double   d;
         uint64_t u;
-    } corners[] = { { .u = 0 },          { .u = 1 },         { .u = 1000000 },
-                    { .u = UINT64_MAX }, { .d = 0.01 },      { .d = 1.0 },
-                    { .d = 2.0 },        { .d = 0.5 },       { .d = 1e-300 },
-                    { .d = INFINITY },   { .d = -INFINITY }, { .d = (double)NAN },
-                    { .d = -0.0 },       { .u = 512 },       { .u = (uint64_t)1 << 48 } };
+    } corners[]        = { { .u = 0 },          { .u = 1 },         { .u = 1000000 },
+                           { .u = UINT64_MAX }, { .d = 0.01 },      { .d = 1.0 },
+                           { .d = 2.0 },        { .d = 0.5 },       { .d = 1e-300 },
+                           { .d = INFINITY },   { .d = -INFINITY }, { .d = (double)NAN },
+                           { .d = -0.0 },       { .u = 512 },       { .u = (uint64_t)1 << 48 } };
     const size_t count = sizeof corners / sizeof *corners;
     for (size_t i = 0; i < count * count; i++) {
         char     path[4096];

@@ -43,7 +43,7 @@
 #define BLM_VERSION_MAJOR 0
 #define BLM_VERSION_MINOR 1
 #define BLM_VERSION_PATCH 0
-#define BLM_VERSION "0.1.0"
+#define BLM_VERSION       "0.1.0"
 
 #if defined(_WIN32)
 #define BLM_API
@@ -60,28 +60,28 @@ extern "C" {
 /* ---- status ------------------------------------------------------------------------------ */
 
 /* One row per status. Negative: it did not happen. Values are never reused. */
-#define BLM_STATUS_MAP(X)                                                                \
-    X(OK, 0, "ok")                                                                       \
-    X(PRESENT, 1, "every bit was already set")                                           \
-    X(E_MEMORY, -1, "out of memory")                                                     \
-    X(E_FORMAT, -2, "bytes are not a valid filter")                                      \
-    X(E_UNSUPPORTED, -3, "this kind, scheme or format cannot do this")                   \
-    X(E_ARGUMENT, -4, "an argument is outside its domain")                               \
-    X(E_LIMIT, -5, "a size overflows or exceeds the cap")                                \
-    X(E_ABSENT, -6, "the key was never added")                                           \
-    X(E_MISMATCH, -7, "the filters differ in a parameter")                               \
-    X(E_IO, -8, "the system refused to read or write")                                   \
-    X(E_TRUNCATED, -9, "the bytes end too early")                                        \
-    X(E_CHECKSUM, -10, "a checksum does not match")                                      \
-    X(E_VERSION, -11, "written by a newer version")                                      \
-    X(E_BUSY, -12, "another writer has the file open")                                   \
-    X(E_READONLY, -13, "the filter was opened read-only")                                \
-    X(E_SPACE, -14, "no space left on the device")                                       \
-    X(E_CANCELLED, -15, "cancelled by the caller")                                       \
-    X(E_FULL, -16, "the filter is full and may not grow")                                \
-    X(E_INDIVISIBLE, -17, "the factor does not divide the size")                         \
-    X(E_EXISTS, -18, "the file exists")                                                  \
-    X(E_AMBIGUOUS, -19, "the bytes fit more than one format")                            \
+#define BLM_STATUS_MAP(X)                                              \
+    X(OK, 0, "ok")                                                     \
+    X(PRESENT, 1, "every bit was already set")                         \
+    X(E_MEMORY, -1, "out of memory")                                   \
+    X(E_FORMAT, -2, "bytes are not a valid filter")                    \
+    X(E_UNSUPPORTED, -3, "this kind, scheme or format cannot do this") \
+    X(E_ARGUMENT, -4, "an argument is outside its domain")             \
+    X(E_LIMIT, -5, "a size overflows or exceeds the cap")              \
+    X(E_ABSENT, -6, "the key was never added")                         \
+    X(E_MISMATCH, -7, "the filters differ in a parameter")             \
+    X(E_IO, -8, "the system refused to read or write")                 \
+    X(E_TRUNCATED, -9, "the bytes end too early")                      \
+    X(E_CHECKSUM, -10, "a checksum does not match")                    \
+    X(E_VERSION, -11, "written by a newer version")                    \
+    X(E_BUSY, -12, "another writer has the file open")                 \
+    X(E_READONLY, -13, "the filter was opened read-only")              \
+    X(E_SPACE, -14, "no space left on the device")                     \
+    X(E_CANCELLED, -15, "cancelled by the caller")                     \
+    X(E_FULL, -16, "the filter is full and may not grow")              \
+    X(E_INDIVISIBLE, -17, "the factor does not divide the size")       \
+    X(E_EXISTS, -18, "the file exists")                                \
+    X(E_AMBIGUOUS, -19, "the bytes fit more than one format")          \
     X(E_HASH, -20, "the filter needs a hash function that was not given")
 
 typedef enum blm_status {
@@ -103,8 +103,8 @@ BLM_API const char *blm_version(void);
 /* Filled on failure, by calls that take one. Caller-owned, no memory behind it. */
 typedef struct blm_error {
     blm_status status;
-    int        system; /* the system's error number behind E_IO, E_SPACE, …; else 0 */
-    uint64_t   offset; /* byte offset of the trouble in the input, or BLM_NO_OFFSET */
+    int        system;    /* the system's error number behind E_IO, E_SPACE, …; else 0 */
+    uint64_t   offset;    /* byte offset of the trouble in the input, or BLM_NO_OFFSET */
     char       text[256]; /* one sentence: what, where, what to do */
 } blm_error;
 
@@ -141,8 +141,8 @@ typedef struct blm_key {
 /* A key hashed for one scheme and seed: hash once, ask many filters. Asking a filter of another
  * scheme or seed is answered "maybe", adding there is E_MISMATCH. Plain data, may be copied. */
 typedef struct blm_digest {
-    uint64_t tag;    /* names scheme, hash and seed; 0 is no digest */
-    uint64_t w[27];  /* most schemes use the first one or two */
+    uint64_t tag;   /* names scheme, hash and seed; 0 is no digest */
+    uint64_t w[27]; /* most schemes use the first one or two */
 } blm_digest;
 
 /* Where a filter's memory comes from. alloc returns NULL when it cannot; the result is aligned
@@ -158,16 +158,16 @@ typedef struct blm_allocator {
 typedef bool (*blm_progress_fn)(void *ctx, uint64_t done, uint64_t total);
 
 /* options.flags */
-#define BLM_SHARED 0x001u  /* adds and checks from many threads at once (not scalable) */
-#define BLM_SEEDED 0x002u  /* options.seed is given; else the seed comes from the OS */
-#define BLM_WRITE  0x004u  /* open: read-write; one writer at a time */
-#define BLM_VERIFY 0x008u  /* open, decode: check every checksum first */
+#define BLM_SHARED  0x001u /* adds and checks from many threads at once (not scalable) */
+#define BLM_SEEDED  0x002u /* options.seed is given; else the seed comes from the OS */
+#define BLM_WRITE   0x004u /* open: read-write; one writer at a time */
+#define BLM_VERIFY  0x008u /* open, decode: check every checksum first */
 #define BLM_REPLACE 0x010u /* create_file, save: an existing file may be replaced */
-#define BLM_ADOPT  0x020u  /* options.words now belongs to the filter, freed by its allocator */
+#define BLM_ADOPT   0x020u /* options.words now belongs to the filter, freed by its allocator */
 
 /* What is wanted. Used by create, create_file, plan, open and decode; each reads its part. */
 typedef struct blm_options {
-    size_t      size;   /* sizeof(blm_options), set by BLM_OPTIONS_INIT */
+    size_t      size; /* sizeof(blm_options), set by BLM_OPTIONS_INIT */
     blm_kind    kind;
     uint32_t    flags;  /* BLM_… above */
     const char *scheme; /* NULL: "native" */
@@ -199,12 +199,12 @@ typedef struct blm_options {
     const char *hash_name; /* 1…15 bytes, written to files so that a wrong hash is refused */
 
     /* Scalable. */
-    double   growth;     /* size of a layer over the one before, > 1 (0: after one of fewer than
+    double growth;     /* size of a layer over the one before, > 1 (0: after one of fewer than
                             2^15 keys 4, or where items was 0 to 2^17 keys; up to 2^17 16, fewer
                             than 2^23 4, else 2) */
-    double   tightening; /* rate of a layer over the one before, 0 < r < 1 (0: 0.85) */
-    double   rate_cap;   /* a union may not promise a worse rate (0: ten times rate, at most 1/2) */
-    bool     layer_classic; /* layers are classic, not blocked: a little smaller, slower */
+    double tightening; /* rate of a layer over the one before, 0 < r < 1 (0: 0.85) */
+    double rate_cap;   /* a union may not promise a worse rate (0: ten times rate, at most 1/2) */
+    bool   layer_classic; /* layers are classic, not blocked: a little smaller, slower */
 
     /* Schemes of other systems: see docs/formats; 0 is each scheme's own default. */
     uint64_t    variant;
@@ -216,21 +216,24 @@ typedef struct blm_options {
     blm_progress_fn      progress;  /* for open, decode, and every later call on the filter */
     void                *progress_ctx;
 
-    uint64_t offset; /* open, decode: where in the input the filter starts, inside another file */
+    uint64_t offset;  /* open, decode: where in the input the filter starts, inside another file */
     uint32_t threads; /* for batches, as blm_set_threads says; 0 and 1: the caller's alone */
 } blm_options;
 
 #ifdef __cplusplus
 #define BLM_OPTIONS_INIT blm_options_init()
 #else
-#define BLM_OPTIONS_INIT { .size = sizeof(blm_options) }
+#define BLM_OPTIONS_INIT            \
+    {                               \
+        .size = sizeof(blm_options) \
+    }
 #endif
 static inline blm_options blm_options_init(void)
 {
 #ifdef __cplusplus
     blm_options o = {};
 #else
-    blm_options o = { 0 };
+    blm_options       o = { 0 };
 #endif
     o.size = sizeof o;
     return o;
@@ -276,8 +279,8 @@ BLM_API size_t     blm_check_many(const blm_filter *f, const blm_key *keys, size
 /* Keys of one width, side by side in one buffer: integers, hashes, UUIDs. */
 BLM_API blm_status blm_add_fixed(blm_filter *f, const void *keys, size_t width, size_t count,
                                  uint8_t *fresh, size_t *done);
-BLM_API size_t     blm_check_fixed(const blm_filter *f, const void *keys, size_t width,
-                                   size_t count, uint8_t *maybe);
+BLM_API size_t blm_check_fixed(const blm_filter *f, const void *keys, size_t width, size_t count,
+                               uint8_t *maybe);
 
 /* blm_remove of many keys, in order. `gone[i]` (or NULL) becomes 1 where one add of key i was taken
  * back, 0 where the filter says that it was never added: no failure here. *removed (or NULL) is how
@@ -301,19 +304,18 @@ typedef struct blm_flow {
 } blm_flow;
 
 /* How many may be present. Neither function may use the filter. */
-BLM_API size_t     blm_check_flow(const blm_filter *f, const blm_flow *flow);
+BLM_API size_t blm_check_flow(const blm_filter *f, const blm_flow *flow);
 /* On failure `tell` was called for the keys that were added; *done (or NULL) is their number. How
  * many more keys `next` had given by then is not known. */
 BLM_API blm_status blm_add_flow(blm_filter *f, const blm_flow *flow, size_t *done);
 
 /* Hash once, ask many. The digest is good for every filter with the same scheme, hash and seed
  * (and, for schemes that hash once per probe, no more probes). */
-BLM_API blm_status blm_digest_of(const blm_filter *f, const void *key, size_t len,
-                                 blm_digest *out);
+BLM_API blm_status blm_digest_of(const blm_filter *f, const void *key, size_t len, blm_digest *out);
 BLM_API blm_status blm_add_digest(blm_filter *f, const blm_digest *d);
 BLM_API bool       blm_check_digest(const blm_filter *f, const blm_digest *d);
-BLM_API blm_status blm_add_digests(blm_filter *f, const blm_digest *d, size_t count,
-                                   uint8_t *fresh, size_t *done);
+BLM_API blm_status blm_add_digests(blm_filter *f, const blm_digest *d, size_t count, uint8_t *fresh,
+                                   size_t *done);
 BLM_API size_t     blm_check_digests(const blm_filter *f, const blm_digest *d, size_t count,
                                      uint8_t *maybe);
 
@@ -364,8 +366,7 @@ BLM_API blm_status blm_intersect(blm_filter *dst, const blm_filter *src, blm_err
 
 /* A filter 1/factor the size that answers "maybe" for every key the original does, made without
  * the keys; k stays. factor must divide m (with lines: their number), else E_INDIVISIBLE. */
-BLM_API blm_status blm_fold(const blm_filter *f, uint64_t factor, blm_filter **out,
-                            blm_error *err);
+BLM_API blm_status blm_fold(const blm_filter *f, uint64_t factor, blm_filter **out, blm_error *err);
 
 /* Counting only: the plain filter with the same answers, in a quarter of the memory (blocked, in
  * lines of 16 bytes; of another system's scheme, classic). What a cache hands out of its own
@@ -411,10 +412,10 @@ typedef enum blm_seed_policy {
 } blm_seed_policy;
 
 typedef enum blm_backing {
-    BLM_IN_MEMORY   = 0,
-    BLM_IN_WORDS    = 1, /* borrowed words of the caller */
-    BLM_FILE_READ   = 2, /* mapped read-only */
-    BLM_FILE_WRITE  = 3  /* mapped read-write */
+    BLM_IN_MEMORY  = 0,
+    BLM_IN_WORDS   = 1, /* borrowed words of the caller */
+    BLM_FILE_READ  = 2, /* mapped read-only */
+    BLM_FILE_WRITE = 3  /* mapped read-write */
 } blm_backing;
 
 typedef enum blm_writer {
@@ -428,17 +429,17 @@ typedef enum blm_writer {
 typedef struct blm_params {
     size_t          size;
     blm_kind        kind;
-    const char     *scheme;    /* static text */
+    const char     *scheme; /* static text */
     uint32_t        scheme_version;
-    const char     *hash;      /* static text, or the custom hash's name while the filter lives */
-    uint64_t        bits;      /* m (counters for counting); the sum over layers */
-    uint32_t        probes;    /* k, all lines together; the newest layer's for scalable */
-    uint32_t        lines;     /* lines per key (blocked, counting), else 0 */
+    const char     *hash;   /* static text, or the custom hash's name while the filter lives */
+    uint64_t        bits;   /* m (counters for counting); the sum over layers */
+    uint32_t        probes; /* k, all lines together; the newest layer's for scalable */
+    uint32_t        lines;  /* lines per key (blocked, counting), else 0 */
     uint32_t        layers;
-    uint64_t        capacity;  /* n it was planned for; the sum over layers; 0: unknown */
-    uint64_t        items;     /* adds that were new; counting: adds less removes */
-    double          rate;      /* promised rate (compound for scalable); 0: none was promised */
-    uint64_t        bytes;     /* of the bits */
+    uint64_t        capacity; /* n it was planned for; the sum over layers; 0: unknown */
+    uint64_t        items;    /* adds that were new; counting: adds less removes */
+    double          rate;     /* promised rate (compound for scalable); 0: none was promised */
+    uint64_t        bytes;    /* of the bits */
     uint64_t        seed[2];
     blm_seed_policy seed_policy;
     bool            shared;
@@ -447,13 +448,13 @@ typedef struct blm_params {
     blm_backing     backing;
     blm_writer      writer;
     double          growth, tightening, rate_cap; /* scalable, else 0 */
-    const char     *kernel;    /* "portable", "avx2", … that answers */
-    const char     *format;    /* codec it came from or would be saved as */
-    uint64_t        variant;   /* the scheme's own */
-    const char     *notice;    /* what is odd about these parameters; static text, or NULL */
-    uint32_t        threads;   /* that batches may use, at least 1 */
+    const char     *kernel;                       /* "portable", "avx2", … that answers */
+    const char     *format;                       /* codec it came from or would be saved as */
+    uint64_t        variant;                      /* the scheme's own */
+    const char     *notice;     /* what is odd about these parameters; static text, or NULL */
+    uint32_t        threads;    /* that batches may use, at least 1 */
     uint32_t        line_bytes; /* of a line: 64; what blm_reduce made of counters 16; no lines 0 */
-    uint64_t        kept;      /* bytes beside the bits: hashes, of a young scalable filter */
+    uint64_t        kept;       /* bytes beside the bits: hashes, of a young scalable filter */
 } blm_params;
 
 BLM_API blm_status blm_get_params(const blm_filter *f, blm_params *out);
@@ -468,11 +469,11 @@ typedef struct blm_estimate {
 typedef struct blm_stats {
     size_t       size;
     blm_params   params;
-    uint64_t     ones;      /* set bits (non-zero counters), all layers */
-    double       fill;      /* ones / bits */
-    blm_estimate estimated; /* keys, from the bits alone */
-    double       rate_now;  /* false-positive rate the bits give now */
-    uint64_t     stuck;     /* counting: saturated counters, never to be decremented */
+    uint64_t     ones;       /* set bits (non-zero counters), all layers */
+    double       fill;       /* ones / bits */
+    blm_estimate estimated;  /* keys, from the bits alone */
+    double       rate_now;   /* false-positive rate the bits give now */
+    uint64_t     stuck;      /* counting: saturated counters, never to be decremented */
     bool         overfilled; /* rate_now is above the promised rate beyond chance */
 } blm_stats;
 
@@ -542,9 +543,9 @@ typedef struct blm_verdict {
     size_t     size;
     blm_writer writer;
     uint64_t   regions, good, unverified, damaged;
-    uint64_t   first_damaged;     /* region number, valid when damaged > 0 */
-    uint64_t   damaged_offset;    /* its byte offset in the file */
-    uint64_t   damaged_bytes;     /* its length */
+    uint64_t   first_damaged;  /* region number, valid when damaged > 0 */
+    uint64_t   damaged_offset; /* its byte offset in the file */
+    uint64_t   damaged_bytes;  /* its length */
 } blm_verdict;
 
 /* Reads every checksum of a filter opened from a native file (for one in memory: trivially good).
@@ -571,8 +572,8 @@ BLM_API blm_status blm_encoded_size(const blm_filter *f, const char *format, uin
                                     blm_error *err);
 /* Decoding is validating: what comes back is a whole, valid filter in memory; no byte sequence
  * makes this crash, hang, or allocate more than the input justifies or options.max_bytes allows. */
-BLM_API blm_status blm_decode(const void *bytes, size_t len, const blm_options *o,
-                              blm_filter **out, blm_error *err);
+BLM_API blm_status blm_decode(const void *bytes, size_t len, const blm_options *o, blm_filter **out,
+                              blm_error *err);
 BLM_API blm_status blm_decode_stream(blm_read_fn read, void *ctx, const blm_options *o,
                                      blm_filter **out, blm_error *err);
 
@@ -599,8 +600,8 @@ BLM_API blm_status blm_diff(const blm_filter *from, const blm_filter *to, blm_wr
  * BLM_PRESENT (and a copy of base) when base is where it leads. A damaged delta is E_TRUNCATED,
  * E_FORMAT or E_CHECKSUM with the offset, and what comes back is always `to`, bit for bit. A delta
  * may not make a filter more than 4 096 times larger, nor pass base's cap (E_LIMIT). */
-BLM_API blm_status blm_patch(const blm_filter *base, blm_read_fn read, void *ctx,
-                             blm_filter **out, blm_error *err);
+BLM_API blm_status blm_patch(const blm_filter *base, blm_read_fn read, void *ctx, blm_filter **out,
+                             blm_error *err);
 
 /* ---- bare bits: a very small filter inside another structure ------------------------------ */
 
@@ -650,10 +651,10 @@ BLM_API blm_status blm_chain_grow(blm_filter *f, uint64_t entries, double error,
 /* ---- what this build knows, row by row: NULL past the end --------------------------------- */
 
 typedef struct blm_scheme_row {
-    size_t      size;
-    const char *name, *summary, *faults; /* faults: NULL, or the original's known ones */
-    const char *const *funnels;          /* NULL-ended, or NULL */
-    bool        creates;                 /* usable for a new filter */
+    size_t             size;
+    const char        *name, *summary, *faults; /* faults: NULL, or the original's known ones */
+    const char *const *funnels;                 /* NULL-ended, or NULL */
+    bool               creates;                 /* usable for a new filter */
 } blm_scheme_row;
 typedef struct blm_format_row {
     size_t      size;
@@ -669,12 +670,12 @@ BLM_API const blm_format_row *blm_format_at(size_t i);
 typedef struct blm_plan {
     size_t   size;
     blm_kind kind;
-    uint64_t items;    /* n: given, or how many keys reach the rate */
-    double   rate;     /* modelled at n, for the probes the kind really uses */
-    double   asked;    /* the rate asked for; 0: none */
-    uint64_t bits;     /* m as it will be created */
-    uint32_t probes;   /* k, all lines together */
-    uint32_t lines;    /* lines per key (blocked, counting), else 0 */
+    uint64_t items;  /* n: given, or how many keys reach the rate */
+    double   rate;   /* modelled at n, for the probes the kind really uses */
+    double   asked;  /* the rate asked for; 0: none */
+    uint64_t bits;   /* m as it will be created */
+    uint32_t probes; /* k, all lines together */
+    uint32_t lines;  /* lines per key (blocked, counting), else 0 */
     uint64_t bytes;
     bool     fits;         /* the asked rate fits the asked memory or bits */
     uint64_t bytes_needed; /* for the asked rate (0: none was asked) */
@@ -703,11 +704,11 @@ typedef enum blm_model {
     BLM_MODEL_INDEPENDENT = 1, /* k independent probes: the exact sum over the fill for k ≤ 64, a
                                   bounded approximation beyond. Native classic probes follow this,
                                   but for n/2^64 (two keys, one hash), which plans and stats add. */
-    BLM_MODEL_DOUBLE      = 2, /* probes a + i·b mod m, b ≠ 0: what Guava, Go, RedisBloom and most
+    BLM_MODEL_DOUBLE   = 2, /* probes a + i·b mod m, b ≠ 0: what Guava, Go, RedisBloom and most
                                   others come near */
-    BLM_MODEL_LINES       = 3, /* native blocked probes: `lines` lines of 512 bits, one bit in each
+    BLM_MODEL_LINES    = 3, /* native blocked probes: `lines` lines of 512 bits, one bit in each
                                   of k/lines words; n/2^64 included */
-    BLM_MODEL_COUNTERS    = 4  /* native counting probes (and what blm_reduce makes of them):
+    BLM_MODEL_COUNTERS = 4  /* native counting probes (and what blm_reduce makes of them):
                                   `lines` lines of 128 cells, one in each of k/lines groups of 16 */
 } blm_model;
 
@@ -854,10 +855,11 @@ typedef struct blm_dataset {
 } blm_dataset;
 
 #define BLM_GUARD_COUNTING 0x1u /* deletes matter: a counting filter, four times the memory */
-#define BLM_GUARD_ADVISORY 0x2u /* others write past the guard: "absent" may be wrong for their
+#define BLM_GUARD_ADVISORY \
+    0x2u                      /* others write past the guard: "absent" may be wrong for their
                                    keys; nothing is learnt from rows that were not there, nor
                                    removed */
-#define BLM_GUARD_MANUAL   0x4u /* rebuilds only when asked to */
+#define BLM_GUARD_MANUAL 0x4u /* rebuilds only when asked to */
 
 typedef struct blm_guard_options {
     size_t      size;
@@ -880,7 +882,10 @@ typedef struct blm_guard_options {
 #ifdef __cplusplus
 #define BLM_GUARD_OPTIONS_INIT blm_guard_options_init()
 #else
-#define BLM_GUARD_OPTIONS_INIT { .size = sizeof(blm_guard_options) }
+#define BLM_GUARD_OPTIONS_INIT            \
+    {                                     \
+        .size = sizeof(blm_guard_options) \
+    }
 #endif
 static inline blm_guard_options blm_guard_options_init(void)
 {
@@ -958,15 +963,15 @@ typedef enum blm_guard_cause {
 /* Figures since open; those of the filter since its generation began. Taken while others work, they
  * are each right but may be of slightly different moments. */
 typedef struct blm_guard_stats {
-    size_t   size;
+    size_t size;
     /* Lookups = refused + remembered + passed. Reads saved = refused + remembered. */
     uint64_t lookups;
-    uint64_t refused;    /* by the filter */
-    uint64_t remembered; /* by the table of confirmed false positives */
-    uint64_t passed;     /* to the data set */
-    uint64_t found;      /* … and the row was there */
+    uint64_t refused;         /* by the filter */
+    uint64_t remembered;      /* by the table of confirmed false positives */
+    uint64_t passed;          /* to the data set */
+    uint64_t found;           /* … and the row was there */
     uint64_t false_positives; /* … and it was not */
-    uint64_t errors;     /* of the data set, in any call */
+    uint64_t errors;          /* of the data set, in any call */
     uint64_t reads_saved;
     uint64_t puts, deletes, updates; /* that succeeded (deletes: of a row that was there) */
 
@@ -978,10 +983,10 @@ typedef struct blm_guard_stats {
     blm_kind kind;
     uint64_t capacity, items, bytes; /* planned keys; keys in it, removed ones left out; its bits */
     double   promised;
-    uint64_t absent_asked; /* keys without a row that this generation was asked */
+    uint64_t absent_asked;  /* keys without a row that this generation was asked */
     uint64_t absent_passed; /* … and let through: deleted keys are among them, table hits not */
     double   rate, rate_low, rate_high; /* their ratio, and its 95% interval (exact binomial) */
-    uint64_t stale;      /* deleted keys that the filter still has */
+    uint64_t stale;                     /* deleted keys that the filter still has */
     double   stale_share;
     uint64_t table_keys; /* confirmed false positives held now */
 

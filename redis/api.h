@@ -30,8 +30,8 @@ typedef struct RedisReply  Reply; /* what a command that a module called answere
 #define API_OK  0
 #define API_ERR 1
 
-#define API_READ  1 /* OpenKey */
-#define API_WRITE 2
+#define API_READ      1 /* OpenKey */
+#define API_WRITE     2
 #define API_POSTPONED (-1L) /* ReplyWithArray */
 
 #define API_KEYTYPE_EMPTY 0 /* KeyType */
@@ -41,9 +41,9 @@ typedef struct RedisReply  Reply; /* what a command that a module called answere
 #define API_CTX_LOADING    (1 << 13) /* … or from the append-only file */
 #define API_CTX_RESP3      (1 << 22)
 
-#define API_HANDLE_IO_ERRORS     (1 << 0) /* SetModuleOptions */
-#define API_NO_IMPLICIT_SIGNAL   (1 << 1)
-#define API_HANDLE_ASYNC_LOAD    (1 << 2)
+#define API_HANDLE_IO_ERRORS   (1 << 0) /* SetModuleOptions */
+#define API_NO_IMPLICIT_SIGNAL (1 << 1)
+#define API_HANDLE_ASYNC_LOAD  (1 << 2)
 
 #define API_NOTIFY_GENERIC (1 << 2) /* NotifyKeyspaceEvent */
 #define API_NOTIFY_MODULE  (1 << 13)
@@ -140,8 +140,15 @@ typedef struct CommandInfo {
 #define API_SEARCH_INDEX 2
 #define API_FIND_RANGE   2
 
-enum { API_ARG_STRING, API_ARG_INTEGER, API_ARG_DOUBLE, API_ARG_KEY, API_ARG_TOKEN = 6,
-       API_ARG_ONEOF, API_ARG_BLOCK };
+enum {
+    API_ARG_STRING,
+    API_ARG_INTEGER,
+    API_ARG_DOUBLE,
+    API_ARG_KEY,
+    API_ARG_TOKEN = 6,
+    API_ARG_ONEOF,
+    API_ARG_BLOCK
+};
 #define API_ARG_OPTIONAL 1
 #define API_ARG_MULTIPLE 2
 
@@ -161,84 +168,87 @@ typedef int (*ConfigApply)(Ctx *ctx, void *priv, Str **err);
 #endif
 
 /* X(result, name, arguments). What is there on every server from Redis 7.0 on. */
-#define API_REQUIRED(X)                                                                           \
-    X(void, SetModuleAttribs, (Ctx *, const char *name, int ver, int apiver))                     \
-    X(int, IsModuleNameBusy, (const char *name))                                                  \
-    X(void, SetModuleOptions, (Ctx *, int options))                                               \
-    X(int, GetContextFlags, (Ctx *))                                                              \
-    X(void, Log, (Ctx *, const char *level, const char *fmt, ...) API_PRINTF(3, 4))               \
-    X(void, LogIOError, (IO *, const char *level, const char *fmt, ...) API_PRINTF(3, 4))         \
-    X(int, WrongArity, (Ctx *))                                                                   \
-    X(int, ReplyWithLongLong, (Ctx *, long long v))                                               \
-    X(int, ReplyWithError, (Ctx *, const char *err))                                              \
-    X(int, ReplyWithSimpleString, (Ctx *, const char *msg))                                       \
-    X(int, ReplyWithArray, (Ctx *, long len))                                                     \
-    X(void, ReplySetArrayLength, (Ctx *, long len))                                               \
-    X(int, ReplyWithStringBuffer, (Ctx *, const char *buf, size_t len))                           \
-    X(int, ReplyWithCString, (Ctx *, const char *buf))                                            \
-    X(int, ReplyWithNull, (Ctx *))                                                                \
-    X(int, ReplyWithDouble, (Ctx *, double d))                                                    \
-    X(int, ReplyWithMap, (Ctx *, long pairs))                                                     \
-    X(int, ReplyWithBool, (Ctx *, int b))                                                         \
-    X(int, CreateCommand, (Ctx *, const char *name, CommandFn fn, const char *flags,              \
-                           int firstkey, int lastkey, int keystep))                               \
-    X(Cmd *, GetCommand, (Ctx *, const char *name))                                               \
-    X(int, SetCommandInfo, (Cmd *, const CommandInfo *info))                                      \
-    X(Key *, OpenKey, (Ctx *, Str *name, int mode))                                               \
-    X(void, CloseKey, (Key *))                                                                    \
-    X(int, KeyType, (Key *))                                                                      \
-    X(Type *, ModuleTypeGetType, (Key *))                                                         \
-    X(void *, ModuleTypeGetValue, (Key *))                                                        \
-    X(int, ModuleTypeSetValue, (Key *, Type *, void *value))                                      \
-    X(int, ModuleTypeReplaceValue, (Key *, Type *, void *value, void **old))                      \
-    X(int, DeleteKey, (Key *))                                                                    \
-    X(int, SignalModifiedKey, (Ctx *, Str *name))                                                 \
-    X(const char *, StringPtrLen, (const Str *, size_t *len))                                     \
-    X(int, StringToLongLong, (const Str *, long long *out))                                       \
-    X(int, StringToDouble, (const Str *, double *out))                                            \
-    X(Str *, CreateString, (Ctx *, const char *p, size_t len))                                    \
-    X(void, FreeString, (Ctx *, Str *))                                                           \
-    X(void *, Alloc, (size_t))                                                                    \
-    X(void, Free, (void *))                                                                       \
-    X(void *, TryAlloc, (size_t))                                                                 \
-    X(size_t, MallocSize, (void *))                                                               \
-    X(Type *, CreateDataType, (Ctx *, const char *name9, int encver, TypeMethods *))              \
-    X(void, SaveUnsigned, (IO *, uint64_t))                                                       \
-    X(uint64_t, LoadUnsigned, (IO *))                                                             \
-    X(void, SaveDouble, (IO *, double))                                                           \
-    X(double, LoadDouble, (IO *))                                                                 \
-    X(void, SaveStringBuffer, (IO *, const char *, size_t))                                       \
-    X(char *, LoadStringBuffer, (IO *, size_t *len))                                              \
-    X(int, IsIOError, (IO *))                                                                     \
-    X(void, EmitAOF, (IO *, const char *cmd, const char *fmt, ...))                               \
-    X(void, DigestAddLongLong, (Digest *, long long))                                             \
-    X(void, DigestAddStringBuffer, (Digest *, const char *, size_t))                              \
-    X(void, DigestEndSequence, (Digest *))                                                        \
-    X(int, ReplicateVerbatim, (Ctx *))                                                            \
-    X(int, Replicate, (Ctx *, const char *cmd, const char *fmt, ...))                             \
-    X(int, NotifyKeyspaceEvent, (Ctx *, int klass, const char *event, Str *key))                  \
-    X(int, RegisterNumericConfig, (Ctx *, const char *name, long long dflt, unsigned flags,       \
-                                   long long min, long long max, NumericGet, NumericSet,          \
-                                   ConfigApply, void *priv))                                      \
-    X(int, RegisterBoolConfig, (Ctx *, const char *name, int dflt, unsigned flags, BoolGet,       \
-                                BoolSet, ConfigApply, void *priv))                                \
-    X(int, RegisterStringConfig, (Ctx *, const char *name, const char *dflt, unsigned flags,      \
-                                  StringGet, StringSet, ConfigApply, void *priv))                 \
-    X(int, LoadConfigs, (Ctx *))                                                                  \
-    X(int, RegisterInfoFunc, (Ctx *, void (*cb)(InfoCtx *, int crashing)))                        \
-    X(int, InfoAddSection, (InfoCtx *, const char *name))                                         \
-    X(int, InfoAddFieldULongLong, (InfoCtx *, const char *field, unsigned long long))             \
+#define API_REQUIRED(X)                                                                       \
+    X(void, SetModuleAttribs, (Ctx *, const char *name, int ver, int apiver))                 \
+    X(int, IsModuleNameBusy, (const char *name))                                              \
+    X(void, SetModuleOptions, (Ctx *, int options))                                           \
+    X(int, GetContextFlags, (Ctx *))                                                          \
+    X(void, Log, (Ctx *, const char *level, const char *fmt, ...)API_PRINTF(3, 4))            \
+    X(void, LogIOError, (IO *, const char *level, const char *fmt, ...)API_PRINTF(3, 4))      \
+    X(int, WrongArity, (Ctx *))                                                               \
+    X(int, ReplyWithLongLong, (Ctx *, long long v))                                           \
+    X(int, ReplyWithError, (Ctx *, const char *err))                                          \
+    X(int, ReplyWithSimpleString, (Ctx *, const char *msg))                                   \
+    X(int, ReplyWithArray, (Ctx *, long len))                                                 \
+    X(void, ReplySetArrayLength, (Ctx *, long len))                                           \
+    X(int, ReplyWithStringBuffer, (Ctx *, const char *buf, size_t len))                       \
+    X(int, ReplyWithCString, (Ctx *, const char *buf))                                        \
+    X(int, ReplyWithNull, (Ctx *))                                                            \
+    X(int, ReplyWithDouble, (Ctx *, double d))                                                \
+    X(int, ReplyWithMap, (Ctx *, long pairs))                                                 \
+    X(int, ReplyWithBool, (Ctx *, int b))                                                     \
+    X(int, CreateCommand,                                                                     \
+      (Ctx *, const char *name, CommandFn fn, const char *flags, int firstkey, int lastkey,   \
+       int keystep))                                                                          \
+    X(Cmd *, GetCommand, (Ctx *, const char *name))                                           \
+    X(int, SetCommandInfo, (Cmd *, const CommandInfo *info))                                  \
+    X(Key *, OpenKey, (Ctx *, Str * name, int mode))                                          \
+    X(void, CloseKey, (Key *))                                                                \
+    X(int, KeyType, (Key *))                                                                  \
+    X(Type *, ModuleTypeGetType, (Key *))                                                     \
+    X(void *, ModuleTypeGetValue, (Key *))                                                    \
+    X(int, ModuleTypeSetValue, (Key *, Type *, void *value))                                  \
+    X(int, ModuleTypeReplaceValue, (Key *, Type *, void *value, void **old))                  \
+    X(int, DeleteKey, (Key *))                                                                \
+    X(int, SignalModifiedKey, (Ctx *, Str * name))                                            \
+    X(const char *, StringPtrLen, (const Str *, size_t *len))                                 \
+    X(int, StringToLongLong, (const Str *, long long *out))                                   \
+    X(int, StringToDouble, (const Str *, double *out))                                        \
+    X(Str *, CreateString, (Ctx *, const char *p, size_t len))                                \
+    X(void, FreeString, (Ctx *, Str *))                                                       \
+    X(void *, Alloc, (size_t))                                                                \
+    X(void, Free, (void *))                                                                   \
+    X(void *, TryAlloc, (size_t))                                                             \
+    X(size_t, MallocSize, (void *))                                                           \
+    X(Type *, CreateDataType, (Ctx *, const char *name9, int encver, TypeMethods *))          \
+    X(void, SaveUnsigned, (IO *, uint64_t))                                                   \
+    X(uint64_t, LoadUnsigned, (IO *))                                                         \
+    X(void, SaveDouble, (IO *, double))                                                       \
+    X(double, LoadDouble, (IO *))                                                             \
+    X(void, SaveStringBuffer, (IO *, const char *, size_t))                                   \
+    X(char *, LoadStringBuffer, (IO *, size_t * len))                                         \
+    X(int, IsIOError, (IO *))                                                                 \
+    X(void, EmitAOF, (IO *, const char *cmd, const char *fmt, ...))                           \
+    X(void, DigestAddLongLong, (Digest *, long long))                                         \
+    X(void, DigestAddStringBuffer, (Digest *, const char *, size_t))                          \
+    X(void, DigestEndSequence, (Digest *))                                                    \
+    X(int, ReplicateVerbatim, (Ctx *))                                                        \
+    X(int, Replicate, (Ctx *, const char *cmd, const char *fmt, ...))                         \
+    X(int, NotifyKeyspaceEvent, (Ctx *, int klass, const char *event, Str *key))              \
+    X(int, RegisterNumericConfig,                                                             \
+      (Ctx *, const char *name, long long dflt, unsigned flags, long long min, long long max, \
+       NumericGet, NumericSet, ConfigApply, void *priv))                                      \
+    X(int, RegisterBoolConfig,                                                                \
+      (Ctx *, const char *name, int dflt, unsigned flags, BoolGet, BoolSet, ConfigApply,      \
+       void *priv))                                                                           \
+    X(int, RegisterStringConfig,                                                              \
+      (Ctx *, const char *name, const char *dflt, unsigned flags, StringGet, StringSet,       \
+       ConfigApply, void *priv))                                                              \
+    X(int, LoadConfigs, (Ctx *))                                                              \
+    X(int, RegisterInfoFunc, (Ctx *, void (*cb)(InfoCtx *, int crashing)))                    \
+    X(int, InfoAddSection, (InfoCtx *, const char *name))                                     \
+    X(int, InfoAddFieldULongLong, (InfoCtx *, const char *field, unsigned long long))         \
     X(void *, DefragAlloc, (DefragCtx *, void *p))
 
 /* What newer servers have besides, and what there is another way for: reply.c. */
-#define API_OPTIONAL(X)                                                                           \
-    X(Reply *, Call, (Ctx *, const char *cmd, const char *fmt, ...)) /* 4.0 */                    \
-    X(const char *, CallReplyProto, (Reply *, size_t *len))          /* 4.0 */                    \
-    X(int, ReplyWithCallReply, (Ctx *, Reply *))                     /* 4.0 */                    \
-    X(void, FreeCallReply, (Reply *))                                /* 4.0 */                    \
-    X(int, SetCommandACLCategories, (Cmd *, const char *names))      /* 7.2 */                    \
-    X(int, AddACLCategory, (Ctx *, const char *name))                /* 7.4 */                    \
-    X(void *, TryCalloc, (size_t n, size_t size))                    /* 7.4 */                    \
+#define API_OPTIONAL(X)                                                        \
+    X(Reply *, Call, (Ctx *, const char *cmd, const char *fmt, ...)) /* 4.0 */ \
+    X(const char *, CallReplyProto, (Reply *, size_t * len))         /* 4.0 */ \
+    X(int, ReplyWithCallReply, (Ctx *, Reply *))                     /* 4.0 */ \
+    X(void, FreeCallReply, (Reply *))                                /* 4.0 */ \
+    X(int, SetCommandACLCategories, (Cmd *, const char *names))      /* 7.2 */ \
+    X(int, AddACLCategory, (Ctx *, const char *name))                /* 7.4 */ \
+    X(void *, TryCalloc, (size_t n, size_t size))                    /* 7.4 */ \
     X(int, LoadDefaultConfigs, (Ctx *))                              /* 8.0 */
 
 #define API_MEMBER(result, name, arguments) result(*name) arguments;

@@ -21,11 +21,11 @@ struct value {
     blm_filter     *filter;   /* NULL: still arriving */
     struct arrival *arriving; /* NULL: it is there */
     blm_kind        kind;
-    bool            native;    /* of the second type */
-    bool            fixed;     /* may not grow: when it is full it says so */
-    bool            automatic; /* made without being asked for, so it grows as growth.c says */
-    bool            saturate;  /* native and of fixed size: takes keys past its capacity */
-    bool            named;     /* only while BF.MERGE looks for what it was given twice */
+    bool            native;       /* of the second type */
+    bool            fixed;        /* may not grow: when it is full it says so */
+    bool            automatic;    /* made without being asked for, so it grows as growth.c says */
+    bool            saturate;     /* native and of fixed size: takes keys past its capacity */
+    bool            named;        /* only while BF.MERGE looks for what it was given twice */
     uint64_t        items, bytes; /* as counted in the module's totals */
     uint64_t        room; /* keys that the filter, or its newest layer, takes before it is full */
 };
@@ -53,7 +53,7 @@ uint64_t bf_value_size(const struct value *v);
 
 /* Redis' allocator, refusing instead of aborting, and the cap of the filter to be made. */
 extern const blm_allocator bf_allocator;
-blm_options bf_options(uint64_t max_bytes);
+blm_options                bf_options(uint64_t max_bytes);
 /* Bytes from Redis' allocator; NULL when there are none. */
 void *bf_try_alloc(size_t size);
 /* An array that Redis allocated and filled is now a filter's. */
@@ -102,8 +102,8 @@ uint64_t bf_cap(Ctx *ctx);
 extern Type *bf_type, *bf_type_native;
 /* What the two types have in common: memory, effort, copies, defrag, free. */
 TypeMethods bf_methods(void);
-bool         bf_type_create(Ctx *ctx);
-bool         bf_type_native_create(Ctx *ctx);
+bool        bf_type_create(Ctx *ctx);
+bool        bf_type_native_create(Ctx *ctx);
 
 /* A chain's description: the header chunk of a dump, and what an RDB value says. */
 struct bf_chain {
@@ -112,10 +112,10 @@ struct bf_chain {
     uint32_t  room; /* links that there is memory for */
     blm_link *link; /* bf_chain_room */
 };
-#define BF_NONSCALING 8u /* options */
+#define BF_NONSCALING 8u    /* options */
 #define BF_MAX_LINKS  1075u /* each has half the rate of the one before: then it is 0 */
-#define BF_CHUNK     ((uint64_t)16 << 20) /* the most a chunk of a dump carries */
-#define BF_HEADER(n) (20 + 53 * (size_t)(n))
+#define BF_CHUNK      ((uint64_t)16 << 20) /* the most a chunk of a dump carries */
+#define BF_HEADER(n)  (20 + 53 * (size_t)(n))
 
 /* It has n links from now on (1 to BF_MAX_LINKS, never fewer than before), the new ones zeroed.
  * False: no such number, or no memory. */
@@ -183,7 +183,7 @@ struct bf_replies {
     size_t      n; /* of a block */
     const char *word;
 };
-void bf_replies_find(Ctx *ctx); /* at loading */
+void bf_replies_find(Ctx *ctx);                                  /* at loading */
 void bf_replies_begin(struct bf_replies *r, Ctx *ctx, size_t n); /* n of them, or fewer */
 void bf_replies_put(struct bf_replies *r, const uint8_t *answers, size_t n);
 void bf_replies_end(struct bf_replies *r);
@@ -212,11 +212,11 @@ const char *bf_read_capacity(const Str *s, long long *out);
 const char *bf_read_expansion(const Str *s, long long *out);
 bool        bf_read_seed(const Str *s, uint64_t *out); /* decimal, 64 bits */
 
-#define BF_MAX_CAPACITY  1073741824LL
-#define BF_MAX_EXPANSION 32768LL
+#define BF_MAX_CAPACITY      1073741824LL
+#define BF_MAX_EXPANSION     32768LL
 #define BF_DEFAULT_EXPANSION 2LL
-#define BF_MAX_GROWTH    1024LL /* of a native scalable filter */
-#define BF_MAX_RATE      0.25 /* what is above is taken as this */
+#define BF_MAX_GROWTH        1024LL /* of a native scalable filter */
+#define BF_MAX_RATE          0.25   /* what is above is taken as this */
 
 /* How a filter is to be made. */
 struct bf_wanted {

@@ -179,10 +179,10 @@ bool bf_header_get(struct bf_chain *c, const uint8_t *in, size_t len)
 {
     if (len < 20)
         return false;
-    c->items     = get(&in, 8);
-    uint64_t n   = get(&in, 4);
-    c->options   = (uint32_t)get(&in, 4);
-    bool     old = len == 16 + 49 * n;
+    c->items         = get(&in, 8);
+    uint64_t n       = get(&in, 4);
+    c->options       = (uint32_t)get(&in, 4);
+    bool     old     = len == 16 + 49 * n;
     unsigned entries = len == 20 + 53 * n ? 8 : 4;
     if (!old && entries == 4 && len != 20 + 49 * n)
         return false;

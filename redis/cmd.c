@@ -55,16 +55,13 @@ void bf_changed(Ctx *ctx, Str *name, const char *event)
 
 int bf_wrong_type(Ctx *ctx)
 {
-    return api.ReplyWithError(
-        ctx, "WRONGTYPE Operation against a key holding the wrong kind of value");
+    return api.ReplyWithError(ctx,
+                              "WRONGTYPE Operation against a key holding the wrong kind of value");
 }
 
 int bf_not_found(Ctx *ctx) { return api.ReplyWithError(ctx, "ERR not found"); }
 
-int bf_still_arriving(Ctx *ctx)
-{
-    return api.ReplyWithError(ctx, "ERR filter is being loaded");
-}
+int bf_still_arriving(Ctx *ctx) { return api.ReplyWithError(ctx, "ERR filter is being loaded"); }
 
 /* ---- items through a filter ---- */
 

@@ -50,9 +50,8 @@ static const char *reserve_words(Str **argv, int argc, struct bf_wanted *w, bool
             used          = 1;
         } else if (bf_word(argv[i], "EXPANSION") && !*expands) { /* the first counts */
             *expands = true;
-            why      = i + 1 < argc ? bf_read_expansion(argv[i + 1], &w->expansion) :
-                                      "ERR no expansion";
-            used     = 2;
+            why = i + 1 < argc ? bf_read_expansion(argv[i + 1], &w->expansion) : "ERR no expansion";
+            used = 2;
         } else {
             used = extra_word(argv + i, argc - i, w, &why);
         }
@@ -128,8 +127,8 @@ int bf_cmd_reserve(Ctx *ctx, Str **argv, int argc)
 /* What became of the items of one command. */
 struct results {
     uint8_t        *fresh;
-    size_t          done;    /* items taken; the next one is new and found no room */
-    size_t          news;    /* of them new */
+    size_t          done; /* items taken; the next one is new and found no room */
+    size_t          news; /* of them new */
     enum bf_outcome outcome;
 };
 
@@ -201,7 +200,7 @@ static void reply_items(Ctx *ctx, const struct value *v, Str **items, size_t n,
                         const struct results *r)
 {
     struct bf_replies replies;
-    size_t len = r->outcome == BF_ADDED ? n : r->outcome == BF_FULL ? r->done + 1 : n;
+    size_t            len = r->outcome == BF_ADDED ? n : r->outcome == BF_FULL ? r->done + 1 : n;
     api.ReplyWithArray(ctx, (long)len);
     bf_replies_begin(&replies, ctx, r->done);
     bf_replies_put(&replies, r->fresh, r->done);
@@ -313,7 +312,7 @@ int bf_cmd_madd(Ctx *ctx, Str **argv, int argc)
  * `loose`. */
 static const char *insert_option(const Str *s, bool loose)
 {
-    static const char *const words[] = { "ITEMS",     "ERROR",    "EXPANSION",
+    static const char *const words[] = { "ITEMS",    "ERROR",    "EXPANSION",
                                          "CAPACITY", "NOCREATE", "NONSCALING" };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (bf_word(s, words[i]))
@@ -321,11 +320,16 @@ static const char *insert_option(const Str *s, bool loose)
     size_t      len;
     const char *text = api.StringPtrLen(s, &len);
     switch (loose && len ? text[0] | 32 : 0) {
-    case 'i': return words[0];
-    case 'e': return words[len > 1 && (text[1] | 32) == 'r' ? 1 : 2];
-    case 'c': return words[3];
-    case 'n': return words[len > 2 && (text[2] | 32) == 'c' ? 4 : 5];
-    default: return NULL;
+    case 'i':
+        return words[0];
+    case 'e':
+        return words[len > 1 && (text[1] | 32) == 'r' ? 1 : 2];
+    case 'c':
+        return words[3];
+    case 'n':
+        return words[len > 2 && (text[2] | 32) == 'c' ? 4 : 5];
+    default:
+        return NULL;
     }
 }
 
@@ -357,8 +361,8 @@ int bf_cmd_insert(Ctx *ctx, Str **argv, int argc)
 {
     struct bf_wanted w      = bf_defaults();
     bool             create = true, loose = bf_repeated(ctx);
-    const char      *why    = NULL;
-    int              at     = 2;
+    const char      *why = NULL;
+    int              at  = 2;
     if (argc < 4)
         return api.WrongArity(ctx);
     while (at < argc) {
@@ -376,6 +380,5 @@ int bf_cmd_insert(Ctx *ctx, Str **argv, int argc)
     }
     if (at + 1 >= argc)
         return api.WrongArity(ctx);
-    return add_all(ctx, argv[1], &w, create, argv + at + 1, (size_t)(argc - at - 1),
-                   false);
+    return add_all(ctx, argv[1], &w, create, argv + at + 1, (size_t)(argc - at - 1), false);
 }

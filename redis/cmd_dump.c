@@ -47,8 +47,8 @@ static int dump_chain(Ctx *ctx, const struct value *v, long long iterator)
         return reply_chunk(ctx, 1, header, len);
     }
     const char *bytes = iterator > 0 ? chain_bytes(v, (uint64_t)iterator - 1, &len) : NULL;
-    return bytes ? reply_chunk(ctx, iterator + (long long)len, bytes, len) :
-                   reply_chunk(ctx, 0, "", 0);
+    return bytes ? reply_chunk(ctx, iterator + (long long)len, bytes, len)
+                 : reply_chunk(ctx, 0, "", 0);
 }
 
 static int dump_native(Ctx *ctx, const struct value *v, long long iterator)
@@ -166,8 +166,8 @@ int bf_cmd_loadchunk(Ctx *ctx, Str **argv, int argc)
     if (found == BF_MISSING && iterator != 1) {
         why = iterator <= 0 ? BAD : "ERR not found";
     } else if (found == BF_MISSING) {
-        v = bf_native_header(data, len) ? bf_native_begin(data, len, bf_cap(ctx), &why) :
-                                          begin_chain(data, len, bf_cap(ctx), &why);
+        v = bf_native_header(data, len) ? bf_native_begin(data, len, bf_cap(ctx), &why)
+                                        : begin_chain(data, len, bf_cap(ctx), &why);
         if (v) {
             bf_attach(key, v);
             why = NULL;

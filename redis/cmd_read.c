@@ -90,10 +90,8 @@ static void reply_expansion(Ctx *ctx, const struct value *v, const blm_params *p
 static const struct {
     const char *word, *name;
 } fields[] = {
-    { "CAPACITY", "Capacity" },
-    { "SIZE", "Size" },
-    { "FILTERS", "Number of filters" },
-    { "ITEMS", "Number of items inserted" },
+    { "CAPACITY", "Capacity" },         { "SIZE", "Size" },
+    { "FILTERS", "Number of filters" }, { "ITEMS", "Number of items inserted" },
     { "EXPANSION", "Expansion rate" },
 };
 #define FIELDS (sizeof fields / sizeof *fields)
@@ -101,11 +99,21 @@ static const struct {
 static void reply_field(Ctx *ctx, const struct value *v, const blm_params *p, size_t field)
 {
     switch (field) {
-    case 0: api.ReplyWithLongLong(ctx, (long long)p->capacity); break;
-    case 1: api.ReplyWithLongLong(ctx, (long long)bf_value_size(v)); break;
-    case 2: api.ReplyWithLongLong(ctx, (long long)p->layers); break;
-    case 3: api.ReplyWithLongLong(ctx, (long long)p->items); break;
-    default: reply_expansion(ctx, v, p); break;
+    case 0:
+        api.ReplyWithLongLong(ctx, (long long)p->capacity);
+        break;
+    case 1:
+        api.ReplyWithLongLong(ctx, (long long)bf_value_size(v));
+        break;
+    case 2:
+        api.ReplyWithLongLong(ctx, (long long)p->layers);
+        break;
+    case 3:
+        api.ReplyWithLongLong(ctx, (long long)p->items);
+        break;
+    default:
+        reply_expansion(ctx, v, p);
+        break;
     }
 }
 

@@ -119,13 +119,12 @@ static bool join_links(struct bf_chain *c, struct value *const *v, size_t n)
     return true;
 }
 
-static struct value *merge_chains(struct value *const *v, size_t n, uint64_t cap,
-                                  const char **why)
+static struct value *merge_chains(struct value *const *v, size_t n, uint64_t cap, const char **why)
 {
     struct bf_chain c     = { 0 };
     blm_params      first = bf_params(v[0]);
     uint64_t        links = 0, bytes = 0;
-    bool            one   = can_unite(v, n);
+    bool            one = can_unite(v, n);
     for (size_t i = 0; i < n; i++) {
         blm_params p = bf_params(v[i]);
         links += p.layers;
@@ -140,8 +139,8 @@ static struct value *merge_chains(struct value *const *v, size_t n, uint64_t cap
         return NULL;
     }
     if (!bf_chain_room(&c, one ? 1 : links)) {
-        *why = links > BF_MAX_LINKS ? "ERR the merged filter has too many layers" :
-                                      "ERR Insufficient memory";
+        *why = links > BF_MAX_LINKS ? "ERR the merged filter has too many layers"
+                                    : "ERR Insufficient memory";
         return NULL;
     }
     c.options       = first.variant & 15;
@@ -154,8 +153,7 @@ static struct value *merge_chains(struct value *const *v, size_t n, uint64_t cap
     return m;
 }
 
-static struct value *merge_native(struct value *const *v, size_t n, uint64_t cap,
-                                  const char **why)
+static struct value *merge_native(struct value *const *v, size_t n, uint64_t cap, const char **why)
 {
     struct value *m = bf_value_copy(v[0]);
     blm_error     err;
@@ -228,8 +226,8 @@ int bf_cmd_merge(Ctx *ctx, Str **argv, int argc)
         return API_OK;
     }
     n               = drop_repeated(v, n);
-    struct value *m = v[0]->native ? merge_native(v, n, bf_cap(ctx), &why) :
-                                     merge_chains(v, n, bf_cap(ctx), &why);
+    struct value *m = v[0]->native ? merge_native(v, n, bf_cap(ctx), &why)
+                                   : merge_chains(v, n, bf_cap(ctx), &why);
     api.Free(v);
     if (!m)
         return api.ReplyWithError(ctx, why);
@@ -268,16 +266,16 @@ static const char *compare(const struct value *a, const struct value *b, blm_ove
         return blm_compare(a->filter, b->filter, out, &err) == BLM_OK ? NULL : why_apart(&err);
     blm_chain_link(a->filter, 0, &x);
     blm_chain_link(b->filter, 0, &y);
-    if (bf_params(a).layers != 1 || bf_params(b).layers != 1 || x.bits != y.bits ||
-        x.bytes % 8 || x.hashes != y.hashes || x.n2 != y.n2 ||
+    if (bf_params(a).layers != 1 || bf_params(b).layers != 1 || x.bits != y.bits || x.bytes % 8 ||
+        x.hashes != y.hashes || x.n2 != y.n2 ||
         (bf_params(a).variant & 4) != (bf_params(b).variant & 4))
         return "ERR only filters of one layer and the same size can be compared";
     const uint64_t *p = blm_view(a->filter, 0, &bytes), *q = blm_view(b->filter, 0, &bytes);
     uint64_t        m = x.n2 ? (uint64_t)1 << x.n2 : x.bits;
     return blm_estimate_overlap(m, x.hashes, ones(p, NULL, bytes), ones(q, NULL, bytes),
-                                ones(p, q, bytes), out) == BLM_OK ?
-               NULL :
-               "ERR no estimate can be made";
+                                ones(p, q, bytes), out) == BLM_OK
+               ? NULL
+               : "ERR no estimate can be made";
 }
 
 int bf_cmd_estimate(Ctx *ctx, Str **argv, int argc)

@@ -45,10 +45,9 @@ static int set_rate(const char *name, Str *value, void *priv, Str **err)
     (void)name;
     (void)priv;
     if (why)
-        return refuse(err, strstr(why, "range") ?
-                               "Value for `bf-error-rate` must be in the range "
-                               "(0.000000, 1.000000)" :
-                               "Invalid value for `bf-error-rate`");
+        return refuse(err, strstr(why, "range") ? "Value for `bf-error-rate` must be in the range "
+                                                  "(0.000000, 1.000000)"
+                                                : "Invalid value for `bf-error-rate`");
     snprintf(text, sizeof text, "%.9g", rate);
     if (strtod(text, NULL) != rate)
         snprintf(text, sizeof text, "%.17g", rate);
@@ -135,8 +134,8 @@ static bool read_memory(const Str *value, long long *out)
 static bool read_number(const Str *value, const struct number *n)
 {
     long long v;
-    bool      good = n->flags & API_CONFIG_MEMORY ? read_memory(value, &v) :
-                                                    api.StringToLongLong(value, &v) == API_OK;
+    bool      good = n->flags & API_CONFIG_MEMORY ? read_memory(value, &v)
+                                                  : api.StringToLongLong(value, &v) == API_OK;
     if (!good || v < n->min || v > n->max)
         return false;
     *n->value = v;

@@ -6,47 +6,63 @@ static const InfoVersion version = { 1, sizeof(HistoryEntry), sizeof(KeySpec), s
 
 /* ---- keys ---- */
 
-#define ONE_KEY(what)                                                                             \
-    { .flags        = (what),                                                                     \
-      .begin_search = API_SEARCH_INDEX,                                                           \
-      .bs.index.pos = 1,                                                                          \
-      .find_keys    = API_FIND_RANGE,                                                             \
-      .fk.range     = { 0, 1, 0 } }
+#define ONE_KEY(what)                                                         \
+    {                                                                         \
+        .flags = (what), .begin_search = API_SEARCH_INDEX, .bs.index.pos = 1, \
+        .find_keys = API_FIND_RANGE, .fk.range = {                            \
+            0,                                                                \
+            1,                                                                \
+            0                                                                 \
+        }                                                                     \
+    }
 
-static KeySpec reads[]   = { ONE_KEY(API_KEY_RO | API_KEY_ACCESS), { 0 } };
-static KeySpec creates[] = { ONE_KEY(API_KEY_RW | API_KEY_INSERT), { 0 } };
-static KeySpec removes[] = { ONE_KEY(API_KEY_RW | API_KEY_UPDATE), { 0 } };
+static KeySpec reads[]    = { ONE_KEY(API_KEY_RO | API_KEY_ACCESS), { 0 } };
+static KeySpec creates[]  = { ONE_KEY(API_KEY_RW | API_KEY_INSERT), { 0 } };
+static KeySpec removes[]  = { ONE_KEY(API_KEY_RW | API_KEY_UPDATE), { 0 } };
 static KeySpec two_read[] = { { .flags        = API_KEY_RO | API_KEY_ACCESS,
                                 .begin_search = API_SEARCH_INDEX,
                                 .bs.index.pos = 1,
                                 .find_keys    = API_FIND_RANGE,
                                 .fk.range     = { -1, 1, 0 } },
                               { 0 } };
-static KeySpec merges[] = { ONE_KEY(API_KEY_RW | API_KEY_UPDATE),
-                            { .flags        = API_KEY_RO | API_KEY_ACCESS,
-                              .begin_search = API_SEARCH_INDEX,
-                              .bs.index.pos = 2,
-                              .find_keys    = API_FIND_RANGE,
-                              .fk.range     = { -1, 1, 0 } },
-                            { 0 } };
+static KeySpec merges[]   = { ONE_KEY(API_KEY_RW | API_KEY_UPDATE),
+                              { .flags        = API_KEY_RO | API_KEY_ACCESS,
+                                .begin_search = API_SEARCH_INDEX,
+                                .bs.index.pos = 2,
+                                .find_keys    = API_FIND_RANGE,
+                                .fk.range     = { -1, 1, 0 } },
+                              { 0 } };
 
 /* ---- arguments ---- */
 
-#define KEY(text)                 { .name = (text), .type = API_ARG_KEY, .key_spec_index = 0 }
-#define ARG(kind, text)           { .name = (text), .type = API_ARG_##kind, .key_spec_index = -1 }
-#define MANY(kind, text)                                                                          \
-    { .name = (text), .type = API_ARG_##kind, .key_spec_index = -1, .flags = API_ARG_MULTIPLE }
-#define MAYBE(kind, text, word)                                                                   \
-    { .name           = (text),                                                                   \
-      .type           = API_ARG_##kind,                                                           \
-      .key_spec_index = -1,                                                                       \
-      .token          = (word),                                                                   \
-      .flags          = API_ARG_OPTIONAL }
-#define WORD(text, word)          { .name = (text), .type = API_ARG_TOKEN, .key_spec_index = -1, .token = (word) }
-#define END                       { 0 }
+#define KEY(text)                                                \
+    {                                                            \
+        .name = (text), .type = API_ARG_KEY, .key_spec_index = 0 \
+    }
+#define ARG(kind, text)                                              \
+    {                                                                \
+        .name = (text), .type = API_ARG_##kind, .key_spec_index = -1 \
+    }
+#define MANY(kind, text)                                                                        \
+    {                                                                                           \
+        .name = (text), .type = API_ARG_##kind, .key_spec_index = -1, .flags = API_ARG_MULTIPLE \
+    }
+#define MAYBE(kind, text, word)                                                        \
+    {                                                                                  \
+        .name = (text), .type = API_ARG_##kind, .key_spec_index = -1, .token = (word), \
+        .flags = API_ARG_OPTIONAL                                                      \
+    }
+#define WORD(text, word)                                                             \
+    {                                                                                \
+        .name = (text), .type = API_ARG_TOKEN, .key_spec_index = -1, .token = (word) \
+    }
+#define END \
+    {       \
+        0   \
+    }
 
-static CommandArg kinds[] = { WORD("classic", "classic"), WORD("blocked", "blocked"),
-                              WORD("counting", "counting"), WORD("scalable", "scalable"), END };
+static CommandArg kinds[]        = { WORD("classic", "classic"), WORD("blocked", "blocked"),
+                                     WORD("counting", "counting"), WORD("scalable", "scalable"), END };
 static CommandArg reserve_args[] = { KEY("key"),
                                      ARG(DOUBLE, "error_rate"),
                                      ARG(INTEGER, "capacity"),
@@ -76,8 +92,8 @@ static CommandArg insert_args[]  = { KEY("key"),
 static CommandArg key_args[]     = { KEY("key"), END };
 static CommandArg item_args[]    = { KEY("key"), ARG(STRING, "item"), END };
 static CommandArg items_args[]   = { KEY("key"), MANY(STRING, "item"), END };
-static CommandArg fields[]       = { WORD("capacity", "CAPACITY"), WORD("size", "SIZE"),
-                                     WORD("filters", "FILTERS"), WORD("items", "ITEMS"),
+static CommandArg fields[]       = { WORD("capacity", "CAPACITY"),   WORD("size", "SIZE"),
+                                     WORD("filters", "FILTERS"),     WORD("items", "ITEMS"),
                                      WORD("expansion", "EXPANSION"), END };
 static CommandArg info_args[]    = { KEY("key"),
                                      { .name           = "single_value",
@@ -87,34 +103,27 @@ static CommandArg info_args[]    = { KEY("key"),
                                        .subargs        = fields },
                                      END };
 static CommandArg dump_args[]    = { KEY("key"), ARG(INTEGER, "iterator"), END };
-static CommandArg load_args[]    = { KEY("key"), ARG(INTEGER, "iterator"), ARG(STRING, "data"),
-                                     END };
-static CommandArg merge_args[]   = { KEY("destination"),
-                                     { .name           = "source",
-                                       .type           = API_ARG_KEY,
-                                       .key_spec_index = 1,
-                                       .flags          = API_ARG_MULTIPLE },
-                                     END };
-static CommandArg estimate_args[] = { KEY("key"),
-                                      { .name           = "other",
-                                        .type           = API_ARG_KEY,
-                                        .key_spec_index = 0,
-                                        .flags          = API_ARG_OPTIONAL },
-                                      END };
+static CommandArg load_args[]  = { KEY("key"), ARG(INTEGER, "iterator"), ARG(STRING, "data"), END };
+static CommandArg merge_args[] = {
+    KEY("destination"),
+    { .name = "source", .type = API_ARG_KEY, .key_spec_index = 1, .flags = API_ARG_MULTIPLE },
+    END
+};
+static CommandArg estimate_args[] = {
+    KEY("key"),
+    { .name = "other", .type = API_ARG_KEY, .key_spec_index = 0, .flags = API_ARG_OPTIONAL },
+    END
+};
 
 /* ---- the table ---- */
 
 #define WRITES "write deny-oom"
 #define READS  "readonly fast"
-#define INFO(words, cost, from, hints, count, keys, arguments)                                    \
-    { .version    = &version,                                                                     \
-      .summary    = (words),                                                                      \
-      .complexity = (cost),                                                                       \
-      .since      = (from),                                                                       \
-      .tips       = (hints),                                                                      \
-      .arity      = (count),                                                                      \
-      .key_specs  = (keys),                                                                       \
-      .args       = (arguments) }
+#define INFO(words, cost, from, hints, count, keys, arguments)                          \
+    {                                                                                   \
+        .version = &version, .summary = (words), .complexity = (cost), .since = (from), \
+        .tips = (hints), .arity = (count), .key_specs = (keys), .args = (arguments)     \
+    }
 
 #define PER_ITEM  "O(k) an item, where k is the number of hash functions"
 #define PER_LAYER "O(k * n), where k is the number of hash functions and n the number of items"
@@ -157,8 +166,7 @@ const struct bf_command bf_commands[] = {
            items_args) },
     { "bf.merge", bf_cmd_merge, WRITES, "write bloom", -1,
       INFO("Puts into one filter what is in any of several",
-           "O(n), where n is the size of all of them", BLM_VERSION, NULL, -3, merges,
-           merge_args) },
+           "O(n), where n is the size of all of them", BLM_VERSION, NULL, -3, merges, merge_args) },
     { "bf.estimate", bf_cmd_estimate, "readonly", "read bloom", -1,
       INFO("Estimates from the bits how many items one filter holds, or two have in common",
            "O(n), where n is the size of the filters", BLM_VERSION, "dont_cache", -2, two_read,

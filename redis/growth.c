@@ -54,14 +54,17 @@ static const double shares[] = { 0, 0.03, 0.06, 0.11, 0.4 };
 
 uint64_t bf_auto_factor(uint64_t entries)
 {
-    return entries <= 1000 ? 12 : entries <= 10000 ? 20 : entries <= 100000 ? 24 :
-           entries <= 1000000 ? 17 : 4;
+    return entries <= 1000      ? 12
+           : entries <= 10000   ? 20
+           : entries <= 100000  ? 24
+           : entries <= 1000000 ? 17
+                                : 4;
 }
 
 static double share(double first_error, uint32_t link)
 {
-    double part = link < SHARES ? shares[link] :
-                                  shares[SHARES - 1] * pow(0.5, (double)link - (SHARES - 1));
+    double part =
+        link < SHARES ? shares[link] : shares[SHARES - 1] * pow(0.5, (double)link - (SHARES - 1));
     return first_error * part;
 }
 
@@ -133,8 +136,7 @@ static enum bf_outcome add_one(struct value *v, const blm_key *key, uint8_t *fre
     return BF_ADDED;
 }
 
-enum bf_outcome bf_add(struct value *v, const blm_key *keys, size_t n, uint8_t *fresh,
-                       size_t *done)
+enum bf_outcome bf_add(struct value *v, const blm_key *keys, size_t n, uint8_t *fresh, size_t *done)
 {
     if (n == 1 && v->room)
         return add_one(v, keys, fresh, done);

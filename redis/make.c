@@ -86,10 +86,11 @@ bool bf_settle_wanted(struct bf_wanted *w)
         if (bf_is_auto(marked / 2))
             w->rate = marked;
     }
-    if (w->native && w->kind == BLM_SCALABLE) { /* the setting may be what such a filter cannot do */
-        w->expansion = w->expansion < 2               ? BF_DEFAULT_EXPANSION :
-                       w->expansion > BF_MAX_GROWTH ? BF_MAX_GROWTH :
-                                                        w->expansion;
+    if (w->native &&
+        w->kind == BLM_SCALABLE) { /* the setting may be what such a filter cannot do */
+        w->expansion = w->expansion < 2               ? BF_DEFAULT_EXPANSION
+                       : w->expansion > BF_MAX_GROWTH ? BF_MAX_GROWTH
+                                                      : w->expansion;
     }
     if (w->native && !w->seeded) {
         w->seeded = true;

@@ -19,10 +19,7 @@
 
 /* ---- INFO ---- */
 
-static uint64_t total(_Atomic uint64_t *t)
-{
-    return atomic_load_explicit(t, memory_order_relaxed);
-}
+static uint64_t total(_Atomic uint64_t *t) { return atomic_load_explicit(t, memory_order_relaxed); }
 
 void bf_info(InfoCtx *ctx, int crashing)
 {
@@ -53,8 +50,8 @@ static bool create_command(Ctx *ctx, const struct bf_command *c, bool category)
 
 static bool create_commands(Ctx *ctx)
 {
-    bool category = api.AddACLCategory &&
-                    (api.AddACLCategory(ctx, "bloom") == API_OK || errno == EBUSY);
+    bool category =
+        api.AddACLCategory && (api.AddACLCategory(ctx, "bloom") == API_OK || errno == EBUSY);
     for (size_t i = 0; i < bf_command_count; i++)
         if (!create_command(ctx, &bf_commands[i], category)) {
             api.Log(ctx, "warning", "%s could not be created", bf_commands[i].name);
@@ -81,8 +78,8 @@ int RedisModule_OnLoad(Ctx *ctx, Str **argv, int argc)
     }
     bf_memory_find_rule();
     api.SetModuleAttribs(ctx, NAME, VERSION, 1);
-    api.SetModuleOptions(ctx, API_HANDLE_IO_ERRORS | API_NO_IMPLICIT_SIGNAL |
-                                  API_HANDLE_ASYNC_LOAD);
+    api.SetModuleOptions(ctx,
+                         API_HANDLE_IO_ERRORS | API_NO_IMPLICIT_SIGNAL | API_HANDLE_ASYNC_LOAD);
     if (!bf_type_create(ctx) || !bf_type_native_create(ctx)) {
         api.Log(ctx, "warning", "the data types could not be created: is RedisBloom loaded?");
         return API_ERR;

@@ -137,7 +137,7 @@ struct value *bf_native_begin(const uint8_t *in, size_t len, uint64_t max_bytes,
 
 static bool append(struct arrival *a, const uint8_t *bytes, size_t len)
 {
-    struct piece *p = a->last;
+    struct piece *p    = a->last;
     size_t        some = p && p->room - p->len < len ? p->room - p->len : p ? len : 0;
     if (some) {
         memcpy(p->bytes + p->len, bytes, some);
@@ -189,14 +189,14 @@ static bool decode(struct value *v, const char **why)
     blm_options o = bf_options(v->arriving->cap);
     o.format      = "native";
     o.flags       = BLM_VERIFY;
-    blm_error err;
+    blm_error  err;
     blm_status st = blm_decode_stream(next_bytes, v->arriving, &o, &v->filter, &err);
     bf_native_drop(v);
     if (st != BLM_OK) {
-        *why = st == BLM_E_LIMIT    ? BF_TOO_LARGE :
-               st == BLM_E_MEMORY   ? "ERR Insufficient memory to create filter" :
-               st == BLM_E_CHECKSUM ? "ERR received bad data: a checksum does not match" :
-                                      "ERR received bad data";
+        *why = st == BLM_E_LIMIT      ? BF_TOO_LARGE
+               : st == BLM_E_MEMORY   ? "ERR Insufficient memory to create filter"
+               : st == BLM_E_CHECKSUM ? "ERR received bad data: a checksum does not match"
+                                      : "ERR received bad data";
         return false;
     }
     bf_value_settle(v);
@@ -207,8 +207,8 @@ int bf_native_take(struct value *v, uint64_t at, const void *bytes, size_t len, 
 {
     struct arrival *a = v->arriving;
     if (at != a->have || len > a->total - a->have) {
-        *why = at != a->have ? "ERR invalid offset - no link found" :
-                               "ERR invalid chunk - Too big for current filter";
+        *why = at != a->have ? "ERR invalid offset - no link found"
+                             : "ERR invalid chunk - Too big for current filter";
         return -1;
     }
     if (!append(a, bytes, len)) {

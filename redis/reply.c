@@ -13,9 +13,9 @@
 #include "bf.h"
 
 #define BLOCK 16u
-#define EACH  4u             /* ":1\r\n", or "#t\r\n" in RESP3 */
+#define EACH  4u /* ":1\r\n", or "#t\r\n" in RESP3 */
 #define BYTES (BLOCK * EACH)
-#define INNER (BYTES - 7u)   /* with "$57\r\n" before and "\r\n" after */
+#define INNER (BYTES - 7u) /* with "$57\r\n" before and "\r\n" after */
 
 static Reply *carrier; /* NULL: there is none */
 static char  *carried; /* its bytes */
@@ -23,7 +23,7 @@ static char  *carried; /* its bytes */
 void bf_replies_find(Ctx *ctx)
 {
     char   want[BYTES + 1] = "$57\r\n", *inner = want + 5;
-    size_t len             = 0;
+    size_t len = 0;
     memset(inner, ' ', INNER);
     memcpy(inner + INNER, "\r\n", 3);
     if (!api.Call || !api.CallReplyProto || !api.ReplyWithCallReply || !api.FreeCallReply)

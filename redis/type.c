@@ -51,10 +51,10 @@ static bool load_link(IO *io, int encver, blm_link *l)
 {
     uint64_t hashes, n2 = 0;
     size_t   len = 0;
-    l->entries = api.LoadUnsigned(io);
-    l->error   = api.LoadDouble(io);
-    hashes     = api.LoadUnsigned(io);
-    l->bpe     = api.LoadDouble(io);
+    l->entries   = api.LoadUnsigned(io);
+    l->error     = api.LoadDouble(io);
+    hashes       = api.LoadUnsigned(io);
+    l->bpe       = api.LoadDouble(io);
     if (encver >= 1) {
         l->bits = api.LoadUnsigned(io);
         n2      = api.LoadUnsigned(io);
@@ -165,8 +165,8 @@ static void rdb_save(IO *io, void *value)
 /* The chunks of BF.SCANDUMP, each with the iterator that goes with it. */
 static void aof_rewrite(IO *io, Str *key, void *value)
 {
-    struct value *v = value;
-    blm_params    p = bf_params(v);
+    struct value *v  = value;
+    blm_params    p  = bf_params(v);
     uint64_t      at = 1;
     size_t        len;
     const void   *header = bf_header(v, &len);
@@ -250,6 +250,6 @@ bool bf_type_create(Ctx *ctx)
     m.rdb_save    = rdb_save;
     m.aof_rewrite = aof_rewrite;
     m.digest      = digest;
-    bf_type = api.CreateDataType(ctx, NAME, ENCVER, &m);
+    bf_type       = api.CreateDataType(ctx, NAME, ENCVER, &m);
     return bf_type != NULL;
 }

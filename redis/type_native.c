@@ -59,7 +59,7 @@ static void rdb_save(IO *io, void *value)
 {
     struct value  *v = value;
     uint8_t        header[BF_NATIVE_HEADER];
-    struct strings s = { .io = io, .buffer = api.Alloc(PIECE) };
+    struct strings s     = { .io = io, .buffer = api.Alloc(PIECE) };
     uint64_t       total = 0;
     bf_native_header_put(v, header);
     for (unsigned i = 0; i < 8; i++)
@@ -101,17 +101,16 @@ static struct value *load_begin(IO *io, uint64_t *have, bool *partial, const cha
 
 static void *rdb_load(IO *io, int encver)
 {
-    uint64_t    have = 0, at = 0;
-    bool        partial = false;
-    int         state   = 0;
-    const char *why     = "its encoding version is not known";
-    struct value *v = encver == ENCVER ? load_begin(io, &have, &partial, &why) : NULL;
+    uint64_t      have = 0, at = 0;
+    bool          partial = false;
+    int           state   = 0;
+    const char   *why     = "its encoding version is not known";
+    struct value *v       = encver == ENCVER ? load_begin(io, &have, &partial, &why) : NULL;
     while (v && state == 0 && at < have) {
         size_t len   = 0;
         char  *bytes = api.LoadStringBuffer(io, &len);
         why          = "it ends too early";
-        state        = bytes && len && len <= have - at
-                           ? bf_native_take(v, at, bytes, len, &why) : -1;
+        state = bytes && len && len <= have - at ? bf_native_take(v, at, bytes, len, &why) : -1;
         if (bytes)
             api.Free(bytes);
         at += len;
@@ -127,11 +126,11 @@ static void *rdb_load(IO *io, int encver)
 /* ---- AOF ---- */
 
 struct chunks {
-    IO       *io;
-    Str      *key;
-    uint64_t  at;
-    char     *buffer;
-    size_t    len, room;
+    IO      *io;
+    Str     *key;
+    uint64_t at;
+    char    *buffer;
+    size_t   len, room;
 };
 
 static void emit(struct chunks *c)
@@ -201,11 +200,11 @@ static void digest(Digest *md, void *value)
 
 bool bf_type_native_create(Ctx *ctx)
 {
-    TypeMethods m = bf_methods();
-    m.rdb_load    = rdb_load;
-    m.rdb_save    = rdb_save;
-    m.aof_rewrite = aof_rewrite;
-    m.digest      = digest;
+    TypeMethods m  = bf_methods();
+    m.rdb_load     = rdb_load;
+    m.rdb_save     = rdb_save;
+    m.aof_rewrite  = aof_rewrite;
+    m.digest       = digest;
     bf_type_native = api.CreateDataType(ctx, NAME, ENCVER, &m);
     return bf_type_native != NULL;
 }

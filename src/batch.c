@@ -39,8 +39,7 @@ size_t blm__keys_bad(const blm_filter *f, const struct blm_keys *s, size_t at, s
     return n;
 }
 
-void blm__keys_hash(const blm_filter *f, const struct blm_keys *s, size_t at, size_t n,
-                      uint64_t *h)
+void blm__keys_hash(const blm_filter *f, const struct blm_keys *s, size_t at, size_t n, uint64_t *h)
 {
     if (s->list)
         blm__native_hash_many(&f->body.hasher, f->body.kernel, s->list + at, n, h);
@@ -66,7 +65,7 @@ void blm__keys_pairs(const blm_filter *f, const struct blm_keys *s, size_t at, s
 }
 
 const blm_digest *blm__keys_digest(const blm_filter *f, const struct blm_keys *s, size_t at,
-                                     size_t n, blm_digest *d)
+                                   size_t n, blm_digest *d)
 {
     uint32_t probes = f->body.layers[0].shape.probes;
     if (s->digests)
@@ -180,9 +179,9 @@ static size_t stream_add(blm_filter *f, const struct blm_keys *s, size_t at, siz
     struct blm_body *b = &f->body;
     uint8_t          unasked[UNASKED];
     size_t           most = fresh ? TELL : UNASKED, n = end - at < most ? end - at : most;
-    blm__layer_count(b->layers, (int64_t)b->kernel->line_add8(b->layers, b->hasher.seed[0],
-                                                              s->fixed + at * 8, n,
-                                                              fresh ? fresh + at : unasked));
+    blm__layer_count(b->layers,
+                     (int64_t)b->kernel->line_add8(b->layers, b->hasher.seed[0], s->fixed + at * 8,
+                                                   n, fresh ? fresh + at : unasked));
     return n;
 }
 
@@ -255,11 +254,11 @@ static size_t check_range(const blm_filter *f, const struct blm_keys *s, size_t 
 }
 
 struct check {
-    const blm_filter        *f;
+    const blm_filter      *f;
     const struct blm_keys *s;
-    size_t                   count;
-    uint8_t                 *maybe;
-    _Atomic size_t           next, hits;
+    size_t                 count;
+    uint8_t               *maybe;
+    _Atomic size_t         next, hits;
 };
 
 static void check_shares(void *ctx)
@@ -291,7 +290,7 @@ static blm_status remove_keys(blm_filter *f, const struct blm_keys *s, size_t co
     struct piece p;
     uint8_t      scratch[BLM__BATCH];
     size_t       sum = 0, at = 0, told = 0;
-    blm_status   st = !f->kind->remove     ? BLM_E_UNSUPPORTED
+    blm_status   st = !f->kind->remove    ? BLM_E_UNSUPPORTED
                       : f->body.read_only ? BLM_E_READONLY
                                           : BLM_OK;
     while (st == BLM_OK && at < count) {

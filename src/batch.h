@@ -20,13 +20,13 @@ struct blm_keys {
 size_t blm__keys_bad(const blm_filter *f, const struct blm_keys *s, size_t at, size_t n);
 /* Native schemes: the hashes of n keys, at most BLM__BATCH. */
 void blm__keys_hash(const blm_filter *f, const struct blm_keys *s, size_t at, size_t n,
-                      uint64_t *h);
+                    uint64_t *h);
 /* Schemes that step (scheme.wrap), of keys that did not come as digests: scheme.pairs of n keys. */
 void blm__keys_pairs(const blm_filter *f, const struct blm_keys *s, size_t at, size_t n,
                      uint64_t *start, uint64_t *step);
 /* Other schemes: the digests of n keys; those that came as digests are not copied. */
 const blm_digest *blm__keys_digest(const blm_filter *f, const struct blm_keys *s, size_t at,
-                                     size_t n, blm_digest *d);
+                                   size_t n, blm_digest *d);
 
 /* Adds keys *at … end − 1 of `count`, one batch after another, and moves *at past those added. */
 blm_status blm__plain_add(blm_filter *f, const struct blm_keys *s, size_t *at, size_t end,

@@ -39,13 +39,13 @@ struct blm_bulk blm__bulk = {
 #define AHEAD      24u   /* bits of a chain asked for ahead */
 
 struct round {
-    blm_filter              *f;
+    blm_filter            *f;
     const struct blm_keys *source;
-    struct blm_layer        *layer;
-    uint32_t                 threads, pieces, parts;
-    uint32_t                 probes; /* of one key: lines, or bits of a chain */
-    unsigned                 shift;  /* part = line >> shift */
-    bool                     chain;
+    struct blm_layer      *layer;
+    uint32_t               threads, pieces, parts;
+    uint32_t               probes; /* of one key: lines, or bits of a chain */
+    unsigned               shift;  /* part = line >> shift */
+    bool                   chain;
 
     /* Memory. A bucket is `deep`; that of a piece and a part is number piece · parts + part. */
     size_t    deep, piece; /* probes a bucket holds; keys a piece has, at most */
@@ -120,7 +120,7 @@ static bool make_room(struct round *r, size_t count, struct blm_block *block)
      * reads and writes all of the filter, so fewer rounds are faster: half of this took 8.3 ns a
      * key where this takes 6.9 (1e8 keys, 124 MB). */
     uint64_t room = r->layer->word_count * 8, most = room / 4;
-    most          = most > blm__bulk.room ? most : blm__bulk.room;
+    most = most > blm__bulk.room ? most : blm__bulk.room;
     size_buckets(r, count, room < most ? room : most);
     size_t   buckets = (size_t)r->pieces * r->parts;
     uint64_t notes   = r->chain ? (uint64_t)r->threads * r->pieces * r->piece : 0;

@@ -67,18 +67,17 @@ blm_filter *blm_relocate(blm_filter *f, blm_move_fn move, void *ctx)
         return f;
     for (uint32_t i = 0; i < b->layer_count; i++) {
         struct blm_layer *l = &b->layers[i];
-        l->words = move_block(&m, &l->block, l->words, (size_t)l->word_count * 8);
+        l->words            = move_block(&m, &l->block, l->words, (size_t)l->word_count * 8);
         if (l->stripes)
-            l->stripes = (struct blm_stripe *)(void *)move_block(
-                &m, &l->stripes_block, (uint64_t *)(void *)l->stripes,
-                BLM__STRIPES * sizeof *l->stripes);
+            l->stripes = (struct blm_stripe *)(void *)move_block(&m, &l->stripes_block,
+                                                                 (uint64_t *)(void *)l->stripes,
+                                                                 BLM__STRIPES * sizeof *l->stripes);
     }
-    b->layers   = moved(&m, b->layers);
+    b->layers = moved(&m, b->layers);
     blm__body_quick(b);
-    b->attached = moved(&m, b->attached);
-    b->young.slots =
-        move_block(&m, &b->young.block, b->young.slots, (size_t)blm__young_bytes(b));
-    f           = moved(&m, f);
-    f->body.alloc = &f->own;
+    b->attached    = moved(&m, b->attached);
+    b->young.slots = move_block(&m, &b->young.block, b->young.slots, (size_t)blm__young_bytes(b));
+    f              = moved(&m, f);
+    f->body.alloc  = &f->own;
     return f;
 }

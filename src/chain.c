@@ -26,7 +26,7 @@ static blm_status check_link(const blm_link *l, uint32_t i, blm_error *err)
 {
     struct blm_rb_link r     = described(l);
     unsigned           field = 0;
-    const char *fault = blm__rb_fault(&r, r.bits ? BLM__RB_CURRENT : BLM__RB_1, &field);
+    const char        *fault = blm__rb_fault(&r, r.bits ? BLM__RB_CURRENT : BLM__RB_1, &field);
     if (fault)
         return blm__fail(err, BLM_E_FORMAT, "link %lu: %s", (unsigned long)i, fault);
     if (l->words && (l->bytes % 8 || (uintptr_t)l->words % 8))
@@ -67,7 +67,7 @@ static blm_status add_link(struct blm_body *b, const blm_link *l, uint64_t varia
     blm__rb_shape(&r, variant, &s);
     if (l->words) {
         struct blm_block block = { .words = l->words, .base = l->words, .size = (size_t)l->bytes };
-        st = blm__memory_take(b, &s, &block, err);
+        st                     = blm__memory_take(b, &s, &block, err);
     } else {
         st = b->store->add_layer(b, &s, err);
     }
@@ -86,8 +86,7 @@ static void give_back(blm_filter *f, const blm_link *links)
 }
 
 blm_status blm_chain_create(const blm_link *links, uint32_t count, uint32_t options,
-                            uint32_t growth, const blm_options *o, blm_filter **out,
-                            blm_error *err)
+                            uint32_t growth, const blm_options *o, blm_filter **out, blm_error *err)
 {
     blm_options wanted;
     blm_filter *f = NULL;

@@ -16,8 +16,8 @@ blm_status blm_clear(blm_filter *f)
             return st;
         b->active = 0;
         if (b->layers[0].shape.scheme->native) /* a union's added promise goes with its layers */
-            b->rate = b->layers[0].shape.rate /
-                      blm__first_share(&b->layers[0].shape, b->tightening);
+            b->rate =
+                b->layers[0].shape.rate / blm__first_share(&b->layers[0].shape, b->tightening);
     }
     struct blm_layer *l = &b->layers[0];
     blm__mark_all(l);
@@ -30,29 +30,29 @@ blm_status blm_clear(blm_filter *f)
 /* A filter in memory with f's parameters and no layers. */
 static blm_status sibling(const blm_filter *f, blm_filter **out, blm_error *err)
 {
-    blm_options o = BLM_OPTIONS_INIT;
+    blm_options o  = BLM_OPTIONS_INIT;
     o.allocator    = &f->own;
     o.max_bytes    = f->body.max_bytes;
     o.progress     = f->body.progress;
     o.progress_ctx = f->body.progress_ctx;
     o.threads      = f->threads;
-    blm_status st = blm__filter_blank(&o, out, err);
+    blm_status st  = blm__filter_blank(&o, out, err);
     if (st != BLM_OK)
         return st;
     blm_filter      *g = *out;
     struct blm_body *b = &g->body;
-    g->kind       = f->kind;
-    g->scheme     = f->scheme;
-    b->kind       = f->body.kind;
-    b->hasher     = f->body.hasher;
-    b->kernel     = f->body.kernel;
-    b->shared     = f->body.shared;
-    b->rate       = f->body.rate;
-    b->growth     = f->body.growth;
-    b->tightening = f->body.tightening;
-    b->rate_cap   = f->body.rate_cap;
-    b->format     = f->body.format;
-    b->active     = f->body.active;
+    g->kind            = f->kind;
+    g->scheme          = f->scheme;
+    b->kind            = f->body.kind;
+    b->hasher          = f->body.hasher;
+    b->kernel          = f->body.kernel;
+    b->shared          = f->body.shared;
+    b->rate            = f->body.rate;
+    b->growth          = f->body.growth;
+    b->tightening      = f->body.tightening;
+    b->rate_cap        = f->body.rate_cap;
+    b->format          = f->body.format;
+    b->active          = f->body.active;
     if (f->body.attached_len) {
         b->attached = blm__alloc(b->alloc, f->body.attached_len);
         if (!b->attached) {
@@ -81,14 +81,14 @@ static void copy_words(struct blm_layer *to, const struct blm_layer *from, bool 
 blm_status blm_copy(const blm_filter *f, blm_filter **out, blm_error *err)
 {
     blm_filter *g = NULL;
-    *out = NULL;
+    *out          = NULL;
     if (blm__filter_stale(f))
         return blm__fail(err, BLM_E_BUSY,
                          "a writer has added layers to the file: call blm_refresh first");
     blm_status st = sibling(f, &g, err);
     for (uint32_t i = 0; st == BLM_OK && i < f->body.layer_count; i++) {
         const struct blm_layer *from = &f->body.layers[i];
-        st = g->body.store->add_layer(&g->body, &from->shape, err);
+        st                           = g->body.store->add_layer(&g->body, &from->shape, err);
         if (st != BLM_OK) {
             blm_free(g);
             return st;
@@ -183,8 +183,8 @@ blm_status blm__filter_extends(const blm_filter *from, const blm_filter *to, blm
                          "the later filter has fewer layers (%u) than the earlier one (%u): take "
                          "the whole of it",
                          (unsigned)has, (unsigned)had);
-    if (had == 1 && blm__young_grew(from->body.kind, &from->body.layers[0].shape,
-                                    &to->body.layers[0].shape))
+    if (had == 1 &&
+        blm__young_grew(from->body.kind, &from->body.layers[0].shape, &to->body.layers[0].shape))
         return BLM_OK;
     return same_layers(from, to, had, err) ? BLM_OK : BLM_E_MISMATCH;
 }
@@ -256,7 +256,7 @@ blm_status blm_intersect(blm_filter *dst, const blm_filter *src, blm_error *err)
 static blm_status fold_shape(const blm_filter *f, uint64_t factor, struct blm_shape *s,
                              blm_error *err)
 {
-    *s = f->body.layers[0].shape;
+    *s            = f->body.layers[0].shape;
     uint64_t unit = blm__fold_unit(s);
     if (!f->kind->fold || f->scheme->fold == BLM__FOLD_NONE)
         return blm__fail(err, BLM_E_UNSUPPORTED, "a %s filter of scheme %s cannot be folded",
@@ -280,7 +280,7 @@ blm_status blm_fold(const blm_filter *f, uint64_t factor, blm_filter **out, blm_
 {
     struct blm_shape s;
     blm_filter      *g;
-    *out = NULL;
+    *out          = NULL;
     blm_status st = fold_shape(f, factor, &s, err);
     if (st == BLM_OK)
         st = sibling(f, &g, err);
@@ -293,7 +293,7 @@ blm_status blm_fold(const blm_filter *f, uint64_t factor, blm_filter **out, blm_
     }
     f->kind->fold(&f->body.layers[0], factor, &g->body.layers[0]);
     g->body.layers[0].items = blm__layer_items(&f->body.layers[0]);
-    *out = g;
+    *out                    = g;
     return BLM_OK;
 }
 
@@ -303,15 +303,15 @@ blm_status blm_reduce(const blm_filter *f, blm_filter **out, blm_error *err)
     if (f->body.kind != BLM_COUNTING)
         return blm__fail(err, BLM_E_UNSUPPORTED, "a %s filter has no counters to reduce",
                          f->kind->name);
-    blm_filter *g = NULL;
+    blm_filter *g  = NULL;
     blm_status  st = sibling(f, &g, err);
     if (st != BLM_OK)
         return st;
     struct blm_shape s = f->body.layers[0].shape;
-    s.kind       = s.lines ? BLM_BLOCKED : BLM_CLASSIC;
-    s.cell_bits  = 1;
-    g->body.kind = s.kind;
-    g->kind      = blm__kind_ops(s.kind);
+    s.kind             = s.lines ? BLM_BLOCKED : BLM_CLASSIC;
+    s.cell_bits        = 1;
+    g->body.kind       = s.kind;
+    g->kind            = blm__kind_ops(s.kind);
     blm__filter_singles(g, &s);
     st = g->body.store->add_layer(&g->body, &s, err);
     if (st != BLM_OK) {
@@ -320,7 +320,7 @@ blm_status blm_reduce(const blm_filter *f, blm_filter **out, blm_error *err)
     }
     blm__counters_reduce(&f->body.layers[0], &g->body.layers[0]);
     g->body.layers[0].items = blm__layer_items(&f->body.layers[0]);
-    *out = g;
+    *out                    = g;
     return BLM_OK;
 }
 

@@ -18,7 +18,9 @@
 
 #include "core/body.h"
 
-#define BLM__DELTA_MAGIC   "\xb1" "BLMdlt\n" /* 8 bytes: one past ASCII, and a newline, so that a
+#define BLM__DELTA_MAGIC \
+    "\xb1"               \
+    "BLMdlt\n" /* 8 bytes: one past ASCII, and a newline, so that a
                                              text-mode copy is noticed at once */
 #define BLM__DELTA_VERSION 1u
 #define BLM__DELTA_HEADER  96u
@@ -26,9 +28,9 @@
 #define BLM__FRAME_FRONT   16u    /* before the payload: type, length, place */
 #define BLM__FRAME_PAYLOAD 32768u /* at most */
 #define BLM__FRAME_MAX     (BLM__FRAME_FRONT + BLM__FRAME_PAYLOAD + 8u)
-#define BLM__DELTA_LAYER   80u    /* payload of a layer frame */
+#define BLM__DELTA_LAYER   80u                       /* payload of a layer frame */
 #define BLM__DELTA_WORDS   (BLM__FRAME_PAYLOAD / 8u) /* words looked at in one go */
-#define BLM__DELTA_GROWTH  4096u  /* times its base's size, at most, is what a delta may make */
+#define BLM__DELTA_GROWTH  4096u /* times its base's size, at most, is what a delta may make */
 
 enum blm_frame { BLM__FRAME_LAYER = 1, BLM__FRAME_FLIPS, BLM__FRAME_WORDS, BLM__FRAME_END };
 

@@ -167,8 +167,7 @@ static blm_status may_diff(const blm_filter *from, const blm_filter *to, blm_err
 static const struct blm_layer *earlier(const blm_filter *from, const blm_filter *to, uint32_t i)
 {
     const struct blm_layer *old = i < from->body.layer_count ? &from->body.layers[i] : NULL;
-    return old && i == 0 &&
-                   blm__young_grew(to->body.kind, &old->shape, &to->body.layers[0].shape)
+    return old && i == 0 && blm__young_grew(to->body.kind, &old->shape, &to->body.layers[0].shape)
                ? NULL
                : old;
 }

@@ -95,7 +95,7 @@ static blm_status skip_to(struct blm_source *in, uint64_t offset, blm_error *err
     uint8_t  bytes[4096];
     uint64_t left = offset;
     while (left > 0) {
-        size_t n = left < sizeof bytes ? (size_t)left : sizeof bytes;
+        size_t n   = left < sizeof bytes ? (size_t)left : sizeof bytes;
         size_t got = blm__read(in, bytes, n);
         if (got != n && in->failed)
             return blm__short(in, "what comes before the filter", err);
@@ -113,7 +113,7 @@ static blm_status skip_to(struct blm_source *in, uint64_t offset, blm_error *err
 static blm_status decode_with(const struct blm_codec *codec, struct blm_source *in,
                               const blm_options *o, blm_filter **out, blm_error *err)
 {
-    blm_filter *f = NULL;
+    blm_filter *f  = NULL;
     blm_status  st = blm__filter_blank(o, &f, err);
     if (st != BLM_OK)
         return st;
@@ -229,7 +229,7 @@ static blm_status open_foreign(const char *path, const blm_options *o, blm_filte
 static blm_status open_mapped(const char *path, const blm_options *o, blm_filter **out,
                               bool *foreign, blm_error *err)
 {
-    blm_filter *f = NULL;
+    blm_filter *f  = NULL;
     blm_status  st = blm__filter_blank(o, &f, err);
     if (st != BLM_OK)
         return st;
@@ -343,8 +343,8 @@ blm_status blm_encode(const blm_filter *f, const char *format, blm_write_fn writ
     return blm_encode_from(f, format, 0, write, ctx, err);
 }
 
-blm_status blm_encode_from(const blm_filter *f, const char *format, uint64_t at,
-                           blm_write_fn write, void *ctx, blm_error *err)
+blm_status blm_encode_from(const blm_filter *f, const char *format, uint64_t at, blm_write_fn write,
+                           void *ctx, blm_error *err)
 {
     struct blm_sink out = { .write = write, .ctx = ctx, .from = at };
     if (!write)

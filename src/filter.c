@@ -19,7 +19,7 @@
 blm_status blm__options_read(const blm_options *o, bool null_ok, blm_options *out, blm_error *err)
 {
     blm_options none = BLM_OPTIONS_INIT;
-    *out = none;
+    *out             = none;
     if (!o && null_ok)
         return BLM_OK;
     if (!o)
@@ -48,7 +48,7 @@ blm_status blm__options_read(const blm_options *o, bool null_ok, blm_options *ou
 blm_status blm__filter_blank(const blm_options *o, blm_filter **out, blm_error *err)
 {
     const blm_allocator *a = o->allocator ? o->allocator : &blm__default_allocator;
-    blm_filter *f = blm__zalloc(a, sizeof *f);
+    blm_filter          *f = blm__zalloc(a, sizeof *f);
     if (!f)
         return blm__fail(err, BLM_E_MEMORY, "no memory for a filter's handle");
     f->own               = *a;
@@ -59,7 +59,7 @@ blm_status blm__filter_blank(const blm_options *o, blm_filter **out, blm_error *
     f->body.progress     = o->progress;
     f->body.progress_ctx = o->progress_ctx;
     f->threads           = o->threads;
-    *out = f;
+    *out                 = f;
     return BLM_OK;
 }
 
@@ -67,10 +67,16 @@ static blm_status set_hash(struct blm_hasher *h, const blm_options *o, blm_error
 {
     h->id = o->hash;
     switch (o->hash) {
-    case BLM_HASH_XXH3: strcpy(h->name, "xxh3"); return BLM_OK;
-    case BLM_HASH_SIPHASH: strcpy(h->name, "siphash"); return BLM_OK;
-    case BLM_HASH_CUSTOM: break;
-    default: return blm__fail(err, BLM_E_ARGUMENT, "unknown hash %d", (int)o->hash);
+    case BLM_HASH_XXH3:
+        strcpy(h->name, "xxh3");
+        return BLM_OK;
+    case BLM_HASH_SIPHASH:
+        strcpy(h->name, "siphash");
+        return BLM_OK;
+    case BLM_HASH_CUSTOM:
+        break;
+    default:
+        return blm__fail(err, BLM_E_ARGUMENT, "unknown hash %d", (int)o->hash);
     }
     if (!o->hash_fn)
         return blm__fail(err, BLM_E_ARGUMENT, "a custom hash needs options.hash_fn");
@@ -227,10 +233,10 @@ static blm_status shape_like(blm_filter *f, const blm_options *o, struct blm_sha
         return blm__fail(err, BLM_E_ARGUMENT,
                          "options.like gives the size: items, rate, bits, probes and memory must "
                          "be 0");
-    f->scheme = like->scheme;
+    f->scheme        = like->scheme;
     blm_options kind = *o;
-    kind.kind = like->body.kind;
-    blm_status st = choose_kind(f, &kind, err);
+    kind.kind        = like->body.kind;
+    blm_status st    = choose_kind(f, &kind, err);
     if (st != BLM_OK)
         return st;
     f->body.hasher     = like->body.hasher;
@@ -239,17 +245,17 @@ static blm_status shape_like(blm_filter *f, const blm_options *o, struct blm_sha
     f->body.tightening = like->body.tightening;
     f->body.rate_cap   = like->body.rate_cap;
     f->body.format     = like->body.format;
-    *s = like->body.layers[0].shape;
+    *s                 = like->body.layers[0].shape;
     if (f->body.kind == BLM_SCALABLE && s->rate > 0)
-        f->body.rate = s->scheme->native ? s->rate / blm__first_share(s, f->body.tightening)
-                                         : like->body.rate;
+        f->body.rate =
+            s->scheme->native ? s->rate / blm__first_share(s, f->body.tightening) : like->body.rate;
     return BLM_OK;
 }
 
 blm_status blm__filter_prepare(const blm_options *o, blm_filter **out, struct blm_shape *first,
                                blm_error *err)
 {
-    blm_filter *f = NULL;
+    blm_filter *f  = NULL;
     blm_status  st = blm__filter_blank(o, &f, err);
     if (st != BLM_OK)
         return st;
@@ -270,8 +276,8 @@ blm_status blm__filter_settle(blm_filter *f, const blm_options *o, blm_error *er
 {
     struct blm_body   *b = &f->body;
     struct blm_hasher *h = &b->hasher;
-    f->kind   = blm__kind_ops(b->kind);
-    f->scheme = b->layer_count ? b->layers[0].shape.scheme : NULL;
+    f->kind              = blm__kind_ops(b->kind);
+    f->scheme            = b->layer_count ? b->layers[0].shape.scheme : NULL;
     if (!f->kind || !f->scheme || !(f->scheme->kinds >> b->kind & 1))
         return blm__fail(err, BLM_E_FORMAT, "kind and scheme do not go together");
     if (f->scheme->missing)
@@ -280,8 +286,8 @@ blm_status blm__filter_settle(blm_filter *f, const blm_options *o, blm_error *er
         return blm__fail(err, BLM_E_UNSUPPORTED, "a %s filter cannot be shared between threads",
                          f->kind->name);
     for (uint32_t i = 0; i < b->layer_count; i++) {
-        const struct blm_shape *s = &b->layers[i].shape;
-        const char *fault = s->scheme->fault ? s->scheme->fault(s) : NULL;
+        const struct blm_shape *s     = &b->layers[i].shape;
+        const char             *fault = s->scheme->fault ? s->scheme->fault(s) : NULL;
         if (s->probes == 0 && !s->scheme->no_probes)
             fault = "it has no probes";
         if (s->scheme != f->scheme)
@@ -351,11 +357,11 @@ blm_status blm_create(const blm_options *options, blm_filter **out, blm_error *e
     blm_options o;
     if (!out)
         return blm__fail(err, BLM_E_ARGUMENT, "nowhere to put the filter: out is NULL");
-    *out = NULL;
+    *out          = NULL;
     blm_status st = blm__options_read(options, false, &o, err);
     if (st == BLM_OK && o.words) {
         blm_options given = o;
-        st = over_words(&given, &o, err);
+        st                = over_words(&given, &o, err);
     }
     blm_filter      *f = NULL;
     struct blm_shape first;
@@ -501,7 +507,7 @@ void blm__filter_singles(blm_filter *f, const struct blm_shape *first)
 {
     struct blm_body         *b = &f->body;
     const struct blm_kernel *v = b->kernel;
-    b->flip      = blm__xxh3_turn(blm__xxh3_flip(b->hasher.seed[0]));
+    b->flip                    = blm__xxh3_turn(blm__xxh3_flip(b->hasher.seed[0]));
     blm__body_quick(b);
     b->check_key = f->scheme->native ? check_native : check_any;
     b->add_key   = add_any;
@@ -514,9 +520,7 @@ void blm__filter_singles(blm_filter *f, const struct blm_shape *first)
     if (b->kind == BLM_BLOCKED && first->engine == BLM__LINES) {
         bool one     = first->lines == 1;
         b->check_key = one ? v->line_check_key : v->lines_check_key;
-        b->add_key   = b->shared ? v->lines_add_key_shared
-                       : one     ? v->line_add_key
-                                 : v->lines_add_key;
+        b->add_key = b->shared ? v->lines_add_key_shared : one ? v->line_add_key : v->lines_add_key;
     } else if (b->kind == BLM_CLASSIC && first->engine == BLM__CHAIN) {
         b->check_key = v->chain_check_key;
         b->add_key   = b->shared ? v->chain_add_key_shared : v->chain_add_key;
@@ -617,7 +621,7 @@ static blm_status list_positions(const blm_filter *f, const void *key, size_t le
     size_t   n    = 0;
     for (uint32_t i = 0; i < f->body.layer_count; i++) {
         const struct blm_shape *s = &f->body.layers[i].shape;
-        uint64_t pos[BLM__MAX_PROBES];
+        uint64_t                pos[BLM__MAX_PROBES];
         if (!raw)
             f->scheme->positions(s, &d, pos);
         else if (!f->scheme->positions_raw || !f->scheme->positions_raw(s, &d, pos))

@@ -27,11 +27,11 @@ static inline blm_status blm__emit(void *out, const void *result, size_t size)
 }
 
 struct blm_filter {
-    struct blm_body body; /* first: single calls find the filter by it */
+    struct blm_body            body; /* first: single calls find the filter by it */
     const struct blm_kind_ops *kind;
     const struct blm_scheme   *scheme;
     uint32_t                   threads; /* for batches; 0 and 1: the caller's */
-    blm_allocator              own; /* body.alloc points here: a copy of the caller's struct */
+    blm_allocator              own;     /* body.alloc points here: a copy of the caller's struct */
 };
 
 /* Chooses body.check_key and add_key: when kind, scheme, hash, sharing and the first layer's shape

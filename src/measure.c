@@ -103,8 +103,8 @@ static bool beyond_chance(const blm_stats *s)
 blm_status blm_get_stats(const blm_filter *f, blm_stats *out)
 {
     const struct blm_body *b = &f->body;
-    blm_stats s;
-    double    absent = 1; /* chance that no layer says maybe */
+    blm_stats              s;
+    double                 absent = 1; /* chance that no layer says maybe */
     memset(&s, 0, sizeof s);
     body_params(f, &s.params);
     s.params.size = sizeof s.params;
@@ -153,8 +153,8 @@ static uint64_t ones_between(const struct blm_layer *l, uint64_t from, uint64_t 
 
 blm_status blm_fill_map(const blm_filter *f, double *out, size_t slices)
 {
-    const struct blm_body *b = &f->body;
-    uint64_t total = 0, base = 0;
+    const struct blm_body *b     = &f->body;
+    uint64_t               total = 0, base = 0;
     if (!out || slices == 0)
         return BLM_E_ARGUMENT;
     for (uint32_t i = 0; i < b->layer_count; i++)
@@ -206,10 +206,10 @@ blm_status blm_compare(const blm_filter *a, const blm_filter *b, blm_overlap *ou
     if (st != BLM_OK)
         return st;
     const struct blm_layer *x = &a->body.layers[0], *y = &b->body.layers[0];
-    blm_overlap o = { .size = sizeof o };
-    uint64_t    of_a = blm__layer_ones(x, a->body.kernel);
-    uint64_t    of_b = blm__layer_ones(y, b->body.kernel);
-    uint64_t    of_or = ones_of_or(x, y, a->body.kernel);
+    blm_overlap             o     = { .size = sizeof o };
+    uint64_t                of_a  = blm__layer_ones(x, a->body.kernel);
+    uint64_t                of_b  = blm__layer_ones(y, b->body.kernel);
+    uint64_t                of_or = ones_of_or(x, y, a->body.kernel);
     if (of_or > of_a + of_b) /* bits that came between the counts, on a shared filter */
         of_or = of_a + of_b;
     st = blm_estimate_overlap(blm__shape_reach(&x->shape), blm__shape_probes(&x->shape), of_a, of_b,
@@ -257,7 +257,7 @@ blm_status blm_try_rate(const blm_filter *f, const blm_key *keys, uint64_t count
     t.promised = s.params.rate;
     t.modelled = s.rate_now;
     blm_binomial_interval(t.hits, count, 0.95, &t.low, &t.high);
-    t.holds = !(t.promised > 0) || t.low <= t.promised;
+    t.holds       = !(t.promised > 0) || t.low <= t.promised;
     blm_status st = blm__emit(out, &t, sizeof t);
     return st == BLM_OK ? st : blm__fail(err, st, "trial.size is not set");
 }
@@ -269,19 +269,19 @@ static blm_status plan_scheme(const blm_options *o, blm_plan *p, blm_error *err)
 {
     blm_filter      *f = NULL;
     struct blm_shape s;
-    blm_status st = blm__filter_prepare(o, &f, &s, err);
+    blm_status       st = blm__filter_prepare(o, &f, &s, err);
     if (st != BLM_OK)
         return st;
     memset(p, 0, sizeof *p);
-    p->kind   = f->body.kind;
-    p->items  = s.capacity;
-    p->rate   = s.capacity ? blm__shape_rate(&s, s.capacity) : 0;
-    p->asked  = o->rate;
-    p->bits   = s.bits;
-    p->probes = blm__shape_probes(&s);
-    p->lines  = s.lines;
-    p->bytes  = blm__shape_words(&s) * 8;
-    p->fits   = true;
+    p->kind          = f->body.kind;
+    p->items         = s.capacity;
+    p->rate          = s.capacity ? blm__shape_rate(&s, s.capacity) : 0;
+    p->asked         = o->rate;
+    p->bits          = s.bits;
+    p->probes        = blm__shape_probes(&s);
+    p->lines         = s.lines;
+    p->bytes         = blm__shape_words(&s) * 8;
+    p->fits          = true;
     p->bytes_needed  = o->rate > 0 ? p->bytes : 0;
     p->bits_per_item = s.capacity ? (double)(s.bits * s.cell_bits) / (double)s.capacity : 0;
     blm_free(f);
@@ -291,7 +291,7 @@ static blm_status plan_scheme(const blm_options *o, blm_plan *p, blm_error *err)
 blm_status blm_plan_for(const blm_options *options, blm_plan *out, blm_error *err)
 {
     blm_options o;
-    blm_plan    p = { .size = sizeof p };
+    blm_plan    p  = { .size = sizeof p };
     blm_status  st = blm__options_read(options, false, &o, err);
     if (st != BLM_OK)
         return st;

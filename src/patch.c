@@ -88,8 +88,8 @@ static blm_status take_frame(struct patch *p, blm_error *err)
         return blm__short(&p->in, "the delta", err);
     if (blm__get64le(f + sum) != blm__checksum(f, sum))
         return blm__fail_at(err, BLM_E_CHECKSUM, p->frame_at,
-                            "the delta is damaged in the %u bytes at %llu",
-                            (unsigned)(sum + 8), (unsigned long long)p->frame_at);
+                            "the delta is damaged in the %u bytes at %llu", (unsigned)(sum + 8),
+                            (unsigned long long)p->frame_at);
     return BLM_OK;
 }
 
@@ -148,20 +148,20 @@ static void get_shape(const struct patch *p, struct blm_shape *s)
 {
     const uint8_t *b = p->frame + BLM__FRAME_FRONT;
     memset(s, 0, sizeof *s);
-    s->scheme     = p->f->scheme;
-    s->bits       = blm__get64le(b + 8);
-    s->kind       = (blm_kind)blm__get32le(b + 16);
-    s->engine     = (enum blm_engine)blm__get32le(b + 20);
-    s->probes     = blm__get32le(b + 24);
-    s->lines      = blm__get32le(b + 28);
-    s->cell_bits  = blm__get32le(b + 32);
+    s->scheme      = p->f->scheme;
+    s->bits        = blm__get64le(b + 8);
+    s->kind        = (blm_kind)blm__get32le(b + 16);
+    s->engine      = (enum blm_engine)blm__get32le(b + 20);
+    s->probes      = blm__get32le(b + 24);
+    s->lines       = blm__get32le(b + 28);
+    s->cell_bits   = blm__get32le(b + 32);
     uint32_t cells = blm__line_cells(s->engine);
-    s->line_count = cells ? s->bits / cells : 0;
-    s->capacity   = blm__get64le(b + 40);
-    s->rate       = blm__f64_from_bits(blm__get64le(b + 48));
-    s->variant    = blm__get64le(b + 56);
-    s->aux[0]     = blm__get64le(b + 64);
-    s->aux[1]     = blm__get64le(b + 72);
+    s->line_count  = cells ? s->bits / cells : 0;
+    s->capacity    = blm__get64le(b + 40);
+    s->rate        = blm__f64_from_bits(blm__get64le(b + 48));
+    s->variant     = blm__get64le(b + 56);
+    s->aux[0]      = blm__get64le(b + 64);
+    s->aux[1]      = blm__get64le(b + 72);
 }
 
 static bool same_cells(const struct blm_shape *a, const struct blm_shape *b)

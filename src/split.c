@@ -24,12 +24,12 @@
 #define LEAST         ((size_t)1 << 15) /* keys worth the start of threads */
 
 struct split {
-    blm_filter              *f;
+    blm_filter            *f;
     const struct blm_keys *source;
-    struct blm_layer        *layer;
-    struct blm_layer         one_line; /* the layer as if a key had one line */
-    uint32_t                 threads;
-    bool                     noted; /* a key has lines in several stretches */
+    struct blm_layer      *layer;
+    struct blm_layer       one_line; /* the layer as if a key had one line */
+    uint32_t               threads;
+    bool                   noted; /* a key has lines in several stretches */
 
     uint64_t   *hash;   /* native, or schemes that step, … */
     uint64_t   *steps;  /* … and then with these */
@@ -195,9 +195,9 @@ static blm_status add_round(struct split *p, bool whole, size_t count, uint8_t *
         return blm__go_on(&p->f->body, p->at, count) ? BLM_OK : BLM_E_CANCELLED;
     }
     struct blm_keys hashed = { .hashes = p->hash, .steps = p->steps, .digests = p->digest };
-    blm_progress_fn   told   = p->f->body.progress;
-    size_t            at     = 0;
-    p->f->body.progress      = NULL; /* it is told here, of the whole */
+    blm_progress_fn told   = p->f->body.progress;
+    size_t          at     = 0;
+    p->f->body.progress    = NULL; /* it is told here, of the whole */
     blm_status st = blm__plain_add(p->f, &hashed, &at, p->n, p->n, fresh ? fresh + p->at : NULL);
     p->f->body.progress = told;
     p->at += at;
@@ -209,9 +209,9 @@ static blm_status add_round(struct split *p, bool whole, size_t count, uint8_t *
 static bool make_room(struct split *p, bool whole, struct blm_block *block)
 {
     const struct blm_scheme *scheme = p->f->scheme;
-    uint64_t hashes = scheme->native ? ROUND * sizeof *p->hash
-                      : scheme->wrap ? ROUND * 2 * sizeof *p->hash
-                                     : ROUND_DIGESTS * sizeof *p->digest;
+    uint64_t                 hashes = scheme->native ? ROUND * sizeof *p->hash
+                                      : scheme->wrap ? ROUND * 2 * sizeof *p->hash
+                                                     : ROUND_DIGESTS * sizeof *p->digest;
     if (!blm__block_alloc(p->f->body.alloc, hashes + (whole && p->noted ? p->threads * ROUND : 0),
                           block))
         return false;

@@ -105,11 +105,11 @@ GOLDEN_FN void golden_refused(const char *what, const void *bytes, size_t len,
     for (int stream = 0; stream < 2; stream++) {
         struct counted c;
         struct trickle drops = { bytes, len, 0, 3 };
-        blm_options    o = *options;
-        blm_filter    *f = NULL;
-        blm_error      err = { .status = BLM_OK };
+        blm_options    o     = *options;
+        blm_filter    *f     = NULL;
+        blm_error      err   = { .status = BLM_OK };
         counted_start(&c);
-        o.allocator = &c.allocator;
+        o.allocator   = &c.allocator;
         blm_status st = stream ? blm_decode_stream(trickle_read, &drops, &o, &f, &err)
                                : blm_decode(bytes, len, &o, &f, &err);
         if (st >= 0)
@@ -128,8 +128,8 @@ GOLDEN_FN void golden_refused(const char *what, const void *bytes, size_t len,
 /* Every file that format/bad/REASONS.tsv lists and whose name begins with prefix; how many. */
 GOLDEN_FN size_t golden_refuses(const char *format, const char *prefix, const blm_options *o)
 {
-    char               dir[128], *field[4];
-    size_t             count = 0;
+    char   dir[128], *field[4];
+    size_t count = 0;
     snprintf(dir, sizeof dir, "%s/bad", format);
     struct golden_file list = golden_read_in(dir, "REASONS.tsv");
     for (char *line; (line = golden_line(&list, NULL));) {
@@ -157,7 +157,7 @@ GOLDEN_FN void golden_starve(const void *bytes, size_t len, const blm_options *o
         counted_start(&c);
         c.fail_at   = at;
         o.allocator = &c.allocator;
-        st = blm_decode(bytes, len, &o, &f, NULL);
+        st          = blm_decode(bytes, len, &o, &f, NULL);
         assert_true(st == BLM_OK || st == BLM_E_MEMORY);
         blm_free(f);
         assert_int_equal(c.now, 0);

@@ -10,8 +10,8 @@ enum json_type { JSON_OTHER, JSON_NUMBER, JSON_TEXT, JSON_ARRAY, JSON_OBJECT };
 
 struct json {
     enum json_type type;
-    char          *name; /* a member's; else NULL */
-    char          *text; /* of strings, and numbers and words as they were written */
+    char          *name;         /* a member's; else NULL */
+    char          *text;         /* of strings, and numbers and words as they were written */
     struct json   *first, *next; /* children; the next of the same parent */
 };
 
@@ -62,9 +62,9 @@ GOLDEN_FN struct json *json_children(const char **at, bool named, char close)
             json_space(at);
             assert_int_equal(*(*at)++, ':');
         }
-        *last = json_value(at);
+        *last         = json_value(at);
         (*last)->name = name;
-        last = &(*last)->next;
+        last          = &(*last)->next;
         json_space(at);
         if (**at == ',') {
             ++*at;
@@ -84,14 +84,14 @@ GOLDEN_FN struct json *json_value(const char **at)
     json_space(at);
     if (**at == '{' || **at == '[') {
         bool object = **at == '{';
-        j->type  = object ? JSON_OBJECT : JSON_ARRAY;
-        j->first = json_children(at, object, object ? '}' : ']');
+        j->type     = object ? JSON_OBJECT : JSON_ARRAY;
+        j->first    = json_children(at, object, object ? '}' : ']');
     } else if (**at == '"') {
         j->type = JSON_TEXT;
         j->text = json_string(at);
     } else {
         const char *from = *at;
-        j->type = strchr("-0123456789", **at) ? JSON_NUMBER : JSON_OTHER;
+        j->type          = strchr("-0123456789", **at) ? JSON_NUMBER : JSON_OTHER;
         *at += strcspn(*at, ",]} \t\r\n");
         j->text = json_copy(from, *at);
     }

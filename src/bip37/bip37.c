@@ -62,7 +62,7 @@ static bool match(blm_filter *f, const struct blm_transaction *t, const uint8_t 
 {
     if (f->body.layers[0].shape.aux[0]) /* a filter of no bytes */
         return true;
-    bool             found = blm_check(f, txid, 32);
+    bool             found   = blm_check(f, txid, 32);
     struct blm_parts outputs = blm__outputs(t), inputs = blm__inputs(t);
     struct blm_input input;
     blm_key          script;
@@ -111,14 +111,15 @@ static blm_status take_block(struct blm_cursor *c, uint32_t *count, size_t *firs
         return blm__fail_at(err, BLM_E_TRUNCATED, c->short_at,
                             "the block ends within its header of 80 bytes and a count");
     if (!shortest || n == 0 || n > blm__left(c) / LEAST_TRANSACTION || n > INT32_MAX)
-        return blm__fail_at(err, BLM_E_FORMAT, at, "a block of %llu bytes does not hold %llu "
+        return blm__fail_at(err, BLM_E_FORMAT, at,
+                            "a block of %llu bytes does not hold %llu "
                             "transactions",
                             (unsigned long long)c->len, (unsigned long long)n);
     *first = c->at;
     *count = (uint32_t)n;
     for (uint32_t i = 0; i < *count; i++) {
         struct blm_transaction t;
-        blm_status st = blm__transaction_take(c, &t, err);
+        blm_status             st = blm__transaction_take(c, &t, err);
         if (st != BLM_OK)
             return st;
     }
@@ -167,7 +168,7 @@ static blm_status match_all(blm_filter *f, struct blm_cursor *c, uint32_t count,
 {
     for (uint32_t i = 0; i < count; i++) {
         struct blm_transaction t;
-        blm_status st = blm__transaction_take(c, &t, err);
+        blm_status             st = blm__transaction_take(c, &t, err);
         if (st != BLM_OK)
             return st;
         blm__transaction_id(&t, id[i]);
@@ -182,10 +183,10 @@ static blm_status match_all(blm_filter *f, struct blm_cursor *c, uint32_t count,
 blm_status blm_bip37_match_block(blm_filter *f, const void *block, size_t len, blm_bip37_fn found,
                                  void *found_ctx, blm_write_fn write, void *ctx, blm_error *err)
 {
-    struct blm_cursor c = blm__cursor(block ? block : "", block ? len : 0);
+    struct blm_cursor c     = blm__cursor(block ? block : "", block ? len : 0);
     uint32_t          count = 0;
     size_t            first = 0;
-    blm_status        st = may_match(f, err);
+    blm_status        st    = may_match(f, err);
     if (st == BLM_OK)
         st = take_block(&c, &count, &first, err);
     if (st != BLM_OK)
@@ -195,13 +196,13 @@ blm_status blm_bip37_match_block(blm_filter *f, const void *block, size_t len, b
     if (!mine)
         return blm__fail(err, BLM_E_MEMORY, "no memory for the ids of %lu transactions",
                          (unsigned long)count);
-    uint8_t(*id)[32]  = (uint8_t(*)[32])(void *)mine;
-    uint8_t *matched  = mine + (size_t)count * 32, *flags = matched + count;
+    uint8_t(*id)[32]           = (uint8_t(*)[32])(void *)mine;
+    uint8_t           *matched = mine + (size_t)count * 32, *flags = matched + count;
     struct blm_merkle  tree = { (const uint8_t(*)[32])id, matched, count };
     struct merkleblock out  = { write, ctx, 0 };
-    c  = blm__cursor(block, len);
-    c.at = first;
-    st = match_all(f, &c, count, id, matched, found, found_ctx, err);
+    c                       = blm__cursor(block, len);
+    c.at                    = first;
+    st                      = match_all(f, &c, count, id, matched, found, found_ctx, err);
     if (st == BLM_OK && write)
         st = put_merkleblock(block, &tree, flags, &out, err);
     blm__free(f->body.alloc, mine, room);

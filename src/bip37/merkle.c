@@ -79,8 +79,7 @@ static bool visit(struct walk *w, unsigned level, uint32_t at)
 /* A tree of n leaves visits at most every node: fewer than 2n and one a level for odd widths. */
 size_t blm__merkle_flag_room(uint32_t count) { return ((size_t)count * 2 + 40) / 8 + 1; }
 
-void blm__merkle_flags(const struct blm_merkle *m, uint8_t *flags, uint32_t *bits,
-                       uint32_t *hashes)
+void blm__merkle_flags(const struct blm_merkle *m, uint8_t *flags, uint32_t *bits, uint32_t *hashes)
 {
     struct walk w = { .m = m, .flags = flags };
     visit(&w, top(m->count), 0);

@@ -23,10 +23,18 @@ bool blm__next_op(struct blm_cursor *c, struct blm_op *out)
     if (out->code > OP_PUSHDATA4)
         return true;
     switch (out->code) {
-    case OP_PUSHDATA1: out->len = blm__take8(c); break;
-    case OP_PUSHDATA2: out->len = blm__take16le(c); break;
-    case OP_PUSHDATA4: out->len = blm__take32le(c); break;
-    default: out->len = out->code; break;
+    case OP_PUSHDATA1:
+        out->len = blm__take8(c);
+        break;
+    case OP_PUSHDATA2:
+        out->len = blm__take16le(c);
+        break;
+    case OP_PUSHDATA4:
+        out->len = blm__take32le(c);
+        break;
+    default:
+        out->len = out->code;
+        break;
     }
     out->data = blm__take(c, out->len);
     return out->data != NULL;

@@ -33,8 +33,8 @@ static void check_short(struct reading *r, const char *what)
 
 static uint64_t take_count(struct reading *r, const char *what)
 {
-    size_t   at = r->c->at;
-    uint64_t n  = 0;
+    size_t   at       = r->c->at;
+    uint64_t n        = 0;
     bool     shortest = blm__take_compact(r->c, &n);
     check_short(r, what);
     if (!shortest)
@@ -98,12 +98,12 @@ static bool take_marker(struct reading *r)
 blm_status blm__transaction_take(struct blm_cursor *c, struct blm_transaction *t, blm_error *err)
 {
     struct reading r = { c, err, BLM_OK };
-    t->version = blm__take(c, 4);
+    t->version       = blm__take(c, 4);
     check_short(&r, "version");
     bool     witness = r.status == BLM_OK && take_marker(&r);
     size_t   start   = c->at;
     uint64_t inputs  = skip_inputs(&r);
-    t->outputs_at = c->at - start;
+    t->outputs_at    = c->at - start;
     if (r.status == BLM_OK)
         skip_outputs(&r);
     t->middle     = c->data + start;

@@ -7,11 +7,11 @@
 #include "core/error.h"
 
 struct blm_transaction {
-    const uint8_t *version;     /* 4 bytes */
-    const uint8_t *middle;      /* the inputs and outputs, each with its count in front */
+    const uint8_t *version; /* 4 bytes */
+    const uint8_t *middle;  /* the inputs and outputs, each with its count in front */
     size_t         middle_len;
-    const uint8_t *lock_time;   /* 4 bytes */
-    size_t         outputs_at;  /* where in `middle` the outputs begin */
+    const uint8_t *lock_time;  /* 4 bytes */
+    size_t         outputs_at; /* where in `middle` the outputs begin */
 };
 
 /* Reads over one transaction, with or without witness. On failure says what is wrong at which
@@ -32,7 +32,7 @@ struct blm_input {
 };
 struct blm_parts blm__inputs(const struct blm_transaction *t);
 struct blm_parts blm__outputs(const struct blm_transaction *t);
-bool blm__next_input(struct blm_parts *p, struct blm_input *out);
-bool blm__next_output(struct blm_parts *p, blm_key *script);
+bool             blm__next_input(struct blm_parts *p, struct blm_input *out);
+bool             blm__next_output(struct blm_parts *p, blm_key *script);
 
 #endif

@@ -35,7 +35,7 @@ blm_status blm__read_array(struct blm_source *in, const struct blm_shape *s, uin
 {
     struct blm_block block = { 0 };
     uint64_t         start = in->at;
-    blm_status st = blm__read_block(in, b->alloc, bytes, b->max_bytes, &block, err);
+    blm_status       st    = blm__read_block(in, b->alloc, bytes, b->max_bytes, &block, err);
     return st == BLM_OK ? blm__give_array(b, s, &block, bytes, start, err) : st;
 }
 
@@ -63,7 +63,7 @@ static blm_status read_rest(struct blm_source *in, const struct blm_body *b, con
 {
     uint64_t   start = in->at;
     blm_status st    = BLM_OK;
-    *bytes = blm__remaining(in);
+    *bytes           = blm__remaining(in);
     if (*bytes == UINT64_MAX)
         st = gather(in, b, out, bytes, err);
     else if (*bytes > 0)
@@ -74,8 +74,7 @@ static blm_status read_rest(struct blm_source *in, const struct blm_body *b, con
 }
 
 blm_status blm__read_sized(struct blm_source *in, const blm_options *o, const struct blm_body *b,
-                           const char *what, struct blm_block *out, uint64_t *bytes,
-                           blm_error *err)
+                           const char *what, struct blm_block *out, uint64_t *bytes, blm_error *err)
 {
     memset(out, 0, sizeof *out);
     if (o->bits == 0)
@@ -83,7 +82,7 @@ blm_status blm__read_sized(struct blm_source *in, const blm_options *o, const st
     if (o->bits > BLM__MAX_BITS)
         return blm__fail(err, BLM_E_LIMIT, "%llu bits: a filter has at most 2^48",
                          (unsigned long long)o->bits);
-    *bytes = (o->bits + 7) / 8;
+    *bytes        = (o->bits + 7) / 8;
     blm_status st = blm__read_block(in, b->alloc, *bytes, b->max_bytes, out, err);
     if (st == BLM_OK && o->offset == 0) {
         st = blm__expect_end(in, err);

@@ -68,26 +68,25 @@ static blm_status take_tail(struct blm_source *in, uint64_t bytes, struct blm_bo
                             (unsigned long)probes);
     b->hasher.seed[0] = blm__get32le(tail + 4);
     b->hasher.policy  = BLM_SEED_FIXED;
-    s->bits    = bytes ? bytes * 8 : 8;
-    s->probes  = bytes ? probes : 0;
-    s->aux[0]  = bytes == 0;
-    s->aux[1]  = bytes ? 0 : probes;
-    s->variant = tail[8];
+    s->bits           = bytes ? bytes * 8 : 8;
+    s->probes         = bytes ? probes : 0;
+    s->aux[0]         = bytes == 0;
+    s->aux[1]         = bytes ? 0 : probes;
+    s->variant        = tail[8];
     return BLM_OK;
 }
 
 static blm_status decode(struct blm_source *in, const blm_options *o, struct blm_body *b,
                          blm_error *err)
 {
-    struct blm_shape s = { .kind      = BLM_CLASSIC,
-                           .engine    = BLM__POSITIONS,
-                           .scheme    = &blm__scheme_bip37,
-                           .cell_bits = 1 };
+    struct blm_shape s = {
+        .kind = BLM_CLASSIC, .engine = BLM__POSITIONS, .scheme = &blm__scheme_bip37, .cell_bits = 1
+    };
     struct blm_block block = { 0 };
     uint64_t         bytes = 0, start;
-    b->kind       = BLM_CLASSIC;
-    blm_status st = take_length(in, &bytes, err);
-    start = in->at;
+    b->kind                = BLM_CLASSIC;
+    blm_status st          = take_length(in, &bytes, err);
+    start                  = in->at;
     if (st == BLM_OK && bytes)
         st = blm__read_block(in, b->alloc, bytes, b->max_bytes, &block, err);
     else if (st == BLM_OK && !blm__block_alloc(b->alloc, 1, &block))
@@ -116,7 +115,7 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
     blm__put32le(tail, none ? (uint32_t)l->shape.aux[1] : l->shape.probes);
     blm__put32le(tail + 4, (uint32_t)b->hasher.seed[0]);
     tail[8] = (uint8_t)l->shape.variant;
-    st = blm__write_bytes(out, head, n, err);
+    st      = blm__write_bytes(out, head, n, err);
     if (st == BLM_OK)
         st = blm__write_array(out, b, l, bytes, err);
     return st == BLM_OK ? blm__write_bytes(out, tail, TAIL, err) : st;

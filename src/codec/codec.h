@@ -23,8 +23,8 @@ struct blm_source {
     size_t         len;
     blm_read_fn    read;
     void          *ctx;
-    uint64_t       at;     /* bytes consumed so far: the offset for errors */
-    bool           failed; /* the reader said error */
+    uint64_t       at;       /* bytes consumed so far: the offset for errors */
+    bool           failed;   /* the reader said error */
     uint8_t        head[64]; /* first bytes of a stream, read to sniff, given out again first */
     size_t         head_len, head_at;
 };
@@ -56,7 +56,7 @@ struct blm_codec {
     blm_status (*encode)(const struct blm_body *b, struct blm_sink *out, blm_error *err);
 };
 
-const struct blm_codec *blm__codec_find(const char *name); /* NULL: unknown */
+const struct blm_codec       *blm__codec_find(const char *name); /* NULL: unknown */
 extern const struct blm_codec blm__codec_native;
 extern const struct blm_codec blm__codec_guava, blm__codec_go, blm__codec_go_json,
     blm__codec_go_gob, blm__codec_spark, blm__codec_dcso, blm__codec_dcso_gz, blm__codec_dcso01;

@@ -117,7 +117,7 @@ static void copy(struct packing *p, size_t back, size_t n)
 size_t blm__lzf_pack(const uint8_t *in, size_t len, size_t room, uint32_t *table, blm_write_fn put,
                      void *ctx)
 {
-    struct packing p = { .in = in, .used = 1, .table = table, .put = put, .ctx = ctx };
+    struct packing p  = { .in = in, .used = 1, .table = table, .put = put, .ctx = ctx };
     size_t         at = 0;
     while (at + 2 < len) {
         uint32_t *s = slot(&p, at), from = *s;

@@ -80,7 +80,7 @@ static unsigned take_field(struct thrift *t, uint64_t *id)
         *id += b >> 4;
     } else {
         uint64_t z = take_varint(t);
-        *id = z >> 1 ^ (0 - (z & 1));
+        *id        = z >> 1 ^ (0 - (z & 1));
     }
     return b & 15;
 }
@@ -131,18 +131,35 @@ static void skip(struct thrift *t, unsigned type, unsigned depth)
     }
     switch (type) {
     case YES:
-    case NO: break;
-    case BYTE: take(t); break;
+    case NO:
+        break;
+    case BYTE:
+        take(t);
+        break;
     case I16:
     case I32:
-    case I64: take_varint(t); break;
-    case DOUBLE: skip_bytes(t, 8); break;
-    case BINARY: skip_bytes(t, take_varint(t)); break;
+    case I64:
+        take_varint(t);
+        break;
+    case DOUBLE:
+        skip_bytes(t, 8);
+        break;
+    case BINARY:
+        skip_bytes(t, take_varint(t));
+        break;
     case LIST:
-    case SET: skip_list(t, depth - 1); break;
-    case MAP: skip_map(t, depth - 1); break;
-    case STRUCT: skip_struct(t, depth - 1); break;
-    default: bad(t, t->in->at, "a field of an unknown type"); break;
+    case SET:
+        skip_list(t, depth - 1);
+        break;
+    case MAP:
+        skip_map(t, depth - 1);
+        break;
+    case STRUCT:
+        skip_struct(t, depth - 1);
+        break;
+    default:
+        bad(t, t->in->at, "a field of an unknown type");
+        break;
     }
 }
 
@@ -172,15 +189,15 @@ static void take_union(struct thrift *t, unsigned type, const char *unknown)
 static void take_bytes(struct thrift *t, unsigned type, struct header *h)
 {
     h->bytes_at = t->in->at;
-    uint64_t z = type == I32 ? take_varint(t) : 1;
-    h->bytes = z >> 1;
+    uint64_t z  = type == I32 ? take_varint(t) : 1;
+    h->bytes    = z >> 1;
     if (z & 1 || h->bytes > INT32_MAX || h->bytes == 0 || h->bytes % 32)
         bad(t, h->bytes_at, "numBytes is not a positive multiple of 32");
 }
 
 static blm_status take_header(struct blm_source *in, struct header *h, blm_error *err)
 {
-    struct thrift t = { in, err, BLM_OK, in->at };
+    struct thrift t  = { in, err, BLM_OK, in->at };
     uint64_t      id = 0, start = in->at;
     memset(h, 0, sizeof *h);
     for (;;) {
@@ -193,19 +210,29 @@ static blm_status take_header(struct blm_source *in, struct header *h, blm_error
         if (id >= 1 && id <= 4)
             h->seen |= 1u << id;
         switch (id) {
-        case 1: take_bytes(&t, type, h); break;
-        case 2: take_union(&t, type, "field 2 (algorithm) is not SplitBlock"); break;
-        case 3: take_union(&t, type, "field 3 (hash) is not XXHASH"); break;
-        case 4: take_union(&t, type, "field 4 (compression) is not UNCOMPRESSED"); break;
-        default: skip(&t, type, DEPTH_MOST); break;
+        case 1:
+            take_bytes(&t, type, h);
+            break;
+        case 2:
+            take_union(&t, type, "field 2 (algorithm) is not SplitBlock");
+            break;
+        case 3:
+            take_union(&t, type, "field 3 (hash) is not XXHASH");
+            break;
+        case 4:
+            take_union(&t, type, "field 4 (compression) is not UNCOMPRESSED");
+            break;
+        default:
+            skip(&t, type, DEPTH_MOST);
+            break;
         }
     }
     if (t.status == BLM_OK && h->seen != 0x1e)
         bad(&t, start,
-            !(h->seen & 2)    ? "field 1 (numBytes) is missing"
-            : !(h->seen & 4)  ? "field 2 (algorithm) is missing"
-            : !(h->seen & 8)  ? "field 3 (hash) is missing"
-                              : "field 4 (compression) is missing");
+            !(h->seen & 2)   ? "field 1 (numBytes) is missing"
+            : !(h->seen & 4) ? "field 2 (algorithm) is missing"
+            : !(h->seen & 8) ? "field 3 (hash) is missing"
+                             : "field 4 (compression) is missing");
     return t.status;
 }
 
@@ -265,8 +292,8 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
     if (st != BLM_OK)
         return st;
     struct blm_shape s = shape_of(h.bytes);
-    b->kind   = BLM_BLOCKED;
-    st = blm__read_array(in, &s, h.bytes, b, err);
+    b->kind            = BLM_BLOCKED;
+    st                 = blm__read_array(in, &s, h.bytes, b, err);
     return st == BLM_OK && o->offset == 0 ? blm__expect_end(in, err) : st;
 }
 
@@ -276,7 +303,7 @@ static blm_status decode_bitset(struct blm_source *in, const blm_options *o, str
 {
     struct blm_block block;
     uint64_t         start = in->at, bytes = 0;
-    blm_status       st    = blm__read_sized(in, o, b, "bitset", &block, &bytes, err);
+    blm_status       st = blm__read_sized(in, o, b, "bitset", &block, &bytes, err);
     if (st != BLM_OK)
         return st;
     if (bytes % 32 || bytes > INT32_MAX) {
@@ -286,7 +313,7 @@ static blm_status decode_bitset(struct blm_source *in, const blm_options *o, str
                             (unsigned long long)bytes);
     }
     struct blm_shape s = shape_of(bytes);
-    b->kind   = BLM_BLOCKED;
+    b->kind            = BLM_BLOCKED;
     return blm__give_array(b, &s, &block, bytes, start, err);
 }
 
@@ -302,7 +329,7 @@ static blm_status encode_bitset(const struct blm_body *b, struct blm_sink *out, 
 static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_error *err)
 {
     uint8_t    h[1 + 5 + sizeof unions] = { 0x15 };
-    size_t     n  = 1;
+    size_t     n                        = 1;
     blm_status st = blm__expect_scheme(b, "parquet", &blm__scheme_parquet, NULL, err);
     if (st != BLM_OK)
         return st;

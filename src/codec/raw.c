@@ -36,9 +36,9 @@ static blm_status plan_shape(const blm_options *o, const struct blm_scheme *sche
                              struct blm_body *b, struct blm_shape *s, blm_error *err)
 {
     blm_options sized = *o;
-    sized.bits   = bits;
-    sized.memory = 0;
-    sized.scheme = scheme->row.name;
+    sized.bits        = bits;
+    sized.memory      = 0;
+    sized.scheme      = scheme->row.name;
     memset(s, 0, sizeof *s);
     s->kind      = scheme->kinds & 1u << BLM_CLASSIC ? BLM_CLASSIC : BLM_BLOCKED;
     s->engine    = BLM__POSITIONS;
@@ -77,8 +77,7 @@ static blm_status decode_as(struct blm_source *in, const blm_options *o,
                           (unsigned long long)s.bits, scheme->row.name);
     if (st == BLM_OK && s.bits > bytes * 8)
         st = blm__fail_at(err, BLM_E_FORMAT, start, "scheme %s would make %llu bits of %llu bytes",
-                          scheme->row.name, (unsigned long long)s.bits,
-                          (unsigned long long)bytes);
+                          scheme->row.name, (unsigned long long)s.bits, (unsigned long long)bytes);
     if (st != BLM_OK) {
         blm__block_free(b->alloc, &block);
         return st;
@@ -90,7 +89,7 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
                          blm_error *err)
 {
     const struct blm_scheme *scheme = NULL;
-    blm_status st = named_scheme(o, &scheme, err);
+    blm_status               st     = named_scheme(o, &scheme, err);
     return st == BLM_OK ? decode_as(in, o, scheme, b, err) : st;
 }
 

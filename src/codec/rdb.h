@@ -58,11 +58,11 @@ struct blm_rdb_out {
 /* E_MEMORY; else blm__rdb_out_end frees what it took. */
 blm_status blm__rdb_out(struct blm_rdb_out *w, const struct blm_body *b, struct blm_sink *out,
                         blm_error *err);
-void blm__rdb_out_end(struct blm_rdb_out *w);
-bool blm__rdb_put(void *w, const void *bytes, size_t len); /* a blm_write_fn */
-void blm__rdb_put_length(struct blm_rdb_out *w, uint64_t v);
-void blm__rdb_put_unsigned(struct blm_rdb_out *w, uint64_t v);
-void blm__rdb_put_double(struct blm_rdb_out *w, double v);
+void       blm__rdb_out_end(struct blm_rdb_out *w);
+bool       blm__rdb_put(void *w, const void *bytes, size_t len); /* a blm_write_fn */
+void       blm__rdb_put_length(struct blm_rdb_out *w, uint64_t v);
+void       blm__rdb_put_unsigned(struct blm_rdb_out *w, uint64_t v);
+void       blm__rdb_put_double(struct blm_rdb_out *w, double v);
 /* Encoded as Redis would. */
 blm_status blm__rdb_put_string(struct blm_rdb_out *w, const uint8_t *s, uint64_t len,
                                blm_error *err);

@@ -47,8 +47,11 @@ static uint64_t take_length(struct blm_rdb_in *r, bool *special)
     blm__rdb_take(r, b, 1);
     uint8_t first = b[0];
     switch (first >> 6) {
-    case 0: return first;
-    case 1: blm__rdb_take(r, b, 1); return (uint64_t)(first & 0x3f) << 8 | b[0];
+    case 0:
+        return first;
+    case 1:
+        blm__rdb_take(r, b, 1);
+        return (uint64_t)(first & 0x3f) << 8 | b[0];
     case 2:
         if (first == 0x80)
             return blm__rdb_take(r, b, 4), blm__get32be(b);
@@ -105,7 +108,7 @@ static void take_packed(struct blm_rdb_in *r, uint64_t *len, struct blm_block *o
 {
     uint64_t         at = r->in->at, packed = blm__rdb_length(r);
     struct blm_block block = { 0 };
-    *len = blm__rdb_length(r);
+    *len                   = blm__rdb_length(r);
     if (packed == 0 || *len == 0 || *len / BLM__LZF_RATIO > packed)
         blm__rdb_bad(r, BLM_E_FORMAT, at, "lengths that LZF cannot have");
     if (r->b->max_bytes && *len > r->b->max_bytes)
@@ -126,9 +129,10 @@ static void take_decimal(struct blm_rdb_in *r, unsigned size, uint64_t *len, str
     uint8_t b[4];
     char    text[16];
     blm__rdb_take(r, b, size);
-    int32_t v = size == 1 ? (int8_t)b[0]
-              : size == 2 ? (int16_t)blm__get16le(b) : (int32_t)blm__get32le(b);
-    *len = (uint64_t)snprintf(text, sizeof text, "%" PRId32, v);
+    int32_t v = size == 1   ? (int8_t)b[0]
+                : size == 2 ? (int16_t)blm__get16le(b)
+                            : (int32_t)blm__get32le(b);
+    *len      = (uint64_t)snprintf(text, sizeof text, "%" PRId32, v);
     if (r->status == BLM_OK && !blm__block_alloc(r->b->alloc, *len, out))
         r->status = blm__fail(r->err, BLM_E_MEMORY, "no memory for %llu bytes of bits",
                               (unsigned long long)*len);
@@ -139,7 +143,7 @@ static void take_decimal(struct blm_rdb_in *r, unsigned size, uint64_t *len, str
 uint64_t blm__rdb_string(struct blm_rdb_in *r, const char *what, struct blm_block *out)
 {
     bool special = false;
-    r->what = what;
+    r->what      = what;
     blm__rdb_opcode(r, BLM__RDB_STRING);
     uint64_t at = r->in->at, len = take_length(r, &special), how = len;
     if (!special && len == 0)

@@ -25,7 +25,7 @@ void blm__rdb_out_end(struct blm_rdb_out *w) { blm__free(w->b->alloc, w->slots, 
 bool blm__rdb_put(void *ctx, const void *bytes, size_t len)
 {
     struct blm_rdb_out *w = ctx;
-    w->crc = blm__crc64(&w->table, w->crc, bytes, len);
+    w->crc                = blm__crc64(&w->table, w->crc, bytes, len);
     return blm__put(w->out, bytes, len);
 }
 
@@ -87,7 +87,7 @@ static bool put_decimal(struct blm_rdb_out *w, const uint8_t *s, uint64_t len)
     if (!is_decimal(s, len, &v))
         return false;
     unsigned how = v >= INT8_MIN && v <= INT8_MAX ? 0 : v >= INT16_MIN && v <= INT16_MAX ? 1 : 2;
-    b[0] = (uint8_t)(0xc0 | how);
+    b[0]         = (uint8_t)(0xc0 | how);
     blm__put32le(b + 1, (uint32_t)v);
     blm__rdb_put(w, b, 1 + (1u << how));
     return true;

@@ -25,10 +25,10 @@
 #include "codec/words.h"
 #include "scheme/redisbloom.h"
 
-#define FIXED_1   16u /* without growth */
-#define FIXED     20u
-#define LINK_OLD  49u
-#define LINK      53u
+#define FIXED_1  16u /* without growth */
+#define FIXED    20u
+#define LINK_OLD 49u
+#define LINK     53u
 
 static size_t fixed_of(enum blm_rb_layout v) { return v == BLM__RB_1 ? FIXED_1 : FIXED; }
 static size_t link_of(enum blm_rb_layout v) { return v == BLM__RB_CURRENT ? LINK : LINK_OLD; }
@@ -41,7 +41,7 @@ static size_t header_of(enum blm_rb_layout v, uint32_t links)
 
 static void get_link(const uint8_t *p, enum blm_rb_layout v, struct blm_rb_link *l)
 {
-    bool old = v != BLM__RB_CURRENT;
+    bool old   = v != BLM__RB_CURRENT;
     l->bytes   = blm__get64le(p);
     l->bits    = blm__get64le(p + 8);
     l->size    = blm__get64le(p + 16);
@@ -71,8 +71,8 @@ static void put_link(uint8_t *p, enum blm_rb_layout v, const struct blm_rb_link 
 /* Where the fields of a link stand, in the order of struct blm_rb_link. */
 static uint64_t field_at(enum blm_rb_layout v, uint32_t link, unsigned field)
 {
-    static const uint8_t at[8] = { 0, 8, 16, 24, 32, 40, 44, 52 };
-    uint64_t inside = field == 7 && v != BLM__RB_CURRENT ? 48 : at[field];
+    static const uint8_t at[8]  = { 0, 8, 16, 24, 32, 40, 44, 52 };
+    uint64_t             inside = field == 7 && v != BLM__RB_CURRENT ? 48 : at[field];
     return fixed_of(v) + link_of(v) * link + inside;
 }
 
@@ -207,8 +207,7 @@ static void move_down(uint8_t *h, uint8_t *array, size_t bytes, const uint8_t mo
         array[i] = more[i + 4 - bytes];
 }
 
-static blm_status take_single(struct blm_source *in, uint8_t *h, struct blm_body *b,
-                              blm_error *err)
+static blm_status take_single(struct blm_source *in, uint8_t *h, struct blm_body *b, blm_error *err)
 {
     enum blm_rb_layout v     = BLM__RB_220;
     struct blm_block   block = { 0 };

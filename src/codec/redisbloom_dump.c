@@ -27,7 +27,7 @@
 static uint64_t module_id(unsigned encver)
 {
     static const char set[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    uint64_t id = 0;
+    uint64_t          id    = 0;
     for (const char *c = "MBbloom--"; *c; c++)
         id = id << 6 | (uint64_t)(strchr(set, *c) - set);
     return id << 10 | encver;
@@ -37,13 +37,13 @@ static uint64_t module_id(unsigned encver)
 
 static void take_link(struct blm_rdb_in *r, unsigned encver, uint64_t variant)
 {
-    static const char *const names[] = { "the array", "bits", "size", "error", "bpe", "hashes",
-                                         "entries", "n2" };
-    struct blm_rb_link l = { 0 };
-    struct blm_block   block = { 0 };
-    struct blm_shape   s;
-    unsigned           field = 0;
-    uint64_t           start = r->in->at, n2 = 0, hashes;
+    static const char *const names[] = { "the array", "bits",   "size",    "error",
+                                         "bpe",       "hashes", "entries", "n2" };
+    struct blm_rb_link       l       = { 0 };
+    struct blm_block         block   = { 0 };
+    struct blm_shape         s;
+    unsigned                 field = 0;
+    uint64_t                 start = r->in->at, n2 = 0, hashes;
     l.entries = blm__rdb_unsigned(r, "entries");
     l.error   = blm__rdb_double(r, "error");
     hashes    = blm__rdb_unsigned(r, "hashes");
@@ -55,10 +55,10 @@ static void take_link(struct blm_rdb_in *r, unsigned encver, uint64_t variant)
         l.bits = (uint64_t)((double)l.entries * l.bpe);
     }
     uint64_t array = r->in->at;
-    l.bytes  = blm__rdb_string(r, "the array", &block);
-    l.size   = blm__rdb_unsigned(r, "size");
-    l.hashes = hashes <= UINT32_MAX ? (uint32_t)hashes : UINT32_MAX;
-    l.n2     = n2 <= UINT8_MAX ? (uint8_t)n2 : UINT8_MAX;
+    l.bytes        = blm__rdb_string(r, "the array", &block);
+    l.size         = blm__rdb_unsigned(r, "size");
+    l.hashes       = hashes <= UINT32_MAX ? (uint32_t)hashes : UINT32_MAX;
+    l.n2           = n2 <= UINT8_MAX ? (uint8_t)n2 : UINT8_MAX;
     /* Old links may have no bits but n2 only, as in the header of their time. */
     const char *fault = blm__rb_fault(&l, l.bits ? BLM__RB_CURRENT : BLM__RB_1, &field);
     if (fault && r->status == BLM_OK) {
@@ -89,23 +89,23 @@ static void take_front(struct blm_rdb_in *r, struct value *v)
     blm__rdb_take(r, &type, 1);
     if (type != 7)
         blm__rdb_bad(r, BLM_E_FORMAT, 0, "not 7, a module's value");
-    r->what = "the module's id";
+    r->what     = "the module's id";
     uint64_t id = blm__rdb_length(r);
-    v->encver = id & 1023;
+    v->encver   = id & 1023;
     if (id >> 10 != module_id(0) >> 10)
         blm__rdb_bad(r, BLM_E_FORMAT, 1, "not MBbloom--");
     if (v->encver > ENCVER)
         blm__rdb_bad(r, BLM_E_VERSION, 1, "its encoding version is above 4, the last one known");
-    v->size    = blm__rdb_unsigned(r, "size");
+    v->size     = blm__rdb_unsigned(r, "size");
     uint64_t at = r->in->at;
-    v->links   = blm__rdb_unsigned(r, "nfilters");
+    v->links    = blm__rdb_unsigned(r, "nfilters");
     if (v->links == 0 || v->links > BLM__MAX_LINKS)
         blm__rdb_bad(r, v->links ? BLM_E_LIMIT : BLM_E_FORMAT, at, "not 1 to 1075");
-    at = r->in->at;
+    at         = r->in->at;
     v->options = v->encver >= 2 ? blm__rdb_unsigned(r, "options") : 0;
     if (v->options & ~(uint64_t)BLM__RB_OPTIONS)
         blm__rdb_bad(r, BLM_E_FORMAT, at, "above 15 none are known");
-    at = r->in->at;
+    at        = r->in->at;
     v->growth = v->encver >= 4 ? blm__rdb_unsigned(r, "growth") : NO_GROWTH;
     if (v->growth > UINT32_MAX)
         blm__rdb_bad(r, BLM_E_FORMAT, at, "more than 32 bits");
@@ -122,15 +122,15 @@ static void take_end(struct blm_rdb_in *r, const struct value *v, uint64_t *rdb)
         blm__rdb_bad(r, BLM_E_FORMAT, 10, "it is not what the links' sizes add up to");
     r->what = "the end of the values";
     blm__rdb_opcode(r, BLM__RDB_END);
-    r->what = "the RDB version";
+    r->what     = "the RDB version";
     uint64_t at = r->in->at;
     blm__rdb_take(r, b, 2);
     *rdb = blm__get16le(b);
     if (*rdb == 0 || *rdb > UINT8_MAX)
         blm__rdb_bad(r, BLM_E_VERSION, at, "not 1 to 255");
     uint64_t crc = r->crc;
-    r->what = "the checksum";
-    at = r->in->at;
+    r->what      = "the checksum";
+    at           = r->in->at;
     blm__rdb_take(r, b, 8);
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
     crc = blm__get64le(b);
@@ -189,10 +189,10 @@ static blm_status put_link(struct blm_rdb_out *w, const struct blm_layer *layer,
 
 static blm_status put_value(struct blm_rdb_out *w, blm_error *err)
 {
-    const struct blm_body *b = w->b;
-    uint8_t    type = 7, tail[8], rdb = blm__rb_rdb(&b->layers[0].shape);
-    uint64_t   size = 0;
-    blm_status st = BLM_OK;
+    const struct blm_body *b    = w->b;
+    uint8_t                type = 7, tail[8], rdb = blm__rb_rdb(&b->layers[0].shape);
+    uint64_t               size = 0;
+    blm_status             st   = BLM_OK;
     blm__rdb_put(w, &type, 1);
     blm__rdb_put_length(w, module_id(ENCVER));
     for (uint32_t i = 0; i < b->layer_count; i++)
@@ -233,8 +233,8 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
 }
 
 const struct blm_codec blm__codec_redisbloom_dump = {
-    .row    = { sizeof(blm_format_row), "redisbloom-dump",
-                "RedisBloom key as Redis' DUMP gives it", true, true },
+    .row    = { sizeof(blm_format_row), "redisbloom-dump", "RedisBloom key as Redis' DUMP gives it",
+                true, true },
     .sniff  = sniff,
     .decode = decode,
     .encode = encode,

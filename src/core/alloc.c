@@ -71,7 +71,7 @@ static bool map_block(size_t size, struct blm_block *out)
     if (p == MAP_FAILED)
         return false;
     uintptr_t start = ((uintptr_t)p + HUGE_FROM - 1) & ~(uintptr_t)(HUGE_FROM - 1);
-    *out = (struct blm_block){ (uint64_t *)start, p, room, true, false };
+    *out            = (struct blm_block){ (uint64_t *)start, p, room, true, false };
 #ifdef MADV_HUGEPAGE
     out->huge = madvise((void *)start, size, MADV_HUGEPAGE) == 0;
 #endif
@@ -93,7 +93,7 @@ bool blm__block_alloc(const blm_allocator *a, uint64_t bytes, struct blm_block *
     if (!p)
         return false;
     uintptr_t start = ((uintptr_t)p + ALIGN - 1) & ~(uintptr_t)(ALIGN - 1);
-    *out = (struct blm_block){ (uint64_t *)start, p, room, false, false };
+    *out            = (struct blm_block){ (uint64_t *)start, p, room, false, false };
     return true;
 }
 

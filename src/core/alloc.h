@@ -9,8 +9,8 @@
 /* The library's own: malloc, calloc, free; anonymous mappings for bit arrays from 2 MiB. */
 extern const blm_allocator blm__default_allocator;
 
-void *blm__alloc(const blm_allocator *a, size_t size);  /* NULL when it cannot */
-void *blm__zalloc(const blm_allocator *a, size_t size); /* zeroed */
+void *blm__alloc(const blm_allocator *a, size_t size);         /* NULL when it cannot */
+void *blm__zalloc(const blm_allocator *a, size_t size);        /* zeroed */
 void  blm__free(const blm_allocator *a, void *p, size_t size); /* p may be NULL */
 
 /* A bit array: `words` is 64-byte aligned, zeroed, and `base`/`size` are what must be freed. */

@@ -6,22 +6,22 @@
 #include "core/bytes.h"
 
 #if defined(__GNUC__)
-#define BLM__LIKELY(x)      __builtin_expect(!!(x), 1)
-#define BLM__UNLIKELY(x)    __builtin_expect(!!(x), 0)
-#define BLM__INLINE         static inline __attribute__((always_inline))
-#define BLM__NOINLINE       __attribute__((noinline))
-#define BLM__PREFETCH(p)    __builtin_prefetch((p), 0, 2)
+#define BLM__LIKELY(x)        __builtin_expect(!!(x), 1)
+#define BLM__UNLIKELY(x)      __builtin_expect(!!(x), 0)
+#define BLM__INLINE           static inline __attribute__((always_inline))
+#define BLM__NOINLINE         __attribute__((noinline))
+#define BLM__PREFETCH(p)      __builtin_prefetch((p), 0, 2)
 #define BLM__PREFETCH_NEAR(p) __builtin_prefetch((p), 0, 3) /* into the first cache */
-#define BLM__PREFETCH_W(p)  __builtin_prefetch((p), 1, 3)
-#define BLM__POPCOUNT64(v)  ((unsigned)__builtin_popcountll(v))
+#define BLM__PREFETCH_W(p)    __builtin_prefetch((p), 1, 3)
+#define BLM__POPCOUNT64(v)    ((unsigned)__builtin_popcountll(v))
 #else
-#define BLM__LIKELY(x)      (x)
-#define BLM__UNLIKELY(x)    (x)
-#define BLM__INLINE         static inline
+#define BLM__LIKELY(x)   (x)
+#define BLM__UNLIKELY(x) (x)
+#define BLM__INLINE      static inline
 #define BLM__NOINLINE
-#define BLM__PREFETCH(p)    ((void)(p))
+#define BLM__PREFETCH(p)      ((void)(p))
 #define BLM__PREFETCH_NEAR(p) ((void)(p))
-#define BLM__PREFETCH_W(p)  ((void)(p))
+#define BLM__PREFETCH_W(p)    ((void)(p))
 static inline unsigned blm__popcount64(uint64_t v)
 {
     v = v - (v >> 1 & 0x5555555555555555u);
@@ -29,7 +29,7 @@ static inline unsigned blm__popcount64(uint64_t v)
     v = (v + (v >> 4)) & 0x0f0f0f0f0f0f0f0fu;
     return (unsigned)((v * 0x0101010101010101u) >> 56);
 }
-#define BLM__POPCOUNT64(v)  blm__popcount64(v)
+#define BLM__POPCOUNT64(v)    blm__popcount64(v)
 #endif
 
 /* The high 64 bits of a·b. */

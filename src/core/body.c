@@ -73,7 +73,7 @@ void blm__body_quick(struct blm_body *b)
 struct blm_layer *blm__body_room(struct blm_body *b)
 {
     if (b->layer_count == b->layer_room) {
-        uint32_t room = b->layer_room ? b->layer_room * 2 : 1;
+        uint32_t          room  = b->layer_room ? b->layer_room * 2 : 1;
         struct blm_layer *grown = blm__zalloc(b->alloc, room * sizeof *grown);
         if (!grown)
             return NULL;

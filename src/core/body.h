@@ -22,41 +22,41 @@ struct blm_scheme; /* scheme/scheme.h */
 struct blm_kernel; /* core/kernel/kernel.h */
 struct blm_store;  /* below */
 
-#define BLM__MAX_BITS   ((uint64_t)1 << 48)
-#define BLM__MAX_PROBES 2048u /* RedisBloom's smallest rates ask for 1 075 */
-#define BLM__MAX_LINES  3u    /* lines per key … */
-#define BLM__MAX_SHORT  5u    /* … and short lines */
-#define BLM__MAX_LAYERS 256u  /* as many as a native file's directory has room for */
+#define BLM__MAX_BITS    ((uint64_t)1 << 48)
+#define BLM__MAX_PROBES  2048u /* RedisBloom's smallest rates ask for 1 075 */
+#define BLM__MAX_LINES   3u    /* lines per key … */
+#define BLM__MAX_SHORT   5u    /* … and short lines */
+#define BLM__MAX_LAYERS  256u  /* as many as a native file's directory has room for */
 /* Links of a RedisBloom chain, which need no such file. Each has half the rate of the one before,
  * and the first one's is below 1: the 1 075th has 2^-1074, a double's smallest. After it comes 0,
  * and a link for that cannot be made. */
-#define BLM__MAX_LINKS  1075u
-#define BLM__LINE_BITS  512u
-#define BLM__LINE_WORDS 8u
+#define BLM__MAX_LINKS   1075u
+#define BLM__LINE_BITS   512u
+#define BLM__LINE_WORDS  8u
 #define BLM__SHORT_CELLS 128u /* of a short line: 64 bytes of counters, or 16 of bits */
 #define BLM__COUNTER_MAX 15u
 
 /* How a key finds its cells. */
 enum blm_engine {
-    BLM__CHAIN,    /* native: position i = mulhi(h·C^i, m) */
-    BLM__LINES,    /* native: L lines of 512 bits, one bit in each of k words of a line */
+    BLM__CHAIN,     /* native: position i = mulhi(h·C^i, m) */
+    BLM__LINES,     /* native: L lines of 512 bits, one bit in each of k words of a line */
     BLM__POSITIONS, /* any other scheme: its positions() says */
     BLM__SHORT      /* native: as LINES, but of 128 cells: counters, and the bits made of them */
 };
 
 struct blm_shape {
-    blm_kind        kind;   /* of this layer: classic, blocked or counting; never scalable */
-    enum blm_engine engine;
+    blm_kind                 kind; /* of this layer: classic, blocked or counting; never scalable */
+    enum blm_engine          engine;
     const struct blm_scheme *scheme;
-    uint64_t bits;       /* m: cells (bits, or counters) */
-    uint64_t line_count; /* LINES: bits / 512; SHORT: bits / 128; else 0 */
-    uint32_t probes;     /* k; for LINES and SHORT, cells per line (1…8) */
-    uint32_t lines;      /* LINES, SHORT: lines per key; else 0 */
-    uint32_t cell_bits;  /* 1, or 4 for counting */
-    uint64_t capacity;   /* n it was planned for; 0: unknown */
-    double   rate;       /* promised at capacity; 0: none */
-    uint64_t variant;    /* the scheme's own: bip37 flags, redisbloom options, … */
-    uint64_t aux[2];     /* the codec's own, kept for writing back */
+    uint64_t                 bits;       /* m: cells (bits, or counters) */
+    uint64_t                 line_count; /* LINES: bits / 512; SHORT: bits / 128; else 0 */
+    uint32_t                 probes;     /* k; for LINES and SHORT, cells per line (1…8) */
+    uint32_t                 lines;      /* LINES, SHORT: lines per key; else 0 */
+    uint32_t                 cell_bits;  /* 1, or 4 for counting */
+    uint64_t                 capacity;   /* n it was planned for; 0: unknown */
+    double                   rate;       /* promised at capacity; 0: none */
+    uint64_t                 variant; /* the scheme's own: bip37 flags, redisbloom options, … */
+    uint64_t                 aux[2];  /* the codec's own, kept for writing back */
 };
 
 /* 64-bit words that hold the cells of a shape. */
@@ -89,8 +89,8 @@ struct blm_hasher {
     char            name[16]; /* "xxh3", "siphash", or the custom one's */
     uint64_t        seed[2];
     blm_seed_policy policy;
-    uint64_t        tag;    /* of digests; never 0 */
-    const char     *funnel; /* static text, or NULL: the scheme's first */
+    uint64_t        tag;     /* of digests; never 0 */
+    const char     *funnel;  /* static text, or NULL: the scheme's first */
     uint64_t        variant; /* the shapes', but only what scheme->digest_variant leaves of it */
 };
 
@@ -109,18 +109,18 @@ struct blm_steps {
 };
 
 struct blm_layer {
-    struct blm_shape shape;
-    struct blm_steps steps;     /* worked out when the layer is made */
-    uint64_t *words;
-    uint64_t  word_count;
-    uint64_t  items;            /* adds that were new (counting: adds less removes), but for … */
+    struct blm_shape   shape;
+    struct blm_steps   steps; /* worked out when the layer is made */
+    uint64_t          *words;
+    uint64_t           word_count;
+    uint64_t           items;   /* adds that were new (counting: adds less removes), but for … */
     struct blm_stripe *stripes; /* … those counted here: shared filters only, else NULL */
     struct blm_block   stripes_block; /* their memory, freed with the layer */
-    uint8_t  *marks;            /* one dirty mark a region (file-backed, writable), else NULL */
-    unsigned  mark_shift;       /* region = word index >> mark_shift */
-    uint8_t  *live;             /* where a file keeps `items` between syncs (little-endian), so
+    uint8_t           *marks;      /* one dirty mark a region (file-backed, writable), else NULL */
+    unsigned           mark_shift; /* region = word index >> mark_shift */
+    uint8_t           *live;       /* where a file keeps `items` between syncs (little-endian), so
                                    that a killed writer's count is there; NULL: nowhere */
-    struct blm_block block;     /* owned memory; size 0 when the words are someone else's */
+    struct blm_block   block;      /* owned memory; size 0 when the words are someone else's */
 };
 
 /* The hashes that a young scalable filter keeps (kind/young.c). While it is on there is one layer,
@@ -144,11 +144,11 @@ struct blm_store {
     blm_status (*drop_layers)(struct blm_body *b, uint32_t keep, blm_error *err);
     /* The newest layer takes the place of the first, which goes. NULL:
      * layers stay where they are. */
-    void       (*supplant)(struct blm_body *b);
+    void (*supplant)(struct blm_body *b);
     blm_status (*sync)(struct blm_body *b, blm_error *err);  /* NULL: nothing to do */
     blm_status (*close)(struct blm_body *b, blm_error *err); /* releases layers and b->store_ctx */
     blm_writer (*writer)(const struct blm_body *b);          /* NULL: none */
-    bool       (*stale)(const struct blm_body *b);           /* NULL: never; true: a writer has
+    bool (*stale)(const struct blm_body *b);                 /* NULL: never; true: a writer has
                                                                 added layers we do not see */
 };
 
@@ -161,8 +161,8 @@ typedef blm_status (*blm__add_key)(struct blm_body *b, const void *key, size_t l
 struct blm_quick {
     uint64_t *words;
     uint64_t  line_count;
-    size_t    add_len;    /* of keys that may be added without further questions: 8, or none's */
-    uint8_t   needed[8];  /* the kernel's own, by how far the pattern of words is turned */
+    size_t    add_len;   /* of keys that may be added without further questions: 8, or none's */
+    uint8_t   needed[8]; /* the kernel's own, by how far the pattern of words is turned */
     uint8_t   ones[8][8];
 };
 
@@ -171,31 +171,31 @@ struct blm_body {
      * kernel's function that does it all, else the long way by kind and scheme (filter.c). First,
      * and a tail call with the caller's arguments in place: a check is few enough instructions for
      * each of them to count. What they choose by never changes in a filter's life. */
-    blm__check_key check_key;
-    blm__add_key   add_key;
-    uint64_t       flip; /* the seed as single 8-byte keys want it: blm__xxh3_8_one */
+    blm__check_key   check_key;
+    blm__add_key     add_key;
+    uint64_t         flip; /* the seed as single 8-byte keys want it: blm__xxh3_8_one */
     struct blm_quick quick;
 
-    blm_kind          kind; /* of the whole filter */
-    struct blm_hasher hasher;
+    blm_kind                 kind; /* of the whole filter */
+    struct blm_hasher        hasher;
     const struct blm_kernel *kernel;
-    const blm_allocator     *alloc; /* never NULL */
-    struct blm_layer *layers;       /* oldest first */
-    uint32_t          layer_count, layer_room;
-    uint32_t          active; /* the layer that adds go to (scalable; else 0) */
-    bool              shared;
-    bool              read_only;
-    double            rate;                         /* promised for the whole; 0: none */
-    double            growth, tightening, rate_cap; /* scalable; else 0 (growth 0: usual rule) */
-    struct blm_young  young;  /* scalable */
-    const char       *format; /* codec it came from; NULL: native. Static text */
-    uint8_t          *attached; /* bytes a format carries along (dcso); NULL: none */
-    size_t            attached_len;
-    uint64_t          max_bytes; /* 0: none */
+    const blm_allocator     *alloc;  /* never NULL */
+    struct blm_layer        *layers; /* oldest first */
+    uint32_t                 layer_count, layer_room;
+    uint32_t                 active; /* the layer that adds go to (scalable; else 0) */
+    bool                     shared;
+    bool                     read_only;
+    double                   rate;                 /* promised for the whole; 0: none */
+    double           growth, tightening, rate_cap; /* scalable; else 0 (growth 0: usual rule) */
+    struct blm_young young;                        /* scalable */
+    const char      *format;   /* codec it came from; NULL: native. Static text */
+    uint8_t         *attached; /* bytes a format carries along (dcso); NULL: none */
+    size_t           attached_len;
+    uint64_t         max_bytes;    /* 0: none */
     const struct blm_store *store; /* never NULL */
     void                   *store_ctx;
-    blm_progress_fn progress;
-    void           *progress_ctx;
+    blm_progress_fn         progress;
+    void                   *progress_ctx;
 };
 
 /* Bytes of all layers' words. */

@@ -78,8 +78,8 @@ static inline uint64_t blm__get64be(const void *p)
 static inline void blm__put16le(void *p, uint16_t v)
 {
     uint8_t *b = p;
-    b[0] = (uint8_t)v;
-    b[1] = (uint8_t)(v >> 8);
+    b[0]       = (uint8_t)v;
+    b[1]       = (uint8_t)(v >> 8);
 }
 static inline void blm__put32le(void *p, uint32_t v)
 {

@@ -18,10 +18,18 @@ static inline bool blm__take_compact(struct blm_cursor *c, uint64_t *out)
 {
     uint8_t first = blm__take8(c);
     switch (first) {
-    case 0xfd: *out = blm__take16le(c); return !c->bad && *out >= 0xfd;
-    case 0xfe: *out = blm__take32le(c); return !c->bad && *out > UINT16_MAX;
-    case 0xff: *out = blm__take64le(c); return !c->bad && *out > UINT32_MAX;
-    default: *out = first; return !c->bad;
+    case 0xfd:
+        *out = blm__take16le(c);
+        return !c->bad && *out >= 0xfd;
+    case 0xfe:
+        *out = blm__take32le(c);
+        return !c->bad && *out > UINT16_MAX;
+    case 0xff:
+        *out = blm__take64le(c);
+        return !c->bad && *out > UINT32_MAX;
+    default:
+        *out = first;
+        return !c->bad;
     }
 }
 

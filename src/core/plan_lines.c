@@ -28,16 +28,16 @@ struct layout {
 static const struct layout bits = { 1, BLM__LINE_BITS, BLM__MAX_LINES,
                                     BLM__MAX_BITS / BLM__LINE_BITS, 1e-3 };
 /* Layers of a scalable filter: every one is asked, so that lines cost more than bits. */
-static const struct layout layers = { 1, BLM__LINE_BITS, BLM__MAX_LINES,
-                                      BLM__MAX_BITS / BLM__LINE_BITS, 2.5e-4 };
+static const struct layout layers   = { 1, BLM__LINE_BITS, BLM__MAX_LINES,
+                                        BLM__MAX_BITS / BLM__LINE_BITS, 2.5e-4 };
 static const struct layout counters = { 4, BLM__SHORT_CELLS, BLM__MAX_SHORT,
                                         BLM__MAX_BITS / 4 / BLM__SHORT_CELLS, 1e-2 };
 
 /* A plan in the making; as the context of a search, with the one number left open. */
 struct lines {
-    uint64_t count, n;
-    uint32_t words, lines;
-    double   p;
+    uint64_t             count, n;
+    uint32_t             words, lines;
+    double               p;
     const struct layout *in;
 };
 
@@ -204,8 +204,8 @@ static struct lines half_full(const struct layout *in, const struct blm_want *w,
         if (count < least_count(lines) || !split_probes(w, lines, &words))
             continue;
         double each = (double)words / ((double)count * in->cells);
-        l = (struct lines){ count, (uint64_t)(-BLM__LN2 / (lines * log1p(-each))), words, lines,
-                            0, in };
+        l = (struct lines){ count, (uint64_t)(-BLM__LN2 / (lines * log1p(-each))), words, lines, 0,
+                            in };
     }
     return l;
 }

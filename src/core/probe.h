@@ -45,7 +45,7 @@ static inline unsigned blm__short_cell(uint64_t x, unsigned group)
 static inline unsigned blm__line_words(uint64_t x, unsigned k)
 {
     static const uint8_t pattern[9] = { 0x00, 0x01, 0x03, 0x0b, 0x17, 0x2f, 0x3f, 0x7f, 0xff };
-    unsigned r = (unsigned)(x >> 61), p = pattern[k];
+    unsigned             r = (unsigned)(x >> 61), p = pattern[k];
     return (p << r | p >> (8 - r)) & 0xff;
 }
 

@@ -21,9 +21,9 @@ static bool from_device(unsigned char *p, size_t len)
 
 bool blm__random(void *out, size_t len)
 {
-    int   saved = errno; /* not ours to change */
-    bool  ok    = false;
-    unsigned char *p = out;
+    int            saved = errno; /* not ours to change */
+    bool           ok    = false;
+    unsigned char *p     = out;
 #if defined(__linux__)
     while (len > 0) {
         ssize_t n = getrandom(p, len, 0);

@@ -11,10 +11,12 @@ const char *blm_status_text(blm_status s)
 {
     switch ((int)s) {
 #define ROW(name, value, text) \
-    case value: return text;
+    case value:                \
+        return text;
         BLM_STATUS_MAP(ROW)
 #undef ROW
-    default: return "unknown status";
+    default:
+        return "unknown status";
     }
 }
 
@@ -22,10 +24,12 @@ const char *blm_status_name(blm_status s)
 {
     switch ((int)s) {
 #define ROW(name, value, text) \
-    case value: return "BLM_" #name;
+    case value:                \
+        return "BLM_" #name;
         BLM_STATUS_MAP(ROW)
 #undef ROW
-    default: return "BLM_UNKNOWN";
+    default:
+        return "BLM_UNKNOWN";
     }
 }
 
@@ -65,7 +69,7 @@ blm_status blm__fail_system(blm_error *err, int number, const char *fmt, ...)
     blm_status s = number == ENOSPC || number == EDQUOT ? BLM_E_SPACE
                    : number == ENOMEM                   ? BLM_E_MEMORY
                                                         : BLM_E_IO;
-    va_list args;
+    va_list    args;
     va_start(args, fmt);
     fill(err, s, number, BLM_NO_OFFSET, fmt, args);
     va_end(args);

@@ -15,7 +15,7 @@ size_t blm__bits_add(struct blm_body *b, struct blm_layer *l, const struct blm_b
                      uint8_t *fresh)
 {
     const struct blm_kernel *v = b->kernel;
-    size_t count;
+    size_t                   count;
     switch (l->shape.engine) {
     case BLM__CHAIN:
         count = (b->shared ? v->chain_add_shared : v->chain_add)(l, k->h, k->n, fresh);
@@ -23,8 +23,12 @@ size_t blm__bits_add(struct blm_body *b, struct blm_layer *l, const struct blm_b
     case BLM__LINES:
         count = (b->shared ? v->lines_add_shared : v->lines_add)(l, k->h, k->n, fresh);
         break;
-    case BLM__SHORT: count = blm__short_add(l, k->h, k->n, fresh, b->shared); break;
-    default: count = blm__positions_add(b, l, k, fresh); break;
+    case BLM__SHORT:
+        count = blm__short_add(l, k->h, k->n, fresh, b->shared);
+        break;
+    default:
+        count = blm__positions_add(b, l, k, fresh);
+        break;
     }
     blm__layer_count(l, (int64_t)count);
     return count;
@@ -34,10 +38,14 @@ size_t blm__bits_check(const struct blm_body *b, const struct blm_layer *l,
                        const struct blm_batch *k, uint8_t *maybe)
 {
     switch (l->shape.engine) {
-    case BLM__CHAIN: return b->kernel->chain_check(l, k->h, k->n, maybe);
-    case BLM__LINES: return b->kernel->lines_check(l, k->h, k->n, maybe);
-    case BLM__SHORT: return blm__short_check(l, k->h, k->n, maybe);
-    default: return blm__positions_check(b, l, k, maybe);
+    case BLM__CHAIN:
+        return b->kernel->chain_check(l, k->h, k->n, maybe);
+    case BLM__LINES:
+        return b->kernel->lines_check(l, k->h, k->n, maybe);
+    case BLM__SHORT:
+        return blm__short_check(l, k->h, k->n, maybe);
+    default:
+        return blm__positions_check(b, l, k, maybe);
     }
 }
 
@@ -45,9 +53,12 @@ bool blm__bits_check_one(const struct blm_body *b, const struct blm_layer *l, ui
 {
     uint8_t maybe;
     switch (l->shape.engine) {
-    case BLM__LINES: return b->kernel->lines_check_one(l, h);
-    case BLM__SHORT: return blm__short_check(l, &h, 1, &maybe) != 0;
-    default: return b->kernel->chain_check_one(l, h);
+    case BLM__LINES:
+        return b->kernel->lines_check_one(l, h);
+    case BLM__SHORT:
+        return blm__short_check(l, &h, 1, &maybe) != 0;
+    default:
+        return b->kernel->chain_check_one(l, h);
     }
 }
 
@@ -85,8 +96,7 @@ blm_status blm__combine(struct blm_body *dst, const struct blm_body *src, blm_er
         uint64_t n = d->word_count - at < PIECE ? d->word_count - at : PIECE;
         if (!blm__go_on(dst, at * 8, d->word_count * 8))
             return blm__fail(err, BLM_E_CANCELLED, "cancelled after %llu of %llu bytes",
-                             (unsigned long long)(at * 8),
-                             (unsigned long long)(d->word_count * 8));
+                             (unsigned long long)(at * 8), (unsigned long long)(d->word_count * 8));
         op(d->words + at, s->words + at, n);
     }
     return BLM_OK;
@@ -108,8 +118,8 @@ blm_status blm__bits_intersect(struct blm_body *dst, const struct blm_body *src,
     if (s != BLM_OK)
         return s;
     /* No one counted the common keys: the smaller count is the most there can be. */
-    struct blm_layer *d = &dst->layers[0];
-    uint64_t mine = blm__layer_items(d), theirs = blm__layer_items(&src->layers[0]);
+    struct blm_layer *d    = &dst->layers[0];
+    uint64_t          mine = blm__layer_items(d), theirs = blm__layer_items(&src->layers[0]);
     if (theirs < mine)
         blm__layer_recount(d, theirs);
     return BLM_OK;

@@ -49,7 +49,7 @@ static unsigned get(const struct blm_layer *l, uint64_t cell)
 /* Up by one unless stuck; the value before. */
 static unsigned raise(struct blm_layer *l, uint64_t cell, bool shared)
 {
-    uint64_t *w = &l->words[cell >> 4];
+    uint64_t *w     = &l->words[cell >> 4];
     unsigned  shift = (unsigned)(cell & 15) * 4;
     uint64_t  seen  = blm__load(w);
     for (;;) {
@@ -75,7 +75,7 @@ static unsigned raise(struct blm_layer *l, uint64_t cell, bool shared)
 
 static void lower(struct blm_layer *l, uint64_t cell)
 {
-    uint64_t *w = &l->words[cell >> 4];
+    uint64_t *w     = &l->words[cell >> 4];
     unsigned  shift = (unsigned)(cell & 15) * 4;
     uint64_t  v     = blm__le64(*w);
     if ((v >> shift & 15) == BLM__COUNTER_MAX)
@@ -154,7 +154,7 @@ static size_t each_list(struct blm_layer *l, const blm_digest *d, size_t n, uint
         size_t some = n - at < group ? n - at : group;
         fetch(l, d + at, some, pos);
         for (size_t i = 0; i < some; i++) {
-            const uint64_t *p = pos + i * l->shape.probes;
+            const uint64_t *p    = pos + i * l->shape.probes;
             count += out[at + i] = deed == CHECK    ? present(l, p)
                                    : deed == REMOVE ? lower_list(l, p)
                                                     : raise_list(l, p, deed == ADD_SHARED);
@@ -193,10 +193,10 @@ static bool check_one(const struct blm_body *b, uint64_t h)
 
 static size_t remove_keys(struct blm_body *b, const struct blm_batch *k, uint8_t *gone)
 {
-    struct blm_layer *l = &b->layers[0];
-    size_t count = k->d ? each_list(l, k->d, k->n, gone, REMOVE)
-                        : blm__counters_of(b->kernel)->remove(l, k->h, k->n, gone);
-    uint64_t items = blm__layer_items(l);
+    struct blm_layer *l     = &b->layers[0];
+    size_t            count = k->d ? each_list(l, k->d, k->n, gone, REMOVE)
+                                   : blm__counters_of(b->kernel)->remove(l, k->h, k->n, gone);
+    uint64_t          items = blm__layer_items(l);
     blm__layer_count(l, -(int64_t)(count < items ? count : items));
     return count;
 }
@@ -255,9 +255,9 @@ static blm_status intersect(struct blm_body *dst, const struct blm_body *src, bl
 
 static void put(struct blm_layer *l, uint64_t cell, unsigned value)
 {
-    unsigned shift = (unsigned)(cell & 15) * 4;
-    uint64_t v     = blm__le64(l->words[cell >> 4]);
-    v = (v & ~((uint64_t)15 << shift)) | (uint64_t)value << shift;
+    unsigned shift      = (unsigned)(cell & 15) * 4;
+    uint64_t v          = blm__le64(l->words[cell >> 4]);
+    v                   = (v & ~((uint64_t)15 << shift)) | (uint64_t)value << shift;
     l->words[cell >> 4] = blm__le64(v);
 }
 
@@ -265,8 +265,8 @@ static void fold(const struct blm_layer *from, uint64_t factor, struct blm_layer
 {
     if (from->shape.lines) { /* neighbouring lines meet, counter by counter */
         for (uint64_t i = 0; i < from->shape.line_count; i++)
-            add_words(to->words + i / factor * BLM__LINE_WORDS,
-                      from->words + i * BLM__LINE_WORDS, BLM__LINE_WORDS);
+            add_words(to->words + i / factor * BLM__LINE_WORDS, from->words + i * BLM__LINE_WORDS,
+                      BLM__LINE_WORDS);
         return;
     }
     bool strided = from->shape.scheme->fold == BLM__FOLD_STRIDED;
@@ -274,7 +274,7 @@ static void fold(const struct blm_layer *from, uint64_t factor, struct blm_layer
         unsigned v = get(from, c);
         if (v == 0)
             continue;
-        uint64_t t = strided ? c % to->shape.bits : c / factor;
+        uint64_t t   = strided ? c % to->shape.bits : c / factor;
         unsigned sum = get(to, t) + v;
         put(to, t, sum < BLM__COUNTER_MAX ? sum : BLM__COUNTER_MAX);
     }

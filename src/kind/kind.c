@@ -16,10 +16,7 @@ static const struct blm_kind_ops *const kinds[] = {
 
 #define COUNT (sizeof kinds / sizeof *kinds)
 
-const struct blm_kind_ops *blm__kind_ops(blm_kind k)
-{
-    return (size_t)k < COUNT ? kinds[k] : NULL;
-}
+const struct blm_kind_ops *blm__kind_ops(blm_kind k) { return (size_t)k < COUNT ? kinds[k] : NULL; }
 
 const char *blm_kind_name(blm_kind k)
 {

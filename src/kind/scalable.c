@@ -16,7 +16,7 @@
 #include "kind/kind.h"
 #include "scheme/scheme.h"
 
-#define FAR_BYTES   (64u << 10) /* layers share the caches: past this one is fetched ahead */
+#define FAR_BYTES (64u << 10) /* layers share the caches: past this one is fetched ahead */
 /* Every question asks every layer, so layers are steep where that costs little memory: what was
  * planned for few keys stays small, the next layer is of 4 MB at most while growing by 16, and
  * where it grows by 4 of 64 MB; from there on they double. 3 layers for 10^7 keys and 16 bits a
@@ -26,8 +26,8 @@ static const struct {
     uint64_t below; /* keys in the last layer */
     double   growth;
 } steps[] = { { (uint64_t)1 << 15, 4 }, { BLM__FIRST_LAYER + 1, 16 }, { (uint64_t)1 << 23, 4 } };
-#define GROWTH      2.0
-#define TIGHTENING  0.85 /* with the textbook's other 0.5 the tenth layer has 1/1024 of the rate */
+#define GROWTH     2.0
+#define TIGHTENING 0.85 /* with the textbook's other 0.5 the tenth layer has 1/1024 of the rate */
 
 /* What the options say of growth, checked. */
 static blm_status growth_of(const blm_options *o, double *growth, double *tightening,
@@ -74,7 +74,7 @@ static blm_status plan_layer(const blm_options *o, blm_plan *out, blm_error *err
 /* The plan of a scalable filter is its first layer's, but for the rate. */
 static blm_status plan(const blm_options *o, blm_plan *out, blm_error *err)
 {
-    double growth, tightening;
+    double     growth, tightening;
     blm_status s = growth_of(o, &growth, &tightening, err);
     if (s != BLM_OK)
         return s;
@@ -90,7 +90,7 @@ static blm_status plan(const blm_options *o, blm_plan *out, blm_error *err)
     blm_options first = *o;
     first.items = o->items ? o->items : may_be_young(o) ? blm__young_first() : BLM__FIRST_LAYER;
     first.rate  = o->rate * (may_be_young(o) ? 0.5 : 1 - tightening);
-    s = plan_layer(&first, out, err);
+    s           = plan_layer(&first, out, err);
     if (s != BLM_OK)
         return s;
     out->asked = o->rate;
@@ -132,12 +132,12 @@ static void shape(const blm_options *o, const blm_plan *p, struct blm_body *b,
 static blm_status next_shape(const struct blm_body *b, struct blm_shape *out, blm_error *err)
 {
     const struct blm_shape *last = &b->layers[b->active].shape;
-    *out = *last;
+    *out                         = *last;
     if (last->scheme->grow)
         return last->scheme->grow(b, out, err);
-    blm_options o = BLM_OPTIONS_INIT;
-    double want = (double)last->capacity * blm__next_growth(b);
-    bool   half = last->aux[0] == BLM__HALF;
+    blm_options o    = BLM_OPTIONS_INIT;
+    double      want = (double)last->capacity * blm__next_growth(b);
+    bool        half = last->aux[0] == BLM__HALF;
     if (!(want < 9e18))
         return blm__fail(err, BLM_E_LIMIT, "the next layer would hold more than 9e18 keys");
     o.items = (uint64_t)want;
@@ -150,8 +150,8 @@ static blm_status next_shape(const struct blm_body *b, struct blm_shape *out, bl
         out->aux[0] = 0;
     o.lines         = 0;
     o.layer_classic = last->engine == BLM__CHAIN;
-    blm_plan   p = { .size = sizeof p };
-    blm_status s = plan_layer(&o, &p, err);
+    blm_plan   p    = { .size = sizeof p };
+    blm_status s    = plan_layer(&o, &p, err);
     if (s != BLM_OK)
         return s;
     shape_of(&p, o.layer_classic, out);
@@ -173,7 +173,7 @@ static blm_status grow(struct blm_body *b, blm_error *err)
     if (b->layer_count >= most)
         return blm__fail(err, BLM_E_FULL, "%u layers are the most it may have", (unsigned)most);
     struct blm_shape s;
-    blm_status st = next_shape(b, &s, err);
+    blm_status       st = next_shape(b, &s, err);
     if (st != BLM_OK)
         return st;
     uint64_t bytes = blm__shape_words(&s) * 8;
@@ -183,8 +183,8 @@ static blm_status grow(struct blm_body *b, blm_error *err)
     /* Said before, because a file publishes it together with the layer: a writer that is killed
      * right after must not leave a file that grows from the old layer again, at its rate. */
     uint32_t was = b->active;
-    b->active = b->layer_count;
-    st = b->store->add_layer(b, &s, err);
+    b->active    = b->layer_count;
+    st           = b->store->add_layer(b, &s, err);
     if (st != BLM_OK)
         b->active = was;
     return st;
@@ -274,9 +274,9 @@ static bool stack_of(const struct blm_body *b, uint32_t without, struct blm_stac
                 return false;
             if (i == without || (l->shape.lines > 1) != several)
                 continue;
-            s->layer[s->count++] = (struct blm_stacked){ l->words, l->shape.line_count,
-                                                         l->shape.probes, l->shape.lines,
-                                                         l->word_count * 8 > FAR_BYTES };
+            s->layer[s->count++] =
+                (struct blm_stacked){ l->words, l->shape.line_count, l->shape.probes,
+                                      l->shape.lines, l->word_count * 8 > FAR_BYTES };
         }
         if (!several)
             s->single = s->count;
@@ -350,8 +350,7 @@ static bool add_at_once(struct blm_body *b, const struct blm_batch *k, uint8_t *
     struct blm_layer *mine  = &b->layers[b->active];
     size_t            count = 0;
     if (!k->h || k->step || k->n < 2 || !b->kernel->layers_add || room_of(b, mine) < k->n ||
-        !stack_of(b, b->active, &s) ||
-        !b->kernel->layers_add(&s, mine, k->h, k->n, fresh, &count))
+        !stack_of(b, b->active, &s) || !b->kernel->layers_add(&s, mine, k->h, k->n, fresh, &count))
         return false;
     blm__layer_count(mine, (int64_t)count);
     return true;
@@ -391,7 +390,7 @@ static blm_status add(struct blm_body *b, const struct blm_batch *k, uint8_t *fr
     size_t at = 0;
     while (at < r.n) {
         struct blm_layer *mine = &b->layers[b->active];
-        uint64_t room = room_of(b, mine);
+        uint64_t          room = room_of(b, mine);
         /* A full layer still says of its keys that it has them; only new ones need room. */
         if (room == 0 && b->young.on) {
             at += blm__young_known(b, r.h + at, r.n - at);
@@ -408,8 +407,8 @@ static blm_status add(struct blm_body *b, const struct blm_batch *k, uint8_t *fr
             }
             continue;
         }
-        size_t   n    = r.n - at < room ? r.n - at : (size_t)room;
-        uint8_t  is_new[BLM__BATCH];
+        size_t           n = r.n - at < room ? r.n - at : (size_t)room;
+        uint8_t          is_new[BLM__BATCH];
         struct blm_batch some = rest_batch(&r, at, n);
         blm__bits_add(b, mine, &some, is_new);
         if (b->young.on)
@@ -440,7 +439,7 @@ static blm_status unite(struct blm_body *dst, const struct blm_body *src, blm_er
                          (unsigned)(had + more), (unsigned)most);
     blm__young_end(dst);
     double was = dst->rate;
-    dst->rate = sum; /* published with the first layer: never a promise that is too good */
+    dst->rate  = sum; /* published with the first layer: never a promise that is too good */
     for (uint32_t i = 0; i < more; i++) {
         blm_status st = dst->store->add_layer(dst, &src->layers[i].shape, err);
         if (st != BLM_OK) {

@@ -26,10 +26,10 @@
 #include "scheme/scheme.h"
 
 /* Keys of which a table of 2^n slots is as full as it gets. */
-#define FULL(n)     ((uint64_t)7 << ((n) - 3))
-#define FIRST_SHIFT 54u /* 1024 slots */
+#define FULL(n)     ((uint64_t)7 << ((n)-3))
+#define FIRST_SHIFT 54u    /* 1024 slots */
 #define FARTHEST    16384u /* slots from where a hash belongs; by chance some 1 600 */
-#define AHEAD       16u /* keys between asking for a slot and using it */
+#define AHEAD       16u    /* keys between asking for a slot and using it */
 
 /* Keys of the layer, each time it is made. With the last one the hashes go. */
 static const uint64_t sizes[] = { FULL(14), FULL(17), FULL(20), (uint64_t)10 << 20 };
@@ -116,9 +116,9 @@ static bool may_take(const struct blm_body *b, uint64_t bytes)
 static bool make_room(struct blm_body *b, uint64_t more)
 {
     struct blm_young *y = &b->young, wide = *y;
-    wide.count          = 0;
-    wide.shift          = y->slots ? y->shift : FIRST_SHIFT;
-    wide.slots          = NULL;
+    wide.count = 0;
+    wide.shift = y->slots ? y->shift : FIRST_SHIFT;
+    wide.slots = NULL;
     while ((y->count + more) > ((uint64_t)1 << (64 - wide.shift)) / 8 * 7)
         wide.shift--;
     uint64_t bytes = (uint64_t)8 << (64 - wide.shift);
@@ -160,7 +160,7 @@ size_t blm__young_known(const struct blm_body *b, const uint64_t *h, size_t n)
 /* All of them, new to the layer or not: what its bits cover by chance, a larger one's would not. */
 void blm__young_keep(struct blm_body *b, const uint64_t *h, size_t n)
 {
-    struct blm_young *y = &b->young;
+    struct blm_young *y    = &b->young;
     bool              good = has_room(y, n) || make_room(b, n);
     for (size_t i = 0; good && i < n; i++) {
         if (i + AHEAD < n)

@@ -23,7 +23,7 @@ static void digest(const struct blm_hasher *h, uint32_t k, const void *key, size
     uint32_t seed = (uint32_t)h->seed[0];
     for (uint32_t i = 0; i < k; i++, seed += 0xFBA4C795u) {
         uint64_t hash = blm__murmur3_32(key, len, seed);
-        d->w[i / 2] = i % 2 ? d->w[i / 2] | hash << 32 : hash;
+        d->w[i / 2]   = i % 2 ? d->w[i / 2] | hash << 32 : hash;
     }
 }
 
@@ -69,7 +69,7 @@ static blm_status check_options(const blm_options *o, blm_error *err)
 static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
                        blm_error *err)
 {
-    struct blm_asked a = { 0 };
+    struct blm_asked a     = { 0 };
     blm_options      sized = *o;
     if (o->memory && o->memory <= MOST_BYTES && !o->bits) { /* to the byte, not the word */
         sized.bits   = o->memory * 8;
@@ -117,11 +117,11 @@ static const char *notice(const struct blm_shape *s)
 }
 
 const struct blm_scheme blm__scheme_bip37 = {
-    .row = { sizeof(blm_scheme_row), "bip37",
-             "Bitcoin wallet filter: MurmurHash3 once a probe, seeded by a tweak",
-             "sizes and probes are rounded down, and cut at 36000 bytes, so that the rate can come "
-             "out above the one asked for; too small a filter matches everything",
-             NULL, true },
+    .row           = { sizeof(blm_scheme_row), "bip37",
+                       "Bitcoin wallet filter: MurmurHash3 once a probe, seeded by a tweak",
+                       "sizes and probes are rounded down, and cut at 36000 bytes, so that the rate can come "
+                                 "out above the one asked for; too small a filter matches everything",
+                       NULL, true },
     .version       = 1,
     .seeded        = true,
     .no_probes     = true,

@@ -111,10 +111,10 @@ static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shap
 }
 
 const struct blm_scheme blm__scheme_dcso = {
-    .row = { sizeof(blm_scheme_row), "dcso", "DCSO bloom, since 0.2.0",
-             "m is rounded down, so the rate is a little above what was asked; FNV-1 is not "
-             "keyed and mixes the last byte of a key weakly",
-             NULL, true },
+    .row           = { sizeof(blm_scheme_row), "dcso", "DCSO bloom, since 0.2.0",
+                       "m is rounded down, so the rate is a little above what was asked; FNV-1 is not "
+                                 "keyed and mixes the last byte of a key weakly",
+                       NULL, true },
     .version       = 1,
     .model         = BLM_MODEL_INDEPENDENT,
     .fold          = BLM__FOLD_STRIDED,
@@ -130,10 +130,10 @@ const struct blm_scheme blm__scheme_dcso = {
 };
 
 const struct blm_scheme blm__scheme_dcso01 = {
-    .row = { sizeof(blm_scheme_row), "dcso01", "DCSO bloom before 0.2.0",
-             "both hashes are FNV-1 of one beginning, so probes of a key are related; m is "
-             "rounded down; sizes are 32-bit",
-             NULL, true },
+    .row           = { sizeof(blm_scheme_row), "dcso01", "DCSO bloom before 0.2.0",
+                       "both hashes are FNV-1 of one beginning, so probes of a key are related; m is "
+                                 "rounded down; sizes are 32-bit",
+                       NULL, true },
     .version       = 1,
     .model         = BLM_MODEL_DOUBLE,
     .fold          = BLM__FOLD_STRIDED,

@@ -158,10 +158,10 @@ static const char *fault(const struct blm_shape *s)
 }
 
 const struct blm_scheme blm__scheme_guava64 = {
-    .row = { sizeof(blm_scheme_row), "guava64", "Guava BloomFilter, MURMUR128_MITZ_64",
-             "the empty key and every key whose hash is 0 probe bit 0 only; the number of keys "
-             "is not recorded",
-             funnels, true },
+    .row           = { sizeof(blm_scheme_row), "guava64", "Guava BloomFilter, MURMUR128_MITZ_64",
+                       "the empty key and every key whose hash is 0 probe bit 0 only; the number of keys "
+                                 "is not recorded",
+                       funnels, true },
     .version       = 1,
     .model         = BLM_MODEL_DOUBLE,
     .fold          = BLM__FOLD_STRIDED,
@@ -180,10 +180,10 @@ const struct blm_scheme blm__scheme_guava64 = {
 };
 
 const struct blm_scheme blm__scheme_guava32 = {
-    .row = { sizeof(blm_scheme_row), "guava32", "Guava BloomFilter, MURMUR128_MITZ_32",
-             "probes never reach bit 2^31, so a larger filter does not help; two keys that "
-             "agree in 64 bits of hash agree in everything; the empty key probes bit 0 only",
-             funnels, true },
+    .row           = { sizeof(blm_scheme_row), "guava32", "Guava BloomFilter, MURMUR128_MITZ_32",
+                       "probes never reach bit 2^31, so a larger filter does not help; two keys that "
+                                 "agree in 64 bits of hash agree in everything; the empty key probes bit 0 only",
+                       funnels, true },
     .version       = 1,
     .model         = BLM_MODEL_DOUBLE,
     .fold          = BLM__FOLD_STRIDED,

@@ -37,7 +37,7 @@ static void cat_digest(const struct blm_hasher *h, uint32_t k, const void *key, 
     MD5Update(&c, key, len);
     for (uint32_t i = 0; i < k; i++) {
         uint8_t digit[2] = { (uint8_t)('0' + i / 10), (uint8_t)('0' + i % 10) };
-        d->w[i] = i < 10 ? finish(&c, digit + 1, 1) : finish(&c, digit, 2);
+        d->w[i]          = i < 10 ? finish(&c, digit + 1, 1) : finish(&c, digit, 2);
     }
 }
 
@@ -51,13 +51,13 @@ static void or_digest(const struct blm_hasher *h, uint32_t k, const void *key, s
     MD5Update(&c, key, len - some);
     for (uint32_t i = 0; i < k; i++) {
         uint8_t last = (uint8_t)(len ? ((const uint8_t *)key)[len - 1] | i : 0);
-        d->w[i] = finish(&c, &last, some);
+        d->w[i]      = finish(&c, &last, some);
     }
 }
 
 #else
-#define MISSING "MD5 (libmd)"
-#define CREATES false
+#define MISSING    "MD5 (libmd)"
+#define CREATES    false
 #define cat_digest no_digest
 #define or_digest  no_digest
 
@@ -84,10 +84,10 @@ static const char *fault(const struct blm_shape *s)
     return s->probes > MOST ? "more than 26 probes" : NULL;
 }
 
-#define COMMON                                                                              \
-    .version = 1, .per_probe = true, .missing = MISSING, .fold = BLM__FOLD_STRIDED,         \
-    .fold_unit = 1, .kinds = 1u << BLM_CLASSIC | 1u << BLM_COUNTING,                        \
-    .positions = blm__textbook_positions, .positions_raw = blm__textbook_raw,               \
+#define COMMON                                                                      \
+    .version = 1, .per_probe = true, .missing = MISSING, .fold = BLM__FOLD_STRIDED, \
+    .fold_unit = 1, .kinds = 1u << BLM_CLASSIC | 1u << BLM_COUNTING,                \
+    .positions = blm__textbook_positions, .positions_raw = blm__textbook_raw,       \
     .reduce = blm__textbook_reduce, .plan = plan, .fault = fault
 
 const struct blm_scheme blm__scheme_md5_cat = {

@@ -2,8 +2,8 @@
 /* The native scheme: one 64-bit hash a key, every probe derived from it by core/probe.h. */
 #include "core/hash/siphash.h"
 #include "core/hash/xxh3_key.h"
-#include "core/probe.h"
 #include "core/kernel/kernel.h"
+#include "core/probe.h"
 #include "scheme/scheme.h"
 
 uint64_t blm__native_hash(const struct blm_hasher *h, const void *key, size_t len)
@@ -12,9 +12,12 @@ uint64_t blm__native_hash(const struct blm_hasher *h, const void *key, size_t le
     if (!key)
         key = none; /* the empty key may come as NULL */
     switch (h->id) {
-    case BLM_HASH_XXH3: return blm__xxh3_any(key, len, h->seed[0]);
-    case BLM_HASH_SIPHASH: return blm__siphash24(h->seed, key, len);
-    case BLM_HASH_CUSTOM: break;
+    case BLM_HASH_XXH3:
+        return blm__xxh3_any(key, len, h->seed[0]);
+    case BLM_HASH_SIPHASH:
+        return blm__siphash24(h->seed, key, len);
+    case BLM_HASH_CUSTOM:
+        break;
     }
     return h->fn(h->ctx, key, len, h->seed);
 }
@@ -34,9 +37,9 @@ void blm__native_hash_many(const struct blm_hasher *h, const struct blm_kernel *
 }
 
 /* One loop per common width: with the length a constant, XXH3 is a few instructions. */
-#define FIXED(w)                                  \
-    case w:                                       \
-        for (size_t i = 0; i < n; i++)            \
+#define FIXED(w)                                    \
+    case w:                                         \
+        for (size_t i = 0; i < n; i++)              \
             out[i] = blm__xxh3(p + i * w, w, seed); \
         return;
 
@@ -47,11 +50,14 @@ void blm__native_hash_fixed(const struct blm_hasher *h, const struct blm_kernel 
     uint64_t       seed = h->seed[0];
     if (h->id == BLM_HASH_XXH3)
         switch (width) {
-        case 8: v->hash8(seed, p, n, out); return;
-        FIXED(4)
-        FIXED(16)
-        FIXED(20)
-        default: break;
+        case 8:
+            v->hash8(seed, p, n, out);
+            return;
+            FIXED(4)
+            FIXED(16)
+            FIXED(20)
+        default:
+            break;
         }
     for (size_t i = 0; i < n; i++)
         out[i] = blm__native_hash(h, p + i * width, width);
@@ -105,18 +111,18 @@ static uint64_t reduce(const struct blm_shape *s, uint64_t raw)
 }
 
 const struct blm_scheme blm__scheme_native = {
-    .row = { sizeof(blm_scheme_row), "native",
-             "bloomery's own: one seeded 64-bit hash, probes derived, multiply-shift", NULL, NULL,
-             true },
-    .version       = 1,
-    .native        = true,
-    .seeded        = true,
-    .model         = BLM_MODEL_INDEPENDENT,
-    .fold          = BLM__FOLD_ADJACENT,
-    .fold_unit     = 1, /* with lines: a line, see blm__fold_unit */
-    .kinds = 1u << BLM_CLASSIC | 1u << BLM_BLOCKED | 1u << BLM_COUNTING | 1u << BLM_SCALABLE,
-    .digest        = digest,
-    .positions     = positions,
+    .row       = { sizeof(blm_scheme_row), "native",
+                   "bloomery's own: one seeded 64-bit hash, probes derived, multiply-shift", NULL, NULL,
+                   true },
+    .version   = 1,
+    .native    = true,
+    .seeded    = true,
+    .model     = BLM_MODEL_INDEPENDENT,
+    .fold      = BLM__FOLD_ADJACENT,
+    .fold_unit = 1, /* with lines: a line, see blm__fold_unit */
+    .kinds     = 1u << BLM_CLASSIC | 1u << BLM_BLOCKED | 1u << BLM_COUNTING | 1u << BLM_SCALABLE,
+    .digest    = digest,
+    .positions = positions,
     .positions_raw = positions_raw,
     .reduce        = reduce,
 };

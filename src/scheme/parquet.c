@@ -9,8 +9,8 @@
  */
 #include <math.h>
 
-#include "core/hash/xxh3.h"
 #include "core/error.h"
+#include "core/hash/xxh3.h"
 #include "scheme/fixed.h"
 
 #define WORDS       8u
@@ -50,8 +50,8 @@ static uint64_t bits_for(uint64_t n, double p)
 static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
                        blm_error *err)
 {
-    struct blm_asked a = { 0 };
-    blm_status st = blm__asked_fixed(o, WORDS, 1, &a, err);
+    struct blm_asked a  = { 0 };
+    blm_status       st = blm__asked_fixed(o, WORDS, 1, &a, err);
     if (st != BLM_OK)
         return st;
     s->probes = WORDS;
@@ -125,15 +125,15 @@ static const char *notice(const struct blm_shape *s)
     return NULL;
 }
 
-static const char *const funnels[] = { "bytes", "string", "int32", "int64", "float",
-                                       "double", "int96", NULL };
+static const char *const funnels[] = { "bytes", "string", "int32", "int64",
+                                       "float", "double", "int96", NULL };
 
 const struct blm_scheme blm__scheme_parquet = {
-    .row = { sizeof(blm_scheme_row), "parquet",
-             "Parquet split-block: XXH64, one bit in each of eight words of a 32-byte block",
-             "sized by the formula for bits without blocks, so that the rate can come out above "
-             "the one asked for; 0.0 and -0.0 are different keys",
-             funnels, true },
+    .row       = { sizeof(blm_scheme_row), "parquet",
+                   "Parquet split-block: XXH64, one bit in each of eight words of a 32-byte block",
+                   "sized by the formula for bits without blocks, so that the rate can come out above "
+                         "the one asked for; 0.0 and -0.0 are different keys",
+                   funnels, true },
     .version   = 1,
     .model     = BLM_MODEL_LINES,
     .fold      = BLM__FOLD_ADJACENT,

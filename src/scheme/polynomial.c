@@ -38,7 +38,7 @@ static void slot_digest(const struct blm_hasher *hasher, uint32_t k, const void 
                         blm_digest *d)
 {
     static const uint32_t seed[SLOTS] = { 33, 53, 79, 97, 113, 137, 163, 181 };
-    uint32_t h[SLOTS] = { 5381, 5381, 5381, 5381, 5381, 5381, 5381, 5381 };
+    uint32_t              h[SLOTS]    = { 5381, 5381, 5381, 5381, 5381, 5381, 5381, 5381 };
     (void)hasher;
     (void)k;
     hash_units(key, len, seed, SLOTS, h);
@@ -69,7 +69,7 @@ static void slot_positions(const struct blm_shape *s, const blm_digest *d, uint6
 static blm_status slot_plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
                             blm_error *err)
 {
-    struct blm_asked a = { 0 };
+    struct blm_asked a     = { 0 };
     blm_options      sized = *o;
     /* Items alone: the original's advice, one and a half bytes a key. */
     if (o->items && o->rate == 0 && !o->bits && !o->memory)
@@ -120,11 +120,11 @@ static const char *slot_notice(const struct blm_shape *s)
 }
 
 const struct blm_scheme blm__scheme_byteslot = {
-    .row = { sizeof(blm_scheme_row), "byteslot",
-             "Java byte array, eight polynomial hashes of UTF-16, hash i sets bit i of its byte",
-             "keys that differ in their last unit only land side by side; the empty key sets all "
-             "eight bits of one byte",
-             NULL, true },
+    .row           = { sizeof(blm_scheme_row), "byteslot",
+                       "Java byte array, eight polynomial hashes of UTF-16, hash i sets bit i of its byte",
+                       "keys that differ in their last unit only land side by side; the empty key sets all "
+                                 "eight bits of one byte",
+                       NULL, true },
     .version       = 1,
     .model         = BLM_MODEL_USUAL,
     .fold          = BLM__FOLD_STRIDED,
@@ -146,7 +146,7 @@ static void poly_digest(const struct blm_hasher *hasher, uint32_t k, const void 
                         blm_digest *d)
 {
     static const uint32_t seed[SEEDS] = { 5, 7, 11, 13, 31, 37, 61 };
-    uint32_t h[SEEDS] = { 0 };
+    uint32_t              h[SEEDS]    = { 0 };
     (void)hasher;
     (void)k;
     hash_units(key, len, seed, SEEDS, h);
@@ -173,8 +173,8 @@ static void poly_positions(const struct blm_shape *s, const blm_digest *d, uint6
 static blm_status poly_plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
                             blm_error *err)
 {
-    struct blm_asked a = { 0 };
-    blm_status st = blm__asked_fixed(o, SEEDS, s->cell_bits, &a, err);
+    struct blm_asked a  = { 0 };
+    blm_status       st = blm__asked_fixed(o, SEEDS, s->cell_bits, &a, err);
     if (st != BLM_OK)
         return st;
     s->probes = SEEDS;
@@ -212,11 +212,11 @@ static const char *poly_notice(const struct blm_shape *s)
 }
 
 const struct blm_scheme blm__scheme_polynomial = {
-    .row = { sizeof(blm_scheme_row), "polynomial",
-             "Java BitSet, seven polynomial hashes of UTF-16 with small seeds",
-             "all seven hashes of a key of one character are the same bit, the empty key's are bit "
-             "0; a capacity that is no power of two leaves bits unreached",
-             NULL, true },
+    .row           = { sizeof(blm_scheme_row), "polynomial",
+                       "Java BitSet, seven polynomial hashes of UTF-16 with small seeds",
+                       "all seven hashes of a key of one character are the same bit, the empty key's are bit "
+                                 "0; a capacity that is no power of two leaves bits unreached",
+                       NULL, true },
     .version       = 1,
     .model         = BLM_MODEL_USUAL,
     .kinds         = 1u << BLM_CLASSIC | 1u << BLM_COUNTING,

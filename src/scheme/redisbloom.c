@@ -111,7 +111,7 @@ static void pairs(const struct blm_hasher *h, const struct blm_kernel *v,
  * the bits field (48). */
 static uint8_t  n2_of(const struct blm_shape *s) { return (uint8_t)s->aux[1]; }
 static uint64_t bits_of(const struct blm_shape *s) { return s->aux[1] >> 16; }
-uint8_t blm__rb_rdb(const struct blm_shape *s) { return (uint8_t)(s->aux[1] >> 8); }
+uint8_t         blm__rb_rdb(const struct blm_shape *s) { return (uint8_t)(s->aux[1] >> 8); }
 
 static uint64_t modulus(const struct blm_shape *s)
 {
@@ -203,9 +203,9 @@ void blm__rb_shape(const struct blm_rb_link *l, uint64_t variant, struct blm_sha
                            .capacity  = l->entries,
                            .rate      = l->error,
                            .variant   = variant };
-    s.aux[0] = blm__f64_bits(l->bpe);
-    s.aux[1] = l->n2 | l->bits << 16;
-    *out = s;
+    s.aux[0]           = blm__f64_bits(l->bpe);
+    s.aux[1]           = l->n2 | l->bits << 16;
+    *out               = s;
 }
 
 void blm__rb_link(const struct blm_layer *l, struct blm_rb_link *out)
@@ -251,13 +251,13 @@ static bool to_power_of_two(struct blm_rb_link *l, double need, uint64_t *bits)
 static blm_status make_link(uint64_t entries, double error, uint64_t variant, enum rounding round,
                             struct blm_shape *out, blm_error *err)
 {
-    struct blm_rb_link l = { .error = error, .entries = entries };
+    struct blm_rb_link l    = { .error = error, .entries = entries };
     uint64_t           bits = 0;
     if (entries == 0 || !(error > 0 && error < 1))
         return blm__fail(err, BLM_E_FULL,
                          "RedisBloom makes no link of %llu entries at a rate of %g",
                          (unsigned long long)entries, error);
-    l.bpe = fabs(log(error) / LN2_SQUARED);
+    l.bpe       = fabs(log(error) / LN2_SQUARED);
     double need = (double)entries * l.bpe;
     bool   fits = need < (double)(BLM__MAX_BITS - 64) && l.bpe * LN2 <= BLM__MAX_PROBES;
     if (fits && variant & BLM__RB_NOROUND)
@@ -296,9 +296,9 @@ blm_status blm__rb_next(const struct blm_body *b, uint64_t entries, double error
 
 static blm_status grow(const struct blm_body *b, struct blm_shape *out, blm_error *err)
 {
-    const struct blm_shape *last = &b->layers[b->active].shape;
-    uint64_t variant = b->layers[0].shape.variant, growth = (uint64_t)b->growth;
-    bool     old     = blm__rb_layout(variant) == BLM__RB_1;
+    const struct blm_shape *last    = &b->layers[b->active].shape;
+    uint64_t                variant = b->layers[0].shape.variant, growth = (uint64_t)b->growth;
+    bool                    old = blm__rb_layout(variant) == BLM__RB_1;
     if (blm__rb_options(variant) & BLM__RB_NO_SCALING)
         return blm__fail(err, BLM_E_FULL, "the filter is full, and it was made not to scale");
     if (growth && last->capacity > UINT64_MAX / growth)
@@ -309,8 +309,8 @@ static blm_status grow(const struct blm_body *b, struct blm_shape *out, blm_erro
 
 void blm__rb_body(struct blm_body *b, uint32_t growth)
 {
-    const struct blm_shape *first = &b->layers[0].shape;
-    bool halved = blm__rb_layout(first->variant) != BLM__RB_1 &&
+    const struct blm_shape *first  = &b->layers[0].shape;
+    bool                    halved = blm__rb_layout(first->variant) != BLM__RB_1 &&
                   !(blm__rb_options(first->variant) & BLM__RB_NO_SCALING);
     b->kind       = BLM_SCALABLE;
     b->growth     = growth;
@@ -377,11 +377,11 @@ static const char *notice(const struct blm_shape *s)
 }
 
 const struct blm_scheme blm__scheme_redisbloom = {
-    .row = { sizeof(blm_scheme_row), "redisbloom",
-             "RedisBloom BF.*: chains of links, MurmurHash64A (or MurmurHash2) twice, a + i·b",
-             "a key that falsely seems present is not stored; a new link halves the rate and so "
-             "takes one more probe each time",
-             NULL, true },
+    .row            = { sizeof(blm_scheme_row), "redisbloom",
+                        "RedisBloom BF.*: chains of links, MurmurHash64A (or MurmurHash2) twice, a + i·b",
+                        "a key that falsely seems present is not stored; a new link halves the rate and so "
+                                   "takes one more probe each time",
+                        NULL, true },
     .version        = 1,
     .digest_variant = BLM__RB_FORCE64,
     .model          = BLM_MODEL_DOUBLE,

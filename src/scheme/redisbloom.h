@@ -22,7 +22,7 @@ static inline uint64_t blm__rb_variant(uint32_t options, enum blm_rb_layout layo
 {
     return options | (uint64_t)layout << 32;
 }
-static inline uint32_t blm__rb_options(uint64_t variant) { return (uint32_t)variant; }
+static inline uint32_t           blm__rb_options(uint64_t variant) { return (uint32_t)variant; }
 static inline enum blm_rb_layout blm__rb_layout(uint64_t variant)
 {
     return (enum blm_rb_layout)(variant >> 32);
@@ -30,9 +30,9 @@ static inline enum blm_rb_layout blm__rb_layout(uint64_t variant)
 
 /* A link as headers describe it. */
 struct blm_rb_link {
-    uint64_t bytes;   /* of its array */
-    uint64_t bits;    /* 8·bytes; before 2.2.5 up to 7 less, before 2.2.0 and with n2 > 0 also 0 */
-    uint64_t size;    /* keys in it */
+    uint64_t bytes; /* of its array */
+    uint64_t bits;  /* 8·bytes; before 2.2.5 up to 7 less, before 2.2.0 and with n2 > 0 also 0 */
+    uint64_t size;  /* keys in it */
     double   error;
     double   bpe;     /* bits per entry: |ln error| / ln²2 */
     uint32_t hashes;  /* ⌈ln 2 · bpe⌉ */

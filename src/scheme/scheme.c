@@ -7,26 +7,11 @@
 #include "core/kernel/steps.h"
 
 static const struct blm_scheme *const schemes[] = {
-    &blm__scheme_native,
-    &blm__scheme_guava64,
-    &blm__scheme_guava32,
-    &blm__scheme_go,
-    &blm__scheme_spark1,
-    &blm__scheme_spark2,
-    &blm__scheme_dcso,
-    &blm__scheme_dcso01,
-    &blm__scheme_bip37,
-    &blm__scheme_parquet,
-    &blm__scheme_redisbloom,
-    &blm__scheme_byteslot,
-    &blm__scheme_polynomial,
-    &blm__scheme_md5_cat,
-    &blm__scheme_md5_or,
-    &blm__scheme_fnv_murmur,
-    &blm__scheme_bkdr,
-    &blm__scheme_js,
-    &blm__scheme_rs,
-    &blm__scheme_bkdr_js_rs,
+    &blm__scheme_native,     &blm__scheme_guava64, &blm__scheme_guava32,    &blm__scheme_go,
+    &blm__scheme_spark1,     &blm__scheme_spark2,  &blm__scheme_dcso,       &blm__scheme_dcso01,
+    &blm__scheme_bip37,      &blm__scheme_parquet, &blm__scheme_redisbloom, &blm__scheme_byteslot,
+    &blm__scheme_polynomial, &blm__scheme_md5_cat, &blm__scheme_md5_or,     &blm__scheme_fnv_murmur,
+    &blm__scheme_bkdr,       &blm__scheme_js,      &blm__scheme_rs,         &blm__scheme_bkdr_js_rs,
 };
 
 /* What people say when they do not say which: the one the original makes today. */
@@ -87,10 +72,10 @@ void blm__hasher_tag(struct blm_hasher *h, const struct blm_shape *s)
 {
     h->variant = s->variant & s->scheme->digest_variant;
     uint64_t t = absorb(0, s->scheme->row.name) + s->scheme->version;
-    t = absorb(t, h->name);
-    t = absorb(t, h->funnel ? h->funnel : "");
-    t = blm__mix64(t ^ h->seed[0]);
-    t = blm__mix64(t ^ h->seed[1]);
-    t = h->variant ? blm__mix64(t ^ h->variant) : t;
-    h->tag = t ? t : 1;
+    t          = absorb(t, h->name);
+    t          = absorb(t, h->funnel ? h->funnel : "");
+    t          = blm__mix64(t ^ h->seed[0]);
+    t          = blm__mix64(t ^ h->seed[1]);
+    t          = h->variant ? blm__mix64(t ^ h->variant) : t;
+    h->tag     = t ? t : 1;
 }

@@ -29,13 +29,13 @@ static inline blm_key blm__key_at(const struct blm_key_array *k, size_t i)
 struct blm_scheme {
     blm_scheme_row row; /* what blm_scheme_at shows */
     uint32_t       version;
-    bool           native; /* digest.w[0] is a 64-bit hash: chains, lines and kernels apply */
-    bool           seeded; /* has a seed; a new filter gets a random one only if native */
+    bool           native;    /* digest.w[0] is a 64-bit hash: chains, lines and kernels apply */
+    bool           seeded;    /* has a seed; a new filter gets a random one only if native */
     bool           no_probes; /* k = 0 is allowed: such a filter answers "maybe" to everything */
     bool           per_probe; /* hashes once a probe: digests hold w[26] = how many probes */
     uint64_t       digest_variant; /* bits of shape.variant that a digest depends on */
     const char    *missing; /* a library this build was made without and the scheme needs; NULL */
-    blm_model      model;  /* of its probes, for the rate */
+    blm_model      model;   /* of its probes, for the rate */
     enum blm_fold_rule fold;
     uint32_t           fold_unit; /* in cells; positions inside a unit stay */
     uint32_t           kinds;     /* bit per blm_kind it can be kept in */
@@ -99,7 +99,7 @@ const struct blm_scheme *blm__scheme_find(const char *name); /* NULL name: nativ
 extern const struct blm_scheme blm__scheme_native;
 extern const struct blm_scheme blm__scheme_guava64, blm__scheme_guava32, blm__scheme_go,
     blm__scheme_spark1, blm__scheme_spark2, blm__scheme_dcso, blm__scheme_dcso01;
-extern const blm_scheme_row blm__alias_guava, blm__alias_spark;
+extern const blm_scheme_row    blm__alias_guava, blm__alias_spark;
 extern const struct blm_scheme blm__scheme_bip37, blm__scheme_parquet, blm__scheme_redisbloom,
     blm__scheme_byteslot, blm__scheme_polynomial, blm__scheme_md5_cat, blm__scheme_md5_or,
     blm__scheme_fnv_murmur, blm__scheme_bkdr, blm__scheme_js, blm__scheme_rs,
@@ -109,9 +109,9 @@ extern const struct blm_scheme blm__scheme_bip37, blm__scheme_parquet, blm__sche
 void blm__hasher_tag(struct blm_hasher *h, const struct blm_shape *s);
 /* The native 64-bit hash of a key; of many; of many of one width, side by side. */
 uint64_t blm__native_hash(const struct blm_hasher *h, const void *key, size_t len);
-void blm__native_hash_many(const struct blm_hasher *h, const struct blm_kernel *v,
-                           const blm_key *keys, size_t n, uint64_t *out);
-void blm__native_hash_fixed(const struct blm_hasher *h, const struct blm_kernel *v,
-                            const void *keys, size_t width, size_t n, uint64_t *out);
+void     blm__native_hash_many(const struct blm_hasher *h, const struct blm_kernel *v,
+                               const blm_key *keys, size_t n, uint64_t *out);
+void     blm__native_hash_fixed(const struct blm_hasher *h, const struct blm_kernel *v,
+                                const void *keys, size_t width, size_t n, uint64_t *out);
 
 #endif

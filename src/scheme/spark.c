@@ -120,10 +120,10 @@ static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shap
 }
 
 const struct blm_scheme blm__scheme_spark1 = {
-    .row = { sizeof(blm_scheme_row), "spark1", "Apache Spark BloomFilter, version 1",
-             "probes never reach bit 2^31, so the rate of a large filter is worse than promised; "
-             "the number of keys is not recorded",
-             funnels, true },
+    .row           = { sizeof(blm_scheme_row), "spark1", "Apache Spark BloomFilter, version 1",
+                       "probes never reach bit 2^31, so the rate of a large filter is worse than promised; "
+                                 "the number of keys is not recorded",
+                       funnels, true },
     .version       = 1,
     .model         = BLM_MODEL_DOUBLE,
     .fold          = BLM__FOLD_STRIDED,
@@ -142,10 +142,10 @@ const struct blm_scheme blm__scheme_spark1 = {
 };
 
 const struct blm_scheme blm__scheme_spark2 = {
-    .row = { sizeof(blm_scheme_row), "spark2", "Apache Spark BloomFilter, version 2",
-             "two keys that agree in two 32-bit hashes agree in every probe; the number of keys "
-             "is not recorded",
-             funnels, true },
+    .row           = { sizeof(blm_scheme_row), "spark2", "Apache Spark BloomFilter, version 2",
+                       "two keys that agree in two 32-bit hashes agree in every probe; the number of keys "
+                                 "is not recorded",
+                       funnels, true },
     .version       = 1,
     .seeded        = true,
     .model         = BLM_MODEL_DOUBLE,

@@ -96,20 +96,19 @@ static void bkdr_digest(const struct blm_hasher *h, uint32_t k, const void *key,
 {
     static const uint32_t multiplier[MULTIPLIERS] = { 131,    31,      1313,     13131,
                                                       131313, 1313131, 13131313, 131313131 };
-    bool given = h->policy == BLM_SEED_FIXED;
+    bool                  given                   = h->policy == BLM_SEED_FIXED;
     for (uint32_t i = 0; i < k; i++)
-        d->w[i] = cut(blm__bkdr(key, len, given ? h->seed[0] : multiplier[i],
-                                h->variant == SIGNED_CHAR),
-                      h->variant);
+        d->w[i] =
+            cut(blm__bkdr(key, len, given ? h->seed[0] : multiplier[i], h->variant == SIGNED_CHAR),
+                h->variant);
 }
 
 static blm_status bkdr_plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
                             blm_error *err)
 {
     blm_status st = check_variant(o, err);
-    return st == BLM_OK
-               ? blm__textbook_plan(o, o->flags & BLM_SEEDED ? 1 : MULTIPLIERS, b, s, err)
-               : st;
+    return st == BLM_OK ? blm__textbook_plan(o, o->flags & BLM_SEEDED ? 1 : MULTIPLIERS, b, s, err)
+                        : st;
 }
 
 static const char *bkdr_fault(const struct blm_shape *s) { return fault(s, MULTIPLIERS); }
@@ -153,7 +152,7 @@ static const char *one_fault(const struct blm_shape *s) { return fault(s, 1); }
 static blm_status exact_plan(const blm_options *o, uint32_t k, struct blm_body *b,
                              struct blm_shape *s, blm_error *err)
 {
-    struct blm_asked a = { 0 };
+    struct blm_asked a  = { 0 };
     blm_status       st = blm__asked_fixed(o, k, s->cell_bits, &a, err);
     if (st != BLM_OK)
         return st;
@@ -180,7 +179,7 @@ static const char *three_fault(const struct blm_shape *s)
  * because not every machine's double arithmetic rounds at once. |v| < 2^63. */
 static int64_t as_number(int64_t v)
 {
-    uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+    uint64_t u    = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
     unsigned drop = 0;
     while (u >> drop >= (uint64_t)1 << 53)
         drop++;
@@ -199,7 +198,7 @@ static uint64_t fnv_of_numbers(const void *key, size_t len)
     int64_t        h = BLM__FNV32_BASIS;
     for (size_t i = 0; i < len; i++) {
         uint32_t low = (uint32_t)as_number(h * (int64_t)BLM__FNV32_PRIME) ^ p[i];
-        h = low >> 31 ? (int64_t)low - ((int64_t)1 << 32) : low;
+        h            = low >> 31 ? (int64_t)low - ((int64_t)1 << 32) : low;
     }
     return (uint64_t)(h < 0 ? -h : h);
 }
@@ -228,8 +227,8 @@ static const char *pair_fault(const struct blm_shape *s)
 
 /* ---- the rows ---- */
 
-#define COMMON                                                  \
-    .version = 1, .model = BLM_MODEL_USUAL, .fold = BLM__FOLD_STRIDED, .fold_unit = 1, \
+#define COMMON                                                                             \
+    .version = 1, .model = BLM_MODEL_USUAL, .fold = BLM__FOLD_STRIDED, .fold_unit = 1,     \
     .kinds = 1u << BLM_CLASSIC | 1u << BLM_COUNTING, .positions = blm__textbook_positions, \
     .positions_raw = blm__textbook_raw, .reduce = blm__textbook_reduce
 
@@ -259,8 +258,8 @@ const struct blm_scheme blm__scheme_js = {
 };
 
 const struct blm_scheme blm__scheme_rs = {
-    .row = { sizeof(blm_scheme_row), "rs", "Robert Sedgewick's string hash, one probe",
-             SHORT_KEYS, NULL, true },
+    .row = { sizeof(blm_scheme_row), "rs", "Robert Sedgewick's string hash, one probe", SHORT_KEYS,
+             NULL, true },
     COMMON,
     .digest_variant = UINT64_MAX,
     .digest         = rs_digest,
@@ -281,8 +280,7 @@ const struct blm_scheme blm__scheme_bkdr_js_rs = {
 const struct blm_scheme blm__scheme_fnv_murmur = {
     .row = { sizeof(blm_scheme_row), "fnv-murmur",
              "two hashes: FNV-1 in JavaScript's numbers, MurmurHash2",
-             "FNV is computed in doubles, which round its low bits away",
-             NULL, true },
+             "FNV is computed in doubles, which round its low bits away", NULL, true },
     COMMON,
     .digest = pair_digest,
     .plan   = pair_plan,

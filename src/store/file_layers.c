@@ -146,8 +146,7 @@ blm_status blm__file_add_layer(struct blm_body *b, const struct blm_shape *s, bl
     if (f->broken)
         return blm__fail(err, BLM_E_IO, "an earlier flush failed: the file cannot grow");
     if (f->count >= f->head.room)
-        return blm__fail(err, BLM_E_LIMIT, "a native file has room for %u layers",
-                         f->head.room);
+        return blm__fail(err, BLM_E_LIMIT, "a native file has room for %u layers", f->head.room);
     if (!blm__native_place(s, f->slot.length, f->head.block, &section))
         return blm__fail(err, BLM_E_LIMIT, "the file would be larger than 2^62 bytes");
     st = reserve_section(f, &section, &part, err);

@@ -141,8 +141,7 @@ static blm_status open_temp(struct blm_temp *t, blm_error *err)
 blm_status blm__temp_begin(const char *path, uint32_t flags, const blm_allocator *a,
                            struct blm_temp *out, blm_error *err)
 {
-    struct blm_temp t = { .alloc = a, .fd = -1, .old_fd = -1, .flags = flags,
-                          .owner = geteuid() };
+    struct blm_temp t = { .alloc = a, .fd = -1, .old_fd = -1, .flags = flags, .owner = geteuid() };
     struct stat     old;
     *out = t;
     if (path[0] == 0)

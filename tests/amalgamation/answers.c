@@ -139,17 +139,17 @@ int main(int argc, char **argv)
     for (int kind = BLM_CLASSIC; kind <= BLM_SCALABLE; kind++) {
         for (size_t r = 0; r < 3; r++) {
             blm_options o = BLM_OPTIONS_INIT;
-            o.kind    = (blm_kind)kind;
-            o.items   = kind == BLM_SCALABLE ? 400 : 5000;
-            o.rate    = rates[r];
-            o.flags   = BLM_SEEDED;
-            o.seed[0] = 42 + r;
-            o.seed[1] = 7;
-            o.hash    = r == 1 ? BLM_HASH_SIPHASH : BLM_HASH_XXH3;
-            blm_plan p = { .size = sizeof p };
+            o.kind        = (blm_kind)kind;
+            o.items       = kind == BLM_SCALABLE ? 400 : 5000;
+            o.rate        = rates[r];
+            o.flags       = BLM_SEEDED;
+            o.seed[0]     = 42 + r;
+            o.seed[1]     = 7;
+            o.hash        = r == 1 ? BLM_HASH_SIPHASH : BLM_HASH_XXH3;
+            blm_plan p    = { .size = sizeof p };
             must(blm_plan_for(&o, &p, NULL) == BLM_OK, "plan");
-            printf("%s %g: plan %" PRIu64 " bits, %u probes, rate %.9g\n",
-                   blm_kind_name(o.kind), o.rate, p.bits, p.probes, p.rate);
+            printf("%s %g: plan %" PRIu64 " bits, %u probes, rate %.9g\n", blm_kind_name(o.kind),
+                   o.rate, p.bits, p.probes, p.rate);
             one_filter(&o);
         }
     }

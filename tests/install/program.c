@@ -6,8 +6,8 @@
 int main(void)
 {
     blm_options o = BLM_OPTIONS_INIT;
-    o.items = 1000;
-    o.rate  = 0.001;
+    o.items       = 1000;
+    o.rate        = 0.001;
     blm_filter *f;
     if (blm_create(&o, &f, NULL) != BLM_OK || blm_add(f, "key", 3) != BLM_OK)
         return 1;

@@ -286,8 +286,8 @@ static int log_rename_new(const char *from, const char *to)
 UNUSED_OK static void os_watch(size_t fail_at, int number)
 {
     memset(&os_log, 0, sizeof os_log);
-    os_log.fail_at = fail_at;
-    os_log.number  = number;
+    os_log.fail_at      = fail_at;
+    os_log.number       = number;
     blm__os             = real_os;
     blm__os.write_at    = log_write_at;
     blm__os.sync_file   = log_sync_file;

@@ -27,8 +27,8 @@ struct rng {
 static inline uint64_t rng_next(struct rng *r)
 {
     uint64_t v = r->state += 0x9e3779b97f4a7c15u;
-    v = (v ^ v >> 30) * 0xbf58476d1ce4e5b9u;
-    v = (v ^ v >> 27) * 0x94d049bb133111ebu;
+    v          = (v ^ v >> 30) * 0xbf58476d1ce4e5b9u;
+    v          = (v ^ v >> 27) * 0x94d049bb133111ebu;
     return v ^ v >> 31;
 }
 
@@ -71,7 +71,7 @@ struct key_set {
 static inline struct key_set key_set_make(uint64_t seed, size_t count)
 {
     struct key_set s = { malloc((count + 1) * sizeof *s.keys), calloc(count + 1, KEY_MAX), count };
-    struct rng r = { seed };
+    struct rng     r = { seed };
     assert_non_null(s.keys);
     assert_non_null(s.bytes);
     for (size_t i = 0; i < count; i++) {
@@ -126,7 +126,7 @@ static const struct flavour flavours[] = {
 static inline blm_options flavour_options(const struct flavour *v, uint64_t n, double p,
                                           uint64_t seed)
 {
-    blm_options o = BLM_OPTIONS_INIT;
+    blm_options o   = BLM_OPTIONS_INIT;
     o.kind          = v->kind;
     o.flags         = v->flags | BLM_SEEDED;
     o.items         = v->kind == BLM_SCALABLE ? n / 10 + 1 : n;
@@ -149,8 +149,7 @@ static inline blm_filter *make(const blm_options *o)
     return f;
 }
 
-static inline blm_filter *make_flavour(const struct flavour *v, uint64_t n, double p,
-                                       uint64_t seed)
+static inline blm_filter *make_flavour(const struct flavour *v, uint64_t n, double p, uint64_t seed)
 {
     blm_options o = flavour_options(v, n, p, seed);
     return make(&o);
@@ -191,11 +190,11 @@ static inline bool same_bits(const blm_filter *a, const blm_filter *b)
 }
 
 /* A status that is not the expected one is reported by name, with the flavour. */
-#define assert_status(got, want)                                                              \
-    do {                                                                                      \
-        blm_status got_ = (got);                                                              \
-        if (got_ != (want))                                                                   \
-            fail_msg("%s gives %s, not %s", #got, blm_status_name(got_), #want);              \
+#define assert_status(got, want)                                                 \
+    do {                                                                         \
+        blm_status got_ = (got);                                                 \
+        if (got_ != (want))                                                      \
+            fail_msg("%s gives %s, not %s", #got, blm_status_name(got_), #want); \
     } while (0)
 
 /* err is filled as a failing call must fill it: its status, and a sentence with `word` in it. */

@@ -119,10 +119,10 @@ static const struct other {
 } other_rows[] = {
     { "guava", BLM_CLASSIC, 0, MANY, 0.01 },
     { "guava", BLM_CLASSIC, BLM_SHARED, MANY, 0.001 },
-    { "redisbloom", BLM_SCALABLE, 0, MANY, 0.01 },    /* one link */
-    { "redisbloom", BLM_SCALABLE, 0, 3000, 0.001 },   /* several, the first full at once */
+    { "redisbloom", BLM_SCALABLE, 0, MANY, 0.01 },  /* one link */
+    { "redisbloom", BLM_SCALABLE, 0, 3000, 0.001 }, /* several, the first full at once */
     { "dcso01", BLM_CLASSIC, 0, MANY, 0.05 },
-    { "guava", BLM_CLASSIC, 0, 500, 0.3 },            /* fuller and fuller: few are fresh */
+    { "guava", BLM_CLASSIC, 0, 500, 0.3 }, /* fuller and fuller: few are fresh */
     { "spark2", BLM_CLASSIC, 0, MANY, 0.01 },
     { "go", BLM_CLASSIC, BLM_SHARED, MANY, 0.01 },
 };

@@ -81,7 +81,7 @@ static void arrays_are_taken_or_left(void **state)
     o.max_bytes = links[0].bytes; /* refused: they stay ours */
     assert_int_equal(blm_chain_create(links, LINKS, 5, 2, &o, &g, NULL), BLM_E_LIMIT);
     assert_int_equal(there, LINKS);
-    o.max_bytes    = 0;
+    o.max_bytes = 0;
     links[2].hashes++; /* also when the last of them is wrong */
     assert_int_equal(blm_chain_create(links, LINKS, 5, 2, &o, &g, NULL), BLM_E_FORMAT);
     assert_int_equal(there, LINKS);
@@ -102,12 +102,12 @@ static void what_no_chain_has(void **state)
     assert_int_equal(blm_chain_create(links, 0, 5, 2, NULL, &g, NULL), BLM_E_ARGUMENT);
     assert_int_equal(blm_chain_create(links, 1076, 5, 2, NULL, &g, NULL), BLM_E_LIMIT);
     assert_int_equal(blm_chain_create(links, 1, 16, 2, NULL, &g, NULL), BLM_E_FORMAT);
-#define REFUSED(change)                                                             \
-    do {                                                                            \
-        bad = links[0];                                                             \
-        change;                                                                     \
+#define REFUSED(change)                                                                  \
+    do {                                                                                 \
+        bad = links[0];                                                                  \
+        change;                                                                          \
         assert_int_equal(blm_chain_create(&bad, 1, 5, 2, NULL, &g, NULL), BLM_E_FORMAT); \
-        assert_null(g);                                                             \
+        assert_null(g);                                                                  \
     } while (0)
     REFUSED(bad.error = 0.0 / 0.0);
     REFUSED(bad.error = 1);
@@ -182,11 +182,11 @@ static void every_flavour_moves(void **state)
             blm_options o = BLM_OPTIONS_INIT;
             blm_filter *f, *same;
             int         pieces = 0;
-            o.kind      = (blm_kind)kind;
-            o.flags     = shared ? BLM_SHARED : 0;
-            o.items     = 300;
-            o.rate      = 0.01;
-            o.allocator = &a;
+            o.kind             = (blm_kind)kind;
+            o.flags            = shared ? BLM_SHARED : 0;
+            o.items            = 300;
+            o.rate             = 0.01;
+            o.allocator        = &a;
             assert_int_equal(blm_create(&o, &f, NULL), BLM_OK);
             for (uint64_t i = 0; i < 1000; i++)
                 assert_true(blm_add(f, &i, 8) >= 0);
@@ -206,8 +206,8 @@ static void every_flavour_moves(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(apart_and_together),        cmocka_unit_test(arrays_are_taken_or_left),
-        cmocka_unit_test(what_no_chain_has),         cmocka_unit_test(a_link_of_ones_own_choice),
+        cmocka_unit_test(apart_and_together),  cmocka_unit_test(arrays_are_taken_or_left),
+        cmocka_unit_test(what_no_chain_has),   cmocka_unit_test(a_link_of_ones_own_choice),
         cmocka_unit_test(every_flavour_moves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

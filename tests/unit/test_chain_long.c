@@ -131,7 +131,8 @@ static bool odd_ones_absent(const struct plain *p, const blm_filter *f, uint8_t 
     size_t  absent = 0;
     for (unsigned at = 0; at < 4; at++) {
         for (unsigned i = 0; i < 256; i++)
-            other[i] = (blm_key){ text[i], (size_t)snprintf(text[i], 16, "other %u", at * 256 + i) };
+            other[i] =
+                (blm_key){ text[i], (size_t)snprintf(text[i], 16, "other %u", at * 256 + i) };
         blm_check_many(f, other, 256, maybe);
         for (unsigned i = 0; i < 256; i++) {
             bool is = plain_check(p, f, &other[i]);
@@ -147,11 +148,11 @@ static bool odd_ones_absent(const struct plain *p, const blm_filter *f, uint8_t 
 static void to_the_end_by_the_plain_rule(void **state)
 {
     (void)state;
-    static struct plain   p;
-    static uint8_t        fresh[KEYS], maybe[KEYS];
-    blm_filter           *f = chain_of_ones();
-    struct rng            r = { 6 };
-    size_t                done;
+    static struct plain p;
+    static uint8_t      fresh[KEYS], maybe[KEYS];
+    blm_filter         *f = chain_of_ones();
+    struct rng          r = { 6 };
+    size_t              done;
     for (size_t at = 0, n; at < KEYS; at += n) {
         n = 1 + rng_below(&r, 300);
         n = n < KEYS - at ? n : KEYS - at;
@@ -250,8 +251,8 @@ static void there_and_back(void **state)
     static const char *const formats[] = { "redisbloom", "redisbloom-dump" };
     for (size_t i = 0; i < COUNT_OF(lengths) * COUNT_OF(formats); i++) {
         const char  *format = formats[i % 2];
-        blm_filter  *f = grown_to(lengths[i / 2]), *g, *h;
-        struct bytes b = encoded_as(f, format), again;
+        blm_filter  *f      = grown_to(lengths[i / 2]), *g, *h;
+        struct bytes b      = encoded_as(f, format), again;
         assert_status(blm_decode(b.p, b.len, NULL, &g, NULL), BLM_OK); /* known by its bytes */
         b.sip = 1000;
         assert_status(blm_decode_stream(bytes_get, &b, NULL, &h, NULL), BLM_OK);
@@ -299,11 +300,11 @@ static void native_files_have_room_for_256(void **state)
 static void a_number_is_not_believed(void **state)
 {
     (void)state;
-    blm_filter   *f = grown_to(LAST), *g;
-    struct bytes  b = encoded_as(f, "redisbloom");
-    struct meter  m = { .fail_at = UINT64_MAX };
-    blm_allocator a = meter_allocator(&m);
-    blm_options   o = BLM_OPTIONS_INIT;
+    blm_filter   *f      = grown_to(LAST), *g;
+    struct bytes  b      = encoded_as(f, "redisbloom");
+    struct meter  m      = { .fail_at = UINT64_MAX };
+    blm_allocator a      = meter_allocator(&m);
+    blm_options   o      = BLM_OPTIONS_INIT;
     const size_t  header = 20 + 53 * LAST;
     blm_error     e;
     o.allocator = &a;

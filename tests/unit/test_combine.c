@@ -25,7 +25,8 @@ static uint64_t count_range(const blm_filter *f, uint64_t from, uint64_t to)
 static void clear_forgets_keys_and_nothing_else(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         blm_filter *f = make_flavour(v, 500, 0.01, 3), *g = make_flavour(v, 500, 0.01, 3);
         blm_params  before = params_of(f);
         add_range(f, 0, 700);
@@ -50,7 +51,8 @@ static void clear_forgets_keys_and_nothing_else(void **state)
 static void copies_are_equal_and_apart(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         blm_filter *f = make_flavour(v, 500, 0.01, 3), *g = NULL;
         add_range(f, 0, 700);
         assert_status(blm_copy(f, &g, NULL), BLM_OK);
@@ -92,7 +94,8 @@ static void a_copy_of_borrowed_words_owns_its_own(void **state)
 static void one_bit_makes_filters_unequal(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         blm_filter *f = make_flavour(v, 500, 0.01, 3), *g;
         add_range(f, 0, 400);
         uint64_t bytes = 0;
@@ -140,14 +143,14 @@ static void mismatches_are_named(void **state)
     struct {
         const char *word;
         blm_options o;
-    } rows[] = { { "kinds", base },  { "sizes", base },  { "probes", base },
-                 { "layouts", base }, { "seeds", base }, { "hashes", base } };
-    rows[0].o.kind   = BLM_CLASSIC;
-    rows[0].o.lines  = 0;
-    rows[1].o.bits   = 512 * 21;
-    rows[2].o.probes = 5;
-    rows[3].o.lines  = 2;
-    rows[3].o.probes = 12; /* six words in each line, as before */
+    } rows[]          = { { "kinds", base },   { "sizes", base }, { "probes", base },
+                          { "layouts", base }, { "seeds", base }, { "hashes", base } };
+    rows[0].o.kind    = BLM_CLASSIC;
+    rows[0].o.lines   = 0;
+    rows[1].o.bits    = 512 * 21;
+    rows[2].o.probes  = 5;
+    rows[3].o.lines   = 2;
+    rows[3].o.probes  = 12; /* six words in each line, as before */
     rows[4].o.seed[0] = 1;
     rows[5].o.hash    = BLM_HASH_SIPHASH;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -178,7 +181,8 @@ static void mismatches_are_named(void **state)
 static void a_union_is_the_filter_of_both(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         if (v->kind == BLM_SCALABLE)
             continue; /* test_scalable.c */
         blm_filter *a = make_flavour(v, 500, 0.01, 3), *b = make_flavour(v, 500, 0.01, 3);
@@ -202,7 +206,8 @@ static void a_union_is_the_filter_of_both(void **state)
 static void an_intersection_keeps_the_common_keys(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         blm_filter *a = make_flavour(v, 500, 0.01, 3), *b = make_flavour(v, 500, 0.01, 3);
         blm_error   e;
         add_range(a, 0, 300);
@@ -221,8 +226,8 @@ static void an_intersection_keeps_the_common_keys(void **state)
         for (uint64_t i = 0; i < bytes; i++)
             if (v->kind == BLM_COUNTING) {
                 unsigned lo = x[i] & 15, hi = x[i] >> 4;
-                lo = (y[i] & 15u) < lo ? y[i] & 15u : lo;
-                hi = (unsigned)y[i] >> 4 < hi ? (unsigned)y[i] >> 4 : hi;
+                lo      = (y[i] & 15u) < lo ? y[i] & 15u : lo;
+                hi      = (unsigned)y[i] >> 4 < hi ? (unsigned)y[i] >> 4 : hi;
                 want[i] = (uint8_t)(lo | hi << 4);
             } else {
                 want[i] = x[i] & y[i];
@@ -244,7 +249,8 @@ static void an_intersection_keeps_the_common_keys(void **state)
 static void a_filter_may_meet_itself(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         blm_filter *a = make_flavour(v, 500, 0.01, 3), *twice = make_flavour(v, 500, 0.01, 3);
         add_range(a, 0, 300);
         add_range(twice, 0, 300);
@@ -267,21 +273,22 @@ static void a_fold_is_the_smaller_filter(void **state)
 {
     (void)state;
     static const uint64_t factors[] = { 1, 2, 3, 4, 6, 12, 60 };
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         if (v->kind == BLM_SCALABLE)
             continue;
         for (size_t i = 0; i < COUNT_OF(factors); i++) {
             blm_options o = BLM_OPTIONS_INIT;
             blm_filter *small, *folded = NULL, *f;
             uint32_t    lines = v->lines ? v->lines : 1;
-            o.kind   = v->kind;
-            o.flags  = v->flags | BLM_SEEDED;
-            o.bits   = v->kind == BLM_BLOCKED    ? 512 * 360
-                       : v->kind == BLM_COUNTING ? 128 * 360
-                                                 : 60 * 347;
-            o.probes = 5 * lines;
-            o.lines  = v->lines;
-            f        = make(&o);
+            o.kind            = v->kind;
+            o.flags           = v->flags | BLM_SEEDED;
+            o.bits            = v->kind == BLM_BLOCKED    ? 512 * 360
+                                : v->kind == BLM_COUNTING ? 128 * 360
+                                                          : 60 * 347;
+            o.probes          = 5 * lines;
+            o.lines           = v->lines;
+            f                 = make(&o);
             o.bits /= factors[i];
             small = make(&o);
             add_range(f, 0, 300);
@@ -326,7 +333,8 @@ static void a_fold_is_planned_for_its_share(void **state)
 static void folds_that_cannot_be_are_named(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         blm_filter *f = make_flavour(v, 500, 0.01, 3), *g = f;
         blm_error   e;
         if (v->kind == BLM_SCALABLE) {
@@ -336,7 +344,7 @@ static void folds_that_cannot_be_are_named(void **state)
             uint64_t units = params_of(f).bits / (v->kind == BLM_BLOCKED    ? 512
                                                   : v->kind == BLM_COUNTING ? 128
                                                                             : 1),
-                     not = 2;
+                     not   = 2;
             while (units % not == 0)
                 not ++;
             assert_status(blm_fold(f, not, &g, &e), BLM_E_INDIVISIBLE);
@@ -355,7 +363,8 @@ static void folds_that_cannot_be_are_named(void **state)
 static void a_reduced_filter_is_the_plain_one(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         blm_filter *f = make_flavour(v, 500, 0.01, 3), *g = f, *plain;
         blm_error   e;
         add_range(f, 0, 500);
@@ -399,7 +408,8 @@ static void read_only_filters_stay_as_they_are(void **state)
     (void)state;
     char path[64];
     snprintf(path, sizeof path, "combine.%ld.blm", (long)getpid());
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         blm_filter *a = make_flavour(v, 500, 0.01, 3), *f = NULL, *g = NULL;
         blm_digest  d;
         blm_key     key = { "x", 1 };
@@ -440,7 +450,8 @@ static void read_only_filters_stay_as_they_are(void **state)
 static void views_show_the_bits_layer_by_layer(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         blm_filter *f = make_flavour(v, 500, 0.01, 3);
         add_range(f, 0, 700);
         uint64_t ones = 0, bytes = 0;
@@ -453,8 +464,8 @@ static void views_show_the_bits_layer_by_layer(void **state)
             assert_status(blm_get_layer(f, i, &l), BLM_OK);
             assert_true(bytes == (l.bits * (v->kind == BLM_COUNTING ? 4 : 1) + 7) / 8);
             for (uint64_t b = 0; b < bytes; b++)
-                ones += v->kind == BLM_COUNTING ? (p[b] & 15) != 0
-                                                : BLM__POPCOUNT64((uint64_t)p[b]);
+                ones +=
+                    v->kind == BLM_COUNTING ? (p[b] & 15) != 0 : BLM__POPCOUNT64((uint64_t)p[b]);
             for (uint64_t b = 0; v->kind == BLM_COUNTING && b < bytes; b++)
                 ones += p[b] >> 4 != 0;
         }

@@ -274,7 +274,7 @@ static void unlike_filters_have_no_delta(void **state)
 /* One delta that has every frame there is: two layers, flips and words. */
 static void both_ends(blm_filter **a, blm_filter **b)
 {
-    blm_options o = BLM_OPTIONS_INIT;
+    blm_options o   = BLM_OPTIONS_INIT;
     o.kind          = BLM_SCALABLE;
     o.items         = 200;
     o.rate          = 0.01;
@@ -357,7 +357,7 @@ static void another_modulus_is_another_filter(void **state)
     add(a, 0, 40);
     b = copy(a);
     add(b, 40, 60);
-    d = diff_of(a, b);
+    d            = diff_of(a, b);
     uint64_t was = b->body.layers[0].shape.aux[1], less = was - ((uint64_t)3 << 16);
     uint8_t *aux = d.p + BLM__DELTA_HEADER + BLM__FRAME_FRONT + 72; /* of the first frame's layer */
     assert_true(blm__get64le(aux) == was);
@@ -395,13 +395,13 @@ static void a_forged_delta_does_no_harm(void **state)
 {
     (void)state;
     static const uint8_t masks[] = { 0x01, 0x02, 0x80, 0xff };
-    blm_filter *a, *b, *g;
+    blm_filter          *a, *b, *g;
     both_ends(&a, &b);
     struct bytes d = diff_of(a, b);
     assert_int_equal(frames_in(&d), 1u << BLM__FRAME_LAYER | 1u << BLM__FRAME_FLIPS |
                                         1u << BLM__FRAME_WORDS | 1u << BLM__FRAME_END);
-    uint8_t     *p = malloc(d.len);
-    unsigned     refused = 0;
+    uint8_t *p       = malloc(d.len);
+    unsigned refused = 0;
     for (size_t i = 0; i < d.len * sizeof masks; i++) {
         blm_error err;
         memcpy(p, d.p, d.len);
@@ -497,8 +497,8 @@ static void memory_is_bounded_and_may_run_out(void **state)
     assert_int_equal(blm_create(&o, &a, NULL), BLM_OK);
     b = copy(a);
     add(b, 0, 150000);
-    size_t held = memory.most = memory.now;
-    struct bytes d = diff_of(a, b);
+    size_t       held = memory.most = memory.now;
+    struct bytes d                  = diff_of(a, b);
     assert_true(memory.most - held <= 64 << 10);
     assert_int_equal(memory.now, held);
 
@@ -578,20 +578,18 @@ static const uint8_t documented[] = {
     0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x16, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
     0x3c, 0x16, 0xb3, 0xb4, 0xb9, 0x11, 0xd0, 0x3f, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
     0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
-    0xb4, 0x79, 0xf9, 0x0c, 0x9b, 0x6d, 0xbb, 0x20,
-    0x02, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
-    0x03, 0x00, 0x05, 0x31,
-    0x41, 0xfb, 0x61, 0x38, 0x3c, 0x60, 0xfa, 0xfa,
-    0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
-    0x49, 0xca, 0x31, 0x0f, 0xf3, 0x60, 0xe9, 0x1b,
+    0xb4, 0x79, 0xf9, 0x0c, 0x9b, 0x6d, 0xbb, 0x20, 0x02, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00,
+    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x05, 0x31, 0x41, 0xfb, 0x61, 0x38,
+    0x3c, 0x60, 0xfa, 0xfa, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00,
+    0x00, 0x00, 0x00, 0x00, 0x49, 0xca, 0x31, 0x0f, 0xf3, 0x60, 0xe9, 0x1b,
 };
 
 static void the_documented_bytes(void **state)
 {
     (void)state;
-    uint64_t    old = blm__le64((uint64_t)1 << 10 | 1);
-    uint64_t    new = blm__le64((uint64_t)1 << 60 | 1 << 4 | 1 << 3 | 1);
-    blm_options o   = BLM_OPTIONS_INIT;
+    uint64_t old  = blm__le64((uint64_t)1 << 10 | 1);
+    uint64_t new  = blm__le64((uint64_t)1 << 60 | 1 << 4 | 1 << 3 | 1);
+    blm_options o = BLM_OPTIONS_INIT;
     blm_filter *a, *b;
     o.bits       = 64;
     o.probes     = 2;

@@ -7,16 +7,16 @@
 #include "unit/bytes.h"
 
 struct scene {
-    struct meter  m;
-    blm_allocator a;
+    struct meter          m;
+    blm_allocator         a;
     const struct flavour *v;
-    blm_filter  *f;     /* what the operation works on, or NULL */
-    blm_filter  *other; /* what it may need besides */
-    blm_filter  *was;   /* a copy of f, before */
-    blm_filter  *made;  /* what it gave */
-    struct bytes bytes; /* an encoded filter, or a delta */
-    char         path[64], path2[64];
-    blm_error    err;
+    blm_filter           *f;     /* what the operation works on, or NULL */
+    blm_filter           *other; /* what it may need besides */
+    blm_filter           *was;   /* a copy of f, before */
+    blm_filter           *made;  /* what it gave */
+    struct bytes          bytes; /* an encoded filter, or a delta */
+    char                  path[64], path2[64];
+    blm_error             err;
 };
 
 struct operation {
@@ -63,9 +63,8 @@ static void full(struct scene *s)
 {
     blm_options o = scene_options(s);
     s->f          = make(&o);
-    for (uint32_t i = 0; params_of(s->f).items < params_of(s->f).capacity ||
-                         params_of(s->f).layers < 2;
-         i++)
+    for (uint32_t i = 0;
+         params_of(s->f).items < params_of(s->f).capacity || params_of(s->f).layers < 2; i++)
         assert_true(blm_add(s->f, &i, 4) >= 0);
 }
 
@@ -110,9 +109,8 @@ static void full_in_a_file(struct scene *s)
     blm_options o = scene_options(s);
     o.flags |= BLM_REPLACE;
     assert_status(blm_create_file(s->path, &o, &s->f, NULL), BLM_OK);
-    for (uint32_t i = 0; params_of(s->f).items < params_of(s->f).capacity ||
-                         params_of(s->f).layers < 2;
-         i++)
+    for (uint32_t i = 0;
+         params_of(s->f).items < params_of(s->f).capacity || params_of(s->f).layers < 2; i++)
         assert_true(blm_add(s->f, &i, 4) >= 0);
 }
 
@@ -177,7 +175,7 @@ static blm_status run_decode_stream(struct scene *s)
 {
     blm_options o = BLM_OPTIONS_INIT;
     o.allocator   = &s->a;
-    s->bytes.at         = 0;
+    s->bytes.at   = 0;
     return blm_decode_stream(bytes_get, &s->bytes, &o, &s->made, &s->err);
 }
 static blm_status run_diff(struct scene *s)
@@ -312,12 +310,12 @@ static bool survived(const struct operation *op, const struct flavour *v, uint64
 {
     struct scene s;
     set_up(&s, op, v);
-    int64_t  live  = s.m.live;
-    uint64_t items = s.f ? params_of(s.f).items : 0;
-    double   rate  = s.f ? params_of(s.f).rate : 0;
-    s.m.calls      = 0;
-    s.m.fail_at    = i;
-    s.m.once       = once;
+    int64_t  live   = s.m.live;
+    uint64_t items  = s.f ? params_of(s.f).items : 0;
+    double   rate   = s.f ? params_of(s.f).rate : 0;
+    s.m.calls       = 0;
+    s.m.fail_at     = i;
+    s.m.once        = once;
     blm_status st   = run_of(op, &s);
     bool       done = s.m.calls <= i;
     s.m.fail_at     = UINT64_MAX;
@@ -353,7 +351,8 @@ static void every_allocation_may_fail(void **state)
     (void)state;
     for (size_t o = 0; o < COUNT_OF(operations); o++) {
         uint64_t most = 0;
-        EACH_FLAVOUR (v) {
+        EACH_FLAVOUR(v)
+        {
             if (operations[o].applies && !operations[o].applies(v))
                 continue;
             for (int once = 0; once < 2; once++) {
@@ -373,7 +372,8 @@ static void every_allocation_may_fail(void **state)
 static void asking_needs_no_memory(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         struct scene s;
         set_up(&s, &operations[COUNT_OF(operations) - 1], v);
         uint32_t keys[40];

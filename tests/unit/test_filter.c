@@ -12,8 +12,9 @@ static void added_keys_are_never_denied(void **state)
 {
     (void)state;
     struct key_set s = key_set_make(1, 2000);
-    EACH_FLAVOUR (v) {
-        blm_filter *f = make_flavour(v, s.count, 0.01, 42);
+    EACH_FLAVOUR(v)
+    {
+        blm_filter *f     = make_flavour(v, s.count, 0.01, 42);
         uint64_t    fresh = 0;
         for (size_t i = 0; i < s.count; i++) {
             bool       before = blm_check(f, s.keys[i].data, s.keys[i].len);
@@ -42,7 +43,8 @@ static void an_empty_filter_denies_everything(void **state)
 {
     (void)state;
     struct key_set s = key_set_make(2, 500);
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         blm_filter *f = make_flavour(v, 100, 0.3, 42);
         for (size_t i = 0; i < s.count; i++)
             assert_false(blm_check(f, s.keys[i].data, s.keys[i].len));
@@ -56,7 +58,8 @@ static void an_empty_filter_denies_everything(void **state)
 static void the_empty_key_is_a_key(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         blm_filter *f = make_flavour(v, 1000, 1e-6, 7);
         assert_false(blm_check(f, NULL, 0));
         assert_status(blm_add(f, NULL, 0), BLM_OK);
@@ -77,7 +80,8 @@ static void the_empty_key_is_a_key(void **state)
 static void null_with_a_length_is_no_key(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         blm_filter *f = make_flavour(v, 1000, 0.01, 7), *empty = make_flavour(v, 1000, 0.01, 7);
         blm_digest  d;
         size_t      n = 99;
@@ -99,7 +103,8 @@ static void filters_of_one_seed_agree_bit_for_bit(void **state)
 {
     (void)state;
     struct key_set s = key_set_make(3, 300);
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         blm_filter *a = make_flavour(v, 300, 0.01, 1), *b = make_flavour(v, 300, 0.01, 1);
         blm_filter *c = make_flavour(v, 300, 0.01, 2);
         for (size_t i = 0; i < s.count; i++) {
@@ -120,9 +125,9 @@ static void unseeded_filters_get_secret_seeds_of_their_own(void **state)
 {
     (void)state;
     blm_options o = BLM_OPTIONS_INIT;
-    o.items = 1000;
-    o.rate  = 0.001;
-    o.seed[0] = 77; /* not meant without BLM_SEEDED */
+    o.items       = 1000;
+    o.rate        = 0.001;
+    o.seed[0]     = 77; /* not meant without BLM_SEEDED */
     blm_filter *a = make(&o), *b = make(&o);
     blm_params  x = params_of(a), y = params_of(b);
     assert_int_equal(x.seed_policy, BLM_SEED_RANDOM);
@@ -200,15 +205,15 @@ static void custom_hashes_must_be_given_again(void **state)
     (void)state;
     unsigned     calls = 0;
     struct bytes b     = { .len = 0 };
-    blm_options  o     = BLM_OPTIONS_INIT, again = BLM_OPTIONS_INIT;
-    blm_filter  *g     = NULL;
+    blm_options  o = BLM_OPTIONS_INIT, again = BLM_OPTIONS_INIT;
+    blm_filter  *g = NULL;
     blm_error    e;
-    o.items     = 100;
-    o.rate      = 0.001;
-    o.hash      = BLM_HASH_CUSTOM;
-    o.hash_fn   = odd_hash;
-    o.hash_ctx  = &calls;
-    o.hash_name = "odd";
+    o.items       = 100;
+    o.rate        = 0.001;
+    o.hash        = BLM_HASH_CUSTOM;
+    o.hash_fn     = odd_hash;
+    o.hash_ctx    = &calls;
+    o.hash_name   = "odd";
     blm_filter *f = make(&o);
     blm_add(f, "one", 3);
     assert_status(blm_encode(f, NULL, collect, &b, NULL), BLM_OK);
@@ -237,14 +242,14 @@ static void custom_hashes_must_be_named(void **state)
     blm_options o     = BLM_OPTIONS_INIT;
     blm_filter *f;
     blm_error   e;
-    o.items    = 100;
-    o.rate     = 0.01;
-    o.hash     = BLM_HASH_CUSTOM;
-    o.hash_ctx = &calls;
+    o.items     = 100;
+    o.rate      = 0.01;
+    o.hash      = BLM_HASH_CUSTOM;
+    o.hash_ctx  = &calls;
     o.hash_name = "odd";
     assert_status(blm_create(&o, &f, &e), BLM_E_ARGUMENT);
     check_error(&e, BLM_E_ARGUMENT, "hash_fn");
-    o.hash_fn = odd_hash;
+    o.hash_fn                      = odd_hash;
     static const char *const bad[] = { NULL, "", "sixteen bytes ab" };
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         o.hash_name = bad[i];
@@ -263,12 +268,12 @@ static void siphash_uses_both_seed_words(void **state)
 {
     (void)state;
     blm_options o = BLM_OPTIONS_INIT;
-    o.items   = 1000;
-    o.rate    = 0.01;
-    o.hash    = BLM_HASH_SIPHASH;
-    o.flags   = BLM_SEEDED;
-    o.seed[0] = 0x0706050403020100u;
-    o.seed[1] = 0x0f0e0d0c0b0a0908u;
+    o.items       = 1000;
+    o.rate        = 0.01;
+    o.hash        = BLM_HASH_SIPHASH;
+    o.flags       = BLM_SEEDED;
+    o.seed[0]     = 0x0706050403020100u;
+    o.seed[1]     = 0x0f0e0d0c0b0a0908u;
     blm_filter *f = make(&o);
     blm_digest  d;
     uint8_t     in[15];
@@ -292,7 +297,8 @@ static void digests_answer_as_keys_do(void **state)
 {
     (void)state;
     struct key_set s = key_set_make(4, 600);
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         blm_filter *a = make_flavour(v, 300, 0.05, 9), *b = make_flavour(v, 300, 0.05, 9);
         for (size_t i = 0; i < 300; i++) {
             blm_digest d;
@@ -305,8 +311,7 @@ static void digests_answer_as_keys_do(void **state)
         for (size_t i = 0; i < 600; i++) {
             blm_digest d;
             blm_digest_of(b, s.keys[i].data, s.keys[i].len, &d);
-            assert_int_equal(blm_check_digest(a, &d),
-                             blm_check(a, s.keys[i].data, s.keys[i].len));
+            assert_int_equal(blm_check_digest(a, &d), blm_check(a, s.keys[i].data, s.keys[i].len));
         }
         blm_free(a);
         blm_free(b);
@@ -317,7 +322,8 @@ static void digests_answer_as_keys_do(void **state)
 static void digests_of_another_seed_are_not_understood(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         blm_filter *a = make_flavour(v, 300, 0.01, 1), *b = make_flavour(v, 300, 0.01, 2);
         blm_options o = flavour_options(v, 300, 0.01, 1);
         o.hash        = BLM_HASH_SIPHASH;

@@ -222,8 +222,8 @@ static void flows_may_be_silent(void **state)
     static const struct {
         double   rate;
         uint32_t most; /* probes */
-    } rows[] = { { 0.2, 4 },    { 0.01, 8 },    { 1e-10, 40 },
-                 { 1e-20, 80 }, { 1e-30, 128 }, { 1e-45, 200 } };
+    } rows[]          = { { 0.2, 4 },    { 0.01, 8 },    { 1e-10, 40 },
+                          { 1e-20, 80 }, { 1e-30, 128 }, { 1e-45, 200 } };
     struct key_set in = key_set_make(5, 300), out = key_set_make(6, 300);
     uint64_t       before = atomic_load(&blm__in_cache_bytes);
     blm_options    o      = BLM_OPTIONS_INIT;

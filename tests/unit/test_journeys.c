@@ -11,11 +11,11 @@
 
 struct journey {
     const struct flavour *v;
-    struct rng   r;
-    blm_filter  *f;
-    unsigned     in[KEYS]; /* how often each key is in */
-    bool         in_file;
-    char         path[64], done[600];
+    struct rng            r;
+    blm_filter           *f;
+    unsigned              in[KEYS]; /* how often each key is in */
+    bool                  in_file;
+    char                  path[64], done[600];
 };
 
 static void say(struct journey *j, const char *word)
@@ -28,10 +28,10 @@ static void say(struct journey *j, const char *word)
     snprintf(j->done + at, sizeof j->done - at, " %s", word);
 }
 
-#define NEED(j, x)                                                                          \
-    do {                                                                                    \
-        if (!(x))                                                                           \
-            fail_msg("%s: not %s, after:%s", (j)->v->name, #x, (j)->done);                  \
+#define NEED(j, x)                                                         \
+    do {                                                                   \
+        if (!(x))                                                          \
+            fail_msg("%s: not %s, after:%s", (j)->v->name, #x, (j)->done); \
     } while (0)
 
 static uint32_t some_key(struct journey *j) { return (uint32_t)rng_below(&j->r, KEYS); }
@@ -96,9 +96,9 @@ static void step_union(struct journey *j)
     blm_options o = BLM_OPTIONS_INIT;
     blm_filter *g;
     unsigned    more[KEYS] = { 0 };
-    o.like  = j->f;
-    o.flags = j->v->flags & BLM_SHARED;
-    g       = make(&o);
+    o.like                 = j->f;
+    o.flags                = j->v->flags & BLM_SHARED;
+    g                      = make(&o);
     for (int i = 0; i < 50; i++) {
         uint32_t k = some_key(j);
         blm_add(g, &k, 4);
@@ -173,10 +173,10 @@ static const struct {
     unsigned    weight;
     void (*take)(struct journey *j);
 } steps[] = {
-    { "add", 20, step_add },     { "add_many", 12, step_add_many }, { "remove", 10, step_remove },
-    { "clear", 1, step_clear },  { "copy", 4, step_copy },          { "union", 3, step_union },
-    { "fold", 1, step_fold },    { "bytes", 4, step_bytes },        { "delta", 3, step_delta },
-    { "file", 2, step_file },    { "sync", 2, step_sync },
+    { "add", 20, step_add },    { "add_many", 12, step_add_many }, { "remove", 10, step_remove },
+    { "clear", 1, step_clear }, { "copy", 4, step_copy },          { "union", 3, step_union },
+    { "fold", 1, step_fold },   { "bytes", 4, step_bytes },        { "delta", 3, step_delta },
+    { "file", 2, step_file },   { "sync", 2, step_sync },
 };
 
 /* ---- what must hold ---- */
@@ -216,32 +216,32 @@ static void any_journey_keeps_its_keys(void **state)
     unsigned total = 0;
     for (size_t i = 0; i < COUNT_OF(steps); i++)
         total += steps[i].weight;
-    EACH_FLAVOUR (v)
-        for (uint64_t seed = 0; seed < (slow_tests() ? 100u : 12u); seed++) {
-            struct journey j = { .v = v, .r = { seed * 1000 + (uint64_t)(v - flavours) } };
-            blm_options    o = flavour_options(v, KEYS, 0.02, seed);
-            snprintf(j.path, sizeof j.path, "journeys.%ld.blm", (long)getpid());
-            if (v->kind != BLM_SCALABLE) { /* a size that can be folded more than once */
-                o.items  = 0;
-                o.rate   = 0;
-                o.bits   = 512 * 64;
-                o.probes = 6;
-            }
-            j.f = make(&o);
-            for (int step = 0; step < 60; step++) {
-                unsigned at = (unsigned)rng_below(&j.r, total);
-                size_t   s  = 0;
-                while (at >= steps[s].weight)
-                    at -= steps[s++].weight;
-                say(&j, steps[s].name);
-                steps[s].take(&j);
-                check_keys(&j);
-                if (step % 10 == 9)
-                    check_bits(&j);
-            }
-            check_bits(&j);
-            replace(&j, NULL);
+    EACH_FLAVOUR(v)
+    for (uint64_t seed = 0; seed < (slow_tests() ? 100u : 12u); seed++) {
+        struct journey j = { .v = v, .r = { seed * 1000 + (uint64_t)(v - flavours) } };
+        blm_options    o = flavour_options(v, KEYS, 0.02, seed);
+        snprintf(j.path, sizeof j.path, "journeys.%ld.blm", (long)getpid());
+        if (v->kind != BLM_SCALABLE) { /* a size that can be folded more than once */
+            o.items  = 0;
+            o.rate   = 0;
+            o.bits   = 512 * 64;
+            o.probes = 6;
         }
+        j.f = make(&o);
+        for (int step = 0; step < 60; step++) {
+            unsigned at = (unsigned)rng_below(&j.r, total);
+            size_t   s  = 0;
+            while (at >= steps[s].weight)
+                at -= steps[s++].weight;
+            say(&j, steps[s].name);
+            steps[s].take(&j);
+            check_keys(&j);
+            if (step % 10 == 9)
+                check_bits(&j);
+        }
+        check_bits(&j);
+        replace(&j, NULL);
+    }
 }
 
 int main(void)

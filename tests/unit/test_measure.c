@@ -16,7 +16,8 @@ static void add_range(blm_filter *f, uint64_t from, uint64_t to)
 static void parameters_are_what_was_asked(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         blm_filter *f = make_flavour(v, 1000, 0.01, 33);
         blm_params  p = params_of(f);
         assert_int_equal(p.kind, v->kind);
@@ -24,7 +25,7 @@ static void parameters_are_what_was_asked(void **state)
         assert_int_equal(p.scheme_version, 1);
         assert_string_equal(p.hash, "xxh3");
         assert_true(p.probes > 0 && p.bits > 0);
-        assert_int_equal(p.lines, v->lines ? v->lines
+        assert_int_equal(p.lines, v->lines                                       ? v->lines
                                   : v->kind == BLM_COUNTING                      ? 1
                                   : v->kind == BLM_SCALABLE && !v->layer_classic ? p.lines
                                                                                  : 0);
@@ -51,7 +52,8 @@ static void parameters_are_what_was_asked(void **state)
 static void a_whole_is_the_sum_of_its_layers(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         blm_filter *f = make_flavour(v, 1000, 0.01, 33);
         add_range(f, 0, 1500);
         blm_params whole = params_of(f), l = { .size = sizeof l };
@@ -113,7 +115,8 @@ static void results_respect_their_size(void **state)
 static void stats_of_an_empty_filter_are_zero(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         blm_filter *f = make_flavour(v, 1000, 0.01, 33);
         blm_stats   s = stats_of(f);
         assert_true(s.ones == 0 && s.fill == 0 && s.rate_now == 0 && s.stuck == 0);
@@ -131,7 +134,8 @@ static void stats_of_an_empty_filter_are_zero(void **state)
 static void stats_count_and_estimate(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         int missed = 0;
         for (uint64_t seed = 0; seed < 20; seed++) {
             blm_filter *f = make_flavour(v, 1000, 0.01, seed);
@@ -164,7 +168,8 @@ static void stats_count_and_estimate(void **state)
 static void overfilled_filters_say_so(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         blm_filter *f = make_flavour(v, 1000, 0.01, 3);
         add_range(f, 0, 2000);
         blm_stats s = stats_of(f);
@@ -184,9 +189,9 @@ static void saturated_filters_have_defined_numbers(void **state)
     (void)state;
     for (int kind = BLM_CLASSIC; kind <= BLM_COUNTING; kind++) {
         blm_options o = BLM_OPTIONS_INIT;
-        o.kind   = (blm_kind)kind;
-        o.bits   = 512;
-        o.probes = 4;
+        o.kind        = (blm_kind)kind;
+        o.bits        = 512;
+        o.probes      = 4;
         blm_filter *f = make(&o);
         add_range(f, 0, 20000);
         blm_stats s = stats_of(f);
@@ -225,7 +230,8 @@ static void the_fill_map_adds_up(void **state)
 {
     (void)state;
     static const size_t slices[] = { 1, 2, 7, 64, 997 };
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         blm_filter *f = make_flavour(v, 1000, 0.01, 33);
         add_range(f, 0, 1200);
         blm_stats s = stats_of(f);
@@ -252,7 +258,8 @@ static void the_fill_map_adds_up(void **state)
 static void the_fill_map_is_in_order(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         blm_filter *f = make_flavour(v, 60, 0.05, 33);
         add_range(f, 0, 80);
         blm_params p   = params_of(f);
@@ -287,7 +294,8 @@ static bool holds(const blm_estimate *e, double truth)
 static void comparisons_hold_the_truth(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         if (v->kind == BLM_SCALABLE)
             continue;
         int missed = 0;
@@ -336,9 +344,10 @@ static void trials_count_what_check_says(void **state)
         keys[i] = 1000000 + i;
         list[i] = (blm_key){ &keys[i], 8 };
     }
-    EACH_FLAVOUR (v) {
-        blm_filter *f = make_flavour(v, 1000, 0.05, 3);
-        blm_trial   t = { .size = sizeof t };
+    EACH_FLAVOUR(v)
+    {
+        blm_filter *f    = make_flavour(v, 1000, 0.05, 3);
+        blm_trial   t    = { .size = sizeof t };
         uint64_t    hits = 0;
         double      low, high;
         add_range(f, 0, 1000);
@@ -414,31 +423,32 @@ static void plans_come_true(void **state)
 {
     (void)state;
     static const double rates[] = { 0.3, 0.01, 1e-4, 1e-7 };
-    EACH_FLAVOUR (v)
-        for (size_t i = 0; i < COUNT_OF(rates); i++) {
-            blm_options o = flavour_options(v, 5000, rates[i], 1);
-            blm_plan    p = { .size = sizeof p };
-            assert_status(blm_plan_for(&o, &p, NULL), BLM_OK);
-            blm_filter *f = make(&o);
-            blm_params  q = params_of(f);
-            assert_int_equal(p.kind, v->kind);
-            assert_true(p.bits == q.bits && p.probes == q.probes && p.lines == q.lines);
-            assert_true(p.bytes == q.bytes && p.items == q.capacity);
-            assert_true(p.asked == rates[i] && p.rate > 0 && p.rate <= rates[i]);
-            assert_true(p.fits && p.bits_per_item > 0);
-            blm_free(f);
-        }
+    EACH_FLAVOUR(v)
+    for (size_t i = 0; i < COUNT_OF(rates); i++) {
+        blm_options o = flavour_options(v, 5000, rates[i], 1);
+        blm_plan    p = { .size = sizeof p };
+        assert_status(blm_plan_for(&o, &p, NULL), BLM_OK);
+        blm_filter *f = make(&o);
+        blm_params  q = params_of(f);
+        assert_int_equal(p.kind, v->kind);
+        assert_true(p.bits == q.bits && p.probes == q.probes && p.lines == q.lines);
+        assert_true(p.bytes == q.bytes && p.items == q.capacity);
+        assert_true(p.asked == rates[i] && p.rate > 0 && p.rate <= rates[i]);
+        assert_true(p.fits && p.bits_per_item > 0);
+        blm_free(f);
+    }
 }
 
 static void a_plan_like_another_is_its_size(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         blm_filter *f = make_flavour(v, 5000, 0.01, 1);
         blm_params  q = params_of(f);
         blm_options o = BLM_OPTIONS_INIT;
         blm_plan    p = { .size = sizeof p };
-        o.like = f;
+        o.like        = f;
         assert_status(blm_plan_for(&o, &p, NULL), BLM_OK);
         assert_int_equal(p.kind, v->kind);
         assert_true(p.bits == q.bits && p.probes == q.probes && p.lines == q.lines);

@@ -55,12 +55,12 @@ static void bad_options_are_named(void **state)
         blm_options o = BLM_OPTIONS_INIT;
         blm_filter *f = (blm_filter *)&o;
         blm_error   e = { .status = BLM_OK };
-        o.kind   = rows[i].kind;
-        o.items  = rows[i].items;
-        o.rate   = rows[i].rate;
-        o.bits   = rows[i].bits;
-        o.probes = rows[i].probes;
-        o.memory = rows[i].memory;
+        o.kind        = rows[i].kind;
+        o.items       = rows[i].items;
+        o.rate        = rows[i].rate;
+        o.bits        = rows[i].bits;
+        o.probes      = rows[i].probes;
+        o.memory      = rows[i].memory;
         blm_status st = blm_create(&o, &f, &e);
         if (st != rows[i].want || e.status != st || strlen(e.text) < 10)
             fail_msg("%s: %s (in err %s: \"%s\")", rows[i].what, blm_status_name(st),
@@ -107,7 +107,8 @@ static void missing_arguments_are_named(void **state)
 static void caps_are_kept(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         blm_options o = flavour_options(v, 1000, 0.01, 1);
         blm_filter *f = make(&o);
         blm_error   e;
@@ -142,7 +143,7 @@ static void options_may_be_older_or_newer(void **state)
     struct {
         blm_options o;
         uint64_t    later[4];
-    } n = { .o = BLM_OPTIONS_INIT };
+    } n       = { .o = BLM_OPTIONS_INIT };
     n.o.items = 1000;
     n.o.rate  = 0.01;
     n.o.size  = sizeof n;
@@ -169,11 +170,11 @@ static void shared_is_refused_where_it_cannot_be(void **state)
 static void only_counting_removes(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         blm_filter *f = make_flavour(v, 100, 0.01, 1);
         blm_add(f, "a", 1);
-        assert_status(blm_remove(f, "a", 1),
-                      v->kind == BLM_COUNTING ? BLM_OK : BLM_E_UNSUPPORTED);
+        assert_status(blm_remove(f, "a", 1), v->kind == BLM_COUNTING ? BLM_OK : BLM_E_UNSUPPORTED);
         assert_int_equal(blm_check(f, "a", 1), v->kind != BLM_COUNTING);
         blm_free(f);
     }
@@ -185,21 +186,21 @@ static void bits_and_probes_are_taken_as_given(void **state)
 {
     (void)state;
     blm_options o = BLM_OPTIONS_INIT;
-    o.bits   = 12345;
-    o.probes = 5;
+    o.bits        = 12345;
+    o.probes      = 5;
     for (int counting = 0; counting < 2; counting++) {
         o.kind        = counting ? BLM_COUNTING : BLM_CLASSIC;
         blm_filter *f = make(&o);
         blm_params  p = params_of(f);
         assert_true(p.bits == (counting ? 12416u : 12345u) && p.probes == 5);
-        assert_true(p.lines == (counting ? 1u : 0u)); /* counters come in lines of 128 */
+        assert_true(p.lines == (counting ? 1u : 0u));       /* counters come in lines of 128 */
         assert_true(p.bytes == (counting ? 6208u : 1544u)); /* whole words */
         blm_free(f);
     }
-    o.kind   = BLM_BLOCKED;
-    o.bits   = 512 * 9;
-    o.probes = 12;
-    o.lines  = 2;
+    o.kind        = BLM_BLOCKED;
+    o.bits        = 512 * 9;
+    o.probes      = 12;
+    o.lines       = 2;
     blm_filter *f = make(&o);
     blm_params  p = params_of(f);
     assert_true(p.bits == 512 * 9 && p.probes == 12 && p.lines == 2);
@@ -212,9 +213,9 @@ static void memory_is_not_exceeded(void **state)
     static const blm_kind kinds[] = { BLM_CLASSIC, BLM_BLOCKED, BLM_COUNTING };
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         blm_options o = BLM_OPTIONS_INIT;
-        o.kind   = kinds[i];
-        o.items  = 10000;
-        o.memory = 20000;
+        o.kind        = kinds[i];
+        o.items       = 10000;
+        o.memory      = 20000;
         blm_filter *f = make(&o);
         blm_params  p = params_of(f);
         assert_true(p.bytes <= 20000 && p.bytes > 19900);
@@ -229,14 +230,15 @@ static void like_copies_everything_but_the_keys(void **state)
 {
     (void)state;
     struct key_set s = key_set_make(8, 400);
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         blm_filter *a = make_flavour(v, 300, 0.01, 21), *b = NULL;
         blm_options o = BLM_OPTIONS_INIT;
         for (size_t i = 0; i < s.count; i++)
             blm_add(a, s.keys[i].data, s.keys[i].len);
-        o.like  = a;
-        o.flags = v->flags;
-        b       = make(&o);
+        o.like       = a;
+        o.flags      = v->flags;
+        b            = make(&o);
         blm_params x = params_of(a), y = params_of(b);
         assert_true(y.items == 0 && stats_of(b).ones == 0);
         assert_true(x.kind == y.kind && x.lines == y.lines && x.seed[0] == y.seed[0]);
@@ -262,12 +264,12 @@ static void like_and_a_size_is_a_contradiction(void **state)
     blm_error   e;
     for (int which = 0; which < 6; which++) {
         blm_options p = o;
-        p.like   = a;
-        p.items  = which == 0 ? 5 : 0;
-        p.rate   = which == 1 ? 0.01 : which == 2 ? NAN : 0;
-        p.bits   = which == 3 ? 1000 : 0;
-        p.probes = which == 4 ? 3 : 0;
-        p.memory = which == 5 ? 1000 : 0;
+        p.like        = a;
+        p.items       = which == 0 ? 5 : 0;
+        p.rate        = which == 1 ? 0.01 : which == 2 ? NAN : 0;
+        p.bits        = which == 3 ? 1000 : 0;
+        p.probes      = which == 4 ? 3 : 0;
+        p.memory      = which == 5 ? 1000 : 0;
         assert_status(blm_create(&p, &b, &e), BLM_E_ARGUMENT);
         check_error(&e, BLM_E_ARGUMENT, "like");
     }

@@ -11,7 +11,8 @@ static void positions_are_the_cells_a_key_sets(void **state)
 {
     (void)state;
     struct key_set s = key_set_make(5, 40);
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         for (size_t i = 0; i < s.count; i++) {
             blm_filter *f = make_flavour(v, 1000, 1e-4, 11);
             blm_params  p = params_of(f);
@@ -20,7 +21,7 @@ static void positions_are_the_cells_a_key_sets(void **state)
             assert_status(blm_positions(f, s.keys[i].data, s.keys[i].len, pos, 100, &n), BLM_OK);
             assert_int_equal(n, p.probes);
             blm_add(f, s.keys[i].data, s.keys[i].len);
-            const uint8_t *bytes = blm_view(f, 0, NULL);
+            const uint8_t *bytes    = blm_view(f, 0, NULL);
             uint64_t       distinct = 0;
             for (size_t j = 0; j < n; j++) {
                 bool seen = false;
@@ -42,7 +43,8 @@ static void positions_are_the_cells_a_key_sets(void **state)
 static void positions_respect_the_buffer(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         blm_filter *f = make_flavour(v, 1000, 1e-4, 11);
         uint64_t    all[100], some[3] = { 1, 2, 0xfeed };
         size_t      n = 0, m = 0;
@@ -68,8 +70,9 @@ static void checking_positions_is_checking_the_key(void **state)
 {
     (void)state;
     struct key_set s = key_set_make(6, 1200);
-    EACH_FLAVOUR (v) {
-        blm_filter *f = make_flavour(v, 600, 0.05, 13);
+    EACH_FLAVOUR(v)
+    {
+        blm_filter *f    = make_flavour(v, 600, 0.05, 13);
         size_t      hits = 0;
         for (size_t i = 0; i < 600; i++)
             blm_add(f, s.keys[i].data, s.keys[i].len);
@@ -103,7 +106,8 @@ static void checking_positions_is_checking_the_key(void **state)
 static void positions_out_of_range_are_maybe(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         blm_filter *f = make_flavour(v, 1000, 0.01, 13);
         uint64_t    m = params_of(f).bits, out[] = { m, UINT64_MAX }, in[] = { m - 1 };
         uint64_t    mixed[] = { 0, m };
@@ -120,7 +124,8 @@ static void positions_out_of_range_are_maybe(void **state)
 static void parts_of_a_list_are_maybe(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         if (v->kind != BLM_SCALABLE)
             continue;
         blm_filter *f = make_flavour(v, 200, 0.01, 13);

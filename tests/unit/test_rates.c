@@ -45,22 +45,22 @@ static void small_cell(const blm_options *wanted, const char *what)
     blm_plan        plan = { .size = sizeof plan };
     size_t          q    = questions_for(wanted->rate);
     struct tally    t    = { 0 };
-    struct rng      r = { wanted->items * 7 + (uint64_t)wanted->kind };
+    struct rng      r    = { wanted->items * 7 + (uint64_t)wanted->kind };
     fill_keys(keys, COUNT_OF(keys));
     assert_status(blm_plan_for(wanted, &plan, NULL), BLM_OK);
     assert_true(plan.rate <= wanted->rate); /* the promise, on paper */
-    blm_options o = BLM_OPTIONS_INIT; /* the plan's size, without planning it 10 000 times */
-    o.kind   = wanted->kind;
-    o.flags  = BLM_SEEDED;
-    o.bits   = plan.bits;
-    o.probes = plan.probes;
-    o.lines  = plan.lines;
-    size_t     n = (size_t)enough_keys(&plan, wanted->rate);
+    blm_options o    = BLM_OPTIONS_INIT;    /* the plan's size, without planning it 10 000 times */
+    o.kind           = wanted->kind;
+    o.flags          = BLM_SEEDED;
+    o.bits           = plan.bits;
+    o.probes         = plan.probes;
+    o.lines          = plan.lines;
+    size_t     n     = (size_t)enough_keys(&plan, wanted->rate);
     blm_params shape = {
         .kind = plan.kind, .bits = plan.bits, .probes = plan.probes, .lines = plan.lines
     };
-    double     model = modelled(&shape, n);
-    uint32_t   count = seeds();
+    double   model = modelled(&shape, n);
+    uint32_t count = seeds();
     assert_true(n <= 1000);
     assert_true(modelled(&shape, wanted->items) <= wanted->rate); /* whoever planned it */
     for (uint32_t s = 0; s < count; s++) {
@@ -165,20 +165,20 @@ static double layer_model(const blm_filter *f, uint32_t i, uint64_t n)
 static void scalable_cell(const blm_options *wanted, uint64_t n, uint32_t count)
 {
     static uint64_t keys[1000 + 2000];
-    double          p = wanted->rate;
-    size_t          q = questions_for(p);
-    struct tally    t = { 0 };
-    struct rng      r = { n + wanted->items };
+    double          p      = wanted->rate;
+    size_t          q      = questions_for(p);
+    struct tally    t      = { 0 };
+    struct rng      r      = { n + wanted->items };
     uint32_t        layers = 0;
     fill_keys(keys, COUNT_OF(keys));
     for (uint32_t s = 0; s < count; s++) {
         blm_options   o      = *wanted;
         struct offers w      = { { 0 } };
         double        absent = 1;
-        o.kind        = BLM_SCALABLE;
-        o.flags       = BLM_SEEDED;
-        o.seed[0]     = rng_next(&r);
-        blm_filter *f = make(&o);
+        o.kind               = BLM_SCALABLE;
+        o.flags              = BLM_SEEDED;
+        o.seed[0]            = rng_next(&r);
+        blm_filter *f        = make(&o);
         for (size_t i = 0; i < n; i++)
             offer(f, keys[i], &w);
         for (uint32_t i = 0; i < f->body.layer_count; i++)
@@ -234,7 +234,8 @@ static void a_million(void **state)
     assert_non_null(keys);
     for (uint64_t i = 0; i < N; i++)
         keys[i] = i;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         if (v->flags & BLM_SHARED)
             continue; /* same bits */
         blm_filter *f = make_flavour(v, N, 0.01, 4711);
@@ -274,13 +275,19 @@ static void a_million(void **state)
 static size_t pattern_key(int pattern, uint64_t i, uint8_t *out)
 {
     switch (pattern) {
-    case 0: memcpy(out, &i, 8); return 8; /* counters */
-    case 1: /* big-endian counters */
+    case 0:
+        memcpy(out, &i, 8);
+        return 8; /* counters */
+    case 1:       /* big-endian counters */
         for (unsigned b = 0; b < 8; b++)
             out[b] = (uint8_t)(i >> (56 - 8 * b));
         return 8;
-    case 2: i <<= 32; memcpy(out, &i, 8); return 8; /* high halves only */
-    case 3: return (size_t)snprintf((char *)out, WIDE, "%llu", (unsigned long long)i);
+    case 2:
+        i <<= 32;
+        memcpy(out, &i, 8);
+        return 8; /* high halves only */
+    case 3:
+        return (size_t)snprintf((char *)out, WIDE, "%llu", (unsigned long long)i);
     case 4:
         return (size_t)snprintf((char *)out, WIDE, "https://example.org/item/%llu?ref=home",
                                 (unsigned long long)i);
@@ -294,7 +301,10 @@ static size_t pattern_key(int pattern, uint64_t i, uint8_t *out)
         out[(i / 20) % 19] ^= (uint8_t)(i >> 12);
         memcpy(out + 8, &i, 4);
         return 20;
-    default: memset(out, 'x', 40); memcpy(out + 33, &i, 4); return 40; /* one long prefix */
+    default:
+        memset(out, 'x', 40);
+        memcpy(out + 33, &i, 4);
+        return 40; /* one long prefix */
     }
 }
 
@@ -311,7 +321,8 @@ static void patterns_do_no_harm(void **state)
             uint8_t *at = bytes + i * WIDE;
             keys[i]     = (blm_key){ at, pattern_key(pattern, i, at) };
         }
-        EACH_FLAVOUR (v) {
+        EACH_FLAVOUR(v)
+        {
             if (v->flags & BLM_SHARED)
                 continue;
             blm_filter *f = make_flavour(v, IN, 0.01, 31);

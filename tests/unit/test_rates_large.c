@@ -41,7 +41,8 @@ static void ten_million(void **state)
     const uint64_t n = 10000000;
     if (!slow_tests())
         skip();
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         if (v->flags & BLM_SHARED || v->lines > 1)
             continue;
         blm_filter *f = make_flavour(v, n, 0.01, 12);
@@ -75,16 +76,16 @@ static void past_32_bits(void **state)
     for (int kind = BLM_CLASSIC; kind <= BLM_BLOCKED; kind++) {
         blm_options o = BLM_OPTIONS_INIT;
         double      map[64];
-        o.kind   = (blm_kind)kind;
-        o.flags  = BLM_SEEDED;
-        o.bits   = 4800000000u / 512 * 512;
-        o.probes = 3;
-        blm_filter *f = make(&o);
+        o.kind           = (blm_kind)kind;
+        o.flags          = BLM_SEEDED;
+        o.bits           = 4800000000u / 512 * 512;
+        o.probes         = 3;
+        blm_filter *f    = make(&o);
         uint64_t    news = add_range(f, 0, n);
         assert_true(news <= n && news > n - n / 1000);
         assert_true(count_range(f, 0, n) == n);
-        blm_stats s    = stats_of(f);
-        double    rate = (double)count_range(f, n, asked) / (double)asked;
+        blm_stats s     = stats_of(f);
+        double    rate  = (double)count_range(f, n, asked) / (double)asked;
         double    model = modelled(&s.params, n);
         assert_true(s.params.bits > (uint64_t)1 << 32);
         judge(kind ? "blocked, past 2^32 bits" : "classic, past 2^32 bits", rate, model,

@@ -8,14 +8,14 @@
 
 struct made {
     const struct blm_scheme *scheme;
-    blm_kind    kind;
-    blm_options o;
+    blm_kind                 kind;
+    blm_options              o;
 };
 
 /* Calls law(m, keys) for each scheme and kind. */
 static void each_scheme(void (*law)(const struct made *m, const struct key_set *keys))
 {
-    struct key_set keys = key_set_make(77, 2 * KEYS);
+    struct key_set keys  = key_set_make(77, 2 * KEYS);
     unsigned       pairs = 0;
     for (size_t i = 0; blm_scheme_at(i); i++) {
         struct made m = { .scheme = blm__scheme_find(blm_scheme_at(i)->name) };
@@ -51,10 +51,10 @@ static void each_scheme(void (*law)(const struct made *m, const struct key_set *
     key_set_free(&keys);
 }
 
-#define FAIL(m, ...)                                                             \
-    do {                                                                         \
+#define FAIL(m, ...)                                                              \
+    do {                                                                          \
         print_error("%s, %s: ", (m)->scheme->row.name, blm_kind_name((m)->kind)); \
-        fail_msg(__VA_ARGS__);                                                   \
+        fail_msg(__VA_ARGS__);                                                    \
     } while (0)
 
 static void law_of_adding(const struct made *m, const struct key_set *s)
@@ -81,8 +81,8 @@ static void law_of_batches(const struct made *m, const struct key_set *s)
     static uint8_t    fixed[2 * KEYS * 13], fresh[3][2 * KEYS];
     static blm_key    fixed_keys[2 * KEYS];
     struct rng        r = { 4 };
-    blm_filter *a = make(&m->o), *b = make(&m->o), *c = make(&m->o), *d = make(&m->o);
-    size_t      done = 0;
+    blm_filter       *a = make(&m->o), *b = make(&m->o), *c = make(&m->o), *d = make(&m->o);
+    size_t            done = 0;
     for (size_t i = 0; i < 2 * KEYS; i++)
         assert_status(blm_digest_of(a, s->keys[i].data, s->keys[i].len, &digests[i]), BLM_OK);
     for (size_t i = 0; i < KEYS; i++)
@@ -151,8 +151,8 @@ static void law_of_sets(const struct made *m, const struct key_set *s)
     blm_filter *a = make(&m->o), *b = NULL, *both = make(&m->o), *g = NULL;
     blm_options o = BLM_OPTIONS_INIT;
     blm_error   e;
-    o.like        = a;
-    b             = make(&o);
+    o.like = a;
+    b      = make(&o);
     blm_add_many(a, s->keys, KEYS / 2, NULL, NULL);
     blm_add_many(b, s->keys + KEYS / 4, KEYS / 2, NULL, NULL);
     blm_add_many(both, s->keys, KEYS / 2, NULL, NULL);
@@ -222,10 +222,10 @@ static void kinds_fit_schemes(void **state)
             blm_filter *f = NULL;
             blm_error   e;
             blm_kind    own = BLM_CLASSIC;
-            o.kind   = (blm_kind)kind;
-            o.scheme = s->row.name;
-            o.items  = KEYS;
-            o.rate   = 0.01;
+            o.kind          = (blm_kind)kind;
+            o.scheme        = s->row.name;
+            o.items         = KEYS;
+            o.rate          = 0.01;
             while (!(s->kinds >> own & 1))
                 own++;
             blm_status st = blm_create(&o, &f, &e);
@@ -282,18 +282,46 @@ static void law_of_bytes(const struct made *m, const struct key_set *s)
     }
 }
 
-static void adding(void **state) { (void)state; each_scheme(law_of_adding); }
-static void batches(void **state) { (void)state; each_scheme(law_of_batches); }
-static void positions(void **state) { (void)state; each_scheme(law_of_positions); }
-static void sets(void **state) { (void)state; each_scheme(law_of_sets); }
-static void numbers(void **state) { (void)state; each_scheme(law_of_numbers); }
-static void bytes(void **state) { (void)state; each_scheme(law_of_bytes); }
+static void adding(void **state)
+{
+    (void)state;
+    each_scheme(law_of_adding);
+}
+static void batches(void **state)
+{
+    (void)state;
+    each_scheme(law_of_batches);
+}
+static void positions(void **state)
+{
+    (void)state;
+    each_scheme(law_of_positions);
+}
+static void sets(void **state)
+{
+    (void)state;
+    each_scheme(law_of_sets);
+}
+static void numbers(void **state)
+{
+    (void)state;
+    each_scheme(law_of_numbers);
+}
+static void bytes(void **state)
+{
+    (void)state;
+    each_scheme(law_of_bytes);
+}
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(adding),    cmocka_unit_test(batches), cmocka_unit_test(positions),
-        cmocka_unit_test(sets),      cmocka_unit_test(numbers), cmocka_unit_test(bytes),
+        cmocka_unit_test(adding),
+        cmocka_unit_test(batches),
+        cmocka_unit_test(positions),
+        cmocka_unit_test(sets),
+        cmocka_unit_test(numbers),
+        cmocka_unit_test(bytes),
         cmocka_unit_test(kinds_fit_schemes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,11 +13,11 @@
 static bool shareable(const struct flavour *v) { return (v->flags & BLM_SHARED) != 0; }
 
 struct crew {
-    blm_filter       *f;
-    pthread_barrier_t start;
-    uint32_t          keys;  /* each */
-    uint32_t          batch; /* 0: one by one */
-    bool              same;  /* all add the same keys */
+    blm_filter          *f;
+    pthread_barrier_t    start;
+    uint32_t             keys;  /* each */
+    uint32_t             batch; /* 0: one by one */
+    bool                 same;  /* all add the same keys */
     atomic_uint_fast64_t fresh, denied;
 };
 
@@ -36,8 +36,8 @@ static uint32_t key_of(const struct worker *w, uint32_t i)
  * others do. */
 static void *add_and_check(void *arg)
 {
-    struct worker *w = arg;
-    struct crew   *c = w->c;
+    struct worker *w     = arg;
+    struct crew   *c     = w->c;
     uint64_t       fresh = 0, denied = 0;
     pthread_barrier_wait(&c->start);
     for (uint32_t i = 0; i < c->keys;) {
@@ -102,7 +102,7 @@ static void check_crew(const struct flavour *v, const struct crew *c, const blm_
     if (v->kind == BLM_COUNTING)
         assert_true(items == (uint64_t)THREADS * c->keys);
     else
-        assert_true(items == c->fresh); /* every "new" was counted, and nothing else */
+        assert_true(items == c->fresh);     /* every "new" was counted, and nothing else */
     if (v->kind != BLM_COUNTING && c->same) /* who came second may hear "new" too, not fewer */
         assert_true(items >= params_of(want).items);
     blm_free(want);
@@ -114,17 +114,18 @@ static void check_crew(const struct flavour *v, const struct crew *c, const blm_
 static void crowded_words_lose_nothing(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         if (!shareable(v))
             continue;
         for (uint32_t round = 0; round < 400; round++) {
-            blm_options o = BLM_OPTIONS_INIT;
-            o.kind    = v->kind;
-            o.flags   = BLM_SHARED | BLM_SEEDED;
-            o.seed[0] = round;
-            o.bits    = 4096;
-            o.probes  = 6;
-            o.lines   = v->lines;
+            blm_options o   = BLM_OPTIONS_INIT;
+            o.kind          = v->kind;
+            o.flags         = BLM_SHARED | BLM_SEEDED;
+            o.seed[0]       = round;
+            o.bits          = 4096;
+            o.probes        = 6;
+            o.lines         = v->lines;
             struct crew   c = { .keys = 100, .batch = round % 3 ? 0 : 16, .same = round % 5 == 0 };
             struct worker w[THREADS];
             c.f = make(&o);
@@ -146,10 +147,10 @@ static bool swallow(void *ctx, const void *bytes, size_t len)
 /* Everything that reads may run meanwhile, and sees a filter that holds at least what was added
  * before it began: bits only come. Gives the first thing that went wrong, to be reported when the
  * other threads are done. */
-#define NEED(x)            \
-    do {                   \
-        if (!(x))          \
-            return #x;     \
+#define NEED(x)        \
+    do {               \
+        if (!(x))      \
+            return #x; \
     } while (0)
 
 static const char *read_numbers(const blm_filter *f, uint32_t sure)
@@ -198,17 +199,18 @@ static const char *read_whole(const blm_filter *f, const struct flavour *v, uint
 static void readers_run_beside_writers(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         if (!shareable(v))
             continue;
         for (int batch = 0; batch < 2; batch++) {
             blm_options   o = flavour_options(v, 4 * 5000, 0.01, 7);
             struct crew   c = { .keys = 5000, .batch = batch ? 64 : 0 };
             struct worker w[THREADS];
-            uint32_t      sure = 0x80000000u;
-            uint64_t      last = 0;
+            uint32_t      sure  = 0x80000000u;
+            uint64_t      last  = 0;
             const char   *wrong = NULL;
-            c.f = make(&o);
+            c.f                 = make(&o);
             blm_add(c.f, &sure, 4);
             crew_start(&c, w);
             for (int i = 0; i < 20 && !wrong; i++) {
@@ -242,7 +244,8 @@ static void syncs_run_beside_writers(void **state)
     (void)state;
     char path[64];
     snprintf(path, sizeof path, "threads.%ld.blm", (long)getpid());
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         if (!shareable(v))
             continue;
         blm_options   o = flavour_options(v, 4 * 3000, 0.01, 7);
@@ -275,7 +278,7 @@ static void syncs_run_beside_writers(void **state)
 
 static void *ask(void *arg)
 {
-    struct worker *w = arg;
+    struct worker *w      = arg;
     uint64_t       denied = 0;
     pthread_barrier_wait(&w->c->start);
     for (uint32_t i = 0; i < w->c->keys; i++)
@@ -289,7 +292,8 @@ static void *ask(void *arg)
 static void quiet_filters_may_be_read_by_all(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         struct crew   c = { .keys = 2000 };
         struct worker w[THREADS];
         c.f = make_flavour(v, 2000, 0.01, 1);
@@ -310,10 +314,11 @@ static void quiet_filters_may_be_read_by_all(void **state)
 
 static void *live_alone(void *arg)
 {
-    struct worker *w = arg;
+    struct worker *w      = arg;
     uint64_t       denied = 0;
     pthread_barrier_wait(&w->c->start);
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         blm_options o = flavour_options(v, 500, 0.01, w->number);
         blm_filter *f = NULL;
         if (blm_create(&o, &f, NULL) != BLM_OK)

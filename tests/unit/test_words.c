@@ -11,14 +11,14 @@ static void borrowed_words_are_the_filter(void **state)
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         uint64_t    words[66] = { 0 };
         blm_options o         = BLM_OPTIONS_INIT;
-        o.kind       = kinds[i];
-        o.flags      = BLM_SEEDED;
-        o.probes     = 4;
-        o.words      = words + 1; /* aligned to 8, not to 64 */
-        o.word_count = 64;
-        words[65]    = 0x5e5e5e5e5e5e5e5eu;
-        blm_filter *f = make(&o);
-        blm_params  p = params_of(f);
+        o.kind                = kinds[i];
+        o.flags               = BLM_SEEDED;
+        o.probes              = 4;
+        o.words               = words + 1; /* aligned to 8, not to 64 */
+        o.word_count          = 64;
+        words[65]             = 0x5e5e5e5e5e5e5e5eu;
+        blm_filter *f         = make(&o);
+        blm_params  p         = params_of(f);
         assert_true(p.bits == 4096);
         assert_int_equal(p.backing, BLM_IN_WORDS);
         assert_ptr_equal(blm_view(f, 0, NULL), words + 1);
@@ -44,7 +44,7 @@ static void borrowed_words_may_be_more_than_needed(void **state)
     o.word_count = 64;
     o.bits       = 1000; /* 16 words */
     o.probes     = 3;
-    f = make(&o);
+    f            = make(&o);
     for (uint64_t k = 0; k < 20000; k++)
         blm_add(f, &k, 8);
     assert_true(stats_of(f).ones == 1000); /* full */
@@ -62,10 +62,10 @@ static void bits_past_the_end_of_borrowed_words_are_refused(void **state)
     (void)state;
     uint64_t    words[2] = { 0, UINT64_MAX << 36 };
     blm_options o        = BLM_OPTIONS_INIT;
-    o.words      = words;
-    o.word_count = 2;
-    o.bits       = 100;
-    o.probes     = 3;
+    o.words              = words;
+    o.word_count         = 2;
+    o.bits               = 100;
+    o.probes             = 3;
     blm_filter *f;
     blm_error   e;
     assert_status(blm_create(&o, &f, &e), BLM_E_ARGUMENT);
@@ -141,7 +141,8 @@ static void all_memory_comes_from_the_caller_s_allocator(void **state)
 {
     (void)state;
     struct key_set s = key_set_make(9, 500);
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         struct meter  m = { .fail_at = UINT64_MAX };
         blm_allocator a = meter_allocator(&m);
         blm_options   o = flavour_options(v, 300, 0.01, 21);

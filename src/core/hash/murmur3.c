@@ -95,7 +95,7 @@ void blm__murmur3_128_end(struct blm_murmur3_128 *s, uint64_t out[2])
 /* The same in one go, without the copies that a stream needs. */
 void blm__murmur3_128(const void *data, size_t len, uint64_t seed, uint64_t out[2])
 {
-    const uint8_t *p    = data, *end = p + len;
+    const uint8_t *p = data, *end = p + len;
     size_t         left = len & 15;
     out[0] = out[1] = seed;
     for (; p + left < end; p += 16)

@@ -5,18 +5,18 @@
 
 #include "core/bits.h"
 
-#define ROUND                                  \
-    do {                                       \
-        v0 += v1;                              \
-        v1 = blm__rotl64(v1, 13) ^ v0;         \
-        v0 = blm__rotl64(v0, 32);              \
-        v2 += v3;                              \
-        v3 = blm__rotl64(v3, 16) ^ v2;         \
-        v0 += v3;                              \
-        v3 = blm__rotl64(v3, 21) ^ v0;         \
-        v2 += v1;                              \
-        v1 = blm__rotl64(v1, 17) ^ v2;         \
-        v2 = blm__rotl64(v2, 32);              \
+#define ROUND                          \
+    do {                               \
+        v0 += v1;                      \
+        v1 = blm__rotl64(v1, 13) ^ v0; \
+        v0 = blm__rotl64(v0, 32);      \
+        v2 += v3;                      \
+        v3 = blm__rotl64(v3, 16) ^ v2; \
+        v0 += v3;                      \
+        v3 = blm__rotl64(v3, 21) ^ v0; \
+        v2 += v1;                      \
+        v1 = blm__rotl64(v1, 17) ^ v2; \
+        v2 = blm__rotl64(v2, 32);      \
     } while (0)
 
 uint64_t blm__siphash24(const uint64_t key[2], const void *data, size_t len)

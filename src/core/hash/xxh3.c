@@ -35,12 +35,12 @@ static void shortest_longest(const blm_key *k, size_t *lo, size_t *hi)
     *hi = most;
 }
 
-#define EACH(hash)                                    \
-    for (size_t i = 0; i < GROUP; i++) {              \
-        const void *key = k[i].data;                  \
-        size_t      len = k[i].len;                   \
-        out[i]          = hash;                       \
-    }                                                 \
+#define EACH(hash)                       \
+    for (size_t i = 0; i < GROUP; i++) { \
+        const void *key = k[i].data;     \
+        size_t      len = k[i].len;      \
+        out[i]          = hash;          \
+    }                                    \
     return
 
 static void group(const blm_key *k, uint64_t seed, uint64_t *out)

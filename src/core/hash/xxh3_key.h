@@ -42,7 +42,7 @@ BLM__INLINE uint64_t blm__xxh3_fold(uint64_t a, uint64_t b)
     return a;
 #elif defined(__SIZEOF_INT128__)
     __extension__ typedef unsigned __int128 u128;
-    u128 p = (u128)a * b;
+    u128                                    p = (u128)a * b;
     return (uint64_t)p ^ (uint64_t)(p >> 64);
 #else
     return (a * b) ^ blm__mulhi(a, b);
@@ -113,7 +113,7 @@ BLM__INLINE uint64_t blm__xxh3_4(const void *key, uint64_t flip)
 
 BLM__INLINE uint64_t blm__xxh3_4to8(const void *key, size_t len, uint64_t flip)
 {
-    const uint8_t *p = key;
+    const uint8_t *p     = key;
     uint64_t       first = blm__get32le(p), last = blm__get32le(p + len - 4);
     return blm__xxh3_word((last + (first << 32)) ^ flip, len);
 }
@@ -125,8 +125,8 @@ BLM__INLINE uint64_t blm__xxh3_0to3(const void *key, size_t len, uint64_t seed)
     const uint8_t *p = key;
     if (len == 0)
         return blm__xxh3_avalanche_64(seed ^ BLM__XXH3_PAIR_0);
-    uint32_t v = (uint32_t)p[0] << 16 | (uint32_t)p[len >> 1] << 24 | p[len - 1] |
-                 (uint32_t)len << 8;
+    uint32_t v =
+        (uint32_t)p[0] << 16 | (uint32_t)p[len >> 1] << 24 | p[len - 1] | (uint32_t)len << 8;
     return blm__xxh3_avalanche_64(v ^ (BLM__XXH3_PAIR_1 + seed));
 }
 
@@ -140,7 +140,7 @@ BLM__INLINE uint64_t blm__xxh3_9to16(const void *key, size_t len, uint64_t seed)
 
 /* ---- 17 to 128: mixes of 16 bytes, from both ends ---- */
 
-#define BLM__XXH3_MIX(at, secret_lo, secret_hi)                \
+#define BLM__XXH3_MIX(at, secret_lo, secret_hi)                   \
     blm__xxh3_fold(blm__get64le(p + (at)) ^ ((secret_lo) + seed), \
                    blm__get64le(p + (at) + 8) ^ ((secret_hi)-seed))
 #define BLM__XXH3_MIX_0(at) BLM__XXH3_MIX(at, 0xbe4ba423396cfeb8u, 0x1cad21f72c81017cu)

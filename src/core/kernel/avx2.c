@@ -25,9 +25,9 @@ BLM__AVX2_INLINE __m256i rotl64(__m256i v, int r)
 /* blm__xxh3_8 of four keys. */
 BLM__AVX2_INLINE __m256i hash4(__m256i v, __m256i flip)
 {
-    const __m256i by24 = _mm256_setr_epi8(5, 6, 7, 0, 1, 2, 3, 4, 13, 14, 15, 8, 9, 10, 11, 12,
-                                          5, 6, 7, 0, 1, 2, 3, 4, 13, 14, 15, 8, 9, 10, 11, 12);
-    v = _mm256_xor_si256(_mm256_shuffle_epi32(v, 0xb1), flip);
+    const __m256i by24 = _mm256_setr_epi8(5, 6, 7, 0, 1, 2, 3, 4, 13, 14, 15, 8, 9, 10, 11, 12, 5,
+                                          6, 7, 0, 1, 2, 3, 4, 13, 14, 15, 8, 9, 10, 11, 12);
+    v                  = _mm256_xor_si256(_mm256_shuffle_epi32(v, 0xb1), flip);
     v = _mm256_xor_si256(v, _mm256_xor_si256(rotl64(v, 49), _mm256_shuffle_epi8(v, by24)));
     v = blm__avx2_mul64(v, BLM__XXH3_PRIME_MX2);
     v = _mm256_xor_si256(v, _mm256_add_epi64(_mm256_srli_epi64(v, 35), _mm256_set1_epi64x(8)));
@@ -128,9 +128,9 @@ BLM__AVX2 static blm_status quick_add(struct blm_body *b, const void *key, size_
     uint64_t             *line = quick_line(b, h);
     const uint8_t        *ones = b->quick.ones[x >> 61];
     struct blm__avx2_bits put  = blm__avx2_bits_of(x, ones4(ones), ones4(ones + 4));
-    __m256i lo = blm__avx2_load4(line), hi = blm__avx2_load4(line + 4);
-    __m256i missing = _mm256_or_si256(_mm256_andnot_si256(lo, put.lo),
-                                      _mm256_andnot_si256(hi, put.hi));
+    __m256i               lo = blm__avx2_load4(line), hi = blm__avx2_load4(line + 4);
+    __m256i               missing =
+        _mm256_or_si256(_mm256_andnot_si256(lo, put.lo), _mm256_andnot_si256(hi, put.hi));
     blm__avx2_store4(line, _mm256_or_si256(lo, put.lo));
     blm__avx2_store4(line + 4, _mm256_or_si256(hi, put.hi));
     unsigned present = (unsigned)_mm256_testz_si256(missing, missing);
@@ -179,20 +179,20 @@ BLM__AVX2 static void and_into(uint64_t *dst, const uint64_t *src, uint64_t n)
 }
 
 const struct blm_kernel blm__kernel_avx2 = {
-    .name  = "avx2",
-    .hash8 = hash8,
+    .name      = "avx2",
+    .hash8     = hash8,
     .hash_many = blm__hash_many_avx2,
     BLM__VECTOR_ROWS(blm__avx2),
     .quick          = quick,
     .line_check_key = quick_check,
     .line_add_key   = quick_add,
-    .popcount     = popcount,
-    .popcount_or  = popcount_or,
-    .or_into      = or_into,
-    .and_into     = and_into,
-    .counters     = &blm__counters_avx2,
-    .layers_check = blm__layers_check_avx2,
-    .stepper      = &blm__stepper_avx2,
-    .layers_add   = blm__layers_add_avx2,
+    .popcount       = popcount,
+    .popcount_or    = popcount_or,
+    .or_into        = or_into,
+    .and_into       = and_into,
+    .counters       = &blm__counters_avx2,
+    .layers_check   = blm__layers_check_avx2,
+    .stepper        = &blm__stepper_avx2,
+    .layers_add     = blm__layers_add_avx2,
 };
 #endif

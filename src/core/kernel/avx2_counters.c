@@ -14,7 +14,7 @@
 BLM__AVX2_INLINE __m256i full_of(uint64_t x, unsigned words, __m256i shift, __m256i bit)
 {
     const __m256i fifteen = _mm256_set1_epi64x(15);
-    __m256i v     = _mm256_set1_epi64x((long long)x);
+    __m256i       v       = _mm256_set1_epi64x((long long)x);
     __m256i place = _mm256_slli_epi64(_mm256_and_si256(_mm256_srlv_epi64(v, shift), fifteen), 2);
     __m256i used  = _mm256_and_si256(_mm256_set1_epi64x((long long)words), bit);
     return _mm256_and_si256(_mm256_sllv_epi64(fifteen, place), _mm256_cmpeq_epi64(used, bit));
@@ -27,10 +27,10 @@ struct mask {
 BLM__AVX2_INLINE struct mask mask_of(uint64_t x, uint32_t k)
 {
     unsigned    words = blm__line_words(x, k);
-    struct mask m = { full_of(x, words, _mm256_setr_epi64x(29, 33, 37, 41),
-                              _mm256_setr_epi64x(1, 2, 4, 8)),
-                      full_of(x, words, _mm256_setr_epi64x(45, 49, 53, 57),
-                              _mm256_setr_epi64x(16, 32, 64, 128)) };
+    struct mask m     = {
+            full_of(x, words, _mm256_setr_epi64x(29, 33, 37, 41), _mm256_setr_epi64x(1, 2, 4, 8)),
+            full_of(x, words, _mm256_setr_epi64x(45, 49, 53, 57), _mm256_setr_epi64x(16, 32, 64, 128))
+    };
     return m;
 }
 
@@ -79,7 +79,7 @@ BLM__AVX2 static size_t check(const struct blm_layer *l, const uint64_t *h, size
  * bit of a full counter is its one. */
 BLM__AVX2_INLINE __m256i moved(__m256i v, __m256i full, bool up)
 {
-    const __m256i low = _mm256_set1_epi64x(0x1111111111111111);
+    const __m256i low   = _mm256_set1_epi64x(0x1111111111111111);
     __m256i       stuck = _mm256_cmpeq_epi64(_mm256_and_si256(v, full), full);
     __m256i       one   = _mm256_andnot_si256(stuck, _mm256_and_si256(full, low));
     return up ? _mm256_add_epi64(v, one) : _mm256_sub_epi64(v, one);
@@ -159,8 +159,7 @@ BLM__AVX2_INLINE blm_status add_hash(struct blm_layer *l, uint64_t h, bool share
 }
 
 BLM__SINGLE_CHECK(BLM__AVX2, blm__avx2_counters, has)
-BLM__SINGLE_ADD(BLM__AVX2, blm__avx2_counters_add_key, blm__avx2_counters_add_any, add_hash,
-                false)
+BLM__SINGLE_ADD(BLM__AVX2, blm__avx2_counters_add_key, blm__avx2_counters_add_any, add_hash, false)
 
 const struct blm_counters blm__counters_avx2 = {
     .add       = add,

@@ -129,9 +129,9 @@ BLM__AVX2_INLINE void add_steps(const struct blm_stack *s, unsigned count, struc
         for (size_t q = 0; q < BLM__STEP; q++) {
             if (i < n)
                 fetch(&layers, count, l, &r, i % BLM__RING + q);
-            size_t   j = (i - BLM__AHEAD) % BLM__RING + q;
-            uint32_t k = l->shape.probes & ((uint32_t)has(&layers, count, &r, j) - 1);
-            void *line                = (uint8_t *)l->words + r.at[MOST][j];
+            size_t   j    = (i - BLM__AHEAD) % BLM__RING + q;
+            uint32_t k    = l->shape.probes & ((uint32_t)has(&layers, count, &r, j) - 1);
+            void    *line = (uint8_t *)l->words + r.at[MOST][j];
             fresh[i - BLM__AHEAD + q] = (uint8_t)blm__avx2_set(l, line, r.x[j], k, false);
         }
     }
@@ -149,14 +149,26 @@ static bool rings(const struct blm_stack *s)
 }
 
 /* X(n) for the n that s->count is. */
-#define FOR_COUNT(X) \
+#define FOR_COUNT(X)    \
     switch (s->count) { \
-    case 1: X(1); break; \
-    case 2: X(2); break; \
-    case 3: X(3); break; \
-    case 4: X(4); break; \
-    case 5: X(5); break; \
-    default: X(6); break; \
+    case 1:             \
+        X(1);           \
+        break;          \
+    case 2:             \
+        X(2);           \
+        break;          \
+    case 3:             \
+        X(3);           \
+        break;          \
+    case 4:             \
+        X(4);           \
+        break;          \
+    case 5:             \
+        X(5);           \
+        break;          \
+    default:            \
+        X(6);           \
+        break;          \
     }
 
 /* ---- key by key: layers of several lines, and what is left of a ring's steps ---- */
@@ -179,7 +191,7 @@ BLM__AVX2 static size_t check_each(const struct blm_stack *s, const uint64_t *h,
             unsigned signs = blm__avx2_signs(blm__stacked_line(&s->layer[t], h[i]), shifts);
             had |= (uint64_t)((~signs & blm__avx2_needed[s->layer[t].probes][x >> 56]) == 0) << t;
         }
-        uint64_t in = s->single < 64 ? had & (((uint64_t)1 << s->single) - 1) : had;
+        uint64_t in      = s->single < 64 ? had & (((uint64_t)1 << s->single) - 1) : had;
         hits += maybe[i] = in != 0;
         if (!in && had)
             blm__passed_add(&p, s, i, h[i], had);
@@ -211,7 +223,7 @@ BLM__AVX2 bool blm__layers_add_avx2(const struct blm_stack *s, struct blm_layer 
     check_each(s, h + whole, n - whole, fresh + whole);
     for (size_t i = whole; i < n; i++) {
         uint64_t *line = l->words + blm__reduce(h[i], l->shape.line_count) * BLM__LINE_WORDS;
-        fresh[i] = (uint8_t)blm__avx2_set(l, line, blm__line_x(h[i]),
+        fresh[i]       = (uint8_t)blm__avx2_set(l, line, blm__line_x(h[i]),
                                           fresh[i] ? 0 : l->shape.probes, false);
     }
     *count = blm__ones(fresh, n);

@@ -18,14 +18,14 @@
 #ifdef BLM__HAVE_AVX2
 
 /* The signs needed, in the order in which blm__avx2_signs gives them: words 0 1 4 5 2 3 6 7. */
-#define BLM__SIGNS(p) (uint8_t)(((p) & 0xc3) | ((p) & 0x30) >> 2 | ((p) & 0x0c) << 2)
+#define BLM__SIGNS(p)   (uint8_t)(((p)&0xc3) | ((p)&0x30) >> 2 | ((p)&0x0c) << 2)
 /* By the top byte of x, of which three bits count:
  * one load finds it, in place of a shift and one. */
 #define BLM__SIGNS4(p)  BLM__SIGNS(p), BLM__SIGNS(p), BLM__SIGNS(p), BLM__SIGNS(p)
 #define BLM__SIGNS16(p) BLM__SIGNS4(p), BLM__SIGNS4(p), BLM__SIGNS4(p), BLM__SIGNS4(p)
 #define BLM__SIGNS32(p) BLM__SIGNS16(p), BLM__SIGNS16(p)
-static const _Alignas(64) uint8_t  blm__avx2_needed[9][256] = BLM__LINE_TABLE(BLM__SIGNS32);
-static const _Alignas(64) uint64_t blm__avx2_ones[9][8][8]   = BLM__LINE_TABLE(BLM__LINE_ONES);
+static const _Alignas(64) uint8_t blm__avx2_needed[9][256] = BLM__LINE_TABLE(BLM__SIGNS32);
+static const _Alignas(64) uint64_t blm__avx2_ones[9][8][8] = BLM__LINE_TABLE(BLM__LINE_ONES);
 
 /* How far left until a key's bits are the signs: 63 − bit = ~bit & 63. */
 struct blm__avx2_shifts {
@@ -34,9 +34,9 @@ struct blm__avx2_shifts {
 
 BLM__AVX2_INLINE struct blm__avx2_shifts blm__avx2_shifts_of(uint64_t x)
 {
-    const __m256i field = _mm256_set1_epi64x(63);
-    __m256i       v     = _mm256_set1_epi64x((long long)x);
-    v                   = _mm256_srlv_epi64(v, _mm256_setr_epi64x(13, 19, 25, 31));
+    const __m256i field       = _mm256_set1_epi64x(63);
+    __m256i       v           = _mm256_set1_epi64x((long long)x);
+    v                         = _mm256_srlv_epi64(v, _mm256_setr_epi64x(13, 19, 25, 31));
     struct blm__avx2_shifts s = { _mm256_andnot_si256(v, field),
                                   _mm256_andnot_si256(_mm256_srli_epi64(v, 24), field) };
     return s;
@@ -63,9 +63,9 @@ struct blm__avx2_bits {
 BLM__AVX2_INLINE struct blm__avx2_bits blm__avx2_bits_of(uint64_t x, __m256i lo, __m256i hi)
 {
     const __m256i field = _mm256_set1_epi64x(63);
-    __m256i       v     = _mm256_srlv_epi64(_mm256_set1_epi64x((long long)x),
-                                            _mm256_setr_epi64x(13, 19, 25, 31));
-    __m256i       w     = _mm256_srli_epi64(v, 24);
+    __m256i       v =
+        _mm256_srlv_epi64(_mm256_set1_epi64x((long long)x), _mm256_setr_epi64x(13, 19, 25, 31));
+    __m256i               w = _mm256_srli_epi64(v, 24);
     struct blm__avx2_bits b = { _mm256_sllv_epi64(lo, _mm256_and_si256(v, field)),
                                 _mm256_sllv_epi64(hi, _mm256_and_si256(w, field)) };
     return b;
@@ -74,10 +74,9 @@ BLM__AVX2_INLINE struct blm__avx2_bits blm__avx2_bits_of(uint64_t x, __m256i lo,
 BLM__AVX2_INLINE unsigned blm__avx2_set(struct blm_layer *l, uint64_t *line, uint64_t x, uint32_t k,
                                         bool marks)
 {
-    const uint64_t *one = blm__avx2_ones[k][x >> 61];
-    struct blm__avx2_bits b =
-        blm__avx2_bits_of(x, blm__avx2_load4(one), blm__avx2_load4(one + 4));
-    __m256i lo = blm__avx2_load4(line), hi = blm__avx2_load4(line + 4);
+    const uint64_t       *one = blm__avx2_ones[k][x >> 61];
+    struct blm__avx2_bits b  = blm__avx2_bits_of(x, blm__avx2_load4(one), blm__avx2_load4(one + 4));
+    __m256i               lo = blm__avx2_load4(line), hi = blm__avx2_load4(line + 4);
     __m256i missing = _mm256_or_si256(_mm256_andnot_si256(lo, b.lo), _mm256_andnot_si256(hi, b.hi));
     unsigned fresh  = !_mm256_testz_si256(missing, missing);
     if (marks && fresh)

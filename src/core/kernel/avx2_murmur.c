@@ -17,10 +17,7 @@
 
 BLM__AVX2_INLINE __m256i times(__m256i v) { return blm__avx2_mul64(v, BLM__MURMUR64A); }
 
-BLM__AVX2_INLINE __m256i shaken(__m256i v)
-{
-    return _mm256_xor_si256(v, _mm256_srli_epi64(v, 47));
-}
+BLM__AVX2_INLINE __m256i shaken(__m256i v) { return _mm256_xor_si256(v, _mm256_srli_epi64(v, 47)); }
 
 /* 8 bytes of each key, `at` bytes from its start. */
 BLM__AVX2_INLINE __m256i words_at(const uint8_t *const *p, size_t at)
@@ -44,9 +41,10 @@ BLM__AVX2_INLINE __m256i hash(__m256i h, const __m256i *mixed, unsigned words, _
 BLM__AVX2_INLINE void hash_both(const blm_key *k, unsigned words, uint64_t seed, uint64_t *start,
                                 uint64_t *step)
 {
-    const __m256i  bits = _mm256_slli_epi64(
-        _mm256_setr_epi64x((long long)k[0].len, (long long)k[1].len, (long long)k[2].len,
-                            (long long)k[3].len), 3);
+    const __m256i bits =
+        _mm256_slli_epi64(_mm256_setr_epi64x((long long)k[0].len, (long long)k[1].len,
+                                             (long long)k[2].len, (long long)k[3].len),
+                          3);
     const __m256i  left  = _mm256_and_si256(bits, _mm256_set1_epi64x(56));
     const __m256i  whole = _mm256_cmpeq_epi64(left, _mm256_setzero_si256());
     const __m256i  size  = times(_mm256_srli_epi64(bits, 3));
@@ -59,8 +57,8 @@ BLM__AVX2_INLINE void hash_both(const blm_key *k, unsigned words, uint64_t seed,
     for (unsigned i = 0; i < words; i++)
         mixed[i] = times(shaken(times(words_at(p, 8 * i))));
     /* Shifted by 64 where nothing is left: that gives 0. */
-    __m256i tail = _mm256_srlv_epi64(words_at(last, 0),
-                                     _mm256_sub_epi64(_mm256_set1_epi64x(64), left));
+    __m256i tail =
+        _mm256_srlv_epi64(words_at(last, 0), _mm256_sub_epi64(_mm256_set1_epi64x(64), left));
     __m256i first = hash(_mm256_xor_si256(_mm256_set1_epi64x((long long)seed), size), mixed, words,
                          tail, whole);
     _mm256_storeu_si256((void *)start, first);
@@ -70,14 +68,20 @@ BLM__AVX2_INLINE void hash_both(const blm_key *k, unsigned words, uint64_t seed,
 
 BLM__AVX2 bool blm__murmur4_avx2(const blm_key *k, uint64_t seed, uint64_t *start, uint64_t *step)
 {
-    const size_t words = k[0].len / 8, differ = (k[0].len ^ k[1].len) | (k[0].len ^ k[2].len) |
-                                                (k[0].len ^ k[3].len);
+    const size_t words  = k[0].len / 8,
+                 differ = (k[0].len ^ k[1].len) | (k[0].len ^ k[2].len) | (k[0].len ^ k[3].len);
     if (words - 1 >= WORDS || differ >= 8)
         return false;
     switch (words) { /* known to the compiler, so that they stay in registers */
-    case 1: hash_both(k, 1, seed, start, step); break;
-    case 2: hash_both(k, 2, seed, start, step); break;
-    default: hash_both(k, 3, seed, start, step); break;
+    case 1:
+        hash_both(k, 1, seed, start, step);
+        break;
+    case 2:
+        hash_both(k, 2, seed, start, step);
+        break;
+    default:
+        hash_both(k, 3, seed, start, step);
+        break;
     }
     return true;
 }

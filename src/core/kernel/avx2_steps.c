@@ -16,9 +16,9 @@ BLM__AVX2_INLINE __m256i product(__m256i a, __m256i b) { return _mm256_mul_epu32
 BLM__AVX2_INLINE __m256i turn_of(const struct blm_steps *s, __m256i v)
 {
     const __m256i hi = wide(s->hi), lo = wide(s->lo), up = high(v), lo_up = high(lo);
-    __m256i part  = sum(high(product(up, lo)), high(product(v, lo_up)));
-    __m256i whole = sum(product(up, hi), product(v, high(hi)));
-    part          = sum(part, product(up, lo_up));
+    __m256i       part  = sum(high(product(up, lo)), high(product(v, lo_up)));
+    __m256i       whole = sum(product(up, hi), product(v, high(hi)));
+    part                = sum(part, product(up, lo_up));
     return sum(part, sum(product(v, hi), _mm256_slli_epi64(whole, 32)));
 }
 
@@ -29,8 +29,8 @@ BLM__AVX2_INLINE void list_any(const struct blm_steps *s, const uint64_t *a, con
     const __m128i spare = _mm_cvtsi32_si128((int)s->spare);
     __m256i       c     = _mm256_sll_epi64(blm__avx2_load4(a), spare);
     __m256i       step  = _mm256_sll_epi64(blm__avx2_load4(b), spare);
-    __m256i at   = sum(turn_of(s, _mm256_srl_epi64(c, spare)), wide(s->hi >> 1));
-    __m256i by   = turn_of(s, _mm256_srl_epi64(step, spare));
+    __m256i       at    = sum(turn_of(s, _mm256_srl_epi64(c, spare)), wide(s->hi >> 1));
+    __m256i       by    = turn_of(s, _mm256_srl_epi64(step, spare));
     /* Compared as signed numbers, because there is nothing else: so both with their top bit
      * turned. */
     const __m256i limit = _mm256_xor_si256(step, sign);

@@ -17,8 +17,8 @@
 #ifdef BLM__HAVE_AVX512
 #include "core/kernel/counters.h"
 #include "core/kernel/layers.h"
-#include "core/kernel/steps.h"
 #include "core/kernel/lines.h"
+#include "core/kernel/steps.h"
 
 #ifndef BLM__AVX512_EMULATED
 #include <immintrin.h>
@@ -68,7 +68,7 @@ AVX512_INLINE unsigned set_line(struct blm_layer *l, uint64_t *line, uint64_t x,
 AVX512_INLINE __m512i hash_vector(__m512i v, __m512i flip)
 {
     const __m512i prime = _mm512_set1_epi64((long long)BLM__XXH3_PRIME_MX2);
-    v = _mm512_xor_si512(_mm512_rol_epi64(v, 32), flip);
+    v                   = _mm512_xor_si512(_mm512_rol_epi64(v, 32), flip);
     v = _mm512_xor_si512(v, _mm512_xor_si512(_mm512_rol_epi64(v, 49), _mm512_rol_epi64(v, 24)));
     v = _mm512_mullo_epi64(v, prime);
     v = _mm512_xor_si512(v, _mm512_add_epi64(_mm512_srli_epi64(v, 35), _mm512_set1_epi64(8)));
@@ -104,7 +104,7 @@ AVX512_INLINE void take8(const uint8_t *from, bool keys, uint64_t flip, uint64_t
     if (lines) { /* ⌊v · lines / 2^64⌋ from 32-bit multiplies */
         __m512i high = _mm512_mul_epu32(_mm512_srli_epi64(v, 32), m);
         __m512i low  = _mm512_srli_epi64(_mm512_mul_epu32(v, m), 32);
-        v = _mm512_slli_epi64(_mm512_srli_epi64(_mm512_add_epi64(high, low), 32), 6);
+        v            = _mm512_slli_epi64(_mm512_srli_epi64(_mm512_add_epi64(high, low), 32), 6);
     }
     _mm512_storeu_si512((void *)at, v);
 }
@@ -162,19 +162,19 @@ AVX512 static void and_into(uint64_t *dst, const uint64_t *src, uint64_t n)
 }
 
 const struct blm_kernel blm__kernel_avx512 = {
-    .name  = "avx512",
-    .hash8 = hash8,
+    .name      = "avx512",
+    .hash8     = hash8,
     .hash_many = blm__hash_many_avx2,
     BLM__VECTOR_ROWS(blm__avx512),
     .line_check_key = blm__avx512_line_check_key,
     .line_add_key   = blm__avx512_line_add_key,
-    .popcount     = popcount,
-    .popcount_or  = popcount_or,
-    .or_into      = or_into,
-    .and_into     = and_into,
-    .counters     = &blm__counters_avx2,
-    .layers_check = blm__layers_check_avx2,
-    .stepper      = &blm__stepper_avx2,
-    .layers_add   = blm__layers_add_avx2,
+    .popcount       = popcount,
+    .popcount_or    = popcount_or,
+    .or_into        = or_into,
+    .and_into       = and_into,
+    .counters       = &blm__counters_avx2,
+    .layers_check   = blm__layers_check_avx2,
+    .stepper        = &blm__stepper_avx2,
+    .layers_add     = blm__layers_add_avx2,
 };
 #endif

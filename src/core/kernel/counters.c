@@ -178,8 +178,8 @@ static bool bits_all(const struct blm_layer *l, uint64_t h)
         uint64_t x = blm__line_x(h), first = first_bit(l, h);
         unsigned words = blm__line_words(x, l->shape.probes), clear = 0;
         for (unsigned j = 0; j < BLM__LINE_WORDS; j++)
-            clear |= (words >> j & 1) &
-                     !blm__bit_get(l->words, first + j * 16 + blm__short_cell(x, j));
+            clear |=
+                (words >> j & 1) & !blm__bit_get(l->words, first + j * 16 + blm__short_cell(x, j));
         if (clear)
             return false;
         h = blm__line_next(x);
@@ -200,8 +200,7 @@ size_t blm__short_check(const struct blm_layer *l, const uint64_t *h, size_t n, 
     return hits;
 }
 
-size_t blm__short_add(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh,
-                      bool shared)
+size_t blm__short_add(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh, bool shared)
 {
     size_t count = 0, ahead = blm__layer_small(l) || n == 1 ? 0 : BLM__COUNTERS_AHEAD;
     for (size_t i = 0; i < ahead && i < n; i++)

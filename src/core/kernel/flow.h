@@ -144,8 +144,8 @@ BLM__INLINE void blm__flow_lane(const uint64_t *words, unsigned word, struct blm
                                 unsigned i, uint32_t first, uint32_t k)
 {
     const uint64_t *in = g->in ? g->in + i : NULL, *mid = g->mid ? g->mid + i : NULL;
-    const uint64_t *out = g->out ? g->out + i : NULL;
-    uint64_t        wait = g->waiting >> i & 1;
+    const uint64_t *out   = g->out ? g->out + i : NULL;
+    uint64_t        wait  = g->waiting >> i & 1;
     uint64_t        pass  = blm__flow_turns(words, word, in, UINT64_MAX, mid, UINT64_MAX, first);
     uint64_t        found = blm__flow_turns(words, word, mid ? mid + 4 * first : NULL, 0 - pass,
                                      out ? out + 4 * first : NULL, 0 - wait, k - first);

@@ -35,7 +35,7 @@ struct blm_kernel {
     size_t (*lines_add)(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
     size_t (*lines_add_shared)(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
     size_t (*lines_check)(const struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
-    bool   (*lines_check_one)(const struct blm_layer *l, uint64_t h);
+    bool (*lines_check_one)(const struct blm_layer *l, uint64_t h);
     /* From n keys of 8 bytes, side by side, to the answers, where a key has one line: hash8 and the
      * two above in one. Any n. NULL: there is none. Adds are exclusive. */
     size_t (*line_add8)(struct blm_layer *l, uint64_t seed, const void *keys, size_t n,
@@ -45,7 +45,7 @@ struct blm_kernel {
     /* Single calls, from the key's bytes to the answer: body->check_key and add_key of filters with
      * one layer, hashed by XXH3. */
     void (*quick)(struct blm_quick *q, uint32_t k); /* what these want there for k; NULL: nothing */
-    blm__check_key line_check_key; /* with one line a key */
+    blm__check_key line_check_key;                  /* with one line a key */
     blm__add_key   line_add_key;
     blm__check_key lines_check_key;
     blm__add_key   lines_add_key, lines_add_key_shared;
@@ -53,7 +53,7 @@ struct blm_kernel {
     size_t (*chain_add)(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
     size_t (*chain_add_shared)(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
     size_t (*chain_check)(const struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
-    bool   (*chain_check_one)(const struct blm_layer *l, uint64_t h);
+    bool (*chain_check_one)(const struct blm_layer *l, uint64_t h);
     blm__check_key chain_check_key;
     blm__add_key   chain_add_key, chain_add_key_shared;
 

@@ -159,17 +159,23 @@ BLM__INLINE size_t blm__vec_check_loop(const struct blm_layer *l, const uint64_t
 
 #define BLM__ROT8(p, r) (((p) << (r) | (p) >> (8 - (r))) & 0xff)
 /* X of the eight rotations of the pattern for each k: a table [k][rotation]. */
-#define BLM__LINE_ROW(X, p)                                                                       \
-    { X(BLM__ROT8(p, 0)), X(BLM__ROT8(p, 1)), X(BLM__ROT8(p, 2)), X(BLM__ROT8(p, 3)),             \
-      X(BLM__ROT8(p, 4)), X(BLM__ROT8(p, 5)), X(BLM__ROT8(p, 6)), X(BLM__ROT8(p, 7)) }
-#define BLM__LINE_TABLE(X)                                                                        \
-    { BLM__LINE_ROW(X, 0x00), BLM__LINE_ROW(X, 0x01), BLM__LINE_ROW(X, 0x03),                     \
-      BLM__LINE_ROW(X, 0x0b), BLM__LINE_ROW(X, 0x17), BLM__LINE_ROW(X, 0x2f),                     \
-      BLM__LINE_ROW(X, 0x3f), BLM__LINE_ROW(X, 0x7f), BLM__LINE_ROW(X, 0xff) }
+#define BLM__LINE_ROW(X, p)                                                                \
+    {                                                                                      \
+        X(BLM__ROT8(p, 0)), X(BLM__ROT8(p, 1)), X(BLM__ROT8(p, 2)), X(BLM__ROT8(p, 3)),    \
+            X(BLM__ROT8(p, 4)), X(BLM__ROT8(p, 5)), X(BLM__ROT8(p, 6)), X(BLM__ROT8(p, 7)) \
+    }
+#define BLM__LINE_TABLE(X)                                                          \
+    {                                                                               \
+        BLM__LINE_ROW(X, 0x00), BLM__LINE_ROW(X, 0x01), BLM__LINE_ROW(X, 0x03),     \
+            BLM__LINE_ROW(X, 0x0b), BLM__LINE_ROW(X, 0x17), BLM__LINE_ROW(X, 0x2f), \
+            BLM__LINE_ROW(X, 0x3f), BLM__LINE_ROW(X, 0x7f), BLM__LINE_ROW(X, 0xff)  \
+    }
 /* As eight numbers, 1 where the word is used: a cache line. */
-#define BLM__LINE_ONES(p)                                                                         \
-    { (p) & 1, (p) >> 1 & 1, (p) >> 2 & 1, (p) >> 3 & 1,                                          \
-      (p) >> 4 & 1, (p) >> 5 & 1, (p) >> 6 & 1, (p) >> 7 & 1 }
+#define BLM__LINE_ONES(p)                                                              \
+    {                                                                                  \
+        (p) & 1, (p) >> 1 & 1, (p) >> 2 & 1, (p) >> 3 & 1, (p) >> 4 & 1, (p) >> 5 & 1, \
+            (p) >> 6 & 1, (p) >> 7 & 1                                                 \
+    }
 #define BLM__LINE_BYTE(p) (uint8_t)(p)
 
 /* ---- a kernel's functions, from its test and set ---- */
@@ -218,66 +224,57 @@ BLM__INLINE size_t blm__vec_check_loop(const struct blm_layer *l, const uint64_t
     BLM__SINGLE_CALLS(TARGET, kernel##_lines, kernel##_has, kernel##_add_hash)
 
 /* Single calls where a key has one line. */
-#define BLM__VECTOR_LINE(TARGET, INLINE, kernel, test, set)                                       \
-    INLINE bool kernel##_has_line(const struct blm_layer *l, uint64_t h)                          \
-    {                                                                                             \
-        return blm__vec_has_line(l, h, test);                                                     \
-    }                                                                                             \
-    TARGET BLM__NOINLINE static blm_status kernel##_add_marked(struct blm_layer *l, uint64_t h)   \
-    {                                                                                             \
-        return blm__vec_add(l, h, false, test, set);                                              \
-    }                                                                                             \
-    INLINE blm_status kernel##_add_line(struct blm_layer *l, uint64_t h, bool shared)             \
-    {                                                                                             \
-        (void)shared;                                                                             \
-        if (BLM__UNLIKELY(l->marks != NULL))                                                      \
-            return kernel##_add_marked(l, h);                                                     \
-        return blm__vec_add_line(l, h, set);                                                      \
-    }                                                                                             \
-    BLM__SINGLE_CHECK(TARGET, kernel##_line, kernel##_has_line)                                   \
-    BLM__SINGLE_ADD(TARGET, kernel##_line_add_key, kernel##_line_add_any, kernel##_add_line,      \
-                    false)
+#define BLM__VECTOR_LINE(TARGET, INLINE, kernel, test, set)                                     \
+    INLINE bool kernel##_has_line(const struct blm_layer *l, uint64_t h)                        \
+    {                                                                                           \
+        return blm__vec_has_line(l, h, test);                                                   \
+    }                                                                                           \
+    TARGET BLM__NOINLINE static blm_status kernel##_add_marked(struct blm_layer *l, uint64_t h) \
+    {                                                                                           \
+        return blm__vec_add(l, h, false, test, set);                                            \
+    }                                                                                           \
+    INLINE blm_status kernel##_add_line(struct blm_layer *l, uint64_t h, bool shared)           \
+    {                                                                                           \
+        (void)shared;                                                                           \
+        if (BLM__UNLIKELY(l->marks != NULL))                                                    \
+            return kernel##_add_marked(l, h);                                                   \
+        return blm__vec_add_line(l, h, set);                                                    \
+    }                                                                                           \
+    BLM__SINGLE_CHECK(TARGET, kernel##_line, kernel##_has_line)                                 \
+    BLM__SINGLE_ADD(TARGET, kernel##_line_add_key, kernel##_line_add_any, kernel##_add_line, false)
 
 /* Chains, built for the target. */
-#define BLM__VECTOR_CHAINS(TARGET, kernel)                                                        \
-    TARGET static size_t kernel##_chain_add(struct blm_layer *l, const uint64_t *h, size_t n,     \
-                                            uint8_t *fresh)                                       \
-    {                                                                                             \
-        return blm__chain_add_loop(l, h, n, fresh, false);                                        \
-    }                                                                                             \
-    TARGET static size_t kernel##_chain_add_shared(struct blm_layer *l, const uint64_t *h,        \
-                                                   size_t n, uint8_t *fresh)                      \
-    {                                                                                             \
-        return blm__chain_add_loop(l, h, n, fresh, true);                                         \
-    }                                                                                             \
-    TARGET static size_t kernel##_chain_check(const struct blm_layer *l, const uint64_t *h,       \
-                                              size_t n, uint8_t *maybe)                           \
-    {                                                                                             \
-        return blm__chain_check_loop(l, h, n, maybe);                                             \
-    }                                                                                             \
-    TARGET static bool kernel##_chain_check_one(const struct blm_layer *l, uint64_t h)            \
-    {                                                                                             \
-        return blm__chain_test(l->words, l->shape.bits, h, 0, l->shape.probes);                   \
-    }                                                                                             \
+#define BLM__VECTOR_CHAINS(TARGET, kernel)                                                    \
+    TARGET static size_t kernel##_chain_add(struct blm_layer *l, const uint64_t *h, size_t n, \
+                                            uint8_t *fresh)                                   \
+    {                                                                                         \
+        return blm__chain_add_loop(l, h, n, fresh, false);                                    \
+    }                                                                                         \
+    TARGET static size_t kernel##_chain_add_shared(struct blm_layer *l, const uint64_t *h,    \
+                                                   size_t n, uint8_t *fresh)                  \
+    {                                                                                         \
+        return blm__chain_add_loop(l, h, n, fresh, true);                                     \
+    }                                                                                         \
+    TARGET static size_t kernel##_chain_check(const struct blm_layer *l, const uint64_t *h,   \
+                                              size_t n, uint8_t *maybe)                       \
+    {                                                                                         \
+        return blm__chain_check_loop(l, h, n, maybe);                                         \
+    }                                                                                         \
+    TARGET static bool kernel##_chain_check_one(const struct blm_layer *l, uint64_t h)        \
+    {                                                                                         \
+        return blm__chain_test(l->words, l->shape.bits, h, 0, l->shape.probes);               \
+    }                                                                                         \
     BLM__SINGLE_CALLS(TARGET, kernel##_chain, kernel##_chain_check_one, blm__chain_add_hash)
 
 /* The rows of a kernel's table that these two make. */
-#define BLM__VECTOR_ROWS(kernel)                                                                  \
-    .lines_add            = kernel##_lines_add,                                                   \
-    .lines_add_shared     = kernel##_lines_add_shared,                                            \
-    .lines_check          = kernel##_lines_check,                                                 \
-    .lines_check_one      = kernel##_lines_check_one,                                             \
-    .line_add8            = kernel##_line_add8,                                                   \
-    .line_check8          = kernel##_line_check8,                                                 \
-    .lines_check_key      = kernel##_lines_check_key,                                             \
-    .lines_add_key        = kernel##_lines_add_key,                                               \
-    .lines_add_key_shared = kernel##_lines_add_key_shared,                                        \
-    .chain_add            = kernel##_chain_add,                                                   \
-    .chain_add_shared     = kernel##_chain_add_shared,                                            \
-    .chain_check          = kernel##_chain_check,                                                 \
-    .chain_check_one      = kernel##_chain_check_one,                                             \
-    .chain_check_key      = kernel##_chain_check_key,                                             \
-    .chain_add_key        = kernel##_chain_add_key,                                               \
-    .chain_add_key_shared = kernel##_chain_add_key_shared
+#define BLM__VECTOR_ROWS(kernel)                                                              \
+    .lines_add = kernel##_lines_add, .lines_add_shared = kernel##_lines_add_shared,           \
+    .lines_check = kernel##_lines_check, .lines_check_one = kernel##_lines_check_one,         \
+    .line_add8 = kernel##_line_add8, .line_check8 = kernel##_line_check8,                     \
+    .lines_check_key = kernel##_lines_check_key, .lines_add_key = kernel##_lines_add_key,     \
+    .lines_add_key_shared = kernel##_lines_add_key_shared, .chain_add = kernel##_chain_add,   \
+    .chain_add_shared = kernel##_chain_add_shared, .chain_check = kernel##_chain_check,       \
+    .chain_check_one = kernel##_chain_check_one, .chain_check_key = kernel##_chain_check_key, \
+    .chain_add_key = kernel##_chain_add_key, .chain_add_key_shared = kernel##_chain_add_key_shared
 
 #endif

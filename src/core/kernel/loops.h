@@ -93,7 +93,7 @@ BLM__INLINE bool blm__chain_test(const uint64_t *words, uint64_t m, uint64_t g, 
     /* Four at a time without a branch: in cache a mispredicted exit costs more than two probes. */
     for (; to - from >= 4; from += 4) {
         unsigned all = blm__bit_get(words, blm__reduce(g, m));
-        g = blm__chain_next(g);
+        g            = blm__chain_next(g);
         all &= blm__bit_get(words, blm__reduce(g, m));
         g = blm__chain_next(g);
         all &= blm__bit_get(words, blm__reduce(g, m));
@@ -232,8 +232,8 @@ BLM__INLINE bool blm__line_test(const uint64_t *line, uint64_t x, uint32_t k)
 {
     unsigned words = blm__line_words(x, k), missing = 0;
     for (unsigned j = 0; j < BLM__LINE_WORDS; j++)
-        missing |= (words >> j & 1) & ~(unsigned)(blm__le64(blm__load(&line[j])) >>
-                                                  blm__line_bit(x, j));
+        missing |=
+            (words >> j & 1) & ~(unsigned)(blm__le64(blm__load(&line[j])) >> blm__line_bit(x, j));
     return (missing & 1) == 0;
 }
 
@@ -294,28 +294,28 @@ BLM__INLINE void blm__lines_fetch(const struct blm_layer *l, uint64_t h, bool wr
         return check_hash(b->layers, blm__xxh3_8_one(key, b->flip));                               \
     }
 
-#define BLM__SINGLE_ADD(TARGET, name, any, add_hash, shared)                                       \
-    TARGET BLM__NOINLINE static blm_status any(struct blm_body *b, const void *key, size_t len)    \
-    {                                                                                              \
-        uint64_t h;                                                                                \
-        if (!blm__key_hash(b, key, len, &h))                                                       \
-            return BLM_E_ARGUMENT;                                                                 \
-        return b->read_only ? BLM_E_READONLY : add_hash(b->layers, h, shared);                     \
-    }                                                                                              \
-    TARGET static blm_status name(struct blm_body *b, const void *key, size_t len)                 \
-    {                                                                                              \
-        if (BLM__UNLIKELY(len != 8))                                                               \
-            return any(b, key, len);                                                               \
-        if (BLM__UNLIKELY(!key))                                                                   \
-            return any(b, key, len);                                                               \
-        if (BLM__UNLIKELY(b->read_only))                                                           \
-            return any(b, key, len);                                                               \
-        return add_hash(b->layers, blm__xxh3_8_one(key, b->flip), shared);                         \
+#define BLM__SINGLE_ADD(TARGET, name, any, add_hash, shared)                                    \
+    TARGET BLM__NOINLINE static blm_status any(struct blm_body *b, const void *key, size_t len) \
+    {                                                                                           \
+        uint64_t h;                                                                             \
+        if (!blm__key_hash(b, key, len, &h))                                                    \
+            return BLM_E_ARGUMENT;                                                              \
+        return b->read_only ? BLM_E_READONLY : add_hash(b->layers, h, shared);                  \
+    }                                                                                           \
+    TARGET static blm_status name(struct blm_body *b, const void *key, size_t len)              \
+    {                                                                                           \
+        if (BLM__UNLIKELY(len != 8))                                                            \
+            return any(b, key, len);                                                            \
+        if (BLM__UNLIKELY(!key))                                                                \
+            return any(b, key, len);                                                            \
+        if (BLM__UNLIKELY(b->read_only))                                                        \
+            return any(b, key, len);                                                            \
+        return add_hash(b->layers, blm__xxh3_8_one(key, b->flip), shared);                      \
     }
 
-#define BLM__SINGLE_CALLS(TARGET, engine, check_hash, add_hash)                                    \
-    BLM__SINGLE_CHECK(TARGET, engine, check_hash)                                                  \
-    BLM__SINGLE_ADD(TARGET, engine##_add_key, engine##_add_any, add_hash, false)                   \
+#define BLM__SINGLE_CALLS(TARGET, engine, check_hash, add_hash)                  \
+    BLM__SINGLE_CHECK(TARGET, engine, check_hash)                                \
+    BLM__SINGLE_ADD(TARGET, engine##_add_key, engine##_add_any, add_hash, false) \
     BLM__SINGLE_ADD(TARGET, engine##_add_key_shared, engine##_add_any_shared, add_hash, true)
 
 #endif

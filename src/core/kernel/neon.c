@@ -39,11 +39,11 @@ struct mask {
 NEON_INLINE struct mask mask_of(uint64_t x, uint32_t k)
 {
     static const int64_t right[2] = { -13, -19 };
-    const uint64_t *one = ones[k][x >> 61];
-    uint64x2_t      v   = vshlq_u64(vdupq_n_u64(x), vld1q_s64(right));
-    struct mask     m   = { { bits_of(v, one), bits_of(vshrq_n_u64(v, 12), one + 2),
-                              bits_of(vshrq_n_u64(v, 24), one + 4),
-                              bits_of(vshrq_n_u64(v, 36), one + 6) } };
+    const uint64_t      *one      = ones[k][x >> 61];
+    uint64x2_t           v        = vshlq_u64(vdupq_n_u64(x), vld1q_s64(right));
+    struct mask          m        = { { bits_of(v, one), bits_of(vshrq_n_u64(v, 12), one + 2),
+                                        bits_of(vshrq_n_u64(v, 24), one + 4),
+                                        bits_of(vshrq_n_u64(v, 36), one + 6) } };
     return m;
 }
 
@@ -52,10 +52,10 @@ NEON_INLINE bool any(uint64x2_t v) { return vmaxvq_u32(vreinterpretq_u32_u64(v))
 NEON_INLINE bool test_line(const uint64_t *line, uint64_t x, uint32_t k)
 {
     struct mask m = mask_of(x, k);
-    uint64x2_t  a = vorrq_u64(vbicq_u64(m.w[0], vld1q_u64(line)),
-                              vbicq_u64(m.w[1], vld1q_u64(line + 2)));
-    uint64x2_t  b = vorrq_u64(vbicq_u64(m.w[2], vld1q_u64(line + 4)),
-                              vbicq_u64(m.w[3], vld1q_u64(line + 6)));
+    uint64x2_t  a =
+        vorrq_u64(vbicq_u64(m.w[0], vld1q_u64(line)), vbicq_u64(m.w[1], vld1q_u64(line + 2)));
+    uint64x2_t b =
+        vorrq_u64(vbicq_u64(m.w[2], vld1q_u64(line + 4)), vbicq_u64(m.w[3], vld1q_u64(line + 6)));
     return !any(vorrq_u64(a, b));
 }
 
@@ -136,10 +136,10 @@ const struct blm_kernel blm__kernel_neon = {
     BLM__VECTOR_ROWS(blm__neon),
     .line_check_key = blm__neon_line_check_key,
     .line_add_key   = blm__neon_line_add_key,
-    .popcount    = popcount,
-    .popcount_or = popcount_or,
-    .or_into     = or_into,
-    .and_into    = and_into,
-    .counters    = &blm__counters_portable,
+    .popcount       = popcount,
+    .popcount_or    = popcount_or,
+    .or_into        = or_into,
+    .and_into       = and_into,
+    .counters       = &blm__counters_portable,
 };
 #endif

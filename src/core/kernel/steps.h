@@ -21,9 +21,9 @@
 
 #include "core/kernel/loops.h"
 
-#define BLM__STEPS_ROOM  2048u /* positions in the ring */
+#define BLM__STEPS_ROOM  2048u                 /* positions in the ring */
 #define BLM__STEPS_MOST  (BLM__STEPS_ROOM / 4) /* probes; beyond, keys are taken one by one */
-#define BLM__STEPS_AHEAD 4u    /* blocks of four keys between asking for bits and using them */
+#define BLM__STEPS_AHEAD 4u /* blocks of four keys between asking for bits and using them */
 #define BLM__STEPS_FIRST 3u
 /* Probes in cache; beyond, a key that is not there costs less alone, because it stops at its first
  * clear bits and lists none of the others. In 16 KB, ns a key: 17 probes 9.4 in a batch and 7.6
@@ -46,7 +46,7 @@ struct blm_stepper {
     size_t (*check)(const struct blm_layer *l, const uint64_t *a, const uint64_t *b, size_t n,
                     uint8_t *maybe);
     /* Any number of keys, and of links: flow.h. */
-    void   (*check_flow)(struct blm_steps_flow *w);
+    void (*check_flow)(struct blm_steps_flow *w);
     size_t (*add_flow)(struct blm_steps_flow *w);
     /* MurmurHash64A of four keys by `seed`, and of each again by what came of it. False: they are
      * not for it, and nothing is written. NULL: there is none. */
@@ -203,23 +203,25 @@ BLM__INLINE size_t blm__steps_stage(const uint64_t *words, const struct blm_step
 }
 
 BLM__INLINE size_t blm__steps_check_far(const struct blm_layer *l, const uint64_t *a,
-                                        const uint64_t *b, size_t n, uint8_t *maybe,
-                                        uint32_t first, blm__steps_list list)
+                                        const uint64_t *b, size_t n, uint8_t *maybe, uint32_t first,
+                                        blm__steps_list list)
 {
     struct blm_steps_ring  r;
     const struct blm_steps s     = l->steps; /* here, or every answer stored might change it */
     const uint64_t        *words = l->words;
     const uint32_t         k     = l->shape.probes;
     const size_t           end   = (n - 1) / 4; /* the last block: its answers wait apart, … */
-    size_t                 hits  = 0, i = 0;
+    size_t                 hits = 0, i = 0;
     uint8_t                last[4];
     blm__steps_ring(&r, k);
     const size_t ahead = r.ahead;
     for (;; i++) {
         for (; i >= 2 * ahead && i < end; i++) { /* a full block at every stage */
             struct blm_steps_stages g = {
-                blm__steps_block(&r, i),           blm__steps_block(&r, i - ahead),
-                blm__steps_block(&r, i - 2 * ahead), maybe + 4 * (i - ahead),
+                blm__steps_block(&r, i),
+                blm__steps_block(&r, i - ahead),
+                blm__steps_block(&r, i - 2 * ahead),
+                maybe + 4 * (i - ahead),
                 maybe + 4 * (i - 2 * ahead),
             };
             list(&s, a + 4 * i, b + 4 * i, k, blm__steps_block(&r, i));
@@ -289,8 +291,8 @@ BLM__INLINE size_t blm__steps_check_loop(const struct blm_layer *l, const uint64
 {
     const uint32_t k = l->shape.probes;
     if (blm__layer_small(l))
-        return k > BLM__STEPS_NEAR ? blm__steps_check_alone(l, a, b, n, maybe) :
-                                     blm__steps_check_near(l, a, b, n, maybe, list);
+        return k > BLM__STEPS_NEAR ? blm__steps_check_alone(l, a, b, n, maybe)
+                                   : blm__steps_check_near(l, a, b, n, maybe, list);
     if (k < BLM__STEPS_FIRST)
         return blm__steps_check_far(l, a, b, n, maybe, k, list);
     return blm__steps_check_far(l, a, b, n, maybe, BLM__STEPS_FIRST, list);

@@ -278,23 +278,23 @@ BLM__INLINE size_t blm__stream_add_lines(struct blm_layer *l, struct blm__stream
                 blm__ring_fetch(p, &r.line[j], i % BLM__RING + q, reach, true);
             if (i < BLM__AHEAD)
                 continue;
-            size_t   at  = (i - BLM__AHEAD) % BLM__RING + q;
+            size_t at    = (i - BLM__AHEAD) % BLM__RING + q;
             unsigned new = 0;
             for (uint32_t j = 0; j < lines; j++)
                 new |= set(l, blm__ring_line(p, &r.line[j], at, reach, true), r.line[j].x[at], p.k,
                            marks);
-            fresh[i - BLM__AHEAD + q] = (uint8_t)new;
+            fresh[i - BLM__AHEAD + q] = (uint8_t) new;
         }
     }
     for (size_t i = whole; i < s.n; i++) {
-        uint64_t h = blm__stream_hash(&s, i);
+        uint64_t h   = blm__stream_hash(&s, i);
         unsigned new = 0;
         for (uint32_t j = 0; j < lines; j++) {
             uint64_t x = blm__line_x(h);
             new |= set(l, blm__place_line(p, h), x, p.k, marks);
             h = blm__line_next(x);
         }
-        fresh[i] = (uint8_t)new;
+        fresh[i] = (uint8_t) new;
     }
     return blm__ones(fresh, s.n);
 }
@@ -317,9 +317,12 @@ BLM__INLINE size_t blm__line_check(const struct blm_layer *l, struct blm__stream
 {
     struct blm__place p = blm__place_of(l);
     switch (blm__reach_of(l)) {
-    case BLM__NEAR: return blm__stream_check(p, s, maybe, BLM__NEAR, take, test);
-    case BLM__FAR: return blm__stream_check(p, s, maybe, BLM__FAR, take, test);
-    default: return blm__stream_check(p, s, maybe, BLM__VAST, take, test);
+    case BLM__NEAR:
+        return blm__stream_check(p, s, maybe, BLM__NEAR, take, test);
+    case BLM__FAR:
+        return blm__stream_check(p, s, maybe, BLM__FAR, take, test);
+    default:
+        return blm__stream_check(p, s, maybe, BLM__VAST, take, test);
     }
 }
 
@@ -329,9 +332,12 @@ BLM__INLINE size_t blm__line_add(struct blm_layer *l, struct blm__stream s, uint
     if (l->marks)
         return blm__stream_add(l, s, fresh, true, BLM__VAST, take, set);
     switch (blm__reach_of(l)) {
-    case BLM__NEAR: return blm__stream_add(l, s, fresh, false, BLM__NEAR, take, set);
-    case BLM__FAR: return blm__stream_add(l, s, fresh, false, BLM__FAR, take, set);
-    default: return blm__stream_add(l, s, fresh, false, BLM__VAST, take, set);
+    case BLM__NEAR:
+        return blm__stream_add(l, s, fresh, false, BLM__NEAR, take, set);
+    case BLM__FAR:
+        return blm__stream_add(l, s, fresh, false, BLM__FAR, take, set);
+    default:
+        return blm__stream_add(l, s, fresh, false, BLM__VAST, take, set);
     }
 }
 

@@ -16,8 +16,8 @@ static blm_filter *load(const struct json *c, const char *name)
 {
     blm_options       o = BLM_OPTIONS_INIT;
     struct json_bytes b = json_hex(c, name);
-    o.format = "bip37";
-    blm_filter *f = golden_decode(name, b.data, b.len, &o);
+    o.format            = "bip37";
+    blm_filter *f       = golden_decode(name, b.data, b.len, &o);
     free(b.data);
     return f;
 }
@@ -44,12 +44,12 @@ static void check_made(const struct json *c, const char *payload)
     blm_options o = BLM_OPTIONS_INIT;
     if (!json_member(c, "n"))
         return;
-    o.scheme  = "bip37";
-    o.items   = (uint64_t)json_number(c, "n");
-    o.rate    = json_number(c, "p");
-    o.flags   = BLM_SEEDED;
-    o.seed[0] = (uint64_t)json_number(c, "tweak");
-    o.variant = (uint64_t)json_number(c, "flags");
+    o.scheme      = "bip37";
+    o.items       = (uint64_t)json_number(c, "n");
+    o.rate        = json_number(c, "p");
+    o.flags       = BLM_SEEDED;
+    o.seed[0]     = (uint64_t)json_number(c, "tweak");
+    o.variant     = (uint64_t)json_number(c, "flags");
     blm_filter *f = create_or_fail(&o);
     for (const struct json *k = json_must(c, "insert_hex")->first; k; k = k->next) {
         struct json_bytes b = json_unhex(k);
@@ -58,7 +58,7 @@ static void check_made(const struct json *c, const char *payload)
     }
     const struct json *points = json_member(c, "insert_outpoints");
     for (const struct json *p = points ? points->first : NULL; p; p = p->next) {
-        struct json_bytes id = json_unhex(p->first);
+        struct json_bytes id        = json_unhex(p->first);
         uint8_t           point[36] = { 0 };
         for (int i = 0; i < 32; i++)
             point[i] = id.data[31 - i];
@@ -121,12 +121,12 @@ static size_t check_blocks(const struct json *list)
 {
     size_t count = 0;
     for (const struct json *c = list->first; c; c = c->next, count++) {
-        blm_filter         *f = load(c, "filter_before");
-        struct json_bytes   block = json_hex(c, "block"), want = json_hex(c, "merkleblock");
+        blm_filter        *f     = load(c, "filter_before");
+        struct json_bytes  block = json_hex(c, "block"), want = json_hex(c, "merkleblock");
         struct golden_file got = { NULL, 0, 0 };
-        struct matches      m = { json_must(c, "matched")->first, 0 };
-        blm_bip37_proof     p = { .size = sizeof p };
-        blm_error           err;
+        struct matches     m   = { json_must(c, "matched")->first, 0 };
+        blm_bip37_proof    p   = { .size = sizeof p };
+        blm_error          err;
         check_made(c, "filter_before");
         if (blm_bip37_match_block(f, block.data, block.len, expect_match, &m, bytes_append, &got,
                                   &err) != BLM_OK)
@@ -136,7 +136,7 @@ static size_t check_blocks(const struct json *list)
         is_now(f, c, "filter_after");
         /* and the other side of the wire */
         size_t told = m.told;
-        m = (struct matches){ json_must(c, "matched")->first, 0 };
+        m           = (struct matches){ json_must(c, "matched")->first, 0 };
         assert_int_equal(blm_bip37_check(got.data, got.len, expect_match, &m, &p, &err), BLM_OK);
         assert_null(m.next);
         assert_int_equal(m.told, told);
@@ -154,7 +154,7 @@ static size_t check_blocks(const struct json *list)
 static struct json *read_json(const char *path)
 {
     struct golden_file in = golden_read(path);
-    struct json       *j = json_parse(&in);
+    struct json       *j  = json_parse(&in);
     golden_free_file(&in);
     return j;
 }
@@ -187,14 +187,14 @@ static bool never(void *ctx, uint32_t index, const uint8_t txid[32])
 static void test_malformed(void **state)
 {
     (void)state;
-    struct json *j = read_json("bip37/cases/merkle_malformed.json");
+    struct json *j     = read_json("bip37/cases/merkle_malformed.json");
     size_t       count = 0, valid = 0;
     for (const struct json *c = j->first; c; c = c->next, count++) {
-        struct json_bytes b = json_hex(c, "merkleblock");
-        blm_bip37_proof   p = { .size = sizeof p };
+        struct json_bytes b   = json_hex(c, "merkleblock");
+        blm_bip37_proof   p   = { .size = sizeof p };
         blm_error         err = { 0 };
-        bool       is = strcmp(json_must(c, "valid")->text, "true") == 0;
-        blm_status st = blm_bip37_check(b.data, b.len, is ? NULL : never, NULL, &p, &err);
+        bool              is  = strcmp(json_must(c, "valid")->text, "true") == 0;
+        blm_status        st  = blm_bip37_check(b.data, b.len, is ? NULL : never, NULL, &p, &err);
         if ((st == BLM_OK) != is)
             fail_msg("%s: %s", json_must(c, "name")->text, is ? err.text : "accepted");
         if (!is) {
@@ -249,10 +249,10 @@ static void test_cut(void **state)
     const struct json *c = j->first;
     while (strcmp(json_must(c, "name")->text, "synth3-addr-f1") != 0)
         c = c->next;
-    blm_filter         *f = load(c, "filter_before");
-    struct json_bytes   block = json_hex(c, "block");
-    struct golden_file got = { NULL, 0, 0 };
-    uint8_t            *copy = malloc(block.len + 1);
+    blm_filter        *f     = load(c, "filter_before");
+    struct json_bytes  block = json_hex(c, "block");
+    struct golden_file got   = { NULL, 0, 0 };
+    uint8_t           *copy  = malloc(block.len + 1);
     for (size_t n = 0; n <= block.len + 1; n++) {
         blm_error err;
         if (n == block.len)
@@ -290,7 +290,7 @@ static void test_flipped(void **state)
     const struct json *c = j->first;
     while (strcmp(json_must(c, "name")->text, "synth7-middle-f1") != 0)
         c = c->next;
-    struct json_bytes b = json_hex(c, "merkleblock");
+    struct json_bytes b      = json_hex(c, "merkleblock");
     size_t            unseen = 0;
     for (size_t i = 0; i < b.len * 8; i++) {
         bool header = i / 8 < 36 || (i / 8 >= 68 && i / 8 < 80);
@@ -318,13 +318,13 @@ static void test_duplicates(void **state)
     const struct json *c = j->first;
     while (strcmp(json_must(c, "name")->text, "synth3-all-f0") != 0)
         c = c->next;
-    struct json_bytes   b = json_hex(c, "block");
-    blm_filter         *f = load(c, "filter_before");
+    struct json_bytes  b     = json_hex(c, "block");
+    blm_filter        *f     = load(c, "filter_before");
     struct golden_file proof = { NULL, 0, 0 };
-    blm_error           err;
+    blm_error          err;
     /* four transactions: the third again, which begins where that makes a whole block */
     uint8_t   *four = malloc(b.len * 2);
-    blm_status st = BLM_E_FORMAT;
+    blm_status st   = BLM_E_FORMAT;
     memcpy(four, b.data, b.len);
     four[80] = 4;
     for (size_t len = 60; len < b.len - 81 && st != BLM_OK; len++) {
@@ -388,8 +388,8 @@ static void test_other_scheme(void **state)
     (void)state;
     blm_options o = BLM_OPTIONS_INIT;
     blm_error   err;
-    o.items = 10;
-    o.rate  = 0.1;
+    o.items       = 10;
+    o.rate        = 0.1;
     blm_filter *f = create_or_fail(&o);
     assert_int_equal(blm_bip37_match(f, "", 0, NULL, NULL, &err), BLM_E_ARGUMENT);
     assert_int_equal(blm_bip37_match_block(f, "", 0, NULL, NULL, NULL, NULL, &err), BLM_E_ARGUMENT);
@@ -405,14 +405,14 @@ static void test_read_only(void **state)
         blm_options o = BLM_OPTIONS_INIT;
         blm_filter *f, *g;
         char        path[] = "/tmp/bip37-XXXXXX";
-        int         fd = mkstemp(path);
+        int         fd     = mkstemp(path);
         uint8_t     tx[10] = { 1 }; /* nothing in, nothing out */
         assert_true(fd >= 0);
         o.scheme  = "bip37";
         o.items   = 10;
         o.rate    = 0.001;
         o.variant = flags;
-        f = create_or_fail(&o);
+        f         = create_or_fail(&o);
         assert_int_equal(blm_save(f, path, "native", BLM_REPLACE, NULL), BLM_OK);
         assert_int_equal(blm_open(path, NULL, &g, NULL), BLM_OK);
         assert_int_equal(blm_bip37_match(g, tx, 10, NULL, NULL, NULL),

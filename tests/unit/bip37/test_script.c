@@ -99,7 +99,10 @@ struct push {
     const char *pushes; /* lengths of what is pushed, as digits; '.' an opcode without */
 };
 
-#define P(text, pushes) { text, sizeof(text) - 1, pushes }
+#define P(text, pushes)                \
+    {                                  \
+        text, sizeof(text) - 1, pushes \
+    }
 
 static void test_ops(void **state)
 {

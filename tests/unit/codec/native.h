@@ -33,7 +33,7 @@ static inline size_t pipe_read(void *ctx, void *to, size_t len)
 }
 
 static inline blm_status decode_pipe(const struct bytes *b, size_t most, const blm_options *o,
-                              blm_filter **out, blm_error *e)
+                                     blm_filter **out, blm_error *e)
 {
     struct pipe_in in = { b->p, b->len, 0, most, SIZE_MAX };
     return blm_decode_stream(pipe_read, &in, o, out, e);

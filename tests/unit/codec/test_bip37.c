@@ -33,7 +33,7 @@ static void test_vectors(void **state)
         golden_writes(f, NULL, vectors[i], "filter.bin");
         blm_free(f);
         o.format = NULL; /* sniffed */
-        f = golden_load(vectors[i], "filter.bin", &o);
+        f        = golden_load(vectors[i], "filter.bin", &o);
         assert_int_equal(blm_get_params(f, &p), BLM_OK);
         assert_string_equal(p.format, "bip37");
         blm_free(f);
@@ -46,12 +46,12 @@ static void test_rebuilt(void **state)
     (void)state;
     for (size_t i = 0; i < VECTORS; i++) {
         blm_options o = BLM_OPTIONS_INIT;
-        o.scheme  = "bip37";
-        o.items   = (uint64_t)golden_meta(vectors[i], "design_n");
-        o.rate    = golden_meta(vectors[i], "design_p");
-        o.flags   = BLM_SEEDED;
-        o.seed[0] = (uint64_t)golden_meta(vectors[i], "tweak");
-        o.variant = (uint64_t)golden_meta(vectors[i], "flags");
+        o.scheme      = "bip37";
+        o.items       = (uint64_t)golden_meta(vectors[i], "design_n");
+        o.rate        = golden_meta(vectors[i], "design_p");
+        o.flags       = BLM_SEEDED;
+        o.seed[0]     = (uint64_t)golden_meta(vectors[i], "tweak");
+        o.variant     = (uint64_t)golden_meta(vectors[i], "flags");
         blm_filter *f = create_or_fail(&o);
         golden_add_members(f, vectors[i]);
         golden_writes(f, NULL, vectors[i], "filter.bin");
@@ -90,8 +90,8 @@ static void matches_everything(const char *what, const uint8_t *bytes, size_t le
     golden_encodes_to(f, NULL, what, bytes, len);
     /* through a native file, and copied */
     struct golden_file b = encode_as(f, "native");
-    o = (blm_options)BLM_OPTIONS_INIT;
-    g = golden_decode(what, b.data, b.len, &o);
+    o                    = (blm_options)BLM_OPTIONS_INIT;
+    g                    = golden_decode(what, b.data, b.len, &o);
     golden_encodes_to(g, "bip37", what, bytes, len);
     blm_free(g);
     assert_int_equal(blm_copy(f, &g, NULL), BLM_OK);
@@ -104,9 +104,9 @@ static void matches_everything(const char *what, const uint8_t *bytes, size_t le
 static void test_matches_everything(void **state)
 {
     (void)state;
-    static const uint8_t empty[] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
-    static const uint8_t claims[] = { 0, 50, 0, 0, 0, 1, 0, 0, 0, 1 };
-    static const uint8_t no_hash[] = { 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1 };
+    static const uint8_t empty[]        = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
+    static const uint8_t claims[]       = { 0, 50, 0, 0, 0, 1, 0, 0, 0, 1 };
+    static const uint8_t no_hash[]      = { 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1 };
     static const uint8_t no_hash_data[] = { 2, 0xa5, 0x3c, 0, 0, 0, 0, 7, 0, 0, 0, 2 };
     matches_everything("no bytes", empty, sizeof empty);
     matches_everything("no bytes, 50 hash functions", claims, sizeof claims);
@@ -119,9 +119,9 @@ static void test_limits_of_shapes(void **state)
 {
     (void)state;
     uint8_t big[3 + 36000 + 9] = { 0xfd, 0xa0, 0x8c };
-    big[3 + 36000] = 50;
-    blm_options o = golden_as(NULL);
-    blm_filter *f = golden_decode("the largest", big, sizeof big, &o);
+    big[3 + 36000]             = 50;
+    blm_options o              = golden_as(NULL);
+    blm_filter *f              = golden_decode("the largest", big, sizeof big, &o);
     golden_encodes_to(f, NULL, "the largest", big, sizeof big);
     blm_free(f);
 }
@@ -132,12 +132,12 @@ static void test_offset(void **state)
     (void)state;
     struct golden_file in = golden_read("bip37/small10/filter.bin"), all = { NULL, 0, 0 };
     uint8_t            front[24] = { 0xf9, 0xbe, 0xb4, 0xd9 };
-    blm_options        o = golden_as("bip37");
+    blm_options        o         = golden_as("bip37");
     bytes_append(&all, front, 24);
     bytes_append(&all, in.data, in.len);
     bytes_append(&all, front, 24);
     golden_refused("a message", all.data, all.len, &o);
-    o.offset = 24;
+    o.offset      = 24;
     blm_filter *f = golden_decode("in a message", all.data, all.len, &o);
     check_probes(f, "bip37/small10");
     golden_encodes_to(f, NULL, "from a message", in.data, in.len);
@@ -150,7 +150,7 @@ static void test_starved(void **state)
 {
     (void)state;
     struct golden_file in = golden_read("bip37/small10/filter.bin");
-    blm_options        o = golden_as("bip37");
+    blm_options        o  = golden_as("bip37");
     golden_starve(in.data, in.len, &o);
     golden_free_file(&in);
 }

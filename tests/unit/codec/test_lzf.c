@@ -38,7 +38,7 @@ static void fill(uint8_t *p, size_t len, unsigned kind)
                      : kind % 5 == 2 ? r % 3
                      : kind % 5 == 3 ? (r % 97 ? 0 : r >> 8)
                                      : i % (kind + 2);
-        p[i] = (uint8_t)v;
+        p[i]       = (uint8_t)v;
     }
 }
 
@@ -81,20 +81,36 @@ static void test_by_hand(void **state)
         size_t      len;
         const char *plain; /* NULL: refused */
     } row[] = {
-        { "\x02""abc", 4, "abc" },
-        { "\x00""a\x20\x00", 4, "aaaa" },
-        { "\x02""abc\x20\x02", 6, "abcabc" },
-        { "\x00""a\xe0\x01\x00", 5, "aaaaaaaaaaa" },
-        { "\x02""ab", 3, NULL },       /* a run that is cut */
-        { "\x00""a\x20", 3, NULL },    /* no distance */
-        { "\x00""a\xe0\x01", 4, NULL },
-        { "\x00""a\x20\x01", 4, NULL }, /* from before the beginning */
+        { "\x02"
+          "abc",
+          4, "abc" },
+        { "\x00"
+          "a\x20\x00",
+          4, "aaaa" },
+        { "\x02"
+          "abc\x20\x02",
+          6, "abcabc" },
+        { "\x00"
+          "a\xe0\x01\x00",
+          5, "aaaaaaaaaaa" },
+        { "\x02"
+          "ab",
+          3, NULL }, /* a run that is cut */
+        { "\x00"
+          "a\x20",
+          3, NULL }, /* no distance */
+        { "\x00"
+          "a\xe0\x01",
+          4, NULL },
+        { "\x00"
+          "a\x20\x01",
+          4, NULL }, /* from before the beginning */
         { "\x20\x00", 2, NULL },
         { "\xe0", 1, NULL },
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        uint8_t out[32];
-        size_t  len = row[i].plain ? strlen(row[i].plain) : 12;
+        uint8_t  out[32];
+        size_t   len   = row[i].plain ? strlen(row[i].plain) : 12;
         uint8_t *exact = malloc(row[i].len); /* so that a read past its end is seen */
         memcpy(exact, row[i].packed, row[i].len);
         bool ok = blm__lzf_unpack(exact, row[i].len, out, len);
@@ -114,14 +130,16 @@ static void test_choices(void **state)
         size_t      len;
     } row[] = {
         { "xabcdefghijklmnopqrsabcdefghijklmnopqrs", "\x13xabcdefghijklmnopqrs\xe0\x0a\x12", 24 },
-        { "xabcdefghijklmnopqrabcdefghijklmnopqr",
-          "\x12xabcdefghijklmnopqr\xe0\x07\x11\x01qr", 26 },
+        { "xabcdefghijklmnopqrabcdefghijklmnopqr", "\x12xabcdefghijklmnopqr\xe0\x07\x11\x01qr",
+          26 },
         { "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz",
-          "\x1a""abcdefghijklmnopqrstuvwxyza\xe0\x0e\x19\x01yz", 34 },
+          "\x1a"
+          "abcdefghijklmnopqrstuvwxyza\xe0\x0e\x19\x01yz",
+          34 },
     };
     for (size_t i = 0; i < 3; i++) {
         uint8_t    packed[64];
-        struct out o = { packed, 0 };
+        struct out o   = { packed, 0 };
         size_t     len = strlen(row[i].in);
         memset(table, 0, sizeof table);
         assert_int_equal(blm__lzf_pack((const uint8_t *)row[i].in, len, len - 4, table, put, &o),

@@ -131,8 +131,8 @@ static void a_piece_reads_what_it_gives(void **state)
 {
     (void)state;
     const uint64_t region = 65536, words = 100 * region;
-    struct looked  l      = { 0, 0 };
-    blm_options    o      = BLM_OPTIONS_INIT;
+    struct looked  l = { 0, 0 };
+    blm_options    o = BLM_OPTIONS_INIT;
     uint64_t       size;
     o.bits         = words * 8;
     o.probes       = 3;

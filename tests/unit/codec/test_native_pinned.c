@@ -20,10 +20,10 @@ struct pinned {
     bool        plain; /* what blm_reduce makes of it */
 };
 
-#define OPTIONS(...)                                                                    \
-    {                                                                                   \
-        .size = sizeof(blm_options), .flags = BLM_SEEDED, .rate = 0.01,                 \
-        .seed = { 0x0123456789abcdefu, 0xfedcba9876543210u }, __VA_ARGS__               \
+#define OPTIONS(...)                                                      \
+    {                                                                     \
+        .size = sizeof(blm_options), .flags = BLM_SEEDED, .rate = 0.01,   \
+        .seed = { 0x0123456789abcdefu, 0xfedcba9876543210u }, __VA_ARGS__ \
     }
 
 static const struct pinned pinned[] = {

@@ -10,9 +10,9 @@
 #include "golden_filter.h"
 
 static const char *const vectors[] = {
-    "parquet/small10",        "parquet/med1000-p03", "parquet/med1000-p01-zh", "parquet/emptykey",
-    "parquet/binary200",      "parquet/overfilled",  "parquet/empty",          "parquet/union",
-    "parquet/int32",          "parquet/int64",       "parquet/double",
+    "parquet/small10",   "parquet/med1000-p03", "parquet/med1000-p01-zh", "parquet/emptykey",
+    "parquet/binary200", "parquet/overfilled",  "parquet/empty",          "parquet/union",
+    "parquet/int32",     "parquet/int64",       "parquet/double",
 };
 #define VECTORS (sizeof vectors / sizeof *vectors)
 
@@ -51,8 +51,8 @@ static void test_rebuilt(void **state)
     (void)state;
     for (size_t i = 0; i < VECTORS; i++) {
         blm_options o = BLM_OPTIONS_INIT;
-        o.scheme = "parquet";
-        o.bits   = (uint64_t)golden_meta(vectors[i], "m");
+        o.scheme      = "parquet";
+        o.bits        = (uint64_t)golden_meta(vectors[i], "m");
         blm_filter *f = create_or_fail(&o);
         golden_add_members(f, vectors[i]);
         golden_writes(f, NULL, vectors[i], "filter.bin");
@@ -76,18 +76,18 @@ static void test_union(void **state)
 static void test_bitset(void **state)
 {
     (void)state;
-    struct golden_file in = golden_read("parquet/small10/filter.bin");
+    struct golden_file in    = golden_read("parquet/small10/filter.bin");
     size_t             bytes = (size_t)golden_meta("parquet/small10", "m") / 8;
-    const char        *bits = in.data + in.len - bytes;
-    blm_options        o = golden_as("parquet-bitset");
-    blm_filter        *f = golden_decode("bitset", bits, bytes, &o);
+    const char        *bits  = in.data + in.len - bytes;
+    blm_options        o     = golden_as("parquet-bitset");
+    blm_filter        *f     = golden_decode("bitset", bits, bytes, &o);
     check_probes(f, "parquet/small10");
     golden_encodes_to(f, NULL, "bitset", bits, bytes);
     golden_encodes_to(f, "parquet", "bitset with a header", in.data, in.len);
     blm_free(f);
     o.bits   = bytes * 8;
     o.offset = in.len - bytes;
-    f = golden_decode("bitset at an offset", in.data, in.len, &o);
+    f        = golden_decode("bitset at an offset", in.data, in.len, &o);
     check_probes(f, "parquet/small10");
     blm_free(f);
     golden_refused("bitset longer than said", in.data, in.len,
@@ -102,7 +102,7 @@ static void test_bitset(void **state)
 static void test_offset(void **state)
 {
     (void)state;
-    struct golden_file in = golden_read("parquet/int32/filter.bin");
+    struct golden_file in   = golden_read("parquet/int32/filter.bin");
     uint8_t           *file = calloc(in.len + 300, 1);
     memcpy(file, "PAR1", 4);
     memcpy(file + 123, in.data, in.len);
@@ -115,7 +115,7 @@ static void test_offset(void **state)
     assert_int_equal(blm_decode(file, in.len + 300, &o, &f, &err), BLM_E_FORMAT);
     assert_non_null(strstr(err.text, "options.offset"));
     o.offset = 123;
-    f = golden_decode("at an offset", file, in.len + 300, &o);
+    f        = golden_decode("at an offset", file, in.len + 300, &o);
     check_probes(f, "parquet/int32");
     golden_encodes_to(f, NULL, "from an offset", in.data, in.len);
     blm_free(f);
@@ -124,11 +124,11 @@ static void test_offset(void **state)
     /* errors count from the file's start */
     o.offset = 123;
     file[124] |= 1; /* numBytes becomes odd in zigzag: negative */
-    assert_int_equal(blm_decode(file, in.len + 300, &(blm_options){ .size = sizeof o,
-                                                                    .format = "parquet",
-                                                                    .offset = 123 },
-                                &f, &err),
-                     BLM_E_FORMAT);
+    assert_int_equal(
+        blm_decode(file, in.len + 300,
+                   &(blm_options){ .size = sizeof o, .format = "parquet", .offset = 123 }, &f,
+                   &err),
+        BLM_E_FORMAT);
     assert_int_equal(err.offset, 124);
     free(file);
     golden_free_file(&in);
@@ -151,12 +151,15 @@ struct header {
     bool        good;
 };
 
-#define H(what, text, good) { what, text, sizeof(text) - 1, good }
+#define H(what, text, good)                \
+    {                                      \
+        what, text, sizeof(text) - 1, good \
+    }
 
 static const struct header headers[] = {
     H("as all write it", "\x15\x40\x1c\x1c\0\0\x1c\x1c\0\0\x1c\x1c\0\0\0", true),
-    H("field numbers in full",
-      "\x05\x02\x40\x0c\x04\x1c\0\0\x0c\x06\x1c\0\0\x0c\x08\x1c\0\0\0", true),
+    H("field numbers in full", "\x05\x02\x40\x0c\x04\x1c\0\0\x0c\x06\x1c\0\0\x0c\x08\x1c\0\0\0",
+      true),
     H("another order", "\x4c\x1c\0\0\x0c\x06\x1c\0\0\x0c\x04\x1c\0\0\x05\x02\x40\0", true),
     H("an unknown i64 behind", "\x15\x40\x1c\x1c\0\0\x1c\x1c\0\0\x1c\x1c\0\0\x16\x80\x01\0", true),
     H("an unknown string", "\x15\x40\x1c\x1c\0\0\x1c\x1c\0\0\x1c\x1c\0\0\x18\3abc\0", true),
@@ -164,7 +167,8 @@ static const struct header headers[] = {
       "\x15\x40\x1c\x1c\0\0\x1c\x1c\0\0\x1c\x1c\0\0\x19\x2c\x15\2\0\x11\0\0", true),
     H("an unknown list of 20 booleans",
       "\x15\x40\x1c\x1c\0\0\x1c\x1c\0\0\x1c\x1c\0\0\x19\xf1\x14"
-      "\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\0", true),
+      "\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\0",
+      true),
     H("an unknown map", "\x15\x40\x1c\x1c\0\0\x1c\x1c\0\0\x1c\x1c\0\0\x1b\1\x85\1x\2\0", true),
     H("an unknown empty map", "\x15\x40\x1c\x1c\0\0\x1c\x1c\0\0\x1c\x1c\0\0\x1b\0\0", true),
     H("an unknown double and booleans",
@@ -186,7 +190,8 @@ static const struct header headers[] = {
       false),
     H("structs nested without end",
       "\x15\x40\x1c\x1c\0\0\x1c\x1c\0\0\x1c\x1c\0\0\x1c\x1c\x1c\x1c\x1c\x1c\x1c\x1c\x1c\x1c\x1c\x1c"
-      "\0\0\0\0\0\0\0\0\0\0\0\0\0", false),
+      "\0\0\0\0\0\0\0\0\0\0\0\0\0",
+      false),
 };
 
 static void test_headers(void **state)
@@ -194,7 +199,7 @@ static void test_headers(void **state)
     (void)state;
     blm_options o = golden_as("parquet");
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
-        const struct header *h = &headers[i];
+        const struct header *h              = &headers[i];
         uint8_t              file[128 + 32] = { 0 };
         assert_true(h->len <= 128);
         memcpy(file, h->bytes, h->len);
@@ -203,8 +208,8 @@ static void test_headers(void **state)
             golden_refused(h->what, file, h->len + 32, &o);
             continue;
         }
-        blm_filter *f = golden_decode(h->what, file, h->len + 32, &o);
-        uint64_t    bytes;
+        blm_filter    *f = golden_decode(h->what, file, h->len + 32, &o);
+        uint64_t       bytes;
         const uint8_t *bits = blm_view(f, 0, &bytes);
         assert_int_equal(bytes, 32);
         assert_memory_equal(bits, file + h->len, 32);
@@ -217,9 +222,9 @@ static void test_long_header(void **state)
 {
     (void)state;
     static const char  front[] = "\x15\x40\x1c\x1c\0\0\x1c\x1c\0\0\x1c\x1c\0\0\x18\xd0\x0f";
-    struct golden_file in = { NULL, 0, 0 };
+    struct golden_file in      = { NULL, 0, 0 };
     uint8_t            zero[2000 + 1 + 32] = { 0 }; /* the string, the stop, the bitset */
-    blm_options        o = golden_as("parquet");
+    blm_options        o                   = golden_as("parquet");
     bytes_append(&in, front, sizeof front - 1);
     bytes_append(&in, zero, sizeof zero);
     golden_refused("a string of 2000 bytes", in.data, in.len, &o);
@@ -232,14 +237,14 @@ static void test_three_blocks(void **state)
     (void)state;
     blm_options o = BLM_OPTIONS_INIT;
     blm_params  p = { .size = sizeof p };
-    o.scheme = "parquet";
-    o.bits   = 3 * 256;
+    o.scheme      = "parquet";
+    o.bits        = 3 * 256;
     blm_filter *f = create_or_fail(&o);
     for (uint32_t i = 0; i < 60; i++)
         assert_true(blm_add(f, &i, 4) >= 0);
     struct golden_file b = encode_as(f, NULL);
     assert_int_equal(b.len, 16 + 96);
-    o = golden_as(NULL);
+    o             = golden_as(NULL);
     blm_filter *g = golden_decode("three blocks", b.data, b.len, &o);
     assert_true(blm_equal(f, g));
     assert_int_equal(blm_get_params(g, &p), BLM_OK);
@@ -253,7 +258,7 @@ static void test_starved(void **state)
 {
     (void)state;
     struct golden_file in = golden_read("parquet/small10/filter.bin");
-    blm_options        o = golden_as("parquet");
+    blm_options        o  = golden_as("parquet");
     golden_starve(in.data, in.len, &o);
     golden_free_file(&in);
 }
@@ -262,11 +267,11 @@ static void test_starved(void **state)
 static void test_other_scheme(void **state)
 {
     (void)state;
-    blm_options o = BLM_OPTIONS_INIT;
-    o.items = 100;
-    o.rate  = 0.01;
-    blm_filter         *f = create_or_fail(&o);
-    blm_error           err;
+    blm_options o        = BLM_OPTIONS_INIT;
+    o.items              = 100;
+    o.rate               = 0.01;
+    blm_filter        *f = create_or_fail(&o);
+    blm_error          err;
     struct golden_file b = { NULL, 0, 0 };
     assert_int_equal(blm_encode(f, "parquet", bytes_append, &b, &err), BLM_E_UNSUPPORTED);
     assert_int_equal(blm_encode(f, "parquet-bitset", bytes_append, &b, &err), BLM_E_UNSUPPORTED);
@@ -285,9 +290,9 @@ static void test_fetched(void **state)
 {
     (void)state;
     static const char *const four[] = { "hello", "parquet", "bloom", "filter", NULL };
-    static const char *const many[] = { "Hello", "This is", "a", "test", "How", "are you",
-                                        "doing ", "today", "the quick", "brown fox", "jumps",
-                                        "over", "the lazy", "dog", NULL };
+    static const char *const many[] = { "Hello",   "This is", "a",        "test",      "How",
+                                        "are you", "doing ",  "today",    "the quick", "brown fox",
+                                        "jumps",   "over",    "the lazy", "dog",       NULL };
     static const struct {
         const char        *name;
         uint64_t           offset;
@@ -303,14 +308,13 @@ static void test_fetched(void **state)
         blm_options o = golden_as("parquet");
         if (!golden_fetched(file[i].name, &in))
             skip();
-        o.offset = file[i].offset;
+        o.offset      = file[i].offset;
         blm_filter *f = golden_decode(file[i].name, in.data, in.len, &o);
         has_all(f, file[i].keys);
         golden_encodes_to(f, NULL, file[i].name, in.data + o.offset, 16 + file[i].bytes);
         /* and rebuilt from nothing but the keys */
-        blm_filter *g = create_or_fail(&(blm_options){ .size = sizeof o,
-                                                                    .scheme = "parquet",
-                                                                    .memory = file[i].bytes });
+        blm_filter *g = create_or_fail(
+            &(blm_options){ .size = sizeof o, .scheme = "parquet", .memory = file[i].bytes });
         for (const char *const *k = file[i].keys; *k; k++)
             assert_true(blm_add(g, *k, strlen(*k)) >= 0);
         assert_true(blm_equal(f, g));
@@ -327,13 +331,13 @@ static void test_fetched(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_vectors),      cmocka_unit_test(test_sniffed),
-        cmocka_unit_test(test_rebuilt),      cmocka_unit_test(test_union),
-        cmocka_unit_test(test_bitset),       cmocka_unit_test(test_offset),
-        cmocka_unit_test(test_bad),          cmocka_unit_test(test_headers),
-        cmocka_unit_test(test_long_header),
-        cmocka_unit_test(test_three_blocks), cmocka_unit_test(test_starved),
-        cmocka_unit_test(test_other_scheme), cmocka_unit_test(test_fetched),
+        cmocka_unit_test(test_vectors),     cmocka_unit_test(test_sniffed),
+        cmocka_unit_test(test_rebuilt),     cmocka_unit_test(test_union),
+        cmocka_unit_test(test_bitset),      cmocka_unit_test(test_offset),
+        cmocka_unit_test(test_bad),         cmocka_unit_test(test_headers),
+        cmocka_unit_test(test_long_header), cmocka_unit_test(test_three_blocks),
+        cmocka_unit_test(test_starved),     cmocka_unit_test(test_other_scheme),
+        cmocka_unit_test(test_fetched),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,8 +10,8 @@
 #include "golden_filter.h"
 
 static const char *const slots[] = {
-    "byteslot/slot8-small10",    "byteslot/slot8-med1000-p03", "byteslot/slot8-med1000-p01-zh",
-    "byteslot/slot8-emptykey",   "byteslot/slot8-overfilled",  "byteslot/slot8-empty",
+    "byteslot/slot8-small10",  "byteslot/slot8-med1000-p03", "byteslot/slot8-med1000-p01-zh",
+    "byteslot/slot8-emptykey", "byteslot/slot8-overfilled",  "byteslot/slot8-empty",
     "byteslot/slot8-union",
 };
 static const char *const olds[] = { "byteslot/old7-small10", "byteslot/old7-med1000-p01-zh" };
@@ -19,8 +19,8 @@ static const char *const olds[] = { "byteslot/old7-small10", "byteslot/old7-med1
 static blm_options as(const char *format, const char *scheme)
 {
     blm_options o = BLM_OPTIONS_INIT;
-    o.format = format;
-    o.scheme = scheme;
+    o.format      = format;
+    o.scheme      = scheme;
     return o;
 }
 
@@ -28,8 +28,8 @@ static blm_options as(const char *format, const char *scheme)
 static void check_vector(const char *dir, blm_options o, const char *scheme)
 {
     uint64_t    bits = (uint64_t)golden_meta(dir, "m");
-    blm_filter *f = golden_load(dir, "filter.bin", &o);
-    blm_params  p = { .size = sizeof p };
+    blm_filter *f    = golden_load(dir, "filter.bin", &o);
+    blm_params  p    = { .size = sizeof p };
     assert_int_equal(blm_get_params(f, &p), BLM_OK);
     assert_int_equal(p.bits, bits);
     assert_int_equal(p.probes, golden_meta(dir, "k"));
@@ -41,7 +41,7 @@ static void check_vector(const char *dir, blm_options o, const char *scheme)
     o.format = NULL;
     o.scheme = scheme;
     o.bits   = bits;
-    f = create_or_fail(&o);
+    f        = create_or_fail(&o);
     golden_add_members(f, dir);
     golden_writes(f, "raw", dir, "filter.bin");
     blm_free(f);
@@ -54,7 +54,7 @@ static void test_byteslot(void **state)
         check_vector(slots[i], as("byteslot", NULL), "byteslot");
         check_vector(slots[i], as("raw", "byteslot"), "byteslot");
         blm_options o = as("byteslot", NULL);
-        o.bits = (uint64_t)golden_meta(slots[i], "m");
+        o.bits        = (uint64_t)golden_meta(slots[i], "m");
         check_vector(slots[i], o, "byteslot");
     }
 }
@@ -121,7 +121,7 @@ static void test_bad(void **state)
     /* …but a capacity that is no power of two is the caller's right, when it is said */
     struct golden_file in = golden_read("byteslot/bad/old7-3bytes.bin");
     memset(in.data, 0, in.len);
-    o.bits = 24;
+    o.bits        = 24;
     blm_filter *f = golden_decode("24 bits", in.data, in.len, &o);
     blm_params  p = { .size = sizeof p };
     assert_int_equal(blm_get_params(f, &p), BLM_OK);
@@ -149,7 +149,7 @@ static void test_odd_bits(void **state)
 {
     (void)state;
     blm_options o = as(NULL, "bkdr-js-rs");
-    o.bits = 1001;
+    o.bits        = 1001;
     blm_filter *f = create_or_fail(&o);
     for (int i = 0; i < 100; i++) {
         char key[16];
@@ -158,17 +158,16 @@ static void test_odd_bits(void **state)
     }
     struct golden_file b = encode_as(f, "raw");
     assert_int_equal(b.len, 126);
-    o.format = "raw";
+    o.format      = "raw";
     blm_filter *g = golden_decode("1001 bits", b.data, b.len, &o);
     assert_true(blm_equal(f, g));
     b.data[125] |= 0x40;
     golden_refused("a bit past the last", b.data, b.len, &o);
     b.data[125] &= 1;
     golden_refused("one byte less", b.data, b.len - 1, &o);
-    golden_refused("one byte more", b.data, b.len + 0, &(blm_options){ .size = sizeof o,
-                                                                      .format = "raw",
-                                                                      .scheme = "bkdr-js-rs",
-                                                                      .bits   = 1000 });
+    golden_refused(
+        "one byte more", b.data, b.len + 0,
+        &(blm_options){ .size = sizeof o, .format = "raw", .scheme = "bkdr-js-rs", .bits = 1000 });
     free(b.data);
     blm_free(f);
     blm_free(g);
@@ -177,8 +176,8 @@ static void test_odd_bits(void **state)
 static void decode_is(const blm_options *o, blm_status want)
 {
     static const uint8_t bytes[64];
-    blm_filter *f;
-    blm_error   err;
+    blm_filter          *f;
+    blm_error            err;
     assert_int_equal(blm_decode(bytes, sizeof bytes, o, &f, &err), want);
     assert_null(f);
     assert_true(strlen(err.text) > 10);
@@ -210,16 +209,16 @@ static void test_options(void **state)
 static void test_not_written(void **state)
 {
     (void)state;
-    blm_options o = BLM_OPTIONS_INIT;
+    blm_options        o = BLM_OPTIONS_INIT;
     struct golden_file b = { NULL, 0, 0 };
-    o.items = 100;
-    o.rate  = 0.01;
-    blm_filter *f = create_or_fail(&o);
+    o.items              = 100;
+    o.rate               = 0.01;
+    blm_filter *f        = create_or_fail(&o);
     assert_int_equal(blm_encode(f, "raw", bytes_append, &b, NULL), BLM_E_UNSUPPORTED);
     blm_free(f);
     o.scheme = "polynomial";
     o.kind   = BLM_COUNTING;
-    f = create_or_fail(&o);
+    f        = create_or_fail(&o);
     assert_int_equal(blm_encode(f, "raw", bytes_append, &b, NULL), BLM_E_UNSUPPORTED);
     assert_int_equal(blm_encode(f, "byteslot", bytes_append, &b, NULL), BLM_E_UNSUPPORTED);
     blm_free(f);
@@ -230,7 +229,7 @@ static void test_starved(void **state)
 {
     (void)state;
     struct golden_file in = golden_read("byteslot/slot8-small10/filter.bin");
-    blm_options        o = as("byteslot", NULL);
+    blm_options        o  = as("byteslot", NULL);
     golden_starve(in.data, in.len, &o);
     golden_free_file(&in);
 }
@@ -238,11 +237,15 @@ static void test_starved(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_byteslot),      cmocka_unit_test(test_polynomial),
+        cmocka_unit_test(test_byteslot),
+        cmocka_unit_test(test_polynomial),
         cmocka_unit_test(test_nothing_is_promised),
-        cmocka_unit_test(test_union),         cmocka_unit_test(test_bad),
-        cmocka_unit_test(test_never_sniffed), cmocka_unit_test(test_odd_bits),
-        cmocka_unit_test(test_options),       cmocka_unit_test(test_not_written),
+        cmocka_unit_test(test_union),
+        cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_never_sniffed),
+        cmocka_unit_test(test_odd_bits),
+        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_not_written),
         cmocka_unit_test(test_starved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,9 +15,9 @@ static void test_vectors(void **state)
     (void)state;
     for (size_t i = 0; i < RB_VECTORS; i++) {
         struct golden_file all = rb_chunks(rb_vectors[i]);
-        blm_options         o = golden_as(i % 2 ? "redisbloom" : NULL); /* named, and sniffed */
-        blm_filter         *f = golden_decode(rb_vectors[i], all.data, all.len, &o);
-        blm_params          p = { .size = sizeof p };
+        blm_options        o   = golden_as(i % 2 ? "redisbloom" : NULL); /* named, and sniffed */
+        blm_filter        *f   = golden_decode(rb_vectors[i], all.data, all.len, &o);
+        blm_params         p   = { .size = sizeof p };
         assert_int_equal(blm_get_params(f, &p), BLM_OK);
         assert_int_equal(p.kind, BLM_SCALABLE);
         assert_string_equal(p.scheme, "redisbloom");
@@ -36,12 +36,12 @@ static void test_rebuilt(void **state)
     (void)state;
     for (size_t i = 0; i < RB_VECTORS; i++) {
         struct golden_file all = rb_chunks(rb_vectors[i]);
-        blm_filter         *f = rb_empty(rb_vectors[i]);
+        blm_filter        *f   = rb_empty(rb_vectors[i]);
         golden_add_members(f, rb_vectors[i]);
         golden_encodes_to(f, NULL, rb_vectors[i], all.data, all.len);
         blm_free(f);
         /* one key at a time */
-        f = rb_empty(rb_vectors[i]);
+        f                    = rb_empty(rb_vectors[i]);
         struct golden_keys k = golden_members(rb_vectors[i]);
         for (size_t j = 0; j < k.count; j++)
             assert_true(blm_add(f, k.key[j].data, k.key[j].len) >= 0);
@@ -65,9 +65,9 @@ static void test_bad(void **state)
 static void test_cut(void **state)
 {
     (void)state;
-    struct golden_file all = rb_chunks("redisbloom/cap1");
-    blm_options         o = golden_as("redisbloom");
-    uint8_t             more = 0;
+    struct golden_file all  = rb_chunks("redisbloom/cap1");
+    blm_options        o    = golden_as("redisbloom");
+    uint8_t            more = 0;
     bytes_append(&all, &more, 1);
     for (size_t n = 0; n <= all.len; n++)
         if (n != all.len - 1)
@@ -80,8 +80,8 @@ static void test_cut(void **state)
 /* The same chain with another header: 49 bytes a link, entries in four, n2 behind them. */
 static struct golden_file old_header(const struct golden_file *now, bool growth)
 {
-    struct golden_file old = { NULL, 0, 0 };
-    uint32_t            links = blm__get32le(now->data + 8);
+    struct golden_file old   = { NULL, 0, 0 };
+    uint32_t           links = blm__get32le(now->data + 8);
     bytes_append(&old, now->data, growth ? 20 : 16);
     for (uint32_t i = 0; i < links; i++) {
         const char *l = now->data + 20 + 53 * i;
@@ -98,8 +98,8 @@ static void test_header_220(void **state)
     (void)state;
     for (size_t i = 0; i < RB_VECTORS; i++) {
         struct golden_file now = rb_chunks(rb_vectors[i]), old = old_header(&now, true);
-        blm_options         o = golden_as(NULL);
-        blm_filter         *f = golden_decode(rb_vectors[i], old.data, old.len, &o);
+        blm_options        o = golden_as(NULL);
+        blm_filter        *f = golden_decode(rb_vectors[i], old.data, old.len, &o);
         check_probes(f, rb_vectors[i]);
         golden_encodes_to(f, NULL, rb_vectors[i], old.data, old.len);
         blm_free(f);
@@ -116,8 +116,8 @@ static void test_header_1(void **state)
                                         "redisbloom/legacy32-pow2-scales" };
     for (size_t i = 0; i < 3; i++) {
         struct golden_file now = rb_chunks(dirs[i]), old = old_header(&now, false);
-        uint32_t            links = blm__get32le(now.data + 8);
-        blm_options         o = golden_as(NULL);
+        uint32_t           links = blm__get32le(now.data + 8);
+        blm_options        o     = golden_as(NULL);
         for (uint32_t l = 0; l < links; l++)
             memset(old.data + 16 + 49 * l + 8, 0, 8);
         blm_filter *f = golden_decode(dirs[i], old.data, old.len, &o);
@@ -138,17 +138,17 @@ static void test_bits_not_rounded(void **state)
 {
     (void)state;
     uint8_t     h[73 + 20] = { 0 };
-    blm_options o = golden_as("redisbloom");
-    blm_params  p = { .size = sizeof p };
-    h[8]  = 1;
-    h[12] = 5;
-    h[16] = 2;
-    h[20] = 20;  /* bytes */
-    h[28] = 157; /* bits */
+    blm_options o          = golden_as("redisbloom");
+    blm_params  p          = { .size = sizeof p };
+    h[8]                   = 1;
+    h[12]                  = 5;
+    h[16]                  = 2;
+    h[20]                  = 20;  /* bytes */
+    h[28]                  = 157; /* bits */
     blm__put64le(h + 44, blm__f64_bits(0.01));
     blm__put64le(h + 52, blm__f64_bits(9.585058377367439));
-    h[60] = 7;
-    h[64] = 16; /* 16 · 9.585 = 153.4, never mind */
+    h[60]         = 7;
+    h[64]         = 16; /* 16 · 9.585 = 153.4, never mind */
     blm_filter *f = golden_decode("157 bits", h, sizeof h, &o);
     uint64_t    pos[7], raw[7];
     size_t      n;
@@ -176,11 +176,11 @@ static void test_native_file(void **state)
     (void)state;
     for (size_t i = 0; i < RB_VECTORS; i++) {
         struct golden_file all = rb_chunks(rb_vectors[i]);
-        blm_options         o = golden_as("redisbloom");
-        blm_filter         *f = golden_decode(rb_vectors[i], all.data, all.len, &o);
-        struct golden_file b = encode_as(f, "native");
-        o = golden_as(NULL);
-        blm_filter *g = golden_decode(rb_vectors[i], b.data, b.len, &o);
+        blm_options        o   = golden_as("redisbloom");
+        blm_filter        *f   = golden_decode(rb_vectors[i], all.data, all.len, &o);
+        struct golden_file b   = encode_as(f, "native");
+        o                      = golden_as(NULL);
+        blm_filter *g          = golden_decode(rb_vectors[i], b.data, b.len, &o);
         check_probes(g, rb_vectors[i]);
         golden_encodes_to(g, "redisbloom", rb_vectors[i], all.data, all.len);
         blm_free(f);
@@ -194,7 +194,7 @@ static void test_starved(void **state)
 {
     (void)state;
     struct golden_file all = rb_chunks("redisbloom/expansion1");
-    blm_options         o = golden_as("redisbloom");
+    blm_options        o   = golden_as("redisbloom");
     golden_starve(all.data, all.len, &o);
     free(all.data);
 }
@@ -202,11 +202,11 @@ static void test_starved(void **state)
 static void test_other_scheme(void **state)
 {
     (void)state;
-    blm_options         o = BLM_OPTIONS_INIT;
+    blm_options        o = BLM_OPTIONS_INIT;
     struct golden_file b = { NULL, 0, 0 };
-    o.kind = BLM_SCALABLE;
-    o.rate = 0.01;
-    blm_filter *f = create_or_fail(&o);
+    o.kind               = BLM_SCALABLE;
+    o.rate               = 0.01;
+    blm_filter *f        = create_or_fail(&o);
     assert_int_equal(blm_encode(f, "redisbloom", bytes_append, &b, NULL), BLM_E_UNSUPPORTED);
     assert_int_equal(blm_encode(f, "redisbloom-dump", bytes_append, &b, NULL), BLM_E_UNSUPPORTED);
     assert_int_equal(b.len, 0);
@@ -216,11 +216,16 @@ static void test_other_scheme(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_vectors),    cmocka_unit_test(test_rebuilt),
-        cmocka_unit_test(test_bad),        cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_header_220), cmocka_unit_test(test_header_1),
-        cmocka_unit_test(test_bits_not_rounded), cmocka_unit_test(test_native_file),
-        cmocka_unit_test(test_starved),    cmocka_unit_test(test_other_scheme),
+        cmocka_unit_test(test_vectors),
+        cmocka_unit_test(test_rebuilt),
+        cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_header_220),
+        cmocka_unit_test(test_header_1),
+        cmocka_unit_test(test_bits_not_rounded),
+        cmocka_unit_test(test_native_file),
+        cmocka_unit_test(test_starved),
+        cmocka_unit_test(test_other_scheme),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,8 +16,8 @@ static void test_vectors(void **state)
 {
     (void)state;
     for (size_t i = 0; i < RB_VECTORS; i++) {
-        blm_options         o = golden_as(i % 2 ? "redisbloom-dump" : NULL);
-        blm_filter         *f = golden_load(rb_vectors[i], "dump.bin", &o);
+        blm_options        o   = golden_as(i % 2 ? "redisbloom-dump" : NULL);
+        blm_filter        *f   = golden_load(rb_vectors[i], "dump.bin", &o);
         struct golden_file all = rb_chunks(rb_vectors[i]);
         check_probes(f, rb_vectors[i]);
         golden_writes(f, NULL, rb_vectors[i], "dump.bin");
@@ -79,16 +79,16 @@ static void test_damaged(void **state)
     static const char *const dirs[] = { "redisbloom/cap1", "redisbloom/empty" };
     for (size_t d = 0; d < 2; d++) {
         struct golden_file in = golden_read_in(dirs[d], "dump.bin");
-        uint8_t           *p = (uint8_t *)in.data;
-        blm_options        o = golden_as("redisbloom-dump");
+        uint8_t           *p  = (uint8_t *)in.data;
+        blm_options        o  = golden_as("redisbloom-dump");
         for (size_t n = 0; n < in.len; n++)
             golden_refused("cut", p, n, &o);
         o.max_bytes = 1 << 20;
         for (size_t i = 0; i < in.len - 8; i++)
             for (unsigned v = 0; v < 256; v += i < 64 ? 1 : 37) {
                 uint8_t     was = p[i];
-                blm_filter *f = NULL;
-                p[i] = (uint8_t)v;
+                blm_filter *f   = NULL;
+                p[i]            = (uint8_t)v;
                 resum(p, in.len);
                 if (blm_decode(p, in.len, &o, &f, NULL) == BLM_OK)
                     blm_check(f, "key", 3);
@@ -124,9 +124,9 @@ static void add_double(struct golden_file *b, double v)
 /* One link of 64 bits whose array is written as `string`, all numbers in eight bytes. */
 static struct golden_file payload(unsigned encver, const char *string, size_t len)
 {
-    struct golden_file b = { NULL, 0, 0 };
-    uint8_t             id[10] = { 7, 0x81, 0x30, 0x16, 0xe5, 0xa2, 0x89, 0xbe, 0xf8, 0x00 };
-    id[9] = (uint8_t)encver;
+    struct golden_file b      = { NULL, 0, 0 };
+    uint8_t            id[10] = { 7, 0x81, 0x30, 0x16, 0xe5, 0xa2, 0x89, 0xbe, 0xf8, 0x00 };
+    id[9]                     = (uint8_t)encver;
     bytes_append(&b, id, 10);
     add_number(&b, 3);
     add_number(&b, 1);
@@ -154,8 +154,8 @@ static void holds(const char *what, unsigned encver, const char *string, size_t 
                   const char *bits)
 {
     struct golden_file b = payload(encver, string, len);
-    blm_options         o = golden_as("redisbloom-dump");
-    uint64_t            bytes;
+    blm_options        o = golden_as("redisbloom-dump");
+    uint64_t           bytes;
     if (!bits) {
         golden_refused(what, b.data, b.len, &o);
     } else {
@@ -170,10 +170,22 @@ static void holds(const char *what, unsigned encver, const char *string, size_t 
 static void test_strings(void **state)
 {
     (void)state;
-    holds("plain", 4, "\10" "abcdefgh", 9, "abcdefgh");
-    holds("14 bits", 4, "\x40\10" "abcdefgh", 10, "abcdefgh");
-    holds("32 bits", 4, "\x80\0\0\0\10" "abcdefgh", 13, "abcdefgh");
-    holds("64 bits", 4, "\x81\0\0\0\0\0\0\0\10" "abcdefgh", 17, "abcdefgh");
+    holds("plain", 4,
+          "\10"
+          "abcdefgh",
+          9, "abcdefgh");
+    holds("14 bits", 4,
+          "\x40\10"
+          "abcdefgh",
+          10, "abcdefgh");
+    holds("32 bits", 4,
+          "\x80\0\0\0\10"
+          "abcdefgh",
+          13, "abcdefgh");
+    holds("64 bits", 4,
+          "\x81\0\0\0\0\0\0\0\10"
+          "abcdefgh",
+          17, "abcdefgh");
     holds("packed", 4, "\xc3\5\10\0a\xa0\0", 6, NULL); /* cut */
     holds("packed", 4, "\xc3\4\10\0a\xa0\0", 7, "aaaaaaaa");
     holds("packed, one too long", 4, "\xc3\4\10\0a\xc0\0", 7, NULL);
@@ -199,19 +211,31 @@ static void test_decimal_out(void **state)
     } row[] = {
         { "12345678", "\xc2\x4e\x61\xbc\0", 5 },
         { "-1234567", "\xc2\x79\x29\xed\xff", 5 },
-        { "01234567", "\10" "01234567", 9 },
-        { "+1234567", "\10" "+1234567", 9 },
-        { "1234567 ", "\10" "1234567 ", 9 },
-        { "-0000000", "\10" "-0000000", 9 },
+        { "01234567",
+          "\10"
+          "01234567",
+          9 },
+        { "+1234567",
+          "\10"
+          "+1234567",
+          9 },
+        { "1234567 ",
+          "\10"
+          "1234567 ",
+          9 },
+        { "-0000000",
+          "\10"
+          "-0000000",
+          9 },
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        char                plain[16] = "\10";
-        blm_options         o = golden_as("redisbloom-dump");
+        char        plain[16] = "\10";
+        blm_options o         = golden_as("redisbloom-dump");
         memcpy(plain + 1, row[i].bits, 8);
-        struct golden_file in = payload(4, plain, 9);
-        blm_filter         *f = golden_decode(row[i].bits, in.data, in.len, &o);
-        struct golden_file out = encode_as(f, NULL);
-        bool                there = false;
+        struct golden_file in    = payload(4, plain, 9);
+        blm_filter        *f     = golden_decode(row[i].bits, in.data, in.len, &o);
+        struct golden_file out   = encode_as(f, NULL);
+        bool               there = false;
         for (size_t at = 0; at + row[i].len < out.len; at++)
             there |= memcmp(out.data + at, row[i].string, row[i].len) == 0 && out.data[at - 1] == 5;
         assert_true(there);
@@ -226,12 +250,15 @@ static void test_decimal_out(void **state)
 static void test_encver_0(void **state)
 {
     (void)state;
-    holds("66 bits in 8 bytes", 0, "\10" "abcdefgh", 9, NULL);
+    holds("66 bits in 8 bytes", 0,
+          "\10"
+          "abcdefgh",
+          9, NULL);
     struct golden_file b = payload(0, "\11abcdefgh\2", 10);
-    blm_options         o = golden_as("redisbloom-dump");
-    blm_filter         *f = golden_decode("66 bits in 9 bytes", b.data, b.len, &o);
-    uint64_t            pos[8], raw[8];
-    size_t              n;
+    blm_options        o = golden_as("redisbloom-dump");
+    blm_filter        *f = golden_decode("66 bits in 9 bytes", b.data, b.len, &o);
+    uint64_t           pos[8], raw[8];
+    size_t             n;
     assert_int_equal(blm_positions(f, "key", 3, pos, 8, &n), BLM_OK);
     assert_int_equal(blm_positions_raw(f, "key", 3, raw, 8, &n), BLM_OK);
     for (size_t i = 0; i < 8; i++) {
@@ -246,7 +273,7 @@ static void test_starved(void **state)
 {
     (void)state;
     struct golden_file in = golden_read("redisbloom/empty/dump.bin");
-    blm_options        o = golden_as("redisbloom-dump");
+    blm_options        o  = golden_as("redisbloom-dump");
     golden_starve(in.data, in.len, &o);
     golden_free_file(&in);
 }

@@ -60,10 +60,11 @@ static void zalloc_uses_the_caller_s_own(void **state)
 static void blocks_are_aligned_zeroed_and_freed_whole(void **state)
 {
     (void)state;
-    static const uint64_t sizes[] = { 1, 63, 64, 65, 4096, (2u << 20) - 64, (2u << 20) - 63,
-                                      2u << 20, (2u << 20) + 1, 5u << 20 };
-    struct meter        m   = { .fail_at = UINT64_MAX };
-    blm_allocator       own = meter_allocator(&m);
+    static const uint64_t sizes[] = {
+        1, 63, 64, 65, 4096, (2u << 20) - 64, (2u << 20) - 63, 2u << 20, (2u << 20) + 1, 5u << 20
+    };
+    struct meter         m      = { .fail_at = UINT64_MAX };
+    blm_allocator        own    = meter_allocator(&m);
     const blm_allocator *from[] = { &own, &blm__default_allocator };
     for (size_t i = 0; i < COUNT_OF(sizes); i++)
         for (size_t j = 0; j < 2; j++) {
@@ -74,7 +75,7 @@ static void blocks_are_aligned_zeroed_and_freed_whole(void **state)
             assert_true((uint8_t *)b.words >= (uint8_t *)b.base);
             assert_true((uint8_t *)b.words + room <= (uint8_t *)b.base + b.size);
             assert_true(all_zero(b.words, room));
-            memset(b.words, 0xff, room); /* all of it is ours: a sanitizer would object */
+            memset(b.words, 0xff, room);        /* all of it is ours: a sanitizer would object */
             assert_true(!(j == 0 && b.mapped)); /* a caller's allocator is never gone around */
             blm__block_free(from[j], &b);
             assert_int_equal(b.size, 0);

@@ -21,8 +21,9 @@ static uint64_t mulhi_by_digits(uint64_t a, uint64_t b)
 static void mulhi_is_the_high_half(void **state)
 {
     (void)state;
-    static const uint64_t edges[] = { 0, 1, 2, 0xffffffff, 0x100000000, 0x100000001,
-                                      UINT64_MAX >> 1, UINT64_MAX - 1, UINT64_MAX };
+    static const uint64_t edges[] = {
+        0, 1, 2, 0xffffffff, 0x100000000, 0x100000001, UINT64_MAX >> 1, UINT64_MAX - 1, UINT64_MAX
+    };
     for (size_t i = 0; i < COUNT_OF(edges); i++)
         for (size_t j = 0; j < COUNT_OF(edges); j++)
             assert_true(blm__mulhi(edges[i], edges[j]) == mulhi_by_digits(edges[i], edges[j]));

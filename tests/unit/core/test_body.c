@@ -13,7 +13,7 @@ static void shapes_count_words_and_probes(void **state)
     assert_true(blm__shape_words(&s) == 2);
     s.cell_bits = 4;
     assert_true(blm__shape_words(&s) == 5);
-    s.bits      = BLM__MAX_BITS;
+    s.bits = BLM__MAX_BITS;
     assert_true(blm__shape_words(&s) == BLM__MAX_BITS / 16);
     assert_int_equal(blm__shape_probes(&s), 7);
     s.lines = 3;
@@ -100,7 +100,7 @@ static void room_grows_and_keeps(void **state)
         b.layer_count++;
     struct blm_layer *was = b.layers;
     uint32_t          had = b.layer_room;
-    m.fail_at = m.calls;
+    m.fail_at             = m.calls;
     assert_null(blm__body_room(&b));
     assert_ptr_equal(b.layers, was);
     assert_int_equal(b.layer_room, had);
@@ -111,8 +111,8 @@ static void room_grows_and_keeps(void **state)
 static void marks_cover_their_regions(void **state)
 {
     (void)state;
-    uint8_t          marks[5] = { 0 };
-    struct blm_layer l        = { .word_count = 33, .marks = marks, .mark_shift = 3 };
+    uint8_t              marks[5] = { 0 };
+    struct blm_layer     l        = { .word_count = 33, .marks = marks, .mark_shift = 3 };
     static const uint8_t third[5] = { 0, 0, 1, 0, 0 }, all[5] = { 1, 1, 1, 1, 1 };
     blm__mark(&l, 16);
     blm__mark(&l, 23);

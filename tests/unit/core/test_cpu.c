@@ -39,7 +39,7 @@ static void every_kernel_has_every_loop(void **state)
 /* In a child that has not chosen yet: 0 when the best kernel is the one named. */
 static int best_under(const char *forced, const char *want)
 {
-    char self[4096], cmd[4400];
+    char    self[4096], cmd[4400];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     assert_true(n > 0);
     self[n] = 0;

@@ -9,11 +9,11 @@ static void the_chain_is_the_documented_one(void **state)
 {
     (void)state;
     static const uint64_t g[] = {
-        0x0123456789abcdefu, 0x4c29e084746f2ae1u, 0xa6c044dced45c34fu, 0x1b510f29096cb781u,
-        0x503c06e324e114afu,
+        0x0123456789abcdefu, 0x4c29e084746f2ae1u, 0xa6c044dced45c34fu,
+        0x1b510f29096cb781u, 0x503c06e324e114afu,
     };
     static const uint64_t at[] = { 4444, 297514, 651373, 106705, 313416 };
-    uint64_t h = 0x0123456789abcdefu;
+    uint64_t              h    = 0x0123456789abcdefu;
     for (size_t i = 0; i < COUNT_OF(g); i++, h = blm__chain_next(h)) {
         assert_true(h == g[i]);
         assert_true(blm__reduce(h, 1000003) == at[i]);
@@ -23,8 +23,9 @@ static void the_chain_is_the_documented_one(void **state)
 static void reduction_covers_the_range_and_stays_in_it(void **state)
 {
     (void)state;
-    static const uint64_t sizes[] = { 1, 2, 3, 63, 64, 65, 1000003, (uint64_t)1 << 32,
-                                      ((uint64_t)1 << 32) + 1, (uint64_t)1 << 48 };
+    static const uint64_t sizes[] = {
+        1, 2, 3, 63, 64, 65, 1000003, (uint64_t)1 << 32, ((uint64_t)1 << 32) + 1, (uint64_t)1 << 48
+    };
     struct rng r = { 1 };
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         uint64_t m = sizes[i];
@@ -60,7 +61,7 @@ static void the_line_rule_is_the_documented_one(void **state)
 {
     (void)state;
     static const unsigned bit[8] = { 57, 13, 58, 8, 4, 60, 20, 24 };
-    uint64_t h = 0x0123456789abcdefu, x = blm__line_x(h);
+    uint64_t              h = 0x0123456789abcdefu, x = blm__line_x(h);
     assert_true(x == 0x4c29e084746f2ae1u);
     assert_true(blm__reduce(h, 977) == 4);
     for (unsigned j = 0; j < 8; j++)

@@ -50,7 +50,7 @@ static void both_ways_to_the_rate_agree(void **state)
             load *= 1.01;
         double before = log(blm__line_rate(512, k, load / 1.01)),
                at     = log(blm__line_rate(512, k, load));
-        double after = log(blm__line_rate(512, k, load * 1.01));
+        double after  = log(blm__line_rate(512, k, load * 1.01));
         assert_true(before < log(1e-6) && at >= log(1e-6));
         assert_near(after - at, at - before, 0.02);
     }

@@ -17,10 +17,10 @@ struct row {
     size_t      count;
 };
 
-#define ROW(text, ...)                                                \
-    {                                                                 \
-        text, sizeof(text) - 1, { __VA_ARGS__ },                      \
-            sizeof((uint16_t[]){ __VA_ARGS__ }) / sizeof(uint16_t)    \
+#define ROW(text, ...)                                             \
+    {                                                              \
+        text, sizeof(text) - 1, { __VA_ARGS__ },                   \
+            sizeof((uint16_t[]){ __VA_ARGS__ }) / sizeof(uint16_t) \
     }
 
 static const struct row rows[] = {
@@ -40,13 +40,17 @@ static const struct row rows[] = {
     ROW("\xc1\xbf", 0xfffd, 0xfffd),
     ROW("\xe0\x80\x80", 0xfffd, 0xfffd, 0xfffd),
     ROW("\xed\xa0\x80", 0xfffd),
-    ROW("\xed\xbf\xbf\xed\xa0""a", 0xfffd, 0xfffd, 'a'),
+    ROW("\xed\xbf\xbf\xed\xa0"
+        "a",
+        0xfffd, 0xfffd, 'a'),
     ROW("\xf0\x8f\xbf\xbf", 0xfffd, 0xfffd, 0xfffd, 0xfffd),
     ROW("\xf4\x90\x80\x80", 0xfffd, 0xfffd, 0xfffd, 0xfffd),
     ROW("\xf5\x80\x80\x80", 0xfffd, 0xfffd, 0xfffd, 0xfffd),
     ROW("\xff\xfe", 0xfffd, 0xfffd),
     ROW("\xe4\xbe", 0xfffd),
-    ROW("\xe4\xbe""a", 0xfffd, 'a'),
+    ROW("\xe4\xbe"
+        "a",
+        0xfffd, 'a'),
     ROW("\xf0\x9f\x98", 0xfffd),
     ROW("\xf0\x9f\x98\xe4\xbe\x8b", 0xfffd, 0x4f8b),
     ROW("\xc3", 0xfffd),

@@ -28,13 +28,17 @@ struct toy_filter {
 static void toy_init(struct toy_filter *f, uint64_t m, uint32_t k)
 {
     memset(f, 0, sizeof *f);
-    f->layer.shape = (struct blm_shape){ .kind = BLM_CLASSIC, .engine = BLM__POSITIONS,
-                                         .scheme = &toy, .bits = m, .probes = k, .cell_bits = 1 };
-    f->layer.word_count  = blm__shape_words(&f->layer.shape);
-    f->layer.words       = f->words;
-    f->body.kernel       = &blm__kernel_portable;
-    f->body.layers       = &f->layer;
-    f->body.layer_count  = 1;
+    f->layer.shape      = (struct blm_shape){ .kind      = BLM_CLASSIC,
+                                              .engine    = BLM__POSITIONS,
+                                              .scheme    = &toy,
+                                              .bits      = m,
+                                              .probes    = k,
+                                              .cell_bits = 1 };
+    f->layer.word_count = blm__shape_words(&f->layer.shape);
+    f->layer.words      = f->words;
+    f->body.kernel      = &blm__kernel_portable;
+    f->body.layers      = &f->layer;
+    f->body.layer_count = 1;
     assert_true(f->layer.word_count <= COUNT_OF(f->words));
 }
 
@@ -66,7 +70,7 @@ static void positions_are_grouped_without_losing_any(void **state)
                 f.body.shared = shared;
                 for (size_t a = 0; a < n; a++)
                     d[a] = a % 5 == 4 ? d[a - 3] : toy_digest(&r);
-                struct blm_batch all = { .d = d, .n = n };
+                struct blm_batch all  = { .d = d, .n = n };
                 size_t           said = blm__bits_add(&f.body, &f.layer, &all, fresh);
                 for (size_t a = 0; a < n; a++) {
                     uint64_t pos[BLM__MAX_PROBES];
@@ -115,14 +119,14 @@ static void folds_follow_their_rule(void **state)
     static const struct {
         uint64_t m, factor;
         uint32_t unit;
-    } rows[] = { { 210, 7, 1 },   { 210, 210, 1 }, { 64, 64, 1 },   { 9984, 3, 1 },
-                 { 4096, 4, 1 },  { 1000, 8, 1 },  { 960, 5, 8 },   { 960, 3, 32 },
+    } rows[] = { { 210, 7, 1 },    { 210, 210, 1 },   { 64, 64, 1 }, { 9984, 3, 1 },
+                 { 4096, 4, 1 },   { 1000, 8, 1 },    { 960, 5, 8 }, { 960, 3, 32 },
                  { 2560, 5, 256 }, { 2560, 10, 256 }, { 999, 1, 1 } };
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         for (int adjacent = 0; adjacent < 2; adjacent++) {
             static struct toy_filter from, to, want;
-            struct rng               r = { i };
-            uint64_t unit = rows[i].unit, units = rows[i].m / rows[i].factor / unit;
+            struct rng               r    = { i };
+            uint64_t                 unit = rows[i].unit, units = rows[i].m / rows[i].factor / unit;
             toy.fold      = adjacent ? BLM__FOLD_ADJACENT : BLM__FOLD_STRIDED;
             toy.fold_unit = rows[i].unit;
             toy_init(&from, rows[i].m, 1);
@@ -155,16 +159,16 @@ static void large_unions_go_piece_by_piece(void **state)
     uint64_t    n = ((uint64_t)1 << 20) + 3;
     blm_options o = BLM_OPTIONS_INIT;
     blm_error   e;
-    o.bits   = n * 64;
-    o.probes = 3;
-    o.flags  = BLM_SEEDED;
+    o.bits         = n * 64;
+    o.probes       = 3;
+    o.flags        = BLM_SEEDED;
     blm_filter  *a = make(&o), *b = make(&o);
     uint64_t    *x = (uint64_t *)(uintptr_t)blm_view(a, 0, NULL);
     uint64_t    *y = (uint64_t *)(uintptr_t)blm_view(b, 0, NULL);
     struct watch w = { 0, UINT64_MAX };
     blm_on_progress(a, watch_it, &w);
-    x[0] = 1;
-    y[0] = 2;
+    x[0]     = 1;
+    y[0]     = 2;
     y[n - 1] = 5;
     assert_status(blm_union(a, b, NULL), BLM_OK);
     assert_int_equal(w.calls, 2);
@@ -173,7 +177,7 @@ static void large_unions_go_piece_by_piece(void **state)
     assert_true(x[0] == 2 && x[n - 1] == 5);
     /* Stopped between the pieces: the first is united, the second is not. */
     x[0] = x[n - 1] = 0;
-    w = (struct watch){ 0, 1 };
+    w               = (struct watch){ 0, 1 };
     assert_status(blm_union(a, b, &e), BLM_E_CANCELLED);
     check_error(&e, BLM_E_CANCELLED, "8388608");
     assert_true(x[0] == 2 && x[n - 1] == 0);

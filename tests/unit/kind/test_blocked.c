@@ -11,10 +11,10 @@ static void strict_rates_take_more_lines(void **state)
         uint32_t lines;
     } rows[] = { { 0.1, 1 }, { 0.01, 1 }, { 1e-3, 1 }, { 1e-4, 2 }, { 1e-6, 2 }, { 1e-8, 3 } };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        blm_options o = BLM_OPTIONS_INIT;
-        o.kind  = BLM_BLOCKED;
-        o.items = 100000;
-        o.rate  = rows[i].p;
+        blm_options o             = BLM_OPTIONS_INIT;
+        o.kind                    = BLM_BLOCKED;
+        o.items                   = 100000;
+        o.rate                    = rows[i].p;
         blm_filter             *f = make(&o);
         const struct blm_shape *s = &f->body.layers[0].shape;
         assert_int_equal(s->engine, BLM__LINES);
@@ -33,11 +33,11 @@ static void a_key_stays_in_its_lines(void **state)
     for (uint32_t lines = 1; lines <= 3; lines++)
         for (uint32_t k = 1; k <= 8; k++) {
             blm_options o = BLM_OPTIONS_INIT;
-            o.kind   = BLM_BLOCKED;
-            o.flags  = BLM_SEEDED;
-            o.bits   = 512 * 1000;
-            o.probes = k * lines;
-            o.lines  = lines;
+            o.kind        = BLM_BLOCKED;
+            o.flags       = BLM_SEEDED;
+            o.bits        = 512 * 1000;
+            o.probes      = k * lines;
+            o.lines       = lines;
             blm_filter *f = make(&o);
             for (uint32_t key = 0; key < 50; key++) {
                 uint64_t pos[24];
@@ -61,13 +61,13 @@ static void a_key_stays_in_its_lines(void **state)
 static void lines_of_one_key_are_independent(void **state)
 {
     (void)state;
-    blm_options o = BLM_OPTIONS_INIT;
-    o.kind   = BLM_BLOCKED;
-    o.flags  = BLM_SEEDED;
-    o.bits   = 512 * 64;
-    o.probes = 9;
-    o.lines  = 3;
-    blm_filter *f = make(&o);
+    blm_options o     = BLM_OPTIONS_INIT;
+    o.kind            = BLM_BLOCKED;
+    o.flags           = BLM_SEEDED;
+    o.bits            = 512 * 64;
+    o.probes          = 9;
+    o.lines           = 3;
+    blm_filter     *f = make(&o);
     static unsigned pair[3][4096];
     double          chi[3] = { 0, 0, 0 };
     for (uint32_t key = 0; key < 20000; key++) {

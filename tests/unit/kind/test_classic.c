@@ -23,9 +23,9 @@ static void the_smallest_filters_work(void **state)
     for (uint64_t m = 1; m <= 130; m++)
         for (uint32_t k = 1; k <= 9; k += 4) {
             blm_options o = BLM_OPTIONS_INIT;
-            o.flags  = BLM_SEEDED;
-            o.bits   = m;
-            o.probes = k;
+            o.flags       = BLM_SEEDED;
+            o.bits        = m;
+            o.probes      = k;
             blm_filter *f = make(&o);
             assert_false(blm_check(f, "a", 1));
             assert_status(blm_add(f, "a", 1), BLM_OK);
@@ -39,11 +39,11 @@ static void the_smallest_filters_work(void **state)
 static void many_probes_work(void **state)
 {
     (void)state;
-    blm_options o = BLM_OPTIONS_INIT;
-    o.flags  = BLM_SEEDED;
-    o.bits   = 100000;
-    o.probes = BLM__MAX_PROBES;
-    blm_filter *f = make(&o);
+    blm_options o     = BLM_OPTIONS_INIT;
+    o.flags           = BLM_SEEDED;
+    o.bits            = 100000;
+    o.probes          = BLM__MAX_PROBES;
+    blm_filter     *f = make(&o);
     static uint64_t pos[BLM__MAX_PROBES];
     size_t          n = 0;
     assert_status(blm_positions(f, "a", 1, pos, BLM__MAX_PROBES, &n), BLM_OK);

@@ -6,11 +6,11 @@
 static blm_filter *counters(uint64_t m, uint32_t k, uint32_t lines, uint32_t flags)
 {
     blm_options o = BLM_OPTIONS_INIT;
-    o.kind   = BLM_COUNTING;
-    o.flags  = flags | BLM_SEEDED;
-    o.bits   = m;
-    o.probes = k;
-    o.lines  = lines;
+    o.kind        = BLM_COUNTING;
+    o.flags       = flags | BLM_SEEDED;
+    o.bits        = m;
+    o.probes      = k;
+    o.lines       = lines;
     blm_filter *f = make(&o);
     assert_true(params_of(f).bits == m && params_of(f).lines == lines);
     return f;
@@ -34,13 +34,13 @@ static void counters_do_the_sums(void **state)
         } row[] = { { 128, 7, 1, 60 }, { 512, 12, 2, 12 }, { 1280, 40, 5, 12 } };
         enum { M = 1280, K = 40, KEYS = 60 };
         const uint32_t m = row[round / 2].m, keys = row[round / 2].keys;
-        bool        shared    = round % 2;
-        blm_filter *f         = counters(m, row[round / 2].k, row[round / 2].lines,
-                                         shared ? BLM_SHARED : 0);
-        unsigned    model[M]  = { 0 }, added[KEYS] = { 0 };
-        uint64_t    items     = 0;
-        bool        saturated = false;
-        struct rng  r         = { 1 };
+        bool           shared = round % 2;
+        blm_filter    *f =
+            counters(m, row[round / 2].k, row[round / 2].lines, shared ? BLM_SHARED : 0);
+        unsigned   model[M] = { 0 }, added[KEYS] = { 0 };
+        uint64_t   items     = 0;
+        bool       saturated = false;
+        struct rng r         = { 1 };
         for (int step = 0; step < 3000; step++) {
             uint32_t key = (uint32_t)rng_below(&r, keys);
             uint64_t pos[K];
@@ -81,10 +81,11 @@ static void counters_do_the_sums(void **state)
 static void what_was_never_added_cannot_be_removed(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         if (v->kind != BLM_COUNTING)
             continue;
-        blm_filter *f = make_flavour(v, 1000, 0.001, 1), *was;
+        blm_filter *f       = make_flavour(v, 1000, 0.001, 1), *was;
         uint64_t    refused = 0;
         for (uint32_t i = 0; i < 1000; i++)
             blm_add(f, &i, 4);
@@ -104,7 +105,8 @@ static void what_was_never_added_cannot_be_removed(void **state)
 static void removing_everything_leaves_nothing(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         if (v->kind != BLM_COUNTING)
             continue;
         struct key_set s = key_set_make(3, 1000);
@@ -143,7 +145,7 @@ static void shared_counters_survive_a_removal(void **state)
 {
     (void)state;
     enum { K = 16 };
-    blm_filter *f = counters(512, K, 2, 0);
+    blm_filter *f     = counters(512, K, 2, 0);
     unsigned    pairs = 0, doubles = 0;
     for (uint32_t a = 0; a < 60; a++)
         for (uint32_t b = a + 1; b < 60; b++) {
@@ -289,14 +291,14 @@ static void batches_are_single_calls(void **state)
     (void)state;
     enum { N = 3000 };
     blm_options o = BLM_OPTIONS_INIT;
-    o.kind  = BLM_COUNTING;
-    o.flags = BLM_SEEDED;
-    o.items = 200000;
-    o.rate  = 1e-3;
+    o.kind        = BLM_COUNTING;
+    o.flags       = BLM_SEEDED;
+    o.items       = 200000;
+    o.rate        = 1e-3;
     blm_filter *a = make(&o), *b = make(&o);
-    uint8_t    *got = malloc(N);
+    uint8_t    *got  = malloc(N);
     uint64_t   *keys = malloc(N * sizeof *keys);
-    struct rng  r = { 5 };
+    struct rng  r    = { 5 };
     size_t      removed, sum = 0;
     assert_true(params_of(a).bytes > BLM__IN_CACHE_BYTES);
     for (size_t i = 0; i < N; i++)
@@ -323,7 +325,8 @@ static void batches_are_single_calls(void **state)
 static void removing_many_says_what_it_did(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         struct key_set s = key_set_make(9, 300);
         blm_filter    *f = make_flavour(v, 1000, 0.001, 1);
         uint8_t        gone[300];

@@ -10,17 +10,17 @@ static void shapes_keep_their_promise_on_paper(void **state)
 {
     (void)state;
     static const double rates[] = { 0.1, 0.01, 1e-3, 1e-5 };
-    EACH_FLAVOUR (v)
-        for (size_t i = 0; i < COUNT_OF(rates); i++) {
-            blm_filter             *f = make_flavour(v, 50000, rates[i], 1);
-            const struct blm_shape *s = &f->body.layers[0].shape;
-            double                  r = blm__shape_rate(s, s->capacity);
-            assert_true(r > 0 && r <= s->rate * (1 + 1e-9));
-            assert_true(r > 0.8 * s->rate); /* and no memory is wasted to get there */
-            assert_true(blm__shape_rate(s, 0) == 0);
-            assert_true(blm__shape_rate(s, s->capacity * 100) > 0.99);
-            blm_free(f);
-        }
+    EACH_FLAVOUR(v)
+    for (size_t i = 0; i < COUNT_OF(rates); i++) {
+        blm_filter             *f = make_flavour(v, 50000, rates[i], 1);
+        const struct blm_shape *s = &f->body.layers[0].shape;
+        double                  r = blm__shape_rate(s, s->capacity);
+        assert_true(r > 0 && r <= s->rate * (1 + 1e-9));
+        assert_true(r > 0.8 * s->rate); /* and no memory is wasted to get there */
+        assert_true(blm__shape_rate(s, 0) == 0);
+        assert_true(blm__shape_rate(s, s->capacity * 100) > 0.99);
+        blm_free(f);
+    }
 }
 
 /* The rate of the bits as they are is the chance that a random hash passes: counted here
@@ -28,7 +28,8 @@ static void shapes_keep_their_promise_on_paper(void **state)
 static void the_rate_of_the_bits_is_the_share_that_passes(void **state)
 {
     (void)state;
-    EACH_FLAVOUR (v) {
+    EACH_FLAVOUR(v)
+    {
         blm_filter *f = make_flavour(v, 300, 0.05, 1);
         for (uint64_t i = 0; i < 300; i++)
             blm_add(f, &i, 8);
@@ -50,7 +51,7 @@ static void ones_are_counted_cell_by_cell(void **state)
     (void)state;
     uint64_t         words[3] = { 0x00000000000000f1u, 0, 0x8000000000000001u };
     struct blm_layer l        = { .words = words, .word_count = 3 };
-    l.shape.cell_bits = 1;
+    l.shape.cell_bits         = 1;
     assert_true(blm__layer_ones(&l, &blm__kernel_portable) == 7);
     l.shape.cell_bits = 4;
     assert_true(blm__layer_ones(&l, &blm__kernel_portable) == 4);

@@ -91,11 +91,12 @@ static void bad_growth_is_named(void **state)
     static const struct {
         double      growth, tightening, cap;
         const char *word;
-    } rows[] = { { 1, 0, 0, "growth" },     { 0.5, 0, 0, "growth" },  { -2, 0, 0, "growth" },
-                 { NAN, 0, 0, "growth" },   { 2000, 0, 0, "growth" }, { 0, 1, 0, "tightening" },
+    } rows[] = { { 1, 0, 0, "growth" },        { 0.5, 0, 0, "growth" },
+                 { -2, 0, 0, "growth" },       { NAN, 0, 0, "growth" },
+                 { 2000, 0, 0, "growth" },     { 0, 1, 0, "tightening" },
                  { 0, -0.5, 0, "tightening" }, { 0, NAN, 0, "tightening" },
-                 { 0, 0, 0.001, "rate_cap" }, { 0, 0, 1, "rate_cap" }, { 0, 0, NAN, "rate_cap" },
-                 { 0, 0, -1, "rate_cap" } };
+                 { 0, 0, 0.001, "rate_cap" },  { 0, 0, 1, "rate_cap" },
+                 { 0, 0, NAN, "rate_cap" },    { 0, 0, -1, "rate_cap" } };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         blm_options o = growing(false, 100, 0.01);
         blm_filter *f;
@@ -114,9 +115,9 @@ static void growth_in_the_middle_of_a_batch(void **state)
 {
     (void)state;
     enum { N = 6000 };
-    uint32_t   *keys  = malloc(N * sizeof *keys);
-    uint8_t    *fresh = malloc(N), *seen = malloc(N);
-    struct rng  r     = { 5 };
+    uint32_t  *keys  = malloc(N * sizeof *keys);
+    uint8_t   *fresh = malloc(N), *seen = malloc(N);
+    struct rng r = { 5 };
     for (size_t c = 0; c < 2; c++)
         for (uint64_t first = 1; first <= 300; first += 37)
             for (size_t batch = 1; batch <= N; batch = batch * 5 + 3) {
@@ -340,7 +341,7 @@ static void the_usual_growth(void **state)
     static const struct {
         uint64_t keys;
         double   below, from; /* the growth of a layer of one key less, and of as many */
-    } rows[] = { { 1 << 15, 4, 16 }, { (1 << 17) + 1, 16, 4 }, { 1 << 23, 4, 2 } };
+    } rows[]           = { { 1 << 15, 4, 16 }, { (1 << 17) + 1, 16, 4 }, { 1 << 23, 4, 2 } };
     struct blm_layer l = { .shape = { .capacity = 1 } };
     struct blm_body  b = { .layers = &l, .layer_count = 1 };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -363,8 +364,8 @@ static void layers_at_once_are_layers_one_by_one(void **state)
         double   rate;
         uint64_t keys;
         double   growth;
-    } rows[] = { { 100, 0.2, 5000, 4 },    { 100, 0.01, 5000, 4 },      { 500, 1e-6, 20000, 4 },
-                 { 200, 1e-11, 4000, 4 },  { 20000, 0.003, 300000, 4 }, { 50, 0.01, 20000, 2 },
+    } rows[] = { { 100, 0.2, 5000, 4 },   { 100, 0.01, 5000, 4 },      { 500, 1e-6, 20000, 4 },
+                 { 200, 1e-11, 4000, 4 }, { 20000, 0.003, 300000, 4 }, { 50, 0.01, 20000, 2 },
                  { 100, 0.01, 20000, 0 } };
     unsigned lines_seen = 0;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -377,7 +378,7 @@ static void layers_at_once_are_layers_one_by_one(void **state)
         blm_filter *f = make(&o), *g = make(&o);
         uint64_t    keys[BLM__BATCH];
         uint8_t     x[BLM__BATCH], y[BLM__BATCH];
-        struct rng  r = { i + 1 };
+        struct rng  r  = { i + 1 };
         g->body.kernel = &blm__kernel_portable;
         for (uint64_t at = 0; at < rows[i].keys;) {
             size_t n = (size_t)rng_below(&r, BLM__BATCH) + 1;

@@ -67,16 +67,15 @@ static void one_layer_up_to_ten_million(void **state)
     (void)state;
     static const struct {
         uint64_t keys, capacity; /* with this many keys there is room for so many */
-    } steps[] = { { 0, 14336 },       { 14000, 14336 },    { 15000, 114688 },
-                  { 114000, 114688 }, { 117000, 917504 },  { 910000, 917504 },
-                  { 930000, 10485760 } };
+    } steps[] = { { 0, 14336 },       { 14000, 14336 },   { 15000, 114688 },   { 114000, 114688 },
+                  { 117000, 917504 }, { 910000, 917504 }, { 930000, 10485760 } };
     static const size_t batches[] = { 1, 7, 300, 4096, 100000, 100000, 100000 };
-    blm_options o = unknown();
-    blm_filter *f = make(&o);
-    uint64_t    n = 0;
+    blm_options         o         = unknown();
+    blm_filter         *f         = make(&o);
+    uint64_t            n         = 0;
     for (size_t i = 0; i < COUNT_OF(steps); i++) {
         add_numbers(f, n, steps[i].keys, batches[i]);
-        n = steps[i].keys;
+        n            = steps[i].keys;
         blm_params p = params_of(f);
         assert_int_equal(p.layers, 1);
         assert_int_equal(p.capacity, steps[i].capacity);
@@ -119,12 +118,12 @@ static void bits_of_one_made_large(void **state)
 {
     (void)state;
     enum { N = 40000 };
-    uint64_t   *keys  = malloc(N * sizeof *keys);
-    uint8_t    *fresh = malloc(N);
+    uint64_t *keys  = malloc(N * sizeof *keys);
+    uint8_t  *fresh = malloc(N);
     for (size_t batch = 1; batch <= N; batch = batch * 9 + 4) {
-        struct rng  r = { batch };
-        blm_options o = unknown();
-        blm_filter *f = make(&o);
+        struct rng  r     = { batch };
+        blm_options o     = unknown();
+        blm_filter *f     = make(&o);
         size_t      count = 0;
         for (size_t i = 0; i < N; i++)
             keys[i] = rng_below(&r, 3) ? i : rng_below(&r, i + 1);
@@ -178,7 +177,7 @@ static void batches_do_not_matter(void **state)
     (void)state;
     enum { N = 150000 };
     uint64_t   *keys = malloc(N * sizeof *keys);
-    uint8_t    *one  = malloc(N), *many = malloc(N);
+    uint8_t    *one = malloc(N), *many = malloc(N);
     struct rng  r = { 11 };
     blm_options o = unknown();
     o.rate        = 0.5;
@@ -190,9 +189,9 @@ static void batches_do_not_matter(void **state)
     for (size_t batch = 2; batch < N; batch = batch * 9 + 4) {
         blm_filter *g = make(&o);
         for (size_t at = 0; at < N; at += batch)
-            assert_status(blm_add_fixed(g, keys + at, 8, N - at < batch ? N - at : batch,
-                                        many + at, NULL),
-                          BLM_OK);
+            assert_status(
+                blm_add_fixed(g, keys + at, 8, N - at < batch ? N - at : batch, many + at, NULL),
+                BLM_OK);
         assert_memory_equal(one, many, N);
         assert_int_equal(params_of(f).items, params_of(g).items);
         assert_true(blm_equal(f, g));
@@ -435,8 +434,8 @@ static void a_copy_grows_on_its_own(void **state)
 static void deltas_across_a_growth(void **state)
 {
     (void)state;
-    static const uint64_t ends[][2] = { { 0, 10 },         { 100, 14336 },     { 14336, 14500 },
-                                        { 100, 20000 },    { 20000, 200000 },  { 100, 200000 } };
+    static const uint64_t ends[][2] = { { 0, 10 },      { 100, 14336 },    { 14336, 14500 },
+                                        { 100, 20000 }, { 20000, 200000 }, { 100, 200000 } };
     for (size_t i = 0; i < COUNT_OF(ends); i++) {
         blm_options  o = unknown();
         blm_filter  *f = make(&o), *before, *after, *half;
@@ -476,11 +475,11 @@ static void only_scalable_is_made_anew(void **state)
     blm_options  o = unknown();
     struct bytes d = { 0 };
     blm_error    e;
-    o.kind        = BLM_BLOCKED;
-    o.items       = 1000;
-    blm_filter *f = make(&o);
-    o.items       = 2000;
-    blm_filter *g = make(&o);
+    o.kind                         = BLM_BLOCKED;
+    o.items                        = 1000;
+    blm_filter *f                  = make(&o);
+    o.items                        = 2000;
+    blm_filter *g                  = make(&o);
     f->body.layers[0].shape.aux[0] = g->body.layers[0].shape.aux[0] = 1;
     assert_status(blm_diff(f, g, bytes_add, &d, &e), BLM_E_MISMATCH);
     check_error(&e, BLM_E_MISMATCH, "sizes");

@@ -19,13 +19,13 @@ static void test_sizes(void **state)
         blm_options o = BLM_OPTIONS_INIT;
         blm_params  p = { .size = sizeof p };
         assert_int_equal(golden_fields(line, field, 5), 5);
-        o.scheme = "bip37";
-        o.items  = strtoull(field[0], NULL, 10);
-        o.rate   = strtod(field[1], NULL);
-        blm_filter         *f = create_or_fail(&o);
-        struct golden_file b = encode_as(f, NULL);
-        uint64_t bytes = strtoull(field[2], NULL, 10), k = strtoull(field[3], NULL, 10);
-        size_t   prefix = bytes < 0xfd ? 1 : 3;
+        o.scheme                 = "bip37";
+        o.items                  = strtoull(field[0], NULL, 10);
+        o.rate                   = strtod(field[1], NULL);
+        blm_filter        *f     = create_or_fail(&o);
+        struct golden_file b     = encode_as(f, NULL);
+        uint64_t           bytes = strtoull(field[2], NULL, 10), k = strtoull(field[3], NULL, 10);
+        size_t             prefix = bytes < 0xfd ? 1 : 3;
         assert_int_equal(b.len, prefix + bytes + 9);
         assert_int_equal(b.data[prefix + bytes], k);
         assert_int_equal(blm_get_params(f, &p), BLM_OK);
@@ -42,7 +42,7 @@ static void test_options(void **state)
 {
     (void)state;
     blm_options o = BLM_OPTIONS_INIT;
-    o.scheme = "bip37";
+    o.scheme      = "bip37";
     create_is(o, BLM_E_ARGUMENT);
     o.bits = 800;
     create_is(o, BLM_E_ARGUMENT);
@@ -53,7 +53,7 @@ static void test_options(void **state)
     o.probes = 50;
     o.bits   = 36000 * 8;
     create_is(o, BLM_OK);
-    o.bits   = 36001 * 8;
+    o.bits = 36001 * 8;
     create_is(o, BLM_E_LIMIT);
     o.bits = 801;
     create_is(o, BLM_E_LIMIT);
@@ -78,12 +78,12 @@ static void test_tweak(void **state)
     blm_options o = BLM_OPTIONS_INIT;
     uint64_t    a[50], b[50];
     size_t      n;
-    o.scheme  = "bip37";
-    o.bits    = 8000;
-    o.probes  = 50;
+    o.scheme      = "bip37";
+    o.bits        = 8000;
+    o.probes      = 50;
     blm_filter *f = create_or_fail(&o);
-    o.flags   = BLM_SEEDED;
-    o.seed[0] = 0xFBA4C795u; /* hash i here is hash i + 1 there */
+    o.flags       = BLM_SEEDED;
+    o.seed[0]     = 0xFBA4C795u; /* hash i here is hash i + 1 there */
     blm_filter *g = create_or_fail(&o);
     assert_int_equal(blm_positions_raw(f, "key", 3, a, 50, &n), BLM_OK);
     assert_int_equal(blm_positions_raw(g, "key", 3, b, 50, &n), BLM_OK);

@@ -13,8 +13,8 @@ static void positions_are_pinned(void **state)
     static const struct {
         const char *key;
         size_t      len;
-        uint64_t    chain[4]; /* m = 1 000 003, k = 4 */
-        uint64_t    lines[6]; /* 1 000 lines, 2 a key, 3 words each */
+        uint64_t    chain[4];    /* m = 1 000 003, k = 4 */
+        uint64_t    lines[6];    /* 1 000 lines, 2 a key, 3 words each */
         uint64_t    counters[6]; /* 7 813 short lines, the same */
     } rows[] = {
         { "",
@@ -41,12 +41,12 @@ static void positions_are_pinned(void **state)
     blm_options o = BLM_OPTIONS_INIT, b = BLM_OPTIONS_INIT;
     o.flags = b.flags = BLM_SEEDED;
     o.seed[0] = b.seed[0] = 0x0123456789abcdefu;
-    o.bits    = 1000003;
-    o.probes  = 4;
-    b.kind    = BLM_BLOCKED;
-    b.bits    = 512000;
-    b.probes  = 6;
-    b.lines   = 2;
+    o.bits                = 1000003;
+    o.probes              = 4;
+    b.kind                = BLM_BLOCKED;
+    b.bits                = 512000;
+    b.probes              = 6;
+    b.lines               = 2;
     blm_filter *f = make(&o), *g = make(&b);
     b.kind        = BLM_COUNTING;
     b.bits        = 1000064;
@@ -99,8 +99,7 @@ static void all_ways_hash_alike(void **state)
         for (size_t width = 0; width <= 40; width++) {
             blm__native_hash_fixed(&hashers[i], blm__kernel_best(), s.bytes + 1, width, 256, h);
             for (size_t j = 0; j < 256; j++)
-                assert_true(h[j] ==
-                            blm__native_hash(&hashers[i], s.bytes + 1 + j * width, width));
+                assert_true(h[j] == blm__native_hash(&hashers[i], s.bytes + 1 + j * width, width));
         }
     }
     key_set_free(&s);

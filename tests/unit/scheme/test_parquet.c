@@ -12,9 +12,9 @@
 static blm_options sized(uint64_t n, double p)
 {
     blm_options o = BLM_OPTIONS_INIT;
-    o.scheme = "parquet";
-    o.items  = n;
-    o.rate   = p;
+    o.scheme      = "parquet";
+    o.items       = n;
+    o.rate        = p;
     return o;
 }
 
@@ -27,8 +27,8 @@ static void test_sizes(void **state)
         double   p;
         uint64_t bytes;
     } row[] = {
-        { 256, 0.01, 512 }, { 200, 0.01, 256 }, { 1500, 0.05, 2048 }, { 1, 0.5, 32 },
-        { 1, 0.01, 32 }, { UINT64_C(1000000000000), 0.01, 128u << 20 },
+        { 256, 0.01, 512 }, { 200, 0.01, 256 }, { 1500, 0.05, 2048 },
+        { 1, 0.5, 32 },     { 1, 0.01, 32 },    { UINT64_C(1000000000000), 0.01, 128u << 20 },
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         blm_options o = sized(row[i].n, row[i].p);
@@ -43,7 +43,7 @@ static void test_refused(void **state)
 {
     (void)state;
     blm_options o = BLM_OPTIONS_INIT;
-    o.scheme = "parquet";
+    o.scheme      = "parquet";
     create_is(o, BLM_E_ARGUMENT);
     o.bits = 100;
     create_is(o, BLM_E_ARGUMENT);
@@ -53,9 +53,9 @@ static void test_refused(void **state)
     o.probes = 8;
     o.bits   = (uint64_t)1 << 34;
     create_is(o, BLM_E_LIMIT);
-    o      = sized(1000, 1);
+    o = sized(1000, 1);
     create_is(o, BLM_E_ARGUMENT);
-    o      = sized(1000, 0);
+    o = sized(1000, 0);
     create_is(o, BLM_E_ARGUMENT);
     o      = sized(1000, 0.01);
     o.kind = BLM_COUNTING;
@@ -73,9 +73,9 @@ static void test_rate(void **state)
     blm_stats   s = { .size = sizeof s };
     blm_trial   t = { .size = sizeof t };
     blm_plan    p = { .size = sizeof p };
-    o.scheme = "parquet";
-    o.bits   = 1 << 16;
-    o.items  = 6554; /* ten bits a key */
+    o.scheme      = "parquet";
+    o.bits        = 1 << 16;
+    o.items       = 6554; /* ten bits a key */
     assert_int_equal(blm_plan_for(&o, &p, NULL), BLM_OK);
     blm_filter *f = create_or_fail(&o);
     for (uint64_t i = 0; i < o.items; i++)
@@ -94,13 +94,13 @@ static void test_rate(void **state)
 static void test_empty_and_full(void **state)
 {
     (void)state;
-    blm_options o = BLM_OPTIONS_INIT;
-    blm_stats   s = { .size = sizeof s };
+    blm_options o        = BLM_OPTIONS_INIT;
+    blm_stats   s        = { .size = sizeof s };
     uint64_t    words[8] = { 0 };
-    o.scheme = "parquet";
-    o.words  = words;
-    o.word_count = 8;
-    blm_filter *f = create_or_fail(&o);
+    o.scheme             = "parquet";
+    o.words              = words;
+    o.word_count         = 8;
+    blm_filter *f        = create_or_fail(&o);
     assert_int_equal(blm_get_stats(f, &s), BLM_OK);
     assert_true(s.rate_now == 0);
     memset(words, 0xff, 32); /* one of two blocks is full */
@@ -117,15 +117,15 @@ static void test_fold(void **state)
     (void)state;
     blm_options o = BLM_OPTIONS_INIT;
     blm_filter *g;
-    o.scheme = "parquet";
-    o.bits   = 48 * 256;
+    o.scheme      = "parquet";
+    o.bits        = 48 * 256;
     blm_filter *f = create_or_fail(&o);
     for (uint32_t i = 0; i < 200; i++)
         assert_true(blm_add(f, &i, 4) >= 0);
     assert_int_equal(blm_fold(f, 5, &g, NULL), BLM_E_INDIVISIBLE);
     assert_int_equal(blm_fold(f, 3, &g, NULL), BLM_OK);
     /* what a smaller filter with the same keys would be, bit for bit */
-    o.bits = 16 * 256;
+    o.bits        = 16 * 256;
     blm_filter *h = create_or_fail(&o);
     for (uint32_t i = 0; i < 200; i++)
         assert_true(blm_add(h, &i, 4) >= 0);
@@ -144,8 +144,8 @@ static void test_native_file(void **state)
     for (uint32_t i = 0; i < 1000; i++)
         assert_true(blm_add(f, &i, 4) >= 0);
     struct golden_file b = encode_as(f, "native");
-    o = (blm_options)BLM_OPTIONS_INIT;
-    blm_filter *g = golden_decode("native", b.data, b.len, &o);
+    o                    = (blm_options)BLM_OPTIONS_INIT;
+    blm_filter *g        = golden_decode("native", b.data, b.len, &o);
     assert_true(blm_equal(f, g));
     struct golden_file c = encode_as(f, "parquet");
     golden_encodes_to(g, "parquet", "by way of a native file", c.data, c.len);

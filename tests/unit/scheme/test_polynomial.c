@@ -12,8 +12,8 @@
 static blm_options of(const char *scheme, uint64_t bits)
 {
     blm_options o = BLM_OPTIONS_INIT;
-    o.scheme = scheme;
-    o.bits   = bits;
+    o.scheme      = scheme;
+    o.bits        = bits;
     return o;
 }
 
@@ -76,11 +76,11 @@ static void test_sizes(void **state)
 {
     (void)state;
     blm_options o = of("byteslot", 0);
-    o.items = 1001; /* alone: 1.5 bytes a key */
+    o.items       = 1001; /* alone: 1.5 bytes a key */
     assert_int_equal(planned(o), 1502 * 8);
     o.rate = 0.01; /* -1001 / ln(1 - 0.01^(1/8)) = 1211.3… bytes */
     assert_int_equal(planned(o), 1212 * 8);
-    o       = of("byteslot", 0);
+    o        = of("byteslot", 0);
     o.memory = 31;
     assert_int_equal(planned(o), 248);
     o       = of("polynomial", 0);
@@ -102,7 +102,7 @@ static void test_limits(void **state)
     create_is(of("byteslot", ((uint64_t)1 << 34) + 8), BLM_E_LIMIT);
     create_is(of("byteslot", 0), BLM_E_ARGUMENT);
     blm_options o = of("byteslot", 80);
-    o.probes = 7;
+    o.probes      = 7;
     create_is(o, BLM_E_ARGUMENT);
     o.probes = 8;
     create_is(o, BLM_OK);
@@ -120,10 +120,10 @@ static void test_limits(void **state)
 static void test_supplementary(void **state)
 {
     (void)state;
-    blm_options o = of("polynomial", (uint64_t)1 << 20);
-    blm_filter *f = create_or_fail(&o);
-    uint64_t    got[7];
-    size_t      n;
+    blm_options           o = of("polynomial", (uint64_t)1 << 20);
+    blm_filter           *f = create_or_fail(&o);
+    uint64_t              got[7];
+    size_t                n;
     static const uint64_t seed[7] = { 5, 7, 11, 13, 31, 37, 61 };
     assert_int_equal(blm_positions(f, "\xf0\x9f\x98\x80", 4, got, 7, &n), BLM_OK);
     for (size_t i = 0; i < 7; i++)
@@ -144,18 +144,19 @@ static void test_slot_rate(void **state)
     for (int i = 0; i < 4000; i++)
         assert_true(blm_add(f, key, (size_t)snprintf(key, sizeof key, "member %d", i * 7919)) >= 0);
     for (uint64_t i = 0; i < trials; i++)
-        hits += blm_check(f, key, (size_t)snprintf(key, sizeof key, "%llx absent",
-                                                   (unsigned long long)(i * 0x9e3779b97f4a7c15u)));
+        hits += blm_check(f, key,
+                          (size_t)snprintf(key, sizeof key, "%llx absent",
+                                           (unsigned long long)(i * 0x9e3779b97f4a7c15u)));
     assert_int_equal(blm_get_stats(f, &s), BLM_OK);
     blm_binomial_interval(hits, trials, 0.999, &low, &high);
     assert_true(low <= s.rate_now && s.rate_now <= high);
     blm_free(f);
     /* by hand: planes 0 … 7 of two bytes, half full each, but plane 7 empty */
     uint64_t words[1] = { 0x007f };
-    o = of("byteslot", 16);
-    o.words      = words;
-    o.word_count = 1;
-    f = create_or_fail(&o);
+    o                 = of("byteslot", 16);
+    o.words           = words;
+    o.word_count      = 1;
+    f                 = create_or_fail(&o);
     assert_int_equal(blm_get_stats(f, &s), BLM_OK);
     assert_true(s.rate_now == 0);
     words[0] = 0x00ff;
@@ -185,7 +186,7 @@ static void test_unreachable(void **state)
             assert_int_equal(bits[i / 8] >> (i % 8) & 1, 0);
     assert_int_equal(blm_get_stats(f, &s), BLM_OK);
     double reach = (double)(1u << 23); /* 15·2^20 − 1 has 23 ones */
-    double fill  = (double)s.ones / reach, want = 1;
+    double fill = (double)s.ones / reach, want = 1;
     for (int i = 0; i < 7; i++)
         want *= fill;
     assert_true(s.rate_now > want * 0.999 && s.rate_now < want * 1.001);
@@ -202,13 +203,13 @@ static void test_advice(void **state)
     (void)state;
     blm_options o = of("byteslot", 8 * 149);
     blm_params  p = { .size = sizeof p };
-    o.items = 100;
+    o.items       = 100;
     blm_filter *f = create_or_fail(&o);
     assert_int_equal(blm_get_params(f, &p), BLM_OK);
     assert_non_null(p.notice);
     blm_free(f);
     o.bits = 8 * 150;
-    f = create_or_fail(&o);
+    f      = create_or_fail(&o);
     assert_int_equal(blm_get_params(f, &p), BLM_OK);
     assert_null(p.notice);
     blm_free(f);
@@ -219,7 +220,7 @@ static void test_fold(void **state)
     (void)state;
     blm_options o = of("byteslot", 8 * 600);
     blm_filter *f = create_or_fail(&o), *g;
-    o.bits = 8 * 200;
+    o.bits        = 8 * 200;
     blm_filter *h = create_or_fail(&o);
     for (uint32_t i = 0; i < 50; i++) {
         assert_true(blm_add(f, &i, 4) >= 0);
@@ -239,10 +240,10 @@ static void test_fold(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),       cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_limits),      cmocka_unit_test(test_supplementary),
-        cmocka_unit_test(test_slot_rate),   cmocka_unit_test(test_unreachable),
-        cmocka_unit_test(test_advice),      cmocka_unit_test(test_fold),
+        cmocka_unit_test(test_table),     cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_limits),    cmocka_unit_test(test_supplementary),
+        cmocka_unit_test(test_slot_rate), cmocka_unit_test(test_unreachable),
+        cmocka_unit_test(test_advice),    cmocka_unit_test(test_fold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,8 +70,8 @@ static void check_pairs(const struct blm_scheme *s, const blm_filter *f, const s
         const blm_key       *k     = &keys->keys[i];
         struct blm_key_array all   = { .list = keys->keys },
                              alone = { .fixed = k->data, .width = k->len };
-        uint64_t             start[64], step[64], one[2], raw[BLM__MAX_PROBES];
-        blm_digest           d;
+        uint64_t   start[64], step[64], one[2], raw[BLM__MAX_PROBES];
+        blm_digest d;
         assert_true(keys->count <= 64);
         s->pairs(&f->body.hasher, f->body.kernel, &all, keys->count, start, step);
         s->pairs(&f->body.hasher, f->body.kernel, &alone, 1, &one[0], &one[1]);
@@ -88,8 +88,8 @@ static const struct {
     const char *scheme, *funnel;
     uint64_t    variant;
 } stepping[] = {
-    { "guava64", "bytes", 0 },  { "guava64", "chars", 0 },  { "redisbloom", NULL, 0 },
-    { "redisbloom", NULL, 1 },  { "redisbloom", NULL, 4 },  { "redisbloom", NULL, 12 },
+    { "guava64", "bytes", 0 }, { "guava64", "chars", 0 }, { "redisbloom", NULL, 0 },
+    { "redisbloom", NULL, 1 }, { "redisbloom", NULL, 4 }, { "redisbloom", NULL, 12 },
     { "dcso01", NULL, 0 },
 };
 
@@ -122,7 +122,7 @@ static void test_pairs(void **state)
 static void check_batches(size_t which, uint64_t items, double rate)
 {
     enum { N = 3000 };
-    struct key_set keys = key_set_make(13 + which, N);
+    struct key_set keys  = key_set_make(13 + which, N);
     blm_filter    *f     = stepping_filter(which, items, rate),
                *long_way = stepping_filter(which, items, rate),
                *singly   = stepping_filter(which, items, rate);
@@ -142,8 +142,7 @@ static void check_batches(size_t which, uint64_t items, double rate)
         for (size_t i = 0; i < done[0]; i++)
             assert_int_equal(blm_add(singly, keys.keys[at + i].data, keys.keys[at + i].len),
                              want[i] ? BLM_OK : BLM_PRESENT);
-        assert_int_equal(blm_check_many(f, keys.keys, N, got),
-                         blm_check_digests(f, d, N, want));
+        assert_int_equal(blm_check_many(f, keys.keys, N, got), blm_check_digests(f, d, N, want));
         assert_memory_equal(got, want, N);
         if (st[0] != BLM_OK)
             break;
@@ -182,7 +181,7 @@ static void test_threads(void **state)
     static const char *const names[] = { "guava64", "redisbloom", "dcso01", "guava32", "bip37" };
     enum { N = 270000, WIDTH = 9 };
     uint8_t   *keys = malloc(N * WIDTH), *got[2] = { malloc(N), malloc(N) };
-    struct rng r    = { 17 };
+    struct rng r = { 17 };
     rng_bytes(&r, keys, N * WIDTH);
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         blm_options o = BLM_OPTIONS_INIT;
@@ -233,9 +232,9 @@ static void test_shared(void **state)
     blm_options o = BLM_OPTIONS_INIT;
     pthread_t   thread[2];
     void       *lost;
-    o.scheme      = "guava64";
-    o.items       = SHARED_KEYS;
-    o.rate        = 0.01;
+    o.scheme          = "guava64";
+    o.items           = SHARED_KEYS;
+    o.rate            = 0.01;
     blm_filter *alone = create_or_fail(&o);
     o.flags           = BLM_SHARED;
     blm_filter *f     = create_or_fail(&o);

@@ -15,9 +15,9 @@
 static blm_options reserve(uint64_t items, double rate)
 {
     blm_options o = BLM_OPTIONS_INIT;
-    o.scheme = "redisbloom";
-    o.items  = items;
-    o.rate   = rate;
+    o.scheme      = "redisbloom";
+    o.items       = items;
+    o.rate        = rate;
     return o;
 }
 
@@ -56,7 +56,7 @@ static double info(const char *dir, const char *name)
     for (char *line; (line = golden_line(&f, NULL));)
         if (strcmp(line, want) == 0) {
             line = golden_line(&f, NULL);
-            v = strstr(line, "null") ? -2 : strtod(line, NULL);
+            v    = strstr(line, "null") ? -2 : strtod(line, NULL);
             break;
         }
     golden_free_file(&f);
@@ -69,8 +69,8 @@ static void test_info(void **state)
     (void)state;
     for (size_t i = 0; i < RB_VECTORS; i++) {
         const char *dir = rb_vectors[i];
-        blm_filter *f = rb_empty(dir);
-        blm_params  p = { .size = sizeof p };
+        blm_filter *f   = rb_empty(dir);
+        blm_params  p   = { .size = sizeof p };
         golden_add_members(f, dir);
         assert_int_equal(blm_get_params(f, &p), BLM_OK);
         assert_int_equal(p.capacity, info(dir, "Capacity"));
@@ -110,10 +110,10 @@ static void test_refused(void **state)
     create_is(reserve(10, 1), BLM_E_ARGUMENT);
     create_is(reserve(10, -0.1), BLM_E_ARGUMENT);
     create_is(reserve(10, NAN), BLM_E_ARGUMENT);
-    o = reserve(10, 0.01);
+    o      = reserve(10, 0.01);
     o.bits = 100;
     create_is(o, BLM_E_ARGUMENT);
-    o = reserve(10, 0.01);
+    o        = reserve(10, 0.01);
     o.growth = 2.5;
     create_is(o, BLM_E_ARGUMENT);
     o.growth = 32769;
@@ -127,9 +127,9 @@ static void test_refused(void **state)
     o.variant = 16;
     create_is(o, BLM_E_ARGUMENT);
     o.variant = 0;
-    o.kind = BLM_BLOCKED;
+    o.kind    = BLM_BLOCKED;
     create_is(o, BLM_E_UNSUPPORTED);
-    create_is(reserve(10, 1e-300), BLM_OK); /* 997 probes */
+    create_is(reserve(10, 1e-300), BLM_OK);     /* 997 probes */
     create_is(reserve(10, 5e-324), BLM_E_FULL); /* halved it is 0 */
 }
 
@@ -141,7 +141,7 @@ static void test_full(void **state)
     uint8_t     fresh[64];
     size_t      done;
     uint64_t    keys[64];
-    o.variant = 13;
+    o.variant     = 13;
     blm_filter *f = create_or_fail(&o);
     for (uint64_t i = 0; i < 64; i++)
         keys[i] = i;
@@ -165,16 +165,16 @@ static void test_growth_of_version_1(void **state)
 {
     (void)state;
     uint8_t     h[16 + 49 + 32] = { 0 };
-    blm_options o = BLM_OPTIONS_INIT;
-    blm_params  p = { .size = sizeof p };
-    h[8]  = 1; /* options 0: a 32-bit hash */
-    h[16] = 32;
+    blm_options o               = BLM_OPTIONS_INIT;
+    blm_params  p               = { .size = sizeof p };
+    h[8]                        = 1; /* options 0: a 32-bit hash */
+    h[16]                       = 32;
     blm__put64le(h + 40, blm__f64_bits(0.02));
     blm__put64le(h + 48, blm__f64_bits(8.14236332399949));
-    h[56] = 6;
-    h[60] = 31;
-    h[64] = 8;
-    o.format = "redisbloom";
+    h[56]         = 6;
+    h[60]         = 31;
+    h[64]         = 8;
+    o.format      = "redisbloom";
     blm_filter *f = golden_decode("version 1", h, sizeof h, &o);
     assert_int_equal(blm_get_params(f, &p), BLM_OK);
     assert_true(p.rate == 0.02); /* what was asked for: the first link had all of it */
@@ -189,8 +189,8 @@ static void test_growth_of_version_1(void **state)
     assert_int_equal(p.probes, 8);
     assert_int_equal(blm_get_layer(f, 2, &p), BLM_OK);
     assert_true(p.rate == 0.02 * 0.25 * 0.125);
-    struct golden_file b = encode_as(f, NULL);
-    uint32_t            links = blm__get32le(b.data + 8);
+    struct golden_file b     = encode_as(f, NULL);
+    uint32_t           links = blm__get32le(b.data + 8);
     assert_int_equal(links, 3);
     for (uint32_t i = 0; i < links; i++)
         assert_int_equal(blm__get64le(b.data + 16 + 49 * i + 8), 0);
@@ -206,9 +206,9 @@ static void test_growth_0(void **state)
 {
     (void)state;
     struct golden_file all = rb_chunks("redisbloom/small10");
-    blm_options         o = BLM_OPTIONS_INIT;
+    blm_options        o   = BLM_OPTIONS_INIT;
     memset(all.data + 16, 0, 4);
-    blm_filter *f = golden_decode("growth 0", all.data, all.len, &o);
+    blm_filter *f  = golden_decode("growth 0", all.data, all.len, &o);
     blm_status  st = BLM_OK;
     for (uint32_t i = 0; i < 10 && st >= 0; i++) /* it is full, but some falsely seem present */
         st = blm_add(f, &i, 4);
@@ -224,13 +224,13 @@ static void test_digests(void **state)
 {
     (void)state;
     struct golden_file all = rb_chunks("redisbloom/legacy32-pow2");
-    blm_options         o = BLM_OPTIONS_INIT;
-    blm_digest          d;
-    blm_filter         *old = golden_decode("32 bits", all.data, all.len, &o);
-    o = reserve(100, 0.01);
-    blm_filter *now = create_or_fail(&o);
-    o.variant = 13;
-    blm_filter *other = create_or_fail(&o);
+    blm_options        o   = BLM_OPTIONS_INIT;
+    blm_digest         d;
+    blm_filter        *old = golden_decode("32 bits", all.data, all.len, &o);
+    o                      = reserve(100, 0.01);
+    blm_filter *now        = create_or_fail(&o);
+    o.variant              = 13;
+    blm_filter *other      = create_or_fail(&o);
     assert_int_equal(blm_digest_of(now, "key", 3, &d), BLM_OK);
     assert_int_equal(blm_add_digest(old, &d), BLM_E_MISMATCH);
     assert_int_equal(blm_add_digest(other, &d), BLM_OK);
@@ -256,8 +256,8 @@ static void test_union(void **state)
     assert_int_equal(blm_get_params(a, &p), BLM_OK);
     assert_int_equal(p.layers, 4);
     struct golden_file bytes = encode_as(a, NULL);
-    o = (blm_options)BLM_OPTIONS_INIT;
-    blm_filter *c = golden_decode("united", bytes.data, bytes.len, &o);
+    o                        = (blm_options)BLM_OPTIONS_INIT;
+    blm_filter *c            = golden_decode("united", bytes.data, bytes.len, &o);
     for (uint32_t i = 0; i < 250; i++) {
         uint32_t k = i + 100000;
         assert_true(blm_check(c, &i, 4) && blm_check(c, &k, 4));

@@ -46,10 +46,10 @@ static void tags_tell_hashers_apart(void **state)
 {
     (void)state;
     struct blm_scheme other = blm__scheme_native, newer = blm__scheme_native;
-    other.row.name          = "nativf";
+    other.row.name = "nativf";
     newer.version++;
     struct blm_shape  plain = { .scheme = &blm__scheme_native }, a = { .scheme = &other };
-    struct blm_shape  b     = { .scheme = &newer };
+    struct blm_shape  b = { .scheme = &newer };
     struct blm_hasher h[9];
     memset(h, 0, sizeof h);
     for (size_t i = 0; i < 9; i++)

@@ -15,14 +15,14 @@
 static blm_options of(const char *scheme, uint64_t bits, uint32_t probes)
 {
     blm_options o = BLM_OPTIONS_INIT;
-    o.scheme = scheme;
-    o.bits   = bits;
-    o.probes = probes;
+    o.scheme      = scheme;
+    o.bits        = bits;
+    o.probes      = probes;
     return o;
 }
 
-static const char *const names[] = { "byteslot", "polynomial", "md5-cat", "md5-or", "fnv-murmur",
-                                     "bkdr", "js", "rs", "bkdr-js-rs" };
+static const char *const names[] = { "byteslot", "polynomial", "md5-cat", "md5-or",    "fnv-murmur",
+                                     "bkdr",     "js",         "rs",      "bkdr-js-rs" };
 #define NAMES (sizeof names / sizeof *names)
 
 static bool built(const char *scheme)
@@ -58,11 +58,11 @@ static uint64_t raw_of(const char *scheme, uint64_t variant, const char *seed, u
     return raw[probe];
 }
 
-#define HASHER(name, width, ...)                                                       \
-    static void name(const uint8_t *key, size_t len, const char *seed, char *out)      \
-    {                                                                                  \
-        (void)seed;                                                                    \
-        snprintf(out, HASH_TEXT, "%0" #width PRIx64, raw_of(__VA_ARGS__, key, len));   \
+#define HASHER(name, width, ...)                                                     \
+    static void name(const uint8_t *key, size_t len, const char *seed, char *out)    \
+    {                                                                                \
+        (void)seed;                                                                  \
+        snprintf(out, HASH_TEXT, "%0" #width PRIx64, raw_of(__VA_ARGS__, key, len)); \
     }
 
 HASHER(bkdr_u32, 8, "bkdr", 0, seed, 1, 0)
@@ -103,9 +103,9 @@ static void test_string_hashes(void **state)
 static void test_bkdr_series(void **state)
 {
     (void)state;
-    static const char *const want[] = { "131", "31", "1313", "13131", "131313", "1313131",
-                                        "13131313", "131313131" };
-    const uint8_t key[] = "series";
+    static const char *const want[] = { "131",    "31",      "1313",     "13131",
+                                        "131313", "1313131", "13131313", "131313131" };
+    const uint8_t            key[]  = "series";
     for (uint32_t i = 0; i < 8; i++)
         assert_int_equal(raw_of("bkdr", 0, NULL, 8, i, key, 6),
                          raw_of("bkdr", 0, want[i], 1, 0, key, 6));
@@ -206,9 +206,9 @@ static void test_numbers(void **state)
             key[i] = (uint8_t)((round + 1) * (i + 3) * 2654435761u >> 13);
         volatile double h = 2166136261.0;
         for (size_t i = 0; i < len; i++) {
-            h = h * 16777619.0;
+            h           = h * 16777619.0;
             int32_t low = (int32_t)((uint32_t)(int64_t)h ^ key[i]);
-            h = low;
+            h           = low;
         }
         uint64_t want = (uint64_t)(h < 0 ? -h : h);
         assert_int_equal(raw_of("fnv-murmur", 0, NULL, 2, 0, key, len), want);
@@ -228,8 +228,8 @@ static void test_every_scheme(void **state)
     for (size_t s = 0; s < NAMES; s++) {
         char        key[64];
         blm_options o = of(names[s], 0, 0);
-        o.items = 500;
-        o.rate  = 0.02;
+        o.items       = 500;
+        o.rate        = 0.02;
         if (!built(names[s]))
             continue;
         blm_filter *f = create_or_fail(&o);
@@ -238,8 +238,8 @@ static void test_every_scheme(void **state)
         for (unsigned i = 0; i < 500; i++)
             assert_true(blm_add(f, key, key_of(i, key, sizeof key)) >= 0);
         struct golden_file b = encode_as(f, NULL);
-        o = (blm_options)BLM_OPTIONS_INIT;
-        blm_filter *g = golden_decode(names[s], b.data, b.len, &o);
+        o                    = (blm_options)BLM_OPTIONS_INIT;
+        blm_filter *g        = golden_decode(names[s], b.data, b.len, &o);
         assert_true(blm_equal(f, g));
         assert_int_equal(blm_get_params(g, &p), BLM_OK);
         assert_string_equal(p.scheme, names[s]);
@@ -264,9 +264,9 @@ static void test_counting(void **state)
     for (size_t s = 1; s < NAMES; s++) {
         char        key[64];
         blm_options o = of(names[s], 0, 0);
-        o.kind  = BLM_COUNTING;
-        o.items = 200;
-        o.rate  = 0.01;
+        o.kind        = BLM_COUNTING;
+        o.items       = 200;
+        o.rate        = 0.01;
         if (!built(names[s]))
             continue;
         blm_filter *f = create_or_fail(&o);
@@ -287,10 +287,10 @@ static void test_digests(void **state)
     (void)state;
     blm_options o = of("bkdr", 1000, 3);
     blm_filter *f = create_or_fail(&o);
-    o.variant = 2;
+    o.variant     = 2;
     blm_filter *g = create_or_fail(&o);
-    o.variant = 0;
-    o.probes  = 4;
+    o.variant     = 0;
+    o.probes      = 4;
     blm_filter *h = create_or_fail(&o);
     blm_digest  d;
     assert_int_equal(blm_digest_of(f, "key", 3, &d), BLM_OK);
@@ -317,18 +317,18 @@ static void test_limits(void **state)
     create_is(of("bkdr-js-rs", 100, 1), BLM_E_ARGUMENT);
     create_is(of("bkdr", 0, 3), BLM_E_ARGUMENT);
     blm_options o = of("rs", 100, 1);
-    o.variant = 4;
+    o.variant     = 4;
     create_is(o, BLM_E_ARGUMENT);
-    o = of("fnv-murmur", 100, 2);
+    o         = of("fnv-murmur", 100, 2);
     o.variant = 1;
     create_is(o, BLM_E_ARGUMENT);
-    o = of("bkdr", 100, 2);
+    o       = of("bkdr", 100, 2);
     o.flags = BLM_SEEDED;
     create_is(o, BLM_E_ARGUMENT);
-    o = of("js", 100, 1);
+    o       = of("js", 100, 1);
     o.flags = BLM_SEEDED;
     create_is(o, BLM_E_UNSUPPORTED);
-    o = of("js", 0, 0);
+    o       = of("js", 0, 0);
     o.items = 1000;
     o.rate  = 1e-300;
     create_is(o, BLM_E_LIMIT);

@@ -358,7 +358,8 @@ static void killed_anywhere(void **state)
     (void)state;
     for (int round = 0; round < 20; round++) {
         int         p[2];
-        blm_options o = file_options(round % 2 ? BLM_SCALABLE : BLM_BLOCKED, round % 2 ? 50 : 100000);
+        blm_options o =
+            file_options(round % 2 ? BLM_SCALABLE : BLM_BLOCKED, round % 2 ? 50 : 100000);
         assert_int_equal(pipe(p), 0);
         fflush(NULL);
         pid_t pid = fork();

@@ -234,11 +234,11 @@ static int stop_here(int fd)
 
 static void killed_while_saving(void *format)
 {
-    blm_options o = BLM_OPTIONS_INIT;
-    o.items       = 1000;
-    o.rate        = 0.01;
-    o.scheme      = format && strcmp(format, "go") == 0 ? "go" : NULL;
-    blm_filter *f = make(&o);
+    blm_options o     = BLM_OPTIONS_INIT;
+    o.items           = 1000;
+    o.rate            = 0.01;
+    o.scheme          = format && strcmp(format, "go") == 0 ? "go" : NULL;
+    blm_filter *f     = make(&o);
     blm__os.sync_file = stop_here;
     if (format)
         blm_save(f, at("f"), format, 0, NULL);
@@ -368,22 +368,31 @@ static void no_memory_for_names(void **state)
     assert_int_equal(scratch_count(), 0);
 }
 
-#define named_test(f) \
-    cmocka_unit_test_setup_teardown(f, scratch_make_named, scratch_remove_named)
+#define named_test(f) cmocka_unit_test_setup_teardown(f, scratch_make_named, scratch_remove_named)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        file_test(new_and_replaced),    file_test(bare_names),
-        file_test(modes_are_kept),      file_test(links_stay_links),
-        file_test(not_a_regular_file),  file_test(somebody_is_faster),
-        file_test(every_call_may_fail), file_test(a_live_writer_is_left_alone),
-        file_test(no_memory_for_names), file_test(a_killed_writer_leaves_nothing),
-        file_test(a_name_may_be_refused), file_test(a_killed_save_leaves_nothing),
-        named_test(new_and_replaced),   named_test(bare_names),
-        named_test(modes_are_kept),     named_test(links_stay_links),
-        named_test(somebody_is_faster), named_test(every_call_may_fail),
-        named_test(a_name_while_it_is_written), file_test(an_owner_is_kept),
+        file_test(new_and_replaced),
+        file_test(bare_names),
+        file_test(modes_are_kept),
+        file_test(links_stay_links),
+        file_test(not_a_regular_file),
+        file_test(somebody_is_faster),
+        file_test(every_call_may_fail),
+        file_test(a_live_writer_is_left_alone),
+        file_test(no_memory_for_names),
+        file_test(a_killed_writer_leaves_nothing),
+        file_test(a_name_may_be_refused),
+        file_test(a_killed_save_leaves_nothing),
+        named_test(new_and_replaced),
+        named_test(bare_names),
+        named_test(modes_are_kept),
+        named_test(links_stay_links),
+        named_test(somebody_is_faster),
+        named_test(every_call_may_fail),
+        named_test(a_name_while_it_is_written),
+        file_test(an_owner_is_kept),
         named_test(an_owner_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

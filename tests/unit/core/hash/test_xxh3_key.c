@@ -5,8 +5,10 @@
 #include "core/hash/xxh3_key.h"
 #include "unit/support.h"
 
-static const uint64_t seeds[] = { 0, 1, 0xffffffffu, 0x100000000u, 0x80000000u, UINT64_MAX,
-                                  0x8000000000000000u, 0x0123456789abcdefu };
+static const uint64_t seeds[] = {
+    0,           1,          0xffffffffu,         0x100000000u,
+    0x80000000u, UINT64_MAX, 0x8000000000000000u, 0x0123456789abcdefu
+};
 
 /* A buffer of its own for each length, so that a sanitizer sees one byte too many. */
 static void every_length_and_seed_gives_the_library_s_hash(void **state)
@@ -62,7 +64,7 @@ static void many_keys_get_the_library_s_hashes(void **state)
     static const size_t spans[][2] = { { 4, 8 },   { 9, 16 },  { 17, 32 },  { 33, 64 }, { 65, 96 },
                                        { 33, 96 }, { 32, 64 }, { 33, 97 },  { 0, 3 },   { 8, 9 },
                                        { 16, 17 }, { 3, 8 },   { 97, 128 }, { 0, 300 } };
-    struct rng r = { 3 };
+    struct rng          r          = { 3 };
     for (size_t s = 0; s < COUNT_OF(spans); s++)
         for (size_t n = 0; n <= 70; n++) {
             blm_key  keys[70];

@@ -23,9 +23,9 @@ static inline struct blm_layer bare_layer(struct blm_shape s, bool aligned)
     size_t    room     = (size_t)l.word_count * 8 + 128;
     uint64_t *base     = calloc(1, room + 64);
     assert_non_null(base);
-    uintptr_t at = ((uintptr_t)base + 64 + 63) & ~(uintptr_t)63;
-    l.words      = (uint64_t *)(at + (aligned ? 0 : 8));
-    l.block.base = base;
+    uintptr_t at          = ((uintptr_t)base + 64 + 63) & ~(uintptr_t)63;
+    l.words               = (uint64_t *)(at + (aligned ? 0 : 8));
+    l.block.base          = base;
     l.words[l.word_count] = FENCE;
     return l;
 }
@@ -38,17 +38,21 @@ static inline void bare_free(struct blm_layer *l)
 
 static inline struct blm_shape line_shape(uint64_t lines_in_all, uint32_t k, uint32_t lines)
 {
-    struct blm_shape s = { .kind = BLM_BLOCKED,    .engine = BLM__LINES,
-                           .bits = lines_in_all * BLM__LINE_BITS, .line_count = lines_in_all,
-                           .probes = k,            .lines = lines,
-                           .cell_bits = 1 };
+    struct blm_shape s = { .kind       = BLM_BLOCKED,
+                           .engine     = BLM__LINES,
+                           .bits       = lines_in_all * BLM__LINE_BITS,
+                           .line_count = lines_in_all,
+                           .probes     = k,
+                           .lines      = lines,
+                           .cell_bits  = 1 };
     return s;
 }
 
 static inline struct blm_shape chain_shape(uint64_t m, uint32_t k)
 {
-    struct blm_shape s = { .kind = BLM_CLASSIC, .engine = BLM__CHAIN, .bits = m, .probes = k,
-                           .cell_bits = 1 };
+    struct blm_shape s = {
+        .kind = BLM_CLASSIC, .engine = BLM__CHAIN, .bits = m, .probes = k, .cell_bits = 1
+    };
     return s;
 }
 
@@ -57,10 +61,17 @@ static inline void some_hashes(struct rng *r, uint64_t *h, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         switch (rng_below(r, 16)) {
-        case 0: h[i] = 0; break;
-        case 1: h[i] = UINT64_MAX; break;
-        case 2: h[i] = i ? h[rng_below(r, i)] : 1; break;
-        default: h[i] = rng_next(r);
+        case 0:
+            h[i] = 0;
+            break;
+        case 1:
+            h[i] = UINT64_MAX;
+            break;
+        case 2:
+            h[i] = i ? h[rng_below(r, i)] : 1;
+            break;
+        default:
+            h[i] = rng_next(r);
         }
 }
 
@@ -68,7 +79,7 @@ struct loops {
     size_t (*add)(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
     size_t (*add_shared)(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
     size_t (*check)(const struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
-    bool   (*check_one)(const struct blm_layer *l, uint64_t h);
+    bool (*check_one)(const struct blm_layer *l, uint64_t h);
 };
 
 static inline struct loops loops_of(const struct blm_kernel *k, const struct blm_shape *s)
@@ -94,9 +105,9 @@ static inline void agree(const struct blm_kernel *oracle, const struct blm_kerne
                          struct blm_shape s, size_t rounds, uint64_t seed)
 {
     static const size_t sizes[] = { 0, 1, 2, 3, 7, 31, 32, 33, 63, 64, 65, 97, 128, 255, 256 };
-    struct loops     a = loops_of(oracle, &s), b = loops_of(other, &s);
-    struct blm_layer x = bare_layer(s, true), y = bare_layer(s, seed % 2 == 0);
-    struct rng       r = { seed };
+    struct loops        a = loops_of(oracle, &s), b = loops_of(other, &s);
+    struct blm_layer    x = bare_layer(s, true), y = bare_layer(s, seed % 2 == 0);
+    struct rng          r = { seed };
     if (seed % 3 || x.word_count > 60000)
         crowd(&x, &y, &r);
     for (size_t round = 0; round < rounds; round++) {
@@ -141,14 +152,15 @@ static inline void agree_on_lines(const struct blm_kernel *oracle, const struct 
         for (uint32_t k = 1; k <= 8; k++)
             for (uint32_t lines = 1; lines <= BLM__MAX_LINES; lines++)
                 if (counts[i] < 8000 || k >= 7 || k == 3)
-                    agree(oracle, other, line_shape(counts[i], k, lines),
-                          rounds_for(counts[i] * 8), i * 100 + k * 10 + lines);
+                    agree(oracle, other, line_shape(counts[i], k, lines), rounds_for(counts[i] * 8),
+                          i * 100 + k * 10 + lines);
 }
 
 static inline void agree_on_chains(const struct blm_kernel *oracle, const struct blm_kernel *other)
 {
-    static const uint64_t sizes[] = { 1, 2, 3, 63, 64, 65, 127, 1000003, 4194304, 4194305,
-                                      9999991 };
+    static const uint64_t sizes[] = {
+        1, 2, 3, 63, 64, 65, 127, 1000003, 4194304, 4194305, 9999991
+    };
     static const uint32_t ks[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 27, 40 };
     for (size_t i = 0; i < COUNT_OF(sizes); i++)
         for (size_t j = 0; j < COUNT_OF(ks); j++)
@@ -161,18 +173,18 @@ static inline void agree_on_one_key(const struct blm_kernel *oracle, const struc
                                     struct blm_shape s, bool shared, bool marks, uint64_t seed)
 {
     struct blm_layer x = bare_layer(s, true), y = bare_layer(s, seed % 2 == 0);
-    bool             lines = s.engine == BLM__LINES;
+    bool             lines  = s.engine == BLM__LINES;
     uint8_t          mx[64] = { 0 }, my[64] = { 0 }, live[8] = { 0 };
     struct rng       r = { seed };
     struct blm_body  a = { .layers = &x, .layer_count = 1, .hasher = { .seed = { rng_next(&r) } } };
-    a.flip     = blm__xxh3_turn(blm__xxh3_flip(a.hasher.seed[0]));
-    a.shared   = shared;
-    struct blm_body b = a;
-    b.layers          = &y;
-    blm__check_key ca = lines ? oracle->lines_check_key : oracle->chain_check_key;
-    blm__check_key cb = lines ? other->lines_check_key : other->chain_check_key;
-    blm__add_key   aa = lines ? oracle->lines_add_key : oracle->chain_add_key;
-    blm__add_key   ab = lines ? other->lines_add_key : other->chain_add_key;
+    a.flip             = blm__xxh3_turn(blm__xxh3_flip(a.hasher.seed[0]));
+    a.shared           = shared;
+    struct blm_body b  = a;
+    b.layers           = &y;
+    blm__check_key ca  = lines ? oracle->lines_check_key : oracle->chain_check_key;
+    blm__check_key cb  = lines ? other->lines_check_key : other->chain_check_key;
+    blm__add_key   aa  = lines ? oracle->lines_add_key : oracle->chain_add_key;
+    blm__add_key   ab  = lines ? other->lines_add_key : other->chain_add_key;
     if (s.lines == 1 && seed % 4 != 0) { /* one line has its own functions, and may use others */
         cb = other->line_check_key;
         ab = other->line_add_key;
@@ -192,8 +204,8 @@ static inline void agree_on_one_key(const struct blm_kernel *oracle, const struc
     blm__body_quick(&b);
     for (int i = 0; i < 400; i++) {
         static const size_t lengths[] = { 8, 8, 8, 0, 1, 4, 7, 9, 16, 20, 33, 60, 96, 200 };
-        uint8_t key[200];
-        size_t  len = lengths[rng_below(&r, COUNT_OF(lengths))];
+        uint8_t             key[200];
+        size_t              len = lengths[rng_below(&r, COUNT_OF(lengths))];
         rng_bytes(&r, key, len);
         if (len == 8 && i % 3 == 0)
             memset(key + 1, 0, 7); /* repeats */
@@ -240,16 +252,16 @@ static inline void agree_on_keys(const struct blm_kernel *oracle, const struct b
  * of which a few pages are touched. */
 static inline void *vast_map(size_t bytes)
 {
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                   -1, 0);
     return p == MAP_FAILED ? NULL : p;
 }
 
 static inline void agree_on_vast(const struct blm_kernel *oracle, const struct blm_kernel *other)
 {
     static const uint64_t counts[] = { 0xffffffffu, 0x100000000u, 0x100000001u, 0x1000f0f0fu };
-    size_t bytes = (size_t)(0x1000f0f0fu * 64);
-    void  *a = vast_map(bytes), *b = vast_map(bytes);
+    size_t                bytes    = (size_t)(0x1000f0f0fu * 64);
+    void                 *a = vast_map(bytes), *b = vast_map(bytes);
     if (!a || !b)
         skip(); /* no such addresses here */
     for (size_t i = 0; i < COUNT_OF(counts); i++)
@@ -260,8 +272,8 @@ static inline void agree_on_vast(const struct blm_kernel *oracle, const struct b
             uint64_t         h[128], absent[128];
             uint8_t          fx[128], fy[128];
             struct rng       r = { counts[i] + lines };
-            x.words = a;
-            y.words = b;
+            x.words            = a;
+            y.words            = b;
             some_hashes(&r, h, 128);
             some_hashes(&r, absent, 128);
             assert_int_equal(oracle->lines_add(&x, h, 128, fx), other->lines_add(&y, h, 128, fy));
@@ -282,7 +294,7 @@ static inline void agree_on_vast(const struct blm_kernel *oracle, const struct b
 static inline void agree_past_32_bits(const struct blm_kernel *oracle,
                                       const struct blm_kernel *other)
 {
-    uint64_t m = ((uint64_t)1 << 32) + ((uint64_t)1 << 30) + 77;
+    uint64_t         m        = ((uint64_t)1 << 32) + ((uint64_t)1 << 30) + 77;
     struct blm_shape shapes[] = { chain_shape(m, 11), line_shape(m / 512, 8, 2) };
     for (size_t i = 0; i < COUNT_OF(shapes); i++) {
         struct loops     a = loops_of(oracle, &shapes[i]), b = loops_of(other, &shapes[i]);
@@ -336,13 +348,12 @@ static inline void agree_on_words(const struct blm_kernel *oracle, const struct 
  * that a sanitizer sees a byte too many. */
 static inline void agree_on_strings(const struct blm_kernel *other)
 {
-    static const size_t spans[][2] = {
-        { 33, 64 }, { 65, 96 }, { 48, 96 },  { 47, 96 },  { 48, 97 }, { 33, 65 },   { 32, 64 },
-        { 17, 32 }, { 0, 16 },  { 17, 128 }, { 97, 128 }, { 0, 300 }, { 128, 129 }, { 16, 40 },
-        { 129, 240 }
-    };
-    static const size_t counts[] = { 0, 1, 4, 63, 64, 65, 127, 128, 200, 256 };
-    struct rng r = { 21 };
+    static const size_t spans[][2] = { { 33, 64 },   { 65, 96 },  { 48, 96 },  { 47, 96 },
+                                       { 48, 97 },   { 33, 65 },  { 32, 64 },  { 17, 32 },
+                                       { 0, 16 },    { 17, 128 }, { 97, 128 }, { 0, 300 },
+                                       { 128, 129 }, { 16, 40 },  { 129, 240 } };
+    static const size_t counts[]   = { 0, 1, 4, 63, 64, 65, 127, 128, 200, 256 };
+    struct rng          r          = { 21 };
     for (size_t s = 0; s < COUNT_OF(spans); s++)
         for (size_t c = 0; c < COUNT_OF(counts); c++) {
             blm_key  keys[256];
@@ -396,8 +407,8 @@ static inline void agree_on_one_stream(const struct blm_kernel *oracle,
     uint8_t         *keys = malloc(8 * n + 16), *fx = malloc(n + 1), *fy = malloc(n + 1);
     struct rng       r = { seed };
     x.mark_shift = y.mark_shift = 8;
-    x.marks      = marks ? mx : NULL;
-    y.marks      = marks ? my : NULL;
+    x.marks                     = marks ? mx : NULL;
+    y.marks                     = marks ? my : NULL;
     rng_bytes(&r, keys, 8 * n + 16);
     for (size_t i = 3; i < n; i += 5) /* again, near enough to be on the way together */
         memcpy(keys + off + 8 * i, keys + off + 8 * (i - 1 - rng_next(&r) % 3), 8);

@@ -106,8 +106,8 @@ static void marks_agree_with_the_oracle(void **state)
             struct loops     a = loops_of(&blm__kernel_portable, &shapes[i]);
             struct loops     b = loops_of(judged, &shapes[i]);
             struct rng       r = { 8 };
-            x.marks = mx;
-            y.marks = my;
+            x.marks            = mx;
+            y.marks            = my;
             x.mark_shift = y.mark_shift = 5;
             for (int round = 0; round < 20; round++) {
                 uint64_t h[8];

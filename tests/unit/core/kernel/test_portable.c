@@ -14,7 +14,7 @@ static void cells_of(const struct blm_shape *s, uint64_t h, uint64_t *out)
     }
     for (uint32_t i = 0; i < s->lines; i++) {
         static const uint8_t pattern[9] = { 0, 1, 3, 0x0b, 0x17, 0x2f, 0x3f, 0x7f, 0xff };
-        uint64_t line = blm__mulhi(h, s->line_count), x = h * 0xA0761D6478BD642Fu;
+        uint64_t             line = blm__mulhi(h, s->line_count), x = h * 0xA0761D6478BD642Fu;
         for (unsigned j = 0; j < 8; j++)
             if (pattern[s->probes] >> ((j - (x >> 61)) & 7) & 1)
                 *out++ = line * 512 + j * 64 + (x >> (13 + 6 * j) & 63);
@@ -177,8 +177,8 @@ static void adds_mark_what_they_change(void **state)
         for (int shared = 0; shared < 2; shared++) {
             struct blm_layer l         = bare_layer(shapes[i], true);
             uint8_t          marks[64] = { 0 }, want[64] = { 0 }, fresh[8];
-            struct loops     v         = loops_of(&blm__kernel_portable, &shapes[i]);
-            struct rng       r         = { 8 };
+            struct loops     v = loops_of(&blm__kernel_portable, &shapes[i]);
+            struct rng       r = { 8 };
             uint64_t         h[8], at[64];
             l.marks      = marks;
             l.mark_shift = 5;

@@ -15,14 +15,22 @@ static uint64_t by_rule(uint64_t a, uint64_t b, uint64_t i, unsigned wrap, uint6
 static uint64_t some_word(struct rng *r, uint64_t m)
 {
     switch (rng_below(r, 10)) {
-    case 0: return 0;
-    case 1: return UINT64_MAX - rng_below(r, 3);
-    case 2: return m * rng_below(r, 5) + rng_below(r, 3);
-    case 3: return m * rng_below(r, 5) - 1;
-    case 4: return ((uint64_t)1 << 63) - 1 + rng_below(r, 3);
-    case 5: return UINT64_MAX / m * m - 1 + rng_below(r, 3);
-    case 6: return rng_next(r) >> 32;
-    default: return rng_next(r);
+    case 0:
+        return 0;
+    case 1:
+        return UINT64_MAX - rng_below(r, 3);
+    case 2:
+        return m * rng_below(r, 5) + rng_below(r, 3);
+    case 3:
+        return m * rng_below(r, 5) - 1;
+    case 4:
+        return ((uint64_t)1 << 63) - 1 + rng_below(r, 3);
+    case 5:
+        return UINT64_MAX / m * m - 1 + rng_below(r, 3);
+    case 6:
+        return rng_next(r) >> 32;
+    default:
+        return rng_next(r);
     }
 }
 
@@ -34,10 +42,10 @@ static void turns_are_exact(void **state)
     const uint64_t largest = BLM__MAX_BITS;
     struct rng     r       = { 1 };
     for (int i = 0; i < 3000; i++) {
-        uint64_t m = i < 70     ? (uint64_t)i + 1
-                     : i < 120  ? largest - (uint64_t)(i - 70)
-                     : i < 1000 ? 1 + rng_below(&r, (uint64_t)1 << (1 + rng_below(&r, 48)))
-                                : largest - rng_below(&r, largest >> rng_below(&r, 40));
+        uint64_t         m    = i < 70    ? (uint64_t)i + 1
+                                : i < 120 ? largest - (uint64_t)(i - 70)
+                                : i < 1000 ? 1 + rng_below(&r, (uint64_t)1 << (1 + rng_below(&r, 48)))
+                                           : largest - rng_below(&r, largest >> rng_below(&r, 40));
         unsigned         wrap = i % 2 ? 63 : 64;
         struct blm_steps s    = blm__steps_of(m, wrap);
         uint64_t         a = some_word(&r, m), b = some_word(&r, m);
@@ -55,9 +63,9 @@ static void turns_are_exact(void **state)
 static void four_murmurs_are_one_by_one(void **state)
 {
     (void)state;
-    struct rng r     = { 5 };
-    size_t     taken = 0;
-    const struct blm_kernel *v = blm__kernel_best();
+    struct rng               r     = { 5 };
+    size_t                   taken = 0;
+    const struct blm_kernel *v     = blm__kernel_best();
     if (!blm__stepper_of(v)->murmur4)
         skip();
     for (int round = 0; round < 20000; round++) {
@@ -91,8 +99,9 @@ static void four_murmurs_are_one_by_one(void **state)
 
 static struct blm_layer step_layer(uint64_t m, uint32_t k, unsigned wrap)
 {
-    struct blm_shape s = { .kind = BLM_CLASSIC, .engine = BLM__POSITIONS, .bits = m, .probes = k,
-                           .cell_bits = 1 };
+    struct blm_shape s = {
+        .kind = BLM_CLASSIC, .engine = BLM__POSITIONS, .bits = m, .probes = k, .cell_bits = 1
+    };
     struct blm_layer l = bare_layer(s, true);
     l.steps            = blm__steps_of(m, wrap);
     return l;
@@ -141,11 +150,11 @@ static void judge_batch(const struct blm_stepper *v, struct rng *r, uint64_t m, 
     struct blm_layer l = step_layer(m, k, wrap), rule = step_layer(m, k, wrap);
     struct pairs     p;
     uint8_t         *marks = calloc(1, (size_t)l.word_count);
-    l.marks = way ? marks : NULL;
+    l.marks                = way ? marks : NULL;
     for (int round = 0; round < 3; round++) {
         size_t count = 0;
         some_pairs(r, m, n, &p);
-        p.got[n] = 77;
+        p.got[n]     = 77;
         size_t fresh = v->add(&l, p.a, p.b, n, p.got, way == 2);
         for (size_t i = 0; i < n; i++) {
             assert_int_equal(p.got[i], rule_add(&rule, p.a[i], p.b[i], wrap));
@@ -174,10 +183,10 @@ static void judge_batch(const struct blm_stepper *v, struct rng *r, uint64_t m, 
 
 static void judge(const struct blm_stepper *v)
 {
-    static const uint32_t ks[] = { 1, 2, 3, 4, 5, 7, 8, 13, 32, 33, 64, 65, 129, 257, 512 };
-    static const size_t   ns[] = { 1, 2, 3, 4, 5, 8, 31, 36, 37, 100, 255, 256 };
-    static const uint64_t ms[] = { 1, 2, 63, 64, 65, 1000, 4096, 10007, 262144, 1000003 };
-    struct rng            r    = { 2 };
+    static const uint32_t ks[]   = { 1, 2, 3, 4, 5, 7, 8, 13, 32, 33, 64, 65, 129, 257, 512 };
+    static const size_t   ns[]   = { 1, 2, 3, 4, 5, 8, 31, 36, 37, 100, 255, 256 };
+    static const uint64_t ms[]   = { 1, 2, 63, 64, 65, 1000, 4096, 10007, 262144, 1000003 };
+    struct rng            r      = { 2 };
     uint64_t              before = atomic_load(&blm__in_cache_bytes);
     for (int far = 0; far < 2; far++) {
         atomic_store(&blm__in_cache_bytes, far ? 0 : before);
@@ -239,12 +248,12 @@ static void go(struct blm_steps_flow *w, const uint8_t *answer, size_t n)
     s->told += n;
 }
 
-static size_t flow(const struct blm_stepper *v, struct blm_layer *l, const struct pairs *p, size_t n,
-                   uint8_t *to, bool add)
+static size_t flow(const struct blm_stepper *v, struct blm_layer *l, const struct pairs *p,
+                   size_t n, uint8_t *to, bool add)
 {
-    struct stream s = { .p = p, .n = n, .to = to };
+    struct stream s   = { .p = p, .n = n, .to = to };
     size_t        sum = 0;
-    s.w             = (struct blm_steps_flow){ l, come, go, s.room[0], s.room[1], 4 };
+    s.w               = (struct blm_steps_flow){ l, come, go, s.room[0], s.room[1], 4 };
     if (add)
         v->add_flow(&s.w);
     else
@@ -263,12 +272,15 @@ static void agree_around_2_32(const struct blm_stepper *v)
     struct rng            r    = { 3 };
     for (size_t i = 0; i < COUNT_OF(ms); i++) {
         size_t           bytes = (size_t)(ms[i] / 64 + 1) * 8;
-        struct blm_layer l     = { .shape = { .kind = BLM_CLASSIC, .engine = BLM__POSITIONS,
-                                              .bits = ms[i], .probes = 9, .cell_bits = 1 } };
+        struct blm_layer l     = { .shape = { .kind      = BLM_CLASSIC,
+                                              .engine    = BLM__POSITIONS,
+                                              .bits      = ms[i],
+                                              .probes    = 9,
+                                              .cell_bits = 1 } };
         l.steps                = blm__steps_of(ms[i], 63);
         l.word_count           = blm__shape_words(&l.shape);
-        l.words = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        l.words                = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         assert_true(l.words != MAP_FAILED);
         for (int round = 0; round < 8; round++) {
             struct pairs p;
