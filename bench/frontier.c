@@ -18,6 +18,7 @@
  */
 #include <math.h>
 
+#include "bloomery/maths.h"
 #include "clock.h"
 #include "keys.h"
 #include "memory.h"

@@ -11,6 +11,7 @@
  *               has other work too; by the clock it is as good as there are idle processors.
  */
 #include <bloomery.h>
+#include <bloomery/guard.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,6 +8,7 @@
  *   kinds [N]                  default 1e7; rate 1%, 8-byte keys
  */
 #include <bloomery.h>
+#include <bloomery/maths.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

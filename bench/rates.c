@@ -9,6 +9,7 @@
  * want an explanation.
  */
 #include <bloomery.h>
+#include <bloomery/maths.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

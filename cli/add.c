@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bloomery/embed.h"
+#include "bloomery/maths.h"
 #include "interrupt.h"
 #include "memory.h"
 #include "numbers.h"

@@ -4,6 +4,7 @@
 #define CLI_CALC_H
 
 #include "bloomery.h"
+#include "bloomery/maths.h"
 
 /* The rate of a plan's filter with other keys or probes in it. */
 double calc_rate(const blm_plan *p, uint32_t probes, uint64_t items);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "bloomery/maths.h"
 #include "calc.h"
 #include "numbers.h"
 #include "out.h"

@@ -3,6 +3,7 @@
  * node's answer. Transactions, blocks and merkleblocks are lines of hexadecimal. */
 #include <string.h>
 
+#include "bloomery/bip37.h"
 #include "command.h"
 #include "interrupt.h"
 #include "keys.h"

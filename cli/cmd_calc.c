@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "bloomery/maths.h"
 #include "calc.h"
 #include "command.h"
 #include "json.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "add.h"
+#include "bloomery/maths.h"
 #include "command.h"
 #include "interrupt.h"
 #include "numbers.h"

@@ -14,6 +14,8 @@
 #include <sys/resource.h>
 
 #include "add.h"
+#include "bloomery/embed.h"
+#include "bloomery/maths.h"
 #include "command.h"
 #include "expected.h"
 #include "figures.h"

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bloomery/delta.h"
 #include "command.h"
 #include "numbers.h"
 #include "out.h"

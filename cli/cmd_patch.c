@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bloomery/delta.h"
 #include "command.h"
 #include "interrupt.h"
 #include "numbers.h"

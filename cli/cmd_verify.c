@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "bloomery/maths.h"
 #include "command.h"
 #include "from.h"
 #include "interrupt.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bloomery/maths.h"
 #include "memory.h"
 
 #define MOST    0.999999 /* a layer that always errs would never take another key */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "size.h"
 
+#include "bloomery/maths.h"
 #include "numbers.h"
 #include "say.h"
 

@@ -4,6 +4,7 @@
 #define CLI_SIZE_H
 
 #include "bloomery.h"
+#include "bloomery/maths.h"
 #include "options.h"
 
 struct size_options {

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "bloomery/maths.h"
 #include "expected.h"
 #include "numbers.h"
 #include "out.h"

@@ -2,6 +2,7 @@
 /* Transactions, blocks and merkleblocks from the network: refused at a place inside the input, or
  * matched; and what a block matched can be proven. */
 #include <bloomery.h>
+#include <bloomery/bip37.h>
 #include <stdlib.h>
 #include <string.h>
 

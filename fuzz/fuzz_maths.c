@@ -2,6 +2,7 @@
 /* The maths take any numbers: a named error or finite results in their domain, never a NaN, never
  * a hang. The input is eight-byte fields, read in order; missing ones are zero. */
 #include <bloomery.h>
+#include <bloomery/maths.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

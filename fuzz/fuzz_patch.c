@@ -5,6 +5,7 @@
  * fingerprint is the one the delta names. */
 #define XXH_INLINE_ALL
 #include <bloomery.h>
+#include <bloomery/delta.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>

@@ -3,6 +3,7 @@
  * not leave a corpus of stale files: `seeds DIR` fills DIR/decode_native,
  * DIR/maths and DIR/patch. */
 #include <bloomery.h>
+#include <bloomery/delta.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -12,6 +12,7 @@
 
 #include "api.h"
 #include "bloomery.h"
+#include "bloomery/redisbloom.h"
 
 /* ---- values (value.c) ---- */
 

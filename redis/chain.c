@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "bf.h"
+#include "bloomery/redisbloom.h"
 
 #define LN2_SQUARED 0.480453013918201 /* the original's decimals */
 #define NOROUND     1u

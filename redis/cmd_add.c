@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bf.h"
+#include "bloomery/embed.h"
 
 #define FULL    "ERR non scaling filter is full"
 #define PROBLEM "ERR problem inserting into filter"

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "bf.h"
+#include "bloomery/embed.h"
+#include "bloomery/redisbloom.h"
 
 #define NO_LINK "ERR invalid offset - no link found"
 #define TOO_BIG "ERR invalid chunk - Too big for current filter"

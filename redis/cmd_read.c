@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bf.h"
+#include "bloomery/embed.h"
 
 /* ---- BF.EXISTS key item · BF.MEXISTS key item [item …] ---- */
 

@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "bf.h"
+#include "bloomery/embed.h"
+#include "bloomery/maths.h"
+#include "bloomery/redisbloom.h"
 
 /* ---- BF.DEL key item [item …]: counting filters ---- */
 

@@ -28,6 +28,7 @@
 #include <string.h>
 
 #include "bf.h"
+#include "bloomery/redisbloom.h"
 
 /* ---- the mark ---- */
 

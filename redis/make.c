@@ -9,6 +9,7 @@
 #include <sys/random.h>
 
 #include "bf.h"
+#include "bloomery/maths.h"
 
 #define SCALING 5u /* RedisBloom's options: any size, 64-bit hash */
 

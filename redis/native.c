@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "bf.h"
+#include "bloomery/embed.h"
 
 #define MAGIC    "BLMNATIV"
 #define VERSION  1u

@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "bf.h"
+#include "bloomery/embed.h"
+#include "bloomery/redisbloom.h"
 
 #define NAME   "MBbloom--"
 #define ENCVER 4

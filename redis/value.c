@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bf.h"
+#include "bloomery/embed.h"
 
 struct bf_totals bf_totals;
 

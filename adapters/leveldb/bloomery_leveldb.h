@@ -21,6 +21,7 @@
 #define BLOOMERY_LEVELDB_H
 
 #include <bloomery.h>
+#include <bloomery/guard.h>
 #include <leveldb/c.h>
 
 #ifdef __cplusplus

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bloomery/guard.h"
 #include "bloomery_leveldb.h"
 
 #define STRIPES 64u

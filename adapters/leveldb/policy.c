@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bloomery/embed.h"
+#include "bloomery/maths.h"
 #include "bloomery_leveldb.h"
 
 #define LEAST_BITS   64u /* in fewer, two or three keys would set nearly all */

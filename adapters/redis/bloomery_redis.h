@@ -24,6 +24,7 @@
 #define BLOOMERY_REDIS_H
 
 #include <bloomery.h>
+#include <bloomery/guard.h>
 
 #ifdef __cplusplus
 extern "C" {

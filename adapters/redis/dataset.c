@@ -3,6 +3,7 @@
  * A guard's data set in Redis. SCAN's guarantee is the one that a guard's scan needs: an element
  * that is there from the beginning of an iteration to its end is returned at least once.
  */
+#include "bloomery/guard.h"
 #include "connection.h"
 
 #include <stdio.h>

@@ -8,6 +8,7 @@
  * rebuilt, beginning once the subscription stands again: what was written in the gap is in the
  * scan, what is written during the scan is announced.
  */
+#include "bloomery/guard.h"
 #include "connection.h"
 
 #include <poll.h>

@@ -17,6 +17,7 @@
 #define BLOOMERY_SQLITE_H
 
 #include <bloomery.h>
+#include <bloomery/guard.h>
 
 #ifdef __cplusplus
 extern "C" {

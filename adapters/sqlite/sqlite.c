@@ -8,6 +8,7 @@
  * named; one that a put moves is added to the filter by that put. Tables WITHOUT ROWID go by their
  * primary key instead, which then must be the key column.
  */
+#include "bloomery/guard.h"
 #include "bloomery_sqlite.h"
 
 #include <errno.h>

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bloomery/guard.h"
 #include "common/job.h"
 #include "common/redis_server.h"
 #include "tiers.h"

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bloomery/guard.h"
 #include "common/job.h"
 
 #define NOTHING "\x01none" /* what negative caching writes for a row that is not there */

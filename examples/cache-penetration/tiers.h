@@ -4,6 +4,7 @@
 #define CACHE_PENETRATION_TIERS_H
 
 #include <bloomery.h>
+#include <bloomery/guard.h>
 #include <hiredis/hiredis.h>
 
 struct tiers {

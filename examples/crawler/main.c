@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bloomery/maths.h"
 #include "common/job.h"
 #include "crawl.h"
 #include "site.h"

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bloomery/delta.h"
 #include "cache.h"
 #include "common/job.h"
 

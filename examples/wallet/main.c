@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bloomery/bip37.h"
 #include "common/job.h"
 #include "transaction.h"
 

@@ -2,12 +2,13 @@
 /* What a Bitcoin node does with a wallet's filter, and the wallet with the node's answer. */
 #include <string.h>
 
+#include "api/filter.h"
 #include "bip37/merkle.h"
 #include "bip37/script.h"
 #include "bip37/transaction.h"
+#include "bloomery/bip37.h"
 #include "core/compact.h"
 #include "core/hash/sha256.h"
-#include "filter.h"
 
 #define MOST_TRANSACTIONS 16666u /* 4 000 000 weight, 240 of it the least a transaction can have */
 #define LEAST_TRANSACTION 10u    /* bytes */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "bloomery/bip37.h"
 #include "core/hash/sha256.h"
 
 static uint32_t width(uint32_t count, unsigned level)

@@ -9,6 +9,7 @@
 #ifndef BLM_BIP37_MERKLE_H
 #define BLM_BIP37_MERKLE_H
 
+#include "bloomery/bip37.h"
 #include "core/bytes.h"
 #include "core/error.h"
 

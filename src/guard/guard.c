@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Opening and closing a guard: read the options, join the parts. */
 #include "guard/guard.h"
+#include "bloomery/guard.h"
 
 #include <stddef.h>
 #include <string.h>

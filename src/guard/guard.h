@@ -19,6 +19,7 @@
 #include <stdatomic.h>
 
 #include "bloomery.h"
+#include "bloomery/guard.h"
 #include "guard/epoch.h"
 #include "guard/memory.h"
 #include "guard/step.h"

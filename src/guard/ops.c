@@ -11,6 +11,7 @@
  * the rows of all others are, or will be, added to it too.
  * Filters are only touched in a reader's section.
  */
+#include "bloomery/guard.h"
 #include "guard/guard.h"
 
 #include <string.h>

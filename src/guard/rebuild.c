@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bloomery/guard.h"
 #include "guard/guard.h"
 
 #define LEAST_ITEMS  1024u

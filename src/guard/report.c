@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bloomery/guard.h"
+#include "bloomery/maths.h"
 #include "guard/guard.h"
 
 uint64_t blm__guard_counted(blm_guard *g, enum blm_count what)

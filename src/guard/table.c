@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "bloomery/guard.h"
 #include "guard/memory.h"
 #include "guard/step.h"
 

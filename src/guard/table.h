@@ -25,6 +25,7 @@
 #include <stdatomic.h>
 
 #include "bloomery.h"
+#include "bloomery/guard.h"
 
 #define BLM__TABLE_SLOTS  1024u
 #define BLM__TABLE_SHARDS 16u

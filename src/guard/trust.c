@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bloomery/guard.h"
 #include "guard/memory.h"
 #include "guard/step.h"
 

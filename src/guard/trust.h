@@ -23,6 +23,7 @@
 #define BLM_GUARD_TRUST_H
 
 #include "bloomery.h"
+#include "bloomery/guard.h"
 
 enum blm_session { BLM__SESSION_VOID, BLM__SESSION_OPEN, BLM__SESSION_CLOSED };
 

@@ -3,9 +3,10 @@
  * costs one memory access instead of k. */
 #include <math.h>
 
+#include "bloomery/maths.h"
 #include "core/kernel/loops.h"
-#include "core/plan.h"
 #include "kind/kind.h"
+#include "maths/plan.h"
 
 static blm_status plan(const blm_options *o, blm_plan *out, blm_error *err)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Classic: k bits anywhere in m. The smallest general filter, and the kind in which the filters of
  * most other systems are kept. */
-#include "core/plan.h"
+#include "bloomery/maths.h"
 #include "kind/kind.h"
+#include "maths/plan.h"
 
 static blm_status plan(const blm_options *o, blm_plan *out, blm_error *err)
 {

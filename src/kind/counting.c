@@ -9,9 +9,10 @@
  * their positions say. Both are a list that may name a counter twice; add and remove both go
  * through the list, so they agree.
  */
+#include "bloomery/maths.h"
 #include "core/kernel/counters.h"
-#include "core/plan.h"
 #include "kind/kind.h"
+#include "maths/plan.h"
 #include "scheme/scheme.h"
 
 #define LOW  0x1111111111111111u /* lowest bit of each counter */

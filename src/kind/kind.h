@@ -3,6 +3,7 @@
 #ifndef BLM_KIND_KIND_H
 #define BLM_KIND_KIND_H
 
+#include "bloomery/maths.h"
 #include "core/body.h"
 #include "core/kernel/kernel.h"
 

@@ -2,8 +2,9 @@
 /* Numbers of one layer, whatever filter it stands in. */
 #include <math.h>
 
-#include "core/sizing.h"
+#include "bloomery/maths.h"
 #include "kind/kind.h"
+#include "maths/sizing.h"
 #include "scheme/scheme.h"
 
 uint64_t blm__layer_ones(const struct blm_layer *l, const struct blm_kernel *k)

@@ -10,10 +10,11 @@
  */
 #include <string.h>
 
+#include "bloomery/maths.h"
 #include "core/error.h"
 #include "core/kernel/layers.h"
-#include "core/plan.h"
 #include "kind/kind.h"
+#include "maths/plan.h"
 #include "scheme/scheme.h"
 
 #define FAR_BYTES (64u << 10) /* layers share the caches: past this one is fetched ahead */

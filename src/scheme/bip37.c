@@ -10,6 +10,7 @@
  */
 #include <math.h>
 
+#include "bloomery/maths.h"
 #include "core/error.h"
 #include "core/hash/murmur3.h"
 #include "scheme/asked.h"

@@ -12,6 +12,7 @@
  */
 #include <string.h>
 
+#include "bloomery/maths.h"
 #include "core/hash/murmur3.h"
 #include "core/utf16.h"
 #include "scheme/java.h"

@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "bloomery/maths.h"
 #include "core/error.h"
 #include "scheme/textbook.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The native scheme: one 64-bit hash a key, every probe derived from it by core/probe.h. */
+#include "bloomery/maths.h"
 #include "core/hash/siphash.h"
 #include "core/hash/xxh3_key.h"
 #include "core/kernel/kernel.h"

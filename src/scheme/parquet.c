@@ -9,6 +9,7 @@
  */
 #include <math.h>
 
+#include "bloomery/maths.h"
 #include "core/error.h"
 #include "core/hash/xxh3.h"
 #include "scheme/fixed.h"

@@ -13,6 +13,7 @@
  */
 #include <math.h>
 
+#include "bloomery/maths.h"
 #include "core/error.h"
 #include "core/utf16.h"
 #include "scheme/fixed.h"

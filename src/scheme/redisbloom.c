@@ -12,6 +12,7 @@
 
 #include <math.h>
 
+#include "bloomery/maths.h"
 #include "core/hash/murmur2.h"
 #include "core/kernel/steps.h"
 

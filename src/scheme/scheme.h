@@ -3,6 +3,7 @@
 #ifndef BLM_SCHEME_SCHEME_H
 #define BLM_SCHEME_SCHEME_H
 
+#include "bloomery/maths.h"
 #include "core/body.h"
 
 /* How a filter of this scheme can be made smaller without its keys (blm_fold). */

@@ -11,6 +11,7 @@
  */
 #include <string.h>
 
+#include "bloomery/maths.h"
 #include "core/hash/murmur3.h"
 #include "scheme/java.h"
 

@@ -13,6 +13,7 @@
  */
 #include "scheme/textbook.h"
 
+#include "bloomery/maths.h"
 #include "core/error.h"
 #include "core/hash/fnv.h"
 #include "core/hash/murmur2.h"

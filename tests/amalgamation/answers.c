@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints what the library answers, over every kind, hash and way to ask, from fixed seeds: two
  * builds of one library print the same, on any machine. Leaves KIND.blm behind for each kind; given
- * such files, prints their answers instead. Uses bloomery.h only. */
+ * such files, prints their answers instead. Uses public headers only. */
 #include <bloomery.h>
+#ifndef BLOOMERY_MATHS_H /* the two-file form has all headers in one */
+#include <bloomery/embed.h>
+#include <bloomery/maths.h>
+#endif
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The public header as its readers meet it: alone in a file, in C and in C++; its opening example,
+"""The public headers as their readers meet them: each alone in a file, in C and in C++; its opening example,
 and every C program in the README and docs/, compiled and run. And each internal header compiles
 alone, so that the order of includes never matters."""
 import re
@@ -23,15 +23,21 @@ def runs(name, text):
 
 
 # ---- alone, in every language it promises
-alone = "#include <bloomery.h>\nint main(void) { return blm_options_init().size == 0; }\n"
-write(work / "alone.c", alone)
-write(work / "alone.cc", alone)
+PUBLIC = ["bloomery.h", *(f"bloomery/{p.name}" for p in sorted((SOURCE / "include/bloomery").glob("*.h")))]
 PICKY = [*STRICT, "-Wshadow", "-Wconversion", "-Wundef", *INCLUDE, "-fsyntax-only"]
-for compiler in compilers():
-    for standard in ("c11", "gnu17"):
-        run(compiler, f"-std={standard}", *PICKY, "-Wstrict-prototypes", work / "alone.c")
-for standard in ("c++11", "c++17", "c++20"):
-    run(CXX, f"-std={standard}", *PICKY, "-Wold-style-cast", work / "alone.cc")
+for name in PUBLIC:
+    alone = f"#include <{name}>\nint main(void) {{ return blm_options_init().size == 0; }}\n"
+    write(work / "alone.c", alone)
+    write(work / "alone.cc", alone)
+    for compiler in compilers():
+        for standard in ("c11", "gnu17"):
+            run(compiler, f"-std={standard}", *PICKY, "-Wstrict-prototypes", work / "alone.c")
+    for standard in ("c++11", "c++17", "c++20"):
+        run(CXX, f"-std={standard}", *PICKY, "-Wold-style-cast", work / "alone.cc")
+
+# ---- the first is one sitting
+lines = len(HEADER.read_text().splitlines())
+check(lines <= 620, f"bloomery.h has {lines} lines: what few need goes into a header beside it")
 
 # ---- the example of its opening comment
 opening = re.search(r"^ \* {5}#include <bloomery\.h>\n(?: \*(?: {5}.*)?\n)+",

@@ -13,7 +13,7 @@ from harness import BUILD, CC, CXX, SOURCE, STRICT, check, run, scratch  # noqa:
 
 PREFIX = "/opt/bloomery"
 HERE = Path(__file__).resolve().parent
-version = re.search(r'#define BLM_VERSION "([^"]+)"',
+version = re.search(r'#define BLM_VERSION +"([^"]+)"',
                     (SOURCE / "include/bloomery.h").read_text()).group(1)
 EXPECTED = f"{version} 1\n"
 
@@ -26,8 +26,10 @@ libdir = next(tree.rglob("libbloomery.a")).parent
 # ---- what is there
 adapters = [p.stem[len("bloomery-"):] for p in (libdir / "pkgconfig").glob("bloomery-*.pc")]
 headers = {p.name for a in adapters for p in (SOURCE / "adapters" / a).glob("bloomery_*.h*")}
-check({p.name for p in (tree / "include").iterdir()} == {"bloomery.h"} | headers,
-      "one header, and those of the adapters")
+check({p.name for p in (tree / "include").iterdir()} == {"bloomery.h", "bloomery"} | headers,
+      "the header, the folder beside it, and the adapters' headers")
+check({p.name for p in (tree / "include/bloomery").iterdir()} ==
+      {p.name for p in (SOURCE / "include/bloomery").iterdir()}, "every public header")
 for name in ["libbloomery.a", "libbloomery.so", "pkgconfig/bloomery.pc",
              "cmake/bloomery/bloomeryConfig.cmake", "cmake/bloomery/bloomeryConfigVersion.cmake"]:
     check((libdir / name).exists(), f"{name} is installed")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The header and the library say the same: every function declared BLM_API is exported by the
+"""The headers and the library say the same: every function declared BLM_API is exported by the
 shared library, and nothing else is; the static one defines no global name without our prefix."""
 import re
 import sys
@@ -14,7 +14,8 @@ def defined(library, *flags):
     return {line.split()[0] for line in out.splitlines() if len(line.split()) > 1}
 
 
-header = re.sub(r"/\*.*?\*/", " ", (SOURCE / "include/bloomery.h").read_text(), flags=re.S)
+texts = [p.read_text() for p in sorted((SOURCE / "include").rglob("*.h"))]
+header = re.sub(r"/\*.*?\*/", " ", "\n".join(texts), flags=re.S)
 declared = set(re.findall(r"^BLM_API\b[^;(]*?(\w+)\s*\(", header, re.M))
 check(len(declared) == len(re.findall(r"^BLM_API\b", header, re.M)),
       "every BLM_API line was understood")

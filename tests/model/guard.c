@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "bloomery.h"
+#include "bloomery/guard.h"
 #include "core/os.h"
 #include "guard/epoch.h"
 #include "guard/step.h"

@@ -13,9 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "api/filter.h"
 #include "core/checksum.h"
 #include "core/os.h"
-#include "filter.h"
 #include "store/file.h"
 #include "unit/bytes.h"
 

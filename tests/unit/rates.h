@@ -10,6 +10,7 @@
 
 #include <math.h>
 
+#include "bloomery/maths.h"
 #include "unit/support.h"
 
 #define Z_MOST 4.5

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "bloomery/guard.h"
 #include "bloomery_leveldb.h"
 
 static char               folder[64], path[96], filter_path[96];

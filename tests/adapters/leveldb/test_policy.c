@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "bloomery/maths.h"
 #include "bloomery_leveldb.h"
 
 #define SEED blm_leveldb_seed(BLM_LEVELDB_NAME)

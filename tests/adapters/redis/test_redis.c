@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "bloomery/guard.h"
 #include "bloomery_redis.h"
 #include "examples/common/redis_server.h"
 

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "bloomery/guard.h"
 #include "bloomery_sqlite.h"
 
 static char folder[64], db_path[96], filter_path[96];

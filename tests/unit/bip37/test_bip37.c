@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <unistd.h>
 
+#include "bloomery/bip37.h"
 #include "golden_filter.h"
 #include "json.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The native format as bytes: what goes round, by whatever reader, writer and memory. What must not
  * get in: test_native_refused.c. */
+#include "bloomery/embed.h"
 #include "unit/codec/native.h"
 
 static void every_kind_goes_round(void **state)

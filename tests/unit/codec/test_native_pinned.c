@@ -8,7 +8,7 @@
  * BLM_WRITE_GOLDEN=1 writes those that are missing, for kinds to come. */
 #include "unit/support.h"
 
-#include "filter.h"
+#include "api/filter.h"
 #include "golden.h"
 #include "unit/files.h"
 

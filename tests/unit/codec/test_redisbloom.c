@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "bloomery/embed.h"
 #include "core/bytes.h"
 #include "redisbloom.h"
 

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "bloomery/embed.h"
 #include "core/bytes.h"
 #include "core/hash/crc64.h"
 #include "redisbloom.h"

@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "bloomery/maths.h"
 #include "foreign.h"
 
 static const char *const vectors[] = {

@@ -4,6 +4,7 @@
 #ifndef TESTS_GUARD_GUARDS_H
 #define TESTS_GUARD_GUARDS_H
 
+#include "bloomery/guard.h"
 #include "rows.h"
 
 static struct rows rows;

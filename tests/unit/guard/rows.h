@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "bloomery.h"
+#include "bloomery/guard.h"
 
 struct row {
     char     key[32];

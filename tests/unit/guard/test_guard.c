@@ -4,6 +4,7 @@
 #include "../support.h"
 
 #include "../files.h"
+#include "bloomery/guard.h"
 #include "guards.h"
 
 static bool keep_text(void *ctx, const void *bytes, size_t len)

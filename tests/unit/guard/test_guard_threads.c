@@ -6,6 +6,7 @@
 #include "../support.h"
 
 #include "../files.h"
+#include "bloomery/guard.h"
 #include "rows.h"
 
 #define WRITERS 3

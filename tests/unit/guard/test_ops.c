@@ -4,6 +4,8 @@
 #include "../support.h"
 
 #include "../files.h"
+#include "bloomery/guard.h"
+#include "bloomery/maths.h"
 #include "guards.h"
 
 /* ---- reading and writing ---- */

@@ -3,6 +3,7 @@
 #include "../support.h"
 
 #include "../files.h"
+#include "bloomery/guard.h"
 #include "guards.h"
 
 /* ---- why ---- */

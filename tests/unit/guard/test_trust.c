@@ -4,6 +4,7 @@
 #include "../support.h"
 
 #include "../files.h"
+#include "bloomery/guard.h"
 #include "guards.h"
 
 static blm_guard_options filed(void)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "filter.h"
+#include "api/filter.h"
+#include "bloomery/embed.h"
 #include "unit/support.h"
 
 /* One line for rates down to 1e-3, two to 1e-6, three below. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "filter.h"
+#include "api/filter.h"
+#include "bloomery/embed.h"
 #include "unit/support.h"
 
 static void shapes_are_chains_of_bits(void **state)

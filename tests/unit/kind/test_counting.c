@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Counters against an array of plain integers that does the same sums. */
-#include "filter.h"
+#include "api/filter.h"
+#include "bloomery/embed.h"
 #include "unit/support.h"
 
 static blm_filter *counters(uint64_t m, uint32_t k, uint32_t lines, uint32_t flags)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
 
-#include "filter.h"
+#include "api/filter.h"
 #include "unit/support.h"
 
 /* Full filters are right at the promise: the model of the shape at its capacity is what the plan

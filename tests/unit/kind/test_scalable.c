@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
 
-#include "filter.h"
+#include "api/filter.h"
 #include "unit/support.h"
 
 static const bool layer_forms[] = { false, true }; /* blocked layers, classic layers */

@@ -3,7 +3,9 @@
  * those are kept, one layer up to ten million keys, and by layers from whenever they are not. */
 #include <unistd.h>
 
-#include "filter.h"
+#include "api/filter.h"
+#include "bloomery/delta.h"
+#include "bloomery/embed.h"
 #include "unit/bytes.h"
 
 #define RATE 0.01

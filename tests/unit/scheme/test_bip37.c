@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "bloomery/embed.h"
 #include "golden_filter.h"
 
 static void test_sizes(void **state)

@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include "bloomery/embed.h"
+#include "bloomery/maths.h"
 #include "foreign.h"
 
 /* Columns: n, p, m, k. m = 0 is what the original makes of a rate too easy; we refuse it. */

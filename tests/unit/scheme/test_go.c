@@ -10,6 +10,8 @@
 
 #include <math.h>
 
+#include "bloomery/embed.h"
+#include "bloomery/maths.h"
 #include "core/bytes.h"
 #include "foreign.h"
 

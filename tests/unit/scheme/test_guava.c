@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include "bloomery/embed.h"
+#include "bloomery/maths.h"
 #include "core/bytes.h"
 #include "foreign.h"
 

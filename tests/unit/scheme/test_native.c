@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The native scheme, pinned: files written today must be answered the same for ever, so the
  * positions of some keys stand here as numbers. */
+#include "bloomery/embed.h"
 #include "core/kernel/kernel.h"
 #include "scheme/scheme.h"
 #include "unit/support.h"

@@ -9,6 +9,7 @@
  */
 #include <math.h>
 
+#include "bloomery/maths.h"
 #include "core/probe.h"
 #include "unit/support.h"
 

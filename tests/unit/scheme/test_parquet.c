@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "bloomery/maths.h"
 #include "golden_filter.h"
 
 static blm_options sized(uint64_t n, double p)

@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include "bloomery/embed.h"
+#include "bloomery/maths.h"
 #include "golden_filter.h"
 
 static blm_options of(const char *scheme, uint64_t bits)

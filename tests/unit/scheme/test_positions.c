@@ -5,7 +5,7 @@
 
 #include "unit/support.h"
 
-#include "filter.h"
+#include "api/filter.h"
 #include "foreign.h"
 
 #define GUARD 0x5151515151515151u

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "bloomery/maths.h"
 #include "core/bytes.h"
 #include "foreign.h"
 

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <inttypes.h>
 
+#include "bloomery/embed.h"
 #include "golden_filter.h"
 #include "hash_table.h"
 

@@ -3,6 +3,7 @@
  * reads them at the same time: test_file_writers.c. */
 #include "unit/support.h"
 
+#include "bloomery/embed.h"
 #include "unit/files.h"
 
 #include <sys/resource.h>

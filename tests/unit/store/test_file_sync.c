@@ -3,6 +3,7 @@
  * of them leaves, flushes that fail, and marks that are set in time. */
 #include "unit/support.h"
 
+#include "bloomery/embed.h"
 #include "unit/files.h"
 
 /* ---- the order of calls ---- */

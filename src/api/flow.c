@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Flows: the public batches whose keys come and whose answers go while others wait for memory.
+ *
+ * Filters of steps take them so (core/kernel/flow.h). Of a chain, the link with the most keys is
+ * asked in that way, and the few keys that it has not are looked for in the others, link by link:
+ * answers of a chain go by BLM__BATCH. For all other filters a flow is batches, one after another.
+ */
+#include "core/kernel/flow.h"
+
+#include "api/batch.h"
+#include "bloomery/embed.h"
+
+/* Keys that we ask for at once. They are hashed by four, so that lines are asked for evenly. */
+#define ASKED 16u
+
+struct flow {
+    struct blm_steps_flow w; /* first: it is what fill and tell get */
+    const blm_filter     *f;
+    const blm_flow       *c;
+    uint32_t              main;      /* of the links */
+    uint64_t              room;      /* keys that may come: a layer's, or the arrays' below */
+    size_t                sum, told; /* answers of 1, and all */
+    size_t                at, have;  /* of key: taken, and there */
+    bool                  ended;     /* the caller has no more keys */
+    blm_key               key[BLM__BATCH];
+    size_t                n, answered; /* of a chain's round, by the main link */
+    uint64_t              start[BLM__BATCH], step[BLM__BATCH];
+    uint8_t               answer[BLM__BATCH];
+};
+
+static void begin(struct flow *s, const blm_filter *f, const blm_flow *c)
+{
+    s->w.a      = s->start;
+    s->w.b      = s->step;
+    s->w.blocks = BLM__BATCH / 4;
+    s->f        = f;
+    s->c        = c;
+    s->main     = f->body.active;
+    s->sum = s->told = s->at = s->have = s->n = 0;
+    s->ended                                  = false;
+}
+
+static void told(struct flow *s, const uint8_t *answer, size_t n)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += answer[i];
+    s->sum += sum;
+    s->told += n;
+    if (n && s->c->tell)
+        s->c->tell(s->c->ctx, answer, n);
+}
+
+/* Is there a key in hand? Where there is none, asks for at most `room`. */
+static bool more(struct flow *s, uint64_t room, size_t most)
+{
+    if (s->at < s->have)
+        return true;
+    s->at = s->have = 0;
+    if (!s->ended && room)
+        s->have = s->c->next(s->c->ctx, s->key, room < most ? (size_t)room : most);
+    s->ended = s->ended || (room && s->have == 0);
+    return s->have > 0;
+}
+
+/* ---- one layer of steps ---- */
+
+/* The words of n keys in hand, up to what is no key. Returns how many. */
+static size_t take(struct flow *s, uint64_t *a, uint64_t *b, size_t n)
+{
+    const struct blm_key_array keys = { .list = s->key + s->at };
+    size_t                     good = 0;
+    while (good < n && (keys.list[good].data || !keys.list[good].len))
+        good++;
+    s->f->scheme->pairs(&s->f->body.hasher, s->f->body.kernel, &keys, good, a, b);
+    s->at += good;
+    s->room -= good;
+    return good;
+}
+
+static size_t fill(struct blm_steps_flow *w, uint64_t *a, uint64_t *b)
+{
+    struct flow *s   = (struct flow *)w;
+    size_t       got = 0;
+    if (BLM__LIKELY(s->have - s->at >= 4 && s->room >= 4))
+        return take(s, a, b, 4);
+    while (got < 4 && more(s, s->room, ASKED)) {
+        size_t some = s->have - s->at < 4 - got ? s->have - s->at : 4 - got;
+        some        = some < s->room ? some : (size_t)s->room;
+        size_t good = take(s, a + got, b + got, some);
+        got += good;
+        if (good < some)
+            break; /* what is no key ends this run, and stands first in what is left */
+    }
+    return got;
+}
+
+static void tell(struct blm_steps_flow *w, const uint8_t *answer, size_t n)
+{
+    told((struct flow *)w, answer, n);
+}
+
+/* ---- chains of them ---- */
+
+/* The words stay in their arrays, which have room for a round. */
+static size_t fill_round(struct blm_steps_flow *w, uint64_t *a, uint64_t *b)
+{
+    size_t n = fill(w, a, b);
+    ((struct flow *)w)->n += n;
+    return n;
+}
+
+static void tell_round(struct blm_steps_flow *w, const uint8_t *answer, size_t n)
+{
+    struct flow *s = (struct flow *)w;
+    for (size_t i = 0; i < n; i++)
+        s->answer[s->answered++] = answer[i];
+}
+
+/* Of the keys of a round, those that have no answer of 1 yet move to the front. */
+static size_t keep_open(struct flow *s, uint16_t *at, size_t n, const uint8_t *has)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++) {
+        s->start[left] = s->start[i];
+        s->step[left]  = s->step[i];
+        at[left]       = at[i];
+        s->answer[at[i]] |= has[i];
+        left += !has[i];
+    }
+    return left;
+}
+
+static void ask_others(struct flow *s)
+{
+    const struct blm_body *b = &s->f->body;
+    uint8_t                has[BLM__BATCH];
+    uint16_t               at[BLM__BATCH];
+    for (size_t i = 0; i < s->n; i++) {
+        at[i]  = (uint16_t)i;
+        has[i] = s->answer[i];
+    }
+    size_t n = keep_open(s, at, s->n, has);
+    for (uint32_t i = b->layer_count; i-- > 0 && n > 0;) {
+        if (i == s->main)
+            continue;
+        if (blm__stepper_of(b->kernel)->check(&b->layers[i], s->start, s->step, n, has) > 0)
+            n = keep_open(s, at, n, has);
+    }
+}
+
+static void check_chain(struct flow *s)
+{
+    s->w.fill = fill_round;
+    s->w.tell = tell_round;
+    do {
+        s->room = BLM__BATCH;
+        s->n = s->answered = 0;
+        blm__stepper_of(s->f->body.kernel)->check_flow(&s->w);
+        ask_others(s);
+        told(s, s->answer, s->n);
+    } while (s->n == BLM__BATCH);
+}
+
+/* ---- whatever it is ---- */
+
+/* The layer to flow through, or NULL: it is not that kind of filter, or in cache, where nothing
+ * waits. Checks look in the link with the most keys first, adds go to the active one. */
+static struct blm_layer *layer_of(struct flow *s, bool add)
+{
+    const struct blm_body *b    = &s->f->body;
+    uint64_t               most = 0;
+    if (!s->f->scheme->wrap)
+        return NULL;
+    for (uint32_t i = 0; i < b->layer_count; i++) {
+        const struct blm_layer *l     = &b->layers[i];
+        const uint64_t          items = blm__layer_items(l);
+        if (l->shape.engine != BLM__POSITIONS || l->shape.cell_bits != 1 || !l->steps.m ||
+            l->shape.probes > BLM__FLOW_MOST)
+            return NULL;
+        if (!add && items >= most) {
+            s->main = i;
+            most    = items;
+        }
+    }
+    return blm__layer_small(&b->layers[s->main]) ? NULL : &b->layers[s->main];
+}
+
+/* Keys until they end, or one is no key. */
+static void run_check(struct flow *s)
+{
+    const struct blm_body *b = &s->f->body;
+    s->w.layer               = b->store->stale ? NULL : layer_of(s, false);
+    if (!s->w.layer)
+        return;
+    if (b->layer_count > 1) {
+        check_chain(s);
+        return;
+    }
+    s->w.fill = fill;
+    s->w.tell = tell;
+    s->room   = UINT64_MAX;
+    blm__stepper_of(b->kernel)->check_flow(&s->w);
+}
+
+/* Keys until they end, or one is no key, or the layer is full. */
+static void run_add(struct flow *s, struct blm_body *b)
+{
+    struct blm_layer *l = layer_of(s, true);
+    if (!l || b->layer_count > 1 || b->shared || l->marks)
+        return;
+    const uint64_t items = blm__layer_items(l), most = l->shape.capacity;
+    s->w.layer = l;
+    s->w.fill  = fill;
+    s->w.tell  = tell;
+    s->room    = b->kind != BLM_SCALABLE ? UINT64_MAX : items < most ? most - items : 0;
+    if (s->room)
+        blm__layer_count(l, (int64_t)blm__stepper_of(b->kernel)->add_flow(&s->w));
+}
+
+/* ---- the public calls ---- */
+
+size_t blm_check_flow(const blm_filter *f, const blm_flow *flow)
+{
+    struct flow s;
+    uint8_t     maybe[BLM__BATCH];
+    begin(&s, f, flow);
+    run_check(&s);
+    while (more(&s, BLM__BATCH, BLM__BATCH)) {
+        size_t n = s.have - s.at;
+        blm_check_many(f, s.key + s.at, n, maybe);
+        s.at = s.have;
+        told(&s, maybe, n);
+        run_check(&s);
+    }
+    return s.sum;
+}
+
+blm_status blm_add_flow(blm_filter *f, const blm_flow *flow, size_t *done)
+{
+    struct flow s;
+    uint8_t     fresh[BLM__BATCH];
+    blm_status  st = f->body.read_only ? BLM_E_READONLY : BLM_OK;
+    begin(&s, f, flow);
+    if (st == BLM_OK)
+        run_add(&s, &f->body);
+    while (st == BLM_OK && more(&s, BLM__BATCH, BLM__BATCH)) {
+        size_t took = 0;
+        st          = blm_add_many(f, s.key + s.at, s.have - s.at, fresh, &took);
+        s.at += took;
+        told(&s, fresh, took);
+        s.main = f->body.active;
+        if (st == BLM_OK)
+            run_add(&s, &f->body);
+    }
+    if (done)
+        *done = s.told;
+    return st;
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/* The public calls that tell what a filter is and what is in it. */
+#include <math.h>
+#include <string.h>
+
+#include "api/filter.h"
+#include "bloomery/maths.h"
+
+/* ---- parameters ---- */
+
+static void layer_params(const blm_filter *f, const struct blm_layer *l, blm_params *p)
+{
+    const struct blm_body *b = &f->body;
+    memset(p, 0, sizeof *p);
+    p->kind           = l->shape.kind;
+    p->scheme         = f->scheme->row.name;
+    p->scheme_version = f->scheme->version;
+    p->hash           = f->scheme->native ? b->hasher.name : f->scheme->row.name;
+    p->bits           = l->shape.bits;
+    p->probes         = blm__shape_probes(&l->shape);
+    p->lines          = l->shape.lines;
+    p->layers         = 1;
+    p->capacity       = l->shape.capacity;
+    p->items          = blm__layer_items(l);
+    p->rate           = l->shape.rate;
+    p->bytes          = l->word_count * 8;
+    memcpy(p->seed, b->hasher.seed, sizeof p->seed);
+    p->seed_policy = b->hasher.policy;
+    p->shared      = b->shared;
+    p->huge_pages  = l->block.huge;
+    p->backing     = b->store->backing;
+    p->writer      = b->store->writer ? b->store->writer(b) : BLM_WRITER_NONE;
+    p->kernel      = b->kernel->name;
+    p->format      = b->format ? b->format : "native";
+    p->variant     = l->shape.variant;
+    p->notice      = f->scheme->notice ? f->scheme->notice(&l->shape) : NULL;
+    p->threads     = f->threads ? f->threads : 1;
+    p->line_bytes  = blm__line_cells(l->shape.engine) * l->shape.cell_bits / 8;
+}
+
+static void body_params(const blm_filter *f, blm_params *p)
+{
+    const struct blm_body *b = &f->body;
+    layer_params(f, &b->layers[b->active], p);
+    p->kind       = b->kind;
+    p->layers     = b->layer_count;
+    p->rate       = b->rate;
+    p->growth     = b->kind == BLM_SCALABLE && f->scheme->native ? blm__next_growth(b) : b->growth;
+    p->tightening = b->tightening;
+    p->rate_cap   = b->rate_cap;
+    p->kept       = blm__young_bytes(b);
+    p->bits = p->capacity = p->items = p->bytes = 0;
+    for (uint32_t i = 0; i < b->layer_count; i++) {
+        const struct blm_layer *l = &b->layers[i];
+        p->bits += l->shape.bits;
+        p->capacity += l->shape.capacity;
+        p->items += blm__layer_items(l);
+        p->bytes += l->word_count * 8;
+        p->huge_pages |= l->block.huge;
+    }
+}
+
+blm_status blm_get_params(const blm_filter *f, blm_params *out)
+{
+    blm_params p;
+    body_params(f, &p);
+    return blm__emit(out, &p, sizeof p);
+}
+
+blm_status blm_get_layer(const blm_filter *f, uint32_t layer, blm_params *out)
+{
+    if (layer >= f->body.layer_count)
+        return BLM_E_ARGUMENT;
+    blm_params p;
+    layer_params(f, &f->body.layers[layer], &p);
+    return blm__emit(out, &p, sizeof p);
+}
+
+/* ---- contents ---- */
+
+/* Estimates of separate layers add up; their errors as squares. */
+static void add_estimate(blm_estimate *sum, const blm_estimate *e)
+{
+    double low  = sqrt(pow(sum->value - sum->low, 2) + pow(e->value - e->low, 2));
+    double high = sqrt(pow(sum->high - sum->value, 2) + pow(e->high - e->value, 2));
+    sum->value += e->value;
+    sum->low  = sum->value - low;
+    sum->high = sum->value + high;
+    sum->saturated |= e->saturated;
+}
+
+/* At the planned number of keys the bits' own rate lies around the promise: half of all honest
+ * filters are a little above. Three standard deviations of the fill, and then twice that because
+ * the probes of a key are not spread quite independently, are no alarm. */
+static bool beyond_chance(const blm_stats *s)
+{
+    if (!(s->params.rate > 0) || s->ones == 0)
+        return false;
+    double fill  = s->fill < 1 ? s->fill : 1;
+    double slack = 6 * s->params.probes * sqrt((1 - fill) / (fill * (double)s->params.bits));
+    return s->rate_now > s->params.rate * (1 + slack);
+}
+
+blm_status blm_get_stats(const blm_filter *f, blm_stats *out)
+{
+    const struct blm_body *b = &f->body;
+    blm_stats              s;
+    double                 absent = 1; /* chance that no layer says maybe */
+    memset(&s, 0, sizeof s);
+    body_params(f, &s.params);
+    s.params.size = sizeof s.params;
+    for (uint32_t i = 0; i < b->layer_count; i++) {
+        const struct blm_layer *l = &b->layers[i];
+        uint64_t     ones = blm__layer_ones(l, b->kernel), reach = blm__shape_reach(&l->shape);
+        blm_estimate e = { 0, 0, INFINITY, true }; /* of no probes nothing can be said */
+        if (ones > reach) /* bits past m set in a caller's own words, or where no key leads */
+            ones = reach;
+        s.ones += ones;
+        if (l->shape.probes > 0)
+            blm_estimate_items(reach, blm__shape_probes(&l->shape), ones, &e);
+        add_estimate(&s.estimated, &e);
+        absent *= 1 - blm__layer_rate_now(l, ones);
+        if (l->shape.cell_bits == 4)
+            s.stuck += blm__counters_stuck(l);
+    }
+    s.fill     = (double)s.ones / (double)s.params.bits;
+    s.rate_now = 1 - absent;
+    if (b->layer_count == 1) /* 1 − (1 − r) loses the digits of a small rate */
+        s.rate_now = blm__layer_rate_now(&b->layers[0], s.ones);
+    s.overfilled = beyond_chance(&s);
+    return blm__emit(out, &s, sizeof s);
+}
+
+/* Cells in use among cells from … to − 1. */
+static uint64_t ones_between(const struct blm_layer *l, uint64_t from, uint64_t to)
+{
+    unsigned cell = l->shape.cell_bits;
+    uint64_t sum  = 0;
+    for (uint64_t bit = from * cell; bit < to * cell;) {
+        uint64_t w    = blm__le64(__atomic_load_n(&l->words[bit >> 6], __ATOMIC_RELAXED));
+        unsigned skip = (unsigned)(bit & 63), take = 64 - skip;
+        if (take > to * cell - bit)
+            take = (unsigned)(to * cell - bit);
+        w >>= skip;
+        if (take < 64)
+            w &= ((uint64_t)1 << take) - 1;
+        if (cell == 4)
+            w = (w | w >> 1 | w >> 2 | w >> 3) & 0x1111111111111111u;
+        sum += BLM__POPCOUNT64(w);
+        bit += take;
+    }
+    return sum;
+}
+
+blm_status blm_fill_map(const blm_filter *f, double *out, size_t slices)
+{
+    const struct blm_body *b     = &f->body;
+    uint64_t               total = 0, base = 0;
+    if (!out || slices == 0)
+        return BLM_E_ARGUMENT;
+    for (uint32_t i = 0; i < b->layer_count; i++)
+        total += b->layers[i].shape.bits;
+    if (slices > total)
+        return BLM_E_ARGUMENT;
+    uint32_t layer = 0;
+    for (size_t s = 0; s < slices; s++) {
+        /* Cells [from, to) of all layers laid end to end; the slices differ by one cell at most. */
+        uint64_t q = total / slices, r = total % slices;
+        uint64_t from = q * s + (s < r ? s : r), to = from + q + (s < r), sum = 0;
+        for (uint64_t at = from; at < to;) {
+            while (at >= base + b->layers[layer].shape.bits)
+                base += b->layers[layer++].shape.bits;
+            uint64_t end = base + b->layers[layer].shape.bits;
+            if (end > to)
+                end = to;
+            sum += ones_between(&b->layers[layer], at - base, end - base);
+            at = end;
+        }
+        out[s] = (double)sum / (double)(to - from);
+    }
+    return BLM_OK;
+}
+
+/* ---- two filters ---- */
+
+static uint64_t ones_of_or(const struct blm_layer *a, const struct blm_layer *b,
+                           const struct blm_kernel *k)
+{
+    if (a->shape.cell_bits == 1)
+        return k->popcount_or(a->words, b->words, a->word_count);
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < a->word_count; i++) {
+        uint64_t w = __atomic_load_n(&a->words[i], __ATOMIC_RELAXED) |
+                     __atomic_load_n(&b->words[i], __ATOMIC_RELAXED);
+        sum += BLM__POPCOUNT64((w | w >> 1 | w >> 2 | w >> 3) & 0x1111111111111111u);
+    }
+    return sum;
+}
+
+blm_status blm_compare(const blm_filter *a, const blm_filter *b, blm_overlap *out, blm_error *err)
+{
+    if (a->body.kind == BLM_SCALABLE || b->body.kind == BLM_SCALABLE)
+        return blm__fail(err, BLM_E_UNSUPPORTED,
+                         "scalable filters cannot be compared bit by bit: their keys lie in "
+                         "layers of different sizes");
+    blm_status st = blm__filter_same(a, b, err);
+    if (st != BLM_OK)
+        return st;
+    const struct blm_layer *x = &a->body.layers[0], *y = &b->body.layers[0];
+    blm_overlap             o     = { .size = sizeof o };
+    uint64_t                of_a  = blm__layer_ones(x, a->body.kernel);
+    uint64_t                of_b  = blm__layer_ones(y, b->body.kernel);
+    uint64_t                of_or = ones_of_or(x, y, a->body.kernel);
+    if (of_or > of_a + of_b) /* bits that came between the counts, on a shared filter */
+        of_or = of_a + of_b;
+    st = blm_estimate_overlap(blm__shape_reach(&x->shape), blm__shape_probes(&x->shape), of_a, of_b,
+                              of_or, &o);
+    if (st != BLM_OK)
+        return blm__fail(err, st, "the bits give no estimate");
+    st = blm__emit(out, &o, sizeof o);
+    return st == BLM_OK ? st : blm__fail(err, st, "overlap.size is not set");
+}
+
+/* ---- the rate, tried ---- */
+
+#define TRY 4096u
+
+/* `n` keys of 16 bytes, from number `from` of the stream that seed names. */
+static void absent_keys(uint64_t seed, uint64_t from, size_t n, uint64_t *out)
+{
+    for (size_t i = 0; i < 2 * n; i++)
+        out[i] = blm__mix64(seed + (from * 2 + i + 1) * 0x9e3779b97f4a7c15u);
+}
+
+blm_status blm_try_rate(const blm_filter *f, const blm_key *keys, uint64_t count, uint64_t seed,
+                        blm_trial *out, blm_error *err)
+{
+    blm_trial t = { .size = sizeof t, .trials = count };
+    uint64_t  made[2 * 256];
+    if (count == 0)
+        return blm__fail(err, BLM_E_ARGUMENT, "a rate needs at least one key to try");
+    for (uint64_t at = 0; at < count;) {
+        size_t most = keys ? TRY : 256, n = count - at < most ? (size_t)(count - at) : most;
+        if (keys) {
+            t.hits += blm_check_many(f, keys + at, n, NULL);
+        } else {
+            absent_keys(seed, at, n, made);
+            t.hits += blm_check_fixed(f, made, 16, n, NULL);
+        }
+        at += n;
+        if (at % (1u << 16) < most && !blm__go_on(&f->body, at, count))
+            return blm__fail(err, BLM_E_CANCELLED, "cancelled after %llu of %llu keys",
+                             (unsigned long long)at, (unsigned long long)count);
+    }
+    blm_stats s = { .size = sizeof s };
+    blm_get_stats(f, &s);
+    t.rate     = (double)t.hits / (double)count;
+    t.promised = s.params.rate;
+    t.modelled = s.rate_now;
+    blm_binomial_interval(t.hits, count, 0.95, &t.low, &t.high);
+    t.holds       = !(t.promised > 0) || t.low <= t.promised;
+    blm_status st = blm__emit(out, &t, sizeof t);
+    return st == BLM_OK ? st : blm__fail(err, st, "trial.size is not set");
+}
+
+/* ---- plans ---- */
+
+/* A foreign scheme sizes as its original does. */
+static blm_status plan_scheme(const blm_options *o, blm_plan *p, blm_error *err)
+{
+    blm_filter      *f = NULL;
+    struct blm_shape s;
+    blm_status       st = blm__filter_prepare(o, &f, &s, err);
+    if (st != BLM_OK)
+        return st;
+    memset(p, 0, sizeof *p);
+    p->kind          = f->body.kind;
+    p->items         = s.capacity;
+    p->rate          = s.capacity ? blm__shape_rate(&s, s.capacity) : 0;
+    p->asked         = o->rate;
+    p->bits          = s.bits;
+    p->probes        = blm__shape_probes(&s);
+    p->lines         = s.lines;
+    p->bytes         = blm__shape_words(&s) * 8;
+    p->fits          = true;
+    p->bytes_needed  = o->rate > 0 ? p->bytes : 0;
+    p->bits_per_item = s.capacity ? (double)(s.bits * s.cell_bits) / (double)s.capacity : 0;
+    blm_free(f);
+    return BLM_OK;
+}
+
+blm_status blm_plan_for(const blm_options *options, blm_plan *out, blm_error *err)
+{
+    blm_options o;
+    blm_plan    p  = { .size = sizeof p };
+    blm_status  st = blm__options_read(options, false, &o, err);
+    if (st != BLM_OK)
+        return st;
+    const struct blm_scheme   *scheme = blm__scheme_find(o.scheme);
+    const struct blm_kind_ops *kind   = blm__kind_ops(o.kind);
+    if (!scheme)
+        return blm__fail(err, BLM_E_ARGUMENT, "unknown scheme %s", o.scheme);
+    if (!kind)
+        return blm__fail(err, BLM_E_ARGUMENT, "unknown kind %d", (int)o.kind);
+    if (scheme->plan || o.like) {
+        st = plan_scheme(&o, &p, err);
+    } else {
+        st     = kind->plan(&o, &p, err);
+        p.kind = o.kind;
+    }
+    if (st != BLM_OK)
+        return st;
+    st = blm__emit(out, &p, sizeof p);
+    return st == BLM_OK ? st : blm__fail(err, st, "plan.size is not set");
+}

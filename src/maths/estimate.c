@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From set bits back to keys, and from keys to how many bits will be set.
+ *
+ * n keys leave a bit clear with chance e^(−kn/m), so the share of set bits gives n back (Swamidass
+ * and Baldi). The error bars rest on the variance of the number of clear bits Z when μ = kn/m
+ * throws a bit have fallen: m·e^−μ·(1 − (1 + μ)·e^−μ). docs/maths.md, "Back from the bits".
+ */
+#include <math.h>
+
+#include "bloomery/maths.h"
+#include "maths/sizing.h"
+
+#define BLM__Z95   1.95996398454005423552 /* 95% of a normal distribution lies within ± this */
+#define BLM__EULER 0.57721566490153286061
+
+/* ---- how full ---- */
+
+blm_status blm_fill_interval(uint64_t m, uint32_t k, uint64_t n, bool derived, double confidence,
+                             blm_estimate *out)
+{
+    if (!out || m == 0 || k == 0 || !(confidence > 0 && confidence < 1))
+        return BLM_E_ARGUMENT;
+    double throws = (double)k * (double)n, cells = (double)m;
+    /* One throw moves the fill by at most 1/m; with derived probes one key moves it by k/m. */
+    double moves   = derived ? throws * k : throws;
+    double reach   = sqrt(moves * log(2 / (1 - confidence)) / 2) / cells;
+    out->value     = n == 0 ? 0 : -expm1(throws * log1p(-1 / cells));
+    out->low       = fmax(out->value - reach, 0);
+    out->high      = fmin(out->value + reach, fmin(throws / cells, 1));
+    out->high      = fmax(out->high, out->value);
+    out->saturated = false;
+    return BLM_OK;
+}
+
+/* ---- how many keys ---- */
+
+/* m·Var(ln Z) when a filter with μ throws a bit is nearly where it is expected to be. */
+static double log_variance(double mu)
+{
+    return mu < 1e-4 ? mu * mu * (0.5 + mu / 6) : expm1(mu) - mu; /* the difference cancels */
+}
+
+/* μ̂ = −ln(1 − set/m), and how many more bits μ is expected to set than are set. Both count on the
+ * side, set or clear, that has fewer, so that one bit in 2^48 still counts. */
+static double load_of(double m, double set, double clear)
+{
+    return set < clear ? -log1p(-set / m) : log(m / clear);
+}
+static double surplus(double m, double set, double clear, double mu)
+{
+    return set < clear ? -m * expm1(-mu) - set : clear - m * exp(-mu);
+}
+
+/* The μ at which the bits set lie just z spreads above (low end) or below (high end) what is
+ * expected: the variance is taken there, not at the estimate, which keeps the ends right when few
+ * are clear. */
+static double load_end(double m, double set, double clear, bool high)
+{
+    double at  = load_of(m, set, clear > 0 ? clear : 0.5);
+    double low = high ? at : 0, top = high ? at + 40 : at;
+    for (int i = 0; i < 100; i++) {
+        double mu = (low + top) / 2, spread = BLM__Z95 * exp(-mu) * sqrt(m * log_variance(mu));
+        double past = surplus(m, set, clear, mu) + (high ? -spread : spread);
+        if (past > 0)
+            top = mu;
+        else
+            low = mu;
+    }
+    return (low + top) / 2;
+}
+
+/* In throws a bit: μ̂ and its interval. All set: the throws until the last bit falls, on average
+ * m·H_m; nothing says how many more there were. */
+static void estimate_load(uint64_t m, uint64_t ones, blm_estimate *out)
+{
+    double cells = (double)m, set = (double)ones, clear = (double)(m - ones);
+    out->saturated = ones == m;
+    if (ones == 0) {
+        out->value = out->low = out->high = 0;
+        return;
+    }
+    if (out->saturated) {
+        double harmonic = log(cells) + BLM__EULER + 1 / (2 * cells) - 1 / (12 * cells * cells);
+        out->value      = fmax(harmonic, 1); /* the series is a little low at m = 1 */
+        out->high       = INFINITY;
+    } else {
+        out->value = load_of(cells, set, clear);
+        out->high  = fmax(load_end(cells, set, clear, true), out->value);
+    }
+    /* Never fewer throws than bits. */
+    out->low = fmax(load_end(cells, set, clear, false), set / cells);
+    out->low = fmin(out->low, out->value);
+}
+
+static void scale(blm_estimate *e, double factor)
+{
+    e->value *= factor;
+    e->low *= factor;
+    e->high *= factor;
+}
+
+blm_status blm_estimate_items(uint64_t m, uint32_t k, uint64_t ones, blm_estimate *out)
+{
+    if (!out || m == 0 || k == 0 || ones > m)
+        return BLM_E_ARGUMENT;
+    estimate_load(m, ones, out);
+    scale(out, (double)m / k);
+    return BLM_OK;
+}
+
+/* ---- two sets ---- */
+
+static blm_estimate around(double value, double variance, double low, double high)
+{
+    double       reach = BLM__Z95 * sqrt(fmax(variance, 0));
+    blm_estimate e     = { .value = fmin(fmax(value, low), high), .saturated = false };
+    e.low              = fmin(fmax(value - reach, low), e.value);
+    e.high             = fmax(fmin(value + reach, high), e.value);
+    return e;
+}
+
+/* Loads a, b of two filters and u of their union; c = a + b − u is what they share. The delta
+ * method on ln Z_or − ln Z_a − ln Z_b, the number of keys being fixed. */
+static void estimate_shared(double m, blm_overlap *o)
+{
+    double a = o->a.value, b = o->b.value, u = o->either.value, c = fmax(a + b - u, 0);
+    double most = fmin(a, b);
+    if (c > most)
+        c = most;
+    double grown = expm1(u) - expm1(a) - expm1(b);
+    double var_c = (grown + 2 * expm1(c) - c) / m, var_u = log_variance(u) / m;
+    double cov = (-grown - c) / m;
+    o->both    = around(c, var_c, 0, fmin(o->a.high, o->b.high));
+    if (u > 0) {
+        double j = c / u, var_j = (var_c - 2 * j * cov + j * j * var_u) / (u * u);
+        o->jaccard = around(j, var_j, 0, 1);
+    } else {
+        o->jaccard = around(0, 0, 0, 1); /* two empty sets: nothing shared, 0 by convention */
+    }
+}
+
+/* A full array says nothing about what the two share, but that it is no more than the smaller. */
+static void shared_unknown(blm_overlap *o)
+{
+    o->both.value =
+        fmin(fmax(o->a.value + o->b.value - o->either.value, 0), fmin(o->a.value, o->b.value));
+    o->both.low       = 0;
+    o->both.high      = fmin(o->a.high, o->b.high);
+    o->both.saturated = o->jaccard.saturated = true;
+    o->jaccard.value                         = o->both.value / o->either.value;
+    o->jaccard.low                           = 0;
+    o->jaccard.high                          = 1;
+}
+
+blm_status blm_estimate_overlap(uint64_t m, uint32_t k, uint64_t ones_a, uint64_t ones_b,
+                                uint64_t ones_or, blm_overlap *out)
+{
+    if (!out || out->size < sizeof *out || m == 0 || k == 0)
+        return BLM_E_ARGUMENT;
+    uint64_t more = ones_a > ones_b ? ones_a : ones_b;
+    if (ones_or > m || ones_or < more || ones_or - more > (ones_a < ones_b ? ones_a : ones_b))
+        return BLM_E_ARGUMENT;
+    estimate_load(m, ones_a, &out->a);
+    estimate_load(m, ones_b, &out->b);
+    estimate_load(m, ones_or, &out->either);
+    if (out->either.saturated)
+        shared_unknown(out);
+    else
+        estimate_shared((double)m, out);
+    double keys = (double)m / k;
+    scale(&out->a, keys);
+    scale(&out->b, keys);
+    scale(&out->both, keys);
+    scale(&out->either, keys);
+    return BLM_OK;
+}

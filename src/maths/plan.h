@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Options to plan: how many cells, how many probes, for how many keys at what rate. Pure; what
+ * blm_plan_for documents, for the native scheme, kind by kind. `kind` and `size` of the plan are
+ * the caller's. A size comes from o->bits, else o->memory, else o->word_count words of the
+ * caller's; o->memory beside o->bits is a cap. The plan is always for the whole of a given size.
+ */
+#ifndef BLM_MATHS_PLAN_H
+#define BLM_MATHS_PLAN_H
+
+#include "bloomery.h"
+#include "bloomery/maths.h"
+
+/* Classic: probes anywhere in o->bits cells of cell_bits each. */
+blm_status blm__plan_cells(const blm_options *o, uint32_t cell_bits, blm_plan *out, blm_error *err);
+
+/* Blocked: o->lines lines of 512 bits a key (0: chosen), o->bits rounded up to whole lines.
+ * plan.bits = 512 × line count, plan.lines = L, plan.probes = L × words used in a line. More than
+ * one line a key takes at least 2L lines, below which a key's own lines meet too often. */
+blm_status blm__plan_lines(const blm_options *o, blm_plan *out, blm_error *err);
+
+/* A layer of scalable: the same, with a line less where that costs up to a seventh of the space. */
+blm_status blm__plan_layer(const blm_options *o, blm_plan *out, blm_error *err);
+
+/* Counting: the same in lines of 128 counters; o->bits and plan.bits count counters. */
+blm_status blm__plan_counters(const blm_options *o, blm_plan *out, blm_error *err);
+
+/* ---- for all of them (plan.c) ---- */
+
+#define BLM__DEFAULT_RATE 0.01 /* where a size is given and no rate, keys or probes */
+
+/* Options read and found sensible. Zero: not given. */
+struct blm_want {
+    uint64_t items;
+    double   rate;
+    uint64_t cells; /* of the size given */
+    uint32_t probes;
+    uint32_t lines;
+};
+
+/* Checks everything that does not depend on the kind. `unit`: cells a size is rounded to (up when
+ * given as bits, down when given as memory). */
+blm_status blm__want_read(const blm_options *o, uint32_t cell_bits, uint64_t unit,
+                          struct blm_want *out, blm_error *err);
+
+/* The rate asked for leaves room for collisions of 64-bit hashes. */
+blm_status blm__want_hashes(uint64_t items, double rate, blm_error *err);
+
+/* Fills the rest of a plan whose items, rate, bits, probes and lines are set: bytes, asked, fits,
+ * bytes_needed; E_LIMIT past o->max_bytes. `needed`: cells for the rate asked for (UINT64_MAX: no
+ * number is enough). */
+blm_status blm__plan_finish(const blm_options *o, uint32_t cell_bits, double asked, uint64_t needed,
+                            blm_plan *out, blm_error *err);
+
+/* The largest x in 0…most with holds(x), which holds up to some x and not beyond, and at 0. Looks
+ * around `guess` first. */
+uint64_t blm__greatest(bool (*holds)(const void *ctx, uint64_t x), const void *ctx, uint64_t guess,
+                       uint64_t most);
+
+#endif
