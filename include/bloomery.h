@@ -112,11 +112,22 @@ typedef struct blm_error {
 
 typedef struct blm_filter blm_filter; /* opaque; if you hold one, it is valid */
 
+/* One row per kind: what a filter is to its user. Values are never reused. */
+/* clang-format off */
+#define BLM_KIND_MAP(X)                                                                \
+    X(CLASSIC, 1, classic)   /* k bits anywhere in m: the smallest general filter */   \
+    X(BLOCKED, 2, blocked)   /* all bits of a key in one 64-byte line, two or three    \
+                                at strict rates: fast, and the default */              \
+    X(COUNTING, 3, counting) /* 4-bit saturating counters: can remove */               \
+    X(SCALABLE, 4, scalable) /* grows layer by layer: for an unknown number of keys */
+/* clang-format on */
+
 typedef enum blm_kind {
-    BLM_CLASSIC  = 0, /* k bits anywhere in m: the smallest general filter; the default */
-    BLM_BLOCKED  = 1, /* every probe inside one 64-byte line (two or three at strict rates): fast */
-    BLM_COUNTING = 2, /* 4-bit saturating counters: can remove */
-    BLM_SCALABLE = 3  /* grows layer by layer: for an unknown number of keys */
+    BLM_ANY_KIND = 0, /* in options: blocked; where bits and probes are both given, classic; for
+                         other systems' schemes the kind they are kept in */
+#define BLM_KIND_ENUM(NAME, value, name) BLM_##NAME = value,
+    BLM_KIND_MAP(BLM_KIND_ENUM)
+#undef BLM_KIND_ENUM
 } blm_kind;
 
 /* "classic" …; NULL for a value that is no kind. And back: false for an unknown name. */

@@ -1,229 +1,102 @@
 /* SPDX-License-Identifier: MIT */
-/* The public batch calls: keys from three kinds of array, hashed a piece at a time into a small
- * buffer that stays in cache, then handed to the kind. */
+/*
+ * The public batches: keys are hashed some at a time, so that their hashes stay in the L1 cache, and
+ * given to the kind, whose engine and kernel prefetch and probe in a pipeline. Where one layer alone
+ * is asked, and its engine has a loop from raw keys to answers, they go there at once.
+ */
+#include "api/batch.h"
+
 #include <string.h>
 
-#include "api/batch.h"
 #include "bloomery/embed.h"
 #include "core/threads.h"
 
 /* Progress is told about this often, in keys. */
-#define TELL  ((size_t)1 << 16)
+#define TELL    ((size_t)1 << 16)
 /* Keys a thread takes at a time, and the least that several threads are asked for: a thousandth of
  * a second's work where the cheapest keys cost 3 ns. */
-#define SHARE ((size_t)1 << 12)
-#define LEAST ((size_t)1 << 15)
-
-/* Keys hashed at once: small enough to stay in the L1 cache. */
-struct piece {
-    uint64_t         h[BLM__BATCH], step[BLM__BATCH];
-    blm_digest       d[BLM__BATCH_DIGESTS];
-    struct blm_batch batch;
-    size_t           bad; /* index of the first that is no key for this filter, or n */
-};
-
-/* ---- keys ---- */
-
-size_t blm__keys_bad(const blm_filter *f, const struct blm_keys *s, size_t at, size_t n)
-{
-    if (s->list)
-        for (size_t i = 0; i < n; i++)
-            if (!s->list[at + i].data && s->list[at + i].len)
-                return i;
-    if (s->digests)
-        for (size_t i = 0; i < n; i++) {
-            const blm_digest *d = &s->digests[at + i];
-            if (d->tag != f->body.hasher.tag ||
-                (f->scheme->per_probe && d->w[26] < f->body.layers[0].shape.probes))
-                return i;
-        }
-    return n;
-}
-
-void blm__keys_hash(const blm_filter *f, const struct blm_keys *s, size_t at, size_t n, uint64_t *h)
-{
-    if (s->list)
-        blm__native_hash_many(&f->body.hasher, f->body.kernel, s->list + at, n, h);
-    else if (s->fixed)
-        blm__native_hash_fixed(&f->body.hasher, f->body.kernel, s->fixed + at * s->width, s->width,
-                               n, h);
-    else if (s->hashes)
-        memcpy(h, s->hashes + at, n * sizeof *h);
-    else
-        for (size_t i = 0; i < n; i++)
-            h[i] = s->digests[at + i].w[0];
-}
-
-void blm__keys_pairs(const blm_filter *f, const struct blm_keys *s, size_t at, size_t n,
-                     uint64_t *start, uint64_t *step)
-{
-    struct blm_key_array keys = { .width = s->width };
-    if (s->list)
-        keys.list = s->list + at;
-    else
-        keys.fixed = s->fixed + at * s->width;
-    f->scheme->pairs(&f->body.hasher, f->body.kernel, &keys, n, start, step);
-}
-
-const blm_digest *blm__keys_digest(const blm_filter *f, const struct blm_keys *s, size_t at,
-                                   size_t n, blm_digest *d)
-{
-    uint32_t probes = f->body.layers[0].shape.probes;
-    if (s->digests)
-        return s->digests + at;
-    for (size_t i = 0; i < n; i++) {
-        const void *key = s->list ? s->list[at + i].data : s->fixed + (at + i) * s->width;
-        size_t      len = s->list ? s->list[at + i].len : s->width;
-        f->scheme->digest(&f->body.hasher, probes, key ? key : "", len, &d[i]);
-    }
-    return d;
-}
-
-/* The hashes of native digests up to the first that is not this filter's; how many. One pass, and
- * asked for ahead, as a digest is 224 bytes and what counts is the first 16: a batch check in cache
- * takes 2.6 ns a digest where two passes that wait for each took 5.9 (Zen 3). */
-#define DIGESTS_AHEAD 8u
-static size_t digest_hashes(const blm_filter *f, const blm_digest *d, size_t n, uint64_t *h)
-{
-    const uint64_t tag = f->body.hasher.tag;
-    for (size_t i = 0; i < n; i++) {
-        if (i + DIGESTS_AHEAD < n)
-            BLM__PREFETCH(&d[i + DIGESTS_AHEAD]);
-        if (d[i].tag != tag)
-            return i;
-        h[i] = d[i].w[0];
-    }
-    return n;
-}
-
-/* Hashes the next keys, up to the first bad one; p->batch.n of them. */
-static void next_piece(const blm_filter *f, const struct blm_keys *s, size_t at, size_t left,
-                       struct piece *p)
-{
-    bool   steps = f->scheme->wrap && !s->digests;
-    size_t most  = f->scheme->native || steps ? BLM__BATCH : BLM__BATCH_DIGESTS;
-    size_t n     = left < most ? left : most;
-    if (f->scheme->native && s->digests) {
-        p->bad   = digest_hashes(f, s->digests + at, n, p->h);
-        p->batch = (struct blm_batch){ .n = p->bad, .h = p->h };
-        return;
-    }
-    p->bad   = blm__keys_bad(f, s, at, n);
-    p->batch = (struct blm_batch){ .n = p->bad };
-    if (s->steps) {
-        p->batch.h    = s->hashes + at;
-        p->batch.step = s->steps + at;
-    } else if (steps) {
-        blm__keys_pairs(f, s, at, p->bad, p->h, p->step);
-        p->batch.h    = p->h;
-        p->batch.step = p->step;
-    } else if (!f->scheme->native) {
-        p->batch.d = blm__keys_digest(f, s, at, p->bad, p->d);
-    } else if (s->hashes) {
-        p->batch.h = s->hashes + at;
-    } else {
-        blm__keys_hash(f, s, at, p->bad, p->h);
-        p->batch.h = p->h;
-    }
-}
-
-/* ---- 8-byte keys of the commonest filter: from keys to answers in one loop ---- */
-
+#define SHARE   ((size_t)1 << 12)
+#define LEAST   ((size_t)1 << 15)
 /* Answers that nobody asked for. More than a kernel's ring, few enough for the L1 cache. */
 #define UNASKED 2048u
 
-/* Is the first layer all there is? (A reader of a file learns of others only by asking.) */
-static bool one_layer(const blm_filter *f)
+/* Keys hashed at once. */
+struct run {
+    uint64_t         h[BLM__BATCH], step[BLM__BATCH];
+    blm_digest       d[BLM__BATCH_DIGESTS];
+    struct blm__keys keys;
+};
+
+/* Hashes keys from `at` on, before `end`, up to the first that is no key of this filter's. How
+ * many. */
+static size_t hash_run(const struct blm_body *b, const struct blm__keys *k, size_t at, size_t end,
+                       struct run *r)
 {
-    const struct blm_body *b = &f->body;
-    return f->kind->check == blm__single_check ||
-           (b->kind == BLM_SCALABLE && b->layer_count == 1 && !b->store->stale);
+    struct blm__hash_room room = { r->h, r->step, r->d, BLM__BATCH, BLM__BATCH_DIGESTS };
+    struct blm__keys      part = blm__keys_part(k, at, end - at);
+    return blm__keys_hash(b, &part, &room, &r->keys);
 }
 
-/* The kernels do one line a key, hashed by XXH3. */
-static bool streams(const blm_filter *f, const struct blm_keys *s)
+/* The layer that takes these keys raw; NULL: there is none. */
+static struct blm_layer *raw_layer(const struct blm_body *b, const struct blm__keys *k)
 {
-    const struct blm_shape *shape = &f->body.layers[0].shape;
-    return s->fixed && s->width == 8 && one_layer(f) && f->scheme->native &&
-           f->body.hasher.id == BLM_HASH_XXH3 && shape->engine == BLM__LINES && shape->lines == 1 &&
-           f->body.kernel->line_check8;
-}
-
-static size_t stream_check(const blm_filter *f, const struct blm_keys *s, size_t at, size_t end,
-                           uint8_t *maybe)
-{
-    const struct blm_body *b = &f->body;
-    uint8_t                unasked[UNASKED];
-    size_t                 hits = 0, most = maybe ? end - at : UNASKED;
-    for (size_t n; at < end; at += n) {
-        n = end - at < most ? end - at : most;
-        hits += b->kernel->line_check8(b->layers, b->hasher.seed[0], s->fixed + at * 8, n,
-                                       maybe ? maybe + at : unasked);
-    }
-    return hits;
-}
-
-/* Keys that may be added without asking the kind. */
-static uint64_t stream_room(const blm_filter *f)
-{
-    const struct blm_layer *l = f->body.layers;
-    if (f->body.kind != BLM_SCALABLE)
-        return UINT64_MAX;
-    uint64_t items = blm__layer_items(l);
-    return f->body.young.on || items > l->shape.capacity ? 0 : l->shape.capacity - items;
-}
-
-/* At most TELL keys; how many. */
-static size_t stream_add(blm_filter *f, const struct blm_keys *s, size_t at, size_t end,
-                         uint8_t *fresh)
-{
-    struct blm_body *b = &f->body;
-    uint8_t          unasked[UNASKED];
-    size_t           most = fresh ? TELL : UNASKED, n = end - at < most ? end - at : most;
-    blm__layer_count(b->layers,
-                     (int64_t)b->kernel->line_add8(b->layers, b->hasher.seed[0], s->fixed + at * 8,
-                                                   n, fresh ? fresh + at : unasked));
-    return n;
+    struct blm_layer *l = b->ops->only(b);
+    return l && l->engine->takes && l->engine->takes(b, l, k) ? l : NULL;
 }
 
 /* ---- add ---- */
 
-blm_status blm__plain_add(blm_filter *f, const struct blm_keys *s, size_t *at, size_t end,
-                          size_t count, uint8_t *fresh)
+/* At most TELL keys; how many. */
+static size_t add_raw(const struct blm_body *b, struct blm_layer *l, const struct blm__keys *k,
+                      size_t at, size_t end, uint8_t *fresh)
 {
-    struct piece p;
-    uint8_t      scratch[BLM__BATCH];
-    size_t       told = *at;
-    blm_status   st   = BLM_OK;
+    uint8_t          unasked[UNASKED];
+    size_t           most = fresh ? TELL : UNASKED, n = end - at < most ? end - at : most;
+    struct blm__keys part = blm__keys_part(k, at, n);
+    l->engine->add_raw(b, l, &part, fresh ? fresh + at : unasked);
+    return n;
+}
+
+static blm_status add_run(struct blm_body *b, const struct blm__keys *k, size_t at, size_t end,
+                          uint8_t *fresh, size_t *added)
+{
+    struct run r;
+    uint8_t    scratch[BLM__BATCH];
+    if (hash_run(b, k, at, end, &r) == 0)
+        return blm__bad_key(k);
+    return b->ops->add(b, &r.keys, fresh ? fresh + at : scratch, added);
+}
+
+blm_status blm__plain_add(blm_filter *f, const struct blm__keys *k, size_t *at, size_t end,
+                          uint8_t *fresh)
+{
+    struct blm_body *b    = &f->body;
+    size_t           told = *at;
+    blm_status       st   = BLM_OK;
     while (st == BLM_OK && *at < end) {
-        size_t added = 0;
-        if (!f->body.shared && streams(f, s) && stream_room(f) >= TELL) {
-            added = stream_add(f, s, *at, end, fresh);
-        } else {
-            next_piece(f, s, *at, end - *at, &p);
-            if (p.batch.n)
-                st = f->kind->add(&f->body, &p.batch, fresh ? fresh + *at : scratch, &added);
-            else
-                st = s->digests ? BLM_E_MISMATCH : BLM_E_ARGUMENT;
-        }
+        size_t            added = 0;
+        struct blm_layer *raw   = b->shared ? NULL : raw_layer(b, k);
+        if (raw && b->ops->room(b) >= TELL)
+            added = add_raw(b, raw, k, *at, end, fresh);
+        else
+            st = add_run(b, k, *at, end, fresh, &added);
         *at += added;
         if (*at - told >= TELL) {
             told = *at;
-            if (!blm__go_on(&f->body, *at, count))
+            if (!blm__go_on(b, *at, k->n))
                 st = BLM_E_CANCELLED;
         }
     }
     return st;
 }
 
-static blm_status add_keys(blm_filter *f, const struct blm_keys *s, size_t count, uint8_t *fresh,
-                           size_t *done)
+static blm_status add_keys(blm_filter *f, const struct blm__keys *k, uint8_t *fresh, size_t *done)
 {
     size_t     at = 0;
     blm_status st = f->body.read_only ? BLM_E_READONLY : BLM_OK;
-    if (st == BLM_OK && !blm__bulk_add(f, s, count, fresh, &at, &st) &&
-        !blm__split_add(f, s, count, fresh, &at, &st))
-        st = blm__plain_add(f, s, &at, count, count, fresh);
+    if (st == BLM_OK && !blm__bulk_add(f, k, fresh, &at, &st) &&
+        !blm__split_add(f, k, fresh, &at, &st))
+        st = blm__plain_add(f, k, &at, k->n, fresh);
     if (done)
         *done = at;
     return st;
@@ -231,20 +104,33 @@ static blm_status add_keys(blm_filter *f, const struct blm_keys *s, size_t count
 
 /* ---- check ---- */
 
-static size_t check_range(const blm_filter *f, const struct blm_keys *s, size_t at, size_t end,
-                          uint8_t *maybe)
+static size_t check_raw(const struct blm_body *b, const struct blm_layer *l,
+                        const struct blm__keys *k, size_t at, size_t end, uint8_t *maybe)
 {
-    struct piece p;
-    uint8_t      scratch[BLM__BATCH];
-    size_t       hits = 0;
-    if (streams(f, s))
-        return stream_check(f, s, at, end, maybe);
+    uint8_t unasked[UNASKED];
+    size_t  hits = 0, most = maybe ? end - at : UNASKED;
+    for (size_t n; at < end; at += n) {
+        n                     = end - at < most ? end - at : most;
+        struct blm__keys part = blm__keys_part(k, at, n);
+        hits += l->engine->check_raw(b, l, &part, maybe ? maybe + at : unasked);
+    }
+    return hits;
+}
+
+static size_t check_range(const struct blm_body *b, const struct blm__keys *k, size_t at,
+                          size_t end, uint8_t *maybe)
+{
+    struct run              r;
+    uint8_t                 scratch[BLM__BATCH];
+    size_t                  hits = 0;
+    const struct blm_layer *raw  = raw_layer(b, k);
+    if (raw)
+        return check_raw(b, raw, k, at, end, maybe);
     while (at < end) {
         uint8_t *out = maybe ? maybe + at : scratch;
-        next_piece(f, s, at, end - at, &p);
-        if (p.batch.n) {
-            hits += f->kind->check(&f->body, &p.batch, out);
-            at += p.batch.n;
+        if (hash_run(b, k, at, end, &r)) {
+            hits += b->ops->check(b, &r.keys, out);
+            at += r.keys.n;
         } else { /* no key of this filter's: we cannot know */
             out[0] = 1;
             hits++;
@@ -255,55 +141,59 @@ static size_t check_range(const blm_filter *f, const struct blm_keys *s, size_t 
 }
 
 struct check {
-    const blm_filter      *f;
-    const struct blm_keys *s;
-    size_t                 count;
-    uint8_t               *maybe;
-    _Atomic size_t         next, hits;
+    const struct blm_body  *b;
+    const struct blm__keys *k;
+    uint8_t                *maybe;
+    _Atomic size_t          next, hits;
 };
 
 static void check_shares(void *ctx)
 {
-    struct check *c    = ctx;
-    size_t        hits = 0, i;
-    while ((i = blm__next_piece(&c->next)) < (c->count + SHARE - 1) / SHARE) {
-        size_t at = i * SHARE, end = c->count - at < SHARE ? c->count : at + SHARE;
-        hits += check_range(c->f, c->s, at, end, c->maybe);
+    struct check *c     = ctx;
+    size_t        count = c->k->n, hits = 0, i;
+    while ((i = blm__next_share(&c->next)) < (count + SHARE - 1) / SHARE) {
+        size_t at = i * SHARE, end = count - at < SHARE ? count : at + SHARE;
+        hits += check_range(c->b, c->k, at, end, c->maybe);
     }
     atomic_fetch_add_explicit(&c->hits, hits, memory_order_relaxed);
 }
 
-static size_t check_keys(const blm_filter *f, const struct blm_keys *s, size_t count,
-                         uint8_t *maybe)
+static size_t check_keys(const blm_filter *f, const struct blm__keys *k, uint8_t *maybe)
 {
-    struct check c = { .f = f, .s = s, .count = count, .maybe = maybe };
-    if (f->threads < 2 || count < LEAST)
-        return check_range(f, s, 0, count, maybe);
+    struct check c = { .b = &f->body, .k = k, .maybe = maybe };
+    if (f->threads < 2 || k->n < LEAST)
+        return check_range(&f->body, k, 0, k->n, maybe);
     blm__threads_run(f->threads, check_shares, &c);
     return c.hits;
 }
 
+/* Nobody can know. */
+static size_t all_maybe(size_t count, uint8_t *maybe)
+{
+    if (maybe && count)
+        memset(maybe, 1, count);
+    return count;
+}
+
 /* ---- remove ---- */
 
-static blm_status remove_keys(blm_filter *f, const struct blm_keys *s, size_t count, uint8_t *gone,
+static blm_status remove_keys(blm_filter *f, const struct blm__keys *k, uint8_t *gone,
                               size_t *removed)
 {
-    struct piece p;
-    uint8_t      scratch[BLM__BATCH];
-    size_t       sum = 0, at = 0, told = 0;
-    blm_status   st = !f->kind->remove    ? BLM_E_UNSUPPORTED
-                      : f->body.read_only ? BLM_E_READONLY
-                                          : BLM_OK;
-    while (st == BLM_OK && at < count) {
-        next_piece(f, s, at, count - at, &p);
-        if (p.batch.n)
-            sum += f->kind->remove(&f->body, &p.batch, gone ? gone + at : scratch);
+    struct blm_body *b = &f->body;
+    struct run       r;
+    uint8_t          scratch[BLM__BATCH];
+    size_t           sum = 0, at = 0, told = 0;
+    blm_status st = !b->ops->remove ? BLM_E_UNSUPPORTED : b->read_only ? BLM_E_READONLY : BLM_OK;
+    while (st == BLM_OK && at < k->n) {
+        if (hash_run(b, k, at, k->n, &r))
+            sum += b->ops->remove(b, &r.keys, gone ? gone + at : scratch);
         else
             st = BLM_E_ARGUMENT;
-        at += p.batch.n;
+        at += r.keys.n;
         if (at - told >= TELL) {
             told = at;
-            if (!blm__go_on(&f->body, at, count))
+            if (!blm__go_on(b, at, k->n))
                 st = BLM_E_CANCELLED;
         }
     }
@@ -317,126 +207,118 @@ static blm_status remove_keys(blm_filter *f, const struct blm_keys *s, size_t co
 blm_status blm_add_many(blm_filter *f, const blm_key *keys, size_t count, uint8_t *fresh,
                         size_t *done)
 {
-    struct blm_keys s = { .list = keys };
+    struct blm__keys k = { .n = count, .list = keys };
     if (done)
         *done = 0;
     if (!keys && count)
         return BLM_E_ARGUMENT;
-    return add_keys(f, &s, count, fresh, done);
+    return add_keys(f, &k, fresh, done);
 }
 
 size_t blm_check_many(const blm_filter *f, const blm_key *keys, size_t count, uint8_t *maybe)
 {
-    struct blm_keys s = { .list = keys };
-    if (!keys) {
-        if (maybe && count)
-            memset(maybe, 1, count);
-        return count;
-    }
-    return check_keys(f, &s, count, maybe);
+    struct blm__keys k = { .n = count, .list = keys };
+    if (!keys)
+        return all_maybe(count, maybe);
+    return check_keys(f, &k, maybe);
 }
 
 blm_status blm_add_fixed(blm_filter *f, const void *keys, size_t width, size_t count,
                          uint8_t *fresh, size_t *done)
 {
-    struct blm_keys s = { .fixed = keys ? keys : "", .width = width };
+    struct blm__keys k = { .n = count, .fixed = keys ? keys : "", .width = width };
     if (done)
         *done = 0;
     if (!keys && width && count)
         return BLM_E_ARGUMENT;
-    return add_keys(f, &s, count, fresh, done);
+    return add_keys(f, &k, fresh, done);
 }
 
 size_t blm_check_fixed(const blm_filter *f, const void *keys, size_t width, size_t count,
                        uint8_t *maybe)
 {
-    struct blm_keys s = { .fixed = keys ? keys : "", .width = width };
-    if (!keys && width) {
-        if (maybe && count)
-            memset(maybe, 1, count);
-        return count;
-    }
-    return check_keys(f, &s, count, maybe);
+    struct blm__keys k = { .n = count, .fixed = keys ? keys : "", .width = width };
+    if (!keys && width)
+        return all_maybe(count, maybe);
+    return check_keys(f, &k, maybe);
 }
 
 blm_status blm_remove_many(blm_filter *f, const blm_key *keys, size_t count, uint8_t *gone,
                            size_t *removed)
 {
-    struct blm_keys s = { .list = keys };
+    struct blm__keys k = { .n = count, .list = keys };
     if (removed)
         *removed = 0;
     if (!keys && count)
         return BLM_E_ARGUMENT;
-    return remove_keys(f, &s, count, gone, removed);
+    return remove_keys(f, &k, gone, removed);
 }
 
 blm_status blm_remove_fixed(blm_filter *f, const void *keys, size_t width, size_t count,
                             uint8_t *gone, size_t *removed)
 {
-    struct blm_keys s = { .fixed = keys ? keys : "", .width = width };
+    struct blm__keys k = { .n = count, .fixed = keys ? keys : "", .width = width };
     if (removed)
         *removed = 0;
     if (!keys && width && count)
         return BLM_E_ARGUMENT;
-    return remove_keys(f, &s, count, gone, removed);
+    return remove_keys(f, &k, gone, removed);
 }
 
 blm_status blm_add_digests(blm_filter *f, const blm_digest *d, size_t count, uint8_t *fresh,
                            size_t *done)
 {
-    struct blm_keys s = { .digests = d };
+    struct blm__keys k = { .n = count, .digests = d };
     if (done)
         *done = 0;
     if (!d && count)
         return BLM_E_ARGUMENT;
-    return add_keys(f, &s, count, fresh, done);
+    return add_keys(f, &k, fresh, done);
 }
 
 size_t blm_check_digests(const blm_filter *f, const blm_digest *d, size_t count, uint8_t *maybe)
 {
-    struct blm_keys s = { .digests = d };
-    if (!d) {
-        if (maybe && count)
-            memset(maybe, 1, count);
-        return count;
-    }
-    return check_keys(f, &s, count, maybe);
+    struct blm__keys k = { .n = count, .digests = d };
+    if (!d)
+        return all_maybe(count, maybe);
+    return check_keys(f, &k, maybe);
 }
 
 blm_status blm_hash_many(const blm_filter *f, const blm_key *keys, size_t count, uint64_t *out)
 {
-    struct blm_keys s = { .list = keys };
-    if (!f->scheme->native)
+    struct blm__keys k = { .n = count, .list = keys };
+    if (!f->body.scheme->native)
         return BLM_E_UNSUPPORTED;
     if ((!keys || !out) && count)
         return BLM_E_ARGUMENT;
-    if (blm__keys_bad(f, &s, 0, count) < count)
+    if (blm__keys_good(&f->body, &k) < count)
         return BLM_E_ARGUMENT;
-    for (size_t at = 0; at < count; at += BLM__BATCH)
-        blm__keys_hash(f, &s, at, count - at < BLM__BATCH ? count - at : BLM__BATCH, out + at);
+    for (size_t at = 0, n; at < count; at += n) {
+        n                     = count - at < BLM__BATCH ? count - at : BLM__BATCH;
+        struct blm__keys part = blm__keys_part(&k, at, n), hashed;
+        blm__keys_hash(&f->body, &part, &(struct blm__hash_room){ .hashes = out + at, .words = n },
+                       &hashed);
+    }
     return BLM_OK;
 }
 
 blm_status blm_add_hashes(blm_filter *f, const uint64_t *hashes, size_t count, uint8_t *fresh,
                           size_t *done)
 {
-    struct blm_keys s = { .hashes = hashes };
+    struct blm__keys k = { .n = count, .hashes = hashes };
     if (done)
         *done = 0;
-    if (!f->scheme->native)
+    if (!f->body.scheme->native)
         return BLM_E_UNSUPPORTED;
     if (!hashes && count)
         return BLM_E_ARGUMENT;
-    return add_keys(f, &s, count, fresh, done);
+    return add_keys(f, &k, fresh, done);
 }
 
 size_t blm_check_hashes(const blm_filter *f, const uint64_t *hashes, size_t count, uint8_t *maybe)
 {
-    struct blm_keys s = { .hashes = hashes };
-    if (!hashes || !f->scheme->native) {
-        if (maybe && count)
-            memset(maybe, 1, count);
-        return count;
-    }
-    return check_keys(f, &s, count, maybe);
+    struct blm__keys k = { .n = count, .hashes = hashes };
+    if (!hashes || !f->body.scheme->native)
+        return all_maybe(count, maybe);
+    return check_keys(f, &k, maybe);
 }

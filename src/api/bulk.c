@@ -39,13 +39,13 @@ struct blm_bulk blm__bulk = {
 #define AHEAD      24u   /* bits of a chain asked for ahead */
 
 struct round {
-    blm_filter            *f;
-    const struct blm_keys *source;
-    struct blm_layer      *layer;
-    uint32_t               threads, pieces, parts;
-    uint32_t               probes; /* of one key: lines, or bits of a chain */
-    unsigned               shift;  /* part = line >> shift */
-    bool                   chain;
+    blm_filter             *f;
+    const struct blm__keys *source;
+    struct blm_layer       *layer;
+    uint32_t                threads, pieces, parts;
+    uint32_t                probes; /* of one key: lines, or bits of a chain */
+    unsigned                shift;  /* part = line >> shift */
+    bool                    chain;
 
     /* Memory. A bucket is `deep`; that of a piece and a part is number piece · parts + part. */
     size_t    deep, piece; /* probes a bucket holds; keys a piece has, at most */
@@ -64,15 +64,16 @@ struct round {
 
 /* ---- the plan ---- */
 
-/* Are this filter's adds worth sorting? Layers that grow and counters that count cannot be. For a
- * blocked filter whose keys have to be told apart, sorting the keys' numbers along costs what it
- * gains (17 ns a key where 13 are usual, 10 bits a key, 36 MB); single bits gain all the same. */
-static bool sorts(const blm_filter *f, bool fresh)
+/* The layer whose adds are worth sorting; NULL: none. Layers that grow and counters that count
+ * cannot be. For a blocked filter whose keys have to be told apart, sorting the keys' numbers along
+ * costs what it gains (17 ns a key where 13 are usual, 10 bits a key, 36 MB); single bits gain all
+ * the same. */
+static struct blm_layer *sorted_layer(const struct blm_body *b, bool fresh)
 {
-    const struct blm_shape *s = &f->body.layers[0].shape;
-    if (!f->scheme->native || f->kind->add != blm__single_add || f->body.layer_count != 1)
-        return false;
-    return s->engine == BLM__CHAIN || (s->engine == BLM__LINES && s->lines == 1 && !fresh);
+    struct blm_layer *l = b->ops->grows ? NULL : b->ops->only(b);
+    if (!l || l->engine->sorting == BLM__SORTS_NOT)
+        return NULL;
+    return l->engine->sorting == BLM__SORTS_BITS || (l->shape.lines == 1 && !fresh) ? l : NULL;
 }
 
 static uint64_t parts_of(uint64_t lines, unsigned shift) { return ((lines - 1) >> shift) + 1; }
@@ -81,10 +82,9 @@ static bool plan(struct round *r, size_t count)
 {
     struct blm_layer *l     = r->layer;
     uint64_t          lines = (l->shape.bits + BLM__LINE_BITS - 1) / BLM__LINE_BITS;
-    r->chain                = l->shape.engine == BLM__CHAIN;
+    r->chain                = l->engine->sorting == BLM__SORTS_BITS;
     r->probes               = r->chain ? l->shape.probes : 1;
-    if (count < blm__bulk.keys || l->word_count * 8 < blm__bulk.bytes ||
-        count < lines / r->probes / 4)
+    if (l->word_count * 8 < blm__bulk.bytes || count < lines / r->probes / 4)
         return false;
     for (r->shift = PART_SHIFT; parts_of(lines, r->shift) > MOST_PARTS; r->shift++)
         ;
@@ -190,19 +190,18 @@ static size_t fill_lines(const struct round *r, const uint64_t *h, size_t n, uin
 
 static size_t fill_piece(const struct round *r, size_t piece, size_t from, size_t to)
 {
-    size_t    first = piece * r->parts;
-    uint32_t *fill  = r->fill + first;
-    uint64_t *probe = r->probe + first * r->deep;
-    uint64_t  own[BLM__BATCH];
+    size_t                first = piece * r->parts;
+    uint32_t             *fill  = r->fill + first;
+    uint64_t             *probe = r->probe + first * r->deep;
+    uint64_t              own[BLM__BATCH];
+    struct blm__hash_room room = { .hashes = own, .words = BLM__BATCH };
     memset(fill, 0, r->parts * sizeof *fill);
     for (size_t i = from; i < to; i += BLM__BATCH) {
-        size_t          n = to - i < BLM__BATCH ? to - i : BLM__BATCH, in;
-        const uint64_t *h = own;
-        if (r->source->hashes)
-            h = r->source->hashes + r->at + i;
-        else
-            blm__keys_hash(r->f, r->source, r->at + i, n, own);
-        in = r->chain ? fill_chain(r, h, n, i, fill, probe) : fill_lines(r, h, n, fill, probe);
+        size_t           n    = to - i < BLM__BATCH ? to - i : BLM__BATCH, in;
+        struct blm__keys part = blm__keys_part(r->source, r->at + i, n), k;
+        blm__keys_hash(&r->f->body, &part, &room, &k);
+        in = r->chain ? fill_chain(r, k.hashes, n, i, fill, probe)
+                      : fill_lines(r, k.hashes, n, fill, probe);
         if (in < n)
             return i + in - from;
     }
@@ -213,7 +212,7 @@ static void fill_buckets(void *ctx)
 {
     struct round *r = ctx;
     size_t        i;
-    while ((i = blm__next_piece(&r->next)) < r->pieces) {
+    while ((i = blm__next_share(&r->next)) < r->pieces) {
         size_t from = i * r->piece < r->n ? i * r->piece : r->n;
         size_t to   = r->n - from < r->piece ? r->n : from + r->piece;
         r->good[i]  = fill_piece(r, i, from, to);
@@ -290,14 +289,14 @@ static void empty_buckets(void *ctx)
 {
     struct round    *r     = ctx;
     uint64_t         count = 0;
-    uint8_t         *notes = notes_of(r, blm__next_piece(&r->worker));
+    uint8_t         *notes = notes_of(r, blm__next_share(&r->worker));
     size_t           part;
     struct blm_layer l = *r->layer;
     if (!r->f->body.shared)
         l.marks = NULL; /* see mark_part */
     if (r->chain)
         memset(notes, 0, r->n);
-    while ((part = blm__next_piece(&r->next)) < r->parts) {
+    while ((part = blm__next_share(&r->next)) < r->parts) {
         mark_part(r, part);
         if (!r->chain)
             fetch_part(r, part);
@@ -360,31 +359,32 @@ static bool do_round(struct round *r)
     return in == wanted;
 }
 
-bool blm__bulk_add(blm_filter *f, const struct blm_keys *s, size_t count, uint8_t *fresh,
-                   size_t *done, blm_status *st)
+bool blm__bulk_add(blm_filter *f, const struct blm__keys *k, uint8_t *fresh, size_t *done,
+                   blm_status *st)
 {
+    const size_t     count   = k->n;
     uint32_t         threads = f->threads < 1 ? 1 : f->threads;
-    struct round     r       = { .f = f, .source = s };
+    struct round     r       = { .f = f, .source = k };
     struct blm_block block;
-    if (!sorts(f, fresh != NULL))
+    if (count < blm__bulk.keys || !(r.layer = sorted_layer(&f->body, fresh != NULL)))
         return false;
     r.threads = threads < BLM__MAX_THREADS ? threads : BLM__MAX_THREADS;
-    r.layer   = &f->body.layers[0];
     if (!plan(&r, count) || !make_room(&r, count, &block))
         return false;
     *st = BLM_OK;
     while (*st == BLM_OK && r.at < count) {
         size_t left = count - r.at, most = r.pieces * r.piece;
-        left     = left < most ? left : most;
-        r.n      = blm__keys_bad(f, s, r.at, left);
-        r.fresh  = fresh ? fresh + r.at : NULL;
+        left                  = left < most ? left : most;
+        struct blm__keys part = blm__keys_part(k, r.at, left);
+        r.n                   = blm__keys_good(&f->body, &part);
+        r.fresh               = fresh ? fresh + r.at : NULL;
         bool bad = r.n < left, whole = do_round(&r);
         r.at += r.n;
         if (!whole) {
             size_t end = count - r.at < blm__bulk.keys ? count : r.at + blm__bulk.keys;
-            *st        = blm__plain_add(f, s, &r.at, end, count, fresh);
+            *st        = blm__plain_add(f, k, &r.at, end, fresh);
         } else if (bad) {
-            *st = s->digests ? BLM_E_MISMATCH : BLM_E_ARGUMENT;
+            *st = blm__bad_key(k);
         } else if (!blm__go_on(&f->body, r.at, count)) {
             *st = BLM_E_CANCELLED;
         }

@@ -23,7 +23,8 @@ blm_status blm_write_bits(blm_filter *f, uint32_t layer, uint64_t at, const void
     if (l->marks)
         for (uint64_t w = at / 8; w <= (at + len - 1) / 8; w++)
             blm__mark(l, w);
-    blm__young_end(&f->body);
+    if (f->body.ops->changed)
+        f->body.ops->changed(&f->body);
     memcpy((uint8_t *)l->words + at, bytes, (size_t)len);
     return BLM_OK;
 }
@@ -32,53 +33,26 @@ void blm_limit(blm_filter *f, uint64_t max_bytes) { f->body.max_bytes = max_byte
 
 /* ---- moving ---- */
 
-struct mover {
-    blm_move_fn move;
-    void       *ctx;
-};
-
-static void *moved(const struct mover *m, void *p)
-{
-    void *to = p ? m->move(m->ctx, p) : NULL;
-    return to ? to : p;
-}
-
-/* A bit array starts on a cache line somewhere in its block, and the new block may begin at another
- * distance from one. What was adopted stands at the block's very start, and stays there. */
-static uint64_t *move_block(const struct mover *m, struct blm_block *b, uint64_t *words,
-                            size_t bytes)
-{
-    if (b->size == 0 || b->mapped)
-        return words;
-    size_t   was  = (size_t)((uint8_t *)words - (uint8_t *)b->base);
-    uint8_t *base = moved(m, b->base);
-    size_t   now  = b->size - bytes < 63 ? was : (size_t)(-(uintptr_t)base & 63);
-    if (now != was)
-        memmove(base + now, base + was, bytes);
-    b->base  = base;
-    b->words = (uint64_t *)(void *)(base + now);
-    return b->words;
-}
-
 blm_filter *blm_relocate(blm_filter *f, blm_move_fn move, void *ctx)
 {
-    struct blm_body *b = &f->body;
-    struct mover     m = { move, ctx };
+    struct blm_body  *b = &f->body;
+    struct blm__mover m = { move, ctx };
     if (b->store->backing == BLM_FILE_READ || b->store->backing == BLM_FILE_WRITE)
         return f;
     for (uint32_t i = 0; i < b->layer_count; i++) {
         struct blm_layer *l = &b->layers[i];
-        l->words            = move_block(&m, &l->block, l->words, (size_t)l->word_count * 8);
+        l->words            = blm__moved_block(&m, &l->block, l->words, (size_t)l->word_count * 8);
         if (l->stripes)
-            l->stripes = (struct blm_stripe *)(void *)move_block(&m, &l->stripes_block,
-                                                                 (uint64_t *)(void *)l->stripes,
-                                                                 BLM__STRIPES * sizeof *l->stripes);
+            l->stripes = (struct blm_stripe *)(void *)blm__moved_block(
+                &m, &l->stripes_block, (uint64_t *)(void *)l->stripes,
+                BLM__STRIPES * sizeof *l->stripes);
     }
-    b->layers = moved(&m, b->layers);
-    blm__body_quick(b);
-    b->attached    = moved(&m, b->attached);
-    b->young.slots = move_block(&m, &b->young.block, b->young.slots, (size_t)blm__young_bytes(b));
-    f              = moved(&m, f);
-    f->body.alloc  = &f->own;
+    b->layers = blm__moved(&m, b->layers);
+    blm__body_ready(b);
+    b->attached = blm__moved(&m, b->attached);
+    if (b->ops->move)
+        b->ops->move(b, &m);
+    f             = blm__moved(&m, f);
+    f->body.alloc = &f->own;
     return f;
 }

@@ -105,7 +105,7 @@ blm_status blm_chain_create(const blm_link *links, uint32_t count, uint32_t opti
     if (st == BLM_OK) {
         f->body.format = blm__scheme_redisbloom.format;
         blm__rb_body(&f->body, growth);
-        st = blm__filter_settle(f, &wanted, err);
+        st = blm__filter_finish(f, &wanted, err);
     }
     if (st != BLM_OK)
         give_back(f, links);
@@ -119,7 +119,7 @@ blm_status blm_chain_create(const blm_link *links, uint32_t count, uint32_t opti
 blm_status blm_chain_link(const blm_filter *f, uint32_t link, blm_link *out)
 {
     struct blm_rb_link r;
-    if (f->scheme != &blm__scheme_redisbloom)
+    if (f->body.scheme != &blm__scheme_redisbloom)
         return BLM_E_UNSUPPORTED;
     if (link >= f->body.layer_count || !out)
         return BLM_E_ARGUMENT;
@@ -139,8 +139,9 @@ blm_status blm_chain_grow(blm_filter *f, uint64_t entries, double error, blm_err
 {
     struct blm_body *b = &f->body;
     struct blm_shape s;
-    if (f->scheme != &blm__scheme_redisbloom)
-        return blm__fail(err, BLM_E_UNSUPPORTED, "scheme %s has no links", f->scheme->row.name);
+    if (f->body.scheme != &blm__scheme_redisbloom)
+        return blm__fail(err, BLM_E_UNSUPPORTED, "scheme %s has no links",
+                         f->body.scheme->row.name);
     if (b->read_only)
         return blm__fail(err, BLM_E_READONLY, "the filter was opened read-only");
     blm_status st = blm__rb_next(b, entries, error, &s, err);

@@ -10,20 +10,19 @@ blm_status blm_clear(blm_filter *f)
     struct blm_body *b = &f->body;
     if (b->read_only)
         return BLM_E_READONLY;
-    if (b->layer_count > 1) {
+    bool dropped = b->layer_count > 1;
+    if (dropped) {
         blm_status st = b->store->drop_layers(b, 1, NULL);
         if (st != BLM_OK)
             return st;
         b->active = 0;
-        if (b->layers[0].shape.scheme->native) /* a union's added promise goes with its layers */
-            b->rate =
-                b->layers[0].shape.rate / blm__first_share(&b->layers[0].shape, b->tightening);
     }
     struct blm_layer *l = &b->layers[0];
     blm__mark_all(l);
     memset(l->words, 0, (size_t)l->word_count * 8);
     blm__layer_recount(l, 0);
-    blm__young_clear(b);
+    if (b->ops->clear)
+        b->ops->clear(b, dropped);
     return BLM_OK;
 }
 
@@ -41,9 +40,9 @@ static blm_status sibling(const blm_filter *f, blm_filter **out, blm_error *err)
         return st;
     blm_filter      *g = *out;
     struct blm_body *b = &g->body;
-    g->kind            = f->kind;
-    g->scheme          = f->scheme;
     b->kind            = f->body.kind;
+    b->ops             = f->body.ops;
+    b->scheme          = f->body.scheme;
     b->hasher          = f->body.hasher;
     b->kernel          = f->body.kernel;
     b->shared          = f->body.shared;
@@ -63,7 +62,7 @@ static blm_status sibling(const blm_filter *f, blm_filter **out, blm_error *err)
         memcpy(b->attached, f->body.attached, f->body.attached_len);
         b->attached_len = f->body.attached_len;
     }
-    blm__filter_singles(g, &f->body.layers[0].shape);
+    blm__body_singles(b, &f->body.layers[0].shape);
     return BLM_OK;
 }
 
@@ -97,7 +96,8 @@ blm_status blm_copy(const blm_filter *f, blm_filter **out, blm_error *err)
         g->body.layers[i].items = blm__layer_items(from);
     }
     if (st == BLM_OK) {
-        blm__young_copy(&g->body, &f->body);
+        if (f->body.ops->copy)
+            f->body.ops->copy(&g->body, &f->body);
         *out = g;
     }
     return st;
@@ -118,7 +118,7 @@ static bool same_shape(const struct blm_shape *a, const struct blm_shape *b, blm
     else if (a->probes != b->probes)
         blm__fail(err, BLM_E_MISMATCH, "the numbers of probes differ: %u and %u; " REMEDY,
                   (unsigned)blm__shape_probes(a), (unsigned)blm__shape_probes(b));
-    else if (a->lines != b->lines || a->engine != b->engine || a->cell_bits != b->cell_bits)
+    else if (a->lines != b->lines || a->rule != b->rule || a->cell_bits != b->cell_bits)
         blm__fail(err, BLM_E_MISMATCH, "the layouts differ: %u and %u lines a key; " REMEDY,
                   (unsigned)a->lines, (unsigned)b->lines);
     else if (a->variant != b->variant)
@@ -134,11 +134,11 @@ static bool same_rule(const blm_filter *a, const blm_filter *b, blm_error *err)
 {
     const struct blm_hasher *x = &a->body.hasher, *y = &b->body.hasher;
     if (a->body.kind != b->body.kind)
-        blm__fail(err, BLM_E_MISMATCH, "the kinds differ: %s and %s; " REMEDY, a->kind->name,
-                  b->kind->name);
-    else if (a->scheme != b->scheme)
+        blm__fail(err, BLM_E_MISMATCH, "the kinds differ: %s and %s; " REMEDY, a->body.ops->name,
+                  b->body.ops->name);
+    else if (a->body.scheme != b->body.scheme)
         blm__fail(err, BLM_E_MISMATCH, "the schemes differ: %s and %s; rebuild one from its keys",
-                  a->scheme->row.name, b->scheme->row.name);
+                  a->body.scheme->row.name, b->body.scheme->row.name);
     else if (x->id != y->id || strcmp(x->name, y->name) != 0)
         blm__fail(err, BLM_E_MISMATCH, "the hashes differ: %s and %s; " REMEDY, x->name, y->name);
     else if (x->variant != y->variant)
@@ -173,6 +173,12 @@ static bool same_parameters(const blm_filter *a, const blm_filter *b, blm_error 
     return same_layers(a, b, a->body.layer_count, err);
 }
 
+bool blm__filter_replaced(const blm_filter *earlier, const struct blm_shape *later)
+{
+    return earlier->body.ops->replaced &&
+           earlier->body.ops->replaced(&earlier->body.layers[0].shape, later);
+}
+
 blm_status blm__filter_extends(const blm_filter *from, const blm_filter *to, blm_error *err)
 {
     uint32_t had = from->body.layer_count, has = to->body.layer_count;
@@ -183,8 +189,7 @@ blm_status blm__filter_extends(const blm_filter *from, const blm_filter *to, blm
                          "the later filter has fewer layers (%u) than the earlier one (%u): take "
                          "the whole of it",
                          (unsigned)has, (unsigned)had);
-    if (had == 1 &&
-        blm__young_grew(from->body.kind, &from->body.layers[0].shape, &to->body.layers[0].shape))
+    if (had == 1 && blm__filter_replaced(from, &to->body.layers[0].shape))
         return BLM_OK;
     return same_layers(from, to, had, err) ? BLM_OK : BLM_E_MISMATCH;
 }
@@ -234,21 +239,21 @@ static blm_status may_combine(const blm_filter *dst, const blm_filter *src, bool
 
 blm_status blm_union(blm_filter *dst, const blm_filter *src, blm_error *err)
 {
-    blm_status st = may_combine(dst, src, dst->body.kind == BLM_SCALABLE, err);
+    blm_status st = may_combine(dst, src, dst->body.ops->grows, err);
     if (st != BLM_OK)
         return st;
-    return dst->kind->unite(&dst->body, &src->body, err);
+    return dst->body.ops->unite(&dst->body, &src->body, err);
 }
 
 blm_status blm_intersect(blm_filter *dst, const blm_filter *src, blm_error *err)
 {
-    if (!dst->kind->intersect)
+    if (!dst->body.ops->intersect)
         return blm__fail(err, BLM_E_UNSUPPORTED, "%s filters have no intersection",
-                         dst->kind->name);
+                         dst->body.ops->name);
     blm_status st = may_combine(dst, src, false, err);
     if (st != BLM_OK || dst == src)
         return st;
-    return dst->kind->intersect(&dst->body, &src->body, err);
+    return dst->body.ops->intersect(&dst->body, &src->body, err);
 }
 
 /* ---- smaller ---- */
@@ -258,9 +263,9 @@ static blm_status fold_shape(const blm_filter *f, uint64_t factor, struct blm_sh
 {
     *s            = f->body.layers[0].shape;
     uint64_t unit = blm__fold_unit(s);
-    if (!f->kind->fold || f->scheme->fold == BLM__FOLD_NONE)
+    if (f->body.ops->grows || f->body.scheme->fold == BLM__FOLD_NONE)
         return blm__fail(err, BLM_E_UNSUPPORTED, "a %s filter of scheme %s cannot be folded",
-                         f->kind->name, f->scheme->row.name);
+                         f->body.ops->name, f->body.scheme->row.name);
     if (factor == 0)
         return blm__fail(err, BLM_E_ARGUMENT, "a filter cannot be folded by 0");
     if (s->bits / unit % factor != 0)
@@ -291,7 +296,7 @@ blm_status blm_fold(const blm_filter *f, uint64_t factor, blm_filter **out, blm_
         blm_free(g);
         return st;
     }
-    f->kind->fold(&f->body.layers[0], factor, &g->body.layers[0]);
+    f->body.layers[0].engine->fold(&f->body.layers[0], factor, &g->body.layers[0]);
     g->body.layers[0].items = blm__layer_items(&f->body.layers[0]);
     *out                    = g;
     return BLM_OK;
@@ -299,26 +304,26 @@ blm_status blm_fold(const blm_filter *f, uint64_t factor, blm_filter **out, blm_
 
 blm_status blm_reduce(const blm_filter *f, blm_filter **out, blm_error *err)
 {
-    *out = NULL;
-    if (f->body.kind != BLM_COUNTING)
+    *out                        = NULL;
+    const struct blm__engine *e = f->body.layers[0].engine;
+    if (!e->reduce)
         return blm__fail(err, BLM_E_UNSUPPORTED, "a %s filter has no counters to reduce",
-                         f->kind->name);
+                         f->body.ops->name);
     blm_filter *g  = NULL;
     blm_status  st = sibling(f, &g, err);
     if (st != BLM_OK)
         return st;
     struct blm_shape s = f->body.layers[0].shape;
-    s.kind             = s.lines ? BLM_BLOCKED : BLM_CLASSIC;
-    s.cell_bits        = 1;
-    g->body.kind       = s.kind;
-    g->kind            = blm__kind_ops(s.kind);
-    blm__filter_singles(g, &s);
+    e->reduced(&s);
+    g->body.kind = s.kind;
+    g->body.ops  = blm__kind_of(s.kind);
+    blm__body_singles(&g->body, &s);
     st = g->body.store->add_layer(&g->body, &s, err);
     if (st != BLM_OK) {
         blm_free(g);
         return st;
     }
-    blm__counters_reduce(&f->body.layers[0], &g->body.layers[0]);
+    e->reduce(&f->body.layers[0], &g->body.layers[0]);
     g->body.layers[0].items = blm__layer_items(&f->body.layers[0]);
     *out                    = g;
     return BLM_OK;

@@ -88,8 +88,8 @@ static bool put_shape(struct diff *d, uint32_t i, const struct blm_layer *l)
     memset(p, 0, BLM__DELTA_LAYER);
     blm__put64le(p, blm__layer_items(l));
     blm__put64le(p + 8, s->bits);
-    blm__put32le(p + 16, (uint32_t)s->kind);
-    blm__put32le(p + 20, (uint32_t)s->engine);
+    blm__put32le(p + 16, blm__kind_number(s->kind));
+    blm__put32le(p + 20, (uint32_t)s->rule);
     blm__put32le(p + 24, s->probes);
     blm__put32le(p + 28, s->lines);
     blm__put32le(p + 32, s->cell_bits);
@@ -168,9 +168,7 @@ static blm_status may_diff(const blm_filter *from, const blm_filter *to, blm_err
 static const struct blm_layer *earlier(const blm_filter *from, const blm_filter *to, uint32_t i)
 {
     const struct blm_layer *old = i < from->body.layer_count ? &from->body.layers[i] : NULL;
-    return old && i == 0 && blm__young_grew(to->body.kind, &old->shape, &to->body.layers[0].shape)
-               ? NULL
-               : old;
+    return old && i == 0 && blm__filter_replaced(from, &to->body.layers[0].shape) ? NULL : old;
 }
 
 blm_status blm_diff(const blm_filter *from, const blm_filter *to, blm_write_fn write, void *ctx,

@@ -123,7 +123,7 @@ static blm_status decode_with(const struct blm_codec *codec, struct blm_source *
     if (!f->body.format && codec != &blm__codec_native)
         f->body.format = codec->row.name;
     if (st == BLM_OK)
-        st = blm__filter_settle(f, o, err);
+        st = blm__filter_finish(f, o, err);
     if (st != BLM_OK) {
         if (err && err->offset != BLM_NO_OFFSET)
             err->offset += o->offset;
@@ -236,7 +236,7 @@ static blm_status open_mapped(const char *path, const blm_options *o, blm_filter
         return st;
     st = blm__file_open(path, o->flags, &f->body, foreign, err);
     if (st == BLM_OK && !*foreign)
-        st = blm__filter_settle(f, o, err);
+        st = blm__filter_finish(f, o, err);
     if (st == BLM_OK && !*foreign && (o->flags & BLM_WRITE))
         st = blm__file_begin(&f->body, err);
     if (st != BLM_OK || *foreign) {
@@ -285,8 +285,9 @@ blm_status blm_create_file(const char *path, const blm_options *options, blm_fil
     blm_status st = blm__options_read(options, false, &o, err);
     if (st == BLM_OK && o.words)
         st = blm__fail(err, BLM_E_ARGUMENT, "a file has its own words: options.words must be NULL");
-    if (st == BLM_OK && o.kind == BLM_SCALABLE && !o.like && o.items == 0 && is_native(o.scheme))
-        o.items = BLM__FIRST_LAYER; /* layers of a file stay where they are: it is never young */
+    const struct blm__kind *kind = blm__kind_of(o.kind);
+    if (st == BLM_OK && kind && kind->in_file && !o.like && is_native(o.scheme))
+        kind->in_file(&o);
     if (st == BLM_OK)
         st = blm__filter_prepare(&o, &f, &first, err);
     if (st != BLM_OK)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The handle behind blm_filter, for the files that implement the public calls: filter.c (create,
- * add, check, …), files.c (open, save, encode, …), measure.c (stats, compare, rates). */
+/* The handle behind blm_filter, for the files that implement the public calls. */
 #ifndef BLM_API_FILTER_H
 #define BLM_API_FILTER_H
 
@@ -27,27 +26,26 @@ static inline blm_status blm__emit(void *out, const void *result, size_t size)
 }
 
 struct blm_filter {
-    struct blm_body            body; /* first: single calls find the filter by it */
-    const struct blm_kind_ops *kind;
-    const struct blm_scheme   *scheme;
-    uint32_t                   threads; /* for batches; 0 and 1: the caller's */
-    blm_allocator              own;     /* body.alloc points here: a copy of the caller's struct */
+    struct blm_body body;    /* first: single calls find the filter by it */
+    uint32_t        threads; /* for batches; 0 and 1: the caller's */
+    blm_allocator   own;     /* body.alloc points here: a copy of the caller's struct */
 };
-
-/* Chooses body.check_key and add_key: when kind, scheme, hash, sharing and the first layer's shape
- * are known. */
-void blm__filter_singles(blm_filter *f, const struct blm_shape *first);
 
 /* A copy of the caller's options with later fields zero; E_ARGUMENT when NULL, or of a size this
  * library does not know and with unknown fields set. `o` NULL gives defaults when `null_ok`. */
 blm_status blm__options_read(const blm_options *o, bool null_ok, blm_options *out, blm_error *err);
+
+/* The kind of filters whose options name none. Where the scheme leaves the choice: the fast one, or
+ * classic where bits and probes are both given, because only it has them exactly. Else the first
+ * kind that the scheme is kept in. */
+blm_kind blm__usual_kind(const struct blm_scheme *s, const blm_options *o);
 
 /* A filter with no layers and nothing decided but allocator, kernel, caps, progress and the memory
  * store: what decoders fill. Released by blm_free. */
 blm_status blm__filter_blank(const blm_options *o, blm_filter **out, blm_error *err);
 /* After a decoder or a file has filled f->body: finds kind and scheme, checks that they go
  * together, takes the hash function and funnel from o, computes the digest tag. */
-blm_status blm__filter_settle(blm_filter *f, const blm_options *o, blm_error *err);
+blm_status blm__filter_finish(blm_filter *f, const blm_options *o, blm_error *err);
 /* Options (already read) to a filter with no layers, and the shape its first layer is to have. */
 blm_status blm__filter_prepare(const blm_options *o, blm_filter **out, struct blm_shape *first,
                                blm_error *err);
@@ -62,6 +60,8 @@ static inline bool blm__filter_stale(const blm_filter *f)
 /* BLM_OK when two filters have the same parameters, layer by layer; E_MISMATCH names the first
  * that differs. */
 blm_status blm__filter_same(const blm_filter *a, const blm_filter *b, blm_error *err);
+/* May the first layer of a filter have been replaced by this one since (kind.replaced)? */
+bool blm__filter_replaced(const blm_filter *earlier, const struct blm_shape *later);
 /* The same when `to` may have grown layers that `from` has not. */
 blm_status blm__filter_extends(const blm_filter *from, const blm_filter *to, blm_error *err);
 

@@ -26,10 +26,10 @@ static blm_status print_layer(struct blm_print *p, const struct blm_body *b,
     print_number(p, l->shape.bits);
     print_number(p, l->shape.probes);
     print_number(p, l->shape.lines);
-    print_number(p, (uint64_t)l->shape.engine);
+    print_number(p, (uint64_t)l->shape.rule);
     print_number(p, l->shape.cell_bits);
     print_number(p, l->shape.variant);
-    if (l->shape.engine == BLM__POSITIONS && blm__shape_reach(&l->shape) != l->shape.bits)
+    if (l->shape.rule == BLM__POSITIONS && blm__shape_reach(&l->shape) != l->shape.bits)
         print_number(p, blm__shape_reach(&l->shape)); /* redisbloom's modulus, of equal bytes */
     for (uint64_t at = 0; at < l->word_count; at += piece) {
         uint64_t n = l->word_count - at < piece ? l->word_count - at : piece;
@@ -46,13 +46,13 @@ blm_status blm_fingerprint(const blm_filter *f, uint8_t out[16])
     struct blm_print         p;
     const struct blm_body   *b      = &f->body;
     const struct blm_hasher *h      = &b->hasher;
-    const char              *scheme = f->scheme->row.name;
+    const char              *scheme = f->body.scheme->row.name;
     uint64_t                 done   = 0;
     blm__print_begin(&p);
-    print_number(&p, (uint64_t)b->kind);
+    print_number(&p, blm__kind_number(b->kind));
     print_number(&p, strlen(scheme));
     blm__print_add(&p, scheme, strlen(scheme));
-    print_number(&p, f->scheme->version);
+    print_number(&p, f->body.scheme->version);
     print_number(&p, (uint64_t)h->id);
     print_number(&p, strlen(h->name));
     blm__print_add(&p, h->name, strlen(h->name));

@@ -69,11 +69,11 @@ static bool more(struct flow *s, uint64_t room, size_t most)
 /* The words of n keys in hand, up to what is no key. Returns how many. */
 static size_t take(struct flow *s, uint64_t *a, uint64_t *b, size_t n)
 {
-    const struct blm_key_array keys = { .list = s->key + s->at };
-    size_t                     good = 0;
+    const struct blm__keys keys = { .n = n, .list = s->key + s->at };
+    size_t                 good = 0;
     while (good < n && (keys.list[good].data || !keys.list[good].len))
         good++;
-    s->f->scheme->pairs(&s->f->body.hasher, s->f->body.kernel, &keys, good, a, b);
+    s->f->body.scheme->pairs(&s->f->body.hasher, s->f->body.kernel, &keys, good, a, b);
     s->at += good;
     s->room -= good;
     return good;
@@ -145,7 +145,7 @@ static void ask_others(struct flow *s)
     for (uint32_t i = b->layer_count; i-- > 0 && n > 0;) {
         if (i == s->main)
             continue;
-        if (blm__stepper_of(b->kernel)->check(&b->layers[i], s->start, s->step, n, has) > 0)
+        if (b->kernel->stepper->check(&b->layers[i], s->start, s->step, n, has) > 0)
             n = keep_open(s, at, n, has);
     }
 }
@@ -157,7 +157,7 @@ static void check_chain(struct flow *s)
     do {
         s->room = BLM__BATCH;
         s->n = s->answered = 0;
-        blm__stepper_of(s->f->body.kernel)->check_flow(&s->w);
+        s->f->body.kernel->stepper->check_flow(&s->w);
         ask_others(s);
         told(s, s->answer, s->n);
     } while (s->n == BLM__BATCH);
@@ -171,13 +171,10 @@ static struct blm_layer *layer_of(struct flow *s, bool add)
 {
     const struct blm_body *b    = &s->f->body;
     uint64_t               most = 0;
-    if (!s->f->scheme->wrap)
-        return NULL;
     for (uint32_t i = 0; i < b->layer_count; i++) {
         const struct blm_layer *l     = &b->layers[i];
         const uint64_t          items = blm__layer_items(l);
-        if (l->shape.engine != BLM__POSITIONS || l->shape.cell_bits != 1 || !l->steps.m ||
-            l->shape.probes > BLM__FLOW_MOST)
+        if (!l->engine->flows || l->shape.probes > BLM__FLOW_MOST)
             return NULL;
         if (!add && items >= most) {
             s->main = i;
@@ -201,7 +198,7 @@ static void run_check(struct flow *s)
     s->w.fill = fill;
     s->w.tell = tell;
     s->room   = UINT64_MAX;
-    blm__stepper_of(b->kernel)->check_flow(&s->w);
+    b->kernel->stepper->check_flow(&s->w);
 }
 
 /* Keys until they end, or one is no key, or the layer is full. */
@@ -210,13 +207,12 @@ static void run_add(struct flow *s, struct blm_body *b)
     struct blm_layer *l = layer_of(s, true);
     if (!l || b->layer_count > 1 || b->shared || l->marks)
         return;
-    const uint64_t items = blm__layer_items(l), most = l->shape.capacity;
     s->w.layer = l;
     s->w.fill  = fill;
     s->w.tell  = tell;
-    s->room    = b->kind != BLM_SCALABLE ? UINT64_MAX : items < most ? most - items : 0;
+    s->room    = b->ops->room(b);
     if (s->room)
-        blm__layer_count(l, (int64_t)blm__stepper_of(b->kernel)->add_flow(&s->w));
+        blm__layer_count(l, (int64_t)b->kernel->stepper->add_flow(&s->w));
 }
 
 /* ---- the public calls ---- */

@@ -13,9 +13,9 @@ static void layer_params(const blm_filter *f, const struct blm_layer *l, blm_par
     const struct blm_body *b = &f->body;
     memset(p, 0, sizeof *p);
     p->kind           = l->shape.kind;
-    p->scheme         = f->scheme->row.name;
-    p->scheme_version = f->scheme->version;
-    p->hash           = f->scheme->native ? b->hasher.name : f->scheme->row.name;
+    p->scheme         = f->body.scheme->row.name;
+    p->scheme_version = f->body.scheme->version;
+    p->hash           = f->body.scheme->native ? b->hasher.name : f->body.scheme->row.name;
     p->bits           = l->shape.bits;
     p->probes         = blm__shape_probes(&l->shape);
     p->lines          = l->shape.lines;
@@ -33,9 +33,9 @@ static void layer_params(const blm_filter *f, const struct blm_layer *l, blm_par
     p->kernel      = b->kernel->name;
     p->format      = b->format ? b->format : "native";
     p->variant     = l->shape.variant;
-    p->notice      = f->scheme->notice ? f->scheme->notice(&l->shape) : NULL;
+    p->notice      = f->body.scheme->notice ? f->body.scheme->notice(&l->shape) : NULL;
     p->threads     = f->threads ? f->threads : 1;
-    p->line_bytes  = blm__line_cells(l->shape.engine) * l->shape.cell_bits / 8;
+    p->line_bytes  = blm__line_cells(l->shape.rule) * l->shape.cell_bits / 8;
 }
 
 static void body_params(const blm_filter *f, blm_params *p)
@@ -45,10 +45,10 @@ static void body_params(const blm_filter *f, blm_params *p)
     p->kind       = b->kind;
     p->layers     = b->layer_count;
     p->rate       = b->rate;
-    p->growth     = b->kind == BLM_SCALABLE && f->scheme->native ? blm__next_growth(b) : b->growth;
+    p->growth     = b->ops->growth ? b->ops->growth(b) : b->growth;
     p->tightening = b->tightening;
     p->rate_cap   = b->rate_cap;
-    p->kept       = blm__young_bytes(b);
+    p->kept       = b->ops->memory ? b->ops->memory(b) : 0;
     p->bits = p->capacity = p->items = p->bytes = 0;
     for (uint32_t i = 0; i < b->layer_count; i++) {
         const struct blm_layer *l = &b->layers[i];
@@ -120,8 +120,8 @@ blm_status blm_get_stats(const blm_filter *f, blm_stats *out)
             blm_estimate_items(reach, blm__shape_probes(&l->shape), ones, &e);
         add_estimate(&s.estimated, &e);
         absent *= 1 - blm__layer_rate_now(l, ones);
-        if (l->shape.cell_bits == 4)
-            s.stuck += blm__counters_stuck(l);
+        if (l->engine->stuck)
+            s.stuck += l->engine->stuck(l);
     }
     s.fill     = (double)s.ones / (double)s.params.bits;
     s.rate_now = 1 - absent;
@@ -129,27 +129,6 @@ blm_status blm_get_stats(const blm_filter *f, blm_stats *out)
         s.rate_now = blm__layer_rate_now(&b->layers[0], s.ones);
     s.overfilled = beyond_chance(&s);
     return blm__emit(out, &s, sizeof s);
-}
-
-/* Cells in use among cells from … to − 1. */
-static uint64_t ones_between(const struct blm_layer *l, uint64_t from, uint64_t to)
-{
-    unsigned cell = l->shape.cell_bits;
-    uint64_t sum  = 0;
-    for (uint64_t bit = from * cell; bit < to * cell;) {
-        uint64_t w    = blm__le64(__atomic_load_n(&l->words[bit >> 6], __ATOMIC_RELAXED));
-        unsigned skip = (unsigned)(bit & 63), take = 64 - skip;
-        if (take > to * cell - bit)
-            take = (unsigned)(to * cell - bit);
-        w >>= skip;
-        if (take < 64)
-            w &= ((uint64_t)1 << take) - 1;
-        if (cell == 4)
-            w = (w | w >> 1 | w >> 2 | w >> 3) & 0x1111111111111111u;
-        sum += BLM__POPCOUNT64(w);
-        bit += take;
-    }
-    return sum;
 }
 
 blm_status blm_fill_map(const blm_filter *f, double *out, size_t slices)
@@ -173,7 +152,7 @@ blm_status blm_fill_map(const blm_filter *f, double *out, size_t slices)
             uint64_t end = base + b->layers[layer].shape.bits;
             if (end > to)
                 end = to;
-            sum += ones_between(&b->layers[layer], at - base, end - base);
+            sum += blm__cells_used(&b->layers[layer], at - base, end - base);
             at = end;
         }
         out[s] = (double)sum / (double)(to - from);
@@ -183,23 +162,9 @@ blm_status blm_fill_map(const blm_filter *f, double *out, size_t slices)
 
 /* ---- two filters ---- */
 
-static uint64_t ones_of_or(const struct blm_layer *a, const struct blm_layer *b,
-                           const struct blm_kernel *k)
-{
-    if (a->shape.cell_bits == 1)
-        return k->popcount_or(a->words, b->words, a->word_count);
-    uint64_t sum = 0;
-    for (uint64_t i = 0; i < a->word_count; i++) {
-        uint64_t w = __atomic_load_n(&a->words[i], __ATOMIC_RELAXED) |
-                     __atomic_load_n(&b->words[i], __ATOMIC_RELAXED);
-        sum += BLM__POPCOUNT64((w | w >> 1 | w >> 2 | w >> 3) & 0x1111111111111111u);
-    }
-    return sum;
-}
-
 blm_status blm_compare(const blm_filter *a, const blm_filter *b, blm_overlap *out, blm_error *err)
 {
-    if (a->body.kind == BLM_SCALABLE || b->body.kind == BLM_SCALABLE)
+    if (a->body.ops->grows || b->body.ops->grows)
         return blm__fail(err, BLM_E_UNSUPPORTED,
                          "scalable filters cannot be compared bit by bit: their keys lie in "
                          "layers of different sizes");
@@ -210,7 +175,7 @@ blm_status blm_compare(const blm_filter *a, const blm_filter *b, blm_overlap *ou
     blm_overlap             o     = { .size = sizeof o };
     uint64_t                of_a  = blm__layer_ones(x, a->body.kernel);
     uint64_t                of_b  = blm__layer_ones(y, b->body.kernel);
-    uint64_t                of_or = ones_of_or(x, y, a->body.kernel);
+    uint64_t                of_or = x->engine->ones_or(x, y, a->body.kernel);
     if (of_or > of_a + of_b) /* bits that came between the counts, on a shared filter */
         of_or = of_a + of_b;
     st = blm_estimate_overlap(blm__shape_reach(&x->shape), blm__shape_probes(&x->shape), of_a, of_b,
@@ -296,17 +261,18 @@ blm_status blm_plan_for(const blm_options *options, blm_plan *out, blm_error *er
     blm_status  st = blm__options_read(options, false, &o, err);
     if (st != BLM_OK)
         return st;
-    const struct blm_scheme   *scheme = blm__scheme_find(o.scheme);
-    const struct blm_kind_ops *kind   = blm__kind_ops(o.kind);
+    const struct blm_scheme *scheme = blm__scheme_find(o.scheme);
     if (!scheme)
         return blm__fail(err, BLM_E_ARGUMENT, "unknown scheme %s", o.scheme);
-    if (!kind)
-        return blm__fail(err, BLM_E_ARGUMENT, "unknown kind %d", (int)o.kind);
     if (scheme->plan || o.like) {
         st = plan_scheme(&o, &p, err);
     } else {
+        blm_kind                id   = o.kind ? o.kind : blm__usual_kind(scheme, &o);
+        const struct blm__kind *kind = blm__kind_of(id);
+        if (!kind)
+            return blm__fail(err, BLM_E_ARGUMENT, "unknown kind %d", (int)o.kind);
         st     = kind->plan(&o, &p, err);
-        p.kind = o.kind;
+        p.kind = id;
     }
     if (st != BLM_OK)
         return st;

@@ -9,7 +9,7 @@
 #include "codec/codec.h"
 #include "core/bytes.h"
 #include "core/checksum.h"
-#include "core/shape.h"
+#include "engine/shape.h"
 
 struct patch {
     struct blm_source in;
@@ -149,14 +149,14 @@ static void get_shape(const struct patch *p, struct blm_shape *s)
 {
     const uint8_t *b = p->frame + BLM__FRAME_FRONT;
     memset(s, 0, sizeof *s);
-    s->scheme      = p->f->scheme;
+    s->scheme      = p->f->body.scheme;
     s->bits        = blm__get64le(b + 8);
-    s->kind        = (blm_kind)blm__get32le(b + 16);
-    s->engine      = (enum blm_engine)blm__get32le(b + 20);
+    s->kind        = (blm_kind)(blm__get32le(b + 16) + 1u); /* less one: kind/kind.h */
+    s->rule        = (enum blm__rule)blm__get32le(b + 20);
     s->probes      = blm__get32le(b + 24);
     s->lines       = blm__get32le(b + 28);
     s->cell_bits   = blm__get32le(b + 32);
-    uint32_t cells = blm__line_cells(s->engine);
+    uint32_t cells = blm__line_cells(s->rule);
     s->line_count  = cells ? s->bits / cells : 0;
     s->capacity    = blm__get64le(b + 40);
     s->rate        = blm__f64_from_bits(blm__get64le(b + 48));
@@ -167,7 +167,7 @@ static void get_shape(const struct patch *p, struct blm_shape *s)
 
 static bool same_cells(const struct blm_shape *a, const struct blm_shape *b)
 {
-    return a->bits == b->bits && a->kind == b->kind && a->engine == b->engine &&
+    return a->bits == b->bits && a->kind == b->kind && a->rule == b->rule &&
            a->probes == b->probes && a->lines == b->lines && a->cell_bits == b->cell_bits &&
            a->variant == b->variant && blm__shape_reach(a) == blm__shape_reach(b);
 }
@@ -175,7 +175,7 @@ static bool same_cells(const struct blm_shape *a, const struct blm_shape *b)
 static blm_status new_layer(struct patch *p, const struct blm_shape *s, blm_error *err)
 {
     struct blm_body *b = &p->f->body;
-    if (b->kind != BLM_SCALABLE)
+    if (!b->ops->grows)
         return BAD(p, "a new layer for a filter that does not grow");
     uint64_t bytes = blm__shape_words(s) * 8, held = blm__body_bytes(b);
     if (bytes > p->most || held > p->most - bytes)
@@ -198,7 +198,7 @@ static blm_status take_layer(struct patch *p, blm_error *err)
     if (fault)
         st = BAD(p, "not a layer of scheme %s: %s", s.scheme->row.name, fault);
     bool anew = p->layers == 0 && b->layer_count == 1 && b->store->supplant &&
-                blm__young_grew(b->kind, &b->layers[0].shape, &s);
+                blm__filter_replaced(p->f, &s);
     if (st == BLM_OK && (anew || p->layers == b->layer_count))
         st = new_layer(p, &s, err);
     if (st == BLM_OK && anew)
@@ -230,7 +230,7 @@ static blm_status take_end(struct patch *p, blm_error *err)
     b->active     = blm__get32le(p->header + 52);
     b->rate       = blm__f64_from_bits(blm__get64le(p->header + 56));
     b->rate_cap   = blm__f64_from_bits(blm__get64le(p->header + 64));
-    blm_status st = blm__body_valid(b, p->f->scheme->native, 48, err);
+    blm_status st = blm__body_valid(b, p->f->body.scheme->native, 48, err);
     for (uint32_t i = 0; st == BLM_OK && i < b->layer_count; i++)
         if (!blm__slack_clear(&b->layers[i].shape, b->layers[i].words))
             st = BAD(p, "bits past the last one of layer %u are set", (unsigned)i);
@@ -285,7 +285,8 @@ static blm_status apply(struct patch *p, const blm_filter *base, blm_error *err)
         return blm__fail(err, BLM_E_MEMORY, "no memory for %u bytes", BLM__FRAME_MAX);
     blm_status st = blm_copy(base, &p->f, err);
     if (st == BLM_OK) {
-        blm__young_end(&p->f->body); /* bits come that are no hashes' */
+        if (p->f->body.ops->changed) /* bits come that are no key's */
+            p->f->body.ops->changed(&p->f->body);
         st = take_frames(p, err);
     }
     if (st != BLM_OK) {

@@ -24,12 +24,12 @@
 #define LEAST         ((size_t)1 << 15) /* keys worth the start of threads */
 
 struct split {
-    blm_filter            *f;
-    const struct blm_keys *source;
-    struct blm_layer      *layer;
-    struct blm_layer       one_line; /* the layer as if a key had one line */
-    uint32_t               threads;
-    bool                   noted; /* a key has lines in several stretches */
+    blm_filter             *f;
+    const struct blm__keys *source;
+    struct blm_layer       *layer;
+    struct blm_layer        one_line; /* the layer as if a key had one line */
+    uint32_t                threads;
+    bool                    noted; /* a key has lines in several stretches */
 
     uint64_t   *hash;   /* native, or schemes that step, … */
     uint64_t   *steps;  /* … and then with these */
@@ -44,32 +44,30 @@ struct split {
 
 /* ---- hashing ---- */
 
-/* Digests as a caller would bring them: those are asked whose they are. */
-static void digest_share(const struct split *p, size_t at, size_t n)
+/* Where n hashed keys go, from `at` of the round on. */
+static struct blm__hash_room room_at(const struct split *p, size_t at, size_t n)
 {
-    const struct blm_body *b = &p->f->body;
-    blm__keys_digest(p->f, p->source, p->at + at, n, p->digest + at);
-    for (size_t i = at; i < at + n; i++) {
-        p->digest[i].tag = b->hasher.tag;
-        if (p->f->scheme->per_probe)
-            p->digest[i].w[26] = b->layers[0].shape.probes;
-    }
+    struct blm__hash_room room = { .words = n, .digest_count = n };
+    if (p->hash)
+        room.hashes = p->hash + at;
+    if (p->steps)
+        room.steps = p->steps + at;
+    if (p->digest)
+        room.digests = p->digest + at;
+    return room;
 }
 
 static void hash_shares(void *ctx)
 {
     struct split *p = ctx;
     size_t        i;
-    while ((i = blm__next_piece(&p->next)) * SHARE < p->n) {
+    while ((i = blm__next_share(&p->next)) * SHARE < p->n) {
         size_t end = p->n - i * SHARE < SHARE ? p->n : (i + 1) * SHARE;
-        for (size_t at = i * SHARE; at < end; at += BLM__BATCH) {
-            size_t n = end - at < BLM__BATCH ? end - at : BLM__BATCH;
-            if (p->steps)
-                blm__keys_pairs(p->f, p->source, p->at + at, n, p->hash + at, p->steps + at);
-            else if (p->hash)
-                blm__keys_hash(p->f, p->source, p->at + at, n, p->hash + at);
-            else
-                digest_share(p, at, n);
+        for (size_t at = i * SHARE, n; at < end; at += n) {
+            n                          = end - at < BLM__BATCH ? end - at : BLM__BATCH;
+            struct blm__hash_room room = room_at(p, at, n);
+            struct blm__keys      part = blm__keys_part(p->source, p->at + at, n), hashed;
+            blm__keys_hash(&p->f->body, &part, &room, &hashed);
         }
     }
 }
@@ -146,7 +144,7 @@ static void set_stretches(void *ctx)
 {
     struct split *p = ctx;
     size_t        i;
-    while ((i = blm__next_piece(&p->next)) < p->threads)
+    while ((i = blm__next_share(&p->next)) < p->threads)
         set_stretch(p, i);
 }
 
@@ -169,18 +167,18 @@ static uint64_t gather(struct split *p)
 
 /* ---- rounds ---- */
 
-/* Can this filter be cut into stretches? */
-static bool splits(const blm_filter *f)
+/* The layer that can be cut into stretches; NULL: none. */
+static struct blm_layer *stretched_layer(const struct blm_body *b)
 {
-    return f->scheme->native && f->kind->add == blm__single_add && f->body.layer_count == 1 &&
-           f->body.layers[0].shape.engine == BLM__LINES;
+    struct blm_layer *l = b->ops->grows ? NULL : b->ops->only(b);
+    return l && l->engine->stretches ? l : NULL;
 }
 
 /* Is hashing these keys work enough to be shared, when nothing else can be? */
-static bool hashes_long(const blm_filter *f, const struct blm_keys *s)
+static bool hashes_long(const struct blm_body *b, const struct blm__keys *k)
 {
-    return !s->hashes && !s->digests &&
-           (s->list || s->width > 32 || !f->scheme->native || f->body.hasher.id != BLM_HASH_XXH3);
+    return !k->hashes && !k->digests &&
+           (k->list || k->width > 32 || !b->scheme->native || b->hasher.id != BLM_HASH_XXH3);
 }
 
 static blm_status add_round(struct split *p, bool whole, size_t count, uint8_t *fresh)
@@ -194,12 +192,14 @@ static blm_status add_round(struct split *p, bool whole, size_t count, uint8_t *
         p->at += p->n;
         return blm__go_on(&p->f->body, p->at, count) ? BLM_OK : BLM_E_CANCELLED;
     }
-    struct blm_keys hashed = { .hashes = p->hash, .steps = p->steps, .digests = p->digest };
-    blm_progress_fn told   = p->f->body.progress;
-    size_t          at     = 0;
-    p->f->body.progress    = NULL; /* it is told here, of the whole */
-    blm_status st = blm__plain_add(p->f, &hashed, &at, p->n, p->n, fresh ? fresh + p->at : NULL);
-    p->f->body.progress = told;
+    struct blm__keys hashed = {
+        .n = p->n, .hashes = p->hash, .steps = p->steps, .digests = p->digest
+    };
+    blm_progress_fn told = p->f->body.progress;
+    size_t          at   = 0;
+    p->f->body.progress  = NULL; /* it is told here, of the whole */
+    blm_status st        = blm__plain_add(p->f, &hashed, &at, p->n, fresh ? fresh + p->at : NULL);
+    p->f->body.progress  = told;
     p->at += at;
     if (st == BLM_OK && !blm__go_on(&p->f->body, p->at, count))
         st = BLM_E_CANCELLED;
@@ -208,7 +208,7 @@ static blm_status add_round(struct split *p, bool whole, size_t count, uint8_t *
 
 static bool make_room(struct split *p, bool whole, struct blm_block *block)
 {
-    const struct blm_scheme *scheme = p->f->scheme;
+    const struct blm_scheme *scheme = p->f->body.scheme;
     uint64_t                 hashes = scheme->native ? ROUND * sizeof *p->hash
                                       : scheme->wrap ? ROUND * 2 * sizeof *p->hash
                                                      : ROUND_DIGESTS * sizeof *p->digest;
@@ -225,38 +225,44 @@ static bool make_room(struct split *p, bool whole, struct blm_block *block)
     return true;
 }
 
-bool blm__split_add(blm_filter *f, const struct blm_keys *s, size_t count, uint8_t *fresh,
-                    size_t *done, blm_status *st)
+bool blm__split_add(blm_filter *f, const struct blm__keys *k, uint8_t *fresh, size_t *done,
+                    blm_status *st)
 {
-    struct split     p     = { .f = f, .source = s, .threads = f->threads };
-    bool             whole = splits(f);
-    size_t           most  = f->scheme->native || f->scheme->wrap ? ROUND : ROUND_DIGESTS;
-    struct blm_block block;
+    const struct blm_body *b     = &f->body;
+    const size_t           count = k->n;
+    struct blm_block       block;
+    if (f->threads < 2 || count < LEAST)
+        return false;
+    struct split p     = { .f = f, .source = k, .threads = f->threads };
+    bool         words = b->scheme->native || b->scheme->wrap;
+    size_t       most  = words ? ROUND : ROUND_DIGESTS;
+    p.layer            = stretched_layer(b);
+    bool whole         = p.layer != NULL;
     /* In cache a line costs little more than going past it (5 ns a key by one thread, 8.6 by two
      * that had to share a processor): then only keys that are long to hash are worth it. */
-    if (whole && f->body.layers[0].word_count * 8 < blm__bulk.bytes && !hashes_long(f, s))
-        return false;
-    if (f->threads < 2 || count < LEAST || (!whole && !hashes_long(f, s)))
+    if (!hashes_long(b, k) && (!whole || p.layer->word_count * 8 < blm__bulk.bytes))
         return false;
     if (p.threads > BLM__MAX_THREADS)
         p.threads = BLM__MAX_THREADS;
-    p.layer                = &f->body.layers[0];
-    p.one_line             = *p.layer;
-    p.noted                = p.layer->shape.lines > 1;
-    p.one_line.shape.lines = 1;
+    if (whole) {
+        p.one_line             = *p.layer;
+        p.noted                = p.layer->shape.lines > 1;
+        p.one_line.shape.lines = 1;
+    }
     if (!make_room(&p, whole, &block))
         return false;
     *st = BLM_OK;
     while (*st == BLM_OK && p.at < count) {
-        size_t left = count - p.at < most ? count - p.at : most;
-        p.n         = blm__keys_bad(f, s, p.at, left);
-        p.fresh     = fresh ? fresh + p.at : NULL;
-        bool bad    = p.n < left;
-        *st         = add_round(&p, whole, count, fresh);
+        size_t           left = count - p.at < most ? count - p.at : most;
+        struct blm__keys part = blm__keys_part(k, p.at, left);
+        p.n                   = blm__keys_good(b, &part);
+        p.fresh               = fresh ? fresh + p.at : NULL;
+        bool bad              = p.n < left;
+        *st                   = add_round(&p, whole, count, fresh);
         if (*st == BLM_OK && bad)
-            *st = s->digests ? BLM_E_MISMATCH : BLM_E_ARGUMENT;
+            *st = blm__bad_key(k);
     }
     *done = p.at;
-    blm__block_free(f->body.alloc, &block);
+    blm__block_free(b->alloc, &block);
     return true;
 }

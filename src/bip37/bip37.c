@@ -23,7 +23,7 @@ static blm_status may_match(const blm_filter *f, blm_error *err)
 {
     if (!BLM__SHA256)
         return no_sha256(err);
-    if (!f || f->scheme != &blm__scheme_bip37)
+    if (!f || f->body.scheme != &blm__scheme_bip37)
         return blm__fail(err, BLM_E_ARGUMENT,
                          "transactions are matched by filters of scheme bip37");
     uint64_t flags = f->body.layers[0].shape.variant & 3;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "codec/words.h"
-#include "core/shape.h"
+#include "engine/shape.h"
 #include "store/store.h"
 
 int blm__never_bids(const uint8_t *head, size_t len, uint64_t total)

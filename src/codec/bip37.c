@@ -80,7 +80,7 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
                          blm_error *err)
 {
     struct blm_shape s = {
-        .kind = BLM_CLASSIC, .engine = BLM__POSITIONS, .scheme = &blm__scheme_bip37, .cell_bits = 1
+        .kind = BLM_CLASSIC, .rule = BLM__POSITIONS, .scheme = &blm__scheme_bip37, .cell_bits = 1
     };
     struct blm_block block = { 0 };
     uint64_t         bytes = 0, start;

@@ -51,7 +51,7 @@ static blm_status read_layer(struct blm_source *in, const struct fields *f,
     if (st != BLM_OK)
         return st;
     struct blm_shape s = { .kind      = BLM_CLASSIC,
-                           .engine    = BLM__POSITIONS,
+                           .rule      = BLM__POSITIONS,
                            .scheme    = scheme,
                            .bits      = f->m,
                            .probes    = (uint32_t)f->k,

@@ -3,7 +3,7 @@
 #include "codec/go.h"
 
 #include "codec/words.h"
-#include "core/shape.h"
+#include "engine/shape.h"
 #include "scheme/scheme.h"
 #include "store/store.h"
 
@@ -113,7 +113,7 @@ blm_status blm__go_read(struct blm_source *in, const struct blm_go *g, const uin
 {
     struct blm_block block = { 0 };
     struct blm_shape s     = { .kind      = BLM_CLASSIC,
-                               .engine    = BLM__POSITIONS,
+                               .rule      = BLM__POSITIONS,
                                .scheme    = &blm__scheme_go,
                                .bits      = g->m,
                                .probes    = (uint32_t)g->k,

@@ -13,8 +13,8 @@
 
 #include "codec/codec.h"
 #include "core/checksum.h"
-#include "core/shape.h"
-#include "scheme/scheme.h"
+#include "engine/shape.h"
+#include "kind/kind.h"
 #include "store/store.h"
 
 static int sniff(const uint8_t *head, size_t len, uint64_t total)

@@ -274,7 +274,7 @@ static blm_status refuse_whole_file(struct blm_source *in, blm_error *err)
 static struct blm_shape shape_of(uint64_t bytes)
 {
     struct blm_shape s = { .kind      = BLM_BLOCKED,
-                           .engine    = BLM__POSITIONS,
+                           .rule      = BLM__POSITIONS,
                            .scheme    = &blm__scheme_parquet,
                            .bits      = bytes * 8,
                            .probes    = 8,

@@ -12,7 +12,7 @@
 
 #include "codec/array.h"
 #include "codec/words.h"
-#include "scheme/scheme.h"
+#include "kind/kind.h"
 
 static blm_status named_scheme(const blm_options *o, const struct blm_scheme **out, blm_error *err)
 {
@@ -41,7 +41,7 @@ static blm_status plan_shape(const blm_options *o, const struct blm_scheme *sche
     sized.scheme      = scheme->row.name;
     memset(s, 0, sizeof *s);
     s->kind      = scheme->kinds & 1u << BLM_CLASSIC ? BLM_CLASSIC : BLM_BLOCKED;
-    s->engine    = BLM__POSITIONS;
+    s->rule      = BLM__POSITIONS;
     s->scheme    = scheme;
     s->cell_bits = 1;
     s->variant   = o->variant;
@@ -105,7 +105,7 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
     if (l->shape.scheme->native)
         return blm__fail(err, BLM_E_UNSUPPORTED,
                          "a native filter's bits mean nothing without its seed: save it as native");
-    if (b->layer_count != 1 || b->kind == BLM_SCALABLE || l->shape.cell_bits != 1)
+    if (b->layer_count != 1 || b->ops->grows || l->shape.cell_bits != 1)
         return blm__fail(err, BLM_E_UNSUPPORTED, "a %s filter is more than its bits",
                          blm_kind_name(b->kind));
     return blm__write_array(out, b, l, (l->shape.bits + 7) / 8, err);

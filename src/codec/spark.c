@@ -48,7 +48,7 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
         return blm__fail_at(err, BLM_E_FORMAT, start + size - 4,
                             "a word count of %ld: 1 to 2^31 - 1", (long)(int32_t)words);
     struct blm_shape s = { .kind      = BLM_CLASSIC,
-                           .engine    = BLM__POSITIONS,
+                           .rule      = BLM__POSITIONS,
                            .scheme    = version == 1 ? &blm__scheme_spark1 : &blm__scheme_spark2,
                            .bits      = (uint64_t)words * 64,
                            .probes    = k,

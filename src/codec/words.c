@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "codec/words.h"
 
-#include "core/shape.h"
-#include "scheme/scheme.h"
+#include "engine/shape.h"
+#include "kind/kind.h"
 #include "store/store.h"
 
 /* Reversing the bytes of a word in place needs no knowledge of the host's order. */
@@ -83,7 +83,7 @@ blm_status blm__expect_scheme(const struct blm_body *b, const char *format,
                          "format %s holds filters of scheme %s, this one is %s, and without its "
                          "keys it cannot become another: rebuild it from them",
                          format, scheme->row.name, s->scheme->row.name);
-    if (b->kind == BLM_SCALABLE || b->layer_count != 1 || s->cell_bits != 1)
+    if (b->layer_count != 1 || b->ops->grows || s->cell_bits != 1)
         return blm__fail(err, BLM_E_UNSUPPORTED, "format %s holds plain bits, not a %s filter",
                          format, blm_kind_name(b->kind));
     return BLM_OK;

@@ -111,3 +111,28 @@ void blm__block_free(const blm_allocator *a, struct blm_block *b)
     blm__free(a, b->base, b->size);
     b->size = 0;
 }
+
+/* ---- moving ---- */
+
+void *blm__moved(const struct blm__mover *m, void *p)
+{
+    void *to = p ? m->move(m->ctx, p) : NULL;
+    return to ? to : p;
+}
+
+/* A bit array starts on a cache line somewhere in its block, and the new block may begin at another
+ * distance from one. What was adopted stands at the block's very start, and stays there. */
+uint64_t *blm__moved_block(const struct blm__mover *m, struct blm_block *b, uint64_t *words,
+                           size_t bytes)
+{
+    if (b->size == 0 || b->mapped)
+        return words;
+    size_t   was  = (size_t)((uint8_t *)words - (uint8_t *)b->base);
+    uint8_t *base = blm__moved(m, b->base);
+    size_t   now  = b->size - bytes < 63 ? was : (size_t)(-(uintptr_t)base & 63);
+    if (now != was)
+        memmove(base + now, base + was, bytes);
+    b->base  = base;
+    b->words = (uint64_t *)(void *)(base + now);
+    return b->words;
+}

@@ -4,7 +4,7 @@
 #ifndef BLM_CORE_ALLOC_H
 #define BLM_CORE_ALLOC_H
 
-#include "bloomery.h"
+#include "bloomery/embed.h"
 
 /* The library's own: malloc, calloc, free; anonymous mappings for bit arrays from 2 MiB. */
 extern const blm_allocator blm__default_allocator;
@@ -25,5 +25,15 @@ struct blm_block {
 /* bytes > 0, rounded up to a multiple of 64. False when there is no memory. */
 bool blm__block_alloc(const blm_allocator *a, uint64_t bytes, struct blm_block *out);
 void blm__block_free(const blm_allocator *a, struct blm_block *b);
+
+/* blm_relocate: shows memory to whoever moves it, and follows it. Both return where it is now. */
+struct blm__mover {
+    blm_move_fn move;
+    void       *ctx;
+};
+void *blm__moved(const struct blm__mover *m, void *p); /* p may be NULL */
+/* A block in use for `bytes` from `words` on, which is somewhere inside it. */
+uint64_t *blm__moved_block(const struct blm__mover *m, struct blm_block *b, uint64_t *words,
+                           size_t bytes);
 
 #endif

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "core/body.h"
-#include "core/kernel/kernel.h"
 
 uint64_t blm__body_bytes(const struct blm_body *b)
 {
@@ -52,22 +51,6 @@ void blm__layer_recount(struct blm_layer *l, uint64_t n)
     l->items = n;
     if (l->live)
         blm__put64le(l->live, n);
-}
-
-void blm__body_quick(struct blm_body *b)
-{
-    const struct blm_layer *l = b->layers;
-    struct blm_quick       *q = &b->quick;
-    memset(q, 0, sizeof *q);
-    q->add_len = SIZE_MAX;
-    if (b->layer_count == 0)
-        return;
-    q->words      = l->words;
-    q->line_count = l->shape.line_count;
-    if (!b->read_only && !b->shared && !l->marks && !l->live)
-        q->add_len = 8;
-    if (l->shape.engine == BLM__LINES && b->kernel->quick)
-        b->kernel->quick(q, l->shape.probes);
 }
 
 struct blm_layer *blm__body_room(struct blm_body *b)

@@ -18,9 +18,11 @@
 #include "core/alloc.h"
 #include "core/bits.h"
 
-struct blm_scheme; /* scheme/scheme.h */
-struct blm_kernel; /* core/kernel/kernel.h */
-struct blm_store;  /* below */
+struct blm_scheme;  /* scheme/scheme.h */
+struct blm__engine; /* engine/engine.h */
+struct blm__kind;   /* kind/kind.h */
+struct blm_kernel;  /* core/kernel/kernel.h */
+struct blm_store;   /* below */
 
 #define BLM__MAX_BITS    ((uint64_t)1 << 48)
 #define BLM__MAX_PROBES  2048u /* RedisBloom's smallest rates ask for 1 075 */
@@ -36,17 +38,18 @@ struct blm_store;  /* below */
 #define BLM__SHORT_CELLS 128u /* of a short line: 64 bytes of counters, or 16 of bits */
 #define BLM__COUNTER_MAX 15u
 
-/* How a key finds its cells. */
-enum blm_engine {
-    BLM__CHAIN,     /* native: position i = mulhi(h·C^i, m) */
-    BLM__LINES,     /* native: L lines of 512 bits, one bit in each of k words of a line */
-    BLM__POSITIONS, /* any other scheme: its positions() says */
-    BLM__SHORT      /* native: as LINES, but of 128 cells: counters, and the bits made of them */
+/* How a key finds its cells. These numbers stand in files; together with what a cell is, and
+ * whether the scheme steps, they say which engine a layer has (engine/engine.h). */
+enum blm__rule {
+    BLM__CHAIN     = 0, /* native: position i = mulhi(h·C^i, m) */
+    BLM__LINES     = 1, /* native: L lines of 512 bits, one bit in each of k words of a line */
+    BLM__POSITIONS = 2, /* any other scheme: its positions() says */
+    BLM__SHORT     = 3 /* native: as LINES, but of 128 cells: counters, and the bits made of them */
 };
 
 struct blm_shape {
     blm_kind                 kind; /* of this layer: classic, blocked or counting; never scalable */
-    enum blm_engine          engine;
+    enum blm__rule           rule;
     const struct blm_scheme *scheme;
     uint64_t                 bits;       /* m: cells (bits, or counters) */
     uint64_t                 line_count; /* LINES: bits / 512; SHORT: bits / 128; else 0 */
@@ -69,16 +72,16 @@ static inline uint32_t blm__shape_probes(const struct blm_shape *s)
     return s->lines ? s->lines * s->probes : s->probes;
 }
 
-/* Cells of a line; 0: this engine has none. */
-static inline uint32_t blm__line_cells(enum blm_engine e)
+/* Cells of a line; 0: there are none. */
+static inline uint32_t blm__line_cells(enum blm__rule r)
 {
-    return e == BLM__LINES ? BLM__LINE_BITS : e == BLM__SHORT ? BLM__SHORT_CELLS : 0;
+    return r == BLM__LINES ? BLM__LINE_BITS : r == BLM__SHORT ? BLM__SHORT_CELLS : 0;
 }
 
 /* Lines that a key may have. */
-static inline uint32_t blm__lines_most(enum blm_engine e)
+static inline uint32_t blm__lines_most(enum blm__rule r)
 {
-    return e == BLM__LINES ? BLM__MAX_LINES : e == BLM__SHORT ? BLM__MAX_SHORT : 0;
+    return r == BLM__LINES ? BLM__MAX_LINES : r == BLM__SHORT ? BLM__MAX_SHORT : 0;
 }
 
 /* What all layers of a filter share: how a key is hashed. */
@@ -109,10 +112,11 @@ struct blm_steps {
 };
 
 struct blm_layer {
-    struct blm_shape   shape;
-    struct blm_steps   steps; /* worked out when the layer is made */
-    uint64_t          *words;
-    uint64_t           word_count;
+    struct blm_shape          shape;
+    const struct blm__engine *engine; /* set when the layer is made, with … */
+    struct blm_steps          steps;  /* … what it works out beforehand */
+    uint64_t                 *words;
+    uint64_t                  word_count;
     uint64_t           items;   /* adds that were new (counting: adds less removes), but for … */
     struct blm_stripe *stripes; /* … those counted here: shared filters only, else NULL */
     struct blm_block   stripes_block; /* their memory, freed with the layer */
@@ -121,16 +125,6 @@ struct blm_layer {
     uint8_t           *live;       /* where a file keeps `items` between syncs (little-endian), so
                                    that a killed writer's count is there; NULL: nowhere */
     struct blm_block   block;      /* owned memory; size 0 when the words are someone else's */
-};
-
-/* The hashes that a young scalable filter keeps (kind/young.c). While it is on there is one layer,
- * and these are all the keys ever added. */
-struct blm_young {
-    bool             on, zero; /* zero: this hash too */
-    uint64_t        *slots;    /* 0: free. NULL: none yet */
-    uint64_t         count;    /* taken */
-    unsigned         shift;    /* slots: 2^(64 − shift) */
-    struct blm_block block;
 };
 
 /* Where layers live: memory (store/memory.c) or a mapped file (store/file.c). */
@@ -157,7 +151,7 @@ typedef bool (*blm__check_key)(const struct blm_body *b, const void *key, size_t
 typedef blm_status (*blm__add_key)(struct blm_body *b, const void *key, size_t len);
 
 /* layers[0] as the shortest single calls want it: each load through a pointer less is an
- * instruction of fifty. A copy, kept by blm__body_quick. */
+ * instruction of fifty. A copy, kept by blm__body_ready (engine/engine.h). */
 struct blm_quick {
     uint64_t *words;
     uint64_t  line_count;
@@ -168,7 +162,7 @@ struct blm_quick {
 
 struct blm_body {
     /* Single calls, chosen when the filter is made and never NULL: for the common native filters a
-     * kernel's function that does it all, else the long way by kind and scheme (filter.c). First,
+     * kernel's function that does it all, else the long way by scheme and kind (kind/one.c). First,
      * and a tail call with the caller's arguments in place: a check is few enough instructions for
      * each of them to count. What they choose by never changes in a filter's life. */
     blm__check_key   check_key;
@@ -176,7 +170,9 @@ struct blm_body {
     uint64_t         flip; /* the seed as single 8-byte keys want it: blm__xxh3_8_one */
     struct blm_quick quick;
 
-    blm_kind                 kind; /* of the whole filter */
+    blm_kind                 kind;   /* of the whole filter */
+    const struct blm__kind  *ops;    /* … and what it does; NULL while a decoder fills the body */
+    const struct blm_scheme *scheme; /* of all layers; NULL likewise */
     struct blm_hasher        hasher;
     const struct blm_kernel *kernel;
     const blm_allocator     *alloc;  /* never NULL */
@@ -185,13 +181,13 @@ struct blm_body {
     uint32_t                 active; /* the layer that adds go to (scalable; else 0) */
     bool                     shared;
     bool                     read_only;
-    double                   rate;                 /* promised for the whole; 0: none */
-    double           growth, tightening, rate_cap; /* scalable; else 0 (growth 0: usual rule) */
-    struct blm_young young;                        /* scalable */
-    const char      *format;   /* codec it came from; NULL: native. Static text */
-    uint8_t         *attached; /* bytes a format carries along (dcso); NULL: none */
-    size_t           attached_len;
-    uint64_t         max_bytes;    /* 0: none */
+    double                   rate;            /* promised for the whole; 0: none */
+    double      growth, tightening, rate_cap; /* scalable; else 0 (growth 0: usual rule) */
+    void       *state;                        /* the kind's own, behind its hooks; or NULL */
+    const char *format;                       /* codec it came from; NULL: native. Static text */
+    uint8_t    *attached;                     /* bytes a format carries along (dcso); NULL: none */
+    size_t      attached_len;
+    uint64_t    max_bytes;         /* 0: none */
     const struct blm_store *store; /* never NULL */
     void                   *store_ctx;
     blm_progress_fn         progress;
@@ -206,8 +202,6 @@ uint64_t blm__layer_items(const struct blm_layer *l);
 void blm__layer_count(struct blm_layer *l, int64_t n);
 /* Makes it n, whatever was counted. Exclusive. */
 void blm__layer_recount(struct blm_layer *l, uint64_t n);
-/* Makes b->quick anew: whoever makes, moves or opens layers, or changes read_only, must call it. */
-void blm__body_quick(struct blm_body *b);
 /* Room for one more layer struct at the end (zeroed, not yet counted in layer_count); NULL: no
  * memory. For stores. */
 struct blm_layer *blm__body_room(struct blm_body *b);

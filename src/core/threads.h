@@ -20,11 +20,11 @@ typedef void (*blm__task_fn)(void *ctx);
 
 /* Runs task(ctx) on up to `threads` threads at once, the caller's among them; returns when all have
  * ended. There may be fewer when the system refuses one, down to the caller's alone, so a task
- * takes its work piece by piece (blm__next_piece) until there is none. */
+ * takes its work piece by piece (blm__next_share) until there is none. */
 void blm__threads_run(uint32_t threads, blm__task_fn task, void *ctx);
 
 /* The next piece of work for whoever asks. */
-static inline size_t blm__next_piece(_Atomic size_t *next)
+static inline size_t blm__next_share(_Atomic size_t *next)
 {
     return atomic_fetch_add_explicit(next, 1, memory_order_relaxed);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Classic: k bits anywhere in m. The smallest general filter, and the kind in which the filters of
  * most other systems are kept. */
-#include "bloomery/maths.h"
 #include "kind/kind.h"
 #include "maths/plan.h"
 
@@ -15,22 +14,18 @@ static void shape(const blm_options *o, const blm_plan *p, struct blm_body *b,
 {
     (void)o;
     (void)b;
-    out->engine    = BLM__CHAIN;
+    out->rule      = BLM__CHAIN;
     out->bits      = p->bits;
     out->probes    = p->probes;
     out->cell_bits = 1;
 }
 
-const struct blm_kind_ops blm__kind_classic = {
-    .name      = "classic",
-    .id        = BLM_CLASSIC,
-    .shares    = true,
-    .plan      = plan,
-    .shape     = shape,
-    .add       = blm__single_add,
-    .check     = blm__single_check,
-    .check_one = blm__single_check_one,
-    .unite     = blm__bits_unite,
-    .intersect = blm__bits_intersect,
-    .fold      = blm__bits_fold,
+const struct blm__kind blm__kind_classic = {
+    .name   = "classic",
+    .id     = BLM_CLASSIC,
+    .shares = true,
+    .words  = true,
+    .plan   = plan,
+    .shape  = shape,
+    BLM__SINGLE_KIND,
 };

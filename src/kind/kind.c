@@ -1,35 +1,49 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of kinds. A new one is a file beside this and a row here. */
+/* The table of kinds, made from BLM_KIND_MAP (bloomery.h): a new one is a file beside this and a row
+ * there. */
 #include "kind/kind.h"
 
 #include <string.h>
 
-extern const struct blm_kind_ops blm__kind_classic, blm__kind_blocked, blm__kind_counting,
-    blm__kind_scalable;
+#include "engine/shape.h"
 
-static const struct blm_kind_ops *const kinds[] = {
-    [BLM_CLASSIC]  = &blm__kind_classic,
-    [BLM_BLOCKED]  = &blm__kind_blocked,
-    [BLM_COUNTING] = &blm__kind_counting,
-    [BLM_SCALABLE] = &blm__kind_scalable,
-};
+#define DECLARE(NAME, value, name) extern const struct blm__kind blm__kind_##name;
+BLM_KIND_MAP(DECLARE)
 
+#define ROW(NAME, value, name) [value] = &blm__kind_##name,
+static const struct blm__kind *const kinds[] = { BLM_KIND_MAP(ROW) };
 #define COUNT (sizeof kinds / sizeof *kinds)
 
-const struct blm_kind_ops *blm__kind_ops(blm_kind k) { return (size_t)k < COUNT ? kinds[k] : NULL; }
+const struct blm__kind *blm__kind_of(blm_kind k) { return (size_t)k < COUNT ? kinds[k] : NULL; }
+
+const struct blm__kind *blm__kind_numbered(uint32_t number)
+{
+    return number < COUNT - 1 ? kinds[number + 1] : NULL;
+}
 
 const char *blm_kind_name(blm_kind k)
 {
-    const struct blm_kind_ops *ops = blm__kind_ops(k);
-    return ops ? ops->name : NULL;
+    const struct blm__kind *kind = blm__kind_of(k);
+    return kind ? kind->name : NULL;
 }
 
 bool blm_kind_from_name(const char *name, blm_kind *out)
 {
     for (size_t i = 0; i < COUNT; i++)
-        if (strcmp(kinds[i]->name, name) == 0) {
+        if (kinds[i] && strcmp(kinds[i]->name, name) == 0) {
             *out = kinds[i]->id;
             return true;
         }
     return false;
+}
+
+blm_status blm__body_valid(const struct blm_body *b, bool native, uint64_t offset, blm_error *err)
+{
+    if (b->layer_count == 0)
+        return blm__fail_at(err, BLM_E_FORMAT, offset, "not a valid filter: no layers");
+    const char *fault = !blm__rate_valid(b->rate) ? "a rate that is not between 0 and 1"
+                                                  : blm__kind_of(b->kind)->fault(b, native);
+    if (fault)
+        return blm__fail_at(err, BLM_E_FORMAT, offset, "not a valid filter: %s", fault);
+    return BLM_OK;
 }

@@ -8,16 +8,17 @@
  * are never merged or moved. A filter united into this one brings its layers along; body.active
  * keeps saying which layer is ours to fill.
  */
+#include <math.h>
 #include <string.h>
 
-#include "bloomery/maths.h"
-#include "core/error.h"
 #include "core/kernel/layers.h"
-#include "kind/kind.h"
+#include "engine/shape.h"
+#include "kind/young.h"
 #include "maths/plan.h"
-#include "scheme/scheme.h"
 
-#define FAR_BYTES (64u << 10) /* layers share the caches: past this one is fetched ahead */
+/* Keys of the first layer where nobody said, and the filter grows by layers. */
+#define FIRST_LAYER ((uint64_t)1 << 17)
+#define FAR_BYTES   (64u << 10) /* layers share the caches: past this one is fetched ahead */
 /* Every question asks every layer, so layers are steep where that costs little memory: what was
  * planned for few keys stays small, the next layer is of 4 MB at most while growing by 16, and
  * where it grows by 4 of 64 MB; from there on they double. 3 layers for 10^7 keys and 16 bits a
@@ -26,9 +27,16 @@
 static const struct {
     uint64_t below; /* keys in the last layer */
     double   growth;
-} steps[] = { { (uint64_t)1 << 15, 4 }, { BLM__FIRST_LAYER + 1, 16 }, { (uint64_t)1 << 23, 4 } };
+} steps[] = { { (uint64_t)1 << 15, 4 }, { FIRST_LAYER + 1, 16 }, { (uint64_t)1 << 23, 4 } };
 #define GROWTH     2.0
 #define TIGHTENING 0.85 /* with the textbook's other 0.5 the tenth layer has 1/1024 of the rate */
+
+/* The share of the filter's rate that its first layer has: 1 − tightening, or half for one that is
+ * or was young. */
+static double first_share(const struct blm_shape *first, double tightening)
+{
+    return first->aux[0] == BLM__HALF ? 0.5 : 1 - tightening;
+}
 
 /* What the options say of growth, checked. */
 static blm_status growth_of(const blm_options *o, double *growth, double *tightening,
@@ -51,16 +59,16 @@ static bool may_be_young(const blm_options *o)
     return o->items == 0 && o->growth == 0 && o->tightening == 0 && !o->layer_classic;
 }
 
-double blm__next_growth(const struct blm_body *b)
+static double next_growth(const struct blm_body *b)
 {
     if (b->growth != 0)
         return b->growth;
-    if (b->young.on)
+    if (blm__young(b))
         return (double)blm__young_next(b->layers[0].shape.capacity) /
                (double)b->layers[0].shape.capacity;
     const struct blm_shape *last = &b->layers[b->active].shape;
     if (last->aux[0] == BLM__HALF && last->capacity > 0 && last->capacity < steps[0].below)
-        return (double)BLM__FIRST_LAYER / (double)last->capacity; /* small by nobody's wish */
+        return (double)FIRST_LAYER / (double)last->capacity; /* small by nobody's wish */
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
         if (last->capacity < steps[i].below)
             return steps[i].growth;
@@ -89,9 +97,9 @@ static blm_status plan(const blm_options *o, blm_plan *out, blm_error *err)
         return blm__fail(err, BLM_E_ARGUMENT,
                          "rate_cap must be at least the rate and below 1, not %g", o->rate_cap);
     blm_options first = *o;
-    first.items = o->items ? o->items : may_be_young(o) ? blm__young_first() : BLM__FIRST_LAYER;
-    first.rate  = o->rate * (may_be_young(o) ? 0.5 : 1 - tightening);
-    s           = plan_layer(&first, out, err);
+    first.items       = o->items ? o->items : may_be_young(o) ? blm__young_first() : FIRST_LAYER;
+    first.rate        = o->rate * (may_be_young(o) ? 0.5 : 1 - tightening);
+    s                 = plan_layer(&first, out, err);
     if (s != BLM_OK)
         return s;
     out->asked = o->rate;
@@ -101,7 +109,7 @@ static blm_status plan(const blm_options *o, blm_plan *out, blm_error *err)
 static void shape_of(const blm_plan *p, bool classic, struct blm_shape *out)
 {
     out->kind      = classic ? BLM_CLASSIC : BLM_BLOCKED;
-    out->engine    = classic ? BLM__CHAIN : BLM__LINES;
+    out->rule      = classic ? BLM__CHAIN : BLM__LINES;
     out->bits      = p->bits;
     out->cell_bits = 1;
     out->capacity  = p->items;
@@ -127,7 +135,7 @@ static void shape(const blm_options *o, const blm_plan *p, struct blm_body *b,
         out->aux[0] = BLM__HALF;
         blm__young_begin(b);
     }
-    out->rate = o->rate * blm__first_share(out, b->tightening);
+    out->rate = o->rate * first_share(out, b->tightening);
 }
 
 static blm_status next_shape(const struct blm_body *b, struct blm_shape *out, blm_error *err)
@@ -137,7 +145,7 @@ static blm_status next_shape(const struct blm_body *b, struct blm_shape *out, bl
     if (last->scheme->grow)
         return last->scheme->grow(b, out, err);
     blm_options o    = BLM_OPTIONS_INIT;
-    double      want = (double)last->capacity * blm__next_growth(b);
+    double      want = (double)last->capacity * next_growth(b);
     bool        half = last->aux[0] == BLM__HALF;
     if (!(want < 9e18))
         return blm__fail(err, BLM_E_LIMIT, "the next layer would hold more than 9e18 keys");
@@ -146,11 +154,11 @@ static blm_status next_shape(const struct blm_body *b, struct blm_shape *out, bl
         o.items = last->capacity + 1;
     /* Of what the layers so far have left of the promise, the same share as of all of it. A young
      * layer is made anew at its own rate. */
-    o.rate = last->rate * (b->young.on ? 1 : half ? 1 - b->tightening : b->tightening);
-    if (!b->young.on)
+    o.rate = last->rate * (blm__young(b) ? 1 : half ? 1 - b->tightening : b->tightening);
+    if (!blm__young(b))
         out->aux[0] = 0;
     o.lines         = 0;
-    o.layer_classic = last->engine == BLM__CHAIN;
+    o.layer_classic = last->rule == BLM__CHAIN;
     blm_plan   p    = { .size = sizeof p };
     blm_status s    = plan_layer(&o, &p, err);
     if (s != BLM_OK)
@@ -201,28 +209,28 @@ struct rest {
     size_t            n;
 };
 
-static void rest_all(struct rest *r, const struct blm_batch *k)
+static void rest_all(struct rest *r, const struct blm__keys *k)
 {
-    r->d     = k->d;
+    r->d     = k->digests;
     r->n     = k->n;
-    r->steps = k->step != NULL;
+    r->steps = k->steps != NULL;
     if (!r->d)
-        memcpy(r->h, k->h, k->n * sizeof *r->h);
+        memcpy(r->h, k->hashes, k->n * sizeof *r->h);
     if (r->steps)
-        memcpy(r->step, k->step, k->n * sizeof *r->step);
+        memcpy(r->step, k->steps, k->n * sizeof *r->step);
     for (size_t i = 0; i < k->n; i++)
         r->at[i] = (uint16_t)i;
 }
 
-static struct blm_batch rest_batch(const struct rest *r, size_t from, size_t n)
+static struct blm__keys rest_batch(const struct rest *r, size_t from, size_t n)
 {
-    struct blm_batch k = { .n = n };
+    struct blm__keys k = { .n = n };
     if (r->d) {
-        k.d    = r->d;
-        k.pick = r->at + from;
+        k.digests = r->d;
+        k.pick    = r->at + from;
     } else {
-        k.h    = r->h + from;
-        k.step = r->steps ? r->step + from : NULL;
+        k.hashes = r->h + from;
+        k.steps  = r->steps ? r->step + from : NULL;
     }
     return k;
 }
@@ -251,8 +259,8 @@ static void claim(const struct blm_body *b, const struct blm_layer *l, struct re
     size_t  n = r->n - from;
     if (n == 0)
         return;
-    struct blm_batch k = rest_batch(r, from, n);
-    if (blm__bits_check(b, l, &k, has) == 0)
+    struct blm__keys k = rest_batch(r, from, n);
+    if (l->engine->check(b, l, &k, has) == 0)
         return;
     if (maybe)
         for (size_t i = 0; i < n; i++)
@@ -271,7 +279,7 @@ static bool stack_of(const struct blm_body *b, uint32_t without, struct blm_stac
     for (int several = 0; several < 2; several++) {
         for (uint32_t i = b->layer_count; i-- > 0;) {
             const struct blm_layer *l = &b->layers[i];
-            if (l->shape.engine != BLM__LINES)
+            if (l->shape.rule != BLM__LINES)
                 return false;
             if (i == without || (l->shape.lines > 1) != several)
                 continue;
@@ -285,25 +293,19 @@ static bool stack_of(const struct blm_body *b, uint32_t without, struct blm_stac
     return true;
 }
 
-static size_t ask_stack(const struct blm_body *b, const struct blm_stack *s, const uint64_t *h,
-                        size_t n, uint8_t *maybe)
-{
-    return (b->kernel->layers_check ? b->kernel->layers_check : blm__layers_check)(s, h, n, maybe);
-}
-
 static bool stale(const struct blm_body *b) { return b->store->stale && b->store->stale(b); }
 
-static size_t check(const struct blm_body *b, const struct blm_batch *k, uint8_t *maybe)
+static size_t check(const struct blm_body *b, const struct blm__keys *k, uint8_t *maybe)
 {
     if (stale(b)) { /* a writer has added layers that we do not see: not knowing is maybe */
         memset(maybe, 1, k->n);
         return k->n;
     }
     if (b->layer_count == 1)
-        return blm__bits_check(b, &b->layers[0], k, maybe);
+        return b->layers->engine->check(b, b->layers, k, maybe);
     struct blm_stack s;
-    if (k->h && k->n > 1 && stack_of(b, UINT32_MAX, &s))
-        return ask_stack(b, &s, k->h, k->n, maybe);
+    if (k->n > 1 && stack_of(b, UINT32_MAX, &s))
+        return b->kernel->layers_check(&s, k->hashes, k->n, maybe);
     struct rest r;
     rest_all(&r, k);
     memset(maybe, 0, k->n);
@@ -315,7 +317,7 @@ static size_t check(const struct blm_body *b, const struct blm_batch *k, uint8_t
 static bool check_one(const struct blm_body *b, uint64_t h)
 {
     for (uint32_t i = b->layer_count; i-- > 0;)
-        if (blm__bits_check_one(b, &b->layers[i], h))
+        if (b->layers[i].engine->check_one(b, &b->layers[i], h))
             return true;
     return stale(b);
 }
@@ -325,8 +327,8 @@ static void claim_others(const struct blm_body *b, struct rest *r)
 {
     struct blm_stack s;
     uint8_t          has[BLM__BATCH];
-    if (!r->d && r->n > 1 && stack_of(b, b->active, &s)) {
-        if (s.count > 0 && ask_stack(b, &s, r->h, r->n, has) > 0)
+    if (r->n > 1 && stack_of(b, b->active, &s)) {
+        if (s.count > 0 && b->kernel->layers_check(&s, r->h, r->n, has) > 0)
             rest_drop(r, 0, has);
         return;
     }
@@ -339,45 +341,50 @@ static void claim_others(const struct blm_body *b, struct rest *r)
  * those too that its bits cover by chance. */
 static uint64_t room_of(const struct blm_body *b, const struct blm_layer *l)
 {
-    uint64_t keys = b->young.on ? blm__young_count(b) : blm__layer_items(l);
+    uint64_t keys = blm__young(b) ? blm__young_count(b) : blm__layer_items(l);
     return keys < l->shape.capacity ? l->shape.capacity - keys : 0;
 }
 
-/* All of a batch that the active layer has room for:
- * asked and added in one pass, where the kernel can. */
-static bool add_at_once(struct blm_body *b, const struct blm_batch *k, uint8_t *fresh)
+/* All of a batch that the active layer has room for, asked and added in one pass. */
+static bool add_at_once(struct blm_body *b, const struct blm__keys *k, uint8_t *fresh)
 {
     struct blm_stack  s;
-    struct blm_layer *mine  = &b->layers[b->active];
-    size_t            count = 0;
-    if (!k->h || k->step || k->n < 2 || !b->kernel->layers_add || room_of(b, mine) < k->n ||
-        !stack_of(b, b->active, &s) || !b->kernel->layers_add(&s, mine, k->h, k->n, fresh, &count))
+    struct blm_layer *mine = &b->layers[b->active];
+    if (k->n < 2 || room_of(b, mine) < k->n || !stack_of(b, b->active, &s))
         return false;
+    size_t count = b->kernel->layers_add(&s, mine, k->hashes, k->n, fresh);
     blm__layer_count(mine, (int64_t)count);
     return true;
 }
 
+static bool has_key(const struct blm_body *b, const struct blm_layer *l, const struct blm__keys *k)
+{
+    uint8_t maybe;
+    return l->engine->native ? l->engine->check_one(b, l, k->hashes[0])
+                             : l->engine->check(b, l, k, &maybe) != 0;
+}
+
 /* A single key, where there is room. */
-static bool add_alone(struct blm_body *b, const struct blm_batch *k, uint8_t *fresh)
+static bool add_alone(struct blm_body *b, const struct blm__keys *k, uint8_t *fresh)
 {
     struct blm_layer *mine = &b->layers[b->active];
-    if (!k->h || k->step || k->n != 1 || room_of(b, mine) < 1)
+    if (k->n != 1 || room_of(b, mine) < 1)
         return false;
     *fresh = 0;
     for (uint32_t i = b->layer_count; i-- > 0;)
-        if (i != b->active && blm__bits_check_one(b, &b->layers[i], k->h[0]))
+        if (i != b->active && has_key(b, &b->layers[i], k))
             return true;
-    blm__bits_add(b, mine, k, fresh);
+    mine->engine->add(b, mine, k, fresh);
     return true;
 }
 
-static blm_status add(struct blm_body *b, const struct blm_batch *k, uint8_t *fresh, size_t *done)
+static blm_status add(struct blm_body *b, const struct blm__keys *k, uint8_t *fresh, size_t *done)
 {
     struct rest r;
     if (b->layer_count == 1 && room_of(b, &b->layers[0]) >= k->n) {
-        blm__bits_add(b, &b->layers[0], k, fresh);
-        if (b->young.on)
-            blm__young_keep(b, k->h, k->n);
+        b->layers->engine->add(b, b->layers, k, fresh);
+        if (blm__young(b))
+            blm__young_keep(b, k->hashes, k->n);
         *done = k->n;
         return BLM_OK;
     }
@@ -393,7 +400,7 @@ static blm_status add(struct blm_body *b, const struct blm_batch *k, uint8_t *fr
         struct blm_layer *mine = &b->layers[b->active];
         uint64_t          room = room_of(b, mine);
         /* A full layer still says of its keys that it has them; only new ones need room. */
-        if (room == 0 && b->young.on) {
+        if (room == 0 && blm__young(b)) {
             at += blm__young_known(b, r.h + at, r.n - at);
             if (at < r.n)
                 make_anew(b);
@@ -410,10 +417,10 @@ static blm_status add(struct blm_body *b, const struct blm_batch *k, uint8_t *fr
         }
         size_t           n = r.n - at < room ? r.n - at : (size_t)room;
         uint8_t          is_new[BLM__BATCH];
-        struct blm_batch some = rest_batch(&r, at, n);
-        blm__bits_add(b, mine, &some, is_new);
-        if (b->young.on)
-            blm__young_keep(b, some.h, n);
+        struct blm__keys some = rest_batch(&r, at, n);
+        mine->engine->add(b, mine, &some, is_new);
+        if (blm__young(b))
+            blm__young_keep(b, some.hashes, n);
         for (size_t i = 0; i < n; i++)
             fresh[r.at[at + i]] = is_new[i];
         at += n;
@@ -456,14 +463,92 @@ static blm_status unite(struct blm_body *dst, const struct blm_body *src, blm_er
     return BLM_OK;
 }
 
-const struct blm_kind_ops blm__kind_scalable = {
+/* ---- the kind ---- */
+
+/* Layers of a file stay where they are: it is never young. */
+static void in_file(blm_options *o)
+{
+    if (o->items == 0)
+        o->items = FIRST_LAYER;
+}
+
+/* A union's added promise went with its layers. */
+static double rate_of_first(const struct blm_body *b, const struct blm_shape *first)
+{
+    return first->scheme->native ? first->rate / first_share(first, b->tightening) : b->rate;
+}
+
+static void like(struct blm_body *b, const struct blm_body *other, const struct blm_shape *first)
+{
+    b->growth     = other->growth;
+    b->tightening = other->tightening;
+    b->rate_cap   = other->rate_cap;
+    if (first->rate > 0)
+        b->rate = rate_of_first(b, first);
+}
+
+static const char *fault(const struct blm_body *b, bool native)
+{
+    /* Other systems' chains may not grow at all, or by equal steps. */
+    if (!(b->growth == 0 || (native ? b->growth > 1 : b->growth > 0)) || isinf(b->growth))
+        return "growth is not above 1";
+    if (!(native ? b->tightening > 0 && b->tightening < 1
+                 : b->tightening >= 0 && b->tightening <= 1))
+        return "tightening is not between 0 and 1";
+    if (!blm__rate_valid(b->rate_cap))
+        return "a cap of the rate that is not between 0 and 1";
+    if (b->active >= b->layer_count)
+        return "the layer that adds go to is not there";
+    for (uint32_t i = 0; i < b->layer_count; i++)
+        if (blm__engine_of(&b->layers[i].shape)->remove)
+            return "a scalable filter has no counting layers";
+    return NULL;
+}
+
+/* A reader of a file learns of other layers only by asking. */
+static struct blm_layer *only(const struct blm_body *b)
+{
+    return b->layer_count == 1 && !b->store->stale ? b->layers : NULL;
+}
+
+static uint64_t room_now(const struct blm_body *b)
+{
+    return blm__young(b) ? 0 : room_of(b, b->layers);
+}
+
+static double growth(const struct blm_body *b)
+{
+    return b->layers[0].shape.scheme->native ? next_growth(b) : b->growth;
+}
+
+static void clear(struct blm_body *b, bool dropped)
+{
+    if (dropped)
+        b->rate = rate_of_first(b, &b->layers[0].shape);
+    blm__young_clear(b);
+}
+
+const struct blm__kind blm__kind_scalable = {
     .name      = "scalable",
     .id        = BLM_SCALABLE,
-    .shares    = false,
+    .grows     = true,
     .plan      = plan,
     .shape     = shape,
+    .in_file   = in_file,
+    .like      = like,
+    .fault     = fault,
     .add       = add,
     .check     = check,
     .check_one = check_one,
+    .only      = only,
+    .room      = room_now,
     .unite     = unite,
+    .replaced  = blm__young_replaced,
+    .growth    = growth,
+    .clear     = clear,
+    .copy      = blm__young_copy,
+    .changed   = blm__young_end,
+    .move      = blm__young_move,
+    .memory    = blm__young_bytes,
+    .close     = blm__young_end,
 };

@@ -19,11 +19,19 @@
  * are none), or changes bits behind their back (a union, blm_write_bits), ends the youth, and
  * nothing else.
  */
+#include "kind/young.h"
+
 #include <string.h>
 
-#include "core/kernel/kernel.h"
-#include "kind/kind.h"
-#include "scheme/scheme.h"
+struct young {
+    bool             zero;  /* this hash too */
+    uint64_t        *slots; /* 0: free. NULL: none yet */
+    uint64_t         count; /* taken */
+    unsigned         shift; /* slots: 2^(64 − shift) */
+    struct blm_block block;
+};
+
+static struct young *young_of(const struct blm_body *b) { return b->state; }
 
 /* Keys of which a table of 2^n slots is as full as it gets. */
 #define FULL(n)     ((uint64_t)7 << ((n)-3))
@@ -45,26 +53,40 @@ uint64_t blm__young_next(uint64_t capacity)
     return 0;
 }
 
-void blm__young_begin(struct blm_body *b) { b->young.on = b->store->supplant != NULL; }
+/* Without memory for it the filter is as old as any other. */
+void blm__young_begin(struct blm_body *b)
+{
+    if (b->store->supplant && !b->state)
+        b->state = blm__zalloc(b->alloc, sizeof(struct young));
+}
 
 void blm__young_end(struct blm_body *b)
 {
-    blm__block_free(b->alloc, &b->young.block);
-    memset(&b->young, 0, sizeof b->young);
+    struct young *y = young_of(b);
+    if (!y)
+        return;
+    blm__block_free(b->alloc, &y->block);
+    blm__free(b->alloc, y, sizeof *y);
+    b->state = NULL;
 }
 
-static uint64_t slots_of(const struct blm_young *y)
+static uint64_t slots_of(const struct young *y)
 {
     return y->slots ? (uint64_t)1 << (64 - y->shift) : 0;
 }
 
-uint64_t blm__young_bytes(const struct blm_body *b) { return slots_of(&b->young) * 8; }
+uint64_t blm__young_bytes(const struct blm_body *b)
+{
+    return blm__young(b) ? slots_of(young_of(b)) * 8 : 0;
+}
 
 void blm__young_clear(struct blm_body *b)
 {
-    struct blm_young *y = &b->young;
-    y->count            = 0;
-    y->zero             = false;
+    struct young *y = young_of(b);
+    if (!y)
+        return;
+    y->count = 0;
+    y->zero  = false;
     if (y->slots)
         memset(y->slots, 0, (size_t)slots_of(y) * 8);
 }
@@ -72,7 +94,7 @@ void blm__young_clear(struct blm_body *b)
 /* ---- the table: hashes are their own hashes, and lie in it nearly in order ---- */
 
 /* False: too many lie where it should. Not by chance: somebody knows the seed. */
-static bool insert(struct blm_young *y, uint64_t h)
+static bool insert(struct young *y, uint64_t h)
 {
     uint64_t mask = slots_of(y) - 1, at = h >> y->shift;
     if (h == 0) {
@@ -91,7 +113,7 @@ static bool insert(struct blm_young *y, uint64_t h)
     return false;
 }
 
-static bool insert_all(struct blm_young *y, const struct blm_young *from)
+static bool insert_all(struct young *y, const struct young *from)
 {
     bool good = true;
     y->zero   = from->zero;
@@ -100,7 +122,7 @@ static bool insert_all(struct blm_young *y, const struct blm_young *from)
     return good;
 }
 
-static bool has_room(const struct blm_young *y, uint64_t more)
+static bool has_room(const struct young *y, uint64_t more)
 {
     return y->count + more <= slots_of(y) / 8 * 7;
 }
@@ -115,7 +137,7 @@ static bool may_take(const struct blm_body *b, uint64_t bytes)
 /* For `more` hashes. False: it cannot, and nothing has changed. */
 static bool make_room(struct blm_body *b, uint64_t more)
 {
-    struct blm_young *y = &b->young, wide = *y;
+    struct young *y = young_of(b), wide = *y;
     wide.count = 0;
     wide.shift = y->slots ? y->shift : FIRST_SHIFT;
     wide.slots = NULL;
@@ -134,9 +156,12 @@ static bool make_room(struct blm_body *b, uint64_t more)
     return true;
 }
 
-uint64_t blm__young_count(const struct blm_body *b) { return b->young.count + b->young.zero; }
+uint64_t blm__young_count(const struct blm_body *b)
+{
+    return young_of(b)->count + young_of(b)->zero;
+}
 
-static bool has(const struct blm_young *y, uint64_t h)
+static bool has(const struct young *y, uint64_t h)
 {
     uint64_t slots = slots_of(y), at = h >> y->shift;
     if (h == 0)
@@ -152,7 +177,7 @@ static bool has(const struct blm_young *y, uint64_t h)
 size_t blm__young_known(const struct blm_body *b, const uint64_t *h, size_t n)
 {
     size_t i = 0;
-    while (i < n && has(&b->young, h[i]))
+    while (i < n && has(young_of(b), h[i]))
         i++;
     return i;
 }
@@ -160,8 +185,8 @@ size_t blm__young_known(const struct blm_body *b, const uint64_t *h, size_t n)
 /* All of them, new to the layer or not: what its bits cover by chance, a larger one's would not. */
 void blm__young_keep(struct blm_body *b, const uint64_t *h, size_t n)
 {
-    struct blm_young *y    = &b->young;
-    bool              good = has_room(y, n) || make_room(b, n);
+    struct young *y    = young_of(b);
+    bool          good = has_room(y, n) || make_room(b, n);
     for (size_t i = 0; good && i < n; i++) {
         if (i + AHEAD < n)
             BLM__PREFETCH_W(&y->slots[h[i + AHEAD] >> y->shift]);
@@ -173,33 +198,40 @@ void blm__young_keep(struct blm_body *b, const uint64_t *h, size_t n)
 
 void blm__young_copy(struct blm_body *to, const struct blm_body *from)
 {
-    const struct blm_young *y = &from->young;
-    if (!y->on || !to->store->supplant)
+    const struct young *y = young_of(from);
+    if (!y)
         return;
-    to->young.on = true;
-    if (!y->slots)
-        return;
-    if (!make_room(to, y->count) || !insert_all(&to->young, y))
+    blm__young_begin(to);
+    if (blm__young(to) && y->slots && (!make_room(to, y->count) || !insert_all(young_of(to), y)))
         blm__young_end(to);
+}
+
+void blm__young_move(struct blm_body *b, const struct blm__mover *m)
+{
+    struct young *y = young_of(b);
+    if (!y)
+        return;
+    y->slots = blm__moved_block(m, &y->block, y->slots, (size_t)slots_of(y) * 8);
+    b->state = blm__moved(m, y);
 }
 
 /* ---- growing ---- */
 
-bool blm__young_grew(blm_kind kind, const struct blm_shape *from, const struct blm_shape *to)
+bool blm__young_replaced(const struct blm_shape *earlier, const struct blm_shape *later)
 {
-    return kind == BLM_SCALABLE && from->scheme->native && from->engine == BLM__LINES &&
-           to->engine == BLM__LINES && from->aux[0] == BLM__HALF && to->aux[0] == BLM__HALF &&
-           to->capacity > from->capacity;
+    return earlier->scheme->native && earlier->rule == BLM__LINES && later->rule == BLM__LINES &&
+           earlier->aux[0] == BLM__HALF && later->aux[0] == BLM__HALF &&
+           later->capacity > earlier->capacity;
 }
 
 /* Fills the newest layer, its lines nearly in order. */
 static void add_kept(struct blm_body *b)
 {
-    const struct blm_young *y = &b->young;
-    struct blm_layer       *l = &b->layers[b->layer_count - 1];
-    uint64_t                h[BLM__BATCH];
-    uint8_t                 fresh[BLM__BATCH];
-    struct blm_batch        k = { .h = h };
+    const struct young *y = young_of(b);
+    struct blm_layer   *l = &b->layers[b->layer_count - 1];
+    uint64_t            h[BLM__BATCH];
+    uint8_t             fresh[BLM__BATCH];
+    struct blm__keys    k = { .hashes = h };
     if (y->zero)
         h[k.n++] = 0;
     for (uint64_t i = 0, end = slots_of(y); i < end; i++) {
@@ -207,7 +239,7 @@ static void add_kept(struct blm_body *b)
         k.n += y->slots[i] != 0;
         if (k.n == BLM__BATCH || i + 1 == end) {
             if (k.n)
-                blm__bits_add(b, l, &k, fresh);
+                l->engine->add(b, l, &k, fresh);
             k.n = 0;
         }
     }

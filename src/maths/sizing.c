@@ -98,13 +98,13 @@ static blm_status check_model(blm_model model, uint64_t m, uint32_t k, uint32_t 
         return BLM_OK;
     if (m > BLM__MAX_BITS || k > BLM__MAX_PROBES)
         return BLM_E_LIMIT;
-    enum blm_engine engine = model == BLM_MODEL_LINES      ? BLM__LINES
-                             : model == BLM_MODEL_COUNTERS ? BLM__SHORT
-                                                           : BLM__CHAIN;
-    if (engine == BLM__CHAIN)
+    enum blm__rule rule = model == BLM_MODEL_LINES      ? BLM__LINES
+                          : model == BLM_MODEL_COUNTERS ? BLM__SHORT
+                                                        : BLM__CHAIN;
+    if (rule == BLM__CHAIN)
         return BLM_OK;
-    bool whole = lines >= 1 && lines <= blm__lines_most(engine) && k % lines == 0 &&
-                 k / lines <= BLM__LINE_WORDS && m % blm__line_cells(engine) == 0;
+    bool whole = lines >= 1 && lines <= blm__lines_most(rule) && k % lines == 0 &&
+                 k / lines <= BLM__LINE_WORDS && m % blm__line_cells(rule) == 0;
     return whole ? BLM_OK : BLM_E_ARGUMENT;
 }
 

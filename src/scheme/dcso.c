@@ -35,7 +35,7 @@ static void digest01(const struct blm_hasher *h, uint32_t k, const void *key, si
 }
 
 static void pairs01(const struct blm_hasher *h, const struct blm_kernel *v,
-                    const struct blm_key_array *keys, size_t n, uint64_t *start, uint64_t *step)
+                    const struct blm__keys *keys, size_t n, uint64_t *start, uint64_t *step)
 {
     (void)v;
     for (size_t i = 0; i < n; i++) {

@@ -62,7 +62,7 @@ static void pairs_of_longs(const uint8_t *keys, size_t n, uint64_t *start, uint6
 }
 
 static void pairs64(const struct blm_hasher *h, const struct blm_kernel *v,
-                    const struct blm_key_array *keys, size_t n, uint64_t *start, uint64_t *step)
+                    const struct blm__keys *keys, size_t n, uint64_t *start, uint64_t *step)
 {
     (void)v;
     bool chars = is_chars(h);

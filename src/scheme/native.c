@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The native scheme: one 64-bit hash a key, every probe derived from it by core/probe.h. */
+/* The native scheme: one 64-bit hash a key, from which the engines derive every probe
+ * (core/probe.h). */
 #include "bloomery/maths.h"
 #include "core/hash/siphash.h"
 #include "core/hash/xxh3_key.h"
@@ -27,10 +28,7 @@ void blm__native_hash_many(const struct blm_hasher *h, const struct blm_kernel *
                            const blm_key *keys, size_t n, uint64_t *out)
 {
     if (h->id == BLM_HASH_XXH3) {
-        if (v->hash_many)
-            v->hash_many(h->seed[0], keys, n, out);
-        else
-            blm__xxh3_many(keys, n, h->seed[0], out);
+        v->hash_many(h->seed[0], keys, n, out);
         return;
     }
     for (size_t i = 0; i < n; i++)
@@ -71,41 +69,6 @@ static void digest(const struct blm_hasher *h, uint32_t k, const void *key, size
     d->w[0] = blm__native_hash(h, key, len);
 }
 
-static void line_positions(const struct blm_shape *s, uint64_t h, uint64_t *out)
-{
-    for (uint32_t l = 0; l < s->lines; l++) {
-        uint64_t line = blm__reduce(h, s->line_count), x = blm__line_x(h);
-        unsigned words = blm__line_words(x, s->probes);
-        for (unsigned j = 0; j < BLM__LINE_WORDS; j++)
-            if (words >> j & 1)
-                *out++ = s->engine == BLM__LINES
-                             ? line * BLM__LINE_BITS + j * 64 + blm__line_bit(x, j)
-                             : line * BLM__SHORT_CELLS + j * 16 + blm__short_cell(x, j);
-        h = blm__line_next(x);
-    }
-}
-
-static void positions(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
-{
-    uint64_t g = d->w[0];
-    if (s->lines) {
-        line_positions(s, g, out);
-        return;
-    }
-    for (uint32_t i = 0; i < s->probes; i++, g = blm__chain_next(g))
-        out[i] = blm__reduce(g, s->bits);
-}
-
-static bool positions_raw(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
-{
-    if (s->lines)
-        return false;
-    uint64_t g = d->w[0];
-    for (uint32_t i = 0; i < s->probes; i++, g = blm__chain_next(g))
-        out[i] = g;
-    return true;
-}
-
 static uint64_t reduce(const struct blm_shape *s, uint64_t raw)
 {
     return blm__reduce(raw, s->bits);
@@ -120,10 +83,8 @@ const struct blm_scheme blm__scheme_native = {
     .seeded    = true,
     .model     = BLM_MODEL_INDEPENDENT,
     .fold      = BLM__FOLD_ADJACENT,
-    .fold_unit = 1, /* with lines: a line, see blm__fold_unit */
-    .kinds     = 1u << BLM_CLASSIC | 1u << BLM_BLOCKED | 1u << BLM_COUNTING | 1u << BLM_SCALABLE,
+    .fold_unit = 1,          /* with lines: a line, see blm__fold_unit */
+    .kinds     = UINT32_MAX, /* every one there is */
     .digest    = digest,
-    .positions = positions,
-    .positions_raw = positions_raw,
-    .reduce        = reduce,
+    .reduce    = reduce,
 };

@@ -82,11 +82,11 @@ static void pair(const struct blm_hasher *h, const uint8_t *key, size_t len, uin
 }
 
 static void pairs(const struct blm_hasher *h, const struct blm_kernel *v,
-                  const struct blm_key_array *keys, size_t n, uint64_t *start, uint64_t *step)
+                  const struct blm__keys *keys, size_t n, uint64_t *start, uint64_t *step)
 {
-    const struct blm_stepper *vectors = blm__stepper_of(v);
+    const struct blm_stepper *vectors = v->stepper;
     const bool                wide    = h->variant & BLM__RB_FORCE64;
-    const bool                four    = wide && keys->list && vectors->murmur4;
+    const bool                four    = wide && keys->list;
     if (four && n == 4 && vectors->murmur4(keys->list, SEED64, start, step))
         return; /* a flow's */
     if (wide && !keys->list && keys->width == 8) {
@@ -196,7 +196,7 @@ void blm__rb_set_rdb(struct blm_shape *s, uint8_t rdb) { s->aux[1] |= (uint64_t)
 void blm__rb_shape(const struct blm_rb_link *l, uint64_t variant, struct blm_shape *out)
 {
     struct blm_shape s = { .kind      = BLM_CLASSIC,
-                           .engine    = BLM__POSITIONS,
+                           .rule      = BLM__POSITIONS,
                            .scheme    = &blm__scheme_redisbloom,
                            .bits      = l->bytes * 8,
                            .probes    = l->hashes,

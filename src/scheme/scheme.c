@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#include "core/kernel/steps.h"
-
 static const struct blm_scheme *const schemes[] = {
     &blm__scheme_native,     &blm__scheme_guava64, &blm__scheme_guava32,    &blm__scheme_go,
     &blm__scheme_spark1,     &blm__scheme_spark2,  &blm__scheme_dcso,       &blm__scheme_dcso01,
@@ -47,14 +45,6 @@ const blm_scheme_row *blm_scheme_at(size_t i)
 }
 
 uint64_t blm__modulus_m(const struct blm_shape *s) { return s->bits; }
-
-void blm__layer_steps(struct blm_layer *l)
-{
-    const struct blm_scheme *s = l->shape.scheme;
-    if (!s || !s->wrap || (s->fault && s->fault(&l->shape))) /* from a file that will be refused */
-        return;
-    l->steps = blm__steps_of(s->modulus(&l->shape), s->wrap);
-}
 
 uint64_t blm__shape_reach(const struct blm_shape *s)
 {

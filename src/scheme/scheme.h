@@ -4,7 +4,7 @@
 #define BLM_SCHEME_SCHEME_H
 
 #include "bloomery/maths.h"
-#include "core/body.h"
+#include "core/keys.h"
 
 /* How a filter of this scheme can be made smaller without its keys (blm_fold). */
 enum blm_fold_rule {
@@ -12,20 +12,6 @@ enum blm_fold_rule {
     BLM__FOLD_ADJACENT, /* multiply-shift reduction: neighbouring units meet */
     BLM__FOLD_STRIDED   /* modulo reduction: units m/factor apart meet */
 };
-
-/* Keys side by side: a list, or, where that is NULL, `width` bytes each. */
-struct blm_key_array {
-    const blm_key *list;
-    const uint8_t *fixed;
-    size_t         width;
-};
-static inline blm_key blm__key_at(const struct blm_key_array *k, size_t i)
-{
-    if (k->list)
-        return k->list[i];
-    blm_key key = { k->fixed + i * k->width, k->width };
-    return key;
-}
 
 struct blm_scheme {
     blm_scheme_row row; /* what blm_scheme_at shows */
@@ -46,7 +32,7 @@ struct blm_scheme {
     /* Key to digest. k: probes, for schemes that hash once a probe. Fills d->w, not d->tag. */
     void (*digest)(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
                    blm_digest *d);
-    /* Digest to positions: exactly shape->probes of them (native lines: lines × probes). */
+    /* Digest to positions: exactly shape->probes of them. NULL: native, where engines do it. */
     void (*positions)(const struct blm_shape *s, const blm_digest *d, uint64_t *out);
     /* Before reduction. NULL: the scheme has no such thing. */
     bool (*positions_raw)(const struct blm_shape *s, const blm_digest *d, uint64_t *out);
@@ -58,7 +44,7 @@ struct blm_scheme {
      * (core/kernel/steps.h). 0 and NULL: it is not so. */
     uint8_t wrap;
     void (*pairs)(const struct blm_hasher *h, const struct blm_kernel *v,
-                  const struct blm_key_array *keys, size_t n, uint64_t *start, uint64_t *step);
+                  const struct blm__keys *keys, size_t n, uint64_t *start, uint64_t *step);
     /* One raw value to a position; NULL when positions_raw is. */
     uint64_t (*reduce)(const struct blm_shape *s, uint64_t raw);
 
@@ -91,8 +77,6 @@ static inline uint32_t blm__most_layers(const struct blm_body *b, const struct b
 }
 
 uint64_t blm__shape_reach(const struct blm_shape *s);
-/* layer.steps, for schemes that have a wrap: the store's last touch to a new layer. */
-void blm__layer_steps(struct blm_layer *l);
 /* scheme.modulus of those that reduce modulo m. */
 uint64_t blm__modulus_m(const struct blm_shape *s);
 

@@ -15,7 +15,7 @@
 
 #include "core/checksum.h"
 #include "core/os.h"
-#include "scheme/scheme.h"
+#include "kind/kind.h"
 #include "store/file.h"
 
 blm_status blm__part_map(const struct blm_file *f, const struct blm_native_section *s,
@@ -73,7 +73,7 @@ blm_status blm__part_show(struct blm_file *f, struct blm_body *b, struct blm_par
     l->shape      = p->s.shape;
     l->words      = p->words;
     l->word_count = p->s.words_len / 8;
-    blm__layer_steps(l);
+    blm__layer_ready(l);
     if (f->writer) {
         l->marks      = p->marks;
         l->mark_shift = p->s.region_log2 - 3;
@@ -84,7 +84,7 @@ blm_status blm__part_show(struct blm_file *f, struct blm_body *b, struct blm_par
     if (l->live)
         blm__put64le(l->live, items);
     b->layer_count++;
-    blm__body_quick(b);
+    blm__body_ready(b);
     f->part[f->count++] = *p;
     return BLM_OK;
 }

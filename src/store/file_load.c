@@ -14,8 +14,8 @@
 
 #include "core/checksum.h"
 #include "core/os.h"
-#include "core/shape.h"
-#include "scheme/scheme.h"
+#include "engine/shape.h"
+#include "kind/kind.h"
 #include "store/file.h"
 
 #define TRIES 200 /* at slots that somebody keeps changing; a millisecond apart */

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "core/checksum.h"
-#include "core/shape.h"
-#include "scheme/scheme.h"
+#include "engine/shape.h"
+#include "kind/kind.h"
 
 #define VERSION      1u
 #define HEAD_SUM     504u
@@ -109,9 +109,9 @@ blm_status blm__native_head_of(const struct blm_body *b, const struct blm_shape 
 {
     memset(out, 0, sizeof *out);
     out->block          = blm__shape_words(first) * 8 >= LARGE_LAYER ? 4096 : 512;
-    out->room           = b->kind == BLM_SCALABLE ? BLM__MAX_LAYERS : 1;
+    out->room           = blm__kind_of(b->kind)->grows ? BLM__MAX_LAYERS : 1;
     out->slot_bytes     = slot_bytes(out->room, out->block);
-    out->kind           = (uint32_t)b->kind;
+    out->kind           = blm__kind_number(b->kind);
     out->scheme_version = first->scheme->version;
     out->hash           = (uint32_t)b->hasher.id;
     out->seed[0]        = b->hasher.seed[0];
@@ -269,7 +269,8 @@ static blm_status hasher_to(const struct blm_native_head *h, bool native, struct
 blm_status blm__native_head_to(const struct blm_native_head *h, struct blm_body *b,
                                const struct blm_scheme **scheme, blm_error *err)
 {
-    if (h->kind > BLM_SCALABLE)
+    const struct blm__kind *kind = blm__kind_numbered(h->kind);
+    if (!kind)
         return blm__fail_at(err, BLM_E_FORMAT, 60, "no such kind of filter");
     if (!name_valid(h->scheme, sizeof h->scheme) || !name_valid(h->funnel, sizeof h->funnel))
         return blm__fail_at(err, BLM_E_FORMAT, 64, "not a name of a scheme or funnel");
@@ -280,10 +281,10 @@ blm_status blm__native_head_to(const struct blm_native_head *h, struct blm_body 
         return blm__fail_at(err, BLM_E_VERSION, 96,
                             "version %u of scheme %s; this library has version %u",
                             h->scheme_version, h->scheme, (*scheme)->version);
-    if (!((*scheme)->kinds >> h->kind & 1))
+    if (!((*scheme)->kinds >> kind->id & 1))
         return blm__fail_at(err, BLM_E_FORMAT, 60, "scheme %s does not go with its kind",
                             h->scheme);
-    b->kind       = (blm_kind)h->kind;
+    b->kind       = kind->id;
     blm_status st = hasher_to(h, (*scheme)->native, &b->hasher, err);
     if (st != BLM_OK)
         return st;
@@ -401,8 +402,8 @@ void blm__native_put_record(const struct blm_native_section *s, uint8_t out[BLM_
 {
     const struct blm_shape *p = &s->shape;
     memset(out, 0, BLM__RECORD_BYTES);
-    blm__put32le(out, (uint32_t)p->kind);
-    blm__put32le(out + 4, (uint32_t)p->engine);
+    blm__put32le(out, blm__kind_number(p->kind));
+    blm__put32le(out + 4, (uint32_t)p->rule);
     blm__put64le(out + 8, p->bits);
     blm__put64le(out + 16, p->line_count);
     blm__put32le(out + 24, p->probes);
@@ -431,12 +432,12 @@ bool blm__native_record_whole(const uint8_t in[BLM__RECORD_BYTES])
 
 static bool take_shape(const uint8_t *in, const struct blm_scheme *scheme, struct blm_shape *out)
 {
-    uint32_t kind = blm__get32le(in), engine = blm__get32le(in + 4);
+    const struct blm__kind *kind = blm__kind_numbered(blm__get32le(in));
     memset(out, 0, sizeof *out);
-    if (kind > BLM_COUNTING || engine > BLM__SHORT)
+    if (!kind)
         return false;
-    out->kind       = (blm_kind)kind;
-    out->engine     = (enum blm_engine)engine;
+    out->kind       = kind->id;
+    out->rule       = (enum blm__rule)blm__get32le(in + 4);
     out->scheme     = scheme;
     out->bits       = blm__get64le(in + 8);
     out->line_count = blm__get64le(in + 16);

@@ -7,7 +7,7 @@
  * borrowed layer has block.size 0. Filters over borrowed words answer through a second table that
  * differs in nothing but what blm_get_params reports as their backing.
  */
-#include "scheme/scheme.h"
+#include "engine/engine.h"
 #include "store/store.h"
 
 static void release_layer(struct blm_body *b, struct blm_layer *l)
@@ -48,9 +48,9 @@ static blm_status append_layer(struct blm_body *b, const struct blm_shape *s, ui
     l->words      = words;
     l->word_count = blm__shape_words(s);
     l->block      = *block;
-    blm__layer_steps(l);
+    blm__layer_ready(l);
     b->layer_count++;
-    blm__body_quick(b);
+    blm__body_ready(b);
     return BLM_OK;
 }
 

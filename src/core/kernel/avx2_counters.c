@@ -162,10 +162,11 @@ BLM__SINGLE_CHECK(BLM__AVX2, blm__avx2_counters, has)
 BLM__SINGLE_ADD(BLM__AVX2, blm__avx2_counters_add_key, blm__avx2_counters_add_any, add_hash, false)
 
 const struct blm_counters blm__counters_avx2 = {
-    .add       = add,
-    .check     = check,
-    .remove    = remove_keys,
-    .check_key = blm__avx2_counters_check_key,
-    .add_key   = blm__avx2_counters_add_key,
+    .add        = add,
+    .check      = check,
+    .remove     = remove_keys,
+    .add_shared = blm__counters_add_shared,
+    .check_key  = blm__avx2_counters_check_key,
+    .add_key    = blm__avx2_counters_add_key,
 };
 #endif

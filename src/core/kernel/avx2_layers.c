@@ -196,7 +196,7 @@ BLM__AVX2 static size_t check_each(const struct blm_stack *s, const uint64_t *h,
         if (!in && had)
             blm__passed_add(&p, s, i, h[i], had);
     }
-    return hits + blm__passed_settle(&p, s, h, maybe);
+    return hits + blm__passed_rest(&p, s, h, maybe);
 }
 
 BLM__AVX2 size_t blm__layers_check_avx2(const struct blm_stack *s, const uint64_t *h, size_t n,
@@ -210,12 +210,12 @@ BLM__AVX2 size_t blm__layers_check_avx2(const struct blm_stack *s, const uint64_
     return blm__ones(maybe, whole) + check_each(s, h + whole, n - whole, maybe + whole);
 }
 
-BLM__AVX2 bool blm__layers_add_avx2(const struct blm_stack *s, struct blm_layer *l,
-                                    const uint64_t *h, size_t n, uint8_t *fresh, size_t *count)
+BLM__AVX2 size_t blm__layers_add_avx2(const struct blm_stack *s, struct blm_layer *l,
+                                      const uint64_t *h, size_t n, uint8_t *fresh)
 {
     size_t whole = n - n % BLM__STEP;
     if (!rings(s) || l->marks || l->shape.lines != 1 || l->shape.line_count >> 32)
-        return false;
+        return blm__layers_ask_add(s, l, h, n, fresh, &blm__kernel_avx2);
 #define ADD(layers) add_steps(s, layers, l, h, whole, fresh)
     if (whole)
         FOR_COUNT(ADD)
@@ -226,7 +226,6 @@ BLM__AVX2 bool blm__layers_add_avx2(const struct blm_stack *s, struct blm_layer 
         fresh[i]       = (uint8_t)blm__avx2_set(l, line, blm__line_x(h[i]),
                                           fresh[i] ? 0 : l->shape.probes, false);
     }
-    *count = blm__ones(fresh, n);
-    return true;
+    return blm__ones(fresh, n);
 }
 #endif

@@ -161,11 +161,19 @@ AVX512 static void and_into(uint64_t *dst, const uint64_t *src, uint64_t n)
         dst[i] &= src[i];
 }
 
+/* Single calls find all they need in the layer. */
+static void quick(struct blm_quick *q, uint32_t k)
+{
+    (void)q;
+    (void)k;
+}
+
 const struct blm_kernel blm__kernel_avx512 = {
     .name      = "avx512",
     .hash8     = hash8,
     .hash_many = blm__hash_many_avx2,
     BLM__VECTOR_ROWS(blm__avx512),
+    .quick          = quick,
     .line_check_key = blm__avx512_line_check_key,
     .line_add_key   = blm__avx512_line_add_key,
     .popcount       = popcount,

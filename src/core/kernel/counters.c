@@ -6,7 +6,7 @@
 /* ---- counters ---- */
 
 /* The counters of one key in one line: words[j] where the pattern has bit j. */
-static bool line_all(const uint64_t *line, uint64_t x, uint32_t k)
+BLM__INLINE bool line_all(const uint64_t *line, uint64_t x, uint32_t k)
 {
     unsigned words = blm__line_words(x, k), zero = 0;
     for (unsigned j = 0; j < BLM__LINE_WORDS; j++) {
@@ -16,7 +16,7 @@ static bool line_all(const uint64_t *line, uint64_t x, uint32_t k)
     return !zero;
 }
 
-static bool all(const struct blm_layer *l, uint64_t h)
+BLM__INLINE bool all(const struct blm_layer *l, uint64_t h)
 {
     for (uint32_t i = 0; i < l->shape.lines; i++) {
         uint64_t x = blm__line_x(h);
@@ -159,10 +159,27 @@ static size_t remove_keys(struct blm_layer *l, const uint64_t *h, size_t n, uint
     return count;
 }
 
+/* Every add counts, fresh or not. */
+BLM__INLINE blm_status add_hash(struct blm_layer *l, uint64_t h, bool shared)
+{
+    uint8_t fresh;
+    add_keys(l, &h, 1, &fresh, shared);
+    blm__added_key(l, 1, shared);
+    return fresh ? BLM_OK : BLM_PRESENT;
+}
+
+#define NO_TARGET
+BLM__SINGLE_CHECK(NO_TARGET, blm__portable_counters, all)
+BLM__SINGLE_ADD(NO_TARGET, blm__portable_counters_add_key, blm__portable_counters_add_any, add_hash,
+                false)
+
 const struct blm_counters blm__counters_portable = {
-    .add    = add,
-    .check  = check,
-    .remove = remove_keys,
+    .add        = add,
+    .check      = check,
+    .remove     = remove_keys,
+    .add_shared = blm__counters_add_shared,
+    .check_key  = blm__portable_counters_check_key,
+    .add_key    = blm__portable_counters_add_key,
 };
 
 /* ---- plain bits ---- */

@@ -23,8 +23,9 @@ struct blm_counters {
     size_t (*check)(const struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
     /* Exclusive. gone[i]: key i may have been there and was taken out. Returns how many were. */
     size_t (*remove)(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *gone);
-    /* Single calls, as a kernel's (core/kernel/kernel.h); the add is exclusive. NULL:
-     * the long way. */
+    /* From any number of threads. */
+    size_t (*add_shared)(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
+    /* Single calls, as a kernel's (core/kernel/kernel.h); the add is exclusive. */
     blm__check_key check_key;
     blm__add_key   add_key;
 };
@@ -34,13 +35,7 @@ extern const struct blm_counters blm__counters_portable;
 extern const struct blm_counters blm__counters_avx2;
 #endif
 
-/* A kernel without counters of its own has the portable ones. */
-static inline const struct blm_counters *blm__counters_of(const struct blm_kernel *k)
-{
-    return k->counters ? k->counters : &blm__counters_portable;
-}
-
-/* From any number of threads. */
+/* From any number of threads: every kernel's. */
 size_t blm__counters_add_shared(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
 
 /* Plain bits in short lines. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The loops that must be fast, one table per instruction set. portable.c is the oracle: every
- * other kernel gives the same bits and the same answers. Kernels know nothing but layers, hashes
- * and words; core/cpu.c picks one at creation and the body keeps the pointer.
+ * other kernel gives the same bits and the same answers. Every table is full: where a kernel has
+ * nothing of its own it names another's function. Kernels know nothing but layers, hashes and words; core/cpu.c picks one at creation and the body keeps the pointer.
  *
  * h: 64-bit native hashes. fresh/maybe: n bytes, never NULL.
  * The add functions return how many keys were fresh, the check functions how many are "maybe".
@@ -10,10 +10,7 @@
 #ifndef BLM_CORE_KERNEL_KERNEL_H
 #define BLM_CORE_KERNEL_KERNEL_H
 
-#include "core/body.h"
-
-#define BLM__BATCH         256u
-#define BLM__BATCH_DIGESTS 128u /* digests are large: as many as a thread's stack bears */
+#include "core/keys.h"
 
 /* A layer of this many bytes or less is taken to be in a core's own cache, where fetching ahead
  * costs more than it gives: the second-level cache's size where the system tells (core/cpu.c), else
@@ -29,7 +26,7 @@ struct blm_kernel {
     const char *name;
     /* XXH3-64 with seed of n keys of 8 bytes, side by side. */
     void (*hash8)(uint64_t seed, const void *keys, size_t n, uint64_t *h);
-    /* The same of keys of any lengths; data may be NULL where len is 0. NULL: blm__xxh3_many. */
+    /* The same of keys of any lengths; data may be NULL where len is 0. */
     void (*hash_many)(uint64_t seed, const blm_key *keys, size_t n, uint64_t *h);
 
     size_t (*lines_add)(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
@@ -37,14 +34,14 @@ struct blm_kernel {
     size_t (*lines_check)(const struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
     bool (*lines_check_one)(const struct blm_layer *l, uint64_t h);
     /* From n keys of 8 bytes, side by side, to the answers, where a key has one line: hash8 and the
-     * two above in one. Any n. NULL: there is none. Adds are exclusive. */
+     * two above in one. Any n. Adds are exclusive. */
     size_t (*line_add8)(struct blm_layer *l, uint64_t seed, const void *keys, size_t n,
                         uint8_t *fresh);
     size_t (*line_check8)(const struct blm_layer *l, uint64_t seed, const void *keys, size_t n,
                           uint8_t *maybe);
     /* Single calls, from the key's bytes to the answer: body->check_key and add_key of filters with
      * one layer, hashed by XXH3. */
-    void (*quick)(struct blm_quick *q, uint32_t k); /* what these want there for k; NULL: nothing */
+    void (*quick)(struct blm_quick *q, uint32_t k); /* what these want there for k */
     blm__check_key line_check_key;                  /* with one line a key */
     blm__add_key   line_add_key;
     blm__check_key lines_check_key;
@@ -62,13 +59,12 @@ struct blm_kernel {
     void (*or_into)(uint64_t *dst, const uint64_t *src, uint64_t n);
     void (*and_into)(uint64_t *dst, const uint64_t *src, uint64_t n);
 
-    const struct blm_counters *counters; /* NULL: the portable ones */
-    /* NULL: the portable one. */
+    const struct blm_counters *counters;
+    const struct blm_stepper  *stepper;
+    /* Several layers of lines at once: core/kernel/layers.h. */
     size_t (*layers_check)(const struct blm_stack *s, const uint64_t *h, size_t n, uint8_t *maybe);
-    const struct blm_stepper *stepper; /* NULL: the portable one */
-    /* NULL, or it says false: ask, then add. core/kernel/layers.h */
-    bool (*layers_add)(const struct blm_stack *s, struct blm_layer *l, const uint64_t *h, size_t n,
-                       uint8_t *fresh, size_t *count);
+    size_t (*layers_add)(const struct blm_stack *s, struct blm_layer *l, const uint64_t *h,
+                         size_t n, uint8_t *fresh);
 };
 
 extern const struct blm_kernel blm__kernel_portable;

@@ -26,5 +26,11 @@ size_t blm__layers_check(const struct blm_stack *s, const uint64_t *h, size_t n,
         if (!in && more)
             blm__passed_add(&p, s, i, h[i], more);
     }
-    return hits + blm__passed_settle(&p, s, h, maybe);
+    return hits + blm__passed_rest(&p, s, h, maybe);
+}
+
+size_t blm__layers_add(const struct blm_stack *s, struct blm_layer *l, const uint64_t *h, size_t n,
+                       uint8_t *fresh)
+{
+    return blm__layers_ask_add(s, l, h, n, fresh, &blm__kernel_portable);
 }

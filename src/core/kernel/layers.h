@@ -26,13 +26,15 @@ struct blm_stack {
 
 /* maybe[i]: some layer has key i. n at most BLM__BATCH. Returns how many. */
 size_t blm__layers_check(const struct blm_stack *s, const uint64_t *h, size_t n, uint8_t *maybe);
+/* The keys that no layer has are added to l, in order; exclusive, and not counted. n at most
+ * BLM__BATCH. Returns how many were fresh. */
+size_t blm__layers_add(const struct blm_stack *s, struct blm_layer *l, const uint64_t *h, size_t n,
+                       uint8_t *fresh);
 #ifdef BLM__HAVE_AVX2
 size_t blm__layers_check_avx2(const struct blm_stack *s, const uint64_t *h, size_t n,
                               uint8_t *maybe);
-/* The question and the add in one: the keys that no layer has are added to l, in order. *count: how
- * many were fresh. n at most BLM__BATCH. False: not for these layers, and nothing was done. */
-bool blm__layers_add_avx2(const struct blm_stack *s, struct blm_layer *l, const uint64_t *h,
-                          size_t n, uint8_t *fresh, size_t *count);
+size_t blm__layers_add_avx2(const struct blm_stack *s, struct blm_layer *l, const uint64_t *h,
+                            size_t n, uint8_t *fresh);
 #endif
 
 BLM__INLINE const uint64_t *blm__stacked_line(const struct blm_stacked *l, uint64_t h)
@@ -85,8 +87,8 @@ BLM__INLINE void blm__passed_add(struct blm_passed *p, const struct blm_stack *s
 }
 
 /* Looks at their other lines; how many are in. */
-BLM__INLINE size_t blm__passed_settle(const struct blm_passed *p, const struct blm_stack *s,
-                                      const uint64_t *h, uint8_t *maybe)
+BLM__INLINE size_t blm__passed_rest(const struct blm_passed *p, const struct blm_stack *s,
+                                    const uint64_t *h, uint8_t *maybe)
 {
     size_t hits = 0;
     for (size_t j = 0; j < p->n; j++) {
@@ -96,6 +98,28 @@ BLM__INLINE size_t blm__passed_settle(const struct blm_passed *p, const struct b
         hits += maybe[p->at[j]] = in;
     }
     return hits;
+}
+
+/* layers_add as two steps: ask, then add what no layer has. `check` and `add` are the kernel's. */
+BLM__INLINE size_t blm__layers_ask_add(const struct blm_stack *s, struct blm_layer *l,
+                                       const uint64_t *h, size_t n, uint8_t *fresh,
+                                       const struct blm_kernel *v)
+{
+    uint64_t left[BLM__BATCH];
+    uint16_t at[BLM__BATCH];
+    uint8_t  is_new[BLM__BATCH];
+    size_t   count = 0;
+    v->layers_check(s, h, n, fresh);
+    for (size_t i = 0; i < n; i++) {
+        left[count] = h[i];
+        at[count]   = (uint16_t)i;
+        count += !fresh[i];
+        fresh[i] = 0;
+    }
+    size_t added = v->lines_add(l, left, count, is_new);
+    for (size_t i = 0; i < count; i++)
+        fresh[at[i]] = is_new[i];
+    return added;
 }
 
 #endif

@@ -17,7 +17,9 @@
 #include <arm_neon.h>
 
 #include "core/kernel/counters.h"
+#include "core/kernel/layers.h"
 #include "core/kernel/lines.h"
+#include "core/kernel/steps.h"
 
 #define NEON
 #define NEON_INLINE static inline __attribute__((always_inline))
@@ -130,10 +132,31 @@ static void and_into(uint64_t *dst, const uint64_t *src, uint64_t n)
         dst[i] &= src[i];
 }
 
+/* ---- what has no vectors here yet ---- */
+
+static void hash_many(uint64_t seed, const blm_key *keys, size_t n, uint64_t *h)
+{
+    blm__xxh3_many(keys, n, seed, h);
+}
+
+static void quick(struct blm_quick *q, uint32_t k)
+{
+    (void)q;
+    (void)k;
+}
+
+static size_t layers_add(const struct blm_stack *s, struct blm_layer *l, const uint64_t *h,
+                         size_t n, uint8_t *fresh)
+{
+    return blm__layers_ask_add(s, l, h, n, fresh, &blm__kernel_neon);
+}
+
 const struct blm_kernel blm__kernel_neon = {
-    .name  = "neon",
-    .hash8 = hash8,
+    .name      = "neon",
+    .hash8     = hash8,
+    .hash_many = hash_many,
     BLM__VECTOR_ROWS(blm__neon),
+    .quick          = quick,
     .line_check_key = blm__neon_line_check_key,
     .line_add_key   = blm__neon_line_add_key,
     .popcount       = popcount,
@@ -141,5 +164,8 @@ const struct blm_kernel blm__kernel_neon = {
     .or_into        = or_into,
     .and_into       = and_into,
     .counters       = &blm__counters_portable,
+    .stepper        = &blm__stepper_portable,
+    .layers_check   = blm__layers_check,
+    .layers_add     = layers_add,
 };
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The portable kernel: plain C, the oracle for all others, and TSan-clean in shared use. */
-#include "core/kernel/loops.h"
+#include "core/kernel/counters.h"
+#include "core/kernel/layers.h"
+#include "core/kernel/steps.h"
 
 static void hash8(uint64_t seed, const void *keys, size_t n, uint64_t *h)
 {
@@ -8,6 +10,11 @@ static void hash8(uint64_t seed, const void *keys, size_t n, uint64_t *h)
     uint64_t       flip = blm__xxh3_flip(seed);
     for (size_t i = 0; i < n; i++)
         h[i] = blm__xxh3_8(p + 8 * i, flip);
+}
+
+static void hash_many(uint64_t seed, const blm_key *keys, size_t n, uint64_t *h)
+{
+    blm__xxh3_many(keys, n, seed, h);
 }
 
 static size_t add_lines(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh,
@@ -54,6 +61,39 @@ static bool lines_check_one(const struct blm_layer *l, uint64_t h) { return blm_
 BLM__INLINE blm_status lines_add_hash(struct blm_layer *l, uint64_t h, bool shared)
 {
     return blm__added_key(l, blm__lines_set(l, h, shared), shared);
+}
+
+/* 8-byte keys: hashed by batches, and no shorter way for single ones. */
+static size_t line_add8(struct blm_layer *l, uint64_t seed, const void *keys, size_t n,
+                        uint8_t *fresh)
+{
+    uint64_t h[BLM__BATCH];
+    size_t   count = 0;
+    for (size_t at = 0, some; at < n; at += some) {
+        some = n - at < BLM__BATCH ? n - at : BLM__BATCH;
+        hash8(seed, (const uint8_t *)keys + 8 * at, some, h);
+        count += add_lines(l, h, some, fresh + at, false);
+    }
+    return count;
+}
+
+static size_t line_check8(const struct blm_layer *l, uint64_t seed, const void *keys, size_t n,
+                          uint8_t *maybe)
+{
+    uint64_t h[BLM__BATCH];
+    size_t   hits = 0;
+    for (size_t at = 0, some; at < n; at += some) {
+        some = n - at < BLM__BATCH ? n - at : BLM__BATCH;
+        hash8(seed, (const uint8_t *)keys + 8 * at, some, h);
+        hits += lines_check(l, h, some, maybe + at);
+    }
+    return hits;
+}
+
+static void quick(struct blm_quick *q, uint32_t k)
+{
+    (void)q;
+    (void)k;
 }
 
 #define NO_TARGET
@@ -112,10 +152,14 @@ static void and_into(uint64_t *dst, const uint64_t *src, uint64_t n)
 const struct blm_kernel blm__kernel_portable = {
     .name                 = "portable",
     .hash8                = hash8,
+    .hash_many            = hash_many,
     .lines_add            = lines_add,
     .lines_add_shared     = lines_add_shared,
     .lines_check          = lines_check,
     .lines_check_one      = lines_check_one,
+    .line_add8            = line_add8,
+    .line_check8          = line_check8,
+    .quick                = quick,
     .line_check_key       = blm__portable_lines_check_key,
     .line_add_key         = blm__portable_lines_add_key,
     .lines_check_key      = blm__portable_lines_check_key,
@@ -132,4 +176,8 @@ const struct blm_kernel blm__kernel_portable = {
     .popcount_or          = popcount_or,
     .or_into              = or_into,
     .and_into             = and_into,
+    .counters             = &blm__counters_portable,
+    .stepper              = &blm__stepper_portable,
+    .layers_check         = blm__layers_check,
+    .layers_add           = blm__layers_add,
 };

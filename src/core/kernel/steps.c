@@ -99,4 +99,15 @@ static size_t add_flow(struct blm_steps_flow *w)
     return blm__flow_add_loop(w, blm__steps_list_plain, 6);
 }
 
-const struct blm_stepper blm__stepper_portable = { add, check, check_flow, add_flow, NULL };
+bool blm__murmur4_none(const blm_key *k, uint64_t seed, uint64_t *start, uint64_t *step)
+{
+    (void)k;
+    (void)seed;
+    (void)start;
+    (void)step;
+    return false;
+}
+
+const struct blm_stepper blm__stepper_portable = {
+    add, check, check_flow, add_flow, blm__murmur4_none,
+};

@@ -49,7 +49,7 @@ struct blm_stepper {
     void (*check_flow)(struct blm_steps_flow *w);
     size_t (*add_flow)(struct blm_steps_flow *w);
     /* MurmurHash64A of four keys by `seed`, and of each again by what came of it. False: they are
-     * not for it, and nothing is written. NULL: there is none. */
+     * not for it, and nothing is written. */
     bool (*murmur4)(const blm_key *keys, uint64_t seed, uint64_t *start, uint64_t *step);
 };
 extern const struct blm_stepper blm__stepper_portable;
@@ -57,10 +57,8 @@ extern const struct blm_stepper blm__stepper_portable;
 extern const struct blm_stepper blm__stepper_avx2;
 bool blm__murmur4_avx2(const blm_key *k, uint64_t seed, uint64_t *start, uint64_t *step);
 #endif
-static inline const struct blm_stepper *blm__stepper_of(const struct blm_kernel *v)
-{
-    return v->stepper ? v->stepper : &blm__stepper_portable;
-}
+/* murmur4 where there are no vectors for it: always false. */
+bool blm__murmur4_none(const blm_key *k, uint64_t seed, uint64_t *start, uint64_t *step);
 
 /* For 1 ≤ m ≤ 2^48 and 1 ≤ wrap ≤ 64. */
 struct blm_steps blm__steps_of(uint64_t m, unsigned wrap);

@@ -255,7 +255,7 @@ static void hashes_are_keys(void **state)
         blm_status  st = blm_hash_many(one, keys.keys, N, h);
         if (st == BLM_E_UNSUPPORTED) {
             size_t done = 9;
-            assert_false(one->scheme->native);
+            assert_false(one->body.scheme->native);
             assert_status(blm_add_hashes(other, h, N, NULL, &done), BLM_E_UNSUPPORTED);
             assert_int_equal(done, 0);
             assert_int_equal(blm_check_hashes(other, h, 3, got), 3); /* we cannot know */
@@ -439,7 +439,7 @@ static void count_pieces(void *ctx)
     struct tally *t = ctx;
     size_t        i;
     atomic_fetch_add(&t->calls, 1);
-    while ((i = blm__next_piece(&t->next)) < COUNT_OF(t->done))
+    while ((i = blm__next_share(&t->next)) < COUNT_OF(t->done))
         t->done[i]++;
 }
 

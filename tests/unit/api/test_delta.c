@@ -254,6 +254,7 @@ static void unlike_filters_have_no_delta(void **state)
     blm_error    err;
     o.items = 1000;
     o.rate  = 0.01;
+    o.kind  = BLM_CLASSIC;
     assert_int_equal(blm_create(&o, &b, NULL), BLM_OK); /* another seed */
     assert_int_equal(blm_diff(a, b, bytes_add, &d, &err), BLM_E_MISMATCH);
     assert_non_null(strstr(err.text, "seed"));

@@ -135,7 +135,7 @@ static void offer(blm_filter *f, uint64_t key, struct offers *o)
     uint64_t h       = blm__native_hash(&f->body.hasher, &key, 8);
     bool     claimed = false;
     for (uint32_t i = 0; i + 1 < f->body.layer_count; i++)
-        claimed |= blm__bits_check_one(&f->body, &f->body.layers[i], h);
+        claimed |= f->body.layers[i].engine->check_one(&f->body, &f->body.layers[i], h);
     assert_true(blm_add(f, &key, 8) >= 0);
     if (!claimed)
         o->to[f->body.layer_count - 1]++;

@@ -43,6 +43,7 @@ static inline blm_status decode_pipe(const struct bytes *b, size_t most, const b
 static inline blm_filter *tiny(void)
 {
     blm_options o = BLM_OPTIONS_INIT;
+    o.kind        = BLM_CLASSIC;
     o.items       = 20;
     o.rate        = 0.1;
     o.flags       = BLM_SEEDED;

@@ -18,7 +18,7 @@ static void strict_rates_take_more_lines(void **state)
         o.rate                    = rows[i].p;
         blm_filter             *f = make(&o);
         const struct blm_shape *s = &f->body.layers[0].shape;
-        assert_int_equal(s->engine, BLM__LINES);
+        assert_int_equal(s->rule, BLM__LINES);
         assert_int_equal(params_of(f).lines, rows[i].lines);
         assert_int_equal(params_of(f).probes, s->probes * s->lines);
         assert_true(s->probes >= 1 && s->probes <= 8);

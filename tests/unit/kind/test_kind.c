@@ -2,16 +2,26 @@
 #include "kind/kind.h"
 #include "unit/support.h"
 
+static const struct {
+    const char *name;
+    blm_kind    kind;
+    uint32_t    number; /* in files: never another */
+} rows[] = { { "classic", BLM_CLASSIC, 0 },
+             { "blocked", BLM_BLOCKED, 1 },
+             { "counting", BLM_COUNTING, 2 },
+             { "scalable", BLM_SCALABLE, 3 } };
+
 static void kinds_have_names_and_names_kinds(void **state)
 {
     (void)state;
-    static const char *const names[] = { "classic", "blocked", "counting", "scalable" };
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
         blm_kind k = (blm_kind)99;
-        assert_string_equal(blm_kind_name((blm_kind)i), names[i]);
-        assert_true(blm_kind_from_name(names[i], &k));
-        assert_int_equal(k, i);
-        assert_int_equal(blm__kind_ops((blm_kind)i)->id, i); /* rows stand where their value says */
+        assert_string_equal(blm_kind_name(rows[i].kind), rows[i].name);
+        assert_true(blm_kind_from_name(rows[i].name, &k));
+        assert_int_equal(k, rows[i].kind);
+        assert_int_equal(blm__kind_of(k)->id, k); /* rows stand where their value says */
+        assert_int_equal(blm__kind_number(k), rows[i].number);
+        assert_ptr_equal(blm__kind_numbered(rows[i].number), blm__kind_of(k));
     }
 }
 
@@ -19,9 +29,12 @@ static void what_is_no_kind_has_no_name(void **state)
 {
     (void)state;
     blm_kind k = BLM_COUNTING;
-    assert_null(blm_kind_name((blm_kind)4));
+    assert_null(blm_kind_name(BLM_ANY_KIND));
+    assert_null(blm_kind_name((blm_kind)(COUNT_OF(rows) + 1)));
     assert_null(blm_kind_name((blm_kind)-1));
-    assert_null(blm__kind_ops((blm_kind)1000000));
+    assert_null(blm__kind_of((blm_kind)1000000));
+    assert_null(blm__kind_numbered(COUNT_OF(rows)));
+    assert_null(blm__kind_numbered(UINT32_MAX));
     assert_false(blm_kind_from_name("Classic", &k));
     assert_false(blm_kind_from_name("", &k));
     assert_false(blm_kind_from_name("classic ", &k));
@@ -32,9 +45,10 @@ static void what_is_no_kind_has_no_name(void **state)
 static void every_kind_can_do_the_common_things(void **state)
 {
     (void)state;
-    for (int i = 0; i < 4; i++) {
-        const struct blm_kind_ops *k = blm__kind_ops((blm_kind)i);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct blm__kind *k = blm__kind_of(rows[i].kind);
         assert_true(k->plan && k->shape && k->add && k->check && k->check_one && k->unite);
+        assert_true(k->fault && k->only && k->room);
     }
 }
 

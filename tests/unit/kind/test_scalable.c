@@ -342,16 +342,16 @@ static void the_usual_growth(void **state)
         uint64_t keys;
         double   below, from; /* the growth of a layer of one key less, and of as many */
     } rows[]           = { { 1 << 15, 4, 16 }, { (1 << 17) + 1, 16, 4 }, { 1 << 23, 4, 2 } };
-    struct blm_layer l = { .shape = { .capacity = 1 } };
+    struct blm_layer l = { .shape = { .capacity = 1, .scheme = &blm__scheme_native } };
     struct blm_body  b = { .layers = &l, .layer_count = 1 };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         l.shape.capacity = rows[i].keys - 1;
-        assert_true(blm__next_growth(&b) == rows[i].below);
+        assert_true(blm__kind_of(BLM_SCALABLE)->growth(&b) == rows[i].below);
         l.shape.capacity++;
-        assert_true(blm__next_growth(&b) == rows[i].from);
+        assert_true(blm__kind_of(BLM_SCALABLE)->growth(&b) == rows[i].from);
     }
     b.growth = 1.5;
-    assert_true(blm__next_growth(&b) == 1.5);
+    assert_true(blm__kind_of(BLM_SCALABLE)->growth(&b) == 1.5);
 }
 
 /* All layers asked at once give what one after the other gives, in every kernel: layers of one, two
@@ -400,7 +400,7 @@ static void layers_at_once_are_layers_one_by_one(void **state)
                 bool     one = false;
                 uint64_t h   = blm__native_hash(&f->body.hasher, &keys[j], 8);
                 for (uint32_t t = 0; t < f->body.layer_count; t++)
-                    one |= blm__bits_check_one(&g->body, &g->body.layers[t], h);
+                    one |= g->body.layers[t].engine->check_one(&g->body, &g->body.layers[t], h);
                 assert_true(x[j] == one && y[j] == one);
                 sum += one;
             }

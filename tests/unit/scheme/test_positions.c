@@ -67,9 +67,9 @@ static void check_pairs(const struct blm_scheme *s, const blm_filter *f, const s
 {
     const struct blm_shape *shape = &f->body.layers[0].shape;
     for (size_t i = 0; i < keys->count; i++) {
-        const blm_key       *k     = &keys->keys[i];
-        struct blm_key_array all   = { .list = keys->keys },
-                             alone = { .fixed = k->data, .width = k->len };
+        const blm_key   *k     = &keys->keys[i];
+        struct blm__keys all   = { .list = keys->keys },
+                         alone = { .fixed = k->data, .width = k->len };
         uint64_t   start[64], step[64], one[2], raw[BLM__MAX_PROBES];
         blm_digest d;
         assert_true(keys->count <= 64);
@@ -110,8 +110,8 @@ static void test_pairs(void **state)
     struct key_set keys = key_set_make(11, 60);
     for (size_t i = 0; i < COUNT_OF(stepping); i++) {
         blm_filter *f = stepping_filter(i, 1000, 0.001);
-        assert_true(f->scheme->wrap > 0);
-        check_pairs(f->scheme, f, &keys);
+        assert_true(f->body.scheme->wrap > 0);
+        check_pairs(f->body.scheme, f, &keys);
         blm_free(f);
     }
     key_set_free(&keys);
@@ -150,7 +150,7 @@ static void check_batches(size_t which, uint64_t items, double rate)
     assert_true(blm_equal(f, long_way) && blm_equal(f, singly));
     for (size_t i = 0; i < N; i++)
         assert_int_equal(blm_check(f, keys.keys[i].data, keys.keys[i].len), got[i]);
-    assert_true(f->kind->id != BLM_SCALABLE || items > 100 || f->body.layer_count > 2 ||
+    assert_true(f->body.kind != BLM_SCALABLE || items > 100 || f->body.layer_count > 2 ||
                 stepping[which].variant == 12);
     blm_free(f);
     blm_free(long_way);

@@ -8,7 +8,7 @@
 static struct blm_shape shape(uint64_t bits)
 {
     struct blm_shape s = { .kind      = BLM_CLASSIC,
-                           .engine    = BLM__CHAIN,
+                           .rule      = BLM__CHAIN,
                            .scheme    = &blm__scheme_native,
                            .bits      = bits,
                            .probes    = 3,

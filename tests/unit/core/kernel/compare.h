@@ -10,6 +10,7 @@
 #include "core/hash/xxh3_key.h"
 #include "core/kernel/kernel.h"
 #include "core/probe.h"
+#include "engine/engine.h"
 #include "unit/support.h"
 
 #define FENCE 0x5e5e5e5e5e5e5e5eu
@@ -18,7 +19,7 @@
  * our own are; else 8 bytes past it, as a caller's own words may be. */
 static inline struct blm_layer bare_layer(struct blm_shape s, bool aligned)
 {
-    struct blm_layer l = { .shape = s };
+    struct blm_layer l = { .shape = s, .engine = blm__engine_of(&s) };
     l.word_count       = blm__shape_words(&s);
     size_t    room     = (size_t)l.word_count * 8 + 128;
     uint64_t *base     = calloc(1, room + 64);
@@ -39,7 +40,7 @@ static inline void bare_free(struct blm_layer *l)
 static inline struct blm_shape line_shape(uint64_t lines_in_all, uint32_t k, uint32_t lines)
 {
     struct blm_shape s = { .kind       = BLM_BLOCKED,
-                           .engine     = BLM__LINES,
+                           .rule       = BLM__LINES,
                            .bits       = lines_in_all * BLM__LINE_BITS,
                            .line_count = lines_in_all,
                            .probes     = k,
@@ -51,7 +52,7 @@ static inline struct blm_shape line_shape(uint64_t lines_in_all, uint32_t k, uin
 static inline struct blm_shape chain_shape(uint64_t m, uint32_t k)
 {
     struct blm_shape s = {
-        .kind = BLM_CLASSIC, .engine = BLM__CHAIN, .bits = m, .probes = k, .cell_bits = 1
+        .kind = BLM_CLASSIC, .rule = BLM__CHAIN, .bits = m, .probes = k, .cell_bits = 1
     };
     return s;
 }
@@ -86,7 +87,7 @@ static inline struct loops loops_of(const struct blm_kernel *k, const struct blm
 {
     struct loops lines = { k->lines_add, k->lines_add_shared, k->lines_check, k->lines_check_one };
     struct loops chain = { k->chain_add, k->chain_add_shared, k->chain_check, k->chain_check_one };
-    return s->engine == BLM__LINES ? lines : chain;
+    return s->rule == BLM__LINES ? lines : chain;
 }
 
 /* Seven bits of eight set, in both: a key that is not there passes several probes before it meets
@@ -173,7 +174,7 @@ static inline void agree_on_one_key(const struct blm_kernel *oracle, const struc
                                     struct blm_shape s, bool shared, bool marks, uint64_t seed)
 {
     struct blm_layer x = bare_layer(s, true), y = bare_layer(s, seed % 2 == 0);
-    bool             lines  = s.engine == BLM__LINES;
+    bool             lines  = s.rule == BLM__LINES;
     uint8_t          mx[64] = { 0 }, my[64] = { 0 }, live[8] = { 0 };
     struct rng       r = { seed };
     struct blm_body  a = { .layers = &x, .layer_count = 1, .hasher = { .seed = { rng_next(&r) } } };
@@ -200,8 +201,8 @@ static inline void agree_on_one_key(const struct blm_kernel *oracle, const struc
     }
     a.kernel = oracle;
     b.kernel = other;
-    blm__body_quick(&a);
-    blm__body_quick(&b);
+    blm__body_ready(&a);
+    blm__body_ready(&b);
     for (int i = 0; i < 400; i++) {
         static const size_t lengths[] = { 8, 8, 8, 0, 1, 4, 7, 9, 16, 20, 33, 60, 96, 200 };
         uint8_t             key[200];
@@ -228,7 +229,7 @@ static inline void agree_on_one_key(const struct blm_kernel *oracle, const struc
     assert_int_equal(ab(&b, NULL, 8), BLM_E_ARGUMENT);
     assert_int_equal(ab(&b, NULL, 1), BLM_E_ARGUMENT);
     b.read_only = true;
-    blm__body_quick(&b);
+    blm__body_ready(&b);
     assert_int_equal(ab(&b, "12345678", 8), BLM_E_READONLY);
     assert_int_equal(ab(&b, "1", 1), BLM_E_READONLY);
     assert_memory_equal(x.words, y.words, (size_t)x.word_count * 8);

@@ -75,7 +75,7 @@ static void hashes_agree_with_the_oracle(void **state)
 static void strings_agree_with_the_library(void **state)
 {
     (void)state;
-    if (!judged || !judged->hash_many)
+    if (!judged)
         skip();
     agree_on_strings(judged);
 }

@@ -7,7 +7,7 @@
 
 static void cells_of(const struct blm_shape *s, uint64_t h, uint64_t *out)
 {
-    if (s->engine == BLM__CHAIN) {
+    if (s->rule == BLM__CHAIN) {
         for (uint32_t i = 0; i < s->probes; i++, h *= 0xA0761D6478BD642Fu)
             *out++ = blm__mulhi(h, s->bits);
         return;
@@ -110,8 +110,15 @@ static blm_status plain_add_key(struct blm_body *b, const void *key, size_t len)
     return fresh ? BLM_OK : BLM_PRESENT;
 }
 
+static void plain_quick(struct blm_quick *q, uint32_t k)
+{
+    (void)q;
+    (void)k;
+}
+
 static const struct blm_kernel plain = {
     .name                 = "plain",
+    .quick                = plain_quick,
     .hash8                = plain_hash8,
     .lines_add            = plain_add,
     .lines_add_shared     = plain_add,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a decoder must know of a shape before it allocates anything for it. */
-#ifndef BLM_CORE_SHAPE_H
-#define BLM_CORE_SHAPE_H
+#ifndef BLM_ENGINE_SHAPE_H
+#define BLM_ENGINE_SHAPE_H
 
 #include "core/body.h"
 #include "core/error.h"
@@ -15,10 +15,6 @@ blm_status blm__shape_valid(const struct blm_shape *s, bool native, uint64_t off
 
 /* 0 ≤ p < 1 and a number: a promised rate, or none. */
 bool blm__rate_valid(double p);
-
-/* The same for a whole body whose layers are filled: how many there may be for its kind, which
- * kinds, growth and rates. */
-blm_status blm__body_valid(const struct blm_body *b, bool native, uint64_t offset, blm_error *err);
 
 /* Are the unused bits of the last word clear? They must be:
  * popcounts and comparisons go by words. */

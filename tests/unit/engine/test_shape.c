@@ -4,20 +4,21 @@
 
 #include <math.h>
 
-#include "core/shape.h"
+#include "engine/shape.h"
+#include "kind/kind.h"
 
 static const struct blm_shape good_classic = {
-    .kind = BLM_CLASSIC, .engine = BLM__CHAIN, .bits = 1000, .probes = 7, .cell_bits = 1
+    .kind = BLM_CLASSIC, .rule = BLM__CHAIN, .bits = 1000, .probes = 7, .cell_bits = 1
 };
 static const struct blm_shape good_blocked  = { .kind       = BLM_BLOCKED,
-                                                .engine     = BLM__LINES,
+                                                .rule       = BLM__LINES,
                                                 .bits       = 5120,
                                                 .line_count = 10,
                                                 .probes     = 8,
                                                 .lines      = 2,
                                                 .cell_bits  = 1 };
 static const struct blm_shape good_counting = { .kind       = BLM_COUNTING,
-                                                .engine     = BLM__SHORT,
+                                                .rule       = BLM__SHORT,
                                                 .bits       = 1280,
                                                 .line_count = 10,
                                                 .probes     = 7,
@@ -45,8 +46,8 @@ static void good_shapes(void **state)
     s.kind      = BLM_BLOCKED;
     s.cell_bits = 1;
     assert_status(blm__shape_valid(&s, true, 0, NULL), BLM_OK);
-    s        = good_classic;
-    s.engine = BLM__POSITIONS;
+    s      = good_classic;
+    s.rule = BLM__POSITIONS;
     assert_status(blm__shape_valid(&s, false, 0, NULL), BLM_OK);
     s.kind = BLM_BLOCKED; /* another system's blocks */
     assert_status(blm__shape_valid(&s, false, 0, NULL), BLM_OK);
@@ -62,8 +63,8 @@ static void bad_shapes(void **state)
     REFUSED(good_classic, true, BLM_E_FORMAT, s.kind = BLM_SCALABLE);
     REFUSED(good_classic, true, BLM_E_FORMAT, s.kind = BLM_BLOCKED);
     REFUSED(good_classic, true, BLM_E_FORMAT, s.kind = BLM_COUNTING);
-    REFUSED(good_classic, true, BLM_E_FORMAT, s.engine = BLM__LINES);
-    REFUSED(good_classic, true, BLM_E_FORMAT, s.engine = BLM__POSITIONS);
+    REFUSED(good_classic, true, BLM_E_FORMAT, s.rule = BLM__LINES);
+    REFUSED(good_classic, true, BLM_E_FORMAT, s.rule = BLM__POSITIONS);
     REFUSED(good_classic, false, BLM_E_FORMAT, (void)0);
     REFUSED(good_blocked, false, BLM_E_FORMAT, (void)0);
     REFUSED(good_classic, true, BLM_E_FORMAT, s.bits = 0);
@@ -81,10 +82,9 @@ static void bad_shapes(void **state)
     REFUSED(good_classic, true, BLM_E_LIMIT, s.bits = BLM__MAX_BITS + 1);
     REFUSED(good_classic, true, BLM_E_LIMIT, s.bits = UINT64_MAX);
     REFUSED(good_classic, true, BLM_E_LIMIT, s.probes = BLM__MAX_PROBES + 1);
-    REFUSED(good_counting, true, BLM_E_FORMAT, s.engine = BLM__CHAIN);
-    REFUSED(good_counting, true, BLM_E_FORMAT, s.engine = BLM__CHAIN; s.lines = 0;
-            s.line_count = 0);
-    REFUSED(good_counting, true, BLM_E_FORMAT, s.engine = BLM__LINES);
+    REFUSED(good_counting, true, BLM_E_FORMAT, s.rule = BLM__CHAIN);
+    REFUSED(good_counting, true, BLM_E_FORMAT, s.rule = BLM__CHAIN; s.lines = 0; s.line_count = 0);
+    REFUSED(good_counting, true, BLM_E_FORMAT, s.rule = BLM__LINES);
     REFUSED(good_counting, true, BLM_E_FORMAT, s.kind = BLM_CLASSIC; s.cell_bits = 1);
     REFUSED(good_counting, false, BLM_E_FORMAT, (void)0);
     REFUSED(good_counting, true, BLM_E_FORMAT, s.lines = 0);

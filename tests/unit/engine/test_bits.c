@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Layers of plain bits under a scheme that is not ours: a toy one, whose positions can be worked
  * out by eye, so that grouping, counting and both ways of folding stand alone. */
-#include "kind/kind.h"
-#include "scheme/scheme.h"
+#include "engine/bits.h"
 #include "unit/support.h"
 
 /* Position j of a key is (w0 + j·w1) mod m. */
@@ -29,13 +28,14 @@ static void toy_init(struct toy_filter *f, uint64_t m, uint32_t k)
 {
     memset(f, 0, sizeof *f);
     f->layer.shape      = (struct blm_shape){ .kind      = BLM_CLASSIC,
-                                              .engine    = BLM__POSITIONS,
+                                              .rule      = BLM__POSITIONS,
                                               .scheme    = &toy,
                                               .bits      = m,
                                               .probes    = k,
                                               .cell_bits = 1 };
     f->layer.word_count = blm__shape_words(&f->layer.shape);
     f->layer.words      = f->words;
+    f->layer.engine     = blm__engine_of(&f->layer.shape);
     f->body.kernel      = &blm__kernel_portable;
     f->body.layers      = &f->layer;
     f->body.layer_count = 1;
@@ -70,8 +70,8 @@ static void positions_are_grouped_without_losing_any(void **state)
                 f.body.shared = shared;
                 for (size_t a = 0; a < n; a++)
                     d[a] = a % 5 == 4 ? d[a - 3] : toy_digest(&r);
-                struct blm_batch all  = { .d = d, .n = n };
-                size_t           said = blm__bits_add(&f.body, &f.layer, &all, fresh);
+                struct blm__keys all  = { .digests = d, .n = n };
+                size_t           said = f.layer.engine->add(&f.body, &f.layer, &all, fresh);
                 for (size_t a = 0; a < n; a++) {
                     uint64_t pos[BLM__MAX_PROBES];
                     unsigned is_new = 0;
@@ -86,12 +86,12 @@ static void positions_are_grouped_without_losing_any(void **state)
                 assert_int_equal(said, count);
                 assert_true(blm__layer_items(&f.layer) == count);
                 assert_memory_equal(f.words, g.words, sizeof f.words);
-                assert_int_equal(blm__bits_check(&f.body, &f.layer, &all, maybe), n);
+                assert_int_equal(f.layer.engine->check(&f.body, &f.layer, &all, maybe), n);
                 for (size_t a = 0; a < n; a++) { /* and strangers, asked in one batch */
                     d[a] = toy_digest(&r);
                     assert_int_equal(maybe[a], 1);
                 }
-                said  = blm__bits_check(&f.body, &f.layer, &all, maybe);
+                said  = f.layer.engine->check(&f.body, &f.layer, &all, maybe);
                 count = 0;
                 for (size_t a = 0; a < n; a++) {
                     uint64_t pos[BLM__MAX_PROBES];

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bits of other systems' schemes: positions from the scheme, keys in groups whose bits are asked
- * for before they are used.
+ * Positions: bits of other systems' schemes, where the scheme's list says; keys in groups whose
+ * bits are asked for before they are used.
  *
  * Most schemes list 64-bit values and take each modulo m. There the listing is a few additions and
  * the divisions are the work, so they are left for the probes that are really made, and done by
- * multiplying with a reciprocal. An absent key is nearly always settled by its first bits (half of
- * a full filter's are clear): a check divides and fetches FIRST of them, and the rest only for keys
+ * multiplying with a reciprocal. The first bits of an absent key nearly always say no (half of a
+ * full filter's are clear): a check divides and fetches FIRST of them, and the rest only for keys
  * that passed.
  *
- * Schemes that step (scheme.wrap) do without all that: core/kernel/steps.h.
+ * Schemes that step (scheme.wrap) do without all that: engine/steps.c.
  */
-#include "core/kernel/steps.h"
-#include "kind/kind.h"
-#include "scheme/scheme.h"
+#include <math.h>
+
+#include "core/kernel/loops.h"
+#include "engine/bits.h"
+#include "maths/sizing.h"
 
 #define GROUP BLM__BATCH_DIGESTS
 #define FIRST 3u
@@ -79,37 +81,12 @@ static inline bool test(const struct blm_layer *l, const uint64_t *pos, uint32_t
     return all;
 }
 
-static inline const blm_digest *digest_at(const struct blm_batch *b, size_t i)
+/* ---- keys ---- */
+
+static size_t list_add(struct blm_layer *l, const struct blm__keys *keys, uint8_t *fresh,
+                       bool shared)
 {
-    return &b->d[b->pick ? b->pick[i] : i];
-}
-
-/* ---- steps ---- */
-
-static size_t step_add(const struct blm_body *b, struct blm_layer *l, const struct blm_batch *k,
-                       uint8_t *fresh)
-{
-    size_t count = 0;
-    if (k->n > 1 && l->shape.probes <= BLM__STEPS_MOST)
-        return blm__stepper_of(b->kernel)->add(l, k->h, k->step, k->n, fresh, b->shared);
-    for (size_t i = 0; i < k->n; i++)
-        count += fresh[i] = (uint8_t)blm__steps_add_one(l, k->h[i], k->step[i], b->shared);
-    return count;
-}
-
-static size_t step_check(const struct blm_body *b, const struct blm_layer *l,
-                         const struct blm_batch *k, uint8_t *maybe)
-{
-    if (k->n > 1 && l->shape.probes <= BLM__STEPS_MOST)
-        return blm__stepper_of(b->kernel)->check(l, k->h, k->step, k->n, maybe);
-    return blm__steps_check_alone(l, k->h, k->step, k->n, maybe);
-}
-
-/* ---- lists ---- */
-
-static size_t list_add(struct blm_layer *l, const struct blm_batch *b, uint8_t *fresh, bool shared)
-{
-    const size_t         n  = b->n;
+    const size_t         n  = keys->n;
     const uint32_t       k  = l->shape.probes;
     const struct modulus by = modulus_of(&l->shape);
     uint64_t             pos[BLM__MAX_PROBES];
@@ -118,7 +95,7 @@ static size_t list_add(struct blm_layer *l, const struct blm_batch *b, uint8_t *
         size_t some = n - at < group ? n - at : group;
         for (size_t i = 0; i < some + ahead; i++) {
             if (i < some) {
-                list(&l->shape, &by, digest_at(b, at + i), pos + i * k);
+                list(&l->shape, &by, blm__digest_at(keys, at + i), pos + i * k);
                 fetch(l, &by, pos + i * k, 0, k, true);
             }
             if (i < ahead)
@@ -134,14 +111,14 @@ static size_t list_add(struct blm_layer *l, const struct blm_batch *b, uint8_t *
 }
 
 static size_t check_group(const struct blm_layer *l, const struct modulus *by,
-                          const struct blm_batch *b, size_t from, size_t n, uint64_t *pos,
+                          const struct blm__keys *keys, size_t from, size_t n, uint64_t *pos,
                           uint8_t *maybe)
 {
     const uint32_t k = l->shape.probes, first = k < FIRST ? k : FIRST;
     size_t         hits = 0, ahead = n > AHEAD ? AHEAD : 0;
     for (size_t i = 0; i < n + 2 * ahead; i++) {
         if (i < n) {
-            list(&l->shape, by, digest_at(b, from + i), pos + i * k);
+            list(&l->shape, by, blm__digest_at(keys, from + i), pos + i * k);
             fetch(l, by, pos + i * k, 0, first, false);
         }
         if (i >= ahead && i - ahead < n) {
@@ -156,25 +133,68 @@ static size_t check_group(const struct blm_layer *l, const struct modulus *by,
     return hits;
 }
 
-static size_t list_check(const struct blm_layer *l, const struct blm_batch *b, uint8_t *maybe)
-{
-    const size_t         n  = b->n;
-    const struct modulus by = modulus_of(&l->shape);
-    uint64_t             pos[BLM__MAX_PROBES];
-    size_t               hits = 0, group = group_of(l->shape.probes);
-    for (size_t at = 0; at < n; at += group)
-        hits += check_group(l, &by, b, at, n - at < group ? n - at : group, pos, maybe + at);
-    return hits;
-}
-
-size_t blm__positions_add(const struct blm_body *b, struct blm_layer *l, const struct blm_batch *k,
+size_t blm__positions_add(const struct blm_body *b, struct blm_layer *l, const struct blm__keys *k,
                           uint8_t *fresh)
 {
-    return k->step ? step_add(b, l, k, fresh) : list_add(l, k, fresh, b->shared);
+    size_t count = list_add(l, k, fresh, b->shared);
+    blm__layer_count(l, (int64_t)count);
+    return count;
 }
 
 size_t blm__positions_check(const struct blm_body *b, const struct blm_layer *l,
-                            const struct blm_batch *k, uint8_t *maybe)
+                            const struct blm__keys *k, uint8_t *maybe)
 {
-    return k->step ? step_check(b, l, k, maybe) : list_check(l, k, maybe);
+    const size_t         n  = k->n;
+    const struct modulus by = modulus_of(&l->shape);
+    uint64_t             pos[BLM__MAX_PROBES];
+    size_t               hits = 0, group = group_of(l->shape.probes);
+    (void)b;
+    for (size_t at = 0; at < n; at += group)
+        hits += check_group(l, &by, k, at, n - at < group ? n - at : group, pos, maybe + at);
+    return hits;
 }
+
+bool blm__positions_list(const struct blm_shape *s, const blm_digest *d, bool raw, uint64_t *out)
+{
+    if (raw)
+        return s->scheme->positions_raw && s->scheme->positions_raw(s, d, out);
+    s->scheme->positions(s, d, out);
+    return true;
+}
+
+/* ---- rates ---- */
+
+double blm__fill_rate_now(const struct blm_layer *l, uint64_t ones)
+{
+    if (l->shape.scheme->rate_now)
+        return l->shape.scheme->rate_now(l);
+    return pow((double)ones / (double)blm__shape_reach(&l->shape), l->shape.probes);
+}
+
+double blm__scheme_rate_at(const struct blm_shape *s, uint64_t n)
+{
+    if (s->scheme->rate_at)
+        return s->scheme->rate_at(s, n);
+    blm_rate r = { .size = sizeof r };
+    if (blm_rate_of(s->scheme->model, blm__shape_reach(s), s->probes, 0, n, &r) != BLM_OK)
+        return 1;
+    return r.value;
+}
+
+const struct blm__engine blm__engine_positions = {
+    .name      = "positions",
+    .rule      = BLM__POSITIONS,
+    .cell_bits = 1,
+    .kinds     = 1u << BLM_CLASSIC | 1u << BLM_BLOCKED,
+    .add       = blm__positions_add,
+    .check     = blm__positions_check,
+    .positions = blm__positions_list,
+    .use       = blm__bits_use,
+    .ones      = blm__bits_ones,
+    .ones_or   = blm__bits_ones_or,
+    .rate_now  = blm__fill_rate_now,
+    .rate_at   = blm__scheme_rate_at,
+    .unite     = blm__bits_unite,
+    .intersect = blm__bits_intersect,
+    .fold      = blm__bits_fold,
+};

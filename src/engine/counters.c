@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Counters: a native counting filter's, in lines of 64 bytes, and a key's in one of them (strict
+ * rates: several), which costs one memory access instead of k (core/kernel/counters.h). A key may
+ * name a counter twice; add and remove go through the same list, so they agree.
+ */
+#include "core/kernel/counters.h"
+
+#include "engine/bits.h"
+
+static size_t add(const struct blm_body *b, struct blm_layer *l, const struct blm__keys *k,
+                  uint8_t *fresh)
+{
+    const struct blm_counters *c = b->kernel->counters;
+    size_t count                 = (b->shared ? c->add_shared : c->add)(l, k->hashes, k->n, fresh);
+    blm__layer_count(l, (int64_t)k->n); /* every add counts, because every one can be taken back */
+    return count;
+}
+
+static size_t check(const struct blm_body *b, const struct blm_layer *l, const struct blm__keys *k,
+                    uint8_t *maybe)
+{
+    return b->kernel->counters->check(l, k->hashes, k->n, maybe);
+}
+
+static bool check_one(const struct blm_body *b, const struct blm_layer *l, uint64_t h)
+{
+    uint8_t maybe;
+    return b->kernel->counters->check(l, &h, 1, &maybe) != 0;
+}
+
+static size_t remove_keys(const struct blm_body *b, struct blm_layer *l, const struct blm__keys *k,
+                          uint8_t *gone)
+{
+    size_t count = b->kernel->counters->remove(l, k->hashes, k->n, gone);
+    blm__counters_uncount(l, count);
+    return count;
+}
+
+static void singles(struct blm_body *b, const struct blm_shape *s, bool only)
+{
+    const struct blm_counters *c = b->kernel->counters;
+    (void)s;
+    if (!only || b->hasher.id != BLM_HASH_XXH3)
+        return;
+    b->check_key = c->check_key;
+    if (!b->shared)
+        b->add_key = c->add_key;
+}
+
+/* Neighbouring lines meet, counter by counter. */
+static void fold(const struct blm_layer *from, uint64_t factor, struct blm_layer *to)
+{
+    for (uint64_t i = 0; i < from->shape.line_count; i++)
+        blm__counters_unite(NULL, to->words + i / factor * BLM__LINE_WORDS,
+                            from->words + i * BLM__LINE_WORDS, BLM__LINE_WORDS);
+}
+
+static void reduced(struct blm_shape *s)
+{
+    s->kind      = BLM_BLOCKED;
+    s->cell_bits = 1;
+}
+
+const struct blm__engine blm__engine_counters = {
+    .name      = "counters",
+    .rule      = BLM__SHORT,
+    .cell_bits = 4,
+    .kinds     = 1u << BLM_COUNTING,
+    .native    = true,
+    .add       = add,
+    .check     = check,
+    .check_one = check_one,
+    .remove    = remove_keys,
+    .singles   = singles,
+    .positions = blm__lines_positions,
+    .use       = blm__counters_use,
+    .ones      = blm__counters_ones,
+    .ones_or   = blm__counters_ones_or,
+    .stuck     = blm__counters_stuck,
+    .rate_now  = blm__lines_rate_now,
+    .rate_at   = blm__lines_rate_at,
+    .unite     = blm__counters_unite,
+    .intersect = blm__counters_intersect,
+    .fold      = fold,
+    .reduced   = reduced,
+    .reduce    = blm__counters_reduce,
+};

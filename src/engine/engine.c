@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of engines, and what can be asked of any layer. A new engine is a file beside this and
+ * a row here; where its rule is new too, a number in core/body.h. */
+#include "engine/engine.h"
+
+#include <string.h>
+
+extern const struct blm__engine blm__engine_chain, blm__engine_lines, blm__engine_short,
+    blm__engine_counters, blm__engine_steps, blm__engine_positions, blm__engine_tallies;
+
+static const struct blm__engine *const engines[] = {
+    &blm__engine_chain, &blm__engine_lines,     &blm__engine_short,   &blm__engine_counters,
+    &blm__engine_steps, &blm__engine_positions, &blm__engine_tallies,
+};
+#define COUNT (sizeof engines / sizeof *engines)
+
+const struct blm__engine *blm__engine_of(const struct blm_shape *s)
+{
+    bool steps = s->scheme && s->scheme->wrap;
+    for (size_t i = 0; i < COUNT; i++) {
+        const struct blm__engine *e = engines[i];
+        if (e->rule == s->rule && e->cell_bits == s->cell_bits && (steps || !e->steps))
+            return e;
+    }
+    return NULL;
+}
+
+void blm__layer_ready(struct blm_layer *l)
+{
+    l->engine = blm__engine_of(&l->shape);
+    if (l->engine && l->engine->ready)
+        l->engine->ready(l);
+}
+
+void blm__body_ready(struct blm_body *b)
+{
+    const struct blm_layer *l = b->layers;
+    struct blm_quick       *q = &b->quick;
+    memset(q, 0, sizeof *q);
+    q->add_len = SIZE_MAX;
+    if (b->layer_count == 0)
+        return;
+    q->words      = l->words;
+    q->line_count = l->shape.line_count;
+    if (!b->read_only && !b->shared && !l->marks && !l->live)
+        q->add_len = 8;
+    if (l->engine && l->engine->quick)
+        l->engine->quick(b, q);
+}
+
+double blm__layer_rate_now(const struct blm_layer *l, uint64_t ones)
+{
+    return l->engine->rate_now(l, ones);
+}
+
+double blm__shape_rate(const struct blm_shape *s, uint64_t n)
+{
+    return blm__engine_of(s)->rate_at(s, n);
+}
+
+uint64_t blm__fold_unit(const struct blm_shape *s)
+{
+    return s->lines ? blm__line_cells(s->rule) : s->scheme->fold_unit;
+}
+
+/* ---- cells ---- */
+
+/* Of a word's cells of `width` bits, the lowest bit of those in use. */
+static uint64_t used(uint64_t w, unsigned width)
+{
+    return width == 4 ? (w | w >> 1 | w >> 2 | w >> 3) & 0x1111111111111111u : w;
+}
+
+uint64_t blm__cells_used(const struct blm_layer *l, uint64_t from, uint64_t to)
+{
+    unsigned width = l->shape.cell_bits;
+    uint64_t sum   = 0;
+    for (uint64_t bit = from * width; bit < to * width;) {
+        uint64_t w    = blm__le64(__atomic_load_n(&l->words[bit >> 6], __ATOMIC_RELAXED));
+        unsigned skip = (unsigned)(bit & 63), take = 64 - skip;
+        if (take > to * width - bit)
+            take = (unsigned)(to * width - bit);
+        w >>= skip;
+        if (take < 64)
+            w &= ((uint64_t)1 << take) - 1;
+        sum += BLM__POPCOUNT64(used(w, width));
+        bit += take;
+    }
+    return sum;
+}
+
+bool blm__cell_used(const struct blm_layer *l, uint64_t cell)
+{
+    return blm__cells_used(l, cell, cell + 1) != 0;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/shape.h"
+
+#include "engine/engine.h"
+
+bool blm__rate_valid(double p) { return p >= 0 && p < 1; } /* false for a NaN */
+
+/* How a key finds its cells must fit what the cells are, and who hashes it. */
+static const char *engine_fault(const struct blm_shape *s, bool native)
+{
+    const struct blm__engine *e = blm__engine_of(s);
+    if (!e)
+        return "no engine finds and keeps such cells";
+    if (e->native != native)
+        return native ? "the native scheme has chains or lines, not positions"
+                      : "only the native scheme has chains or lines";
+    return e->kinds >> s->kind & 1 ? NULL : "cells that its kind does not have";
+}
+
+static const char *lines_fault(const struct blm_shape *s)
+{
+    uint32_t cells = blm__line_cells(s->rule);
+    if (cells == 0)
+        return s->line_count || s->lines ? "a layer without lines has a number of lines" : NULL;
+    if (s->lines < 1 || s->lines > blm__lines_most(s->rule))
+        return s->rule == BLM__LINES ? "lines per key are not 1 to 3"
+                                     : "short lines per key are not 1 to 5";
+    if (s->probes > BLM__LINE_WORDS)
+        return "more probes in a line than it has words";
+    if (s->line_count > BLM__MAX_BITS / cells || s->line_count * cells != s->bits)
+        return "lines and bits do not agree";
+    return NULL;
+}
+
+static const char *shape_fault(const struct blm_shape *s, bool native)
+{
+    if ((unsigned)s->kind >= 32)
+        return "no such kind of layer";
+    if (s->bits == 0)
+        return "no bits";
+    if (s->probes == 0 && s->rule != BLM__POSITIONS) /* there the scheme has the last word */
+        return "no probes";
+    if (!blm__rate_valid(s->rate))
+        return "a rate that is not between 0 and 1";
+    const char *fault = engine_fault(s, native);
+    return fault ? fault : lines_fault(s);
+}
+
+blm_status blm__shape_valid(const struct blm_shape *s, bool native, uint64_t offset, blm_error *err)
+{
+    const char *fault = shape_fault(s, native);
+    if (fault)
+        return blm__fail_at(err, BLM_E_FORMAT, offset, "not a valid layer: %s", fault);
+    if (s->bits > BLM__MAX_BITS)
+        return blm__fail_at(err, BLM_E_LIMIT, offset, "%llu bits are more than 2^48",
+                            (unsigned long long)s->bits);
+    if (s->probes > BLM__MAX_PROBES)
+        return blm__fail_at(err, BLM_E_LIMIT, offset, "%u probes are more than %u", s->probes,
+                            BLM__MAX_PROBES);
+    return BLM_OK;
+}
+
+bool blm__slack_clear(const struct blm_shape *s, const uint64_t *words)
+{
+    unsigned used = (unsigned)(s->bits * s->cell_bits % 64);
+    if (used == 0)
+        return true;
+    uint64_t last = __atomic_load_n(&words[blm__shape_words(s) - 1], __ATOMIC_RELAXED);
+    return blm__le64(last) >> used == 0;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* Short lines: plain bits where a counting filter has its counters, in lines of 16 bytes. Nobody
+ * makes such a layer but blm_reduce, so portable loops are fast enough. */
+#include "core/kernel/counters.h"
+#include "engine/bits.h"
+
+static size_t add(const struct blm_body *b, struct blm_layer *l, const struct blm__keys *k,
+                  uint8_t *fresh)
+{
+    size_t count = blm__short_add(l, k->hashes, k->n, fresh, b->shared);
+    blm__layer_count(l, (int64_t)count);
+    return count;
+}
+
+static size_t check(const struct blm_body *b, const struct blm_layer *l, const struct blm__keys *k,
+                    uint8_t *maybe)
+{
+    (void)b;
+    return blm__short_check(l, k->hashes, k->n, maybe);
+}
+
+static bool check_one(const struct blm_body *b, const struct blm_layer *l, uint64_t h)
+{
+    uint8_t maybe;
+    (void)b;
+    return blm__short_check(l, &h, 1, &maybe) != 0;
+}
+
+const struct blm__engine blm__engine_short = {
+    .name      = "short",
+    .rule      = BLM__SHORT,
+    .cell_bits = 1,
+    .kinds     = 1u << BLM_BLOCKED,
+    .native    = true,
+    .add       = add,
+    .check     = check,
+    .check_one = check_one,
+    .positions = blm__lines_positions,
+    .use       = blm__bits_use,
+    .ones      = blm__bits_ones,
+    .ones_or   = blm__bits_ones_or,
+    .rate_now  = blm__lines_rate_now,
+    .rate_at   = blm__lines_rate_at,
+    .unite     = blm__bits_unite,
+    .intersect = blm__bits_intersect,
+    .fold      = blm__bits_fold,
+};

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Steps: bits of other systems' schemes whose position i is (a + i·b mod 2^wrap) mod m (Guava,
+ * RedisBloom, old DCSO). Two words of a key take the place of a digest, and nothing is divided:
+ * core/kernel/steps.h. Keys that come as digests are looked up by their positions.
+ */
+#include "core/kernel/steps.h"
+
+#include "engine/bits.h"
+
+/* A layer from a file that will be refused has no modulus yet. */
+static void ready(struct blm_layer *l)
+{
+    const struct blm_scheme *s = l->shape.scheme;
+    if (!s->fault || !s->fault(&l->shape))
+        l->steps = blm__steps_of(s->modulus(&l->shape), s->wrap);
+}
+
+static size_t add(const struct blm_body *b, struct blm_layer *l, const struct blm__keys *k,
+                  uint8_t *fresh)
+{
+    size_t count = 0;
+    if (!k->steps)
+        return blm__positions_add(b, l, k, fresh);
+    if (k->n > 1 && l->shape.probes <= BLM__STEPS_MOST)
+        count = b->kernel->stepper->add(l, k->hashes, k->steps, k->n, fresh, b->shared);
+    else
+        for (size_t i = 0; i < k->n; i++)
+            count += fresh[i] =
+                (uint8_t)blm__steps_add_one(l, k->hashes[i], k->steps[i], b->shared);
+    blm__layer_count(l, (int64_t)count);
+    return count;
+}
+
+static size_t check(const struct blm_body *b, const struct blm_layer *l, const struct blm__keys *k,
+                    uint8_t *maybe)
+{
+    if (!k->steps)
+        return blm__positions_check(b, l, k, maybe);
+    if (k->n > 1 && l->shape.probes <= BLM__STEPS_MOST)
+        return b->kernel->stepper->check(l, k->hashes, k->steps, k->n, maybe);
+    return blm__steps_check_alone(l, k->hashes, k->steps, k->n, maybe);
+}
+
+/* ---- single calls ---- */
+
+/* False: it is no key. */
+static bool words_of(const struct blm_body *b, const void *key, size_t len, uint64_t *start,
+                     uint64_t *step)
+{
+    struct blm__keys one = { .n = 1, .fixed = key ? key : "", .width = len };
+    if (!key && len)
+        return false;
+    b->scheme->pairs(&b->hasher, b->kernel, &one, 1, start, step);
+    return true;
+}
+
+static bool check_key(const struct blm_body *b, const void *key, size_t len)
+{
+    uint64_t start, step;
+    if (!words_of(b, key, len, &start, &step))
+        return true;
+    return blm__steps_check_one(b->layers, start, step);
+}
+
+/* All layers, the newest first; one that we do not see yet may have it. */
+static bool check_layers(const struct blm_body *b, const void *key, size_t len)
+{
+    uint64_t start, step;
+    if (!words_of(b, key, len, &start, &step))
+        return true;
+    for (uint32_t i = b->layer_count; i-- > 0;)
+        if (blm__steps_check_one(&b->layers[i], start, step))
+            return true;
+    return b->store->stale && b->store->stale(b);
+}
+
+static blm_status add_key(struct blm_body *b, const void *key, size_t len)
+{
+    uint64_t start, step;
+    if (!words_of(b, key, len, &start, &step))
+        return BLM_E_ARGUMENT;
+    if (b->read_only)
+        return BLM_E_READONLY;
+    return blm__added_key(b->layers, blm__steps_add_one(b->layers, start, step, b->shared),
+                          b->shared);
+}
+
+static void singles(struct blm_body *b, const struct blm_shape *s, bool only)
+{
+    (void)s;
+    b->check_key = only ? check_key : check_layers;
+    if (only)
+        b->add_key = add_key;
+}
+
+const struct blm__engine blm__engine_steps = {
+    .name      = "steps",
+    .rule      = BLM__POSITIONS,
+    .cell_bits = 1,
+    .kinds     = 1u << BLM_CLASSIC,
+    .steps     = true,
+    .flows     = true,
+    .ready     = ready,
+    .add       = add,
+    .check     = check,
+    .singles   = singles,
+    .positions = blm__positions_list,
+    .use       = blm__bits_use,
+    .ones      = blm__bits_ones,
+    .ones_or   = blm__bits_ones_or,
+    .rate_now  = blm__fill_rate_now,
+    .rate_at   = blm__scheme_rate_at,
+    .unite     = blm__bits_unite,
+    .intersect = blm__bits_intersect,
+    .fold      = blm__bits_fold,
+};
