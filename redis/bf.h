@@ -62,7 +62,7 @@ void bf_memory_filled(void *p, size_t size);
 /* At loading: may programs ask for huge pages here? */
 void bf_memory_find_rule(void);
 
-/* ---- configuration and totals (config.c, info.c) ---- */
+/* ---- configuration and totals (config.c, value.c, module.c) ---- */
 
 struct bf_config {
     double    rate;

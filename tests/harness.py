@@ -42,6 +42,25 @@ def run(*command, fails=False, **options):
     return done.stderr if fails else done.stdout
 
 
+def tracked():
+    """The files that git knows; outside a git checkout all that are not in a build tree."""
+    names = []
+    if shutil.which("git"):
+        names = subprocess.run(["git", "-C", str(SOURCE), "ls-files", "-z"], capture_output=True,
+                               text=True, check=False).stdout.split("\0")
+    if not any(names):
+        names = [path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*")]
+        names = [name for name in sorted(names)
+                 if not name.startswith((".git/", "build")) and "__pycache__" not in name]
+    return [SOURCE / name for name in names if (SOURCE / name).is_file()]
+
+
+def skip(why):
+    """Ends the test as skipped."""
+    print(f"skipped: {why}")
+    sys.exit(77)
+
+
 def check(truth, words):
     if not truth:
         sys.exit(f"failed: {words}")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The textbook's formulas as they stand in the textbook, and the one door to the models of the
- * rate. What blm_create takes is core/plan.c's business. */
+ * rate. What blm_create takes is maths/plan.c's business. */
 #include "maths/sizing.h"
 #include "bloomery/maths.h"
 

@@ -3,7 +3,7 @@
 module of the build under test, and stopped by their process numbers. A server that cannot start
 fails the test; its log is shown whenever a test fails.
 
-    BLM_BUILD       the build tree; its redis/bloomery.so is loaded (BLM_MODULE: another file)
+    BLM_BUILD       the build tree; BLM_BUILD/redis/bloomery.so is loaded, or what BLM_MODULE names
     VALKEY_SERVER   a valkey-server: tests that `each_server` runs go through it as well
 """
 import os

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""tools/include-graph accepts this tree, and refuses one with any arrow turned round."""
+"""tools/include-graph accepts this tree and the pictures of it in the pages, refuses a tree with any
+arrow turned round, and notices a picture that is old."""
 import sys
 from pathlib import Path
 
@@ -24,8 +25,46 @@ def small_tree(name):
 
 
 print(run(sys.executable, GRAPH))
-check("api      ->  codec (1), kind (1)" in run(sys.executable, GRAPH, "--root", small_tree("good")),
-      "the small tree's picture")
+good = small_tree("good")
+check("api      ->  codec (1), kind (1)" in run(sys.executable, GRAPH, "--root", good),
+      "the small tree's arrows")
+
+# The picture: what is there, nothing else; into the pages, once; and old after one more file.
+PICTURE = """\
+        files  holds                              includes
+cli         2  the command line                   bloomery.h
+── the library ────────────────────────────────────────────────────
+include     1  the public headers
+guard       1  the read-through of a data set
+api         1  the public calls                   codec kind
+codec       1  reads and writes each format
+store       1  where layers live: memory, files
+kind        2  what a filter is to its user                  scheme
+engine      1  how a layer finds its cells
+scheme      1  the rules from a key to positions
+maths       1  rates, sizes, plans
+core        1  the body, bytes, memory, the OS    bloomery.h
+"""
+(good / "src/api/api.h").unlink()
+said = run(sys.executable, GRAPH, "--root", good, "--picture")
+check(said == PICTURE, f"the small tree's picture:\n{said}")
+for name in ("docs/architecture.md", "CONTRIBUTING.md"):
+    write(good / name, "Before.\n\n<!-- layers:begin -->\n<!-- layers:end -->\n\nAfter.\n")
+said = run(sys.executable, GRAPH, "--root", good, fails=True)
+check("docs/architecture.md shows the layers as they were" in said, said)
+check("CONTRIBUTING.md shows the layers as they were" in said, said)
+for _ in range(2):
+    run(sys.executable, GRAPH, "--root", good, "--write")
+    said = (good / "CONTRIBUTING.md").read_text()
+    check(said == f"Before.\n\n<!-- layers:begin -->\n```\n{PICTURE}```\n<!-- layers:end -->\n\nAfter.\n",
+          f"the page:\n{said}")
+run(sys.executable, GRAPH, "--root", good)
+write(good / "src/core/b.c", '#include "core/a.h"\n')
+said = run(sys.executable, GRAPH, "--root", good, fails=True)
+check("CONTRIBUTING.md shows the layers as they were" in said, said)
+write(good / "CONTRIBUTING.md", "No picture.\n")
+said = run(sys.executable, GRAPH, "--root", good, fails=True)
+check("CONTRIBUTING.md needs layers:begin" in said, said)
 
 WRONG = [
     ("src/core/b.c", '#include "maths/maths.h"', "core may not include maths"),
@@ -42,6 +81,7 @@ WRONG = [
     ("cli/b.c", '#include "core/a.h"', "cli may not include core"),
     ("examples/b.c", '#include "../src/core/a.h"', "examples may not include core"),
     ("src/policy/b.c", '#include "core/a.h"', "no row in MAY"),
+    ("src/core/tiny/b.c", '#include "core/a.h"', "core/tiny has no row in HOLDS"),
     ("src/core/b.c", '#include "core/gone.h"', "not in the tree"),
     ("src/kind/b.c", "#include <immintrin.h>", "intrinsics live in src/core/kernel"),
 ]

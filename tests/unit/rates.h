@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* How the rate tests judge: a mean against a model, in standard errors.
  *
- * A cell (kind, n, p) is fine while |z| ≤ 4.5: by chance alone that is passed once in 147 000
- * cells, and with about 150 cells once in a thousand sets of seeds. The seeds are fixed, so a set
+ * A case (kind, n, p) is fine while |z| ≤ 4.5: by chance alone that is passed once in 147 000
+ * cases, and with about 150 cases once in a thousand sets of seeds. The seeds are fixed, so a set
  * that passed passes for ever, and what fails is a change in the code. docs/testing.md says how
  * large an error is seen where. */
 #ifndef BLM_UNIT_RATES_H

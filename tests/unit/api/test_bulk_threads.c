@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Large adds (src/bulk.c) and adds and checks by several threads (src/split.c, src/batch.c): each
+/* Large adds (api/bulk.c) and adds and checks by several threads (api/split.c, api/batch.c): each
  * must leave the bits, the counts and the answers that one key after another leaves. */
 #include "api/batch.h"
 #include "core/threads.h"

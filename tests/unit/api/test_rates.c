@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The measured rate is the modelled one: for few keys as the mean over 10 000 seeds, for a million
- * in one filter, and for keys that follow a pattern as well as for random ones. docs/testing.md
- * lists mutations that these tests catch. BLM_SHOW=1 prints every cell. */
+ * in one filter, and for keys that follow a pattern as well as for random ones.
+ * tests/mutations/rates.txt lists mutations that these tests catch. BLM_SHOW=1 prints every case. */
 #include "api/filter.h"
 #include "bloomery/maths.h"
 #include "unit/rates.h"
@@ -30,7 +30,7 @@ static void fill_keys(uint64_t *keys, size_t count)
 static size_t questions_for(double p) { return p < 0.005 ? 2000 : p < 0.05 ? 500 : 200; }
 
 /* Blocked filters come in whole lines, and a few keys leave them so empty that no number of
- * questions would meet a hit: such a cell is measured with more keys than it was asked for. */
+ * questions would meet a hit: such a case is measured with more keys than it was asked for. */
 static uint64_t enough_keys(const blm_plan *p, double rate)
 {
     blm_params q = { .kind = p->kind, .bits = p->bits, .probes = p->probes, .lines = p->lines };
@@ -40,7 +40,7 @@ static uint64_t enough_keys(const blm_plan *p, double rate)
     return n;
 }
 
-static void small_cell(const blm_options *wanted, const char *what)
+static void small_case(const blm_options *wanted, const char *what)
 {
     static uint64_t keys[1000 + 2000];
     blm_plan        plan = { .size = sizeof plan };
@@ -77,7 +77,7 @@ static void small_cell(const blm_options *wanted, const char *what)
     judge(what, tally_mean(&t), model, tally_error(&t), 0);
 }
 
-static void small_cells(const char *name, blm_kind kind, uint32_t lines, uint64_t least)
+static void small_cases(const char *name, blm_kind kind, uint32_t lines, uint64_t least)
 {
     static const uint64_t ns[] = { 10, 100, 1000 };
     static const double   ps[] = { 0.1, 0.01, 0.001 };
@@ -90,36 +90,36 @@ static void small_cells(const char *name, blm_kind kind, uint32_t lines, uint64_
             o.rate  = ps[j];
             o.lines = lines;
             snprintf(what, sizeof what, "%s, n = %d, p = %g", name, (int)ns[i], ps[j]);
-            small_cell(&o, what);
+            small_case(&o, what);
         }
 }
 
 static void classic_with_few_keys(void **state)
 {
     (void)state;
-    small_cells("classic", BLM_CLASSIC, 0, 10);
+    small_cases("classic", BLM_CLASSIC, 0, 10);
 }
 static void blocked_with_few_keys(void **state)
 {
     (void)state;
-    small_cells("blocked", BLM_BLOCKED, 1, 10);
+    small_cases("blocked", BLM_BLOCKED, 1, 10);
 }
 static void blocked_with_two_lines_and_few_keys(void **state)
 {
     (void)state;
-    small_cells("blocked, 2 lines", BLM_BLOCKED, 2, 100);
+    small_cases("blocked, 2 lines", BLM_BLOCKED, 2, 100);
 }
 static void blocked_with_three_lines_and_few_keys(void **state)
 {
     (void)state;
-    small_cells("blocked, 3 lines", BLM_BLOCKED, 3, 1000);
+    small_cases("blocked, 3 lines", BLM_BLOCKED, 3, 1000);
 }
 static void counting_with_few_keys(void **state)
 {
     (void)state;
-    small_cells("counting", BLM_COUNTING, 0, 10);
-    small_cells("counting, 2 lines", BLM_COUNTING, 2, 100);
-    small_cells("counting, 5 lines", BLM_COUNTING, 5, 1000);
+    small_cases("counting", BLM_COUNTING, 0, 10);
+    small_cases("counting, 2 lines", BLM_COUNTING, 2, 100);
+    small_cases("counting, 5 lines", BLM_COUNTING, 5, 1000);
 }
 
 /* ---- scalable ---- */
@@ -163,7 +163,7 @@ static double layer_model(const blm_filter *f, uint32_t i, uint64_t n)
     return known[at].rate;
 }
 
-static void scalable_cell(const blm_options *wanted, uint64_t n, uint32_t count)
+static void scalable_case(const blm_options *wanted, uint64_t n, uint32_t count)
 {
     static uint64_t keys[1000 + 2000];
     double          p      = wanted->rate;
@@ -207,18 +207,18 @@ static void scalable_after_growth(void **state)
     o.items         = 20;
     o.rate          = 0.1;
     o.layer_classic = true;
-    scalable_cell(&o, 300, seeds());
+    scalable_case(&o, 300, seeds());
     o.items         = 100;
     o.rate          = 0.01;
     o.tightening    = 0.5;
     o.layer_classic = false;
-    scalable_cell(&o, 1000, seeds());
+    scalable_case(&o, 1000, seeds());
     o.items         = 4; /* many layers: most of the promise is used up */
     o.rate          = 0.1;
     o.tightening    = 0;
     o.growth        = 1.2;
     o.layer_classic = true;
-    scalable_cell(&o, 1000, seeds() / 10);
+    scalable_case(&o, 1000, seeds() / 10);
 }
 
 /* ---- a million ---- */

@@ -148,6 +148,34 @@ static void law_of_positions(const struct made *m, const struct key_set *s)
     blm_free(f);
 }
 
+/* What a filter denies cannot be removed from it, and a counter that was full stays full. */
+static void law_of_removing(const struct made *m, const struct key_set *s)
+{
+    enum { TIMES = 20 }; /* more often than a counter can count */
+    if (m->kind != BLM_COUNTING)
+        return;
+    blm_filter    *f = make(&m->o), *was = NULL;
+    const blm_key *often = &s->keys[0];
+    blm_add_many(f, s->keys + 1, KEYS - 1, NULL, NULL);
+    assert_status(blm_copy(f, &was, NULL), BLM_OK);
+    for (size_t i = KEYS; i < 2 * KEYS; i++)
+        if (!blm_check(f, s->keys[i].data, s->keys[i].len) &&
+            blm_remove(f, s->keys[i].data, s->keys[i].len) != BLM_E_ABSENT)
+            FAIL(m, "key %zu was never added, and was removed", i);
+    assert_true(same_bits(f, was) && params_of(f).items == KEYS - 1);
+    for (int i = 0; i < TIMES; i++)
+        blm_add(f, often->data, often->len);
+    for (int i = 0; i < TIMES; i++)
+        assert_status(blm_remove(f, often->data, often->len), BLM_OK);
+    if (!blm_check(f, often->data, often->len))
+        FAIL(m, "counters that were full have been lowered");
+    for (size_t i = 1; i < KEYS; i++)
+        assert_status(blm_remove(f, s->keys[i].data, s->keys[i].len), BLM_OK);
+    assert_true(params_of(f).items == 0);
+    blm_free(f);
+    blm_free(was);
+}
+
 static void law_of_sets(const struct made *m, const struct key_set *s)
 {
     blm_filter *a = make(&m->o), *b = NULL, *both = make(&m->o), *g = NULL;
@@ -299,6 +327,11 @@ static void positions(void **state)
     (void)state;
     each_scheme(law_of_positions);
 }
+static void removing(void **state)
+{
+    (void)state;
+    each_scheme(law_of_removing);
+}
 static void sets(void **state)
 {
     (void)state;
@@ -318,13 +351,10 @@ static void bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(adding),
-        cmocka_unit_test(batches),
-        cmocka_unit_test(positions),
-        cmocka_unit_test(sets),
-        cmocka_unit_test(numbers),
-        cmocka_unit_test(bytes),
-        cmocka_unit_test(kinds_fit_schemes),
+        cmocka_unit_test(adding),    cmocka_unit_test(batches),
+        cmocka_unit_test(positions), cmocka_unit_test(removing),
+        cmocka_unit_test(sets),      cmocka_unit_test(numbers),
+        cmocka_unit_test(bytes),     cmocka_unit_test(kinds_fit_schemes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
