@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Filters on Redis. Commands that work key by key (add, check, remove, dedup --state) send the keys
- * to the server; all others work on a copy, pulled once. A new filter is made by the server, or
- * pushed as a whole.
+ * to the server. All others pull a copy once and work on that. A new filter is made by the server,
+ * or pushed as a whole.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static bool redis_exists(const char *text)
     struct redis_link *l = NULL;
     blm_error          err;
     if (redis_link_open(&l, text, &err) != BLM_OK)
-        return false; /* whoever asks will hear why when the filter is opened or made */
+        return false; /* the caller gets the reason when it opens or makes the filter */
     redisReply *reply = redis_call(l, true, &err, "EXISTS", l->uri.key, NULL);
     bool        there = reply && reply->type == REDIS_REPLY_INTEGER && reply->integer > 0;
     if (reply)
@@ -79,7 +79,7 @@ static blm_status redis_params(struct ref *r, blm_params *p, blm_error *err)
     return BLM_OK;
 }
 
-/* Connects, and sees that the key holds a filter and of which type. */
+/* Connects, and checks that the key holds a filter and of which type. */
 static blm_status find(struct ref *r, blm_error *err)
 {
     static const char *const others[] = { "string", "list", "set", "zset", "hash", "stream" };
@@ -111,7 +111,7 @@ static blm_status redis_open(struct ref *r, blm_error *err)
     return st == BLM_OK ? redis_pull(r, err) : st;
 }
 
-/* To ask and add there, key by key. */
+/* To check and add keys on the server. */
 static blm_status redis_keys(struct ref *r, blm_error *err)
 {
     blm_params p;
@@ -129,8 +129,8 @@ static blm_status redis_change(struct ref *r, blm_error *err)
 {
     (void)r;
     return place_fail(err, BLM_E_UNSUPPORTED, 0,
-                      "this command changes files: get a copy with bloomery convert, change that, "
-                      "and put it back with bloomery convert --force");
+                      "this command only changes files: copy the filter to a file with bloomery "
+                      "convert, change that, and copy it back with bloomery convert --force");
 }
 
 /* ---- new ones ---- */

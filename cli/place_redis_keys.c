@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keys asked, added and removed where the filter is. A batch is cut into commands of a thousand
- * keys or a mebibyte, all of which are on the way at once; so memory is bounded by the batch, and
- * the time on the wire is paid once for all of them.
+ * Checks, adds and removes keys on the server. A batch is cut into commands of a thousand keys or a
+ * mebibyte, which are all sent before the first reply is read. So the batch bounds the memory, and
+ * a batch costs one round trip.
  *
- * Adds go as BF.INSERT NOCREATE and not as BF.MADD, which would make a small filter of its own when
- * someone has deleted the key meanwhile. A server says no to every question about a key that is
- * gone (it expired, was evicted, or the server came back without its data), so each batch of
- * questions ends with TYPE: a no without a filter behind it is trouble, not an answer. What it does
- * not see is a key that was gone for the questions and made again before TYPE.
+ * Adds are sent as BF.INSERT NOCREATE, because BF.MADD would make a new small filter if someone has
+ * deleted the key meanwhile. If the filter is gone (it expired, was evicted, or the server
+ * restarted without its data), a server answers no for every key. So each batch of checks ends with
+ * TYPE: a no without a filter is trouble, not an answer. This does not notice a filter that was
+ * gone during the checks and made again before TYPE.
  */
 #ifdef BLOOMERY_WITH_HIREDIS
 #include <stdio.h>
@@ -21,9 +21,9 @@
 #define KEYS_EACH  1000u
 #define BYTES_EACH ((size_t)1 << 20)
 #define MOST_HEAD  4u                      /* words before the keys */
-#define MOST_KEY   (((size_t)1 << 29) - 1) /* Redis takes no longer argument */
+#define MOST_KEY   (((size_t)1 << 29) - 1) /* the longest argument Redis takes */
 
-/* A batch on its way. */
+/* A batch that is being sent. */
 struct flight {
     struct redis_link    *link;
     struct redis_command *commands;
@@ -32,7 +32,7 @@ struct flight {
     bool                  there; /* the last command asks whether there is a filter */
     const char          **argv;  /* of all commands, one after the other */
     size_t               *len;
-    uint8_t              *out; /* an answer a key, or NULL */
+    uint8_t              *out; /* one answer per key, or NULL */
     size_t                answered, ones;
 };
 
@@ -92,10 +92,13 @@ static void unload(struct flight *f)
 
 static blm_status odd(blm_error *err)
 {
-    return place_fail(err, BLM_E_FORMAT, 0, "the server answers what was not asked: is it Redis?");
+    return place_fail(err, BLM_E_FORMAT, 0,
+                      "the server's reply does not fit the command: check "
+                      "that it is Redis");
 }
 
-/* One number, or an array of them; a filter that is full ends its array early with an error. */
+/* A reply is one number or an array of numbers. If the filter is full, the array ends early with an
+ * error. */
 static blm_status take(void *ctx, size_t i, const redisReply *reply, blm_error *err)
 {
     struct flight *f = ctx;
@@ -132,7 +135,8 @@ static blm_status fly(struct flight *f, const char *const *head, const blm_key *
     for (size_t i = 0; i < count; i++)
         if (keys[i].len > MOST_KEY)
             return place_fail(err, BLM_E_LIMIT, 0,
-                              "a key of the input is longer than the 512 MiB that Redis takes");
+                              "a key in the input is longer than 512 MiB, the most that Redis "
+                              "takes: leave it out");
     load(f, head, words, keys, count);
     blm_status st = redis_run(f->link, f->commands, f->count, again, take, f, err);
     unload(f);
@@ -154,7 +158,7 @@ blm_status redis_add_keys(struct ref *r, const blm_key *keys, size_t count, uint
 {
     struct flight     f      = { .link = r->link, .out = fresh };
     const char *const head[] = { "BF.INSERT", f.link->uri.key, "NOCREATE", "ITEMS", NULL };
-    f.link->repeated         = false; /* by questions: what is asked twice is answered twice */
+    f.link->repeated         = false; /* sending a check twice does no harm */
     blm_status st            = fly(&f, head, keys, count, !f.link->counting, err);
     *done                    = f.answered;
     r->repeated |= f.link->repeated;
@@ -171,5 +175,5 @@ blm_status redis_remove_keys(struct ref *r, const blm_key *keys, size_t count, u
     return st;
 }
 #else
-typedef int redis_keys_are_not_built; /* a file of C has to declare something */
+typedef int redis_keys_are_not_built; /* a C file must declare something */
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Every message is one line whatever it quotes: control characters in file names and in other
- * programs' texts are shown as ?, so that they cannot break the line or drive the terminal. */
+/* Every message is one line, whatever it quotes. Control characters in file names and in other
+ * programs' texts are shown as ?, so that they cannot break the line or control the terminal. */
 #include "say.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ bool say_colour(void)
     return known;
 }
 
-/* Words go out in one write, so that two processes' lines do not mix. */
+/* A message is one write, so that the lines of two processes do not mix. */
 static void put(const char *text, size_t len)
 {
     while (len > 0) {
@@ -38,7 +38,7 @@ static void put(const char *text, size_t len)
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return; /* nobody to tell */
+            return; /* standard error is gone */
         text += n;
         len -= (size_t)n;
     }
