@@ -126,7 +126,7 @@ static bool work_out(struct calc *c)
             err = this;
     }
     if (c->count == 0)
-        trouble("%s", err.text);
+        trouble("%s", filter_words(NULL, &err));
     return c->count > 0;
 }
 

@@ -95,7 +95,7 @@ static const char *obstacle(const struct ref *in, const blm_params *p, blm_error
         snprintf(text, sizeof text,
                  "its size cannot be changed, because the bits do not say which keys set them");
     else if (!format_fits(in->filter, opt.to, err))
-        snprintf(text, sizeof text, "%s", err->text);
+        snprintf(text, sizeof text, "%s", filter_words(NULL, err));
     else
         return NULL;
     return text;

@@ -15,8 +15,7 @@
 /* The library says what differs and what to do; we add which two filters it is about. */
 static int refuse(const char *first, const char *other, const blm_error *err)
 {
-    const char *text = err->text[0] ? err->text : blm_status_text(err->status);
-    return trouble("%s and %s: %s", first, other, text);
+    return trouble("%s and %s: %s", first, other, filter_words(NULL, err));
 }
 
 static void report(const char *name, const blm_filter *f, int filters, const char *did)

@@ -94,12 +94,39 @@ int misuse(const char *format, ...)
     return EXIT_TROUBLE;
 }
 
+/* The library names its own options. Here they are called otherwise, and none is longer. */
+static const struct {
+    const char *library, *here;
+} spellings[] = {
+    { "options.like (--like)", "--like" },
+    { "options.like", "--like" },
+    { "options.offset", "--offset" },
+    { "options.scheme", "--from-scheme" },
+    { "options.bits", "-m" },
+    { "options.probes", "-k" },
+};
+
+static void respell(char *text)
+{
+    for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++) {
+        size_t from = strlen(spellings[i].library), to = strlen(spellings[i].here);
+        for (char *at = text; (at = strstr(at, spellings[i].library)) != NULL; at += to) {
+            memcpy(at, spellings[i].here, to);
+            memmove(at + to, at + from, strlen(at + from) + 1);
+        }
+    }
+}
+
 const char *filter_words(const char *name, const blm_error *err)
 {
+    static char words[sizeof err->text];
     const char *text = err->text[0] ? err->text : blm_status_text(err->status);
     size_t      n    = name ? strlen(name) : 0;
-    return n && strncmp(text, name, n) == 0 && text[n] == ':' ? text + n + 1 + (text[n + 1] == ' ')
-                                                              : text;
+    if (n && strncmp(text, name, n) == 0 && text[n] == ':')
+        text += n + 1 + (text[n + 1] == ' ');
+    snprintf(words, sizeof words, "%s", text);
+    respell(words);
+    return words;
 }
 
 int filter_trouble(const char *name, const blm_error *err)

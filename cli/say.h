@@ -26,7 +26,8 @@ void say(const char *format, ...) SAY_FORMAT(1, 2);
 int trouble(const char *format, ...) SAY_FORMAT(1, 2);
 /* The same for a mistake in the command line. Adds where to look it up. */
 int misuse(const char *format, ...) SAY_FORMAT(1, 2);
-/* The library's message, without the name that it may begin with. */
+/* The library's message, without the name that it may begin with, and with options as they are
+ * called here. Valid until the next call. */
 const char *filter_words(const char *name, const blm_error *err);
 /* For a call of the library that failed on the filter called `name`. */
 int filter_trouble(const char *name, const blm_error *err);
