@@ -401,7 +401,7 @@ static const char *const about[] = {
     "a line, no other run prints it. Runs that get the same line at the same moment, before any "
     "of them has added it, all print it: no line is lost, but a line can appear twice. If a line "
     "must be processed at most once, and may be lost with the process that took it, let the "
-    "program that processes it send BF.ADD itself: only one sender gets the answer 1.",
+    "program that processes it send BF.ADD itself: at most one sender gets the answer 1.",
     "--stats reports how many lines were probably dropped wrongly. A new line that arrives after "
     "N different ones is dropped with probability r(N), the modelled rate of the filter at that "
     "moment. The figure is the sum of r(N) over the lines of this run. While the filter is not "

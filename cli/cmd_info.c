@@ -50,8 +50,8 @@ static const char *writer_words(const struct ref *r, const blm_params *p)
     case BLM_WRITER_DIED:
         return "a process died while writing; the keys it added are in the file";
     case BLM_WRITER_CRASH:
-        return "the machine went down during a write; the keys added before the last sync are in "
-               "the file";
+        return "the machine went down while a process was writing; the keys before its last sync "
+               "are in the file";
     default:
         return ref_is_shared(r->text)             ? "none: it is a key on a server"
                : p->backing == BLM_FILE_READ      ? "closed properly"

@@ -3,8 +3,8 @@
  * A RedisBloom chain as its dumps describe it. Reads and writes the header chunk, and judges a
  * description before memory is allocated for it. The header is packed and little-endian:
  *
- *   u64 items   u32 links   u32 options   u32 growth
- *   a link: u64 bytes, u64 bits, u64 items, f64 error, f64 bpe, u32 hashes, u64 entries, u8 n2
+ *   u64 items   u32 layers   u32 options   u32 growth
+ *   a layer: u64 bytes, u64 bits, u64 items, f64 error, f64 bpe, u32 hashes, u64 entries, u8 n2
  *
  * Version 2.2.0 had entries in 32 bits, and earlier versions also had no growth. The lengths tell
  * them apart.

@@ -2,7 +2,7 @@
 /*
  * The data type MBbloom--: RedisBloom's, and never anything else. An RDB value is
  *
- *   uint items, links, options, growth;  a link: uint entries, double error, uint hashes,
+ *   uint items, layers, options, growth;  a layer: uint entries, double error, uint hashes,
  *   double bpe, uint bits, uint n2, string array, uint items
  *
  * Encoding versions before 4 have no growth, before 2 no options, and version 0 has neither bits

@@ -23,8 +23,8 @@ size_t site_path(uint64_t page, char out[64])
                             (unsigned)(page % 400), (unsigned long long)page);
 }
 
-/* Where page i links to: the next page, the previous one, two below, and random ones. Most pages
- * can be reached in many ways. */
+/* Where a page links to: the next page, its parent and two children in a binary tree, and random
+ * ones. Most pages can be reached in many ways. */
 static uint64_t link_of(const struct site *s, uint64_t page, unsigned i)
 {
     uint64_t chance = page * SITE_LINKS + i;
