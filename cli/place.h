@@ -20,7 +20,7 @@ struct place {
     blm_status (*create)(struct ref *r, bool whole, blm_error *err);
     blm_status (*sync)(struct ref *r, blm_error *err); /* NULL: nothing is kept before save */
     blm_status (*save)(struct ref *r, blm_error *err); /* writes what is not in place yet */
-    void (*drop)(struct ref *r);                       /* closes r->link; NULL: there is none */
+    void (*drop)(struct ref *r); /* closes r->connection; NULL: there is none */
 
     /* For a place that keeps the filter and is sent the keys. `keys` sets r->remote and need not
      * set r->filter; the other calls then replace the library's. All NULL: open and change are

@@ -15,31 +15,31 @@
 
 static blm_status connect_to(struct ref *r, blm_error *err)
 {
-    struct redis_link *l = NULL;
-    if (r->link)
+    struct redis_connection *l = NULL;
+    if (r->connection)
         return BLM_OK;
-    blm_status st = redis_link_open(&l, r->text, err);
-    r->link       = l;
+    blm_status st = redis_connect(&l, r->text, err);
+    r->connection = l;
     return st;
 }
 
 static void redis_drop(struct ref *r)
 {
-    redis_link_free(r->link);
-    r->link = NULL;
+    redis_disconnect(r->connection);
+    r->connection = NULL;
 }
 
 static bool redis_exists(const char *text)
 {
-    struct redis_link *l = NULL;
-    blm_error          err;
-    if (redis_link_open(&l, text, &err) != BLM_OK)
+    struct redis_connection *l = NULL;
+    blm_error                err;
+    if (redis_connect(&l, text, &err) != BLM_OK)
         return false; /* the caller gets the reason when it opens or makes the filter */
     redisReply *reply = redis_call(l, true, &err, "EXISTS", l->uri.key, NULL);
     bool        there = reply && reply->type == REDIS_REPLY_INTEGER && reply->integer > 0;
     if (reply)
         freeReplyObject(reply);
-    redis_link_free(l);
+    redis_disconnect(l);
     return there;
 }
 
@@ -61,8 +61,8 @@ static uint64_t number(const redisReply *info, const char *name)
 
 static blm_status redis_params(struct ref *r, blm_params *p, blm_error *err)
 {
-    struct redis_link *l    = r->link;
-    redisReply        *info = redis_call(l, true, err, "BF.INFO", l->uri.key, NULL);
+    struct redis_connection *l    = r->connection;
+    redisReply              *info = redis_call(l, true, err, "BF.INFO", l->uri.key, NULL);
     if (!info)
         return err->status;
     const redisReply *kind = field(info, "Kind"), *rate = field(info, "Error rate");
@@ -86,8 +86,8 @@ static blm_status find(struct ref *r, blm_error *err)
     blm_status               st       = connect_to(r, err);
     if (st != BLM_OK)
         return st;
-    struct redis_link *l     = r->link;
-    redisReply        *reply = redis_call(l, true, err, "TYPE", l->uri.key, NULL);
+    struct redis_connection *l     = r->connection;
+    redisReply              *reply = redis_call(l, true, err, "TYPE", l->uri.key, NULL);
     if (!reply)
         return err->status;
     const char *type = reply->str ? reply->str : "";
@@ -119,8 +119,8 @@ static blm_status redis_keys(struct ref *r, blm_error *err)
     if (st == BLM_OK)
         st = redis_params(r, &p, err);
     if (st == BLM_OK) {
-        ((struct redis_link *)r->link)->counting = p.kind == BLM_COUNTING;
-        r->remote                                = true;
+        ((struct redis_connection *)r->connection)->counting = p.kind == BLM_COUNTING;
+        r->remote                                            = true;
     }
     return st;
 }

@@ -2,7 +2,7 @@
 /* What the files of the Redis place share:
  *
  *   place_redis_uri.c         parses references, and finds the password to hide
- *   place_redis_link.c        one connection to the server that has the key
+ *   place_redis_connection.c  one connection to the server that has the key
  *   place_redis_keys.c        checks, adds and removes keys on the server
  *   place_redis_chunks.c      pulls and pushes whole filters in chunks
  *   place_redis.c             the place itself
@@ -36,7 +36,7 @@ size_t redis_uri_secret(const char *text, size_t *at);
 
 /* ---- the connection ---- */
 
-struct redis_link {
+struct redis_connection {
     struct redis_uri uri;
     redisContext    *c;    /* NULL: not connected */
     char            *host; /* where a cluster redirected us; NULL: where uri says */
@@ -55,8 +55,8 @@ struct redis_command {
     bool         done; /* its reply has been taken */
 };
 
-blm_status redis_link_open(struct redis_link **out, const char *text, blm_error *err);
-void       redis_link_free(struct redis_link *l);
+blm_status redis_connect(struct redis_connection **out, const char *text, blm_error *err);
+void       redis_disconnect(struct redis_connection *l);
 
 /* Takes the reply to command i; not BLM_OK: stop, with err filled. */
 typedef blm_status (*redis_reply_fn)(void *ctx, size_t i, const redisReply *reply, blm_error *err);
@@ -65,20 +65,20 @@ typedef blm_status (*redis_reply_fn)(void *ctx, size_t i, const redisReply *repl
  * had to be sent again. Follows redirections to the server that has the key (MOVED, ASK), and waits
  * for a server that is not ready. `again`: if the connection is lost, commands without a reply may
  * be sent once more. */
-blm_status redis_run(struct redis_link *l, struct redis_command *commands, size_t count, bool again,
-                     redis_reply_fn take, void *ctx, blm_error *err);
+blm_status redis_run(struct redis_connection *l, struct redis_command *commands, size_t count,
+                     bool again, redis_reply_fn take, void *ctx, blm_error *err);
 
 /* Sends one command, given as words that end with NULL. The caller frees the reply. NULL: err says
  * why, also for an error reply. */
-redisReply *redis_call(struct redis_link *l, bool again, blm_error *err, ...);
+redisReply *redis_call(struct redis_connection *l, bool again, blm_error *err, ...);
 /* The same with words that have a length. */
-redisReply *redis_call_argv(struct redis_link *l, bool again, size_t argc, const char **argv,
+redisReply *redis_call_argv(struct redis_connection *l, bool again, size_t argc, const char **argv,
                             size_t *len, blm_error *err);
 
 /* Fills err from an error reply, with what to do about it if we know. */
-blm_status redis_refusal(const struct redis_link *l, const char *text, blm_error *err);
+blm_status redis_refusal(const struct redis_connection *l, const char *text, blm_error *err);
 /* Fills err for a connection that failed. */
-blm_status redis_lost(const struct redis_link *l, blm_error *err);
+blm_status redis_lost(const struct redis_connection *l, blm_error *err);
 
 /* ---- keys ---- */
 

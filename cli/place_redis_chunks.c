@@ -37,13 +37,13 @@
 /* ---- pull ---- */
 
 struct pull {
-    struct redis_link *link;
-    redisReply        *reply; /* [next iterator, bytes] */
-    long long          next;
-    size_t             at;   /* in its bytes */
-    uint64_t           left; /* bytes after the header; UINT64_MAX: until the server ends */
-    bool               begun, failed;
-    blm_error         *err;
+    struct redis_connection *link;
+    redisReply              *reply; /* [next iterator, bytes] */
+    long long                next;
+    size_t                   at;   /* in its bytes */
+    uint64_t                 left; /* bytes after the header; UINT64_MAX: until the server ends */
+    bool                     begun, failed;
+    blm_error               *err;
 };
 
 static uint64_t le(const uint8_t *p, unsigned bytes)
@@ -138,11 +138,11 @@ static size_t read_chunks(void *ctx, void *bytes, size_t len)
 
 static blm_status pull_once(struct ref *r, blm_error *err)
 {
-    struct redis_link *l   = r->link;
-    blm_error          why = { .offset = BLM_NO_OFFSET };
-    struct pull        p   = { .link = l, .err = &why };
-    r->options.format      = l->ours ? "native" : "redisbloom";
-    blm_status st          = blm_decode_stream(read_chunks, &p, &r->options, &r->filter, err);
+    struct redis_connection *l   = r->connection;
+    blm_error                why = { .offset = BLM_NO_OFFSET };
+    struct pull              p   = { .link = l, .err = &why };
+    r->options.format            = l->ours ? "native" : "redisbloom";
+    blm_status st                = blm_decode_stream(read_chunks, &p, &r->options, &r->filter, err);
     if (st != BLM_OK && p.failed)
         *err = why;
     if (p.reply)
@@ -156,7 +156,7 @@ blm_status redis_pull(struct ref *r, blm_error *err)
     for (int i = 0; i < TRIES; i++) {
         st        = pull_once(r, err);
         bool torn = st == BLM_E_CHECKSUM || st == BLM_E_TRUNCATED || st == BLM_E_FORMAT;
-        if (!torn || !((struct redis_link *)r->link)->ours || interrupted())
+        if (!torn || !((struct redis_connection *)r->connection)->ours || interrupted())
             return st;
     }
     return place_fail(err, BLM_E_BUSY, 0, NULL);
@@ -202,12 +202,12 @@ static char *other_key(const struct redis_uri *u, size_t *len)
 }
 
 struct push {
-    struct redis_link *link;
-    char              *key; /* the other one, or the real one */
-    size_t             key_len;
-    bool               other; /* it is the other one: rename it at the end */
-    bool               expires;
-    double             refreshed;
+    struct redis_connection *link;
+    char                    *key; /* the other one, or the real one */
+    size_t                   key_len;
+    bool                     other; /* it is the other one: rename it at the end */
+    bool                     expires;
+    double                   refreshed;
 
     char           *chunk;
     size_t          filled;
@@ -323,7 +323,7 @@ static blm_status finish(struct push *p, blm_status st, bool replace)
 /* ---- push ---- */
 
 /* Only our module takes native bytes, and RedisBloom would ignore KIND. */
-static blm_status need_ours(struct redis_link *l, blm_error *err)
+static blm_status need_ours(struct redis_connection *l, blm_error *err)
 {
     redisReply *reply = redis_call(l, true, err, "COMMAND", "INFO", "BF.ESTIMATE", "BF.ADD", NULL);
     if (!reply)
@@ -381,7 +381,7 @@ static uint64_t *pieces_of(const blm_filter *f, bool native, size_t *count)
 
 blm_status redis_push(struct ref *r, const char *format, bool replace, blm_error *err)
 {
-    struct push p      = { .link = r->link, .other = true, .err = err };
+    struct push p      = { .link = r->connection, .other = true, .err = err };
     blm_error   why    = { .offset = BLM_NO_OFFSET };
     blm_params  params = { .size = sizeof params };
     blm_get_params(r->filter, &params);
@@ -393,7 +393,7 @@ blm_status redis_push(struct ref *r, const char *format, bool replace, blm_error
             err, BLM_E_UNSUPPORTED, 0,
             "a server can hold filters of format native or redisbloom: give --to native or --to "
             "redisbloom");
-    blm_status st = native ? need_ours(r->link, err) : BLM_OK;
+    blm_status st = native ? need_ours(r->connection, err) : BLM_OK;
     if (st != BLM_OK)
         return st;
     uint64_t *pieces = pieces_of(r->filter, native, &p.piece_count);
@@ -428,7 +428,7 @@ static bool plain(const blm_options *o, const blm_params *p)
 
 blm_status redis_reserve(struct ref *r, const blm_options *o, bool replace, blm_error *err)
 {
-    struct push p      = { .link = r->link, .other = replace, .err = err };
+    struct push p      = { .link = r->connection, .other = replace, .err = err };
     blm_params  params = { .size = sizeof params };
     char        rate[40], items[24];
     size_t      len[7], argc = 4;
@@ -436,7 +436,7 @@ blm_status redis_reserve(struct ref *r, const blm_options *o, bool replace, blm_
     if (!plain(o, &params))
         return redis_push(r, NULL, replace, err);
     bool       native = strcmp(params.scheme, "native") == 0;
-    blm_status st     = native ? need_ours(r->link, err) : BLM_OK;
+    blm_status st     = native ? need_ours(r->connection, err) : BLM_OK;
     if (st != BLM_OK)
         return st;
     if (p.other) {

@@ -25,15 +25,15 @@
 
 /* A batch that is being sent. */
 struct flight {
-    struct redis_link    *link;
-    struct redis_command *commands;
-    size_t               *first; /* of each command's keys; one more at the end */
-    size_t                count;
-    bool                  there; /* the last command asks whether there is a filter */
-    const char          **argv;  /* of all commands, one after the other */
-    size_t               *len;
-    uint8_t              *out; /* one answer per key, or NULL */
-    size_t                answered, ones;
+    struct redis_connection *connection;
+    struct redis_command    *commands;
+    size_t                  *first; /* of each command's keys; one more at the end */
+    size_t                   count;
+    bool                     there; /* the last command asks whether there is a filter */
+    const char             **argv;  /* of all commands, one after the other */
+    size_t                  *len;
+    uint8_t                 *out; /* one answer per key, or NULL */
+    size_t                   answered, ones;
 };
 
 /* How many of the keys from `at` on fit in one command. */
@@ -48,7 +48,7 @@ static size_t portion(const blm_key *keys, size_t at, size_t count)
 static void load(struct flight *f, const char *const *head, size_t words, const blm_key *keys,
                  size_t count)
 {
-    const struct redis_uri *u     = &f->link->uri;
+    const struct redis_uri *u     = &f->connection->uri;
     size_t                  parts = 0, used = 0;
     for (size_t at = 0; at < count; parts++)
         at += portion(keys, at, count);
@@ -103,10 +103,10 @@ static blm_status take(void *ctx, size_t i, const redisReply *reply, blm_error *
 {
     struct flight *f = ctx;
     if (reply->type == REDIS_REPLY_ERROR)
-        return redis_refusal(f->link, reply->str, err);
+        return redis_refusal(f->connection, reply->str, err);
     if (f->there && i + 1 == f->count)
         return reply->str && strcmp(reply->str, "none") == 0
-                   ? redis_refusal(f->link, "ERR not found", err)
+                   ? redis_refusal(f->connection, "ERR not found", err)
                    : BLM_OK;
     size_t first = f->first[i], n = f->first[i + 1] - first;
     bool   array = reply->type == REDIS_REPLY_ARRAY;
@@ -115,7 +115,7 @@ static blm_status take(void *ctx, size_t i, const redisReply *reply, blm_error *
     for (size_t k = 0; k < (array ? reply->elements : 1); k++) {
         const redisReply *e = array ? reply->element[k] : reply;
         if (e->type == REDIS_REPLY_ERROR)
-            return redis_refusal(f->link, e->str, err);
+            return redis_refusal(f->connection, e->str, err);
         if (e->type != REDIS_REPLY_INTEGER || k >= n)
             return odd(err);
         if (f->out)
@@ -138,7 +138,7 @@ static blm_status fly(struct flight *f, const char *const *head, const blm_key *
                               "a key in the input is longer than 512 MiB, the most that Redis "
                               "takes: leave it out");
     load(f, head, words, keys, count);
-    blm_status st = redis_run(f->link, f->commands, f->count, again, take, f, err);
+    blm_status st = redis_run(f->connection, f->commands, f->count, again, take, f, err);
     unload(f);
     return st;
 }
@@ -146,8 +146,8 @@ static blm_status fly(struct flight *f, const char *const *head, const blm_key *
 blm_status redis_check_keys(struct ref *r, const blm_key *keys, size_t count, uint8_t *maybe,
                             size_t *hits, blm_error *err)
 {
-    struct flight     f      = { .link = r->link, .out = maybe, .there = true };
-    const char *const head[] = { "BF.MEXISTS", f.link->uri.key, NULL };
+    struct flight     f      = { .connection = r->connection, .out = maybe, .there = true };
+    const char *const head[] = { "BF.MEXISTS", f.connection->uri.key, NULL };
     blm_status        st     = fly(&f, head, keys, count, true, err);
     *hits                    = f.ones;
     return st;
@@ -156,20 +156,20 @@ blm_status redis_check_keys(struct ref *r, const blm_key *keys, size_t count, ui
 blm_status redis_add_keys(struct ref *r, const blm_key *keys, size_t count, uint8_t *fresh,
                           size_t *done, blm_error *err)
 {
-    struct flight     f      = { .link = r->link, .out = fresh };
-    const char *const head[] = { "BF.INSERT", f.link->uri.key, "NOCREATE", "ITEMS", NULL };
-    f.link->repeated         = false; /* sending a check twice does no harm */
-    blm_status st            = fly(&f, head, keys, count, !f.link->counting, err);
+    struct flight     f      = { .connection = r->connection, .out = fresh };
+    const char *const head[] = { "BF.INSERT", f.connection->uri.key, "NOCREATE", "ITEMS", NULL };
+    f.connection->repeated   = false; /* sending a check twice does no harm */
+    blm_status st            = fly(&f, head, keys, count, !f.connection->counting, err);
     *done                    = f.answered;
-    r->repeated |= f.link->repeated;
+    r->repeated |= f.connection->repeated;
     return st;
 }
 
 blm_status redis_remove_keys(struct ref *r, const blm_key *keys, size_t count, uint8_t *gone,
                              size_t *done, blm_error *err)
 {
-    struct flight     f      = { .link = r->link, .out = gone };
-    const char *const head[] = { "BF.DEL", f.link->uri.key, NULL };
+    struct flight     f      = { .connection = r->connection, .out = gone };
+    const char *const head[] = { "BF.DEL", f.connection->uri.key, NULL };
     blm_status        st     = fly(&f, head, keys, count, false, err);
     *done                    = f.answered;
     return st;

@@ -33,7 +33,7 @@ struct ref {
     int                 lock;    /* of a file that is rewritten as a whole; −1: none */
     bool                remote;  /* keys are sent to the server; filter may be NULL */
     bool  repeated;              /* some keys were sent twice, so which were new may not be known */
-    void *link;                  /* private to the place */
+    void *connection;            /* private to the place */
 };
 
 bool ref_is_stdin(const char *text);

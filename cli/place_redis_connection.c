@@ -38,7 +38,7 @@ static bool starts(const char *text, const char *word)
 
 /* ---- messages ---- */
 
-blm_status redis_refusal(const struct redis_link *l, const char *text, blm_error *err)
+blm_status redis_refusal(const struct redis_connection *l, const char *text, blm_error *err)
 {
     static const struct {
         const char *begins, *says;
@@ -78,7 +78,7 @@ blm_status redis_refusal(const struct redis_link *l, const char *text, blm_error
     return place_fail(err, BLM_E_UNSUPPORTED, 0, words);
 }
 
-static void where(const struct redis_link *l, char *out, size_t room)
+static void where(const struct redis_connection *l, char *out, size_t room)
 {
     const char *host = l->host ? l->host : l->uri.host;
     if (host)
@@ -88,7 +88,7 @@ static void where(const struct redis_link *l, char *out, size_t room)
         snprintf(out, room, "%.90s", l->uri.socket);
 }
 
-blm_status redis_lost(const struct redis_link *l, blm_error *err)
+blm_status redis_lost(const struct redis_connection *l, blm_error *err)
 {
     char        at[100], words[256];
     const char *what = l->c && l->c->errstr[0] ? l->c->errstr : "out of memory";
@@ -111,7 +111,7 @@ blm_status redis_lost(const struct redis_link *l, blm_error *err)
 
 /* ---- connecting ---- */
 
-static void hang_up(struct redis_link *l)
+static void hang_up(struct redis_connection *l)
 {
     if (l->c)
         redisFree(l->c);
@@ -119,7 +119,7 @@ static void hang_up(struct redis_link *l)
 }
 
 /* Sends a command of the handshake. */
-static blm_status greet(struct redis_link *l, int argc, const char **argv, blm_error *err)
+static blm_status greet(struct redis_connection *l, int argc, const char **argv, blm_error *err)
 {
     redisReply *reply = redisCommandArgv(l->c, argc, argv, NULL);
     if (!reply)
@@ -132,7 +132,7 @@ static blm_status greet(struct redis_link *l, int argc, const char **argv, blm_e
     return st;
 }
 
-static blm_status dial(struct redis_link *l, blm_error *err)
+static blm_status dial(struct redis_connection *l, blm_error *err)
 {
     const struct redis_uri *u    = &l->uri;
     const char             *host = l->host ? l->host : u->host;
@@ -158,22 +158,22 @@ static blm_status dial(struct redis_link *l, blm_error *err)
     return st;
 }
 
-blm_status redis_link_open(struct redis_link **out, const char *text, blm_error *err)
+blm_status redis_connect(struct redis_connection **out, const char *text, blm_error *err)
 {
-    struct redis_link *l = memory_need(sizeof *l);
-    *l                   = (struct redis_link){ 0 };
-    blm_status st        = redis_uri_parse(text, &l->uri, err);
+    struct redis_connection *l = memory_need(sizeof *l);
+    *l                         = (struct redis_connection){ 0 };
+    blm_status st              = redis_uri_parse(text, &l->uri, err);
     if (st == BLM_OK)
         st = dial(l, err);
     if (st == BLM_OK) {
         *out = l;
         return BLM_OK;
     }
-    redis_link_free(l);
+    redis_disconnect(l);
     return st;
 }
 
-void redis_link_free(struct redis_link *l)
+void redis_disconnect(struct redis_connection *l)
 {
     if (!l)
         return;
@@ -186,7 +186,7 @@ void redis_link_free(struct redis_link *l)
 /* ---- commands ---- */
 
 /* "MOVED 3999 127.0.0.1:6381"; the host may be empty (the one we have) or an IPv6 address. */
-static bool follow(struct redis_link *l, const char *text)
+static bool follow(struct redis_connection *l, const char *text)
 {
     const char *place = strchr(text, ' ');
     place             = place ? strchr(place + 1, ' ') : NULL;
@@ -224,7 +224,7 @@ struct round {
     size_t taken;
 };
 
-static blm_status take_reply(struct redis_link *l, struct redis_command *c, size_t i,
+static blm_status take_reply(struct redis_connection *l, struct redis_command *c, size_t i,
                              redisReply *reply, redis_reply_fn take, void *ctx, struct round *round,
                              blm_error *err)
 {
@@ -246,7 +246,7 @@ static blm_status take_reply(struct redis_link *l, struct redis_command *c, size
 }
 
 /* Sends the commands that have no reply yet and takes their replies. */
-static blm_status once(struct redis_link *l, struct redis_command *commands, size_t count,
+static blm_status once(struct redis_connection *l, struct redis_command *commands, size_t count,
                        redis_reply_fn take, void *ctx, struct round *round, blm_error *err)
 {
     blm_status st = BLM_OK;
@@ -286,7 +286,7 @@ static void pause_for(double *length)
 }
 
 /* Back to the server in the reference: it knows where the key is now. */
-static void go_home(struct redis_link *l)
+static void go_home(struct redis_connection *l)
 {
     hang_up(l);
     free(l->host);
@@ -294,8 +294,8 @@ static void go_home(struct redis_link *l)
     l->asking = false;
 }
 
-blm_status redis_run(struct redis_link *l, struct redis_command *commands, size_t count, bool again,
-                     redis_reply_fn take, void *ctx, blm_error *err)
+blm_status redis_run(struct redis_connection *l, struct redis_command *commands, size_t count,
+                     bool again, redis_reply_fn take, void *ctx, blm_error *err)
 {
     double   pause = FIRST_PAUSE, since = now();
     unsigned hops = 0;
@@ -340,8 +340,8 @@ blm_status redis_run(struct redis_link *l, struct redis_command *commands, size_
 /* ---- one command ---- */
 
 struct single {
-    const struct redis_link *link;
-    redisReply              *reply;
+    const struct redis_connection *connection;
+    redisReply                    *reply;
 };
 
 /* redis_run frees the reply after this, so its contents are moved to a copy. */
@@ -350,7 +350,7 @@ static blm_status keep(void *ctx, size_t i, const redisReply *reply, blm_error *
     struct single *s = ctx;
     (void)i;
     if (reply->type == REDIS_REPLY_ERROR)
-        return redis_refusal(s->link, reply->str, err);
+        return redis_refusal(s->connection, reply->str, err);
     redisReply *mine = memory_need(sizeof *mine);
     *mine            = *reply;
     redisReply *old  = (redisReply *)(uintptr_t)reply;
@@ -360,17 +360,17 @@ static blm_status keep(void *ctx, size_t i, const redisReply *reply, blm_error *
     return BLM_OK;
 }
 
-redisReply *redis_call_argv(struct redis_link *l, bool again, size_t argc, const char **argv,
+redisReply *redis_call_argv(struct redis_connection *l, bool again, size_t argc, const char **argv,
                             size_t *len, blm_error *err)
 {
     struct redis_command c = { .argc = argc, .argv = argv, .len = len };
-    struct single        s = { .link = l };
+    struct single        s = { .connection = l };
     return redis_run(l, &c, 1, again, keep, &s, err) == BLM_OK ? s.reply : NULL;
 }
 
 #define MOST_WORDS 12
 
-redisReply *redis_call(struct redis_link *l, bool again, blm_error *err, ...)
+redisReply *redis_call(struct redis_connection *l, bool again, blm_error *err, ...)
 {
     const char *argv[MOST_WORDS];
     size_t      len[MOST_WORDS], n = 0;
@@ -385,5 +385,5 @@ redisReply *redis_call(struct redis_link *l, bool again, blm_error *err, ...)
     return redis_call_argv(l, again, n, argv, len, err);
 }
 #else
-typedef int redis_link_is_not_built; /* a C file must declare something */
+typedef int redis_connection_is_not_built; /* a C file must declare something */
 #endif
