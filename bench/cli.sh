@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# dedup, add and check beside what one would use without them, on the same lines in one run:
+# Compares dedup, add and check with the tools one would use instead, on the same lines in one run:
 #
-#     bench/cli.sh [LINES]        20e6 when not given: 1.4 GB of lines in $TMPDIR, 6 GB of memory
+#     bench/cli.sh [LINES]        default 20e6: 1.4 GB of lines in $TMPDIR, 6 GB of memory
 #
-# BUILD (build) has the program, RUNS (1) is how often each is run, the fastest counts. Lines are
-# URL-like, a fifth of them repeats (tests/cli/genlines.c); output goes to /dev/null. Seconds are
-# of the clock; memory is the peak of the process, without the page cache. Tools that are not there
-# are left out: mawk, gawk, python3, and bloom (Debian: golang-github-dcso-bloom-cli).
+# BUILD (build) has the program. RUNS (1) is how often each is run; the fastest counts. Lines are
+# URL-like, and a fifth of them are repeats (tests/cli/genlines.c). Output goes to /dev/null. Seconds
+# are wall time; memory is the peak of the process, without the page cache. Tools that are not
+# installed are left out: mawk, gawk, python3, and bloom (Debian: golang-github-dcso-bloom-cli).
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
 lines=$(printf '%.0f' "${1:-20e6}")
@@ -62,8 +62,8 @@ row()
     seconds=$1/$2
     printf '%-30s %8.2f s %8.2f s cpu %6.0f MB' "$name" "$1" "$2" "$3"
 }
-# against SECONDS WHAT: how many times as long the row took as that one, by the clock and (on a busy
-# machine the better guide) in processor time.
+# against SECONDS WHAT: how many times as long this row took, in wall time and in processor time
+# (the better guide on a busy machine).
 against()
 {
     echo "$seconds/$1" | awk -F / -v what="$2" \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Time for the benches: processor time of this thread, since other work on the machine is not ours
- * to count. Reading it is a system call of some hundred nanoseconds; what a pair of readings costs
- * is measured once and taken off, so that short pieces can be added up.
+ * Time for the benches: processor time of this thread, so that other work on the machine does not
+ * count. Reading it is a system call of a few hundred nanoseconds. The cost of a pair of readings
+ * is measured once and subtracted, so that short runs can be added up.
  */
 #ifndef BENCH_CLOCK_H
 #define BENCH_CLOCK_H
@@ -43,7 +43,7 @@ static inline void watch_halt(struct watch *w)
     w->spent += gone > 0 ? gone : 0;
 }
 
-/* The least of several is the truest: what disturbs a measurement only ever makes it longer. */
+/* The smallest of several is the best, because a disturbance can only make a measurement longer. */
 static inline void least(double *best, double ns)
 {
     if (*best == 0 || ns < *best)

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ours beside libbloom, a 256-bit split block and the raw memory: the same keys, the same promised
- * rate (1%), one process, one thread, the thread's processor time, the best of several rounds with
- * all contenders in every round, huge pages for all. Only the ratios mean anything.
+ * Compares ours with libbloom, a 256-bit split block and the bare memory: the same keys, the same
+ * promised rate (1%), one process, one thread, the thread's processor time, the best of several
+ * rounds with all contenders in every round, huge pages for all. Only the ratios mean anything.
  *
  *   compare [--json] [--rounds R] [--keys ints|bytes20|urls] [N …]
  *
- * Default: 1e3 1e4 1e5 1e6 1e7 1e8, and 5 rounds, eight times as many up to 1e5 keys, where a round
- * is a few milliseconds and a neighbour on the same processor may be busy for longer. 1e9 takes 3
- * GiB; the classic kind and the split block are left out there, for time, and libbloom,
- * whose size is an int.
+ * Default: 1e3 1e4 1e5 1e6 1e7 1e8, and 5 rounds. Up to 1e5 keys there are eight times as many
+ * rounds, because a round takes a few milliseconds and other work on the same processor may last
+ * longer. 1e9 takes 3 GiB. The classic kind and the split block are left out there to save time,
+ * and libbloom because its size is an int.
  *
  * Every filter holds n keys. Then, at most a million keys each:
- *   build   n integers into an empty filter, in batches where there are batches
+ *   build   n integers to an empty filter, in batches if the contender has batches
  *   miss    keys that are not in it
  *   hit     keys that are
- *   add     keys that nobody has seen, every round: up to 4e6 into an emptied filter, above that
- *           into the full one
- * "limit" is one random line of as many bytes as the blocked filter has, read (hit, miss) or
+ *   add     new keys in every round: up to 4e6 to an emptied filter, above that to the full one
+ * "limit" is one random line in as many bytes as the blocked filter has, read (hit, miss) or
  * changed (add, build): memory.h.
  */
 #include <math.h>
@@ -33,7 +32,7 @@
 
 #define RATE      0.01
 #define SAMPLE    1000000u
-#define FEW       100000u      /* rounds are short up to here: eight times as many */
+#define FEW       100000u      /* up to here rounds are short, so there are eight times as many */
 #define LEAST     65536u       /* keys to time at once, at least */
 #define EMPTIED   (4 * SAMPLE) /* filters up to this are emptied before adds */
 #define PEERS_TOP 200000000u
@@ -117,7 +116,8 @@ static void batch(blm_filter *f, const struct keys *k, enum op op, struct watch 
     watch_halt(w);
 }
 
-/* Keys hashed beforehand, a few at a time: a digest has room for every scheme, 224 bytes. */
+/* Keys hashed in advance, a few at a time, because a digest has room for every scheme: 224
+ * bytes. */
 static void digests(blm_filter *f, const struct keys *k, enum op op, struct watch *w)
 {
     enum { SOME = 1024 };
@@ -281,13 +281,13 @@ static void close_field(struct field *f)
 static const enum who owner[] = { LIBBLOOM, CLASSIC_BATCH, BLOCKED_BATCH, SPLIT }; /* of a filter */
 #define OWNERS (sizeof owner / sizeof *owner)
 
-/* Adds keys from…to of stream 0 to every filter, timed, in pieces that are made outside the time:
- * large ones, as somebody has who builds a filter from a file. */
+/* Adds keys from…to of stream 0 to every filter and times it. The keys are made in runs outside the
+ * time. The runs are large, as when a filter is built from a file. */
 static void fill(struct field *f, enum sort sort, uint64_t from, uint64_t to, struct watch w[ALL])
 {
-    const size_t piece = sort == INTS ? 128 * SAMPLE : SAMPLE;
+    const size_t run = sort == INTS ? 128 * SAMPLE : SAMPLE;
     while (from < to) {
-        size_t      some = to - from < piece ? (size_t)(to - from) : piece;
+        size_t      some = to - from < run ? (size_t)(to - from) : run;
         struct keys k    = { sort, some, sort_width[sort], NULL, NULL };
         if (sort == INTS) {
             k.bytes = need(malloc(some * 8));
@@ -365,7 +365,8 @@ static void print_row(const struct field *f, const char *keys, enum op op, const
 
 /* ---- the measurements ---- */
 
-/* The limit is measured anew in every round of every row: what slows the others slows it too. */
+/* The limit is measured again in every round of every row, so that what slows the others slows it
+ * too. */
 static void limit_too(struct field *f, bool change, int round)
 {
     if (round == 0)
@@ -392,13 +393,13 @@ static void measure_checks(struct field *f, enum sort sort, enum op op, size_t q
     free_keys(&k);
 }
 
-/* A large filter is full already: each contender gets its own part of the keys, so that none finds
+/* A large filter is already full, so each contender gets its own part of the keys and does not find
  * what another has added. */
 static void measure_adds(struct field *f, enum sort sort, size_t q, int rounds)
 {
     double       ns[ALL] = { 0 };
     const bool   emptied = f->n <= EMPTIED;
-    const size_t part = emptied ? q : q / 4, piece = part < f->n ? part : (size_t)f->n;
+    const size_t part = emptied ? q : q / 4, run = part < f->n ? part : (size_t)f->n;
     for (int round = 0; round < rounds; round++) {
         struct keys k = make_keys(sort, 2 + (unsigned)round, q, q);
         limit_too(f, true, round);
@@ -410,8 +411,8 @@ static void measure_adds(struct field *f, enum sort sort, size_t q, int rounds)
                                                                                    : 0);
             if (!there(f, (enum who)who))
                 continue;
-            for (size_t at = 0; at < part; at += piece) {
-                struct keys some = some_keys(&k, from + at, part - at < piece ? part - at : piece);
+            for (size_t at = 0; at < part; at += run) {
+                struct keys some = some_keys(&k, from + at, part - at < run ? part - at : run);
                 if (emptied)
                     empty(f, (enum who)who);
                 pass(f, (enum who)who, &some, ADD, &w);
@@ -429,7 +430,7 @@ static void measure_build(struct field *f, enum sort last, int rounds)
     double   ns[ALL] = { 0 };
     uint64_t apart   = f->n > EMPTIED ? (uint64_t)SAMPLE * ((unsigned)last + 1) : 0;
     if (f->n > EMPTIED && rounds > 2)
-        rounds = 2; /* long; the first is given its memory by the system, all of them alike */
+        rounds = 2; /* each is long; in the first, the system provides the memory to all alike */
     for (int r = 0; r < rounds; r++) {
         struct watch w[ALL] = { { 0, 0 } };
         limit_too(f, true, r);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Other systems' layouts beside the loop that their own code is: one key at a time, hash, then
- * probe after probe with a division each, stopping at the first clear bit; no look ahead. The
- * hashes are written from their published definitions, and both sides must answer alike, key by
- * key. One process, one thread, the thread's processor time, best of several rounds;
- * only ratios count.
+ * Other systems' layouts in our library, compared with a loop like their own code: one key at a
+ * time, hash, then probe after probe with a division each, stopping at the first clear bit, without
+ * prefetching. The hashes are written from their published definitions, and both sides must give
+ * the same answer for every key. One process, one thread, the thread's processor time, best of
+ * several rounds. Only the ratios count.
  *
  *   foreign [N]                default 1e7; rate 1%, 8-byte keys
  *
- * The loop is measured twice over the same bits: on pages of the usual size, which is what its own
+ * The loop is measured twice over the same bits: on pages of the usual size, which the original
  * code gets from malloc or calloc unless it asks for others (or the system gives huge pages to
  * all), and on huge pages, which our filter asks for. The first ratio is what a user of that code
- * gains, the second what is left of it on equal pages. Beside it, what bounds any filter of k bits
- * a key: our native classic filter, of as many bits and probes, with its own hash; and k random
- * lines read (add: changed), with nothing else done. Only an idle machine gives the smallest
- * ratios: while others use the memory, the loop waits longer for each line,
- * and we for many at once.
+ * gains, the second what is left of it on equal pages. Next to it are the bounds for any filter of
+ * k bits per key: our native classic filter, with as many bits and probes and its own hash, and k
+ * random lines read (add: changed) with nothing else done. Only an idle machine gives the smallest
+ * ratios: while others use the memory, the loop waits longer for each line, and we wait for many
+ * lines at once.
  */
 #include <bloomery.h>
 
@@ -117,7 +117,7 @@ enum { OURS, LOOP, SMALL_PAGES, NATIVE, LINES, SIDES };
 
 struct bench {
     const char  *scheme;
-    size_t       n, m; /* keys in it at last; of each kind that is asked */
+    size_t       n, m; /* keys in it at the end; keys of each kind that are checked */
     size_t       part; /* added in each round */
     uint64_t    *all, *fresh, *in, *out;
     uint8_t     *got;
@@ -135,7 +135,7 @@ static uint64_t *keys_of(unsigned stream, size_t n)
     return k;
 }
 
-/* Zeroed, on pages of the usual size whatever the system would rather do. */
+/* Zeroed, on pages of the usual size whatever the system's default. */
 static uint64_t *small_alloc(size_t bytes)
 {
     size_t room = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
@@ -203,7 +203,7 @@ static void close_bench(struct bench *b)
     free(b->got);
 }
 
-/* All sides the same keys; false: the loop sets other bits than we do. */
+/* Adds the same keys on all sides. False: the loop sets other bits than we do. */
 static bool fill(struct bench *b)
 {
     size_t   n     = b->n - ROUNDS * b->part;

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The frontier: what a rate costs in space and in time, layout by layout, from 1e-1 to 1e-9. The
- * table from which the blocked kind's choice of lines follows (docs/performance.md).
+ * blocked kind's choice of lines follows from this table (docs/performance.md).
  *
  *   frontier [--json] [--quick] [--no-speed] [--no-rates]
  *
- * Layouts: classic (k bits anywhere); L lines of 512 bits a key with one bit in each of k of their
- * eight words, L = 1, 2, 3, the best k for each; a 256-bit split block (eight words of 32 bits);
- * and, by formula only, k distinct bits anywhere in one 512-bit line.
+ * Layouts: classic (k bits anywhere); L lines of 512 bits per key with one bit in each of k of
+ * their eight words, L = 1, 2, 3, the best k for each; a 256-bit split block (eight words of 32
+ * bits); and, by formula only, k distinct bits anywhere in one 512-bit line.
  *
- * Space: least bits a key whose modelled rate is at most p: the library's plans, and for the others
- * the same inclusion and exclusion over a Poisson load, written out here a second time; "formula"
- * is this second opinion of the library's lines too.
- * Rates: filters of a million keys asked keys that are not in them, until some four hundred wrong
- * answers are expected or 1e8 are asked; beyond that a rate rests on the formula.
- * Speed: ns a key, batches, in cache (1e5 keys) and in 128 MiB; 8-byte keys; best of a few rounds.
+ * Space: the fewest bits per key with a modelled rate of at most p. These are the library's plans,
+ * and for the other layouts the same inclusion-exclusion over a Poisson load, written here a second
+ * time. "formula" is this second opinion on the library's lines too.
+ * Rates: filters of a million keys are checked for absent keys until about four hundred wrong
+ * answers are expected or 1e8 keys are checked. Below that, a rate rests on the formula.
+ * Speed: ns per key, batches, in cache (1e5 keys) and in 128 MiB; 8-byte keys; best of a few
+ * rounds.
  */
 #include <math.h>
 
@@ -62,13 +63,14 @@ static double block_rate(unsigned words, double width, unsigned k, double load)
     return (double)sum;
 }
 
-/* k distinct bits anywhere in one line: over the number of keys in it, each term positive. */
+/* k distinct bits anywhere in one line: summed over the number of keys in it, every term
+ * positive. */
 static double random_rate(unsigned width, unsigned k, double load)
 {
     double sum = 0, chance = exp(-load), miss = 1;
     for (unsigned i = 0; i < 20 + 2 * load; i++) {
         double fill = 1 - miss, all = 1;
-        for (unsigned j = 0; j < k; j++) /* distinct: without putting back */
+        for (unsigned j = 0; j < k; j++) /* distinct: drawn without replacement */
             all *= fmax(fill * width - j, 0) / (width - j);
         sum += chance * all;
         chance *= load / (i + 1);
@@ -77,10 +79,10 @@ static double random_rate(unsigned width, unsigned k, double load)
     return sum;
 }
 
-/* The most load at which a rate holds, by halving. */
+/* The highest load at which a rate holds, by bisection. */
 static double load_at(double p, unsigned words, double width, unsigned k, bool spread)
 {
-    double low = 0, high = 300; /* a line at 1e-1 bears 107 */
+    double low = 0, high = 300; /* a line at 1e-1 takes 107 */
     for (int i = 0; i < 50; i++) {
         double load = (low + high) / 2;
         double rate =
@@ -98,7 +100,7 @@ struct layout {
     enum family family;
     unsigned    lines, words; /* LINES: L and k; SPLIT, SPREAD: words = k; CLASSIC: words = k */
     double      p, bits, formula;
-    bool        rule; /* what the blocked kind takes at this rate */
+    bool        rule; /* the blocked kind's choice at this rate */
     double      measured, low, high;
     uint64_t    trials;
 };
@@ -194,7 +196,7 @@ static void measure_rate(struct layout *l)
         return;
     trials    = fmin(trials, quick ? MOST / 10 : MOST);
     l->trials = ((uint64_t)trials + BATCH - 1) / BATCH * BATCH;
-    if (l->p * (double)l->trials < 50) { /* it would say nothing */
+    if (l->p * (double)l->trials < 50) { /* too few to say anything */
         l->trials = 0;
         return;
     }
@@ -216,7 +218,7 @@ static void measure_rate(struct layout *l)
 
 /* ---- speed ---- */
 
-static volatile uint64_t sink; /* what is computed must be used */
+static volatile uint64_t sink; /* keeps the compiler from dropping the work */
 
 struct speed {
     double add, hit, miss;
@@ -241,10 +243,10 @@ static void pass(blm_filter *f, struct split *s, const struct keys *k, bool add,
 
 static void fill(blm_filter *f, struct split *s, uint64_t n)
 {
-    size_t      piece = n < 16 * SAMPLE ? (size_t)n : 16 * SAMPLE;
-    struct keys k     = { INTS, piece, 8, need(malloc(piece * 8)), NULL };
+    size_t      run = n < 16 * SAMPLE ? (size_t)n : 16 * SAMPLE;
+    struct keys k   = { INTS, run, 8, need(malloc(run * 8)), NULL };
     for (uint64_t at = 0; at < n; at += k.n) {
-        k.n = n - at < piece ? (size_t)(n - at) : piece;
+        k.n = n - at < run ? (size_t)(n - at) : run;
         for (size_t i = 0; i < k.n; i++)
             write_key(INTS, 0, at + i, k.bytes + i * 8);
         if (f)
@@ -255,7 +257,7 @@ static void fill(blm_filter *f, struct split *s, uint64_t n)
     free_keys(&k);
 }
 
-/* Adds come last, into the full filter, keys of their own in every round. */
+/* Adds come last, to the full filter, with new keys in every round. */
 static struct speed measure_speed(const struct layout *l, uint64_t n)
 {
     struct speed v  = { 0, 0, 0 };
@@ -333,7 +335,7 @@ static void make_row(struct layout row[ROW], double p, bool rates)
 {
     static const enum family family[ROW] = { CLASSIC, LINES, LINES, LINES, SPLIT, SPREAD };
     struct layout            rule        = { .family = LINES, .p = p };
-    plan(&rule); /* no lines asked for: what the kind itself takes */
+    plan(&rule); /* lines not given: the kind's own choice */
     for (unsigned i = 0; i < ROW; i++) {
         row[i] =
             (struct layout){ .family = family[i], .p = p, .lines = family[i] == LINES ? i : 0 };
@@ -349,8 +351,8 @@ static void make_row(struct layout row[ROW], double p, bool rates)
     }
 }
 
-/* A shape's speed does not depend on the rate it is filled for, but for how soon a question is
- * answered "no": each is measured once, at the first rate of the table where it is the best. */
+/* A shape's speed does not depend on its rate, except for how soon a check is answered "no". So
+ * each is measured once, at the first rate of the table where it is the best. */
 static void speeds(struct layout table[RATES][ROW])
 {
     char seen[RATES * ROW][32], name[32];
@@ -362,7 +364,7 @@ static void speeds(struct layout table[RATES][ROW])
             name_of(l, name);
             for (int j = 0; j < count; j++)
                 new = new &&strcmp(seen[j], name) != 0;
-            /* Classic is here to compare with, not to be chosen: every third rate is enough. */
+            /* Classic is only here for comparison, so every third rate is enough. */
             if (!new || (l->family == CLASSIC && r % 3 != 1) || (quick && !l->rule))
                 continue;
             strcpy(seen[count++], name);

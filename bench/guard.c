@@ -4,11 +4,11 @@
  *
  *   guard [ROWS]          default 1e7
  *
- * refused get   beside a check of the same filter, the same keys, in turns: the difference is the
- *               guard's own. Owed: at most 20 ns.
- * rebuild       lookups of one reader, alone and beside a background rebuild of all rows. Owed: at
- *               least 75% of the throughput. By the reader's own processor time, since a machine
- *               has other work too; by the clock it is as good as there are idle processors.
+ * refused get   compared with a check of the same filter and keys, by turns: the difference is the
+ *               guard's cost. Target: at most 20 ns.
+ * rebuild       lookups of one reader, alone and during a background rebuild of all rows. Target:
+ *               at least 75% of the throughput, by the reader's own processor time, because the
+ *               machine has other work too. By the wall clock it depends on idle processors.
  */
 #include <bloomery.h>
 #include <bloomery/guard.h>
@@ -20,7 +20,7 @@
 #include "clock.h"
 
 #define ASKED  65536u
-#define ROUNDS 100 /* short ones: the least is what neither cache nor clock was taken from */
+#define ROUNDS 100 /* short ones: the smallest is the one that was least disturbed */
 
 /* Rows are the numbers below `rows`, spread over 64 bits; nothing is stored. */
 static uint64_t rows = 10000000;
@@ -87,7 +87,7 @@ static blm_guard *open_guard(void)
     return g;
 }
 
-/* The filter that the guard has, without the guard. */
+/* The guard's filter without the guard. */
 static blm_filter *same_filter(blm_guard *g)
 {
     blm_guard_stats s = { .size = sizeof s };
@@ -137,7 +137,7 @@ static void refused_get(void)
     blm_guard_close(g, NULL);
 }
 
-/* ---- beside a rebuild ---- */
+/* ---- during a rebuild ---- */
 
 #define WINDOW  20000
 #define WINDOWS 4000
@@ -150,11 +150,11 @@ static int by_size(const void *a, const void *b)
 
 struct pace {
     double wall; /* million lookups a second, by the clock */
-    double cpu;  /* processor time of one, ns: the median window's */
+    double cpu;  /* processor time of one in ns, of the median window */
     double took;
 };
 
-/* One in ten keys is there. For `most` seconds, or (0) until the rebuild has ended. */
+/* One in ten keys is present. Runs for `most` seconds, or (0) until the rebuild ends. */
 static struct pace reading(blm_guard *g, double most)
 {
     static double   window[WINDOWS];

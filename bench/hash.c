@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which hash: the candidates on keys of 8, 20, 60 and 1024 bytes, in cache and streaming from
- * memory. ns a key, processor time, the best of several rounds with all candidates in each.
+ * Which hash? The candidates on keys of 8, 20, 60 and 1024 bytes, in cache and streaming from
+ * memory: ns per key, processor time, the best of several rounds with all candidates in each.
  *
  *   hash [--json]
  *
  * XXH3 comes from its own header, inlined, with the length known to the compiler as in our batches
- * (8, 20) or not (60, 1024). "fold" is the cheapest that could be trusted: 128-bit products folded,
- * sixteen bytes a step and two rounds to end with. murmur3 (x64, 128 bits) and SipHash-2-4 are
- * written out plainly from their descriptions; the library's own SipHash is the option for keys
- * from an adversary. All take a 64-bit seed. What they are worth besides speed is not measured here
- * but tested: tests/unit/scheme/test_native_quality.c.
+ * (8, 20) or not (60, 1024). "fold" is the cheapest hash that could be trusted: folded 128-bit
+ * products, sixteen bytes per step, with two rounds at the end. murmur3 (x64, 128 bits) and
+ * SipHash-2-4 are written plainly from their descriptions. The library's own SipHash is the option
+ * for keys from an adversary. All take a 64-bit seed. Their quality is not measured here but
+ * tested: tests/unit/scheme/test_native_quality.c.
  */
 #include <string.h>
 
@@ -181,7 +181,7 @@ static const struct {
 
 static double ns[CANDIDATES][WIDTHS][2]; /* [1]: streaming */
 
-static volatile uint64_t sink; /* what is computed must be used */
+static volatile uint64_t sink; /* keeps the compiler from dropping the work */
 
 static void measure(const char *bytes)
 {

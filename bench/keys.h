@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keys for the benches: 8-byte integers, 20 bytes (a SHA-1's worth), URL-like strings of 60 bytes
- * or so. Key i of stream s is always the same; streams share no key.
+ * Keys for the benches: 8-byte integers, 20 bytes (as long as a SHA-1), URL-like strings of about
+ * 60 bytes. Key i of stream s is always the same. Streams share no keys.
  */
 #ifndef BENCH_KEYS_H
 #define BENCH_KEYS_H
@@ -78,7 +78,7 @@ static inline void free_keys(struct keys *k)
     free(k->list);
 }
 
-/* Part of them, borrowed. */
+/* A part of them, sharing their memory. */
 static inline struct keys some_keys(const struct keys *k, size_t from, size_t n)
 {
     struct keys part = *k;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The other kinds beside the plain thing: counting beside k four-bit counters anywhere, one key at
- * a time, as a counting filter is written in an afternoon; scalable beside one blocked filter of
- * the size it has grown to, and what the memory alone would take of both. One process, one thread,
- * the thread's processor time, best of several rounds. Only the ratios mean anything.
+ * The other kinds compared with something simple. Counting is compared with k four-bit counters
+ * anywhere, one key at a time, as in a counting filter written in an afternoon. Scalable is
+ * compared with one blocked filter of the size it has grown to, and with what the memory alone
+ * takes for both. One process, one thread, the thread's processor time, best of several rounds.
+ * Only the ratios mean anything.
  *
  *   kinds [N]                  default 1e7; rate 1%, 8-byte keys
  */
@@ -46,8 +47,8 @@ struct plain {
     uint32_t k;
 };
 
-/* Kirsch and Mitzenmacher's a + i·b over two well-mixed 64-bit halves, brought below m by a
- * multiplication: no slower a way is known to be needed. */
+/* Kirsch and Mitzenmacher's a + i·b over two well-mixed 64-bit halves, reduced below m by a
+ * multiplication. A slower way is not known to be needed. */
 static uint64_t cell(const struct plain *p, uint64_t a, uint64_t b, uint32_t i)
 {
     return (uint64_t)((wide)(a + i * b) * p->m >> 64);
@@ -148,7 +149,7 @@ static struct times time_plain(struct plain *p, const struct samples *s)
 /* Round r of ROUNDS. */
 static void time_ours(blm_filter *f, const struct samples *s, bool removes, int r, struct times *t)
 {
-    /* What cannot be removed is added once, new. */
+    /* A filter that cannot remove keys gets new ones once. */
     size_t n  = removes ? s->n : s->n / ROUNDS;
     double at = now();
     blm_add_fixed(f, s->fresh + (removes ? 0 : (size_t)r * n), 8, n, NULL, NULL);
@@ -227,7 +228,7 @@ static void row(const char *name, double bits, const struct times *t, const stru
     printf("\n");
 }
 
-/* ---- what the memory allows: a line of every layer a key, at the best of distances ---- */
+/* ---- what the memory allows: per key a line of every layer, at the best distance ---- */
 
 #define MOST_LAYERS 16u
 
@@ -294,7 +295,8 @@ static void scalable(const uint64_t *all, uint64_t n, const struct samples *s)
     built               = (now() - at) / (double)most;
     struct times of_one = { { 0 } }, many = { { 0 } };
     blm_params   p = { .size = sizeof p }, q = { .size = sizeof q };
-    for (int r = 0; r < ROUNDS; r++) { /* by turns: a slow moment of the machine is both's */
+    for (int r = 0; r < ROUNDS;
+         r++) { /* by turns, so that a slow moment of the machine affects both */
         time_ours(one, s, false, r, &of_one);
         time_ours(f, s, false, r, &many);
     }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the memory allows: one random line of 64 bytes, read or changed, and nothing else done. No
- * filter that touches one line a key can be faster; ours are measured against it, in as many bytes,
- * on the same kind of pages, in the same process.
+ * What the memory allows: one random 64-byte line, read or changed, with nothing else done. A
+ * filter that touches one line per key cannot be faster. Ours are measured against it, in as many
+ * bytes, on the same kind of pages, in the same process.
  *
- * Lines are chosen by a multiplication or two from a counter, without waiting for any line before.
- * The best of several prefetch distances counts (0: none, which leaves it to the processor).
+ * Lines are chosen from a counter by one or two multiplications, without waiting for an earlier
+ * line. The best of several prefetch distances counts (0: none, which leaves it to the processor).
  */
 #ifndef BENCH_MEMORY_H
 #define BENCH_MEMORY_H
@@ -20,7 +20,8 @@
 
 #define HUGE_PAGE ((size_t)2 << 20)
 
-/* Zeroed; on huge pages from 2 MiB, as the library's own memory. NULL: there is none. free() it. */
+/* Zeroed memory, on huge pages from 2 MiB on, like the library's own. NULL: no memory. free()
+ * it. */
 static inline void *huge_alloc(size_t bytes)
 {
     size_t unit = bytes < HUGE_PAGE ? 64 : HUGE_PAGE, room = (bytes + unit - 1) / unit * unit;
@@ -33,7 +34,7 @@ static inline void *huge_alloc(size_t bytes)
     return p;
 }
 
-/* Asks for huge pages under memory that another library got and has not touched. */
+/* Asks for huge pages for memory that another library allocated and has not touched. */
 static inline void huge_ask(void *p, size_t bytes)
 {
     uintptr_t from = ((uintptr_t)p + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
@@ -101,10 +102,10 @@ static inline void limit_open(struct limit *l, uint64_t bytes)
     l->best  = 0;
 }
 
-static volatile uint64_t line_sink; /* what is computed must be used */
+static volatile uint64_t line_sink; /* keeps the compiler from dropping the work */
 
-/* One more round, of reads or of changes: `count` lines for every distance, others for each: lines
- * that were just there may still be in the cache. */
+/* One more round of reads or changes: `count` lines for every distance. Each distance gets other
+ * lines, because lines that were just used may still be in the cache. */
 static inline void limit_round(struct limit *l, bool change, uint64_t from, size_t count)
 {
     static const unsigned aheads[] = { 0, 16, 32, 64 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Theory beside measurement: the tables of docs/maths.md. Not a matter of speed, so not of the
- * machine either: the same seeds give the same figures everywhere.
+ * Theory and measurement side by side: the tables of docs/maths.md. Nothing here depends on speed,
+ * so the same seeds give the same figures on every machine.
  *
  *   rates [SECTION …]       small large double estimate; default: all (about a minute)
  *
- * "error" is the standard error of the measured mean; a mean off by more than three of them would
- * want an explanation.
+ * "error" is the standard error of the measured mean. A mean that is off by more than three
+ * standard errors needs an explanation.
  */
 #include <bloomery.h>
 #include <bloomery/maths.h>
@@ -80,7 +80,7 @@ static void fill(blm_filter *f, uint64_t n, uint64_t *rng)
     }
 }
 
-/* Keys are 64 random bits: that one of the questions is a member has a chance of n/2^64. */
+/* Keys are 64 random bits, so an absent key is a member with a chance of n/2^64. */
 static uint64_t ask(const blm_filter *f, uint64_t questions, uint64_t *rng)
 {
     static uint64_t keys[BATCH];
@@ -197,9 +197,10 @@ static void doubles(void)
     double_row(28759, 20, 1000, 1000, 200000); /* a prime */
 }
 
-/* ---- back from the bits ---- */
+/* ---- estimates from the bits ---- */
 
-/* How often the 95% interval held the truth, over filters filled to a share of their plan. */
+/* How often the 95% interval contained the truth, over filters filled to a share of their
+ * capacity. */
 static void estimate_row(blm_kind kind, uint64_t n, double share)
 {
     enum { filters = 10000 };

@@ -1,26 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What a call costs the server, module beside module:
+"""What a call costs the server, compared between modules:
 
     bench/redis.py [-n ITEMS] [--calls CALLS] [MODULE.so ...]
 
-The first module is ours (build/redis/bloomery.so when none is given), the others stand beside it: a
-RedisBloom, or the stand-in build/redis/plain.so (bench/redis_plain.c), which is taken when none is given.
-Each runs in a redis-server of its own (REDIS_SERVER names another binary); they get the same bytes, in
-slices by turns, so that what else the machine does falls on all of them. Where there are two processors or
-more the servers have the last one and this program the first.
+The first module is ours (default: build/redis/bloomery.so). The others are compared with it: RedisBloom, or
+the stand-in build/redis/plain.so (bench/redis_plain.c), which is the default. Each runs in its own
+redis-server (REDIS_SERVER names another binary). They get the same bytes, in slices by turns, so that other
+work on the machine affects all of them. If there are two processors or more, the servers use the last one
+and this program the first.
 
-A figure is microseconds a call inside the server (INFO commandstats): of the median slice, of the one that a
-tenth of the slices are below, and of the best. A slice is about a millisecond, so that on a busy machine some
-are undisturbed, and the lower figures are what to compare there: a neighbour on the same core takes from who
-executes more than from who waits for memory. x is how many times ours the other's is: slice by slice, the
-median of that, because two slices that follow each other are disturbed alike; then of the lower figures. A
-short slice begins with the other server's filter in the cache; with --calls 400 or 2500 in place of 50 there
-are fewer and longer ones (25 and 8), as of a server that has the cache to itself.
+A figure is microseconds per call inside the server (INFO commandstats): of the median slice, of the slice at
+the lowest tenth, and of the best. A slice takes about a millisecond, so that on a busy machine some are
+undisturbed. Compare the lower figures there: a neighbour on the same core slows a module that computes more
+than one that waits for memory. x is the other's figure divided by ours: first the median of the ratios slice
+by slice, because two consecutive slices are disturbed alike; then the ratios of the lower figures. A short
+slice begins with the other server's filter in the cache. With --calls 400 or 2500 instead of 50 there are
+fewer and longer slices (25 and 8), as for a server that has the cache to itself.
 
 SMISMEMBER on a key that does not exist is Redis alone: a command with 100 words, one key looked up, 100
-integers replied. A filter of 10^4 keys stays in the first caches: what it takes beyond that is arithmetic,
-and what a filter of ITEMS takes beyond that is memory.
+integers replied. A filter of 10^4 keys stays in the first caches: what it takes beyond Redis alone is
+arithmetic, and what a filter of ITEMS takes beyond that is memory.
 """
 import argparse
 import os
@@ -41,7 +41,7 @@ PROCESSORS = sorted(os.sched_getaffinity(0))
 
 
 def pin(which):
-    """To the first (0) or the last (-1) of the processors that we may use, and so what is started next."""
+    """Pins us, and what we start next, to the first (0) or the last (-1) processor that we may use."""
     os.sched_setaffinity(0, [PROCESSORS[which]])
 
 
@@ -54,7 +54,7 @@ class Side:
         self.file, self.sock = self.c.file, self.c.sock
 
     def send(self, data, lines):
-        """Sends and reads so many lines of reply; nothing is kept."""
+        """Sends data and reads this many lines of reply; keeps nothing."""
         self.sock.sendall(data)
         while lines > 0:
             got = self.sock.recv(1 << 20)
@@ -64,7 +64,7 @@ class Side:
 
     def stats(self, command):
         rows = server.info(self.c, "commandstats")
-        row = rows.get("cmdstat_" + command) or rows["cmdstat_" + command.upper()]  # as it was registered
+        row = rows.get("cmdstat_" + command) or rows["cmdstat_" + command.upper()]  # with the case in which it was registered
         fields = dict(x.split("=") for x in row.split(","))
         return int(fields["usec"]) / int(fields["calls"])
 
@@ -79,7 +79,7 @@ def batch(command, key, first, count):
 
 
 def present(command, key, first, count):
-    """Half of the keys were added, half never."""
+    """A call with `count` keys: half of them were added, half never."""
     numbers = [x for i in range(first, first + count, 2) for x in (i, i)]
     return head(command, key, count) + b"$16\r\nsession:%08d\r\n$16\r\nnothing:%08d\r\n" * (count // 2) % tuple(numbers)
 
@@ -95,7 +95,7 @@ def fill(sides, key, items):
 
 
 def measure(sides, command, data_of, lines, calls=None):
-    """Slices by turns; (median, lower tenth, best, median of the ratios to the first side) a side."""
+    """Slices by turns. Per side: (median, lower tenth, best, median of the ratios to the first side)."""
     seen = [[] for _ in sides]
     for i in range(SLICES):
         data = data_of(i)
@@ -141,9 +141,9 @@ def many(sides, key, items, adding=True):
 
 
 def single(sides, items):
-    """One key a call: new keys are set and added, keys that are there got and asked for, all over and not in
-    the order they came in. First strings among as few keys as are set here, and a filter of just these; then
-    strings among as many as the large filter holds, and that one."""
+    """One key per call. New keys are set and added; existing keys are got and checked, from all over and not in
+    the order they were added. First strings among only the keys set here, and a filter of just these; then
+    strings among as many keys as the large filter holds, and that filter."""
     calls, few = SINGLES, SLICES * SINGLES
 
     def key_of(command, number, large):
@@ -203,7 +203,7 @@ def main():
     built = pathlib.Path(os.environ.get("BLM_BUILD", ROOT / "build")) / "redis"
     modules = a.modules or [str(built / "bloomery.so"), str(built / "plain.so")]
     modules = [str(pathlib.Path(m).resolve()) for m in modules]
-    before = a.n - SLICES * CALLS * PER_CALL - SLICES * SINGLES  # keys that are there when it begins
+    before = a.n - SLICES * CALLS * PER_CALL - SLICES * SINGLES  # keys in the filter at the start
     if before < a.n / 10:
         parser.error("-n: at least 1e6")
     version = subprocess.run([os.environ.get("REDIS_SERVER", "redis-server"), "--version"], capture_output=True,
@@ -212,8 +212,8 @@ def main():
     print(f"{' '.join(version[:3])}; {cpu[0] if cpu else platform.machine()}, {os.cpu_count()} processors, "
           f"load {os.getloadavg()[0]:.2f}; {a.n} items at 1%")
     if "plain.so" in " ".join(modules):
-        print("plain.so is a stand-in for RedisBloom: its algorithm written straight down (bench/redis_plain.c)")
-    print(f"\n{'microseconds a call in the server':43s} {'median':>9s} {'tenth':>9s} {'best':>9s}   {'median':>8s} {'tenth':>8s} {'best':>8s}")
+        print("plain.so is a stand-in for RedisBloom: its algorithm in plain code (bench/redis_plain.c)")
+    print(f"\n{'microseconds per call in the server':43s} {'median':>9s} {'tenth':>9s} {'best':>9s}   {'median':>8s} {'tenth':>8s} {'best':>8s}")
     pin(-1)
     sides = [Side(m) for m in modules]
     pin(0)

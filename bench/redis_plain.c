@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A stand-in for RedisBloom in bench/redis.py, for machines where its .so cannot be had: the same
- * algorithm, written straight down and our own code. It is no copy of theirs, and figures beside it
- * are figures beside it: give redis.py a path to the real one where there is one.
+ * A stand-in for RedisBloom in bench/redis.py, for machines without its .so. It is the same
+ * algorithm in plain code of our own, not a copy of theirs. Ratios against it are ratios against
+ * the stand-in: give redis.py a path to the real one if you have it.
  *
- * What it does as RedisBloom does: a chain of links that doubles, half the rate with each; an item is
- * looked for in every link, newest first, and goes to the newest; MurmurHash64A twice, then
- * (a + i·b) mod bits, one probe after the other; one reply an item, and the length of BF.MADD's array
- * told when it is known. Measured beside RedisBloom's own filter and command code, compiled by itself
- * (bench/results), it flatters RedisBloom a little: it takes as long on a reserved filter and 8 to 12%
- * less on a chain of 17. Only what a benchmark needs: nothing is saved, and what it loads it refuses.
+ * What it does as RedisBloom does: a chain of layers, each with twice the size and half the rate of
+ * the one before; an item is looked up in every layer, newest first, and is added to the newest;
+ * MurmurHash64A twice, then (a + i·b) mod bits, one probe after the other; one reply per item, and
+ * the length of BF.MADD's array is set when it is known. Measured against RedisBloom's own filter
+ * and command code, compiled separately (bench/results), it flatters RedisBloom a little: it takes
+ * as long on a reserved filter and 8 to 12% less on a chain of 17. It has only what a benchmark
+ * needs: it saves nothing and refuses to load anything.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -241,7 +242,7 @@ static int cmd_info(Ctx *ctx, Str **argv, int argc)
     return API_OK;
 }
 
-/* ---- the door ---- */
+/* ---- loading ---- */
 
 static void *refuse(IO *io, int encver)
 {

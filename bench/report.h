@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How the benches say what they measured on: the same head in every JSON result, so that a figure
- * can never be had without its machine, compiler and command.
+ * The head of every JSON result. It names the machine, compiler and command, so that no figure
+ * comes without them.
  */
 #ifndef BENCH_REPORT_H
 #define BENCH_REPORT_H
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* The rest of the first line of a file that starts with `name`, without quotes or control
- * characters; or the first line, when name is "". */
+ * characters. If name is "", the whole first line. */
 static inline void read_line(const char *path, const char *name, char *out, size_t room)
 {
     char  line[512];
@@ -51,7 +51,7 @@ static inline const char *kernel_name(void)
     return name;
 }
 
-/* Opens the object: {"program": …, "machine": {…}, and leaves it to the caller to go on. */
+/* Opens the object, {"program": …, "machine": {…}, and leaves the rest to the caller. */
 static inline void report_head(const char *program, int argc, char **argv)
 {
     char   cpu[128], l3[32], memory[64], pages[64], load[64], date[16];

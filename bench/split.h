@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A peer: the 256-bit split block filter, as published (Putze, Sanders and Singler's blocks, cut
- * into eight 32-bit words with one bit each; the salts are Parquet's). It is the fastest single
- * call there is: half a line a key, one multiplication a word, one vector test. Plain, inlined,
- * nothing around it: no kinds, no files, no counts. It costs 10.53 bits a key at 1%.
+ * into eight 32-bit words with one bit each; the salts are Parquet's). It has the fastest single
+ * call we know: half a line per key, one multiplication per word, one vector test. It is plain and
+ * inlined, with nothing around it: no kinds, no files, no counts. It costs 10.53 bits per key at
+ * 1%.
  *
  * Integers are hashed by two multiplications, as its benchmarks do; longer keys by XXH3. Both
  * without a seed.
@@ -103,7 +104,7 @@ SPLIT_TARGET static bool split_check(const struct split *s, const void *key, siz
     return split_covers(s->block[split_at(s, h)], split_mask(h));
 }
 
-/* The same for many: each block is asked for a few keys before it is needed. */
+/* The same for many keys: each block is prefetched a few keys before it is needed. */
 #define SPLIT_AHEAD 64u
 
 SPLIT_TARGET static size_t split_check_many(const struct split *s, const char *keys, size_t width,

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What threads and sorting bring, in one process on the same keys:
+ * What threads and sorting gain, in one process on the same keys:
  *
  *     bench/threads [KEYS [THREADS [ROUNDS]]]         1e7, 2 and 5 when not given
  *
- * shared: THREADS threads of the program's own on one BLM_SHARED filter, each a part of the keys,
+ * shared: the program's own THREADS threads on one BLM_SHARED filter, each with a part of the keys,
  * against one thread with all of them. batch: one call with blm_set_threads(f, THREADS) against the
- * same call with one thread. Then the large add as one call (sorted, where the filter is past the
- * caches) against calls of 65 536 keys (not sorted), and libbloom where it is there.
+ * same call with one thread. Then the large add as one call (sorted, if the filter does not fit in
+ * the caches) against calls of 65 536 keys (not sorted), and libbloom if it is installed.
  *
- * Seconds are of the clock, the least of ROUNDS: run it on a machine that has nothing else to do.
+ * Times are wall time, the smallest of ROUNDS: run it on an idle machine.
  */
 #include <bloomery.h>
 
@@ -52,7 +52,7 @@ static blm_filter *make(blm_kind kind, uint32_t flag, unsigned with)
         fprintf(stderr, "%s\n", e.text);
         exit(1);
     }
-    blm_clear(f); /* touches its memory, so that no page is first used inside a measurement */
+    blm_clear(f); /* touches its memory, so that no page is first used while timing */
     return f;
 }
 
@@ -81,10 +81,10 @@ static void *run_part(void *arg)
 
 /* One way to do the work. */
 struct way {
-    unsigned own;     /* threads of the program's own */
-    unsigned threads; /* of the filter's */
+    unsigned own;     /* the program's own threads */
+    unsigned threads; /* the filter's threads */
     size_t   call;
-    double   best; /* ns a key so far */
+    double   best; /* ns per key so far */
 };
 
 static void once(blm_filter *f, enum work work, bool told, struct way *w)
@@ -109,7 +109,7 @@ static void once(blm_filter *f, enum work work, bool told, struct way *w)
         w->best = took;
 }
 
-/* The ways by turns, so that a slow moment of the machine is no one way's. */
+/* Runs the ways by turns, so that a slow moment of the machine does not hit only one. */
 static void measure(blm_filter *f, enum work work, bool told, struct way *w, size_t ways)
 {
     for (unsigned r = 0; r < rounds; r++)

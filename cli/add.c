@@ -12,8 +12,8 @@
 #include "progress.h"
 #include "say.h"
 
-#define GATHER ((size_t)1 << 20)    /* hashes: enough for the library to sort them */
-#define LARGE  ((uint64_t)16 << 20) /* bytes of a filter for which it does */
+#define GATHER ((size_t)1 << 20)    /* hashes: enough that the library sorts them */
+#define LARGE  ((uint64_t)16 << 20) /* bytes: it sorts for filters this large */
 
 struct adder {
     struct ref   *ref;
@@ -23,7 +23,7 @@ struct adder {
     bool          good;
 };
 
-/* By several threads at once. */
+/* Called by several threads at once. */
 static void hash(void *ctx, struct batch *b)
 {
     const struct adder *d = ctx;
@@ -51,9 +51,9 @@ static uint64_t items_of(const struct ref *r)
     return p.items;
 }
 
-/* What was gathered goes into the filter: when there is enough of it, and before a wait, so that
- * who asks the file meanwhile knows every line that came. */
-static void settle(void *ctx)
+/* Adds the gathered hashes to the filter. Runs when enough have come, and before every wait for
+ * input, so that a process that checks the file meanwhile sees every key read so far. */
+static void add_gathered(void *ctx)
 {
     struct adder *d = ctx;
     if (!d->gathered || !d->count)
@@ -76,14 +76,14 @@ static void add_batch(struct adder *d, const struct batch *b)
         add_hashes(d, b->hashes, b->count, b->flags);
     } else {
         if (d->count + b->count > GATHER)
-            settle(d);
+            add_gathered(d);
         memcpy(d->gathered + d->count, b->hashes, b->count * sizeof *d->gathered);
         d->count += b->count;
     }
 }
 
-/* A filter here, of our own scheme, takes hashes, which other threads make. One that is large, and
- * of single bits or lines, takes many at once and faster: blm_add_many says why. */
+/* A local filter of the native scheme takes hashes, which other threads compute. A large classic or
+ * blocked filter takes many hashes at once faster: blm_add_many says why. */
 static void plan(struct adder *d, struct keys *k)
 {
     blm_params p = { .size = sizeof p };
@@ -92,7 +92,7 @@ static void plan(struct adder *d, struct keys *k)
         return;
     k->hashing = true;
     k->prepare = hash;
-    k->idle    = settle;
+    k->idle    = add_gathered;
     k->ctx     = d;
     blm_get_params(d->ref->filter, &p);
     if (p.bytes >= LARGE && (p.kind == BLM_CLASSIC || (p.kind == BLM_BLOCKED && p.lines == 1))) {
@@ -113,16 +113,16 @@ bool add_all(struct ref *r, struct keys *k, struct added *a)
         progress_tick(a->keys + d.count, k->bytes);
     }
     if (d.good)
-        settle(&d);
+        add_gathered(&d);
     a->repeated = r->repeated;
-    keys_stop(k); /* where it ended early, threads still hash by d */
+    keys_stop(k); /* if adding stopped early, threads are still hashing with d */
     progress_stop();
     free(d.gathered);
     return d.good && !k->failed && !interrupted();
 }
 
-/* What the rate has become; 0: not known. A server does not tell it cheaply: there it is the
- * model's, of a filter planned for as many keys and the same rate. */
+/* The rate now; 0: not known. Asking a server for it is expensive, so for a filter there it is
+ * modelled, as for one planned for as many keys at the same rate. */
 static double rate_now(const struct ref *r, const blm_params *p)
 {
     blm_stats   s    = { .size = sizeof s };
@@ -151,7 +151,8 @@ void add_warn_overfilled(struct ref *r)
         p.items <= p.capacity || p.rate == 0 || !((rate = rate_now(r, &p)) > p.rate))
         return;
     char items[NUMBER_TEXT], room[NUMBER_TEXT], was[NUMBER_TEXT], is[NUMBER_TEXT];
-    say("%s has %s keys and was made for %s: its rate is %s%s now, not %s: make a larger one",
+    say("%s holds %s keys but was planned for %s: its rate is now %s%s, not %s: make a larger "
+        "filter",
         r->name, count_text(p.items, items), count_text(p.capacity, room),
         r->remote ? "about " : "", rate_text(rate, is), rate_text(p.rate, was));
 }
@@ -162,11 +163,12 @@ int add_report(const char *name, const struct added *a, bool good)
     plural_text(a->keys, "key", keys);
     count_text(a->fresh, fresh);
     if (interrupted())
-        return trouble("interrupted after %s; %s is valid and has what was added: the same input "
-                       "can be added again",
+        return trouble("interrupted after %s; %s is valid and holds every key added so far: add "
+                       "the same input again to finish",
                        keys, name);
     if (!good)
-        return trouble("stopped after %s; %s is valid and has what was added", keys, name);
+        return trouble("stopped after %s; %s is valid and holds every key added so far", keys,
+                       name);
     say("%s: %s added, %s%s new", name, keys, a->repeated && a->fresh < a->keys ? "at least " : "",
         fresh);
     return EXIT_YES;

@@ -10,15 +10,15 @@
 struct added {
     uint64_t keys;     /* added */
     uint64_t fresh;    /* of those, new to the filter */
-    bool     repeated; /* some were sent twice, and are not new the second time: fresh is a bound */
+    bool     repeated; /* some keys were sent twice: fresh is a lower bound */
 };
 
-/* Adds until the input ends. False: it did not end well (interrupted, bad line, filter full); what
- * can be said has been said, but for an interruption. What was added stays added. */
+/* Adds keys until the input ends. False: it stopped early (interrupted, bad line, filter full). The
+ * reason has been reported, except for an interruption. The keys added so far stay added. */
 bool add_all(struct ref *r, struct keys *k, struct added *a);
-/* Says so when a filter now has more keys than it was made for. */
+/* Warns when a filter now has more keys than it was planned for. */
 void add_warn_overfilled(struct ref *r);
-/* The closing words, and the exit status. good: what add_all returned. */
+/* Prints the closing note and returns the exit status. good: what add_all returned. */
 int add_report(const char *name, const struct added *a, bool good);
 
 #endif

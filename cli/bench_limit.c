@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the memory allows: no filter that touches one line a key can be faster than touching a line.
- * On huge pages from 2 MiB, as the library's own memory, so that the limit has no more misses of
- * the page tables than a filter.
+ * What the memory allows: a filter that touches one line per key cannot be faster than touching a
+ * line. From 2 MiB on the memory is on huge pages, like the library's own, so that the limit has no
+ * more TLB misses than a filter.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "progress.h"
 
 #define HUGE  ((size_t)2 << 20)
-#define LINES 200000u /* at once */
+#define LINES 200000u /* per round */
 #define RING  128u    /* more than the longest distance */
 
 double bench_clock(void)
@@ -43,7 +43,7 @@ static size_t random_line(uint64_t i, size_t lines)
     return (size_t)((wide)v * lines >> 64) * 8;
 }
 
-/* Distance 0 leaves it to the processor to have many reads under way. */
+/* Distance 0 leaves it to the processor to overlap reads. */
 static uint64_t read_lines(const uint64_t *words, size_t lines, uint64_t from, unsigned ahead)
 {
     size_t   ring[RING];
@@ -72,7 +72,7 @@ static void change_lines(uint64_t *words, size_t lines, uint64_t from, unsigned 
     }
 }
 
-static volatile uint64_t sink; /* what is computed must be used */
+static volatile uint64_t sink; /* keeps the compiler from dropping the work */
 
 struct bench_limit bench_limit(uint64_t bytes, double seconds)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libbloom 1.x, the C library most people know, to compare with: looked for at run time, so that
- * nobody has to have it. Its struct is only passed through; the room for it is ample.
+ * libbloom 1.x, a well-known C library, to compare with. It is looked up at run time, so it need
+ * not be installed. We only pass its struct through, and leave ample room for it.
  */
 #include <dlfcn.h>
 #include <math.h>

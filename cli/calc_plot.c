@@ -8,7 +8,7 @@
 #include "out.h"
 #include "plot.h"
 
-#define SAMPLES 2 /* a column */
+#define SAMPLES 2 /* per column */
 
 double calc_rate(const blm_plan *p, uint32_t probes, uint64_t items)
 {
@@ -19,7 +19,7 @@ double calc_rate(const blm_plan *p, uint32_t probes, uint64_t items)
     return blm_rate_of(model, p->bits, probes, p->lines, items, &r) == BLM_OK ? r.value : 0;
 }
 
-/* From nothing to twice the keys it is for. */
+/* From no keys to twice the capacity. */
 static void against_items(const blm_plan *p)
 {
     double rate[SAMPLES * PLOT_MOST];
@@ -37,7 +37,8 @@ static void against_items(const blm_plan *p)
     plot_curve(&c);
 }
 
-/* Every number of probes from one to twice the best; blocked filters have as many in each line. */
+/* Every number of probes from one to twice the best. Blocked filters have equally many in each
+ * line. */
 static void against_probes(const blm_plan *p)
 {
     double   rate[SAMPLES * PLOT_MOST];

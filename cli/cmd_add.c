@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* add: keys into a filter that exists. */
+/* add: adds keys to an existing filter. */
 #include "add.h"
 #include "command.h"
 #include "interrupt.h"
@@ -15,7 +15,7 @@ static int run(int count, char **operands)
     struct added a;
     struct keys  k = { .strict = true };
     if (ref_is_stdin(operands[0]) && count == 1)
-        return misuse("the filter comes from standard input: give the keys as files");
+        return misuse("the filter is read from standard input: give the keys as files");
     if (!keys_open(&k, operands + 1, count - 1))
         return EXIT_TROUBLE;
     interrupt_catch();
@@ -24,9 +24,9 @@ static int run(int count, char **operands)
         return EXIT_TROUBLE;
     }
     bool good = add_all(&r, &k, &a);
-    if (good || !r.remote) /* a server that has been lost is not asked again */
+    if (good || !r.remote) /* do not ask a server again after losing it */
         add_warn_overfilled(&r);
-    keys_close(&k); /* first: where adding stopped early, threads still hash by the filter */
+    keys_close(&k); /* first: if adding stopped early, threads are still hashing with the filter */
     bool kept = ref_commit(&r);
     if (!kept)
         return EXIT_TROUBLE;
@@ -35,18 +35,19 @@ static int run(int count, char **operands)
 
 static const char *const usage[] = { "FILTER [INPUT...]", NULL };
 static const char *const about[] = {
-    "Adds every key of the inputs to a filter. Keys that are in it already change nothing.",
-    "A native file is changed in place, and a process that asks it meanwhile sees the new keys; "
-    "only one process can add at a time. When add is interrupted, or the process dies, the file "
-    "is valid and has every key added so far: adding the same input again is safe and finishes "
-    "the work. A file of another system's format is read, changed and replaced as a whole at the "
-    "end. With - the filter is read from standard input and written to standard output.",
+    "Adds every key in the inputs to a filter. Keys that are already in it change nothing.",
+    "A native file is changed in place, and a process that checks it meanwhile sees the new keys. "
+    "Only one process can add at a time. If add is interrupted, or the process dies, the file "
+    "stays valid and holds every key added so far. Adding the same input again is safe and "
+    "finishes the work. A file in another system's format is read, changed in memory and replaced "
+    "as a whole at the end. With - the filter is read from standard input and written to standard "
+    "output.",
     NULL,
 };
 static const struct example examples[] = {
     { "bloomery add seen.blm urls.txt", "Add the lines of a file" },
     { "zcat *.gz | bloomery add -f 7 -d ' ' seen.blm", "Add the seventh field of compressed logs" },
-    { "bloomery add redis://localhost/seen urls.txt", "Add them to a filter on Redis" },
+    { "bloomery add redis://localhost/seen urls.txt", "Add the lines to a filter on Redis" },
     { NULL, NULL },
 };
 

@@ -2,13 +2,13 @@
 /*
  * bench: how fast filters are on this machine, and how fast they could be.
  *
- * Keys are 8-byte integers, made outside the time. Every figure is processor time, the best of as
- * many passes as its share of the time allows: what disturbs a measurement only ever makes it
- * slower. Beside them stand libbloom, where it is installed, and what one random cache line costs
- * in as much memory, with nothing else done.
+ * Keys are 8-byte integers; making them is not timed. Every figure is processor time, the best of
+ * as many passes as its share of the time allows, since a disturbance can only make a pass slower.
+ * For comparison there are libbloom, if it is installed, and the bare cost of one random cache line
+ * in the same amount of memory.
  *
- * --quick has to end soon on a slow or busy machine too, so passes are counted by the clock on the
- * wall: once the whole allowance is gone, every cell left gets one short pass.
+ * --quick has to end soon on a slow or busy machine too, so its time limits are wall time: once the
+ * total is used up, each remaining cell gets one short pass.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@
 #include "say.h"
 
 #define RATE  0.01
-#define CHUNK 4096u /* keys timed at once: 32 KiB, which stay in the cache */
+#define CHUNK 4096u /* keys timed at once: 32 KiB, so that they stay in the cache */
 
 static struct {
     bool quick, json;
@@ -31,14 +31,15 @@ static struct {
 
 static const struct option rows[] = {
     { "quick", 0, OPT_FLAG, NULL, &opt.quick,
-      "Two sizes in some ten seconds, twenty at most, instead of four in minutes.", NULL },
+      "Measure two sizes in about ten seconds (at most twenty) instead of four sizes in minutes.",
+      NULL },
     { "json", 0, OPT_FLAG, NULL, &opt.json, "Print JSON instead of a table.", NULL },
     OPTION_END,
 };
 static const struct option_group        own      = { "Output", rows };
 static const struct option_group *const groups[] = { &own, NULL };
 
-/* Nanoseconds a key; 0: not measured. */
+/* Nanoseconds per key; 0: not measured. */
 struct result {
     const char *kind;
     uint64_t    items, bytes;
@@ -46,10 +47,10 @@ struct result {
     double      line_read, line_change;
 };
 
-/* Wall time: a share for each cell, and the whole after which cells are cut short. */
+/* Wall time: for each cell, and the deadline after which cells are cut short. */
 static double cell_seconds, deadline;
 
-static volatile uint64_t sink; /* what is computed must be used */
+static volatile uint64_t sink; /* keeps the compiler from dropping the work */
 
 /* ---- keys ---- */
 
@@ -62,7 +63,7 @@ static uint64_t mix(uint64_t v)
     return v ^ v >> 31;
 }
 
-/* Keys `from` … of a stream; streams of different numbers share none. */
+/* Keys from number `from` on of a stream. Different streams share no keys. */
 static void make_keys(uint64_t stream, uint64_t from, size_t count, uint64_t *out)
 {
     for (size_t i = 0; i < count; i++)
@@ -111,8 +112,8 @@ static void peer_check(const struct subject *s, const uint64_t *keys, size_t cou
     sink += bench_peer_check(s->peer, keys, count);
 }
 
-/* Nanoseconds a key, over `total` keys, or fewer when `seconds` of wall time are over (0: never).
- * *done, where it is wanted, is how many there were. */
+/* Nanoseconds per key over `total` keys, or over fewer if `seconds` of wall time run out (0: no
+ * limit). *done, if not NULL, becomes how many there were. */
 static double pass(const struct subject *s, work_fn work, uint64_t stream, uint64_t total,
                    double seconds, uint64_t *done)
 {
@@ -150,7 +151,7 @@ static double checks(const struct subject *s, work_fn work, uint64_t stream, uin
     return best;
 }
 
-/* Adds into an emptied filter: keys that are there already are cheaper. */
+/* Adds to an emptied filter, since keys that are already in it are cheaper. */
 static double adds(const struct subject *s, work_fn work, uint64_t items)
 {
     double   best = 0, share = now() < deadline ? cell_seconds : cell_seconds / 10;
@@ -166,7 +167,7 @@ static double adds(const struct subject *s, work_fn work, uint64_t items)
     return best;
 }
 
-/* ---- all of it ---- */
+/* ---- measuring ---- */
 
 static bool measure(blm_kind kind, uint64_t items, struct result *r)
 {
@@ -218,7 +219,7 @@ static bool measure_peer(uint64_t items, double seconds, struct result *r)
     return done == items;
 }
 
-/* ---- what comes of it ---- */
+/* ---- results ---- */
 
 static const char *figure(double ns, char out[16])
 {
@@ -245,8 +246,8 @@ static void show_ratios(const struct result *r, size_t count)
             continue;
         out_print("blocked, %s keys, batches:", count_text(r[i].items, keys));
         if (peer)
-            out_print(" %.1fx as fast as libbloom in adding, %.1fx in checking what is there, "
-                      "%.1fx what is not;",
+            out_print(" adds %.1fx as fast as libbloom, checks present keys %.1fx and absent keys "
+                      "%.1fx as fast;",
                       peer->add_one / r[i].add_many, peer->check_one / r[i].check_many,
                       peer->absent_one / r[i].absent_many);
         if (r[i].line_read > 0)
@@ -260,10 +261,10 @@ static void show_ratios(const struct result *r, size_t count)
 static void show(const struct result *r, size_t count, const char *kernel)
 {
     out_print(
-        "Nanoseconds a key, one thread, kernel %s, 8-byte keys, rate 1%%; processor time, best "
+        "Nanoseconds per key, one thread, kernel %s, 8-byte keys, rate 1%%; processor time, best "
         "of a few passes.\n\n",
         kernel);
-    out_print("%-8s %12s %10s | %12s | %12s | %13s | %13s\n", "", "", "", "add", "check, there",
+    out_print("%-8s %12s %10s | %12s | %12s | %13s | %13s\n", "", "", "", "add", "check, added",
               "check, absent", "limit: a line");
     out_print("%-8s %12s %10s | %6s %5s | %6s %5s | %6s %6s | %6s %6s\n", "kind", "keys", "memory",
               "one", "many", "one", "many", "one", "many", "change", "read");
@@ -276,8 +277,9 @@ static void show(const struct result *r, size_t count, const char *kernel)
                   figure(r[i].absent_one, f[4]), figure(r[i].absent_many, f[5]),
                   figure(r[i].line_change, f[6]), figure(r[i].line_read, f[7]));
     }
-    out_print("\none: a call a key; many: batches. limit: changing, reading one random line of 64 "
-              "bytes of as much memory.\n");
+    out_print("\n"
+              "one: one call per key; many: batches. limit: changing or reading one random "
+              "64-byte line in as much memory.\n");
     show_ratios(r, count);
 }
 
@@ -365,17 +367,17 @@ static int run(int count, char **operands)
 
 static const char *const usage[] = { "[--quick] [--json]", NULL };
 static const char *const about[] = {
-    "Measures adding and checking keys, one by one and in batches, in blocked and classic filters "
-    "from ones that fit the cache to ones that do not, in this process and on this machine.",
-    "The last columns are the limit: what changing and reading one random cache line of as much "
-    "memory costs. A blocked filter touches one line a key; a classic one as many as it has probes "
-    "when the key is there, and about two when it is not. Where libbloom (libbloom1 on Debian) is "
-    "installed, it is measured too.",
+    "Measures how fast this machine adds and checks keys, one by one and in batches. It measures "
+    "blocked and classic filters, some that fit in the cache and some that do not.",
+    "The last columns are the limit: the cost of changing or reading one random cache line in the "
+    "same amount of memory. A blocked filter touches one line per key. A classic filter touches "
+    "as many lines as it has probes when the key is present, and about two when it is absent. If "
+    "libbloom is installed (libbloom1 on Debian), it is measured too.",
     NULL,
 };
 static const struct example examples[] = {
-    { "bloomery bench --quick", "A first impression" },
-    { "bloomery bench --json > here.json", "Keep the figures of this machine" },
+    { "bloomery bench --quick", "Get a first impression" },
+    { "bloomery bench --json > here.json", "Save this machine's figures" },
     { NULL, NULL },
 };
 

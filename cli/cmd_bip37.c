@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* bip37: what a full node does with a light wallet's filter, and what the wallet does with the
- * node's answer. Transactions, blocks and merkleblocks are lines of hexadecimal. */
+ * node's answer. Each line of input is a transaction, block or merkleblock in hexadecimal. */
 #include <string.h>
 
 #include "bloomery/bip37.h"
@@ -17,10 +17,10 @@ static struct {
 
 static const struct option rows[] = {
     { "txid", 0, OPT_FLAG, NULL, &opt.txid,
-      "match: print the id of a transaction instead of its line.", NULL },
+      "With match: print each transaction's id instead of its line.", NULL },
     { "update", 0, OPT_FLAG, NULL, &opt.update,
-      "Keep in the filter what its flags make it learn from the matches. Without this the filter "
-      "learns while the command runs, and the file stays as it is.",
+      "Save what the filter learns from the matches, if its flags make it learn. Without this "
+      "option the filter learns only while the command runs, and the file does not change.",
       NULL },
     OPTION_END,
 };
@@ -31,14 +31,14 @@ static const struct option_group *const groups[] = { &own, NULL };
 struct job {
     const char *name;
     bool        filter; /* works with a filter */
-    /* One line. False: trouble, and it has been said. */
+    /* Handles one line. False: trouble, already reported. */
     bool (*line)(const struct job *j, blm_filter *f, const struct keys *k, const blm_key *key,
                  const char *text, size_t len);
 };
 
 static uint64_t matches;
 
-/* As ids are shown: the bytes in reverse. */
+/* Prints an id as people write it: the bytes in reverse. */
 static void print_id(const uint8_t id[32])
 {
     for (int i = 31; i >= 0; i--)
@@ -48,16 +48,17 @@ static void print_id(const uint8_t id[32])
 static bool refuse(const struct keys *k, uint64_t line, const char *what, const blm_error *err)
 {
     if (err->status == BLM_E_UNSUPPORTED) /* not the line's fault */
-        trouble("%s", err->text);
+        trouble("%s", filter_words(NULL, err));
     else if (err->offset != BLM_NO_OFFSET)
         trouble("%s, line %llu: %s: %s (byte %llu)", k->name, (unsigned long long)line, what,
-                err->text, (unsigned long long)err->offset);
+                filter_words(NULL, err), (unsigned long long)err->offset);
     else
-        trouble("%s, line %llu: %s: %s", k->name, (unsigned long long)line, what, err->text);
+        trouble("%s, line %llu: %s: %s", k->name, (unsigned long long)line, what,
+                filter_words(NULL, err));
     return false;
 }
 
-static uint64_t line_number; /* of the line at hand, in all inputs */
+static uint64_t line_number; /* of the current line, over all inputs */
 
 static bool match_line(const struct job *j, blm_filter *f, const struct keys *k, const blm_key *key,
                        const char *text, size_t len)
@@ -112,7 +113,7 @@ static bool merkleblock_line(const struct job *j, blm_filter *f, const struct ke
     return true;
 }
 
-/* Matched ids are told before we know the block's: they wait here. */
+/* The matched ids come before the block's id is known, so they wait here. */
 #define MOST 16666 /* transactions a block can have */
 static uint8_t  found[MOST][32];
 static uint32_t found_count;
@@ -190,13 +191,13 @@ static bool is_bip37(const struct ref *r)
     blm_get_params(r->filter, &p);
     if (strcmp(p.scheme, "bip37") == 0)
         return true;
-    trouble("%s: scheme %s: a wallet's filter has scheme bip37: make one with bloomery create "
-            "--scheme bip37",
+    trouble("%s: this filter has scheme %s, not bip37: make a wallet's filter with bloomery "
+            "create --scheme bip37",
             r->name, p.scheme);
     return false;
 }
 
-/* In memory, so that the filter may learn without the file changing. */
+/* Works on a copy in memory, so that the filter can learn and the file does not change. */
 static int run_aside(const struct job *j, const char *text, char **inputs, int count)
 {
     struct ref  r;
@@ -236,14 +237,14 @@ static int run(int count, char **operands)
         if (strcmp(jobs[i].name, operands[0]) == 0)
             j = &jobs[i];
     if (!j)
-        return misuse("%s: there is no such job: use match, merkleblock or prove", operands[0]);
+        return misuse("unknown job %s: use match, merkleblock or prove", operands[0]);
     interrupt_catch();
     if (!j->filter)
         return run_lines(j, NULL, operands + 1, count - 1);
     if (count < 2)
-        return misuse("%s needs the name of a filter", j->name);
+        return misuse("%s needs a filter: name it after %s", j->name, j->name);
     if (ref_is_stdin(operands[1]) && count == 2)
-        return misuse("the filter comes from standard input: give the lines as files");
+        return misuse("the filter is read from standard input: give the lines as files");
     return (opt.update ? run_update : run_aside)(j, operands[1], operands + 2, count - 2);
 }
 
@@ -255,15 +256,15 @@ static const char *const usage[] = {
 };
 static const char *const about[] = {
     "Works with the filters of Bitcoin's light wallets (BIP37). match reads raw transactions, one "
-    "a line in hexadecimal, and prints those that are relevant to the filter. merkleblock reads "
-    "raw blocks and prints for each the payload of the merkleblock message that proves its "
-    "relevant transactions. prove reads such payloads, checks them, and prints the block's id and "
-    "a transaction's id for each that they prove.",
-    "A filter whose flags say so learns from what it matches: the output that paid the wallet is "
-    "added, so that the transaction that spends it matches too. So the order of the lines matters, "
-    "as it does in a block.",
-    "A match can be wrong, at the filter's rate: for a wallet these decoys are what hides its "
-    "addresses from the node. That a block has the work its header claims is not checked here.",
+    "per line in hexadecimal, and prints those that are relevant to the filter. merkleblock reads "
+    "raw blocks and prints, for each block, the payload of the merkleblock message that proves "
+    "its relevant transactions. prove reads such payloads, checks them, and prints the block's id "
+    "and the transaction's id for each transaction they prove.",
+    "A filter can have flags that make it learn from what it matches: the output that paid the "
+    "wallet is added, so that the transaction that spends it matches too. The order of the lines "
+    "therefore matters, as it does in a block.",
+    "Some matches are wrong, at the filter's rate. These decoys hide the wallet's addresses from "
+    "the node. This command does not check that a block has the proof of work its header claims.",
     NULL,
 };
 static const struct example examples[] = {

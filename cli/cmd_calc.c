@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* calc: from what is known of keys, rate, size and probes to the rest, before anything is made. */
+/* calc: works out the missing ones of keys, rate, size and probes before a filter is made. */
 #include <math.h>
 #include <string.h>
 
@@ -36,12 +36,12 @@ struct row {
 
 struct calc {
     blm_options asked;
-    blm_plan    textbook; /* bits 0: the formulas do not answer this */
+    blm_plan    textbook; /* bits 0: the formulas have no answer */
     struct row  rows[MOST_ROWS];
     size_t      count;
 };
 
-/* The bits or counters that were asked for; 0: none were. */
+/* How many bits or counters were asked for; 0: not given. */
 static uint64_t asked_cells(const blm_options *o)
 {
     uint64_t bits = o->memory < UINT64_MAX / 8 ? o->memory * 8 : UINT64_MAX;
@@ -50,13 +50,13 @@ static uint64_t asked_cells(const blm_options *o)
 
 /* ---- working it out ---- */
 
-/* Of k probes, when half of the bits are set: where k is the best. */
+/* The rate of k probes when half of the bits are set, which is where k is the best number. */
 static double half_full_rate(uint32_t probes)
 {
     return ldexp(1, -(int)(probes < 1000 ? probes : 1000));
 }
 
-/* What is missing is chosen as create would choose it, or so that half of the bits get set. */
+/* Chooses what is missing as create would, or so that half of the bits get set. */
 static bool wanted(blm_options *o)
 {
     blm_options none = BLM_OPTIONS_INIT;
@@ -65,12 +65,11 @@ static bool wanted(blm_options *o)
         return false;
     bool sized = o->bits || o->memory;
     if (!size_given() || (!o->items && !sized))
-        return misuse("give at least two of -n, -p, -k and a size (-m or --memory), -n or a size "
-                      "among "
-                      "them"),
+        return misuse("give at least two of -n, -p, -k and a size (-m or --memory); one of them "
+                      "must be -n or a size"),
                false;
     if (o->bits && o->memory)
-        return misuse("-m and --memory say the same: give one of them"), false;
+        return misuse("-m and --memory both give the size: use only one of them"), false;
     if (sized && !o->items && !o->probes && !(o->rate > 0))
         o->rate = DEFAULT_RATE;
     if (!sized && !(o->rate > 0))
@@ -78,7 +77,7 @@ static bool wanted(blm_options *o)
     return true;
 }
 
-/* The formulas of every book: m = −n ln p / ln² 2, k = m/n ln 2, p = (1 − e^(−kn/m))^k. */
+/* The textbook formulas: m = −n ln p / ln² 2, k = m/n ln 2, p = (1 − e^(−kn/m))^k. */
 static void textbook(const blm_options *o, blm_plan *t)
 {
     blm_rate r = { .size = sizeof r };
@@ -127,11 +126,11 @@ static bool work_out(struct calc *c)
             err = this;
     }
     if (c->count == 0)
-        trouble("%s", err.text);
+        trouble("%s", filter_words(NULL, &err));
     return c->count > 0;
 }
 
-/* Bytes that a kind would take for the asked keys at another rate; 0: it cannot. */
+/* Bytes a kind would take for the given keys at another rate; 0: it cannot reach that rate. */
 static uint64_t bytes_for(const struct calc *c, blm_kind kind, double rate)
 {
     blm_options o = BLM_OPTIONS_INIT;
@@ -183,11 +182,11 @@ static void show_table(const struct calc *c)
         show_row(c->rows[i].name, &c->rows[i].plan);
 }
 
-/* Rates that people ask for, the coarsest first. */
+/* Common rates, highest first. */
 static const double usual_rates[] = { 0.1, 0.01, 1e-3, 1e-4, 1e-6, 1e-9 };
 #define USUAL_RATES (sizeof usual_rates / sizeof *usual_rates)
 
-/* Keys and a size are given: the loop that people walk by hand, and where it would end. */
+/* For given keys and size: the steps people usually do by hand, and what they lead to. */
 static void show_walk(const struct calc *c)
 {
     const blm_plan *p = &c->rows[0].plan;
@@ -195,7 +194,7 @@ static void show_walk(const struct calc *c)
     if (!c->asked.items || !asked_cells(&c->asked) || p->kind == BLM_SCALABLE)
         return;
     out_print("\nBy hand, for %s:\n", c->rows[0].name);
-    out_print("  m = %s %s for %s keys: %.2f a key\n", count_text(p->bits, a),
+    out_print("  m = %s %s for %s keys: %.2f per key\n", count_text(p->bits, a),
               p->kind == BLM_COUNTING ? "counters" : "bits", count_text(p->items, b),
               (double)p->bits / (double)p->items);
     if (c->asked.probes)
@@ -216,7 +215,7 @@ static void show_walk(const struct calc *c)
         if (!bytes)
             continue;
         if (!begun)
-            out_print(p->asked > 0 ? "Better rates take\n" : "Not good enough? It would take\n");
+            out_print("Better rates would take\n");
         begun = true;
         out_print("  %10s  for %s\n", size_text(bytes, b), rate_text(usual_rates[i], a));
     }
@@ -297,11 +296,12 @@ static int run(int count, char **operands)
     (void)count, (void)operands;
     struct calc c = { .count = 0 };
     if (opt.plot && opt.json)
-        return misuse("--plot is for eyes and --json for programs: give one of them");
+        return misuse("--plot and --json cannot be used together: give one of them");
     if (!wanted(&c.asked) || !work_out(&c))
         return EXIT_TROUBLE;
     if (opt.plot && c.rows[0].plan.kind == BLM_SCALABLE)
-        return misuse("--plot draws filters of one size: give --kind classic, blocked or counting");
+        return misuse("--plot cannot draw a scalable filter: give --kind classic, blocked or "
+                      "counting");
     if (opt.json) {
         show_json(&c);
         return EXIT_YES;
@@ -317,15 +317,14 @@ static const char *const usage[] = {
     "[-n N] [-p P] [-m BITS | --memory SIZE] [-k K] [--kind KIND] [--plot] [--json]", NULL
 };
 static const char *const about[] = {
-    "Works out the size of a filter before it is made: give any two or three of keys, rate, bits "
-    "or "
-    "memory, and probes, and see the rest, for every kind of filter.",
-    "The first line is what the formulas of the books give. The others are what create makes: its "
-    "rate is that of the probes the filter really uses, and it is enlarged until that is no worse "
-    "than what was asked for. A scalable filter's line is its first layer.",
-    "Given keys and a size, it walks the loop that people walk by hand: the bits, the best number "
-    "of probes, the rate they give; and when that is not good enough, what better rates would "
-    "take.",
+    "Works out the size of a filter before you make it. Give any two or three of keys, rate, size "
+    "(bits or memory) and probes, and see the others for every kind of filter.",
+    "The first line is the result of the textbook formulas. The other lines are what create would "
+    "make. Their rate is computed for the probes the filter really uses, and the filter is "
+    "enlarged until its rate is no worse than the one asked for. For a scalable filter, the line "
+    "shows its first layer.",
+    "If you give keys and a size, calc also shows the steps people usually do by hand: the bits, "
+    "the best number of probes, the rate they give, and what better rates would take.",
     NULL,
 };
 static const struct example examples[] = {
@@ -338,7 +337,7 @@ static const struct example examples[] = {
 
 const struct command cmd_calc = {
     .name     = "calc",
-    .summary  = "work out size, rate and probes of a filter",
+    .summary  = "work out a filter's size, rate and probes",
     .usage    = usage,
     .about    = about,
     .options  = groups,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* check: grep with a filter in the place of the pattern. */
+/* check: like grep, with a filter instead of a pattern. */
 #include <string.h>
 
 #include "command.h"
@@ -17,12 +17,13 @@ static struct {
 
 static const struct option rows[] = {
     { "invert", 'v', OPT_FLAG, NULL, &opt.absent,
-      "Print the lines that are certainly absent instead.", NULL },
-    { "count", 'c', OPT_FLAG, NULL, &opt.count, "Print only how many lines there are.", NULL },
+      "Print the lines that are certainly not in the filter instead.", NULL },
+    { "count", 'c', OPT_FLAG, NULL, &opt.count, "Print only the number of lines.", NULL },
     { "silent", 'q', OPT_FLAG, NULL, &opt.silent,
-      "Print nothing, and stop at the first line found: the exit status is the answer.", NULL },
+      "Print nothing and stop at the first line found. The exit status is the answer.", NULL },
     { "line-buffered", 0, OPT_FLAG, NULL, &opt.line_buffered,
-      "Write after every read. Seldom needed: output is always written before waiting for input.",
+      "Write output after every read. Rarely needed, because output is always written before "
+      "waiting for input.",
       NULL },
     OPTION_END,
 };
@@ -30,7 +31,7 @@ static const struct option_group        own      = { "Output", rows };
 static const struct option_group *const groups[] = { &own, &keys_group, &from_group, &threads_group,
                                                      NULL };
 
-/* A file that someone else is adding to may have grown new layers since we opened it. */
+/* If another process is adding to the file, it may have new layers since we opened it. */
 static void recycle(void *ctx)
 {
     struct ref *r = ctx;
@@ -38,7 +39,7 @@ static void recycle(void *ctx)
     ref_refresh(r);
 }
 
-/* By several threads at once: nothing but questions. */
+/* Called by several threads at once. It only checks keys. */
 static void ask(void *ctx, struct batch *b)
 {
     struct ref *r = ctx;
@@ -46,15 +47,15 @@ static void ask(void *ctx, struct batch *b)
     b->flagged = true;
 }
 
-/* A filter whose layers we may have to look for anew cannot be asked meanwhile, and one that lives
- * elsewhere is asked over there. */
+/* Other threads cannot check a filter whose layers may have to be refreshed meanwhile. A filter on
+ * a server is checked there. */
 static bool stays(const struct ref *r)
 {
     blm_params p = { .size = sizeof p };
     return !r->remote && blm_get_params(r->filter, &p) == BLM_OK && p.kind != BLM_SCALABLE;
 }
 
-/* False: an answer could not be had; said. */
+/* False: no answer could be had; already reported. */
 static bool check_all(struct ref *r, struct keys *k, uint64_t *found)
 {
     struct batch b;
@@ -85,7 +86,7 @@ static int run(int count, char **operands)
             .recycle = recycle, .ctx = &r, .eager = opt.line_buffered, .threads = keys_threads()
     };
     if (ref_is_stdin(operands[0]) && count == 1)
-        return misuse("the filter comes from standard input: give the keys as files");
+        return misuse("the filter is read from standard input: give the keys as files");
     if (!from_options(operands[0], &o) || !ref_open_keys(&r, operands[0], &o))
         return EXIT_TROUBLE;
     if (stays(&r))
@@ -109,23 +110,24 @@ static const char *const usage[] = {
     NULL,
 };
 static const char *const about[] = {
-    "Prints the lines whose key may be in the filter, as they were read and in order. A line that "
-    "is not printed is certainly not in it; one that is printed is wrong at the filter's rate.",
-    "Output is written before every wait for input, so that check can stand behind tail -f. A "
-    "filter that another process is adding to can be asked meanwhile.",
-    "Other systems' filters are asked as they are: the format is found from the bytes. Where they "
-    "fit several, or are only bits (raw), --from and the options beside it say what they are.",
+    "Prints the lines whose key may be in the filter, unchanged and in order. A line that is not "
+    "printed is certainly not in it. A line that is printed may be wrong, at the filter's rate.",
+    "Output is written before every wait for input, so check can follow tail -f in a pipe. It can "
+    "check a filter while another process is adding to it.",
+    "Filters of other systems can be checked directly: the format is detected from the bytes. If "
+    "the bytes fit several formats, or are only bits (raw), say what they are with --from and the "
+    "options next to it.",
     NULL,
 };
 static const struct example examples[] = {
     { "bloomery check seen.blm urls.txt > maybe-seen.txt",
       "Print the URLs that may have been seen" },
     { "tail -f access.log | bloomery check -v -f 1 -d ' ' known.blm",
-      "Print the requests of addresses that were never seen before, at once" },
+      "Print requests from addresses never seen before, as they come" },
     { "bloomery check -q leaked.blm password.txt && echo 'choose another'",
       "Use the exit status as the answer" },
     { "bloomery check --from raw --from-scheme go -m 9586 -k 7 bits.raw names.txt",
-      "Ask bits that carry no header" },
+      "Check keys against bits without a header" },
     { NULL, NULL },
 };
 

@@ -74,7 +74,7 @@ static int compare(const struct ref *a, const struct ref *b)
     blm_overlap o   = { .size = sizeof o };
     blm_error   err = { .offset = BLM_NO_OFFSET };
     if (blm_compare(a->filter, b->filter, &o, &err) != BLM_OK)
-        return trouble("%s and %s: %s", a->name, b->name, err.text);
+        return trouble("%s and %s: %s", a->name, b->name, filter_words(NULL, &err));
     if (json)
         show_json(a, b, &o);
     else
@@ -97,13 +97,14 @@ static int run(int count, char **operands)
 static const char *const usage[] = { "A B [--json]", NULL };
 static const char *const about[] = {
     "Estimates from the bits alone how many keys two filters have, how many they share, and how "
-    "alike they are (Jaccard: shared keys over all keys), each with the interval that holds in 95 "
-    "of 100 cases. They must have the same size, scheme and seed, so make them with create --like.",
+    "alike they are (Jaccard: shared keys divided by all keys). Each estimate comes with its 95% "
+    "interval. The filters must have the same size, scheme and seed: make one with create --like "
+    "the other.",
     NULL,
 };
 static const struct example examples[] = {
     { "bloomery compare monday.blm tuesday.blm", "How many visitors came back?" },
-    { "bloomery compare --json a.blm b.blm | jq .jaccard.value", "One number for a script" },
+    { "bloomery compare --json a.blm b.blm | jq .jaccard.value", "Get one number for a script" },
     { NULL, NULL },
 };
 

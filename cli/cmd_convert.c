@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * convert: a filter in another format. Three ways, the first that does:
+ * convert: writes a filter in another format. There are three ways; the first that works is used:
  *
  *   the format can hold the filter as it is    its bits are written there
  *   --plain, of a counting filter              its counters become bits
@@ -27,19 +27,25 @@ static struct {
 
 static const struct option rows[] = {
     { "to", 0, OPT_NAME, "F", &opt.to, "OUT's format. bloomery schemes lists them.", format_names },
-    { "kind", 0, OPT_NAME, "KIND", &opt.kind, "OUT's kind: another than IN's needs --members.",
+    { "kind", 0, OPT_NAME, "KIND", &opt.kind,
+      "OUT's kind. If it is not IN's, --members is "
+      "needed.",
       kind_names },
     { "plain", 0, OPT_FLAG, NULL, &opt.plain,
-      "Counters to bits: the same answers in a quarter of the space, without the keys; but nothing "
-      "can be removed from OUT.",
+      "Turn counters into bits. The answers stay the same in a quarter of the space, and the keys "
+      "are not needed, but nothing can be removed from OUT.",
       NULL },
-    { "scheme", 0, OPT_NAME, "S", &opt.scheme, "OUT's scheme: another than IN's needs --members.",
+    { "scheme", 0, OPT_NAME, "S", &opt.scheme,
+      "OUT's scheme. If it is not IN's, --members is "
+      "needed.",
       scheme_names },
     { "members", 0, OPT_FILE, "KEYS", &opt.members,
-      "All keys that were added to IN, to rebuild it from (- is standard input).", NULL },
+      "Rebuild the filter from this file, which holds all keys that were added to IN (- is "
+      "standard input).",
+      NULL },
     { "items", 'n', OPT_COUNT, "N", &opt.items,
-      "Rebuild for this many keys; as many as IN when not given.", NULL },
-    { "rate", 'p', OPT_RATE, "P", &opt.rate, "Rebuild for this rate; IN's when not given.", NULL },
+      "Rebuild for this many keys. Default: as many as IN.", NULL },
+    { "rate", 'p', OPT_RATE, "P", &opt.rate, "Rebuild for this rate. Default: IN's rate.", NULL },
     { "force", 0, OPT_FLAG, NULL, &opt.force, "Replace OUT if it exists.", NULL },
     OPTION_END,
 };
@@ -73,26 +79,23 @@ static int reduce(const struct ref *in, const char *text)
     return status;
 }
 
-/* Why the filter cannot go to OUT without its keys; NULL: it can. */
+/* Why the filter cannot be written to OUT without its keys; NULL: it can. */
 static const char *obstacle(const struct ref *in, const blm_params *p, blm_error *err)
 {
     static char text[300];
     if (opt.scheme && strcmp(scheme_called(opt.scheme), p->scheme) != 0)
         snprintf(text, sizeof text,
-                 "its scheme is %s, not %s, and bits do not say which keys set "
-                 "them",
-                 p->scheme, opt.scheme);
+                 "its scheme is %s, not %s, and the bits do not say which keys set them", p->scheme,
+                 opt.scheme);
     else if (opt.kind && strcmp(opt.kind, blm_kind_name(p->kind)) != 0)
         snprintf(text, sizeof text,
-                 "its kind is %s, not %s, and bits do not say which keys set "
-                 "them",
+                 "its kind is %s, not %s, and the bits do not say which keys set them",
                  blm_kind_name(p->kind), opt.kind);
     else if (opt.items || opt.rate > 0)
         snprintf(text, sizeof text,
-                 "its size cannot be changed: bits do not say which keys set "
-                 "them");
+                 "its size cannot be changed, because the bits do not say which keys set them");
     else if (!format_fits(in->filter, opt.to, err))
-        snprintf(text, sizeof text, "%s", err->text);
+        snprintf(text, sizeof text, "%s", filter_words(NULL, err));
     else
         return NULL;
     return text;
@@ -105,7 +108,7 @@ static int convert(const struct ref *in, const char *text)
     const char *why;
     blm_get_stats(in->filter, &s);
     if (opt.plain && s.params.kind != BLM_COUNTING)
-        return trouble("%s: a %s filter has no counters that --plain could turn into bits",
+        return trouble("%s: a %s filter has no counters: --plain is only for counting filters",
                        in->name, blm_kind_name(s.params.kind));
     if (opt.plain)
         return reduce(in, text);
@@ -130,12 +133,13 @@ static int run(int count, char **operands)
     struct ref  in;
     blm_options o = BLM_OPTIONS_INIT;
     if (!opt.to)
-        return misuse("convert to what? Give --to");
+        return misuse("the output format is missing: give --to");
     if (opt.plain && (opt.kind || opt.scheme || opt.members || opt.items || opt.rate > 0))
-        return misuse("--plain keeps scheme and size: leave --kind, --scheme, --members, -n and -p "
-                      "away");
+        return misuse("--plain keeps the scheme and size: remove --kind, --scheme, --members, -n "
+                      "and -p");
     if (opt.members && ref_is_stdin(opt.members) && ref_is_stdin(operands[0]))
-        return misuse("filter and keys cannot both come from standard input");
+        return misuse("the filter and the keys cannot both come from standard input: give one of "
+                      "them as a file");
     if (!from_options(operands[0], &o) || !ref_vacant(operands[1], opt.force) ||
         !ref_open(&in, operands[0], &o))
         return EXIT_TROUBLE;
@@ -150,34 +154,33 @@ static const char *const usage[] = {
     NULL,
 };
 static const char *const about[] = {
-    "Writes a filter in another format. IN's format is found from its bytes; when they fit "
-    "several, "
-    "the names are given and --from chooses.",
-    "A format can take a filter as it is when it is made for the filter's scheme; the native "
-    "format "
-    "takes every scheme. For another scheme, kind or size the filter has to be rebuilt, and for "
-    "that its keys are needed, because bits do not say which keys set them. Every key that "
-    "--members gives must be in IN, and is checked to be in OUT; when they are fewer than IN's "
-    "bits "
-    "speak of, nothing is written, because the missing ones would be denied.",
-    "On Redis (redis://host/KEY) --to native makes a filter of bloomery's module and --to "
-    "redisbloom one of RedisBloom's. It is loaded under another name (KEY.loading.N), renamed at "
-    "the end, and never seen half. When convert fails it deletes that key; when it is killed (kill "
-    "-9) or the server is out of reach, the server deletes it within an hour, by EXPIRE, where the "
-    "user is allowed to.",
-    "Formats that are only bits (raw) need --from, --from-scheme and, where the scheme leaves it "
-    "open, -m, -k, --seed and --variant.",
+    "Writes a filter in another format. IN's format is detected from its bytes. If they fit "
+    "several formats, convert names them and you choose one with --from.",
+    "A format can hold a filter as it is if it was made for the filter's scheme. The native "
+    "format holds every scheme. For another scheme, kind or size the filter must be rebuilt from "
+    "its keys (--members), because bits do not say which keys set them. Every key in --members "
+    "must be in IN, and convert checks that it is in OUT. If there are fewer keys than IN's bits "
+    "suggest, nothing is written, because OUT would answer no for the missing ones.",
+    "On Redis (redis://host/KEY), --to native makes a filter of bloomery's module and --to "
+    "redisbloom one of RedisBloom's. The filter is loaded under another name (KEY.loading.N) and "
+    "renamed at the end, so nobody sees half of it. If convert fails, it deletes that key. If "
+    "convert is killed (kill -9) or cannot reach the server, the server deletes the key within an "
+    "hour (EXPIRE, if the user may run it).",
+    "Formats that are only bits (raw) need --from and --from-scheme, and -m, -k, --seed and "
+    "--variant if the scheme does not fix them.",
     NULL,
 };
 static const struct example examples[] = {
-    { "bloomery convert seen.guava seen.blm --to native", "Read Guava's file, write our own" },
+    { "bloomery convert seen.guava seen.blm --to native", "Read a Guava file and write a native "
+                                                          "one" },
     { "bloomery convert seen.blm seen.guava --to guava --members urls.txt",
       "Rebuild a filter from its keys so that Guava can read it" },
     { "bloomery convert counts.blm bits.blm --to native --plain",
-      "Counters to bits, a quarter of the size: a copy to hand out" },
+      "Turn counters into bits for a copy a quarter of the size" },
     { "bloomery convert redis://localhost/seen seen.blm --to native",
-      "Copy a filter from Redis, with its bits as they are" },
-    { "bloomery convert seen.blm redis://localhost/seen --to native", "Put one there" },
+      "Copy a filter from Redis to a file, bit for bit" },
+    { "bloomery convert seen.blm redis://localhost/seen --to native", "Copy a filter from a file "
+                                                                      "to Redis" },
     { NULL, NULL },
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* create: a new filter, empty or filled. */
+/* create: makes a new filter, empty or filled. */
 #include <stdio.h>
 #include <string.h>
 
@@ -24,28 +24,29 @@ static struct {
 
 static const struct option rows[] = {
     { "like", 0, OPT_FILE, "FILTER", &opt.like,
-      "Same size, scheme and seed as FILTER, so that the two can be merged and compared.", NULL },
+      "Take size, kind, scheme and seed from FILTER, so that the two can be merged and compared.",
+      NULL },
     { "scheme", 0, OPT_NAME, "S", &opt.scheme,
-      "How a key finds its bits: native, or another system's way, to write a filter that system "
+      "The rule from a key to its bits: native, or another system's, to make a filter that system "
       "can read. bloomery schemes lists them.",
       scheme_names },
     { "hash", 0, OPT_NAME, "H", &opt.hash,
-      "The hash under the native scheme; siphash when keys come from an adversary who also sees "
+      "The hash of the native scheme. Use siphash if keys come from an adversary who also sees "
       "the answers.",
       hash_names },
     { "seed", 0, OPT_SEED, "S", &opt.seed,
-      "A fixed seed, for filters that are to meet; random when not given.", NULL },
+      "A fixed seed, for filters that are to be merged or compared. Default: random.", NULL },
     { "variant", 0, OPT_COUNT, "V", &opt.variant,
-      "Which of the scheme's own variants, where it has some: bip37's flags, redisbloom's options, "
-      "the width of a textbook hash. docs/formats lists them.",
+      "The variant of a scheme that has several: bip37's flags, redisbloom's options, the width "
+      "of a textbook hash. docs/formats lists them.",
       NULL },
     { "lines", 0, OPT_COUNT, "L", &opt.lines,
-      "Blocked, counting: cache lines a key, instead of the number the rate calls for. More lines "
-      "save "
-      "space, fewer are faster.",
+      "Cache lines per key, for blocked and counting filters. Default: chosen by the rate. More "
+      "lines save space, fewer are faster.",
       NULL },
     { "from", 0, OPT_FILE, "KEYS", &opt.from,
-      "Add the keys of this file (- is standard input). The filter appears when they are all in.",
+      "Add the keys in this file (- is standard input). The filter appears once all of them are "
+      "added.",
       NULL },
     { "force", 0, OPT_FLAG, NULL, &opt.force, "Replace the file if it exists.", NULL },
     OPTION_END,
@@ -54,7 +55,7 @@ static const struct option_group        own      = { "Filter", rows };
 static const struct option_group *const groups[] = { &size_group, &own, &keys_group, &threads_group,
                                                      NULL };
 
-/* What was asked for, as far as it makes sense; what cannot be is left to the library to refuse. */
+/* Fills in what was asked for. Checks what only we can word well; the library refuses the rest. */
 static bool wanted(blm_options *o)
 {
     blm_options none = BLM_OPTIONS_INIT;
@@ -64,23 +65,27 @@ static bool wanted(blm_options *o)
     bool scalable = o->kind == BLM_SCALABLE;
     if (opt.like && (size_given() || size_options.kind || opt.scheme || opt.hash ||
                      opt.seed.given || opt.variant || opt.lines))
-        return misuse("--like gives size, kind, scheme and seed: leave the others out"), false;
+        return misuse("--like gives size, kind, scheme and seed: remove the options that set them"),
+               false;
     if (!opt.like && !size_given() && !scalable)
-        return misuse("how large? Give -n and -p, or -m and -k, or --memory, or --like"), false;
+        return misuse("the size is missing: give -n and -p, or -m and -k, or --memory, or --like"),
+               false;
     if (!opt.like && o->items && o->rate == 0 && !o->bits && !o->memory && !opt.scheme)
         o->rate = DEFAULT_RATE;
     if (scalable && o->rate == 0)
         o->rate = DEFAULT_RATE;
     if (o->probes && !o->bits && !opt.scheme)
-        return misuse("-k %u of how many bits? Give -m too", (unsigned)o->probes), false;
+        return misuse("-k %u needs the number of bits: give -m too", (unsigned)o->probes), false;
     if (o->rate > 0 && !o->items && !o->bits && !o->memory && !scalable)
-        return misuse("for how many keys? Give -n too (or --kind scalable)"), false;
+        return misuse("the number of keys is missing: give -n too, or --kind scalable"), false;
     if (opt.variant && !opt.scheme)
-        return misuse("--variant of which scheme? Give --scheme too"), false;
+        return misuse("--variant needs a scheme: give --scheme too"), false;
     if (opt.lines && o->kind != BLM_BLOCKED && o->kind != BLM_COUNTING)
-        return misuse("--lines is for blocked and counting filters: give --kind too"), false;
+        return misuse("--lines is for blocked and counting filters: give --kind blocked or --kind "
+                      "counting too"),
+               false;
     if (opt.lines > (o->kind == BLM_COUNTING ? 5 : 3))
-        return misuse("--lines %llu: a key has 1 to %u lines", (unsigned long long)opt.lines,
+        return misuse("--lines %llu: give a number from 1 to %u", (unsigned long long)opt.lines,
                       o->kind == BLM_COUNTING ? 5u : 3u),
                false;
     o->lines   = (uint32_t)opt.lines;
@@ -113,7 +118,8 @@ static void describe(const struct ref *r, char *out, size_t room)
              (unsigned)p.probes, p.probes == 1 ? "" : "s");
 }
 
-/* Adds the keys of --from. The filter is only in memory yet, so failing leaves nothing behind. */
+/* Adds the keys of --from. The filter is still only in memory, so a failure leaves nothing
+ * behind. */
 static int fill(struct ref *r, struct added *a)
 {
     char       *inputs[] = { (char *)(uintptr_t)opt.from };
@@ -126,7 +132,7 @@ static int fill(struct ref *r, struct added *a)
     if (good)
         return EXIT_YES;
     char keys[NUMBER_TEXT];
-    return trouble("%s after %s; %s was not made: run this again",
+    return trouble("%s after %s; %s was not made: run the command again",
                    interrupted() ? "interrupted" : "stopped", plural_text(a->keys, "key", keys),
                    r->name);
 }
@@ -150,12 +156,12 @@ static int make(const char *text, const blm_options *o)
         }
     }
     describe(&r, words, sizeof words);
-    blm_get_params(r.filter, &p); /* its notice is static text, and outlives the filter */
+    blm_get_params(r.filter, &p); /* its notice is static text and outlives the filter */
     if (opt.from)
         add_warn_overfilled(&r);
     if (!ref_commit(&r))
         return EXIT_TROUBLE;
-    if (out_stopped()) /* out.c has said why, where it is trouble */
+    if (out_stopped()) /* out.c has already reported it, if it is trouble */
         return EXIT_YES;
     say("%s: %s", r.name, words);
     if (p.notice)
@@ -188,26 +194,28 @@ static const char *const usage[] = {
     NULL,
 };
 static const char *const about[] = {
-    "Makes a filter for N keys that answers \"maybe\" wrongly at most at rate P (1% when not "
-    "given), or of the size that BITS, SIZE or another filter say.",
-    "Kinds: classic is the smallest general filter and the default; blocked is the fastest; "
-    "counting can forget keys and takes four times the space; scalable grows, for an unknown "
-    "number of keys.",
-    "New filters get a random seed, so that nobody can choose keys that collide. Filters that are "
-    "to be merged or compared must share one: use --like or --seed.",
-    "FILTER is a path, - for standard output, or a key on Redis (redis://host/KEY): with --scheme "
-    "redisbloom one that every RedisBloom client knows, else one that needs bloomery's module. "
-    "Nothing is overwritten without --force, and then the old file stays whole until the new one "
-    "is ready.",
+    "Makes a filter for N keys that wrongly answers \"maybe\" for at most a share P of absent "
+    "keys (default 1%), or a filter of a given size: BITS, SIZE, or that of another filter.",
+    "There are four kinds. classic is the smallest general filter and the default. blocked is the "
+    "fastest. counting can remove keys and takes four times the space. scalable grows, for an "
+    "unknown number of keys.",
+    "A new filter gets a random seed, so that nobody can choose keys that collide. Filters that "
+    "are to be merged or compared must share a seed: use --like or --seed.",
+    "FILTER is a path, - for standard output, or a key on Redis (redis://host/KEY). On Redis, "
+    "--scheme redisbloom makes a filter that every RedisBloom client can use; any other scheme "
+    "needs bloomery's module. Nothing is overwritten without --force, and with it the old file "
+    "stays intact until the new one is ready.",
     NULL,
 };
 static const struct example examples[] = {
-    { "bloomery create seen.blm -n 1e6 -p 0.01", "A filter for a million keys at 1%" },
+    { "bloomery create seen.blm -n 1e6 -p 0.01", "Make a filter for a million keys at a rate of "
+                                                 "1%" },
     { "bloomery create words.blm -n 500e3 -p 1e-4 --kind blocked --from words.txt",
-      "A fast filter with the lines of a file in it" },
-    { "bloomery create tuesday.blm --like monday.blm", "One that can be merged with monday.blm" },
+      "Make a fast filter and add the lines of a file" },
+    { "bloomery create tuesday.blm --like monday.blm", "Make a filter that can be merged with "
+                                                       "monday.blm" },
     { "bloomery create redis://localhost/seen -n 1e7 --scheme redisbloom",
-      "One on Redis, as BF.RESERVE would make it" },
+      "Make a filter on Redis, as BF.RESERVE would" },
     { NULL, NULL },
 };
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dedup: each line the first time it is seen, in order, at once.
+ * dedup: prints each line the first time it is seen, in order and at once.
  *
- * Without --state a line is added to the filter, and printed if that set a new bit. With --state
- * the order is the other way round, because the filter outlives the process: lines are printed
- * first, and their keys added when they have been written. Should the process die in between, or
- * its reader, or the disk be full, those lines are printed again by the next run instead of never.
- * Others may share a state on a server and ask for the same lines meanwhile, so there each batch is
- * written and added by itself; a file's keys gather, as long as no input has to be waited for.
+ * Without --state a line is added to the filter and printed if its key was new. With --state the
+ * order is reversed, because the filter outlives the process: lines are printed first, and their
+ * keys are added once the lines have been written. If the process or its reader dies in between, or
+ * the disk is full, the next run prints those lines again, so none is lost. Other runs may share a
+ * state on a server and check the same lines meanwhile, so there each batch is written and added on
+ * its own. With a file, keys gather until we have to wait for input.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,12 +30,13 @@
 #include "size.h"
 
 #define DEFAULT_RATE 1e-6
-#define FIRST_LAYER  ((uint64_t)1 << 22) /* keys, when nobody knows how many will come: 17 MB */
-#define FIRST_STATE  ((uint64_t)1 << 20) /* the same for a file, which may stay small for years */
-#define MOST_FIRST   ((uint64_t)1 << 25) /* at most so many, when the size of the input says more */
-#define USUAL_LINE   40.0                /* bytes */
-#define PENDING      32768               /* keys waiting for their lines to be written */
-#define SYNC_EVERY   30.0                /* seconds */
+#define FIRST_LAYER  ((uint64_t)1 << 22) /* keys, when the number is not known: 17 MB */
+#define FIRST_STATE \
+    ((uint64_t)1 << 20) /* the same for a state file, which may stay small for years */
+#define MOST_FIRST ((uint64_t)1 << 25) /* the most, even if the size of the input suggests more */
+#define USUAL_LINE 40.0                /* bytes */
+#define PENDING    32768               /* keys waiting for their lines to be written */
+#define SYNC_EVERY 30.0                /* seconds */
 
 static struct {
     uint64_t    items, memory;
@@ -46,24 +47,26 @@ static struct {
 
 static const struct option rows[] = {
     { "items", 'n', OPT_COUNT, "N", &opt.items,
-      "How many different lines will come. When not given, the filter grows as needed.", NULL },
+      "How many different lines to expect. Default: the filter grows as needed.", NULL },
     { "rate", 'p', OPT_RATE, "P", &opt.rate,
-      "The share of new lines that may be dropped wrongly; 1e-6 when not given.", NULL },
+      "The share of new lines that may be dropped wrongly. Default: 1e-6.", NULL },
     { "memory", 0, OPT_SIZE, "SIZE", &opt.memory,
-      "Bytes the filter may take, like 64M. With -n, the best rate that fits is used; else as "
-      "many lines as fit at the rate.",
+      "Bytes the filter may take, like 64M. With -n, the best rate that fits is used. Without -n, "
+      "the filter holds as many lines as fit at the rate.",
       NULL },
     { "state", 0, OPT_FILE, "FILTER", &opt.state,
-      "Keep what was seen in this file, for the next run. Made when absent; -n, -p and --memory "
-      "matter only then.",
+      "Keep what was seen in this filter for the next run. It is made if it does not exist; -n, "
+      "-p and --memory matter only then.",
       NULL },
-    { NULL, 'D', OPT_FLAG, NULL, &opt.duplicates, "Print the lines that were seen before instead.",
+    { NULL, 'D', OPT_FLAG, NULL, &opt.duplicates,
+      "Print the lines that were seen before instead "
+      "of the new ones.",
       NULL },
     { "stats", 0, OPT_FLAG, NULL, &opt.stats,
-      "At the end, say on standard error what was read, kept and dropped, and how many lines were "
-      "dropped wrongly, as far as can be expected.",
+      "At the end, report on standard error how many lines were read, kept and dropped, and how "
+      "many were probably dropped wrongly.",
       NULL },
-    { "json", 0, OPT_FLAG, NULL, &opt.json, "The same as JSON.", NULL },
+    { "json", 0, OPT_FLAG, NULL, &opt.json, "Like --stats, but as JSON.", NULL },
     OPTION_END,
 };
 static const struct option_group        own      = { "Set", rows };
@@ -76,18 +79,19 @@ struct dedup {
     struct expected expected;
     uint64_t        unique;
     double          start, synced;
-    bool            failed, open; /* open: there is a filter, in memory or elsewhere */
-    /* --state: keys whose lines are on their way out, and a small filter with the same keys. */
+    bool            failed, open; /* open: there is a filter, in memory or on a server */
+    /* With --state: keys whose lines are not yet written, and a small filter of the same keys. */
     blm_filter *recent;
     blm_key    *pending;
     size_t      pending_count;
-    double      settled, squares; /* keys, and the sum of squares of how many at a time */
+    double added, squares; /* keys added so far, and the sum of the squares of the batch sizes */
 };
 
 /* ---- the filter ---- */
 
-/* Different lines the input can have, guessed from its size and its first batch (NULL: a state is
- * opened before anything is read, so that a second run is refused at once). */
+/* How many different lines to expect, guessed from the input's size and its first batch. first is
+ * NULL with --state, which is opened before anything is read so that a second run is refused at
+ * once. */
 static uint64_t guess(const struct dedup *d, const struct batch *first)
 {
     uint64_t least = opt.state ? FIRST_STATE : 4096;
@@ -101,9 +105,9 @@ static uint64_t guess(const struct dedup *d, const struct batch *first)
                                         : (uint64_t)lines;
 }
 
-/* A growing filter shares its rate among layers, so its layers are stricter than it is, and the
- * general rule would take three cache lines a key from the first layer on. Two, with 6% more space,
- * made the whole command a quarter faster on 20 million lines. */
+/* A growing filter shares its rate among its layers, so each layer has a lower rate than the whole,
+ * and the general rule would choose three cache lines per key from the first layer on. Two lines
+ * take 6% more space and made the whole command a quarter faster on 20 million lines. */
 static blm_options wanted(const struct dedup *d, const struct batch *first)
 {
     blm_options o = BLM_OPTIONS_INIT;
@@ -122,7 +126,7 @@ static blm_options wanted(const struct dedup *d, const struct batch *first)
     return o;
 }
 
-/* --memory was given: what it comes to, before anything is made. */
+/* Reports what --memory holds, before anything is made. */
 static bool plan_memory(const blm_options *o)
 {
     blm_plan p;
@@ -134,10 +138,10 @@ static bool plan_memory(const blm_options *o)
     count_text(p.items, lines);
     rate_text(p.rate, rate);
     if (opt.items && opt.rate == 0 && p.rate > DEFAULT_RATE)
-        say("%s hold %s lines at a rate of %s (%s would take --memory %s)", size, lines, rate,
+        say("%s holds %s lines at a rate of %s (a rate of %s needs --memory %s)", size, lines, rate,
             rate_text(DEFAULT_RATE, usual), size_option_text(p.bytes_needed, more));
     else
-        say("%s hold %s lines at a rate of %s", size, lines, rate);
+        say("%s holds %s lines at a rate of %s", size, lines, rate);
     return true;
 }
 
@@ -152,7 +156,7 @@ static bool open_state(struct dedup *d, const blm_options *o)
     blm_options small = BLM_OPTIONS_INIT;
     small.kind        = BLM_BLOCKED;
     small.items       = PENDING;
-    small.rate        = 1e-9; /* far below any rate asked for: it is asked about few keys */
+    small.rate = 1e-9; /* far below any usual rate; the filter is small, so this costs little */
     blm_error err;
     if (blm_create(&small, &d->recent, &err) != BLM_OK)
         return filter_trouble(NULL, &err), false;
@@ -189,7 +193,7 @@ static void complain(struct dedup *d, blm_status st)
     filter_trouble("the filter", &err);
 }
 
-/* By several threads at once; the adds themselves come in order, one after another. */
+/* Called by several threads at once. The adds themselves are made in order by one thread. */
 static void hash(void *ctx, struct batch *b)
 {
     const struct dedup *d = ctx;
@@ -203,20 +207,20 @@ static void add_and_print(struct dedup *d, const struct batch *b)
                                 : blm_add_many(d->filter, b->keys, b->count, b->flags, &done);
     if (st != BLM_OK) {
         complain(d, st);
-        memset(b->flags + done, 1, b->count - done); /* not known to be seen */
+        memset(b->flags + done, 1, b->count - done); /* treat as not seen */
     }
     size_t printed = batch_print_picked(b, b->flags, !opt.duplicates);
     d->unique += opt.duplicates ? b->count - printed : printed;
 }
 
-/* Lines are written; now their keys are seen. */
-static void settle(struct dedup *d)
+/* Writes the pending lines, then adds their keys to the state. */
+static void write_pending(struct dedup *d)
 {
     if (!out_flush() || d->failed || !opt.state)
         return;
     if (d->pending_count) {
         d->failed = !ref_add(&d->ref, d->pending, d->pending_count, NULL, NULL);
-        d->settled += (double)d->pending_count;
+        d->added += (double)d->pending_count;
         d->squares += (double)d->pending_count * (double)d->pending_count;
         d->pending_count = 0;
         blm_clear(d->recent);
@@ -227,15 +231,14 @@ static void settle(struct dedup *d)
     }
 }
 
-static void recycle(void *ctx) { settle(ctx); }
+static void recycle(void *ctx) { write_pending(ctx); }
 
-/* Lines that neither the state nor the lines on their way out have seen are printed and become
- * pending. */
+/* Prints the lines that are neither in the state nor pending, and makes them pending. */
 static void print_and_queue(struct dedup *d, const struct batch *b)
 {
     uint8_t seen[KEYS_BATCH], fresh[KEYS_BATCH];
     if (d->pending_count + b->count > PENDING)
-        settle(d);
+        write_pending(d);
     if (d->failed || out_stopped())
         return;
     if (!ref_check(&d->ref, b->keys, b->count, seen, NULL)) {
@@ -260,7 +263,7 @@ static void print_and_queue(struct dedup *d, const struct batch *b)
     d->unique += kept;
     batch_print_picked(b, seen, opt.duplicates);
     if (d->ref.remote)
-        settle(d);
+        write_pending(d);
 }
 
 static void all_lines(struct dedup *d)
@@ -277,7 +280,7 @@ static void all_lines(struct dedup *d)
             add_and_print(d, &b);
         progress_tick(d->keys.lines, d->keys.bytes);
     }
-    settle(d);
+    write_pending(d);
 }
 
 /* ---- statistics ---- */
@@ -294,13 +297,13 @@ static void report(struct dedup *d)
         f.seconds = 1e-6;
     if (getrusage(RUSAGE_SELF, &u) == 0)
         f.peak = (uint64_t)u.ru_maxrss * 1024;
-    if (d->open && d->ref.remote) { /* its bits are not here to tell rates from */
+    if (d->open && d->ref.remote) { /* its bits are not here, so its rate is not known */
         f.unknown      = true;
         f.filter_bytes = ref_params(&d->ref, &p) ? p.bytes : 0;
     } else if (d->open) {
         blm_get_params(d->filter, &p);
         f.filter_bytes  = p.bytes;
-        d->expected.lag = d->settled > 0 ? d->squares / d->settled / 2 : 0;
+        d->expected.lag = d->added > 0 ? d->squares / d->added / 2 : 0;
         f.wrong         = expected_end(&d->expected, d->filter, &f.rate);
     }
     if (opt.json)
@@ -309,7 +312,8 @@ static void report(struct dedup *d)
         figures_print(&f);
 }
 
-/* A fixed size was asked for, and more came: lines are lost at a higher rate than was wanted. */
+/* Warns when more lines came than the fixed size was planned for: lines are lost at a higher
+ * rate. */
 static void warn(struct dedup *d)
 {
     blm_params p = { .size = sizeof p };
@@ -322,10 +326,10 @@ static void warn(struct dedup *d)
     char            items[NUMBER_TEXT], room[NUMBER_TEXT];
     double          now_rate;
     expected_end(&none, d->filter, &now_rate);
-    say("%s different lines came, and the filter is for %s: one new line in %.0f is dropped now, "
-        "not one in %.0f: give a larger -n%s",
+    say("the input has %s different lines, but the filter is for %s: one new line in %.0f is now "
+        "dropped, not one in %.0f: give a larger -n%s",
         count_text(p.items, items), count_text(p.capacity, room), 1 / now_rate, 1 / p.rate,
-        opt.state ? " and a new state" : "");
+        opt.state ? " and a new --state" : "");
 }
 
 /* ---- the command ---- */
@@ -347,7 +351,7 @@ static int finish(struct dedup *d)
     if (broken) {
         char lines[NUMBER_TEXT];
         return trouble("interrupted after %s; %s is valid and has every line that was written: "
-                       "run this again",
+                       "run the command again",
                        plural_text(d->keys.lines, "line", lines), ref_name(opt.state));
     }
     return d->failed || d->keys.failed ? EXIT_TROUBLE : EXIT_YES;
@@ -363,7 +367,8 @@ static int run(int count, char **operands)
     d.keys.prepare = opt.state ? NULL : hash;
     d.start        = now();
     if (opt.state && ref_is_stdin(opt.state))
-        return misuse("--state needs a file: - cannot be read and written");
+        return misuse("--state - is not possible, because the state is read and written: give a "
+                      "file");
     if (opt.state)
         interrupt_catch();
     keys_open(&d.keys, operands, count);
@@ -381,41 +386,42 @@ static const char *const usage[] = { "[INPUT...] [-n N] [-p P] [--memory SIZE] [
                                      "[-D] [--stats]",
                                      NULL };
 static const char *const about[] = {
-    "Prints every line the first time it is seen, in order and at once, with a few bytes of memory "
-    "a line whatever its length. A new line is taken for a seen one, and dropped, at rate P: one "
-    "in a million when not given.",
-    "Output is written before every wait for input, so that dedup can stand in a live pipe. With "
-    "-n the filter has the right size from the start, which is fastest and smallest; without it "
-    "the filter grows, and the rate is kept all the same.",
-    "--state FILE carries the set across runs. It is safe against crashes: a line counts as seen "
-    "only after it has been written to standard output, so when the process is killed, the reader "
-    "goes away or the disk is full, some lines may be printed again by the next run, and none is "
-    "lost. Two runs cannot use one file at the same time.",
-    "A state on Redis (redis://host/KEY) can be shared by any number of runs. Each asks the server "
-    "about up to 4096 lines, prints those not seen, and then adds them; what one run has added no "
-    "other prints. Runs that get the same lines within the same moment, before either has added "
-    "them, all print them: lines are never lost, but they can come twice. Where a line must be "
-    "taken at most once, and may be lost with the process that took it, have the program that "
-    "takes it send BF.ADD itself: of all who do, at most one is answered 1.",
-    "--stats tells how many lines were probably dropped wrongly. A new line that arrives after N "
-    "different ones is dropped with the probability r(N) that the filter then errs, r being the "
-    "model of the filter's layout; the figure is the sum of r(N) over the N that the run went "
-    "through. While the filter is not full that is far less than P times the number of lines. The "
-    "true number scatters around it like a Poisson variable: for 0.9 expected, 0 to 3 is usual.",
+    "Prints each line the first time it is seen, in order and at once, using a few bytes of "
+    "memory per line whatever its length. At rate P a new line is mistaken for one seen before "
+    "and dropped. The default is one in a million.",
+    "Output is written before every wait for input, so dedup can be used in a live pipe. With -n "
+    "the filter has the right size from the start, which is fastest and smallest. Without it the "
+    "filter grows and still keeps the rate.",
+    "--state FILE remembers the lines across runs. It is safe against crashes: a line counts as "
+    "seen only after it has been written to standard output. If the process is killed, the reader "
+    "goes away or the disk is full, the next run may print some lines again, but none is lost. "
+    "Two runs cannot use the same file at the same time.",
+    "A state on Redis (redis://host/KEY) can be shared by any number of runs. Each run checks up "
+    "to 4096 lines on the server, prints those not seen, and then adds them. Once a run has added "
+    "a line, no other run prints it. Runs that get the same line at the same moment, before any "
+    "of them has added it, all print it: no line is lost, but a line can appear twice. If a line "
+    "must be processed at most once, and may be lost with the process that took it, let the "
+    "program that processes it send BF.ADD itself: at most one sender gets the answer 1.",
+    "--stats reports how many lines were probably dropped wrongly. A new line that arrives after "
+    "N different ones is dropped with probability r(N), the modelled rate of the filter at that "
+    "moment. The figure is the sum of r(N) over the lines of this run. While the filter is not "
+    "full, it is far less than P times the number of lines. The true number varies around it like "
+    "a Poisson variable: if 0.9 is expected, 0 to 3 is usual.",
     "--json writes one object to standard error, with lines, unique, duplicates, bytes (read), "
-    "seconds, lines_per_second, filter_bytes, memory_bytes (the most the process had), rate_now "
+    "seconds, lines_per_second, filter_bytes, memory_bytes (the most the process used), rate_now "
     "and expected_wrongly_dropped.",
     NULL,
 };
 static const struct example examples[] = {
-    { "bloomery dedup crawl.log > unique.log", "Keep the first of every line" },
+    { "bloomery dedup crawl.log > unique.log", "Keep the first copy of every line" },
     { "zcat *.gz | bloomery dedup -n 1e9 --stats > unique.txt",
-      "A billion lines in 4 GB of memory, with a report at the end" },
+      "Deduplicate a billion lines in 4 GB of memory, with a report at the end" },
     { "crawl | bloomery dedup --state seen.blm | fetch",
       "Fetch only URLs that no earlier run has fetched" },
     { "crawl | bloomery dedup --state redis://crawl.example/seen | fetch",
-      "The same for a fleet of crawlers with one set" },
-    { "bloomery dedup -f 3 -d , -D orders.csv", "Show the orders whose third field came before" },
+      "The same for many crawlers that share one filter" },
+    { "bloomery dedup -f 3 -d , -D orders.csv", "Show the orders whose third field was seen "
+                                                "before" },
     { NULL, NULL },
 };
 

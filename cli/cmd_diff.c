@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* diff: what changed between two snapshots of a filter. */
+/* diff: writes what changed between two snapshots of a filter. */
 #include <string.h>
 #include <unistd.h>
 
@@ -13,8 +13,8 @@
 
 static const struct option_group *const groups[] = { NULL };
 
-/* A filter that someone is writing to: a copy, which is as it was at some moment, so that the delta
- * leads to something that has been. */
+/* Copies a filter that another process is writing to, so that the delta leads to a state the filter
+ * really had at one moment. */
 static bool hold_still(struct ref *r)
 {
     blm_params  p = { .size = sizeof p };
@@ -43,11 +43,12 @@ static int diff(struct ref *old, struct ref *new)
     blm_status st    = blm_diff(old->filter, new->filter, squeeze_write, &s, &err);
     bool       whole = squeeze_end(&s, st == BLM_OK);
     if (out_stopped())
-        return EXIT_YES; /* out.c says what there is to say */
+        return EXIT_YES; /* out.c has already reported it, if it is trouble */
     if (st != BLM_OK)
-        return trouble("%s and %s: %s", old->name, new->name, err.text);
+        return trouble("%s and %s: %s", old->name, new->name, filter_words(NULL, &err));
     if (!whole)
-        return trouble("the delta could not be compressed: free some memory");
+        return trouble("not enough memory to compress the delta: free some memory and run the "
+                       "command again");
     char wrote[NUMBER_TEXT], size[NUMBER_TEXT];
     blm_get_params(new->filter, &p);
     say("%s for a filter of %s", size_text(s.wrote, wrote), size_text(p.bytes, size));
@@ -59,7 +60,7 @@ static int run(int count, char **operands)
     (void)count;
     struct ref old, new;
     if (isatty(STDOUT_FILENO))
-        return misuse("a delta is not for a terminal: send it to a file, as in > DELTA");
+        return misuse("a delta cannot be written to a terminal: send it to a file with > DELTA");
     if (!ref_open_two(&old, &new, operands))
         return EXIT_TROUBLE;
     int status = diff(&old, &new);
@@ -70,19 +71,19 @@ static int run(int count, char **operands)
 
 static const char *const usage[] = { "OLD NEW > DELTA", NULL };
 static const char *const about[] = {
-    "Writes the bits in which a filter differs from an earlier snapshot of it to standard output, "
-    "compressed: mostly a small part of the filter's size. bloomery patch brings a copy of OLD to "
-    "the state of NEW.",
-    "OLD and NEW must be two states of one filter: same kind, scheme, size and seed, as copies of "
-    "a "
-    "file are, or filters made with create --like. A scalable filter may have grown meanwhile. The "
-    "delta names both by a fingerprint of their bits, so it cannot be applied to anything else.",
+    "Writes the differences between a filter and an earlier snapshot of it to standard output, "
+    "compressed. The delta is usually much smaller than the filter. bloomery patch then brings a "
+    "copy of OLD to the state of NEW.",
+    "OLD and NEW must be two states of one filter, with the same kind, scheme, size and seed: "
+    "copies of a file, or filters made with create --like. A scalable filter may have grown in "
+    "between. The delta holds a fingerprint of both states, so it cannot be applied to anything "
+    "else.",
     NULL,
 };
 static const struct example examples[] = {
-    { "bloomery diff yesterday.blm today.blm > today.delta", "What came since yesterday" },
-    { "bloomery diff old.blm new.blm | ssh replica bloomery patch seen.blm",
-      "Let a replica follow" },
+    { "bloomery diff yesterday.blm today.blm > today.delta", "Write what was added since "
+                                                             "yesterday" },
+    { "bloomery diff old.blm new.blm | ssh replica bloomery patch seen.blm", "Update a replica" },
     { NULL, NULL },
 };
 

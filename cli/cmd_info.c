@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* info: what a filter is, what is in it, and how well it is. */
+/* info: shows what a filter is, what is in it, and what state it is in. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,9 +19,9 @@ static struct {
 } opt;
 
 static const struct option rows[] = {
-    { "json", 0, OPT_FLAG, NULL, &opt.json, "Print JSON instead of words.", NULL },
+    { "json", 0, OPT_FLAG, NULL, &opt.json, "Print JSON instead of text.", NULL },
     { "plot", 0, OPT_FLAG, NULL, &opt.plot,
-      "Draw how full each part of the filter is: a healthy one is even.", NULL },
+      "Draw how full each part of the filter is. A healthy filter is even.", NULL },
     OPTION_END,
 };
 static const struct option_group        own      = { "Output", rows };
@@ -46,12 +46,12 @@ static const char *writer_words(const struct ref *r, const blm_params *p)
 {
     switch (p->writer) {
     case BLM_WRITER_LIVE:
-        return "a process has it open to write";
+        return "a process has it open for writing";
     case BLM_WRITER_DIED:
-        return "a process died while writing; the keys it had added are here";
+        return "a process died while writing; the keys it added are in the file";
     case BLM_WRITER_CRASH:
-        return "the machine went down while one was writing; the keys before its last sync are "
-               "here";
+        return "the machine went down while a process was writing; the keys before its last sync "
+               "are in the file";
     default:
         return ref_is_shared(r->text)             ? "none: it is a key on a server"
                : p->backing == BLM_FILE_READ      ? "closed properly"
@@ -73,7 +73,7 @@ static const char *kind_words(blm_kind k)
 {
     static const char *const words[] = {
         [BLM_CLASSIC]  = "bits anywhere in the filter",
-        [BLM_BLOCKED]  = "all bits of a key in few cache lines",
+        [BLM_BLOCKED]  = "all bits of a key in a few cache lines",
         [BLM_COUNTING] = "counters, so keys can be removed",
         [BLM_SCALABLE] = "grows layer by layer",
     };
@@ -130,7 +130,7 @@ static void show_contents(const blm_stats *s)
     if (p->items || s->ones == 0)
         out_print("%s added, ", count_text(p->items, count));
     if (e->saturated)
-        out_print("every bit is set: the bits do not say how many, at least %s\n",
+        out_print("at least %s: every bit is set, so the bits do not say how many\n",
                   count_text((uint64_t)fmax(e->low, 0), low));
     else
         out_print("%s from the bits (%s to %s, 95%%)\n",
@@ -160,7 +160,7 @@ static void show_machinery(const struct ref *r, const blm_params *p)
     else if (p->seed_policy == BLM_SEED_FIXED)
         out_print("fixed, 0x%llx\n", (unsigned long long)p->seed[0]);
     else if (p->seed_policy == BLM_SEED_RANDOM)
-        out_print("random, of its own: create --like gives another filter the same\n");
+        out_print("random; create --like gives another filter the same seed\n");
     else
         out_print("none\n");
     row("format");
@@ -354,22 +354,21 @@ static const char *const usage[] = {
     NULL,
 };
 static const char *const about[] = {
-    "Shows what a filter is and what is in it: kind, scheme and size, how many keys were added and "
-    "how many its bits speak of, how full it is, and how often it answers \"maybe\" wrongly now.",
-    "The number of keys from the bits is an estimate with the interval that holds in 95 of 100 "
-    "filters. The rate now is what the bits give, not what was promised: a filter with more keys "
-    "than it was planned for is told so.",
-    "Every bit is read once. A filter that another process is writing to can be looked at "
-    "meanwhile.",
-    "The format is found from the bytes. Where they fit several, or are only bits (raw), --from "
-    "and the options beside it say what they are.",
+    "Shows what a filter is and what is in it: its kind, scheme and size, how many keys were "
+    "added and how many the bits suggest, how full it is, and its rate now.",
+    "The number of keys from the bits is an estimate with its 95% interval. The rate now is "
+    "computed from the bits, not the promised rate. info says so if a filter holds more keys than "
+    "it was planned for.",
+    "info reads every bit once. It can be used while another process is writing to the filter.",
+    "The format is detected from the bytes. If they fit several formats, or are only bits (raw), "
+    "say what they are with --from and the options next to it.",
     NULL,
 };
 static const struct example examples[] = {
     { "bloomery info seen.blm", "Show everything" },
-    { "bloomery info --json seen.blm | jq .rate_now", "Take one number for a script" },
+    { "bloomery info --json seen.blm | jq .rate_now", "Get one number for a script" },
     { "bloomery info --plot seen.blm", "See whether it is evenly filled" },
-    { "bloomery info --from guava --offset 512 archive", "Look at a filter inside another file" },
+    { "bloomery info --from guava --offset 512 archive", "Show a filter inside another file" },
     { NULL, NULL },
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* intersect: one filter that has the keys that all of several have. */
+/* intersect: makes one filter of the keys that all given filters have. */
 #include "command.h"
 #include "meet.h"
 
@@ -19,17 +19,17 @@ static int run(int count, char **operands)
 
 static const char *const usage[] = { "OUT A B...", NULL };
 static const char *const about[] = {
-    "Writes a filter that may have every key that is in A and B and all the others. They must have "
-    "the same size, scheme and seed, so make them with create --like.",
-    "No common key is lost. Some bits that keys of A and keys of B share by chance stay set, so "
-    "the "
-    "rate lies between that of a filter of the common keys and that of the smallest operand. "
-    "Scalable filters have no intersection.",
+    "Writes a filter that answers maybe for every key that is in all of the given filters. They "
+    "must have the same size, scheme and seed: make them with create --like.",
+    "No common key is lost. Some bits stay set because different keys of A and B set them by "
+    "chance, so the rate lies between the rate of a filter of the common keys and the lowest rate "
+    "of the given filters. Scalable filters cannot be intersected.",
     NULL,
 };
 static const struct example examples[] = {
-    { "bloomery intersect both.blm site-a.blm site-b.blm", "Visitors that two sites share" },
-    { "bloomery intersect - a.blm b.blm | bloomery info -", "Look at it without keeping it" },
+    { "bloomery intersect both.blm site-a.blm site-b.blm", "Find the visitors that two sites "
+                                                           "share" },
+    { "bloomery intersect - a.blm b.blm | bloomery info -", "Show the result without keeping it" },
     { NULL, NULL },
 };
 

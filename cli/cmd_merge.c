@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* merge: one filter that has the keys of several. */
+/* merge: makes one filter of the keys of several. */
 #include "command.h"
 #include "meet.h"
 
@@ -19,18 +19,19 @@ static int run(int count, char **operands)
 
 static const char *const usage[] = { "OUT A B...", NULL };
 static const char *const about[] = {
-    "Writes a filter that may have every key of A, B and the others: builds on many machines meet "
-    "here. They must have the same size, scheme and seed, so make them with create --like.",
-    "The result is exactly what adding all the keys to one filter would have made, and holds as "
-    "many: it is told when that is more than it was made for. Counting filters add their counters. "
-    "Scalable filters may differ in size; their layers are put side by side and their rates add "
+    "Writes a filter that answers maybe for every key in any of the given filters. Use it to "
+    "combine filters built on several machines. They must have the same size, scheme and seed: "
+    "make them with create --like.",
+    "The result is exactly what adding all the keys to one filter would give. merge warns if that "
+    "is more keys than the filter was planned for. Counting filters add their counters. Scalable "
+    "filters may differ in size: the result has the layers of all of them, and their rates add "
     "up, to a limit.",
     NULL,
 };
 static const struct example examples[] = {
     { "bloomery merge week.blm mon.blm tue.blm wed.blm thu.blm fri.blm",
-      "Five days in one filter" },
-    { "bloomery merge --force all.blm all.blm today.blm", "Put today's keys into all.blm" },
+      "Combine five days in one filter" },
+    { "bloomery merge --force all.blm all.blm today.blm", "Add today's keys to all.blm" },
     { NULL, NULL },
 };
 

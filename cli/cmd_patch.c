@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* patch: brings a filter from the state a delta starts from to the one it leads to, or leaves it
- * alone. */
+/* patch: brings a filter from the state a delta starts from to the state it leads to, or leaves it
+ * unchanged. */
 #include <string.h>
 #include <unistd.h>
 
@@ -14,27 +14,29 @@
 
 static const struct option_group *const groups[] = { NULL };
 
-/* The library's words are about the delta, or about the two not fitting. */
+/* The library's text is about the delta, or about delta and filter not matching. */
 static int refuse(const struct ref *r, const struct unsqueeze *u, blm_status st,
                   const blm_error *err)
 {
     if (interrupted())
-        return trouble("interrupted; %s is as it was", r->name);
+        return trouble("interrupted; %s was not changed", r->name);
     if (u->trouble)
         return trouble("the delta on standard input: %s: get it again", u->trouble);
     if (st == BLM_E_MISMATCH)
-        return trouble("%s: %s: give the filter it was made from, or the whole new one", r->name,
-                       err->text);
+        return trouble("%s: %s: patch the filter that the delta was made from, or copy the whole "
+                       "new filter",
+                       r->name, filter_words(NULL, err));
     if (st == BLM_E_LIMIT || st == BLM_E_MEMORY || st == BLM_E_VERSION)
-        return trouble("%s: %s", r->name, err->text);
+        return trouble("%s: %s", r->name, filter_words(NULL, err));
     if (err->offset != BLM_NO_OFFSET)
-        return trouble("the delta on standard input: %s (byte %llu%s): get it again", err->text,
-                       (unsigned long long)err->offset, u->packed ? " uncompressed" : "");
-    return trouble("the delta on standard input: %s: get it again", err->text);
+        return trouble("the delta on standard input: %s (byte %llu%s): get it again",
+                       filter_words(NULL, err), (unsigned long long)err->offset,
+                       u->packed ? " uncompressed" : "");
+    return trouble("the delta on standard input: %s: get it again", filter_words(NULL, err));
 }
 
-/* The file is only opened to write when the new filter is ready, so that a delta that is refused
- * does not change a byte of it; and then it must still be what the delta was applied to. */
+/* The file is opened for writing only when the new filter is ready, so that a refused delta does
+ * not change a byte of it. By then it must still hold what the delta was applied to. */
 static int put_in_place(const char *text, const uint8_t before[16], blm_filter *f)
 {
     struct ref r;
@@ -46,13 +48,14 @@ static int put_in_place(const char *text, const uint8_t before[16], blm_filter *
     if (blm_fingerprint(r.filter, print) != BLM_OK || memcmp(print, before, 16) != 0) {
         blm_free(f);
         ref_drop(&r);
-        return trouble("%s: was changed meanwhile: run this again", ref_name(text));
+        return trouble("%s: another process changed it meanwhile: run the command again",
+                       ref_name(text));
     }
     return ref_replace(&r, f) ? EXIT_YES : EXIT_TROUBLE;
 }
 
 /* The filter that the delta leads to, and the fingerprint of the one it was applied to. NULL: there
- * is nothing to do, or trouble; it has been said, and *status is set. */
+ * is nothing to do, or trouble. It has been reported, and *status is set. */
 static blm_filter *apply(const struct ref *r, struct unsqueeze *u, uint8_t before[16], int *status)
 {
     blm_filter *f;
@@ -60,7 +63,7 @@ static blm_filter *apply(const struct ref *r, struct unsqueeze *u, uint8_t befor
     blm_error   err = { .offset = BLM_NO_OFFSET };
     *status         = EXIT_YES;
     if (blm_get_params(r->filter, &p) == BLM_OK && p.writer == BLM_WRITER_LIVE) {
-        *status = trouble("%s: another process is writing to it: wait until it has ended", r->name);
+        *status = trouble("%s: another process is writing to it: wait until it ends", r->name);
         return NULL;
     }
     blm_status st = blm_fingerprint(r->filter, before);
@@ -69,7 +72,7 @@ static blm_filter *apply(const struct ref *r, struct unsqueeze *u, uint8_t befor
     if (st == BLM_OK)
         return f;
     if (st == BLM_PRESENT) {
-        say("%s is already where this delta leads", r->name);
+        say("%s is already in the state this delta leads to", r->name);
         blm_free(f);
     } else {
         *status = refuse(r, u, st, &err);
@@ -106,29 +109,27 @@ static int run(int count, char **operands)
 {
     (void)count;
     if (ref_is_stdin(operands[0]))
-        return misuse("the delta comes from standard input: give the filter as a file");
+        return misuse("the delta is read from standard input: give the filter as a file");
     if (isatty(STDIN_FILENO))
-        return misuse("the delta comes from standard input, as in < DELTA");
+        return misuse("the delta is read from standard input: add < DELTA");
     interrupt_catch();
     return patch(operands[0]);
 }
 
 static const char *const usage[] = { "FILTER < DELTA", NULL };
 static const char *const about[] = {
-    "Brings a filter to the state that a delta, written by bloomery diff, leads to. The filter "
-    "must "
-    "be in the state that the delta starts from; anything else is refused, and the file is not "
-    "touched. A filter that is already where the delta leads is left as it is, and that is no "
-    "trouble.",
-    "The new filter is made beside the old one, checked against the fingerprint in the delta, and "
-    "then put in its place at once: whoever opens the file sees the old or the new one, never a "
-    "mixture. Processes that have the old one open keep it until they open it again.",
+    "Applies a delta, written by bloomery diff, to a filter. The filter must be in the state the "
+    "delta starts from. Anything else is refused, and the file is not touched. A filter that is "
+    "already in the state the delta leads to is left unchanged, and the exit status is 0.",
+    "The new filter is made next to the old one, checked against the fingerprint in the delta, "
+    "and then replaces the old one in one step. A process that opens the file sees the old filter "
+    "or the new one, never a mixture. Processes that have the old one open keep it until they "
+    "open the file again.",
     NULL,
 };
 static const struct example examples[] = {
-    { "bloomery patch seen.blm < today.delta", "Follow by one day" },
-    { "bloomery diff old.blm new.blm | ssh replica bloomery patch seen.blm",
-      "Let a replica follow" },
+    { "bloomery patch seen.blm < today.delta", "Apply one day's changes" },
+    { "bloomery diff old.blm new.blm | ssh replica bloomery patch seen.blm", "Update a replica" },
     { NULL, NULL },
 };
 

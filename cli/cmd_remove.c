@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* remove: keys out of a counting filter. */
+/* remove: removes keys from a counting filter. */
 #include "command.h"
 #include "interrupt.h"
 #include "keys.h"
@@ -21,7 +21,8 @@ static bool can_remove(struct ref *r)
         return false;
     if (p.kind == BLM_COUNTING)
         return true;
-    trouble("%s: a %s filter cannot forget keys: make one with bloomery create --kind counting",
+    trouble("%s: keys cannot be removed from a %s filter: make one that can with bloomery create "
+            "--kind counting",
             r->name, blm_kind_name(p.kind));
     return false;
 }
@@ -54,7 +55,7 @@ static int report(const char *name, const struct removed *n, uint64_t lines, boo
     count_text(n->absent, absent);
     count_text(lines, at);
     if (!good)
-        return trouble("%s after line %s of the input; %s is valid: go on with the line after it",
+        return trouble("%s after line %s of the input; %s is valid: continue with the next line",
                        interrupted() ? "interrupted" : "stopped", at, name);
     if (n->absent)
         say("%s: %s removed, %s never added", name, keys, absent);
@@ -69,7 +70,7 @@ static int run(int count, char **operands)
     struct keys    k = { .strict = true, .threads = keys_threads() };
     struct removed n;
     if (ref_is_stdin(operands[0]) && count == 1)
-        return misuse("the filter comes from standard input: give the keys as files");
+        return misuse("the filter is read from standard input: give the keys as files");
     if (!keys_open(&k, operands + 1, count - 1))
         return EXIT_TROUBLE;
     interrupt_catch();
@@ -85,25 +86,26 @@ static int run(int count, char **operands)
     bool good = remove_all(&r, &k, &n);
     progress_stop();
     uint64_t lines = n.keys + n.absent;
-    keys_close(&k); /* first: its threads hash by the filter */
+    keys_close(&k); /* first: its threads hash with the filter */
     bool kept = ref_commit(&r);
     return kept ? report(r.name, &n, lines, good) : EXIT_TROUBLE;
 }
 
 static const char *const usage[] = { "FILTER [INPUT...]", NULL };
 static const char *const about[] = {
-    "Takes back one add of every key of the inputs. Only counting filters can do this.",
-    "Remove only keys that are in the set the filter stands for. A key that was never added, but "
-    "is answered maybe, would take other keys' counts down with it, and those keys would be "
-    "missing afterwards. A key that the filter knows was never added is counted and left alone.",
-    "Unlike add, remove must not be run twice over the same input: when it is interrupted, it "
-    "says after which line.",
+    "Removes every key in the inputs, undoing one add each. Only counting filters can do this.",
+    "Remove only keys that were really added. If the filter wrongly answers maybe for a key that "
+    "was never added, removing it lowers the counters of other keys, and the filter may then "
+    "answer no for them. A key that the filter knows was never added is counted and changes "
+    "nothing.",
+    "Unlike add, remove must not be run twice with the same input. If it is interrupted, it says "
+    "after which line.",
     NULL,
 };
 static const struct example examples[] = {
-    { "bloomery remove sessions.blm ended.txt", "Forget the sessions that have ended" },
+    { "bloomery remove sessions.blm ended.txt", "Remove the sessions that have ended" },
     { "sqlite3 shop.db 'select id from gone' | bloomery remove items.blm",
-      "Forget keys that a database confirms are gone" },
+      "Remove keys that are gone from a database" },
     { NULL, NULL },
 };
 

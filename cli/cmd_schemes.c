@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* schemes: what this build can read, write and make. */
+/* schemes: lists what this build can read, write and make. */
 #include <string.h>
 
 #include "command.h"
@@ -19,7 +19,7 @@ static const struct option_group *const groups[] = { &own, NULL };
 static void show_schemes(void)
 {
     const blm_scheme_row *s;
-    out_print("Schemes (create --scheme): how a key finds its bits\n");
+    out_print("Schemes (create --scheme): the rule from a key to its bits\n");
     for (size_t i = 0; (s = blm_scheme_at(i)) != NULL; i++) {
         out_print("  %-14s %s%s\n", s->name, s->summary, s->creates ? "" : " (reads only)");
         for (size_t f = 0; s->funnels && s->funnels[f]; f++)
@@ -32,7 +32,8 @@ static void show_schemes(void)
 static void show_formats(void)
 {
     const blm_format_row *f;
-    out_print("\nFormats (convert --to): how a filter is written\n");
+    out_print("\n"
+              "Formats (convert --to): how a filter is stored\n");
     for (size_t i = 0; (f = blm_format_at(i)) != NULL; i++)
         out_print("  %-14s %s%s\n", f->name, f->summary,
                   f->reads && f->writes ? ""
@@ -94,22 +95,23 @@ static int run(int count, char **operands)
 
 static const char *const usage[] = { "[--json]", NULL };
 static const char *const about[] = {
-    "Lists the schemes, with the ways in which each can hash a key (funnels), and the formats that "
-    "this build of bloomery knows, and what it can do with each.",
-    "A filter of another system keeps that system's scheme, faults and all, so that both give the "
-    "same answers; --json tells the faults that are known, and info those of one filter.",
+    "Lists the schemes and formats that this build of bloomery knows and what it can do with "
+    "each. For each scheme it also lists the ways to hash a key (funnels).",
+    "A filter of another system keeps that system's scheme, including its faults, so that both "
+    "give the same answers. --json lists the known faults of every scheme, and bloomery info "
+    "those of one filter.",
     NULL,
 };
 static const struct example examples[] = {
-    { "bloomery schemes", "List them" },
+    { "bloomery schemes", "List all schemes and formats" },
     { "bloomery schemes --json | jq -r '.formats[] | select(.writes).name'",
-      "Names of the formats that can be written" },
+      "List the formats that can be written" },
     { NULL, NULL },
 };
 
 const struct command cmd_schemes = {
     .name     = "schemes",
-    .summary  = "list the schemes and formats that are known",
+    .summary  = "list the schemes and formats this build knows",
     .usage    = usage,
     .about    = about,
     .options  = groups,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* verify: does a filter keep its promises? Its checksums, its members, its rate; and what size it
- * should have for the keys it has. */
+/* verify: does a filter keep its promises? Checks its checksums, its members and its rate, and
+ * suggests a size for the keys it has. */
 #include <math.h>
 #include <string.h>
 
@@ -17,9 +17,9 @@
 #include "verify.h"
 
 #define LEAST_TRIALS 1000000u
-#define MOST_TRIALS  20000000u /* when we choose: a second or two */
-#define EXPECTED     100       /* wrong answers that we try to see, when we choose */
-#define SEED         1         /* of the random keys: the same filter gives the same report */
+#define MOST_TRIALS  20000000u /* if --trials is not given: a second or two */
+#define EXPECTED     100       /* wrong answers to aim for, if --trials is not given */
+#define SEED         1 /* of the random keys, so that the same filter gives the same report */
 
 static struct {
     const char *members, *absent;
@@ -29,18 +29,19 @@ static struct {
 
 static const struct option rows[] = {
     { "members", 0, OPT_FILE, "F", &opt.members,
-      "Keys that were added: each must be found (- is standard input).", NULL },
+      "Keys that were added. The filter must not answer no for any of them (- is standard input).",
+      NULL },
     { "absent", 0, OPT_FILE, "F", &opt.absent,
-      "Keys that were not added, to measure the rate on, instead of random ones.", NULL },
+      "Measure the rate on these keys, which were not added, instead of on random keys.", NULL },
     { "trials", 0, OPT_COUNT, "N", &opt.trials,
-      "How many random keys to ask; as many as it takes to see a hundred wrong answers when not "
-      "given, from a million to twenty.",
+      "How many random keys to check. Default: enough for about a hundred wrong answers, from one "
+      "to twenty million.",
       NULL },
     { "rate", 'p', OPT_RATE, "P", &opt.rate,
-      "Hold the filter to this rate, not to the one that its file promises, if it does.", NULL },
+      "Judge the filter by this rate instead of the promised rate in its file.", NULL },
     OPTION_END,
 };
-static const struct option_group        own      = { "What to ask", rows };
+static const struct option_group        own      = { "What to check", rows };
 static const struct option_group *const groups[] = { &own, &keys_group, &from_group, NULL };
 
 void verify_row(const char *label) { out_print("%-11s", label); }
@@ -54,8 +55,10 @@ static enum verdict check_sums(const struct ref *r, const blm_params *p)
     char        good[NUMBER_TEXT], bad[NUMBER_TEXT], at[NUMBER_TEXT], size[NUMBER_TEXT];
     if (p->backing != BLM_FILE_READ) {
         verify_row("checksums");
-        out_print(strcmp(p->format, "native") == 0 ? "good: all were read with the filter\n"
-                                                   : "none: format %s has none of ours\n",
+        out_print(strcmp(p->format, "native") == 0 ? "good: all were checked when the filter was "
+                                                     "read\n"
+                                                   : "none: format %s has no checksums that "
+                                                     "bloomery can check\n",
                   p->format);
         return GOOD;
     }
@@ -67,7 +70,7 @@ static enum verdict check_sums(const struct ref *r, const blm_params *p)
     }
     verify_row("checksums");
     if (st == BLM_E_CHECKSUM) {
-        out_print("DAMAGED: %s of %s regions, the first of %s at byte %s\n",
+        out_print("DAMAGED: %s of %s regions; the first is %s long, at byte %s\n",
                   count_text(v.damaged, bad), count_text(v.regions, good),
                   size_text(v.damaged_bytes, size), count_text(v.damaged_offset, at));
         return BAD;
@@ -85,7 +88,7 @@ static enum verdict check_sums(const struct ref *r, const blm_params *p)
 
 struct asked {
     uint64_t keys, maybe;
-    uint64_t first_absent; /* its line, when maybe < keys */
+    uint64_t first_absent; /* its line, if maybe < keys */
 };
 
 static bool ask(const struct ref *r, const char *file, struct asked *a)
@@ -110,7 +113,7 @@ static bool ask(const struct ref *r, const char *file, struct asked *a)
     bool good = !k.failed;
     keys_close(&k);
     if (good && a->keys == 0) {
-        trouble("%s: has no keys: give a file that has", file);
+        trouble("%s: the file has no keys: give one that has", file);
         return false;
     }
     return good;
@@ -129,8 +132,9 @@ static enum verdict check_members(const struct ref *r)
         out_print("good: %s, all of them found\n", plural_text(a.keys, "key", keys));
         return GOOD;
     }
-    out_print("FALSE NEGATIVES: %s of %s keys are denied, the first in line %s: they were never "
-              "added, or with another -e, -f or --funnel, or the filter is damaged\n",
+    out_print("FALSE NEGATIVES: the answer is no for %s of %s keys, first in line %s: they were "
+              "never added, or were added with another -e, -f or --funnel, or the filter is "
+              "damaged\n",
               count_text(a.keys - a.maybe, denied), count_text(a.keys, keys),
               count_text(a.first_absent, line));
     return BAD;
@@ -138,7 +142,7 @@ static enum verdict check_members(const struct ref *r)
 
 /* ---- the rate ---- */
 
-/* What the filter is held to; 0: nothing. */
+/* The rate by which the filter is judged; 0: none. */
 static double held_to(const blm_params *p) { return opt.rate > 0 ? opt.rate : p->rate; }
 
 static uint64_t choose_trials(const blm_stats *s)
@@ -170,8 +174,8 @@ static bool measure(const struct ref *r, const blm_stats *s, blm_trial *t)
     return st == BLM_OK;
 }
 
-/* The user's word goes before the file's. Where neither names a rate there is nothing to break:
- * what m and k would be good for at half of the bits is not what somebody promised. */
+/* --rate goes before the file's promised rate. If there is neither, nothing can be broken: the rate
+ * that m and k give with half of the bits set is not a promise. */
 static enum verdict judge(const blm_stats *s, const blm_trial *t)
 {
     const blm_params *p    = &s->params;
@@ -181,7 +185,8 @@ static enum verdict judge(const blm_stats *s, const blm_trial *t)
     bool              ours = strcmp(p->format, "native") == 0;
     verify_row(opt.rate > 0 ? "asked" : "promise");
     if (!(held > 0))
-        out_print("none: %s%s names no rate; m, k and the fill predict %s (--rate P judges it)\n",
+        out_print("none: %s%s gives no rate; m, k and the fill predict %s (give --rate P to judge "
+                  "it)\n",
                   ours ? "the file" : "format ", ours ? "" : p->format,
                   rate_text(s->rate_now, rate));
     else if (good)
@@ -209,14 +214,14 @@ static enum verdict check_rate(const struct ref *r, const blm_stats *s)
 
 /* ---- the command ---- */
 
-/* What to make for the keys that are in it. */
+/* Suggests a filter for the keys that are in this one. */
 static void advise(const blm_stats *s)
 {
     const blm_params *p    = &s->params;
     blm_options       o    = BLM_OPTIONS_INIT;
     blm_plan          plan = { .size = sizeof plan };
     char              keys[NUMBER_TEXT], rate[NUMBER_TEXT], bits[NUMBER_TEXT], size[NUMBER_TEXT];
-    /* Adds that were counted are no better than the bits: a merge counts common keys twice. */
+    /* The number of counted adds is no better than the bits: a merge counts common keys twice. */
     double n =
         s->estimated.saturated ? fmax((double)p->items, s->estimated.value) : s->estimated.value;
     o.kind  = p->kind == BLM_SCALABLE ? BLM_BLOCKED : p->kind;
@@ -255,9 +260,11 @@ static int run(int count, char **operands)
     int         dashes = ref_is_stdin(operands[0]) + (opt.members && ref_is_stdin(opt.members)) +
                  (opt.absent && ref_is_stdin(opt.absent));
     if (dashes > 1)
-        return misuse("only one of filter and keys can come from standard input");
+        return misuse("only one of the filter and the keys can come from standard input: give the "
+                      "others as files");
     if (opt.absent && opt.trials)
-        return misuse("--trials is for random keys: --absent asks every key of its file");
+        return misuse("--trials is for random keys, and --absent checks every key in its file: "
+                      "give one of them");
     if (!from_options(operands[0], &o) || !ref_open(&r, operands[0], &o))
         return EXIT_TROUBLE;
     int status = verify(&r);
@@ -271,43 +278,43 @@ static const char *const usage[] = {
     NULL,
 };
 static const char *const about[] = {
-    "Reads every checksum, asks the filter for keys that were added (--members: none may be "
-    "denied) and for keys that were not (random ones, or those of --absent), says whether the "
-    "promised rate holds, and which size would be right for the keys it has.",
-    "The measured rate comes with its 95% interval (Clopper-Pearson). The promise is called broken "
-    "when the whole interval lies above it. A filter is over-filled when it holds more keys than "
-    "it was planned for and its rate is above the promise beyond chance, or when every bit is set. "
-    "It is polluted when more bits are set than its number of keys explains, or one part is much "
-    "fuller than the others, with a chance of one in a million to be wrong about it.",
-    "A rate is promised by files of format native (create says which, also where it follows from "
-    "-m and -k), dcso and redisbloom. Those of guava, go, spark, parquet, bip37, byteslot and raw "
-    "name none, nor do native ones that were converted from them: they may have been meant for any "
-    "number of keys. What is measured is then shown beside what m, k and the fill predict, and "
-    "judged only when --rate P says by what. --rate goes before a promise too; for how many keys "
-    "the filter was planned is then told, but not judged.",
-    "The format is found from the bytes. Where they fit several, or are only bits (raw), --from "
-    "and the options beside it say what they are.",
+    "Verifies every checksum. Checks keys that were added (--members): the answer must not be no "
+    "for any of them. Checks keys that were not added (random keys, or those in --absent) and "
+    "says whether the promised rate holds. Suggests the right size for the keys the filter has.",
+    "The measured rate comes with its 95% interval (Clopper-Pearson). The promise is broken if "
+    "the whole interval lies above it. A filter is over-filled if it holds more keys than it was "
+    "planned for and its rate is above the promise by more than chance, or if every bit is set. "
+    "It is polluted if more bits are set than its number of keys explains, or if one part is much "
+    "fuller than the others. The chance that this verdict is wrong is one in a million.",
+    "Files of format native, dcso and redisbloom hold a promised rate; create says which, even if "
+    "it follows from -m and -k. Files of format guava, go, spark, parquet, bip37, byteslot and "
+    "raw hold none, nor do native files converted from them, because the filter may have been "
+    "planned for any number of keys. verify then shows the measured rate next to the one that m, "
+    "k and the fill predict, and judges it only if you give --rate P. --rate also goes before a "
+    "promised rate. The number of planned keys is then shown but not judged.",
+    "The format is detected from the bytes. If they fit several formats, or are only bits (raw), "
+    "say what they are with --from and the options next to it.",
     NULL,
 };
 static const struct example examples[] = {
-    { "bloomery verify seen.blm --members urls.txt", "Prove that no URL is denied" },
+    { "bloomery verify seen.blm --members urls.txt", "Check that no URL is missing" },
     { "bloomery verify seen.blm --absent queries.txt", "Measure the rate on your own traffic" },
     { "bloomery verify f.guava --rate 0.03",
-      "Hold a filter to a rate that its file does not name" },
+      "Judge a filter by a rate that its file does not give" },
     { NULL, NULL },
 };
 
 const struct command cmd_verify = {
     .name     = "verify",
-    .summary  = "prove that a filter keeps its promises",
+    .summary  = "check that a filter keeps its promises",
     .usage    = usage,
     .about    = about,
     .options  = groups,
     .examples = examples,
-    .status = "0 all is well, 1 damaged, a member is denied, the rate is broken, or over-filled or "
-              "polluted, 2 trouble.",
-    .operand = "filter",
-    .least   = 1,
-    .most    = 1,
-    .run     = run,
+    .status   = "0 all is well; 1 the filter is damaged, over-filled or polluted, a member is "
+                "missing, or the rate is broken; 2 trouble.",
+    .operand  = "filter",
+    .least    = 1,
+    .most     = 1,
+    .run      = run,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A command as data: what --help, the manual page and the completions say about it is written here
- * once, beside the function that runs it. cmd_NAME.c defines `const struct command cmd_NAME`;
- * main.c lists them. */
+/* A command as data. What --help, the manual page and the completions say about it is written once,
+ * next to the function that runs it. cmd_NAME.c defines `const struct command cmd_NAME`; main.c
+ * lists them. */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 
@@ -15,11 +15,11 @@ struct example {
 struct command {
     const char        *name;
     const char        *summary; /* after the name: "print each line the first time it is seen" */
-    const char *const *usage;   /* what follows the name, one a line, NULL-ended */
+    const char *const *usage;   /* what follows the name, one per line, NULL-ended */
     const char *const *about;   /* paragraphs, NULL-ended: --help shows the first, the manual all */
     const struct option_group *const *options; /* NULL-ended; --quiet and --help are always there */
     const struct example             *examples; /* at least two; ends with a NULL line */
-    const char *status;      /* exit status, where it is not "0 done, 2 trouble"; else NULL */
+    const char *status;      /* exit status if it is not "0 done, 2 trouble"; else NULL */
     const char *operand;     /* what to call the first missing operand: "filter" */
     int         least, most; /* operands; most −1: any number */
     int (*run)(int count, char **operands); /* returns the exit status */

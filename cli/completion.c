@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Completion for bash and zsh. cli/completion/ holds what this prints; a test sees that it does.
+/* Completion for bash and zsh. cli/completion/ holds what this prints, and a test checks that.
  * Schemes and formats differ from build to build, so the scripts ask the program for them. */
 #include <string.h>
 
@@ -96,7 +96,7 @@ static void bash(void)
 
 /* ---- zsh ---- */
 
-/* The first sentence, with what _arguments would take for itself escaped. */
+/* The first sentence, with the characters that are special to _arguments escaped. */
 static void zsh_words(const char *s)
 {
     for (; *s && !(s[0] == '.' && (s[1] == ' ' || s[1] == 0)); s++) {

@@ -101,7 +101,7 @@ static bool decode_int64(const char *text, size_t len, char *out, size_t *out_le
 
 static const struct encoding encodings[] = {
     { "text", "text", NULL }, /* the bytes of the line: nothing to decode */
-    { "hex", "hexadecimal digits, two a byte", decode_hex },
+    { "hex", "hexadecimal digits, two per byte", decode_hex },
     { "int32", "a whole number from -2147483648 to 2147483647", decode_int32 },
     { "int64", "a whole number from -9223372036854775808 to 9223372036854775807", decode_int64 },
     { "base64", "base64", decode_base64 },

@@ -9,8 +9,8 @@
 struct encoding {
     const char *name;
     const char *what; /* for messages */
-    /* Decodes to `out`, which has room for decode_room(len) bytes; false: not of this encoding.
-     * NULL: the line is the key. */
+    /* Decodes to `out`, which has room for decode_room(len) bytes. False: the text is not in this
+     * encoding. NULL: the line is the key. */
     bool (*decode)(const char *text, size_t len, char *out, size_t *out_len);
 };
 

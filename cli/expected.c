@@ -8,7 +8,7 @@
 #include "bloomery/maths.h"
 #include "memory.h"
 
-#define MOST    0.999999 /* a layer that always errs would never take another key */
+#define MOST    0.999999 /* a layer that is always wrong would never take another key */
 #define STEPS   256      /* r is smooth: the error is far below 1% */
 #define GIVE_UP 64
 
@@ -36,15 +36,14 @@ static double rate_at(const blm_params *p, double items)
     return r.value < MOST ? r.value : MOST;
 }
 
-/* A layer on its way: after `keys` different ones reached it, `wrong` of them were called seen and
- * the others set a bit. */
+/* A layer while it fills: `keys` different keys have reached it, it answered maybe for `wrong` of
+ * them, and the others set a bit. */
 struct way {
     double keys, wrong;
 };
 
-/* Goes on until `items` have set a bit, by Simpson's rule. A full layer takes no more: after
- * GIVE_UP times as many steps as an empty one would take,
- * what has come by then is the least there was. */
+/* Continues until `items` keys have set a bit, by Simpson's rule. A full layer takes no more keys:
+ * after GIVE_UP times as many steps as an empty layer needs, the result so far is a lower bound. */
 static void go(const blm_params *p, struct way *w, double items)
 {
     double h = (items - (w->keys - w->wrong)) / STEPS;
@@ -68,7 +67,7 @@ double expected_end(struct expected *e, const blm_filter *f, double *rate)
 {
     blm_params whole  = { .size = sizeof whole };
     double     wrong  = 0;
-    double     others = 0; /* log of the chance that no layer before this one errs */
+    double     others = 0; /* log of the chance that no layer before this one is wrong */
     blm_get_params(f, &whole);
     for (uint32_t i = 0; i < whole.layers; i++) {
         blm_params p = { .size = sizeof p };
@@ -79,7 +78,7 @@ double expected_end(struct expected *e, const blm_filter *f, double *rate)
         start = w;
         go(&p, &w, after - e->lag);
         wrong += w.wrong - start.wrong;
-        /* Of the keys that came while this layer filled, some were kept back by older ones. */
+        /* Older layers kept some of the keys from reaching this layer while it filled. */
         wrong += (after - before) * expm1(-others);
         go(&p, &w, after);
         others += log1p(-rate_at(&p, w.keys));

@@ -18,7 +18,7 @@ void figures_print(const struct figures *f)
     say_plain("filter           %16s\n", size_text(f->filter_bytes, a));
     say_plain("memory           %16s\n", size_text(f->peak, a));
     if (f->unknown) {
-        say_plain("rate now         %16s  (the filter is on a server: bloomery info tells)\n",
+        say_plain("rate now         %16s  (the filter is on a server: use bloomery info)\n",
                   "not known");
         return;
     }

@@ -8,14 +8,14 @@
 
 struct figures {
     uint64_t lines, unique, bytes; /* read; seen for the first time; of the input */
-    uint64_t filter_bytes, peak;   /* of the filter; the most memory the process had */
+    uint64_t filter_bytes, peak;   /* of the filter; the most memory the process used */
     double   seconds;
     double   rate;    /* of the filter now */
     double   wrong;   /* lines expected to have been dropped wrongly */
     bool     unknown; /* rate and wrong are not known: the filter is on a server */
 };
 
-/* To standard error: standard output has the lines. */
+/* Print to standard error, because the lines go to standard output. */
 void figures_print(const struct figures *f);
 void figures_json(const struct figures *f);
 

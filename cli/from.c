@@ -13,20 +13,23 @@ static struct {
 } opt;
 
 static const struct option rows[] = {
-    { "from", 0, OPT_NAME, "F", &opt.format, "The filter's format, when its bytes fit several.",
+    { "from", 0, OPT_NAME, "F", &opt.format, "The filter's format, if its bytes fit several.",
       format_names },
     { "from-scheme", 0, OPT_NAME, "S", &opt.scheme,
-      "Its scheme, when its format does not say (raw).", scheme_names },
-    { "bits", 'm', OPT_COUNT, "BITS", &opt.bits, "Its bits, when its format does not say.", NULL },
-    { "probes", 'k', OPT_COUNT, "K", &opt.probes, "Its probes, when its format does not say.",
+      "The filter's scheme, if its format does not say (raw).", scheme_names },
+    { "bits", 'm', OPT_COUNT, "BITS", &opt.bits, "The filter's bits, if its format does not say.",
       NULL },
-    { "seed", 0, OPT_SEED, "S", &opt.seed, "Its seed, when its format does not say.", NULL },
+    { "probes", 'k', OPT_COUNT, "K", &opt.probes,
+      "The filter's probes, if its format does not "
+      "say.",
+      NULL },
+    { "seed", 0, OPT_SEED, "S", &opt.seed, "The filter's seed, if its format does not say.", NULL },
     { "variant", 0, OPT_COUNT, "V", &opt.variant,
-      "Its variant of its scheme, when its format does not say.", NULL },
+      "The variant of the filter's scheme, if its format does not say.", NULL },
     { "offset", 0, OPT_COUNT, "BYTE", &opt.offset, "Where in the file the filter starts.", NULL },
     OPTION_END,
 };
-const struct option_group from_group = { "Filter that is read", rows };
+const struct option_group from_group = { "Input filter", rows };
 
 static bool any(void)
 {
@@ -37,17 +40,17 @@ static bool any(void)
 bool from_options(const char *text, blm_options *o)
 {
     if (any() && ref_is_shared(text))
-        return misuse("%s: a server's filter says what it is: leave --from and what goes with it "
-                      "away",
+        return misuse("%s: a filter on a server says what it is: remove --from and the options "
+                      "next to it",
                       ref_name(text)),
                false;
     if (opt.probes > UINT32_MAX)
-        return misuse("-k %llu: that is more probes than any filter makes",
+        return misuse("-k %llu is more than any filter's probes: give a smaller number",
                       (unsigned long long)opt.probes),
                false;
     if (opt.format && strcmp(opt.format, "raw") == 0 && !opt.scheme)
-        return misuse("raw bits do not say what they are: give --from-scheme, and -m and -k where "
-                      "the scheme leaves them open"),
+        return misuse("raw bits do not say what they are: give --from-scheme, and -m and -k if "
+                      "the scheme does not fix them"),
                false;
     o->format  = opt.format;
     o->scheme  = opt.scheme;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a filter's bytes are, where they do not say it themselves: a format without a header (raw),
- * bytes that fit several formats, a filter inside another file. The commands that read one filter
- * share these options. */
+/* Options that say what a filter's bytes are when the bytes do not: a format without a header
+ * (raw), bytes that fit several formats, a filter inside another file. The commands that read one
+ * filter share these options. */
 #ifndef CLI_FROM_H
 #define CLI_FROM_H
 
@@ -10,8 +10,8 @@
 
 extern const struct option_group from_group;
 
-/* Fills o, to open the filter at `text`, by the options that were given. False: they do not go
- * together, or not with that place; said. */
+/* Fills o from the options that were given, to open the filter at `text`. False: the options do not
+ * go together, or not with that place; already reported. */
 bool from_options(const char *text, blm_options *o);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* --help: what it is, how to call it, every option, two examples. Eighty columns, no colour, to
- * standard output, so that it can be paged and searched. */
+/* --help: what a command is, how to call it, every option, two examples. Eighty columns without
+ * colour, on standard output, so that it can be paged and searched. */
 #include "help.h"
 
 #include <stdio.h>
@@ -10,9 +10,9 @@
 #include "out.h"
 
 #define WIDTH  80
-#define COLUMN 22 /* where an option's words begin */
+#define COLUMN 22 /* where an option's help begins */
 
-/* Columns a UTF-8 text takes, near enough: bytes that do not continue a character. */
+/* Columns a UTF-8 text takes, approximately: counts the bytes that do not continue a character. */
 static size_t columns(const char *s, size_t len)
 {
     size_t n = 0;
@@ -85,23 +85,27 @@ void help_command(const struct command *c)
     out_print("\nExamples:\n");
     for (const struct example *e = c->examples; e->line; e++)
         out_print("  %s\n      %s\n", e->line, e->says);
-    out_print("\nman bloomery-%s says more.\n", c->name);
+    out_print("\n"
+              "See also: man bloomery-%s.\n",
+              c->name);
 }
 
 void help_program(void)
 {
-    out_print("bloomery %s: is this key in the set? A filter answers without the set.\n\n"
-              "Usage: bloomery COMMAND [OPTIONS] [OPERANDS]\n\nCommands:\n",
+    out_print("bloomery %s: Bloom filters. Asked for a key, a filter answers no or maybe.\n\n"
+              "Usage: bloomery COMMAND [OPTIONS] [OPERANDS]\n\n"
+              "Commands:\n",
               blm_version());
     for (size_t i = 0; commands[i]; i++)
         out_print("  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    out_print("\nKeys are lines, from files or standard input; results go to standard output.\n"
+    out_print("\n"
+              "Keys are lines, from files or standard input; results go to standard output.\n"
               "A filter is a file, - for standard input or output, or redis://host/KEY.\n"
               "Exit status: 0 yes or done, 1 no, 2 trouble.\n\n"
               "Examples:\n"
               "  bloomery dedup crawl.log > unique.log\n"
-              "      Keep the first of every line, in order\n"
+              "      Keep the first copy of every line, in order\n"
               "  bloomery create seen.blm -n 1e6 -p 0.01 --from urls.txt\n"
-              "      Put a million keys into a filter of 1.2 MiB\n\n"
-              "bloomery COMMAND --help says more; so does man bloomery.\n");
+              "      Add a million keys to a filter of 1.2 MiB\n\n"
+              "See bloomery COMMAND --help, or man bloomery.\n");
 }

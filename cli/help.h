@@ -10,9 +10,9 @@ struct option;
 
 void help_program(void);
 void help_command(const struct command *c);
-/* The manual page of a command, or with NULL of the program, in man(7) macros. */
+/* The manual page of a command, or of the program if c is NULL, in man(7) macros. */
 void manual(const struct command *c);
-/* The completion script for "bash" or "zsh"; false: no such shell here. */
+/* The completion script for "bash" or "zsh"; false: another shell. */
 bool completion(const char *shell);
 
 #endif

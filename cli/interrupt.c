@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The handler sets a flag and writes a byte into a pipe that every wait looks at too: so a wait
- * ends whichever thread the signal was delivered to, and none slips in between the look at the flag
- * and the wait. Reads are not restarted (no SA_RESTART). */
+/* The handler sets a flag and writes a byte to a pipe that every wait polls too. So a wait ends
+ * whichever thread gets the signal, and no signal is missed between the test of the flag and the
+ * wait. Reads are not restarted (no SA_RESTART). */
 #include "interrupt.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 static void ring(void)
 {
     int     error = errno;
-    ssize_t n     = write(alarm_pipe[1], "", 1); /* full: it rings already */
+    ssize_t n     = write(alarm_pipe[1], "", 1); /* full: a wake-up is already pending */
     (void)n;
     errno = error;
 }
@@ -45,7 +45,7 @@ void interrupt_catch(void)
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         struct sigaction old, mine = { .sa_handler = handle };
         sigemptyset(&mine.sa_mask);
-        /* One that is ignored (nohup, a background job) stays ignored. */
+        /* A signal that is ignored (nohup, a background job) stays ignored. */
         if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(signals[i], &mine, NULL);
     }
@@ -66,7 +66,7 @@ void interrupt_wake(bool on)
 bool interrupt_wait(int fd)
 {
     struct pollfd p[] = { { .fd = fd, .events = POLLIN },
-                          { .fd = alarm_pipe[0], .events = POLLIN } }; /* −1: not looked at */
+                          { .fd = alarm_pipe[0], .events = POLLIN } }; /* −1: poll skips it */
     while (!interrupted() && !atomic_load(&woken) && poll(p, 2, -1) < 0 && errno == EINTR)
         ;
     return !interrupted() && !atomic_load(&woken);

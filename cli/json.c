@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Two spaces a level, one value a line: for jq and for eyes. Numbers keep all their digits: counts
- * are printed whole, reals with as many digits as bring the same double back. */
+/* Two spaces per level, one value per line, for jq and for people. Numbers keep all their digits:
+ * counts are printed in full, reals with as many digits as it takes to read back the same
+ * double. */
 #include "json.h"
 
 #include <math.h>
@@ -32,7 +33,7 @@ static void line(struct json *j)
         words(j, "  ");
 }
 
-/* Control characters and what is not UTF-8 become escapes (the latter U+FFFD), so that the result
+/* Control characters become escapes and bytes that are not UTF-8 become U+FFFD, so that the result
  * is JSON whatever a file is called. */
 static size_t utf8(const unsigned char *s)
 {

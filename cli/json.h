@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A small JSON writer: one value after another into a growing text, commas and indentation by
- * itself. Keys and their order are part of the contract of each command that uses it. */
+/* A small JSON writer. It appends values to a growing text and adds commas and indentation. Keys
+ * and their order are part of the contract of each command that uses it. */
 #ifndef CLI_JSON_H
 #define CLI_JSON_H
 
@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 struct json {
-    char  *text; /* NUL-ended; json_free takes it */
+    char  *text; /* NUL-ended; freed by json_free */
     size_t len, room;
     int    depth;
     bool   first; /* nothing yet at this depth */

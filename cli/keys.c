@@ -17,24 +17,22 @@ struct keys_options keys_options = { .delimiter = '\t' };
 
 static const struct option rows[] = {
     { NULL, '0', OPT_FLAG, NULL, &keys_options.nul,
-      "Keys end with a NUL byte instead of a newline, as find -print0 writes them.", NULL },
+      "Keys end with a NUL byte instead of a newline, as in the output of find -print0.", NULL },
     { "crlf", 0, OPT_FLAG, NULL, &keys_options.crlf,
       "A carriage return before the newline is not part of the key.", NULL },
     { NULL, 'e', OPT_NAME, "ENC", &keys_options.encoding,
-      "What a line encodes: its bytes are decoded to the key. Integers become 4 or 8 "
+      "How lines are encoded. Each line is decoded to get the key. Integers become 4 or 8 "
       "little-endian bytes.",
       encoding_names },
     { NULL, 'f', OPT_COUNT, "N", &keys_options.field,
-      "The key is field N of the line, counted from 1; a line that has no such field has the "
-      "empty key. The whole line is printed.",
+      "The key is field N of the line, counted from 1. If a line has no such field, its key is "
+      "empty. Output is still the whole line.",
       NULL },
     { NULL, 'd', OPT_BYTE, "C", &keys_options.delimiter,
-      "Fields are separated by the byte C (a tab when not given). Two in a row enclose an empty "
-      "field.",
-      NULL },
+      "The byte between fields. Default: a tab. Two in a row enclose an empty field.", NULL },
     { "funnel", 0, OPT_TEXT, "NAME", &keys_options.funnel,
-      "How a scheme of another system hashes a key, where it has several ways; chosen from -e "
-      "when not given.",
+      "How another system's scheme hashes a key, if it has several ways. Default: the one that "
+      "fits -e.",
       NULL },
     OPTION_END,
 };
@@ -42,8 +40,8 @@ const struct option_group keys_group = { "Keys", rows };
 
 static const struct option thread_rows[] = {
     { "threads", 0, OPT_COUNT, "N", &keys_options.threads,
-      "How many threads to use; one for each processor when not given. The output is the same "
-      "whatever their number.",
+      "How many threads to use. Default: one for each processor. The output does not depend on "
+      "it.",
       NULL },
     OPTION_END,
 };
@@ -73,11 +71,11 @@ static void complain(struct keys *k, const char *name, int error)
     if (error == EISDIR)
         trouble("%s: is a directory: give the files in it", name);
     else if (error == EDEADLK)
-        trouble("%s: is the output too: write to another file", name);
+        trouble("%s: is both input and output: write to another file", name);
     else if (error == ENOENT)
         trouble("%s: no such file: check the name (- is standard input)", name);
     else if (error == EACCES)
-        trouble("%s: permission denied: make it readable, or read it as another user", name);
+        trouble("%s: permission denied: make it readable, or run as a user who may read it", name);
     else
         system_trouble(name, error, NULL);
 }
@@ -195,9 +193,9 @@ static void drop_return(blm_key *key)
         key->len--;
 }
 
-/* Replaces a key by what it encodes, in memory that lives as long as the block. Lines of a block
- * take at least two bytes each and at most 8 decoded, so four times the block (and 4, for
- * a last line without a newline) is always enough. */
+/* Replaces a key by what it encodes, in memory that lives as long as the block. Each line takes at
+ * least 2 bytes in the block and at most 8 decoded (or no more than it had), so four times the
+ * block is always enough, plus 4 for a last line without a newline. */
 static bool decode_key(struct block *b, const struct encoding *e, blm_key *key)
 {
     if (b->decoded_room < 4 * b->len + 16) {
@@ -212,7 +210,7 @@ static bool decode_key(struct block *b, const struct encoding *e, blm_key *key)
     return true;
 }
 
-/* From lines to keys, up to the first that cannot be decoded. */
+/* Turns lines into keys, up to the first that cannot be decoded. */
 static void refine(struct block *b)
 {
     const struct encoding *e = keys_options.encoding ? encoding_find(keys_options.encoding) : NULL;
@@ -311,8 +309,8 @@ static void *work(void *ctx)
     return NULL;
 }
 
-/* As many as wanted, or as can be had; with none the caller's thread does everything. They block
- * all signals, which stay the caller's. */
+/* Starts as many threads as wanted, or as many as the system gives. With none, the caller's thread
+ * does everything. The threads block all signals, so the caller gets them. */
 static void start_workers(struct keys *k)
 {
     unsigned      count  = k->threads + 2;
@@ -347,7 +345,7 @@ static void start_workers(struct keys *k)
     }
 }
 
-/* The block whose turn it is, from the workers. */
+/* The next block in order, from the workers. */
 static struct block *await(struct keys *k)
 {
     struct block *b    = NULL;
@@ -385,7 +383,7 @@ static void tell_idle(void *ctx)
         k->idle(k->ctx);
 }
 
-/* By the caller's thread. */
+/* The next block, read by the caller's thread. */
 static struct block *make(struct keys *k)
 {
     struct block *b = &k->blocks[0];
@@ -399,8 +397,9 @@ static struct block *make(struct keys *k)
 
 /* ---- batches ---- */
 
-/* Is what is left worth other threads? A first block that is the whole input is not. Nor do they
- * start before the caller had lines: only then it may have made what `prepare` needs. */
+/* Is the rest of the input worth other threads? Not if the first block is the whole input. They
+ * also start only after the caller got its first lines, because it may make what `prepare` needs
+ * only then. */
 static bool wants_workers(const struct keys *k)
 {
     return k->threads > 1 && !k->workers && k->lines > 0 &&
@@ -441,7 +440,7 @@ static bool next_block(struct keys *k)
 static void say_bad(struct keys *k)
 {
     k->failed = k->spoiled = true;
-    trouble("%s: line %llu is not %s: mend it, or give another -e", k->name,
+    trouble("%s: line %llu is not %s: correct it, or give another -e", k->name,
             (unsigned long long)(k->line + 1), encoding_find(keys_options.encoding)->what);
 }
 

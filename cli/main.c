@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command table, and nothing that a command could do itself. */
+/* The command table and the program's own options. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -38,8 +38,8 @@ static const char *command_name(const void *ctx, size_t i)
     return commands[i] ? commands[i]->name : NULL;
 }
 
-/* A closed descriptor 0, 1 or 2 would be the number of the next file opened, and lines would be
- * printed into a filter. So each is made to be something that fails when used. */
+/* If descriptor 0, 1 or 2 is closed, the next file opened would get its number, and lines would be
+ * printed into a filter. So each closed one is replaced by one that fails when used. */
 static void fill_descriptors(void)
 {
     for (int fd = 0; fd <= 2; fd++)
@@ -61,7 +61,7 @@ static int run(const struct command *c, int argc, char **argv)
     return c->run(n, argv + 1);
 }
 
-/* For completion scripts: what a build knows. */
+/* For completion scripts: the schemes or formats that this build knows. */
 static bool print_names(const char *what)
 {
     const char *(*names)(size_t) = strcmp(what, "schemes") == 0   ? scheme_names
@@ -72,8 +72,8 @@ static bool print_names(const char *what)
     return names != NULL;
 }
 
-/* bloomery --help, --version, help CMD; and for the build and the shells, --man, --completion and
- * --names, which no help mentions. */
+/* bloomery --help, --version and help CMD. Also --man, --completion and --names, for the build and
+ * the shells, which --help does not list. */
 static int program_option(int argc, char **argv)
 {
     const char *a = argv[1], *b = argc > 2 ? argv[2] : NULL;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The manual pages, in man(7) macros. docs/man/ holds what this prints;
- * a test sees that it does. */
+/* The manual pages, in man(7) macros. docs/man/ holds what this prints, and a test checks that. */
 #include <string.h>
 
 #include "command.h"
 #include "help.h"
 #include "out.h"
 
-/* Text with what troff would take for itself made harmless: backslashes, hyphens that are meant as
- * typed, and a dot or quote at the beginning of a line. */
+/* Prints text with the characters that are special to troff escaped: backslashes, literal hyphens,
+ * and a dot or quote at the beginning of a line. */
 static void text(const char *s)
 {
     bool start = true;
@@ -134,12 +133,17 @@ static void command_page(const struct command *c)
 
 static void program_page(void)
 {
-    heading("bloomery", "is this key in the set? A filter answers without the set");
-    out_print(".SH SYNOPSIS\n.B bloomery\n.I COMMAND\n[\\fIOPTIONS\\fR] [\\fIOPERANDS\\fR]\n"
+    heading("bloomery", "Bloom filters: asked for a key, a filter answers no or maybe");
+    out_print(".SH SYNOPSIS\n"
+              ".B bloomery\n"
+              ".I COMMAND\n"
+              "[\\fIOPTIONS\\fR] [\\fIOPERANDS\\fR]\n"
               ".SH DESCRIPTION\n"
-              "A filter stands for a set of keys in a few bits each. Asked for a key, it answers\n"
-              "\\fIno\\fR, and that is certain, or \\fImaybe\\fR, and that is wrong at a rate "
-              "chosen when the\nfilter is made.\n");
+              "A filter remembers keys in a few bits each. Asked for a key, it answers "
+              "\\fIno\\fR, which is\n"
+              "certain, or \\fImaybe\\fR, which can be wrong: for absent keys, at a rate chosen "
+              "when the filter\n"
+              "is made.\n");
     out_print(".SH COMMANDS\n");
     for (size_t i = 0; commands[i]; i++) {
         out_print(".TP\n.BR bloomery\\-%s (1)\n", commands[i]->name);
@@ -148,52 +152,70 @@ static void program_page(void)
     }
     out_print(
         ".SH KEYS\n"
-        "Keys are lines. The newline is not part of the key; a last line without one counts. A\n"
-        "carriage return is part of the key unless \\fB\\-\\-crlf\\fR is given. Keys may hold any\n"
-        "bytes and be of any length; \\fB\\-0\\fR reads keys that end with a NUL byte instead.\n"
-        "\\fB\\-e\\fR says what a line encodes, \\fB\\-f\\fR and \\fB\\-d\\fR take one field\n"
-        "of it as the key; what is printed is always the whole line as it was read.\n"
-        "Inputs are files; \\fB\\-\\fR, or none, is standard input.\n"
+        "Keys are lines. The newline is not part of the key, and a last line without one counts. "
+        "A\n"
+        "carriage return is part of the key unless \\fB\\-\\-crlf\\fR is given. A key can hold "
+        "any\n"
+        "bytes and have any length. \\fB\\-0\\fR reads keys that end with a NUL byte instead.\n"
+        "\\fB\\-e\\fR says how lines are encoded; \\fB\\-f\\fR and \\fB\\-d\\fR take one field of "
+        "the\n"
+        "line as the key. Output is always the whole line as it was read.\n"
+        "Inputs are files. \\fB\\-\\fR, or no input, means standard input.\n"
         ".SH FILTERS\n"
-        "A filter reference is a path, or \\fB\\-\\fR: standard input where a filter is read,\n"
-        "standard output where one is written. Nothing is overwritten without\n"
-        "\\fB\\-\\-force\\fR, and a command that is interrupted or fails "
-        "leaves the old file whole.\n"
+        "A filter reference is a path, or \\fB\\-\\fR, which is standard input to read a filter "
+        "and\n"
+        "standard output to write one. Nothing is overwritten without \\fB\\-\\-force\\fR, and a "
+        "command\n"
+        "that is interrupted or fails leaves the old file intact.\n"
         ".SH FILTERS ON REDIS\n"
-        "A filter can also be a key of a Redis or Valkey server that has bloomery's module, or\n"
+        "A filter can also be a key on a Redis or Valkey server with bloomery's module or\n"
         "RedisBloom:\n"
-        ".TP\n\\fBredis://\\fR[\\fIuser\\fB:\\fIpassword\\fB@\\fR]\\fIhost\\fR[\\fB:\\fIport\\fR]"
-        "\\fB/\\fR[\\fIdb\\fB/\\fR]\\fIKEY\\fR[\\fB?timeout=\\fISECONDS\\fR]\n"
-        "The port is 6379, the database 0 and the timeout 30 when they are not given. "
-        "The key goes\n"
-        "on to the end; digits and a slash before it are the database.\n"
-        ".TP\n\\fBunix://\\fR[\\fIuser\\fB:\\fIpassword\\fB@\\fR]\\fI/path/of/socket\\fR"
-        "[\\fB?db=\\fIN\\fR]\\fB#\\fIKEY\\fR\nA socket of this machine; \\fBredis+unix://\\fR "
-        "is the same.\n"
-        ".PP\nIn every part %%2F stands for a slash, and so on. A path that begins like these is\n"
-        "written \\fB./unix:\\fR...; TLS is not spoken.\n"
-        ".PP\n\\fBadd\\fR, \\fBcheck\\fR, \\fBremove\\fR and \\fBdedup \\-\\-state\\fR send "
-        "the keys to the server, thousands\nat a time, and the filter stays there. When the "
-        "connection is lost they connect again and go\non; only to a counting filter nothing is "
-        "sent twice. \\fBinfo\\fR, \\fBverify\\fR, \\fBconvert\\fR, \\fBcompare\\fR, "
-        "\\fBdiff\\fR,\n\\fBmerge\\fR and \\fBintersect\\fR read the whole filter first. A "
-        "filter that is written is loaded\nunder another name and renamed at the end, so that "
-        "nobody sees half of it; keys\nthat others "
-        "add to the old filter meanwhile are not in it. Other commands\nrefuse. In a cluster "
-        "any of its servers can be named: the key is found.\n"
-        ".PP\nA native filter needs bloomery's module; one of scheme redisbloom is what RedisBloom "
-        "makes and\nreads too.\n"
+        ".TP\n"
+        "\\fBredis://\\fR[\\fIuser\\fB:\\fIpassword\\fB@\\fR]\\fIhost\\fR[\\fB:\\fIport\\fR]\\fB/"
+        "\\fR[\\fIdb\\fB/\\fR]\\fIKEY\\fR[\\fB?timeout=\\fISECONDS\\fR]\n"
+        "Defaults: port 6379, database 0, timeout 30. The key is everything up to the end;\n"
+        "digits and a slash before it are the database.\n"
+        ".TP\n"
+        "\\fBunix://\\fR[\\fIuser\\fB:\\fIpassword\\fB@\\fR]\\fI/path/of/"
+        "socket\\fR[\\fB?db=\\fIN\\fR]\\fB#\\fIKEY\\fR\n"
+        "A socket on this machine; \\fBredis+unix://\\fR is the same.\n"
+        ".PP\n"
+        "Every part is percent\\-encoded: %%2F is a slash. To use a file whose name begins like "
+        "these,\n"
+        "write \\fB./unix:\\fR... TLS is not supported.\n"
+        ".PP\n"
+        "\\fBadd\\fR, \\fBcheck\\fR, \\fBremove\\fR and \\fBdedup \\-\\-state\\fR send the keys "
+        "to the server, thousands\n"
+        "at a time, and the filter stays there. If the connection is lost, they connect again "
+        "and\n"
+        "continue. Changes to a counting filter are never sent twice, so there a lost connection "
+        "is trouble.\n"
+        "\\fBinfo\\fR, \\fBverify\\fR, \\fBconvert\\fR, \\fBcompare\\fR, \\fBdiff\\fR,\n"
+        "\\fBmerge\\fR and \\fBintersect\\fR first read the whole filter. A new filter is loaded "
+        "under another\n"
+        "name and renamed at the end, so nobody sees half of it. Keys that others add to the "
+        "old\n"
+        "filter meanwhile are not in the new one. Other commands do not work on a server. In a\n"
+        "cluster, name any of its servers.\n"
+        ".PP\n"
+        "A native filter needs bloomery's module. RedisBloom can read filters of scheme "
+        "redisbloom too.\n"
         ".SH NUMBERS\n"
-        "Counts take 1000000, 1_000_000 and 1e6; sizes are bytes, or take K, M, G or T (1024);\n"
-        "rates take 0.01, 1e\\-6 and 1%%.\n"
+        "Counts can be written 1000000, 1_000_000 or 1e6. Sizes are in bytes, or end in K, M, G "
+        "or T\n"
+        "(powers of 1024). Rates can be written 0.01, 1e\\-6 or 1%%.\n"
         ".SH ENVIRONMENT\n"
-        ".TP\n.B NO_COLOR\nWhen set and not empty, no colour is used. Otherwise colour is used "
-        "for words on a terminal.\n"
-        ".TP\n.B REDISCLI_AUTH\n"
-        "The password for filters on Redis whose reference has none, as for\n"
+        ".TP\n"
+        ".B NO_COLOR\n"
+        "If set and not empty, no colour is used. Otherwise messages on a terminal are "
+        "coloured.\n"
+        ".TP\n"
+        ".B REDISCLI_AUTH\n"
+        "The password for filters on Redis if the reference has none, as for\n"
         ".BR redis\\-cli (1).\n"
         ".SH EXIT STATUS\n"
-        "0 yes or done, 1 no, 2 trouble, as\n.BR grep (1).\n"
+        "0 yes or done, 1 no, 2 trouble, as\n"
+        ".BR grep (1).\n"
         "A reader that closes the pipe early is not trouble.\n");
     see_also(NULL);
 }

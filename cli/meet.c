@@ -12,11 +12,10 @@
 #include "ref.h"
 #include "say.h"
 
-/* The library names what differs and its remedy; we add which two they are. */
+/* The library says what differs and what to do; we add which two filters it is about. */
 static int refuse(const char *first, const char *other, const blm_error *err)
 {
-    const char *text = err->text[0] ? err->text : blm_status_text(err->status);
-    return trouble("%s and %s: %s", first, other, text);
+    return trouble("%s and %s: %s", first, other, filter_words(NULL, err));
 }
 
 static void report(const char *name, const blm_filter *f, int filters, const char *did)
@@ -29,12 +28,12 @@ static void report(const char *name, const blm_filter *f, int filters, const cha
     say("%s: %d filters %s %s, rate %s", name, filters, did, plural_text(count, "key", keys),
         rate_text(s.rate_now, rate));
     if (s.overfilled)
-        say("%s holds more keys than it was made for: its rate is %s now, not %s: make larger "
+        say("%s holds more keys than it was planned for: its rate is now %s, not %s: make larger "
             "filters and merge those",
             name, rate_text(s.rate_now, rate), rate_text(s.params.rate, was));
 }
 
-/* Opens a filter, and lets `into` meet it. */
+/* Opens a filter and combines it with `into`. */
 static int join(blm_filter *into, const char *first, const char *text, meet_fn how)
 {
     struct ref r;
@@ -67,11 +66,11 @@ int meet(int count, char **operands, meet_fn how, const char *did, bool force)
     for (int i = 1; i < count; i++)
         dashes += ref_is_stdin(operands[i]);
     if (dashes > 1)
-        return misuse("only one filter can come from standard input");
+        return misuse("only one filter can come from standard input: give the others as files");
     for (int i = 1; i < count; i++)
         if (ref_is_shared(out) && strcmp(out, operands[i]) == 0)
-            return trouble("%s: keys that others add to it meanwhile would be lost: let the server "
-                           "do it (BF.MERGE)",
+            return trouble("%s: keys that others add to it meanwhile would be lost: merge on the "
+                           "server with BF.MERGE",
                            ref_name(out));
     if (!ref_vacant(out, force))
         return EXIT_TROUBLE;

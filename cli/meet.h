@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Two or more filters into one: the work of merge and of intersect. */
+/* Combines two or more filters into one, for merge and intersect. */
 #ifndef CLI_MEET_H
 #define CLI_MEET_H
 

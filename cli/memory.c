@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A command that runs out of memory for its input (a line of many gigabytes) has nothing better to
- * do than to say so. Files are safe: whatever is being changed is valid after every batch. */
+/* A command that runs out of memory for its input (a line of many gigabytes) can only say so and
+ * end. Files are safe: a file that is being changed is valid after every batch. */
 #include "memory.h"
 
 #include <stdio.h>
@@ -16,7 +16,8 @@ void *memory_grow(void *old, size_t size)
     if (!p) {
         char text[NUMBER_TEXT];
         progress_hide();
-        exit(trouble("out of memory: %s more are not to be had (a very long line? see -0)",
+        exit(trouble("out of memory: could not get %s more: if the input has very long lines, see "
+                     "-0",
                      size_text(size, text)));
     }
     return p;

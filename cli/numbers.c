@@ -17,7 +17,8 @@ struct decimal {
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* Appends one digit; false: past 2^64 − 1. Zeros behind a point are not kept until they matter. */
+/* Appends one digit; false: past 2^64 − 1. Zeros after a point are kept only when another digit
+ * follows. */
 static bool push(struct decimal *d, char c)
 {
     uint64_t v = (uint64_t)(c - '0');
@@ -90,7 +91,7 @@ static bool whole(const struct decimal *d, unsigned shift, bool round, uint64_t 
     }
     if (divisor > 1 && !round)
         return false;
-    /* v / divisor · 2^shift, a bit at a time so that nothing is lost on the way. */
+    /* v / divisor · 2^shift, one bit at a time, so that no bit is lost. */
     uint64_t q = v / divisor, r = v % divisor;
     for (; shift > 0; shift--) {
         bool carry = r >= divisor - r; /* 2r >= divisor */
@@ -138,7 +139,7 @@ bool parse_rate(const char *text, double *out)
     bool percent = d.end[0] == '%';
     if (d.end[percent] != 0)
         return false;
-    /* strtod reads no underscores, and we need none in a rate; else it is the exact reader. */
+    /* strtod does not read underscores, and a rate needs none. Otherwise it is exact. */
     char  *end;
     double p = strtod(text, &end);
     if (end != d.end)
@@ -177,7 +178,7 @@ bool parse_seed(const char *text, uint64_t out[2])
     return true;
 }
 
-/* ---- to be read ---- */
+/* ---- numbers as text ---- */
 
 const char *count_text(uint64_t n, char *out)
 {

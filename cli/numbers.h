@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers as people type them and as they like to read them. No locale is involved. */
+/* Numbers as people type and read them. The locale does not matter. */
 #ifndef CLI_NUMBERS_H
 #define CLI_NUMBERS_H
 

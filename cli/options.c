@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The parser: GNU habits (--name=value, --name value, -n1e6, -vc, operands anywhere, -- ends the
- * options), without abbreviations: a script that says --mem must not change its meaning with the
- * next option we add. */
+/* The parser. It follows GNU (--name=value, --name value, -n1e6, -vc, operands anywhere, -- ends
+ * the options), but without abbreviations: a script that says --mem must not change its meaning
+ * when we add an option. */
 #include "options.h"
 
 #include <stdio.h>
@@ -15,8 +15,8 @@
 bool options_help;
 
 static const struct option common[] = {
-    { "quiet", 0, OPT_FLAG, NULL, &say_quiet,
-      "Say nothing but what went wrong: no notes, no progress.", NULL },
+    { "quiet", 0, OPT_FLAG, NULL, &say_quiet, "Print only errors, no notes and no progress.",
+      NULL },
     { "help", 'h', OPT_FLAG, NULL, &options_help, "Show this help.", NULL },
     OPTION_END,
 };
@@ -53,7 +53,7 @@ const char *format_names(size_t i)
     return row ? row->name : NULL;
 }
 
-/* Edit distance with neighbours swapped counting as one, for words of at most 31 letters. */
+/* Edit distance for words of at most 31 letters. Swapping two neighbours counts as one edit. */
 static unsigned distance(const char *a, const char *b)
 {
     unsigned row[3][32];
@@ -84,7 +84,7 @@ const char *nearest(const char *typed, const char *(*name_at)(const void *ctx, s
                     const void *ctx)
 {
     const char *best  = NULL, *name;
-    unsigned    least = 6; /* twice the distance; the same first letter counts a half */
+    unsigned    least = 6; /* twice the distance; the same first letter counts for half an edit */
     for (size_t i = 0; (name = name_at(ctx, i)) != NULL; i++) {
         unsigned d = 2 * distance(typed, name) + (typed[0] != name[0]);
         if (d < least && d < 2 * strlen(name)) {
@@ -151,7 +151,7 @@ static bool store_name(const struct option *o, bool letter, const char *value)
         }
     char names[600], call[40];
     list_names(o->names, names, sizeof names);
-    misuse("%s %s: there is none of that name: use %s", title(o, letter, call), value, names);
+    misuse("%s %s: unknown name: use %s", title(o, letter, call), value, names);
     return false;
 }
 
@@ -168,7 +168,7 @@ static bool store_byte(const char *value, int *into)
     return true;
 }
 
-/* What a value that does not fit its type should have been. */
+/* What a value of a type should look like, for the error message. */
 static const char *wanted(enum option_type t)
 {
     switch (t) {

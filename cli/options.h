@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* An option is a row of data: its names, its argument, its words, and where its value goes. The
- * rows yield the parser (options.c), --help (help.c), the manual (manual.c) and the shells'
- * completion (completion.c), so the four cannot disagree. */
+/* An option is a row of data: its names, its argument, its help text, and where its value goes. The
+ * parser (options.c), --help (help.c), the manual (manual.c) and the shells' completion
+ * (completion.c) all use these rows, so the four cannot disagree. */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
@@ -50,9 +50,9 @@ extern bool                      options_help;   /* --help was given */
 
 struct command;
 
-/* Parses argv[1] on. Options and operands may be mixed; `--` ends the options. The operands are
- * moved to argv[1] on, their number is returned. −1: trouble, and it has been said. Stops at
- * --help. */
+/* Parses the arguments from argv[1] on. Options and operands may be mixed; `--` ends the options.
+ * Moves the operands to argv[1] and on, and returns how many there are. −1: trouble, already
+ * reported. Stops at --help. */
 int options_parse(const struct command *c, int argc, char **argv);
 
 /* Names for OPT_NAME rows. */
@@ -61,7 +61,7 @@ const char *hash_names(size_t i);
 const char *scheme_names(size_t i);
 const char *format_names(size_t i);
 
-/* Are the names the same in every build, so that they can stand in help and manual? */
+/* Are the names the same in every build, so that the help and the manual can list them? */
 static inline bool option_lists_names(const struct option *o)
 {
     return o->names && o->names != scheme_names && o->names != format_names;
@@ -71,7 +71,7 @@ static inline bool option_lists_names(const struct option *o)
 #define OPTIONS_MAX_GROUPS 16
 size_t options_groups(const struct command *c, const struct option_group *out[OPTIONS_MAX_GROUPS]);
 
-/* The name in a list nearest to a mistyped one, or NULL when none is near. */
+/* The name in a list that is nearest to a mistyped one, or NULL if none is near. */
 const char *nearest(const char *typed, const char *(*name_at)(const void *ctx, size_t i),
                     const void *ctx);
 

@@ -14,7 +14,7 @@
 #include "memory.h"
 #include "progress.h"
 
-#define SPANS 1024 /* what writev takes at once on every system we know (IOV_MAX) */
+#define SPANS 1024 /* what writev takes at once on common systems (IOV_MAX) */
 #define COPY  ((size_t)64 << 10)
 
 static struct iovec spans[SPANS];
@@ -36,12 +36,13 @@ static void stop(int error)
     else if (error == EINTR)
         trouble("interrupted while writing to standard output");
     else if (error == ENOSPC)
-        trouble("standard output: no space left on the device: make room, then run this again");
+        trouble("standard output: no space left on the device: make room, then run the command "
+                "again");
     else
         system_trouble("standard output", error, NULL);
 }
 
-/* May we try again? */
+/* Is it worth trying again? */
 static bool recover(int error)
 {
     if (error == EINTR)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Standard output. Lines are given as spans of memory that someone else owns; neighbouring spans
- * become one, and a batch of them goes out in one writev. So a line is copied by the kernel and
- * by nobody else, and a stretch of lines that are all kept costs as much as one of them.
+ * Standard output. Lines are given as spans of memory that the caller owns. Neighbouring spans
+ * become one, and a batch of them goes out in one writev. So only the kernel copies a line, and a
+ * run of lines that are all kept costs as much as one line.
  *
- * A reader that has gone away (EPIPE) is not trouble: output stops, out_stopped() says so, and
- * the command ends as if the input had. Any other failure is said once and makes out_finish fail.
+ * A reader that has gone away (EPIPE) is not trouble: output stops, out_stopped() says so, and the
+ * command ends as if the input had ended. Any other failure is reported once and makes out_finish
+ * fail.
  */
 #ifndef CLI_OUT_H
 #define CLI_OUT_H
@@ -17,11 +18,11 @@
 
 /* Borrows len bytes until the next out_flush. */
 void out_span(const char *bytes, size_t len);
-/* Copies. For words, numbers and tables. */
+/* Copies the bytes. For text, numbers and tables. */
 void out_bytes(const void *bytes, size_t len);
 void out_print(const char *format, ...) SAY_FORMAT(1, 2);
-/* Writes everything. False: output has stopped, and what was given since the last flush may not
- * all have been written. */
+/* Writes everything. False: output has stopped, and some of what was given since the last flush may
+ * not have been written. */
 bool out_flush(void);
 bool out_stopped(void);
 /* Flushes, closes. Returns `status`, or EXIT_TROUBLE when something could not be written. */

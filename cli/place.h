@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* A place where filters can live: one file, place_NAME.c, and one row of the table in ref.c. Calls
- * fill err and say nothing; ref.c puts it into words. */
+/* A place where filters can live: one file, place_NAME.c, and one row of the table in ref.c. The
+ * calls fill err and print nothing; ref.c prints the message. */
 #ifndef CLI_PLACE_H
 #define CLI_PLACE_H
 
 #include "ref.h"
 
 struct place {
-    const char *prefix; /* "redis://", perhaps several with spaces between them; or all of the
-                           reference: "-"; NULL: a path */
-    /* The part of a reference that nobody may see, how long and where; NULL: there is none. */
+    /* "redis://", or several separated by spaces; or the whole reference: "-"; NULL: a path. */
+    const char *prefix;
+    /* Where the secret part of a reference is, and how long; NULL: a place without secrets. */
     size_t (*secret)(const char *text, size_t *at);
     bool (*exists)(const char *text);
-    /* Each gives r->filter, by r->text and r->options. */
+    /* Each sets r->filter, from r->text and r->options. */
     blm_status (*open)(struct ref *r, blm_error *err);
     blm_status (*change)(struct ref *r, blm_error *err);
     blm_status (*reopen)(struct ref *r, blm_error *err); /* with other options; NULL: open again */
     void (*refresh)(struct ref *r);                      /* NULL: nothing can have changed */
     blm_status (*create)(struct ref *r, bool whole, blm_error *err);
-    blm_status (*sync)(struct ref *r, blm_error *err); /* NULL: nothing lasts before save */
+    blm_status (*sync)(struct ref *r, blm_error *err); /* NULL: nothing is kept before save */
     blm_status (*save)(struct ref *r, blm_error *err); /* writes what is not in place yet */
-    void (*drop)(struct ref *r);                       /* lets go of r->link; NULL: it has none */
+    void (*drop)(struct ref *r); /* closes r->connection; NULL: there is none */
 
-    /* For a place that keeps its filters to itself and is sent the keys. `keys` sets r->remote and
-     * need not give r->filter; the others then stand for the library's calls. All NULL: open and
-     * change do, and the library is called on r->filter. */
+    /* For a place that keeps the filter and is sent the keys. `keys` sets r->remote and need not
+     * set r->filter; the other calls then replace the library's. All NULL: open and change are
+     * used, and the library is called on r->filter. */
     blm_status (*keys)(struct ref *r, blm_error *err);
     blm_status (*params)(struct ref *r, blm_params *p, blm_error *err);
     blm_status (*check_many)(struct ref *r, const blm_key *keys, size_t count, uint8_t *maybe,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Filters in streams: - is standard input to read, standard output to write, both to change. */
+/* Filters in streams: - is standard input for reading, standard output for writing, and both for
+ * changing a filter. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@ static size_t read_stdin(void *ctx, void *bytes, size_t len)
     }
 }
 
-/* The bytes of a filter do a terminal no good. */
+/* A filter's bytes must not go to a terminal. */
 static blm_status refuse_terminal(blm_error *err)
 {
     return place_fail(err, BLM_E_UNSUPPORTED, 0, "is a terminal: send it to a file or a pipe");
@@ -65,7 +66,7 @@ static blm_status dash_reopen(struct ref *r, blm_error *err)
     if (st == BLM_OK) {
         blm_free(r->filter);
         r->filter         = NULL;
-        r->options.offset = 0; /* of the stream, not of what we kept of it */
+        r->options.offset = 0; /* it was an offset in the stream, not in our copy */
         st                = blm_decode(b.bytes, b.len, &r->options, &r->filter, err);
     }
     free(b.bytes);
@@ -90,7 +91,7 @@ static blm_status dash_create(struct ref *r, bool whole, blm_error *err)
 static blm_status dash_save(struct ref *r, blm_error *err)
 {
     blm_status st = blm_encode(r->filter, r->options.format, out_write, NULL, err);
-    return st == BLM_E_IO && out_stopped() ? BLM_OK : st; /* out.c has said what there is to say */
+    return st == BLM_E_IO && out_stopped() ? BLM_OK : st; /* out.c has already reported it */
 }
 
 const struct place place_dash = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Filters in files. A native one is mapped and changed in place; one of another system's format is
- * read, changed in memory and replaced as a whole. */
+/* Filters in files. A native file is mapped and changed in place. A file in another system's format
+ * is read, changed in memory and replaced as a whole. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -26,8 +26,8 @@ static blm_status path_open(struct ref *r, blm_error *err)
     return blm_open(r->text, &r->options, &r->filter, err);
 }
 
-/* Layers are appended, so the file is longer when there are new ones. Mapping it again for nothing
- * would cost a fault for every page that is already in reach. */
+/* Layers are appended, so the file is longer if there are new ones. Mapping it again for nothing
+ * would cost a fault for every page that is already mapped. */
 static void path_refresh(struct ref *r)
 {
     struct stat st;
@@ -37,9 +37,9 @@ static void path_refresh(struct ref *r)
     blm_refresh(r->filter, NULL);
 }
 
-/* A file that is rewritten as a whole: two of us must not read the same old one and each write a
- * new one, or the first one's keys are lost. The lock is on the old file; whoever gets it must
- * still find that file under the name, else it has been replaced meanwhile. */
+/* For a file that is rewritten as a whole. Two processes must not read the same old file and each
+ * write a new one, or the keys of the first are lost. The lock is on the old file. After getting it
+ * we test that the name still leads to that file; if not, it has been replaced meanwhile. */
 static blm_status lock(struct ref *r, blm_error *err)
 {
     for (;;) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Filters on Redis. Commands that work key by key (add, check, remove, dedup --state) send the keys
- * to the server; all others work on a copy, pulled once. A new filter is made by the server, or
- * pushed as a whole.
+ * to the server. All others pull a copy once and work on that. A new filter is made by the server,
+ * or pushed as a whole.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,31 +15,31 @@
 
 static blm_status connect_to(struct ref *r, blm_error *err)
 {
-    struct redis_link *l = NULL;
-    if (r->link)
+    struct redis_connection *l = NULL;
+    if (r->connection)
         return BLM_OK;
-    blm_status st = redis_link_open(&l, r->text, err);
-    r->link       = l;
+    blm_status st = redis_connect(&l, r->text, err);
+    r->connection = l;
     return st;
 }
 
 static void redis_drop(struct ref *r)
 {
-    redis_link_free(r->link);
-    r->link = NULL;
+    redis_disconnect(r->connection);
+    r->connection = NULL;
 }
 
 static bool redis_exists(const char *text)
 {
-    struct redis_link *l = NULL;
-    blm_error          err;
-    if (redis_link_open(&l, text, &err) != BLM_OK)
-        return false; /* whoever asks will hear why when the filter is opened or made */
+    struct redis_connection *l = NULL;
+    blm_error                err;
+    if (redis_connect(&l, text, &err) != BLM_OK)
+        return false; /* the caller gets the reason when it opens or makes the filter */
     redisReply *reply = redis_call(l, true, &err, "EXISTS", l->uri.key, NULL);
     bool        there = reply && reply->type == REDIS_REPLY_INTEGER && reply->integer > 0;
     if (reply)
         freeReplyObject(reply);
-    redis_link_free(l);
+    redis_disconnect(l);
     return there;
 }
 
@@ -61,8 +61,8 @@ static uint64_t number(const redisReply *info, const char *name)
 
 static blm_status redis_params(struct ref *r, blm_params *p, blm_error *err)
 {
-    struct redis_link *l    = r->link;
-    redisReply        *info = redis_call(l, true, err, "BF.INFO", l->uri.key, NULL);
+    struct redis_connection *l    = r->connection;
+    redisReply              *info = redis_call(l, true, err, "BF.INFO", l->uri.key, NULL);
     if (!info)
         return err->status;
     const redisReply *kind = field(info, "Kind"), *rate = field(info, "Error rate");
@@ -79,15 +79,15 @@ static blm_status redis_params(struct ref *r, blm_params *p, blm_error *err)
     return BLM_OK;
 }
 
-/* Connects, and sees that the key holds a filter and of which type. */
+/* Connects, and checks that the key holds a filter and of which type. */
 static blm_status find(struct ref *r, blm_error *err)
 {
     static const char *const others[] = { "string", "list", "set", "zset", "hash", "stream" };
     blm_status               st       = connect_to(r, err);
     if (st != BLM_OK)
         return st;
-    struct redis_link *l     = r->link;
-    redisReply        *reply = redis_call(l, true, err, "TYPE", l->uri.key, NULL);
+    struct redis_connection *l     = r->connection;
+    redisReply              *reply = redis_call(l, true, err, "TYPE", l->uri.key, NULL);
     if (!reply)
         return err->status;
     const char *type = reply->str ? reply->str : "";
@@ -111,7 +111,7 @@ static blm_status redis_open(struct ref *r, blm_error *err)
     return st == BLM_OK ? redis_pull(r, err) : st;
 }
 
-/* To ask and add there, key by key. */
+/* To check and add keys on the server. */
 static blm_status redis_keys(struct ref *r, blm_error *err)
 {
     blm_params p;
@@ -119,8 +119,8 @@ static blm_status redis_keys(struct ref *r, blm_error *err)
     if (st == BLM_OK)
         st = redis_params(r, &p, err);
     if (st == BLM_OK) {
-        ((struct redis_link *)r->link)->counting = p.kind == BLM_COUNTING;
-        r->remote                                = true;
+        ((struct redis_connection *)r->connection)->counting = p.kind == BLM_COUNTING;
+        r->remote                                            = true;
     }
     return st;
 }
@@ -129,8 +129,8 @@ static blm_status redis_change(struct ref *r, blm_error *err)
 {
     (void)r;
     return place_fail(err, BLM_E_UNSUPPORTED, 0,
-                      "this command changes files: get a copy with bloomery convert, change that, "
-                      "and put it back with bloomery convert --force");
+                      "this command only changes files: copy the filter to a file with bloomery "
+                      "convert, change that, and copy it back with bloomery convert --force");
 }
 
 /* ---- new ones ---- */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of the Redis place share:
  *
- *   place_redis_uri.c     what a reference says, and how to show it without its password
- *   place_redis_link.c    one connection to the server that has the key
- *   place_redis_keys.c    keys asked, added and removed where the filter is
- *   place_redis_chunks.c  whole filters, pulled and pushed chunk by chunk
- *   place_redis.c         the place itself
+ *   place_redis_uri.c         parses references, and finds the password to hide
+ *   place_redis_connection.c  one connection to the server that has the key
+ *   place_redis_keys.c        checks, adds and removes keys on the server
+ *   place_redis_chunks.c      pulls and pushes whole filters in chunks
+ *   place_redis.c             the place itself
  */
 #ifndef CLI_PLACE_REDIS_H
 #define CLI_PLACE_REDIS_H
@@ -36,16 +36,16 @@ size_t redis_uri_secret(const char *text, size_t *at);
 
 /* ---- the connection ---- */
 
-struct redis_link {
+struct redis_connection {
     struct redis_uri uri;
     redisContext    *c;    /* NULL: not connected */
-    char            *host; /* where a cluster has sent us; NULL: where uri says */
+    char            *host; /* where a cluster redirected us; NULL: where uri says */
     int              port;
-    bool             asking;   /* that server has the key only for who asks: see ASK */
-    bool             was_open; /* an answer has come before: worth trying again */
+    bool             asking; /* send ASKING before each command: the key is moving to that server */
+    bool             was_open; /* the server has answered before: worth trying again */
     bool             counting; /* an add sent twice counts twice */
-    bool             repeated; /* commands were sent again that may have been done before */
-    bool             ours;     /* the key is of the second type, native bytes */
+    bool             repeated; /* some commands were sent again that may have been done before */
+    bool             ours;     /* the key is of our own type, native bytes */
 };
 
 struct redis_command {
@@ -55,30 +55,30 @@ struct redis_command {
     bool         done; /* its reply has been taken */
 };
 
-blm_status redis_link_open(struct redis_link **out, const char *text, blm_error *err);
-void       redis_link_free(struct redis_link *l);
+blm_status redis_connect(struct redis_connection **out, const char *text, blm_error *err);
+void       redis_disconnect(struct redis_connection *l);
 
 /* Takes the reply to command i; not BLM_OK: stop, with err filled. */
 typedef blm_status (*redis_reply_fn)(void *ctx, size_t i, const redisReply *reply, blm_error *err);
 
-/* Sends the commands in one go and hands each one's reply to `take`, in order but for those that
- * had to be sent again. A server that has not got the key is followed (MOVED, ASK), one that is not
- * ready is waited for. `again`: when the connection is lost, commands without a reply may be sent
- * once more. */
-blm_status redis_run(struct redis_link *l, struct redis_command *commands, size_t count, bool again,
-                     redis_reply_fn take, void *ctx, blm_error *err);
+/* Sends the commands in one go and hands each reply to `take`, in order except for commands that
+ * had to be sent again. Follows redirections to the server that has the key (MOVED, ASK), and waits
+ * for a server that is not ready. `again`: if the connection is lost, commands without a reply may
+ * be sent once more. */
+blm_status redis_run(struct redis_connection *l, struct redis_command *commands, size_t count,
+                     bool again, redis_reply_fn take, void *ctx, blm_error *err);
 
-/* One command, of words that end with NULL; its reply is the caller's to free. NULL: err says why;
- * an error reply is such a reason. */
-redisReply *redis_call(struct redis_link *l, bool again, blm_error *err, ...);
-/* The same with bytes. */
-redisReply *redis_call_argv(struct redis_link *l, bool again, size_t argc, const char **argv,
+/* Sends one command, given as words that end with NULL. The caller frees the reply. NULL: err says
+ * why, also for an error reply. */
+redisReply *redis_call(struct redis_connection *l, bool again, blm_error *err, ...);
+/* The same with words that have a length. */
+redisReply *redis_call_argv(struct redis_connection *l, bool again, size_t argc, const char **argv,
                             size_t *len, blm_error *err);
 
-/* The server's refusal, with what to do about it where we know. */
-blm_status redis_refusal(const struct redis_link *l, const char *text, blm_error *err);
-/* The connection's own trouble. */
-blm_status redis_lost(const struct redis_link *l, blm_error *err);
+/* Fills err from an error reply, with what to do about it if we know. */
+blm_status redis_refusal(const struct redis_connection *l, const char *text, blm_error *err);
+/* Fills err for a connection that failed. */
+blm_status redis_lost(const struct redis_connection *l, blm_error *err);
 
 /* ---- keys ---- */
 
@@ -95,7 +95,8 @@ blm_status redis_remove_keys(struct ref *r, const blm_key *keys, size_t count, u
 blm_status redis_pull(struct ref *r, blm_error *err);
 /* Puts r->filter under the key, all at once, in the format (NULL: its own). */
 blm_status redis_push(struct ref *r, const char *format, bool replace, blm_error *err);
-/* An empty filter, made by the server itself where that can be said to it; else pushed. */
+/* Makes an empty filter. The server makes it itself if BF.RESERVE can express it; else it is
+ * pushed. */
 blm_status redis_reserve(struct ref *r, const blm_options *o, bool replace, blm_error *err);
 #endif
 

@@ -2,15 +2,15 @@
 /*
  * Whole filters, chunk by chunk: BF.SCANDUMP gives them, BF.LOADCHUNK takes them.
  *
- * A pull is one pass, and keys that others add meanwhile may or may not be in it. A chain of
- * RedisBloom may also grow a link meanwhile, whose bytes then follow those that the header speaks
- * of: they are left out. The bytes of our own type carry checksums, which no longer hold when a
- * chunk changed after its checksum was made: then the pull begins again.
+ * A pull is one pass. Keys that others add meanwhile may or may not be in it. A RedisBloom chain
+ * may also grow a layer meanwhile. Its bytes follow those that the header announces, and are left
+ * out. The bytes of our own type carry checksums, which no longer match if a chunk changed after
+ * its checksum was made: then the pull starts again.
  *
- * A push goes to another key first and is renamed at the end, so that nobody ever asks half a
- * filter. That key's name is the key's own and a suffix, for access lists that go by prefix; the
- * suffix is chosen so that a cluster keeps both in one slot, where they can be renamed. Should we
- * die, the server forgets it within an hour.
+ * A push goes to another key first and is renamed at the end, so that nobody ever checks half a
+ * filter. That key's name is the key's own plus a suffix, for access lists that go by prefix. The
+ * suffix is chosen so that a cluster keeps both keys in one slot, where they can be renamed. If we
+ * die, the server deletes the other key within an hour.
  */
 #ifdef BLOOMERY_WITH_HIREDIS
 #include <stdio.h>
@@ -24,11 +24,11 @@
 #include "progress.h"
 
 #define CHUNK      ((size_t)4 << 20) /* a push's; a pull's are the server's choice, 16 MiB */
-#define FIXED      20u               /* of RedisBloom's header, and of a link in it */
+#define FIXED      20u               /* bytes of RedisBloom's header, and of a layer in it */
 #define LINK       53u
 #define OURS       24u /* of our own header: magic, version 1, flags, length of what follows */
 #define OURS_MAGIC "BLMNATIV"
-#define SATURATE   1u    /* keys past the planned number are taken, as a file takes them */
+#define SATURATE   1u    /* take keys past the capacity, as a file does */
 #define MOST_LINKS 4096u /* that a header can sensibly have */
 #define TRIES      5
 #define FORGET     "3600"
@@ -37,13 +37,13 @@
 /* ---- pull ---- */
 
 struct pull {
-    struct redis_link *link;
-    redisReply        *reply; /* [next iterator, bytes] */
-    long long          next;
-    size_t             at;   /* in its bytes */
-    uint64_t           left; /* bytes behind the header; UINT64_MAX: until the server ends */
-    bool               begun, failed;
-    blm_error         *err;
+    struct redis_connection *link;
+    redisReply              *reply; /* [next iterator, bytes] */
+    long long                next;
+    size_t                   at;   /* in its bytes */
+    uint64_t                 left; /* bytes after the header; UINT64_MAX: until the server ends */
+    bool                     begun, failed;
+    blm_error               *err;
 };
 
 static uint64_t le(const uint8_t *p, unsigned bytes)
@@ -60,7 +60,7 @@ static void put_le(uint8_t *p, uint64_t v, unsigned bytes)
         p[i] = (uint8_t)v;
 }
 
-/* The bytes that a header speaks of; UINT64_MAX: this is no header of today's. */
+/* How many bytes a header announces; UINT64_MAX: not a header we know. */
 static uint64_t announced(const redisReply *header, bool ours)
 {
     const uint8_t *h = (const uint8_t *)header->str;
@@ -98,7 +98,9 @@ static bool fetch(struct pull *p)
     const redisReply *r = p->reply;
     if (r->type != REDIS_REPLY_ARRAY || r->elements != 2 ||
         r->element[0]->type != REDIS_REPLY_INTEGER || r->element[1]->type != REDIS_REPLY_STRING) {
-        place_fail(p->err, BLM_E_FORMAT, 0, "the server answers BF.SCANDUMP with something else");
+        place_fail(p->err, BLM_E_FORMAT, 0,
+                   "the server's reply to BF.SCANDUMP is not a dump: "
+                   "check that it has bloomery's module or RedisBloom");
         p->failed = true;
         return false;
     }
@@ -106,7 +108,7 @@ static bool fetch(struct pull *p)
     p->at   = 0;
     if (!p->begun) {
         p->left = announced(r->element[1], p->link->ours);
-        if (p->link->ours) /* this header is no part of the filter's bytes */
+        if (p->link->ours) /* this header is not part of the filter's bytes */
             p->at = r->element[1]->len;
     } else if (p->left != UINT64_MAX)
         p->left -= r->element[1]->len < p->left ? r->element[1]->len : p->left;
@@ -136,11 +138,11 @@ static size_t read_chunks(void *ctx, void *bytes, size_t len)
 
 static blm_status pull_once(struct ref *r, blm_error *err)
 {
-    struct redis_link *l   = r->link;
-    blm_error          why = { .offset = BLM_NO_OFFSET };
-    struct pull        p   = { .link = l, .err = &why };
-    r->options.format      = l->ours ? "native" : "redisbloom";
-    blm_status st          = blm_decode_stream(read_chunks, &p, &r->options, &r->filter, err);
+    struct redis_connection *l   = r->connection;
+    blm_error                why = { .offset = BLM_NO_OFFSET };
+    struct pull              p   = { .link = l, .err = &why };
+    r->options.format            = l->ours ? "native" : "redisbloom";
+    blm_status st                = blm_decode_stream(read_chunks, &p, &r->options, &r->filter, err);
     if (st != BLM_OK && p.failed)
         *err = why;
     if (p.reply)
@@ -154,7 +156,7 @@ blm_status redis_pull(struct ref *r, blm_error *err)
     for (int i = 0; i < TRIES; i++) {
         st        = pull_once(r, err);
         bool torn = st == BLM_E_CHECKSUM || st == BLM_E_TRUNCATED || st == BLM_E_FORMAT;
-        if (!torn || !((struct redis_link *)r->link)->ours || interrupted())
+        if (!torn || !((struct redis_connection *)r->connection)->ours || interrupted())
             return st;
     }
     return place_fail(err, BLM_E_BUSY, 0, NULL);
@@ -172,7 +174,7 @@ static uint16_t crc16(uint16_t crc, const char *bytes, size_t len)
     return crc;
 }
 
-/* Does the key say by {…} which part of it decides the slot? */
+/* Does {…} in the key say which part of it decides the slot? */
 static bool tagged(const char *key, size_t len)
 {
     const char *open  = memchr(key, '{', len);
@@ -200,12 +202,12 @@ static char *other_key(const struct redis_uri *u, size_t *len)
 }
 
 struct push {
-    struct redis_link *link;
-    char              *key; /* the other one, or the real one */
-    size_t             key_len;
-    bool               other; /* it is the other one: rename it at the end */
-    bool               expires;
-    double             refreshed;
+    struct redis_connection *link;
+    char                    *key; /* the other one, or the real one */
+    size_t                   key_len;
+    bool                     other; /* it is the other one: rename it at the end */
+    bool                     expires;
+    double                   refreshed;
 
     char           *chunk;
     size_t          filled;
@@ -232,7 +234,7 @@ static bool on_key(struct push *p, bool again, const char *name, const char *wor
     return succeeds(redis_call_argv(p->link, again, bytes ? 4 : word ? 3 : 2, argv, len, err));
 }
 
-/* The server may not let us (an access list): then the key is only forgotten by hand. */
+/* An access list may forbid this. Then the key stays until someone deletes it. */
 static void expire(struct push *p)
 {
     blm_error ignored;
@@ -244,13 +246,13 @@ static bool send_chunk(struct push *p)
 {
     char iterator[24];
     if (interrupted()) {
-        place_fail(p->err, BLM_E_CANCELLED, 0, "interrupted; the server has what it had before");
+        place_fail(p->err, BLM_E_CANCELLED, 0, "interrupted; nothing changed on the server");
         return false;
     }
     bool head = p->iterator == 0;
     p->iterator += head ? 1 : p->filled;
     snprintf(iterator, sizeof iterator, "%llu", (unsigned long long)p->iterator);
-    /* Of native bytes a server takes each chunk once; RedisBloom's can be written again. */
+    /* A server takes each chunk of native bytes once; RedisBloom's chunks can be written again. */
     if (!on_key(p, !head && p->piece_count, "BF.LOADCHUNK", iterator, p->chunk, p->filled, p->err))
         return false;
     p->filled = 0;
@@ -320,8 +322,8 @@ static blm_status finish(struct push *p, blm_status st, bool replace)
 
 /* ---- push ---- */
 
-/* Only our module takes native bytes, and RedisBloom would take a KIND for nothing. */
-static blm_status need_ours(struct redis_link *l, blm_error *err)
+/* Only our module takes native bytes, and RedisBloom would ignore KIND. */
+static blm_status need_ours(struct redis_connection *l, blm_error *err)
 {
     redisReply *reply = redis_call(l, true, err, "COMMAND", "INFO", "BF.ESTIMATE", "BF.ADD", NULL);
     if (!reply)
@@ -336,7 +338,7 @@ static blm_status need_ours(struct redis_link *l, blm_error *err)
         return redis_refusal(l, "ERR unknown command", err);
     return place_fail(err, BLM_E_UNSUPPORTED, 0,
                       "the server has RedisBloom, and a native filter needs bloomery's module: "
-                      "load that, or make one that RedisBloom knows with bloomery create --scheme "
+                      "load that, or make a filter for RedisBloom with bloomery create --scheme "
                       "redisbloom");
 }
 
@@ -347,7 +349,7 @@ static bool count_bytes(void *ctx, const void *bytes, size_t len)
     return true;
 }
 
-/* Our own bytes come behind a header that says how many. */
+/* Our own bytes follow a header that says how many there are. */
 static bool send_header(struct push *p, const blm_filter *f, blm_error *err)
 {
     uint64_t total = 0;
@@ -379,7 +381,7 @@ static uint64_t *pieces_of(const blm_filter *f, bool native, size_t *count)
 
 blm_status redis_push(struct ref *r, const char *format, bool replace, blm_error *err)
 {
-    struct push p      = { .link = r->link, .other = true, .err = err };
+    struct push p      = { .link = r->connection, .other = true, .err = err };
     blm_error   why    = { .offset = BLM_NO_OFFSET };
     blm_params  params = { .size = sizeof params };
     blm_get_params(r->filter, &params);
@@ -389,9 +391,9 @@ blm_status redis_push(struct ref *r, const char *format, bool replace, blm_error
     if (!native && strcmp(format, "redisbloom") != 0)
         return place_fail(
             err, BLM_E_UNSUPPORTED, 0,
-            "a server holds filters of format native or redisbloom: give --to native, "
-            "or --to redisbloom");
-    blm_status st = native ? need_ours(r->link, err) : BLM_OK;
+            "a server can hold filters of format native or redisbloom: give --to native or --to "
+            "redisbloom");
+    blm_status st = native ? need_ours(r->connection, err) : BLM_OK;
     if (st != BLM_OK)
         return st;
     uint64_t *pieces = pieces_of(r->filter, native, &p.piece_count);
@@ -404,7 +406,7 @@ blm_status redis_push(struct ref *r, const char *format, bool replace, blm_error
         st = blm_encode(r->filter, format, gather, &p, &why);
     if (st == BLM_OK && p.filled && !send_chunk(&p))
         st = err->status;
-    else if (st != BLM_OK && err->status == BLM_OK) /* not the server's doing */
+    else if (st != BLM_OK && err->status == BLM_OK) /* not the server's fault */
         *err = why;
     st = finish(&p, st == BLM_OK ? st : err->status, replace);
     free(pieces);
@@ -413,7 +415,7 @@ blm_status redis_push(struct ref *r, const char *format, bool replace, blm_error
 
 /* ---- reserve ---- */
 
-/* Can BF.RESERVE be told all of this? */
+/* Can BF.RESERVE express all of this? */
 static bool plain(const blm_options *o, const blm_params *p)
 {
     if (o->like || o->bits || o->probes || o->memory || o->lines || o->flags & BLM_SEEDED ||
@@ -426,7 +428,7 @@ static bool plain(const blm_options *o, const blm_params *p)
 
 blm_status redis_reserve(struct ref *r, const blm_options *o, bool replace, blm_error *err)
 {
-    struct push p      = { .link = r->link, .other = replace, .err = err };
+    struct push p      = { .link = r->connection, .other = replace, .err = err };
     blm_params  params = { .size = sizeof params };
     char        rate[40], items[24];
     size_t      len[7], argc = 4;
@@ -434,7 +436,7 @@ blm_status redis_reserve(struct ref *r, const blm_options *o, bool replace, blm_
     if (!plain(o, &params))
         return redis_push(r, NULL, replace, err);
     bool       native = strcmp(params.scheme, "native") == 0;
-    blm_status st     = native ? need_ours(r->link, err) : BLM_OK;
+    blm_status st     = native ? need_ours(r->connection, err) : BLM_OK;
     if (st != BLM_OK)
         return st;
     if (p.other) {
@@ -460,5 +462,5 @@ blm_status redis_reserve(struct ref *r, const blm_options *o, bool replace, blm_
     return finish(&p, st, replace);
 }
 #else
-typedef int redis_chunks_are_not_built; /* a file of C has to declare something */
+typedef int redis_chunks_are_not_built; /* a C file must declare something */
 #endif

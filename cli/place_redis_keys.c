@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keys asked, added and removed where the filter is. A batch is cut into commands of a thousand
- * keys or a mebibyte, all of which are on the way at once; so memory is bounded by the batch, and
- * the time on the wire is paid once for all of them.
+ * Checks, adds and removes keys on the server. A batch is cut into commands of a thousand keys or a
+ * mebibyte, which are all sent before the first reply is read. So the batch bounds the memory, and
+ * a batch costs one round trip.
  *
- * Adds go as BF.INSERT NOCREATE and not as BF.MADD, which would make a small filter of its own when
- * someone has deleted the key meanwhile. A server says no to every question about a key that is
- * gone (it expired, was evicted, or the server came back without its data), so each batch of
- * questions ends with TYPE: a no without a filter behind it is trouble, not an answer. What it does
- * not see is a key that was gone for the questions and made again before TYPE.
+ * Adds are sent as BF.INSERT NOCREATE, because BF.MADD would make a new small filter if someone has
+ * deleted the key meanwhile. If the filter is gone (it expired, was evicted, or the server
+ * restarted without its data), a server answers no for every key. So each batch of checks ends with
+ * TYPE: a no without a filter is trouble, not an answer. This does not notice a filter that was
+ * gone during the checks and made again before TYPE.
  */
 #ifdef BLOOMERY_WITH_HIREDIS
 #include <stdio.h>
@@ -21,19 +21,19 @@
 #define KEYS_EACH  1000u
 #define BYTES_EACH ((size_t)1 << 20)
 #define MOST_HEAD  4u                      /* words before the keys */
-#define MOST_KEY   (((size_t)1 << 29) - 1) /* Redis takes no longer argument */
+#define MOST_KEY   (((size_t)1 << 29) - 1) /* the longest argument Redis takes */
 
-/* A batch on its way. */
+/* A batch that is being sent. */
 struct flight {
-    struct redis_link    *link;
-    struct redis_command *commands;
-    size_t               *first; /* of each command's keys; one more at the end */
-    size_t                count;
-    bool                  there; /* the last command asks whether there is a filter */
-    const char          **argv;  /* of all commands, one after the other */
-    size_t               *len;
-    uint8_t              *out; /* an answer a key, or NULL */
-    size_t                answered, ones;
+    struct redis_connection *connection;
+    struct redis_command    *commands;
+    size_t                  *first; /* of each command's keys; one more at the end */
+    size_t                   count;
+    bool                     there; /* the last command asks whether there is a filter */
+    const char             **argv;  /* of all commands, one after the other */
+    size_t                  *len;
+    uint8_t                 *out; /* one answer per key, or NULL */
+    size_t                   answered, ones;
 };
 
 /* How many of the keys from `at` on fit in one command. */
@@ -48,7 +48,7 @@ static size_t portion(const blm_key *keys, size_t at, size_t count)
 static void load(struct flight *f, const char *const *head, size_t words, const blm_key *keys,
                  size_t count)
 {
-    const struct redis_uri *u     = &f->link->uri;
+    const struct redis_uri *u     = &f->connection->uri;
     size_t                  parts = 0, used = 0;
     for (size_t at = 0; at < count; parts++)
         at += portion(keys, at, count);
@@ -92,18 +92,21 @@ static void unload(struct flight *f)
 
 static blm_status odd(blm_error *err)
 {
-    return place_fail(err, BLM_E_FORMAT, 0, "the server answers what was not asked: is it Redis?");
+    return place_fail(err, BLM_E_FORMAT, 0,
+                      "the server's reply does not fit the command: check "
+                      "that it is Redis");
 }
 
-/* One number, or an array of them; a filter that is full ends its array early with an error. */
+/* A reply is one number or an array of numbers. If the filter is full, the array ends early with an
+ * error. */
 static blm_status take(void *ctx, size_t i, const redisReply *reply, blm_error *err)
 {
     struct flight *f = ctx;
     if (reply->type == REDIS_REPLY_ERROR)
-        return redis_refusal(f->link, reply->str, err);
+        return redis_refusal(f->connection, reply->str, err);
     if (f->there && i + 1 == f->count)
         return reply->str && strcmp(reply->str, "none") == 0
-                   ? redis_refusal(f->link, "ERR not found", err)
+                   ? redis_refusal(f->connection, "ERR not found", err)
                    : BLM_OK;
     size_t first = f->first[i], n = f->first[i + 1] - first;
     bool   array = reply->type == REDIS_REPLY_ARRAY;
@@ -112,7 +115,7 @@ static blm_status take(void *ctx, size_t i, const redisReply *reply, blm_error *
     for (size_t k = 0; k < (array ? reply->elements : 1); k++) {
         const redisReply *e = array ? reply->element[k] : reply;
         if (e->type == REDIS_REPLY_ERROR)
-            return redis_refusal(f->link, e->str, err);
+            return redis_refusal(f->connection, e->str, err);
         if (e->type != REDIS_REPLY_INTEGER || k >= n)
             return odd(err);
         if (f->out)
@@ -132,9 +135,10 @@ static blm_status fly(struct flight *f, const char *const *head, const blm_key *
     for (size_t i = 0; i < count; i++)
         if (keys[i].len > MOST_KEY)
             return place_fail(err, BLM_E_LIMIT, 0,
-                              "a key of the input is longer than the 512 MiB that Redis takes");
+                              "a key in the input is longer than 512 MiB, the most that Redis "
+                              "takes: leave it out");
     load(f, head, words, keys, count);
-    blm_status st = redis_run(f->link, f->commands, f->count, again, take, f, err);
+    blm_status st = redis_run(f->connection, f->commands, f->count, again, take, f, err);
     unload(f);
     return st;
 }
@@ -142,8 +146,8 @@ static blm_status fly(struct flight *f, const char *const *head, const blm_key *
 blm_status redis_check_keys(struct ref *r, const blm_key *keys, size_t count, uint8_t *maybe,
                             size_t *hits, blm_error *err)
 {
-    struct flight     f      = { .link = r->link, .out = maybe, .there = true };
-    const char *const head[] = { "BF.MEXISTS", f.link->uri.key, NULL };
+    struct flight     f      = { .connection = r->connection, .out = maybe, .there = true };
+    const char *const head[] = { "BF.MEXISTS", f.connection->uri.key, NULL };
     blm_status        st     = fly(&f, head, keys, count, true, err);
     *hits                    = f.ones;
     return st;
@@ -152,24 +156,24 @@ blm_status redis_check_keys(struct ref *r, const blm_key *keys, size_t count, ui
 blm_status redis_add_keys(struct ref *r, const blm_key *keys, size_t count, uint8_t *fresh,
                           size_t *done, blm_error *err)
 {
-    struct flight     f      = { .link = r->link, .out = fresh };
-    const char *const head[] = { "BF.INSERT", f.link->uri.key, "NOCREATE", "ITEMS", NULL };
-    f.link->repeated         = false; /* by questions: what is asked twice is answered twice */
-    blm_status st            = fly(&f, head, keys, count, !f.link->counting, err);
+    struct flight     f      = { .connection = r->connection, .out = fresh };
+    const char *const head[] = { "BF.INSERT", f.connection->uri.key, "NOCREATE", "ITEMS", NULL };
+    f.connection->repeated   = false; /* sending a check twice does no harm */
+    blm_status st            = fly(&f, head, keys, count, !f.connection->counting, err);
     *done                    = f.answered;
-    r->repeated |= f.link->repeated;
+    r->repeated |= f.connection->repeated;
     return st;
 }
 
 blm_status redis_remove_keys(struct ref *r, const blm_key *keys, size_t count, uint8_t *gone,
                              size_t *done, blm_error *err)
 {
-    struct flight     f      = { .link = r->link, .out = gone };
-    const char *const head[] = { "BF.DEL", f.link->uri.key, NULL };
+    struct flight     f      = { .connection = r->connection, .out = gone };
+    const char *const head[] = { "BF.DEL", f.connection->uri.key, NULL };
     blm_status        st     = fly(&f, head, keys, count, false, err);
     *done                    = f.answered;
     return st;
 }
 #else
-typedef int redis_keys_are_not_built; /* a file of C has to declare something */
+typedef int redis_keys_are_not_built; /* a C file must declare something */
 #endif

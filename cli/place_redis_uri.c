@@ -5,9 +5,9 @@
  *   redis://[user:password@]host[:port]/[db/]KEY[?timeout=SECONDS]
  *   unix://[user:password@]/path/of/socket[?db=N&timeout=SECONDS]#KEY      (also redis+unix://)
  *
- * As redis-cli -u has them, plus the key. Each part is percent-decoded. The key goes on to the end,
- * slashes included; digits and a slash before it are the database. Without a password in it,
- * REDISCLI_AUTH in the environment is used, which no list of processes shows.
+ * As for redis-cli -u, plus the key. Each part is percent-decoded. The key is everything up to the
+ * end, including slashes; digits and a slash before it are the database. If there is no password,
+ * REDISCLI_AUTH in the environment is used, which does not show up in a list of processes.
  */
 #include <ctype.h>
 #include <math.h>
@@ -40,7 +40,7 @@ static blm_status bad(blm_error *err, const char *what)
     return place_fail(err, BLM_E_UNSUPPORTED, 0, text);
 }
 
-/* What follows the prefix; NULL: this is no such reference. */
+/* What follows the prefix; NULL: not a reference to Redis. */
 static const char *after_prefix(const char *text, bool *socket)
 {
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
@@ -73,7 +73,7 @@ size_t redis_uri_secret(const char *text, size_t *at)
     if (!start)
         return 0;
     *at = (size_t)(start - text);
-    if (redis_uri_parse(text, &u, &err) != BLM_OK) /* a password that was not encoded, perhaps */
+    if (redis_uri_parse(text, &u, &err) != BLM_OK) /* perhaps a password that was not encoded */
         return strchr(start, '@') ? (size_t)(strrchr(start, '@') + 1 - start) : 0;
     redis_uri_free(&u);
     return end ? (size_t)(end + 1 - start) : 0;
@@ -110,7 +110,7 @@ static char *decode(const char *start, const char *end, size_t *len)
     return out;
 }
 
-/* Digits alone, below 2^31. */
+/* Digits only, below 2^31. */
 static bool small_number(const char *start, const char *end, uint64_t *out)
 {
     if (start == end || end - start > 9)
@@ -146,7 +146,7 @@ static blm_status take_host(const char *start, const char *end, struct redis_uri
         u->host = decode(start + 1, close, NULL);
         colon   = close + 1 < end ? close + 1 : NULL;
         if (colon && *colon != ':')
-            return bad(err, "something stands between the ] and the port");
+            return bad(err, "there is something between the ] and the port");
     } else {
         colon   = memchr(start, ':', (size_t)(end - start));
         u->host = decode(start, colon ? colon : end, NULL);
@@ -210,7 +210,7 @@ static blm_status parse_tcp(const char *rest, struct redis_uri *u, blm_error *er
         u->db = db;
         slash = second;
     } else if (!second && small_number(slash + 1, end, &db)) {
-        return bad(err, "that is a database without a key");
+        return bad(err, "there is a database but no key");
     }
     st = query ? take_query(query + 1, query + strlen(query), u, err) : BLM_OK;
     return st == BLM_OK ? take_key(slash + 1, end, u, err) : st;
@@ -238,11 +238,11 @@ blm_status redis_uri_parse(const char *text, struct redis_uri *u, blm_error *err
     blm_status  st     = BLM_OK;
     *u                 = (struct redis_uri){ .timeout = DEFAULT_TIMEOUT };
     if (!rest)
-        return bad(err, "this is no reference to Redis");
+        return bad(err, "this is not a reference to Redis");
     if (strncmp(text, "rediss:", 7) == 0)
         return place_fail(err, BLM_E_UNSUPPORTED, 0,
-                          "TLS is not spoken here: use a socket, or a tunnel such as stunnel, and "
-                          "redis://");
+                          "TLS is not supported: use a socket, or redis:// through a tunnel such "
+                          "as stunnel");
     secret = secret_end(rest);
     if (secret) {
         st   = take_secret(rest, secret, u, err);

@@ -23,7 +23,7 @@ size_t plot_width(void)
     return w.ws_col < LEAST ? LEAST : w.ws_col > PLOT_MOST ? PLOT_MOST : w.ws_col;
 }
 
-/* The letter U+2500 + … or U+2800 + … in UTF-8: three bytes. */
+/* Prints a character from U+2500 on or U+2800 on in UTF-8: three bytes. */
 static void put_letter(unsigned code)
 {
     char utf8[3] = { (char)(0xE0 | code >> 12), (char)(0x80 | (code >> 6 & 0x3F)),
@@ -31,7 +31,7 @@ static void put_letter(unsigned code)
     out_bytes(utf8, 3);
 }
 
-/* The line below, and what stands under its two ends. */
+/* The line below the picture, and the labels under its two ends. */
 static void put_floor(size_t width, const char *label, const char *first, const char *last)
 {
     out_print("%*s ", PLOT_LABEL - 2, label);
@@ -43,12 +43,12 @@ static void put_floor(size_t width, const char *label, const char *first, const 
               last);
 }
 
-/* Eighths of a row that a bar fills in it: 0 … 8. */
+/* How many eighths of a row a bar fills: 0 … 8. */
 static unsigned eighths(double height, int row)
 {
     long steps = lround(height * ROWS * 8) - row * 8;
     if (height > 0 && row == 0 && steps < 1)
-        return 1; /* something is not nothing */
+        return 1; /* a small value must not look like zero */
     return steps < 0 ? 0 : steps > 8 ? 8 : (unsigned)steps;
 }
 
@@ -119,18 +119,18 @@ static void draw(struct canvas *c, const struct curve *k)
         size_t x = k->count > 1 ? i * (width - 1) / (k->count - 1) : 0;
         size_t y = height_of(c, k->rate[i]);
         dot(c, x, y);
-        if (k->dots) { /* large enough to be seen alone */
+        if (k->dots) { /* two dots, so that a single point can be seen */
             dot(c, x ^ 1, y);
             continue;
         }
-        /* Steep stretches are joined. */
+        /* Steep parts are joined. */
         for (size_t j = last; i > 0 && j != y; j += j < y ? 1 : (size_t)-1)
             dot(c, x, j);
         last = y;
     }
 }
 
-/* The rate at the height of a row, when that row holds a power of ten to be written. */
+/* The label of a row: its rate, if a labelled power of ten lies in this row. */
 static void label(const struct canvas *c, int row, char *out)
 {
     out[0]         = 0;

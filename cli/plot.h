@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Pictures in the terminal, on standard output: bars from eighths of a block, curves from the dots
- * of Braille letters. They are as wide as the terminal, or 72 columns where there is none, so that
- * what goes to a file does not depend on who wrote it. */
+/* Pictures on standard output: bars made of eighths of a block, curves made of Braille dots. They
+ * are as wide as the terminal, or 72 columns if there is none, so that a file does not depend on
+ * the terminal. */
 #ifndef CLI_PLOT_H
 #define CLI_PLOT_H
 
@@ -11,15 +11,15 @@
 
 #define PLOT_MOST 240 /* columns, however wide the terminal */
 
-/* Columns that a picture should take, labels included. */
+/* How many columns a picture should take, including labels. */
 size_t plot_width(void);
 
-/* Bars of heights 0 … 1, one a column, with a percentage scale on the left. first, last: what
- * stands below the first and the last bar. */
+/* Bars of heights 0 … 1, one per column, with a percentage scale on the left. first, last: the
+ * labels below the first and the last bar. */
 #define PLOT_LABEL 7 /* columns that the scale takes */
 void plot_bars(const double *height, size_t count, const char *first, const char *last);
 
-/* A curve of a rate, which is drawn on a logarithmic scale. */
+/* A curve of a rate on a logarithmic scale. */
 struct curve {
     const char   *title;        /* one line above */
     const char   *first, *last; /* below the left and the right end */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The line is drawn at most five times a second and erased before anything else is written to the
- * terminal, by this process's other files calling progress_hide. */
+/* The line is drawn at most five times a second. Other code calls progress_hide to erase it before
+ * it writes to the terminal. */
 #include "progress.h"
 
 #include <stdio.h>
@@ -36,7 +36,7 @@ double now(void)
 static void put(const char *text, size_t len)
 {
     ssize_t n = write(STDERR_FILENO, text, len);
-    (void)n; /* a terminal that has gone away needs no progress */
+    (void)n; /* if the terminal is gone, nobody needs progress */
 }
 
 /* Draws `text` cut to the terminal's width. */
@@ -62,7 +62,7 @@ void progress_start(const char *unit, uint64_t total)
     line.next                   = line.start + FIRST;
 }
 
-/* Seconds to come. From the first percent on: a header that arrived promises nothing. */
+/* Seconds left. Only from 1% on: less is not enough to go by. */
 static double left(double past, double share)
 {
     return share >= 0.01 ? past * (1 - share) / share : -1;
@@ -78,7 +78,7 @@ void progress_tick(uint64_t units, uint64_t bytes)
     line.next   = t + EVERY;
     double past = t - line.last_time;
     line.rate   = (double)(units - line.last_units) / past;
-    if (past > 5) { /* slide on */
+    if (past > 5) { /* move the window */
         line.last_time  = t - 2.5;
         line.last_units = units - (uint64_t)(line.rate * 2.5);
     }

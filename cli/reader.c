@@ -13,7 +13,7 @@
 #include "keys.h"
 #include "memory.h"
 
-#define PIPE_BYTES (1 << 20) /* what a pipe may hold, where the system lets us choose */
+#define PIPE_BYTES (1 << 20) /* how much a pipe may hold, if the system lets us choose */
 
 bool reader_is_stdin(const char *argument) { return strcmp(argument, "-") == 0; }
 
@@ -25,7 +25,7 @@ static bool is_output(const struct stat *st)
            st->st_dev == out.st_dev && lseek(STDOUT_FILENO, 0, SEEK_CUR) < st->st_size;
 }
 
-/* A FIFO must not be opened twice, so this only looks. */
+/* A FIFO must not be opened twice, so this does not open it. */
 int reader_look(const char *argument, uint64_t *size)
 {
     struct stat st;
@@ -59,7 +59,7 @@ void reader_close(struct reader *r)
     r->rest = NULL;
 }
 
-/* Opens the next input: 0, or what is wrong with it. */
+/* Opens the next input. Returns 0 or an error number. */
 static int open_next(struct reader *r)
 {
     struct stat st;
@@ -75,7 +75,7 @@ static int open_next(struct reader *r)
         error = S_ISDIR(st.st_mode) ? EISDIR : is_output(&st) ? EDEADLK : 0;
 #ifdef F_SETPIPE_SZ
         if (S_ISFIFO(st.st_mode) && !r->eager)
-            fcntl(r->fd, F_SETPIPE_SZ, PIPE_BYTES); /* may be refused: then it stays as it is */
+            fcntl(r->fd, F_SETPIPE_SZ, PIPE_BYTES); /* if refused, the size stays as it is */
 #endif
     }
     if (error)
@@ -85,8 +85,8 @@ static int open_next(struct reader *r)
     return error;
 }
 
-/* More bytes at the end of the block. From a pipe as many as are there without waiting, so that
- * blocks are large when input is fast and immediate when it is slow. 0, or an error;
+/* Appends bytes to the block. From a pipe it takes what is available without waiting, so that
+ * blocks are large if input is fast and immediate if it is slow. Returns 0 or an error number;
  * EINTR: stop. */
 static int read_more(struct reader *r, struct block *b)
 {
@@ -124,8 +124,8 @@ static int read_more(struct reader *r, struct block *b)
     return 0;
 }
 
-/* Keeps what is behind the last newline for the next block. False:
- * there is none, from `from` on. */
+/* Keeps what follows the last newline for the next block. False: there is no newline from `from`
+ * on. */
 static bool keep_rest(struct reader *r, struct block *b, char stop, size_t from)
 {
     const char *last = memrchr(b->bytes + from, stop, b->len - from);
@@ -155,21 +155,21 @@ static void take_rest(struct reader *r, struct block *b)
     r->rest_len = 0;
 }
 
-/* Reads on in the open input. False: it has ended without another line. */
+/* Continues reading the open input. False: it ended without another line. */
 static bool read_lines(struct reader *r, struct block *b)
 {
     char   stop = keys_options.nul ? 0 : '\n';
     size_t from;
     take_rest(r, b);
     do {
-        from      = b->len; /* up to here there is none */
+        from      = b->len; /* there is no newline up to here */
         int error = r->error ? r->error : read_more(r, b);
         if (error == EINTR) {
             b->len = 0;
             b->end = true;
             return true;
         }
-        if (error) { /* whole lines first, then the news; a line that breaks off is not one */
+        if (error) { /* whole lines first, then the error; a line that is cut off does not count */
             if (!r->error && keep_rest(r, b, stop, from)) {
                 r->error = error;
                 return true;

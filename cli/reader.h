@@ -2,13 +2,13 @@
 /*
  * The inputs, as blocks of whole lines.
  *
- * Blocks are read, not mapped: a block is small enough to stay in the processor's cache while it is
- * cut, hashed and asked, a file that shrinks meanwhile does no harm (a mapping would raise SIGBUS),
- * and a pipe is the same as a file. wc -l reads 1.4 GB of lines from the page cache in 0.23 s where
- * dedup takes 1.1 (bench/cli.sh 20e6): what the copy costs is not what there is to gain.
+ * Blocks are read, not mapped. A block is small enough to stay in the processor's cache while it is
+ * cut, hashed and checked. A file that shrinks meanwhile does no harm (a mapping would raise
+ * SIGBUS). A pipe works like a file. wc -l reads 1.4 GB of lines from the page cache in 0.23 s and
+ * dedup takes 1.1 s (bench/cli.sh 20e6), so avoiding the copy would gain little.
  *
- * One thread at a time reads. What happens to an input (it cannot be opened, it cannot be read on)
- * is a block of its own, without lines, so that it is said in its turn.
+ * One thread at a time reads. An error of an input (it cannot be opened, or cannot be read further)
+ * is a block of its own without lines, so that it is reported in order.
  */
 #ifndef CLI_READER_H
 #define CLI_READER_H
@@ -23,14 +23,14 @@
 
 struct block {
     char       *bytes;
-    size_t      room, len; /* whole lines, but for … */
+    size_t      room, len; /* whole lines, except for … */
     bool        cut;       /* the last one, which came without a newline */
-    bool        first;     /* of its input: lines are counted anew */
+    bool        first;     /* of its input: line numbers start again */
     bool        end;       /* there is nothing more; no lines */
     int         error;     /* of this input; no lines */
     const char *argument;  /* the input as it was given */
 
-    /* What is made of the lines: keys.c. */
+    /* What keys.c makes of the lines. */
     blm_key     *keys;
     const char **at;
     uint64_t    *hashes;
@@ -50,7 +50,7 @@ struct reader {
     int         fd;          /* −1: none is open */
     const char *argument;    /* of the open one */
     bool        begun, ended;
-    int         error; /* to be told of the open one, after its last whole line */
+    int         error; /* of the open one, reported after its last whole line */
     char       *rest;  /* of the block before: the beginning of a line */
     size_t      rest_room, rest_len;
     bool        eager;       /* take what one read gives */
@@ -62,8 +62,8 @@ struct reader {
 void reader_next(struct reader *r, struct block *b);
 void reader_close(struct reader *r);
 
-/* What would be wrong with an input; 0: nothing that can be seen without opening it. *size becomes
- * its bytes, or UINT64_MAX when nobody knows. */
+/* What is wrong with an input, as far as can be seen without opening it: 0 or an error number.
+ * *size becomes its bytes, or UINT64_MAX if not known. */
 int  reader_look(const char *argument, uint64_t *size);
 bool reader_is_stdin(const char *argument);
 

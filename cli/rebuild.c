@@ -15,7 +15,7 @@
 static bool refuse_all(void *ctx, const void *bytes, size_t len)
 {
     (void)bytes, (void)len;
-    *(bool *)ctx = true; /* it came to writing: the format takes the filter */
+    *(bool *)ctx = true; /* the encoder started writing, so the format can hold the filter */
     return false;
 }
 
@@ -26,8 +26,8 @@ bool format_fits(const blm_filter *f, const char *format, blm_error *err)
     return blm_encode(f, format, refuse_all, &wrote, err) == BLM_OK || wrote;
 }
 
-/* The scheme of a small new filter that fits the format; NULL: it does not. own: and is that the
- * format it would be saved in? name: of the scheme, or one that stands for it. */
+/* The scheme of a small new filter, if it fits the format; NULL: it does not. own: also, is that
+ * the format it would be saved in by default? name: of the scheme, or an alias. */
 static const char *scheme_fits(const char *name, const char *format, bool *own)
 {
     blm_options o = BLM_OPTIONS_INIT;
@@ -60,8 +60,8 @@ const char *scheme_called(const char *name)
     return p.scheme;
 }
 
-/* The scheme that a filter of this format usually has: the one called like it, or saved in it, or
- * the only one that fits. NULL: none, or several; said. */
+/* The usual scheme of a format: the one with the same name, or saved in it by default, or the only
+ * one that fits. NULL: none or several; already reported. */
 static const char *usual_scheme(const char *format)
 {
     const blm_scheme_row *row;
@@ -79,15 +79,15 @@ static const char *usual_scheme(const char *format)
     }
     if (count == 1)
         return first;
-    trouble(count ? "format %s holds filters of several schemes: give --scheme"
-                  : "no filter can be made for format %s: give another --to",
+    trouble(count ? "format %s can hold several schemes: give --scheme"
+                  : "no new filter can be made in format %s: give another --to",
             format);
     return NULL;
 }
 
 /* ---- rebuilding ---- */
 
-/* How OUT is to be made: what was asked for, and for the rest what IN is. */
+/* How to make OUT: as asked for, and otherwise like IN. */
 static bool plan(const struct rebuild *w, const blm_stats *s, blm_options *o)
 {
     blm_options       none = BLM_OPTIONS_INIT;
@@ -100,7 +100,7 @@ static bool plan(const struct rebuild *w, const blm_stats *s, blm_options *o)
     if (w->kind)
         blm_kind_from_name(w->kind, &o->kind);
     else if (strcmp(o->scheme, "native") != 0)
-        o->kind = BLM_CLASSIC; /* or what the scheme has instead */
+        o->kind = BLM_CLASSIC; /* or the scheme's own kind */
     double n = p->capacity ? (double)p->capacity : p->items ? (double)p->items : s->estimated.value;
     o->items = w->items ? w->items : n >= 1 ? (uint64_t)llround(n) : 1;
     o->rate  = w->rate > 0 ? w->rate : p->rate > 0 ? p->rate : 0.01;
@@ -113,7 +113,7 @@ struct rebuilt {
     uint64_t keys, fresh;
 };
 
-/* One batch: its keys must be in the old filter, and are then in the new one. */
+/* Adds one batch: its keys must be in the old filter, and must then be in the new one. */
 static bool carry_batch(const struct ref *in, struct ref *out, const struct keys *k,
                         const struct batch *b, struct rebuilt *r)
 {
@@ -122,7 +122,7 @@ static bool carry_batch(const struct ref *in, struct ref *out, const struct keys
     if (blm_check_many(in->filter, b->keys, b->count, flags) != b->count) {
         uint64_t line = k->line - b->count + 1;
         line += (uint64_t)((uint8_t *)memchr(flags, 0, b->count) - flags);
-        trouble("%s: line %llu is not in %s: these are not its keys", k->name,
+        trouble("%s: line %llu is not in %s: give the keys that were added to it", k->name,
                 (unsigned long long)line, in->name);
         return false;
     }
@@ -137,7 +137,9 @@ static bool carry_batch(const struct ref *in, struct ref *out, const struct keys
     r->keys += done;
     if (blm_check_many(out->filter, b->keys, b->count, NULL) == b->count)
         return true;
-    trouble("%s: a key that was just added is denied: nothing was written", out->name);
+    trouble("%s: the answer is no for a key that was just added: nothing was written: please "
+            "report this",
+            out->name);
     return false;
 }
 
@@ -174,10 +176,11 @@ int rebuild(const struct rebuild *w, const struct ref *in, const blm_stats *s, c
     if (!plan(w, s, &o) || !ref_create(&out, text, &o, true))
         return EXIT_TROUBLE;
     bool good = carry(w, in, &out, &r);
-    /* Fewer keys than the old bits speak of: the others would be denied from now on. */
+    /* There are fewer keys than the old bits suggest. The new filter would answer no for the
+     * others. */
     if (good && !s->estimated.saturated && (double)r.fresh < s->estimated.low * 0.99) {
-        trouble("%s holds about %s and %s has %s: give all of them, or make a filter of "
-                "these alone with bloomery create --scheme %s --from",
+        trouble("%s holds about %s, but %s has %s: give all of them, or make a filter of only "
+                "these with bloomery create --scheme %s --from",
                 in->name, plural_text((uint64_t)llround(s->estimated.value), "key", held),
                 ref_is_stdin(w->members) ? "standard input" : w->members, count_text(r.fresh, keys),
                 o.scheme);

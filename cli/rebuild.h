@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A filter made anew from its keys, in another scheme, kind or size: what convert does when bits
- * are not enough. */
+/* Rebuilds a filter from its keys in another scheme, kind or size, for convert when the bits are
+ * not enough. */
 #ifndef CLI_REBUILD_H
 #define CLI_REBUILD_H
 
@@ -22,8 +22,8 @@ bool format_fits(const blm_filter *f, const char *format, blm_error *err);
 /* The scheme that a name stands for: guava64 for guava. */
 const char *scheme_called(const char *name);
 
-/* s: of the old filter. Returns the exit status; nothing is written unless every key given was in
- * the old filter and is in the new one, and none seems to be missing. */
+/* s: the old filter's. Returns the exit status. Nothing is written unless every given key was in
+ * the old filter and is in the new one, and no key seems to be missing. */
 int rebuild(const struct rebuild *w, const struct ref *in, const blm_stats *s, const char *text);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is the same for every place: which one a reference means, the words when it fails, the
- * funnel that goes with -e. A place that is written scheme://… is a
- * file like place_path.c and a row here. */
+/* What all places share: which place a reference means, the error messages, the funnel that goes
+ * with -e. A place that is written scheme://… is a file like place_path.c and a row here. */
 #include "ref.h"
 
 #include <errno.h>
@@ -40,11 +39,11 @@ static const char *remedy(const struct ref *r, const blm_error *err)
     case BLM_E_CHECKSUM:
         return "use another copy";
     case BLM_E_AMBIGUOUS:
-        return "check, info, verify and convert can be told: --from FORMAT";
+        return "say which with --from FORMAT (check, info, verify and convert take it)";
     case BLM_E_READONLY:
         return "change its permissions, or run as its owner";
     case BLM_E_BUSY:
-        return "wait until it has ended, or use another file";
+        return "wait until it ends, or use another file";
     case BLM_E_EXISTS:
         return "give another name, or --force to replace it";
     case BLM_E_SPACE:
@@ -62,7 +61,7 @@ static bool refuse(const struct ref *r, const blm_error *err)
     bool        none = err->status == BLM_E_IO && err->system == ENOENT;
     const char *what = none ? (r->is_new ? "no such directory" : "no such file")
                        : err->status == BLM_E_IO && err->system == EISDIR ? "is a directory"
-                       : err->status == BLM_E_EXISTS                      ? "exists already"
+                       : err->status == BLM_E_EXISTS                      ? "already exists"
                        : err->status == BLM_E_BUSY ? "another process is writing to it"
                                                    : text;
     const char *how  = remedy(r, err);
@@ -101,7 +100,7 @@ static const char *natural_funnel(const char *scheme)
     return NULL;
 }
 
-/* Opens, then once more when the scheme turns out to have a better funnel for -e. */
+/* Opens the filter, and opens it again if its scheme has a better funnel for -e. */
 static blm_status with_funnel(struct ref *r, blm_status (*how)(struct ref *, blm_error *),
                               blm_error  *err)
 {
@@ -131,7 +130,7 @@ blm_status place_fail(blm_error *err, blm_status status, int system, const char 
     return status;
 }
 
-/* Is one of the prefixes, with spaces between them, how the text begins, or all of it? */
+/* Does the text begin with one of the prefixes, which are separated by spaces, or equal it? */
 static bool begins(const char *text, const char *prefixes)
 {
     for (size_t n; *prefixes; prefixes += n + (prefixes[n] == ' ')) {
@@ -233,7 +232,8 @@ bool ref_open(struct ref *r, const char *text, const blm_options *o)
 bool ref_open_two(struct ref *a, struct ref *b, char **texts)
 {
     if (ref_is_stdin(texts[0]) && ref_is_stdin(texts[1]))
-        return misuse("only one filter can come from standard input"), false;
+        return misuse("only one filter can come from standard input: give the other as a file"),
+               false;
     if (!ref_open(a, texts[0], NULL))
         return false;
     if (ref_open(b, texts[1], NULL))
@@ -249,7 +249,7 @@ bool ref_change(struct ref *r, const char *text, const blm_options *o)
     return end(r, with_funnel(r, r->place->change, &err), &err);
 }
 
-/* To ask or change keys, with a place that takes them; else `otherwise`. */
+/* Opens a filter for its keys, at a place that takes keys; else calls `otherwise`. */
 static bool begin_keys(struct ref *r, const char *text, const blm_options *o,
                        bool (*otherwise)(struct ref *, const char *, const blm_options *))
 {
@@ -258,9 +258,7 @@ static bool begin_keys(struct ref *r, const char *text, const blm_options *o,
         return otherwise(r, text, o);
     begin(r, text, o);
     if (r->options.funnel)
-        return trouble("%s: the server hashes the bytes of a key: --funnel cannot be had there",
-                       r->name),
-               false;
+        return trouble("%s: the server hashes the bytes of a key: remove --funnel", r->name), false;
     return end(r, r->place->keys(r, &err), &err);
 }
 
@@ -326,8 +324,8 @@ bool ref_put(const char *text, const blm_filter *f, const char *format, bool for
     return st == BLM_OK || refuse(&r, &err);
 }
 
-/* A file that is mapped to be written is let go just before: the library will not rename another
- * one over it while it has a writer, even us. */
+/* A file that is mapped for writing is released just before: the library does not rename another
+ * file over one that has a writer, even if we are the writer. */
 bool ref_replace(struct ref *r, blm_filter *f)
 {
     if (r->native)

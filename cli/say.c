@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Every message is one line whatever it quotes: control characters in file names and in other
- * programs' texts are shown as ?, so that they cannot break the line or drive the terminal. */
+/* Every message is one line, whatever it quotes. Control characters in file names and in other
+ * programs' texts are shown as ?, so that they cannot break the line or control the terminal. */
 #include "say.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ bool say_colour(void)
     return known;
 }
 
-/* Words go out in one write, so that two processes' lines do not mix. */
+/* A message is one write, so that the lines of two processes do not mix. */
 static void put(const char *text, size_t len)
 {
     while (len > 0) {
@@ -38,7 +38,7 @@ static void put(const char *text, size_t len)
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return; /* nobody to tell */
+            return; /* standard error is gone */
         text += n;
         len -= (size_t)n;
     }
@@ -94,12 +94,39 @@ int misuse(const char *format, ...)
     return EXIT_TROUBLE;
 }
 
+/* The library names its own options. Here they are called otherwise, and none is longer. */
+static const struct {
+    const char *library, *here;
+} spellings[] = {
+    { "options.like (--like)", "--like" },
+    { "options.like", "--like" },
+    { "options.offset", "--offset" },
+    { "options.scheme", "--from-scheme" },
+    { "options.bits", "-m" },
+    { "options.probes", "-k" },
+};
+
+static void respell(char *text)
+{
+    for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++) {
+        size_t from = strlen(spellings[i].library), to = strlen(spellings[i].here);
+        for (char *at = text; (at = strstr(at, spellings[i].library)) != NULL; at += to) {
+            memcpy(at, spellings[i].here, to);
+            memmove(at + to, at + from, strlen(at + from) + 1);
+        }
+    }
+}
+
 const char *filter_words(const char *name, const blm_error *err)
 {
+    static char words[sizeof err->text];
     const char *text = err->text[0] ? err->text : blm_status_text(err->status);
     size_t      n    = name ? strlen(name) : 0;
-    return n && strncmp(text, name, n) == 0 && text[n] == ':' ? text + n + 1 + (text[n + 1] == ' ')
-                                                              : text;
+    if (n && strncmp(text, name, n) == 0 && text[n] == ':')
+        text += n + 1 + (text[n + 1] == ' ');
+    snprintf(words, sizeof words, "%s", text);
+    respell(words);
+    return words;
 }
 
 int filter_trouble(const char *name, const blm_error *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Words for the person at the keyboard: all of them go to standard error, one line each. */
+/* Messages for the user. All of them go to standard error, one line each. */
 #ifndef CLI_SAY_H
 #define CLI_SAY_H
 
@@ -13,27 +13,28 @@ enum { EXIT_YES = 0, EXIT_NO = 1, EXIT_TROUBLE = 2 };
 #define SAY_FORMAT(a, b)
 #endif
 
-extern bool say_quiet; /* --quiet: no words but trouble and what was asked for */
+extern bool say_quiet; /* --quiet: only errors and what was asked for */
 
-/* The command's name, for the front of every line; NULL: the program's alone. */
+/* The command's name, for the front of every line; NULL: only the program's name. */
 void say_command(const char *name);
-/* May words be coloured? A terminal, and no NO_COLOR. */
+/* May messages be coloured? Standard error is a terminal and NO_COLOR is not set. */
 bool say_colour(void);
 
 /* Something worth knowing. Silent with --quiet. */
 void say(const char *format, ...) SAY_FORMAT(1, 2);
 /* What went wrong, and what to do about it. Returns EXIT_TROUBLE. */
 int trouble(const char *format, ...) SAY_FORMAT(1, 2);
-/* The same for a mistake in the command line: adds where the right one is written. */
+/* The same for a mistake in the command line. Adds where to look it up. */
 int misuse(const char *format, ...) SAY_FORMAT(1, 2);
-/* The library's own words, without the name that they may begin with. */
+/* The library's message, without the name that it may begin with, and with options as they are
+ * called here. Valid until the next call. */
 const char *filter_words(const char *name, const blm_error *err);
 /* For a call of the library that failed on the filter called `name`. */
 int filter_trouble(const char *name, const blm_error *err);
 /* For a system call that failed on `name` with this error number. */
 int system_trouble(const char *name, int error, const char *remedy);
 
-/* Lines that were asked for (statistics, progress): as they are, even with --quiet. */
+/* Lines that were asked for (statistics, progress), printed as they are, even with --quiet. */
 void say_plain(const char *format, ...) SAY_FORMAT(1, 2);
 
 #endif

@@ -8,14 +8,18 @@
 struct size_options size_options;
 
 static const struct option rows[] = {
-    { "items", 'n', OPT_COUNT, "N", &size_options.items, "How many keys will come.", NULL },
-    { "rate", 'p', OPT_RATE, "P", &size_options.rate, "How often \"maybe\" may be wrong.", NULL },
+    { "items", 'n', OPT_COUNT, "N", &size_options.items, "How many keys to expect.", NULL },
+    { "rate", 'p', OPT_RATE, "P", &size_options.rate,
+      "The share of absent keys that may be "
+      "answered \"maybe\".",
+      NULL },
     { "bits", 'm', OPT_COUNT, "BITS", &size_options.bits,
-      "Bits of the filter (counters for counting).", NULL },
-    { "probes", 'k', OPT_COUNT, "K", &size_options.probes, "Bits a key sets.", NULL },
+      "How many bits the filter has (for counting: counters).", NULL },
+    { "probes", 'k', OPT_COUNT, "K", &size_options.probes, "Probes: how many bits a key sets.",
+      NULL },
     { "memory", 0, OPT_SIZE, "SIZE", &size_options.memory, "Bytes the filter may take, like 64M.",
       NULL },
-    { "kind", 0, OPT_NAME, "KIND", &size_options.kind, "How keys are kept.", kind_names },
+    { "kind", 0, OPT_NAME, "KIND", &size_options.kind, "The kind of filter.", kind_names },
     OPTION_END,
 };
 const struct option_group size_group = { "Size", rows };
@@ -30,7 +34,8 @@ bool size_fill(blm_options *o)
 {
     const struct size_options *s = &size_options;
     if (s->probes > UINT32_MAX) {
-        misuse("-k %llu: that is more probes than any filter makes", (unsigned long long)s->probes);
+        misuse("-k %llu is more than any filter's probes: give a smaller number",
+               (unsigned long long)s->probes);
         return false;
     }
     o->items  = s->items;

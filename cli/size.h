@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How large a filter should be, as options: for create and for everything else that plans one. */
+/* Options that say how large a filter should be, for every command that plans one. */
 #ifndef CLI_SIZE_H
 #define CLI_SIZE_H
 
@@ -18,13 +18,14 @@ struct size_options {
 extern struct size_options       size_options;
 extern const struct option_group size_group; /* -n -p -m -k --memory --kind */
 
-/* Was any of them but the kind given? */
+/* Was any of them given, other than the kind? */
 bool size_given(void);
-/* Puts what was given into o. False: more probes than there can be; it has been said. */
+/* Puts what was given into o. False: too many probes; already reported. */
 bool size_fill(blm_options *o);
 
-/* When items and memory are both given: does the rate (`usual` when none is) fit? False: it does
- * not, and it has been said, with what would. *out is the plan. things: "keys", "lines". */
+/* If items and memory are both given: does the rate fit (`usual` if none is given)? False: it does
+ * not. That has been reported, with the memory it would need. *out is the plan. things: "keys",
+ * "lines". */
 bool size_fits(const blm_options *o, double usual, const char *things, blm_plan *out);
 
 #endif

@@ -15,8 +15,8 @@
 #include "out.h"
 
 #define BLOCK  ((size_t)128 << 10)
-#define WINDOW 24 /* log2 of the most memory that a stranger's delta can make zstd take */
-#define LEVEL  3  /* of zstd: scattered bits gain a few percent more in ten times the time */
+#define WINDOW 24 /* log2 of the most memory that an untrusted delta can make zstd use */
+#define LEVEL  3  /* of zstd: higher levels save a few percent in ten times the time */
 
 #ifdef BLOOMERY_WITH_ZSTD
 
@@ -93,7 +93,7 @@ void unsqueeze_end(struct unsqueeze *u)
     free(u->buffer);
 }
 
-/* More bytes behind those that are there, at least `least` in all unless the input ends. */
+/* Appends bytes to those in the buffer, at least `least` in all unless the input ends. */
 static bool refill(struct unsqueeze *u, size_t least)
 {
     memmove(u->buffer, u->buffer + u->at, u->len - u->at);
@@ -130,7 +130,7 @@ static size_t read_packed(struct unsqueeze *u, void *bytes, size_t len)
     ZSTD_outBuffer out = { bytes, len, 0 };
     ZSTD_inBuffer  in  = { u->buffer, u->len, u->at };
     if (in.pos == in.size && !u->mid)
-        return 0; /* between frames: not the beginning of another */
+        return 0; /* between frames, and no other begins */
     size_t st = ZSTD_decompressStream(u->stream, &out, &in);
     if (ZSTD_isError(st)) {
         u->trouble = "its compressed bytes are damaged";
@@ -145,7 +145,7 @@ static bool open_packed(struct unsqueeze *u)
 {
     u->stream = ZSTD_createDStream();
     if (!u->stream)
-        u->trouble = "no memory to decompress it";
+        u->trouble = "there is not enough memory to decompress it";
     else
         ZSTD_DCtx_setParameter(u->stream, ZSTD_d_windowLogMax, WINDOW);
     return u->stream != NULL;
@@ -159,7 +159,8 @@ static size_t read_packed(struct unsqueeze *u, void *bytes, size_t len)
 
 static bool open_packed(struct unsqueeze *u)
 {
-    u->trouble = "it is compressed, and this build has no zstd: unpack it with zstd -d";
+    u->trouble = "it is compressed, and this build was made without zstd: decompress it with zstd "
+                 "-d";
     return false;
 }
 #endif

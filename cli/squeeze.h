@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Deltas on their way out and in, through zstd where this build has it. What comes in may be
- * compressed or not: its first bytes say. */
+/* Writes and reads deltas, through zstd if this build has it. Input may be compressed or not: its
+ * first bytes say. */
 #ifndef CLI_SQUEEZE_H
 #define CLI_SQUEEZE_H
 
@@ -18,7 +18,7 @@ struct squeeze {
 
 void squeeze_start(struct squeeze *s);
 bool squeeze_write(void *s, const void *bytes, size_t len); /* a blm_write_fn */
-/* finish: everything went well so far, write the end too. False: it could not be. */
+/* finish: everything went well so far, so write the end too. False: that failed. */
 bool squeeze_end(struct squeeze *s, bool finish);
 
 struct unsqueeze {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Is a filter fuller than it was meant to be, or filled by something that is not its keys? */
+/* Is a filter fuller than planned, or were bits set by something other than its keys? */
 #include "verify.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 #define SURE   0.999999 /* before a filter is called polluted */
 #define SLICES 64u
 
-/* The fill is above what so many keys leave by chance. */
+/* Is the fill above what this many keys can reach by chance? */
 static bool beyond(const blm_stats *s, double keys)
 {
     const blm_params *p = &s->params;
@@ -24,24 +24,27 @@ static bool beyond(const blm_stats *s, double keys)
            s->fill > e.high;
 }
 
-/* Keys that someone chose set more bits than keys that come as they do: all of theirs are new. So
- * do bits that no add set. Either way there are more bits than so many adds leave by chance.
+/* Keys that an adversary chose set more bits than usual keys, because each of their bits is new.
+ * Bits that no add set count too. Either way more bits are set than this many adds can set by
+ * chance.
  *
- * Adds are counted where they were new. To a filter past its plan many keys come that are not,
- * though they never were there before: it is judged by how many it takes until so many were new,
- * else every one that holds twice its keys would be called polluted. Counting filters count all. */
+ * Only adds of new keys are counted. In a filter past its capacity, many keys that were never added
+ * before do not count as new. So the filter is judged by how many keys it takes until this many
+ * were new. Otherwise every filter with twice its keys would be called polluted. Counting filters
+ * count every add. */
 static bool polluted(const struct ref *r, const blm_stats *s)
 {
     const blm_params *p    = &s->params;
     double            rate = 0, items = (double)p->items;
-    struct expected   since = { 0 }; /* it was empty */
+    struct expected   since = { 0 }; /* from when it was empty */
     if (p->kind == BLM_SCALABLE || p->items == 0 || !beyond(s, items))
         return false;
     return p->kind == BLM_COUNTING || beyond(s, items + expected_end(&since, r->filter, &rate));
 }
 
-/* A part that is much fuller or emptier than the whole, where a hash cannot have done that. Bits of
- * a slice vary as if there were a k-th of them, because a key's probes go together (blocked). */
+/* Finds a part that is much fuller or emptier than the whole, more than a hash can explain. The
+ * bits of a slice vary as if there were only a k-th of them, because a key's probes are in the same
+ * line (blocked). */
 static bool uneven(const struct ref *r, const blm_stats *s, unsigned *where, double *fill)
 {
     const blm_params *p = &s->params;
@@ -67,15 +70,16 @@ enum verdict verify_fill(const struct ref *r, const blm_stats *s, bool held)
     char              keys[NUMBER_TEXT], room[NUMBER_TEXT], rate[NUMBER_TEXT];
     if (uneven(r, s, &where, &fill)) {
         verify_row("fill");
-        out_print("POLLUTED: part %u of %u is %.3g%% full, the whole %.3g%%: keys do not do that\n",
+        out_print("POLLUTED: part %u of %u is %.3g%% full, and the whole %.3g%%: adding keys does "
+                  "not do that\n",
                   where + 1, SLICES, fill * 100, s->fill * 100);
         return BAD;
     }
     if (polluted(r, s)) {
         verify_row("fill");
         out_print(
-            "POLLUTED: %.3g%% is more than %s keys fill by chance: its keys were chosen to do "
-            "harm, or bits were set by something else\n",
+            "POLLUTED: %.3g%% is more than %s keys fill by chance: keys were chosen to do harm, "
+            "or something else set bits\n",
             s->fill * 100, count_text(p->items, keys));
         return BAD;
     }
@@ -86,7 +90,7 @@ enum verdict verify_fill(const struct ref *r, const blm_stats *s, bool held)
     }
     if (s->overfilled && !held) {
         verify_row("fill");
-        out_print("OVER-FILLED: about %s where %s were planned: the rate is %s by now\n",
+        out_print("OVER-FILLED: about %s, but %s were planned: the rate is now %s\n",
                   plural_text((uint64_t)llround(s->estimated.value), "key", keys),
                   p->capacity ? count_text(p->capacity, room) : "fewer",
                   rate_text(s->rate_now, rate));

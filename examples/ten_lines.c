@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The ten lines of the README: a filter for a million keys that is wrong about one absent key in
- * a hundred, and never about a present one. */
+/* The ten lines of the README: a filter for a million keys that is wrong for one absent key in a
+ * hundred, and never for a present one. */
 #include <bloomery.h>
 #include <stdio.h>
 

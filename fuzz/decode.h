@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a decoder owes any bytes: an error with a sentence and a place inside the input, or a whole
- * filter that can be asked and added to, and that encodes to bytes which decode to itself. */
+/* What a decoder must do with any bytes: fail with a sentence and a place inside the input, or
+ * return a complete filter that can be checked and added to, and that encodes to bytes which decode
+ * to the same filter. */
 #ifndef BLM_FUZZ_DECODE_H
 #define BLM_FUZZ_DECODE_H
 
@@ -44,12 +45,12 @@ static void fuzz_use(blm_filter *f)
     must(blm_get_stats(f, &stats) == BLM_OK);
     must(stats.fill >= 0 && stats.fill <= 1);
     must(stats.rate_now >= 0 && stats.rate_now <= 1);
-    blm_status s = blm_add(f, "key", 3); /* a chain may be full, and may not be let grow */
+    blm_status s = blm_add(f, "key", 3); /* a RedisBloom chain may be full and forbidden to grow */
     must(s >= 0 || s == BLM_E_FULL || s == BLM_E_LIMIT);
     must(s < 0 || blm_check(f, "key", 3));
 }
 
-/* exact: what was read is written back byte for byte, not only to the same filter. */
+/* exact: what was read is written back byte for byte, not only as the same filter. */
 static void fuzz_decode_with(const blm_options *o, bool exact, const uint8_t *data, size_t size)
 {
     blm_error   err;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A very small server for the fuzzer: enough of the module API for the module to load, take
- * commands and read and write values, written from the same facts as redis/api.h but sharing no
- * declaration with it. The real server is in tests/redis; here it is inputs a second that count.
+ * commands, and read and write values. It is written from the same facts as redis/api.h but shares
+ * no declarations with it. tests/redis uses the real server; here, inputs per second count.
  *
- * Keys are the bytes '0' to '7'. An RDB stream is a list of values; one that ends, or holds another
- * kind of value than is asked for, is an I/O error, as with the real one.
+ * Keys are the bytes '0' to '7'. An RDB stream is a list of values. If it ends, or holds another
+ * kind of value than is asked for, that is an I/O error, as with the real server.
  */
 #ifndef BLM_FUZZ_FAKE_REDIS_H
 #define BLM_FUZZ_FAKE_REDIS_H
@@ -66,7 +66,7 @@ static struct {
         command_fn fn;
     } commands[32];
     int command_count;
-    int replies; /* owed by the command that runs */
+    int replies; /* that the running command still has to give */
 } server;
 
 /* ---- streams ---- */
@@ -113,7 +113,8 @@ static uint64_t stream_number(struct stream *s, char kind)
     uint8_t  tag = 0;
     uint64_t v   = 0;
     stream_take(s, &tag, 1);
-    if (tag == 'b' && kind == V_UNSIGNED) { /* short form: the fuzzer need not guess zeroes */
+    if (tag == 'b' &&
+        kind == V_UNSIGNED) { /* short form, so that the fuzzer need not guess zeros */
         uint8_t b;
         stream_take(s, &b, 1);
         return b;
@@ -190,7 +191,7 @@ static void  *f_TryAlloc(size_t n) { return n > (64u << 20) ? NULL : malloc(n ? 
 static void   f_Free(void *p) { free(p); }
 static size_t f_MallocSize(void *p) { return p ? 16 : 0; }
 
-/* Moves everything, and so finds every pointer that was forgotten. The real one knows the size. */
+/* Moves everything, so that every stale pointer is found. The real server knows the size. */
 static void *f_DefragAlloc(void *ctx, void *p) { return (void)ctx, (void)p, NULL; }
 
 static struct str *string(const void *bytes, size_t len)
@@ -275,7 +276,7 @@ static int f_ModuleTypeReplaceValue(struct slot *k, struct type *t, void *value,
 }
 static int f_DeleteKey(struct slot *k) { return slot_clear(k), 0; }
 
-/* ---- replies: counted, so that none is forgotten or given twice ---- */
+/* ---- replies: counted, so that none is missing or given twice ---- */
 
 static int replied(void)
 {
@@ -303,7 +304,8 @@ static int f_ReplyWithArray(void *c, long n)
 }
 static int f_ReplyWithMap(void *c, long n) { return f_ReplyWithArray(c, 2 * n); }
 
-/* What an ECHO answered. It is kept, and comes back with answers in place of what was echoed. */
+/* The reply to an ECHO. The module keeps it, and returns it with answers instead of the echoed
+ * bytes. */
 struct echo {
     size_t len;
     char   bytes[128];
@@ -393,7 +395,8 @@ static int f_InfoAddField(void *c, const char *n, unsigned long long v)
     return (void)c, (void)n, (void)v, 0;
 }
 
-/* The module asks for these by name; what is not here it must do without, or not load. */
+/* The module asks for these by name. It must do without those that are missing, or refuse to
+ * load. */
 static int get_api(const char *name, void **out)
 {
     static const struct {
@@ -486,7 +489,7 @@ static int get_api(const char *name, void **out)
 
 int RedisModule_OnLoad(void *ctx, struct str **argv, int argc);
 
-/* Loads the module once; the cap keeps a filter to a megabyte. */
+/* Loads the module once. The cap limits a filter to a megabyte. */
 static void server_start(void)
 {
     if (server.get_api)

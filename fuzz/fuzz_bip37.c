@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Transactions, blocks and merkleblocks from the network: refused at a place inside the input, or
- * matched; and what a block matched can be proven. */
+/* Transactions, blocks and merkleblocks from the network: each is refused at a place inside the
+ * input, or matched. What a block matched can be proven. */
 #include <bloomery.h>
 #include <bloomery/bip37.h>
 #include <stdlib.h>

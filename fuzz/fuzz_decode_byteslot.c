@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes are an array; so are those of every scheme without a format of its own. */
+/* Any bytes are a valid array, also for every scheme without its own format. */
 #include "decode.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

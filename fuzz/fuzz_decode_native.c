@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Our own format, with a caller's hash: files that name one are only taken when it is given. */
+/* Our own format, with a custom hash: files that name one are only accepted if it is given. */
 #include "decode.h"
 
 static uint64_t hash(void *ctx, const void *key, size_t len, const uint64_t seed[2])

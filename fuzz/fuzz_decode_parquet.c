@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A header may be written in more ways than one, so it is not exact. */
+/* A header can be written in several ways, so this is not exact. */
 #include "decode.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A dump's numbers and strings may be written in more ways than one, chunks in one only. */
+/* A dump's numbers and strings can be written in several ways, chunks in only one. */
 #include "decode.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

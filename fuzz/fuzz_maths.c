@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The maths take any numbers: a named error or finite results in their domain, never a NaN, never
- * a hang. The input is eight-byte fields, read in order; missing ones are zero. */
+/* The maths take any numbers and return an error or finite results in their domain, never a NaN,
+ * and never hang. The input is eight-byte fields, read in order; missing ones are zero. */
 #include <bloomery.h>
 #include <bloomery/maths.h>
 #include <math.h>
@@ -41,7 +41,7 @@ static void must(bool truth)
 
 static bool is_rate(double p) { return p >= 0 && p <= 1; } /* false for NaN */
 
-/* Ordered, and high alone may be infinite. */
+/* In order, and only high may be infinite. */
 static void sound(const blm_estimate *e)
 {
     must(isfinite(e->value) && isfinite(e->low) && !isnan(e->high));

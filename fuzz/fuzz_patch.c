@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Deltas. The first byte says to which of four small filters, one of each kind, the rest is
- * applied. The fingerprint that the delta starts from is put right and every checksum is written
- * anew, else no change would ever get past them; what comes out is still only taken when its own
- * fingerprint is the one the delta names. */
+ * applied. The starting fingerprint and every checksum are corrected first, because otherwise no
+ * mutated delta would get past them. The result is still only accepted if its fingerprint is the
+ * one the delta names. */
 #define XXH_INLINE_ALL
 #include <bloomery.h>
 #include <bloomery/delta.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The Redis module against a fake of its server: RDB values from anywhere, chunks in any order, any
- * argument vector. An input is a list of steps. After each, every value there is must be savable
- * and load again; every command must have given one reply, no more and no less.
+ * The Redis module against a fake server: untrusted RDB values, chunks in any order, any arguments.
+ * An input is a list of steps. After each step, every value must be savable and load again, and
+ * every command must have given exactly one reply.
  */
 #include "fake_redis.h"
 
@@ -19,7 +19,7 @@ static uint8_t byte(struct input *in)
     return *in->p++;
 }
 
-/* Words that an argument is rarely made of by chance. */
+/* Words that arguments rarely match by chance. */
 static struct str *argument(struct input *in)
 {
     static const char *const words[] = {
@@ -56,7 +56,7 @@ static void run_command(struct input *in)
         string_free(argv[i]);
 }
 
-/* A value from the input, put on a key when it is one. */
+/* Loads a value from the input, and sets it on a key if it is valid. */
 static void restore(struct input *in)
 {
     struct type  *t      = &server.types[byte(in) % 2];
@@ -70,7 +70,7 @@ static void restore(struct input *in)
         f_ModuleTypeSetValue(k, t, value);
 }
 
-/* What is there can be saved, and what was saved is a value. */
+/* Every value can be saved, and what was saved is a valid value. */
 static void keep(struct slot *k)
 {
     struct stream s    = { 0 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs a fuzz target over files instead of under an engine: each argument is a file, or a directory
- * of files. So a corpus is an ordinary test, with any compiler and under any sanitizer. Exit 1 when
- * an argument cannot be read, or when there was no file at all: an empty corpus proves nothing. */
+/* Runs a fuzz target over files instead of under an engine. Each argument is a file or a directory
+ * of files. So a corpus is an ordinary test, with any compiler and under any sanitizer. Exits with
+ * 1 if an argument cannot be read, or if there was no file at all, since an empty corpus proves
+ * nothing. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the inputs that fuzzing starts from, in today's format, so that a change of format does
- * not leave a corpus of stale files: `seeds DIR` fills DIR/decode_native,
- * DIR/maths and DIR/patch. */
+/* Writes the inputs that fuzzing starts from, in the current format, so that a change of format
+ * does not leave a corpus of stale files. `seeds DIR` fills DIR/decode_native, DIR/maths and
+ * DIR/patch. */
 #include <bloomery.h>
 #include <bloomery/delta.h>
 #include <errno.h>
@@ -27,7 +27,8 @@ static void enter(const char *root, const char *name)
         die(folder);
 }
 
-/* One small filter: few keys, fixed seed, so the same bytes (but for what is random in a file). */
+/* One small filter with few keys and a fixed seed, so that the bytes are the same (except for what
+ * is random in a file). */
 static void filter_seed(const char *name, const blm_options *o, unsigned keys)
 {
     char        path[4096];
@@ -62,7 +63,7 @@ static void filter_seeds(void)
     }
 }
 
-/* Eight-byte fields as fuzz_maths.c reads them: the corners of every domain in every place. */
+/* Eight-byte fields as fuzz_maths.c reads them: the limits of every domain in every place. */
 static void maths_seeds(void)
 {
     const union {

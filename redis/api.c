@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Finding the module API: the first word of the context that a module is loaded with is a function
- * that knows the others by name. */
+/* Finds the module API: the first word of the context that a module is loaded with is a function
+ * that looks up the others by name. */
 #include "api.h"
 
 #include <stdbool.h>
@@ -19,7 +19,7 @@ static bool find(GetApi get, const char *name, void *slot)
         void *p = NULL;
         snprintf(full, sizeof full, "%s%s", prefixes[i], name);
         if (get(full, &p) == 0 && p) {
-            memcpy(slot, &p, sizeof p); /* a function's address, handed out as an object's */
+            memcpy(slot, &p, sizeof p); /* a function's address, given as an object's */
             return true;
         }
     }

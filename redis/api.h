@@ -2,11 +2,12 @@
 /*
  * The part of the Redis module API that this module uses, declared from the facts of its binary
  * interface: names, argument types, numbers, the order of fields. There is no library to link and
- * no header to include; a server hands out each function by name when it loads the module.
+ * no header to include. The module asks the server for each function by name when it is loaded.
  *
- * Two lists: what a server must have (everything up to Redis 7.0), and what it may have. Of the
- * second a pointer is NULL where the server is older: it is tested before each use. Valkey knows
- * the same names; one of its versions only as ValkeyModule_…, so that is tried too.
+ * There are two lists: functions a server must have (everything up to Redis 7.0), and functions it
+ * may have. A pointer of the second list is NULL if the server is older, and is tested before each
+ * use. Valkey has the same names, but one of its versions only as ValkeyModule_…, so that is tried
+ * too.
  */
 #ifndef BF_API_H
 #define BF_API_H
@@ -14,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Opaque: only ever passed around. */
+/* Opaque types: only passed around. */
 typedef struct RedisCtx    Ctx;
 typedef struct RedisString Str;
 typedef struct RedisKey    Key;
@@ -25,7 +26,7 @@ typedef struct RedisOpt    OptCtx;
 typedef struct RedisDefrag DefragCtx;
 typedef struct RedisInfo   InfoCtx;
 typedef struct RedisDigest Digest;
-typedef struct RedisReply  Reply; /* what a command that a module called answered */
+typedef struct RedisReply  Reply; /* the reply to a command that a module called */
 
 #define API_OK  0
 #define API_ERR 1
@@ -75,7 +76,7 @@ typedef struct TypeMethods {
 } TypeMethods;
 #define API_TYPE_METHODS 5
 
-/* What COMMAND INFO and COMMAND DOCS tell. The server strides by the sizes it is given. */
+/* What COMMAND INFO and COMMAND DOCS show. The server uses the struct sizes it is given. */
 typedef struct InfoVersion {
     int    version;
     size_t sizeof_history, sizeof_keyspec, sizeof_arg;
@@ -167,7 +168,7 @@ typedef int (*ConfigApply)(Ctx *ctx, void *priv, Str **err);
 #define API_PRINTF(fmt, args)
 #endif
 
-/* X(result, name, arguments). What is there on every server from Redis 7.0 on. */
+/* X(result, name, arguments). Functions that every server has from Redis 7.0 on. */
 #define API_REQUIRED(X)                                                                       \
     X(void, SetModuleAttribs, (Ctx *, const char *name, int ver, int apiver))                 \
     X(int, IsModuleNameBusy, (const char *name))                                              \
@@ -240,7 +241,7 @@ typedef int (*ConfigApply)(Ctx *ctx, void *priv, Str **err);
     X(int, InfoAddFieldULongLong, (InfoCtx *, const char *field, unsigned long long))         \
     X(void *, DefragAlloc, (DefragCtx *, void *p))
 
-/* What newer servers have besides, and what there is another way for: reply.c. */
+/* Functions that only newer servers have, and those that reply.c can do without. */
 #define API_OPTIONAL(X)                                                        \
     X(Reply *, Call, (Ctx *, const char *cmd, const char *fmt, ...)) /* 4.0 */ \
     X(const char *, CallReplyProto, (Reply *, size_t * len))         /* 4.0 */ \

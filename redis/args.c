@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading arguments: words, numbers, and their ranges, with the error replies that RedisBloom's
- * clients know. */
+/* Reads arguments: words, numbers and their ranges, with the same error replies as RedisBloom. */
 #include <math.h>
 #include <string.h>
 #include <strings.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the files of the module share. One value struct serves both data types: MBbloom-- (a
- * RedisBloom chain, which its peers read) and bloomery1 (any native filter). Commands parse, act,
- * reply; they meet the filter through bloomery.h alone.
+ * RedisBloom chain, which RedisBloom can read) and bloomery1 (any native filter). Commands parse,
+ * act and reply. They use the filter only through bloomery.h.
  */
 #ifndef BF_BF_H
 #define BF_BF_H
@@ -16,50 +16,51 @@
 
 /* ---- values (value.c) ---- */
 
-struct arrival; /* native bytes on their way in: native.c */
+struct arrival; /* native bytes that are still arriving: native.c */
 
 struct value {
     blm_filter     *filter;   /* NULL: still arriving */
-    struct arrival *arriving; /* NULL: it is there */
+    struct arrival *arriving; /* NULL: the filter is complete */
     blm_kind        kind;
-    bool            native;       /* of the second type */
-    bool            fixed;        /* may not grow: when it is full it says so */
-    bool            automatic;    /* made without being asked for, so it grows as growth.c says */
+    bool            native;       /* of the type bloomery1 */
+    bool            fixed;        /* may not grow; adds to a full filter are errors */
+    bool            automatic;    /* made by an add, not reserved, so it grows as growth.c says */
     bool            saturate;     /* native and of fixed size: takes keys past its capacity */
-    bool            named;        /* only while BF.MERGE looks for what it was given twice */
+    bool            named;        /* only while BF.MERGE looks for filters named twice */
     uint64_t        items, bytes; /* as counted in the module's totals */
     uint64_t        room; /* keys that the filter, or its newest layer, takes before it is full */
 };
 
-/* Takes the filter, also when it fails: then NULL, and the filter is freed. */
+/* Takes ownership of the filter. NULL: it failed, and the filter is freed. */
 struct value *bf_value(blm_filter *f, bool native);
-void          bf_value_settle(struct value *v); /* its filter is there: what follows from it */
+void          bf_value_complete(struct value *v); /* its filter is complete: fills in the rest */
 void          bf_value_free(struct value *v);
 struct value *bf_value_copy(const struct value *v);
-/* After the filter changed, in whatever way: keeps the totals true. After n new keys only: the
- * same, but without looking at the filter where they had room. */
+/* Updates the totals after the filter changed. The second is for n new keys only, and does not look
+ * at the filter if they had room. */
 void   bf_value_tally(struct value *v);
 void   bf_value_added(struct value *v, uint64_t n);
 size_t bf_value_memory(const struct value *v);
-/* Larger than 64: worth the background thread. */
+/* Above 64: worth freeing in the background thread. */
 size_t bf_value_effort(const struct value *v);
 int    bf_value_defrag(DefragCtx *ctx, struct value **v);
 /* Parameters of the whole, or of one layer. */
 blm_params bf_params(const struct value *v);
 blm_params bf_layer(const struct value *v, uint32_t layer);
-/* What BF.INFO calls Size: the peer's arithmetic. */
+/* What BF.INFO calls Size, computed as RedisBloom does. */
 uint64_t bf_value_size(const struct value *v);
 
 /* ---- memory (memory.c) ---- */
 
-/* Redis' allocator, refusing instead of aborting, and the cap of the filter to be made. */
+/* Options with Redis' allocator, which fails instead of aborting, and a cap on the filter's
+ * size. */
 extern const blm_allocator bf_allocator;
 blm_options                bf_options(uint64_t max_bytes);
-/* Bytes from Redis' allocator; NULL when there are none. */
+/* Bytes from Redis' allocator; NULL: no memory. */
 void *bf_try_alloc(size_t size);
-/* An array that Redis allocated and filled is now a filter's. */
+/* Hands an array that Redis allocated and filled over to a filter. */
 void bf_memory_filled(void *p, size_t size);
-/* At loading: may programs ask for huge pages here? */
+/* At load time: may programs ask for huge pages here? */
 void bf_memory_find_rule(void);
 
 /* ---- configuration and totals (config.c, value.c, module.c) ---- */
@@ -72,12 +73,12 @@ struct bf_config {
     int       auto_growth, huge_pages;
 };
 extern struct bf_config bf_config;
-/* Load arguments, then configs. False: said in the log, the load must fail. */
+/* Reads the load arguments, then the configs. False: the log says why, and the load must fail. */
 bool bf_config_load(Ctx *ctx, Str **argv, int argc);
 
 struct bf_totals {
     _Atomic uint64_t filters, items, bytes, adds, checks, refused;
-    _Atomic uint64_t added; /* items too, of commands that had no more to say: a tick each */
+    _Atomic uint64_t added; /* also items, counted by commands that changed nothing else */
 };
 extern struct bf_totals bf_totals;
 void                    bf_info(InfoCtx *ctx, int crashing);
@@ -85,98 +86,101 @@ static inline void      bf_total(_Atomic uint64_t *t, uint64_t n)
 {
     atomic_fetch_add_explicit(t, n, memory_order_relaxed);
 }
-/* The same for a total that only commands change, which run one at a time: no locked instruction. */
+/* The same for a total that only commands change. They run one at a time, so no locked
+ * instruction. */
 static inline void bf_tick(_Atomic uint64_t *t, uint64_t n)
 {
     atomic_store_explicit(t, atomic_load_explicit(t, memory_order_relaxed) + n,
                           memory_order_relaxed);
 }
 
-/* The command was done before, by our master or by whoever wrote the append-only file. */
+/* Is this a command that our master, or the writer of the append-only file, has already done? */
 bool bf_repeated(Ctx *ctx);
-/* The cap that applies to a command: what a master or the append-only file already accepted is
- * not judged again, or a replica with a smaller cap would lose keys. */
+/* The cap that applies to a command. What a master or the append-only file already accepted is not
+ * judged again, because a replica with a smaller cap would lose keys. */
 uint64_t bf_cap(Ctx *ctx);
 
 /* ---- types (type.c, type_native.c) ---- */
 
 extern Type *bf_type, *bf_type_native;
-/* What the two types have in common: memory, effort, copies, defrag, free. */
+/* Callbacks that the two types share: memory, effort, copies, defrag, free. */
 TypeMethods bf_methods(void);
 bool        bf_type_create(Ctx *ctx);
 bool        bf_type_native_create(Ctx *ctx);
 
-/* A chain's description: the header chunk of a dump, and what an RDB value says. */
+/* The description of a RedisBloom chain, from the header chunk of a dump or from an RDB value. */
 struct bf_chain {
     uint64_t  items;
     uint32_t  links, options, growth;
-    uint32_t  room; /* links that there is memory for */
+    uint32_t  room; /* layers that there is memory for */
     blm_link *link; /* bf_chain_room */
 };
 #define BF_NONSCALING 8u    /* options */
-#define BF_MAX_LINKS  1075u /* each has half the rate of the one before: then it is 0 */
-#define BF_CHUNK      ((uint64_t)16 << 20) /* the most a chunk of a dump carries */
+#define BF_MAX_LINKS  1075u /* layers; each has half the rate of the one before, at last 0 */
+#define BF_CHUNK      ((uint64_t)16 << 20) /* the most bytes in a chunk of a dump */
 #define BF_HEADER(n)  (20 + 53 * (size_t)(n))
 
-/* It has n links from now on (1 to BF_MAX_LINKS, never fewer than before), the new ones zeroed.
- * False: no such number, or no memory. */
+/* Sets the number of layers to n (1 to BF_MAX_LINKS, never fewer than before) and zeroes the new
+ * ones. False: n is out of range, or no memory. */
 bool bf_chain_room(struct bf_chain *c, uint64_t n);
 void bf_chain_free(struct bf_chain *c);
-/* What is wrong with it, or NULL: everything that can be told before memory is taken. */
+/* What is wrong with it, as far as can be seen before memory is allocated; NULL: nothing. */
 const char *bf_chain_fault(const struct bf_chain *c, uint64_t max_bytes);
-/* A value of it; the links' words go to the filter. NULL: *why says. */
+/* Makes a value of it. The layers' words go to the filter. NULL: *why says why. */
 struct value *bf_chain_value(struct bf_chain *c, uint64_t max_bytes, const char **why);
-/* To and from the header chunk. What bf_header gives stays as it is until the next call. */
+/* To and from the header chunk. What bf_header returns is valid until the next call. */
 const uint8_t *bf_header(const struct value *v, size_t *len);
 bool           bf_header_get(struct bf_chain *c, const uint8_t *in, size_t len);
 
-/* ---- native bytes piece by piece (native.c) ---- */
+/* ---- native bytes in chunks (native.c) ---- */
 
 #define BF_NATIVE_HEADER 24u /* of a native value's dump: magic, version, flags, total */
 bool bf_native_header(const uint8_t *in, size_t len); /* is this the start of one? */
 void bf_native_header_put(const struct value *v, uint8_t *out);
-/* A value that waits for its bytes; NULL: *why says. */
+/* Makes a value that waits for its bytes. NULL: *why says why. */
 struct value *bf_native_begin(const uint8_t *in, size_t len, uint64_t max_bytes, const char **why);
-/* The next bytes, which belong at `at`. 1: complete, 0: more to come, -1: *why says. */
+/* Takes the next bytes, which belong at `at`. 1: complete, 0: more to come, -1: *why says why
+ * not. */
 int bf_native_take(struct value *v, uint64_t at, const void *bytes, size_t len, const char **why);
 /* Up to `room` bytes of the encoded filter from `at` on. Returns how many. */
 size_t   bf_native_read(const struct value *v, uint64_t at, void *out, size_t room);
 uint64_t bf_native_length(const struct value *v);
-/* How much of an arriving value is here; `each` (or NULL) is shown it, in order. */
-typedef void (*bf_piece_fn)(void *ctx, const void *bytes, size_t len);
-uint64_t bf_native_arrived(const struct value *v, bf_piece_fn each, void *ctx);
+/* How many bytes of an arriving value are here. `each` (or NULL) is called with them, in order. */
+typedef void (*bf_part_fn)(void *ctx, const void *bytes, size_t len);
+uint64_t bf_native_arrived(const struct value *v, bf_part_fn each, void *ctx);
 void     bf_native_drop(struct value *v); /* frees v->arriving */
 
 /* ---- growth (growth.c) ---- */
 
-/* The rate that marks a filter as made without being asked for, and whether a first link has it. */
+/* The rate that marks a filter as made by an add, not reserved, and whether a first layer has that
+ * mark. */
 double bf_auto_rate(double rate);
 bool   bf_is_auto(double first_error);
-/* How much larger the next link will be than the newest. */
+/* How much larger the next layer will be than the newest. */
 uint64_t bf_auto_factor(uint64_t entries);
 
 enum bf_outcome { BF_ADDED, BF_FULL, BF_FAILED };
-/* Adds in order. fresh[i] is 1 where key i was new. *done keys were taken when it is not
- * BF_ADDED: the next one is new and there is no room for it. */
+/* Adds keys in order. fresh[i] becomes 1 if key i was new. If the result is not BF_ADDED, *done
+ * keys were taken, and the next one is new but there is no room for it. */
 enum bf_outcome bf_add(struct value *v, const blm_key *keys, size_t n, uint8_t *fresh,
                        size_t *done);
 
 /* ---- keys and replies (cmd.c) ---- */
 
 enum bf_found { BF_MISSING, BF_OURS, BF_OTHER };
-/* A value, and the key it hangs on. Read-only keys are closed at once: the value stays as long as
+/* Finds a value and its key. Read-only keys are closed at once: the value stays valid as long as
  * the command runs. */
 enum bf_found bf_find(Ctx *ctx, Str *name, struct value **out);
 enum bf_found bf_open(Ctx *ctx, Str *name, Key **key, struct value **out);
-/* Hangs a new value on an empty key that is open for writing. */
+/* Sets a new value on an empty key that is open for writing. */
 void bf_attach(Key *key, struct value *v);
-/* Puts a value in place of what a key holds, or on a new one. */
+/* Replaces what a key holds by a value, or makes the key. */
 void bf_put(Ctx *ctx, Str *name, struct value *v);
-/* Tells watchers, clients that cache, and subscribers. */
+/* Notifies watchers, clients that cache, and subscribers of a change. */
 void bf_changed(Ctx *ctx, Str *name, const char *event);
 
-/* Answers, 0 or 1 each, replied as ReplyWithBool does. Between begin and end nothing else is, and
- * no other command runs. (reply.c) */
+/* Sends answers, 0 or 1 each, as ReplyWithBool does. Between begin and end nothing else is replied,
+ * and no other command runs. (reply.c) */
 struct bf_replies {
     Ctx        *ctx;
     size_t      yes; /* answers of 1 */
@@ -189,11 +193,11 @@ void bf_replies_begin(struct bf_replies *r, Ctx *ctx, size_t n); /* n of them, o
 void bf_replies_put(struct bf_replies *r, const uint8_t *answers, size_t n);
 void bf_replies_end(struct bf_replies *r);
 
-/* The items of a command on their way through a filter (blm_flow): replied to as they come out,
+/* Sends the items of a command through a filter (blm_flow) and replies to each as it comes out,
  * while others still wait for memory. */
 struct bf_items {
     Str             **item;
-    size_t            left; /* yet to come */
+    size_t            left; /* still to come */
     struct bf_replies replies;
 };
 size_t bf_items_next(void *ctx, blm_key *keys, size_t room);
@@ -206,8 +210,8 @@ int bf_still_arriving(Ctx *ctx);
 
 /* ---- arguments (args.c) ---- */
 
-bool bf_word(const Str *s, const char *word); /* the same but for case */
-/* NULL, or what is wrong, as BF.RESERVE words it. */
+bool bf_word(const Str *s, const char *word); /* compares without regard to case */
+/* NULL, or what is wrong, in the words of BF.RESERVE. */
 const char *bf_read_rate(const Str *s, double *out);
 const char *bf_read_capacity(const Str *s, long long *out);
 const char *bf_read_expansion(const Str *s, long long *out);
@@ -217,7 +221,7 @@ bool        bf_read_seed(const Str *s, uint64_t *out); /* decimal, 64 bits */
 #define BF_MAX_EXPANSION     32768LL
 #define BF_DEFAULT_EXPANSION 2LL
 #define BF_MAX_GROWTH        1024LL /* of a native scalable filter */
-#define BF_MAX_RATE          0.25   /* what is above is taken as this */
+#define BF_MAX_RATE          0.25   /* higher rates are taken as this */
 
 /* How a filter is to be made. */
 struct bf_wanted {
@@ -229,12 +233,12 @@ struct bf_wanted {
     uint64_t  seed;
 };
 struct bf_wanted bf_defaults(void);
-/* Fills in what was left open: the mark of a filter that grows by itself, a native one's seed.
- * False: the system gives no random bytes. */
-bool bf_settle_wanted(struct bf_wanted *w);
-/* Makes it. NULL: *why says (an error reply). */
+/* Fills in what was not given: the mark of a filter that grows by itself, a native filter's seed.
+ * False: the system has no random bytes. */
+bool bf_complete_wanted(struct bf_wanted *w);
+/* Makes the filter. NULL: *why is the error reply. */
 struct value *bf_make(Ctx *ctx, const struct bf_wanted *w, const char **why);
-/* Replicates the making so that whoever repeats it gets the same filter. */
+/* Replicates the command that made it, so that a replica gets the same filter. */
 void bf_replicate_make(Ctx *ctx, Str *key, const struct bf_wanted *w);
 
 /* ---- commands ---- */
@@ -254,7 +258,7 @@ int bf_cmd_del(Ctx *ctx, Str **argv, int argc);
 int bf_cmd_merge(Ctx *ctx, Str **argv, int argc);
 int bf_cmd_estimate(Ctx *ctx, Str **argv, int argc);
 
-/* The table of commands, with what COMMAND DOCS tells (docs.c). */
+/* The table of commands, with what COMMAND DOCS shows (docs.c). */
 struct bf_command {
     const char *name;
     CommandFn   fn;

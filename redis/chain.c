@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A RedisBloom chain as its dumps describe it: reading and writing the header chunk, and judging a
- * description before memory is taken for it. The header, packed and little-endian:
+ * A RedisBloom chain as its dumps describe it. Reads and writes the header chunk, and judges a
+ * description before memory is allocated for it. The header is packed and little-endian:
  *
- *   u64 items   u32 links   u32 options   u32 growth
- *   a link: u64 bytes, u64 bits, u64 items, f64 error, f64 bpe, u32 hashes, u64 entries, u8 n2
+ *   u64 items   u32 layers   u32 options   u32 growth
+ *   a layer: u64 bytes, u64 bits, u64 items, f64 error, f64 bpe, u32 hashes, u64 entries, u8 n2
  *
- * Version 2.2.0 had entries in 32 bits, and those before it no growth either: their lengths tell.
+ * Version 2.2.0 had entries in 32 bits, and earlier versions also had no growth. The lengths tell
+ * them apart.
  */
 #include <math.h>
 #include <string.h>
@@ -20,7 +21,7 @@
 
 /* ---- room ---- */
 
-/* Asked for link by link it takes twice as much each time. */
+/* Doubles each time, for a caller that adds layer by layer. */
 bool bf_chain_room(struct bf_chain *c, uint64_t n)
 {
     if (n == 0 || n > BF_MAX_LINKS)
@@ -54,8 +55,8 @@ void bf_chain_free(struct bf_chain *c)
 
 /* ---- judging ---- */
 
-/* Is the array as large as so many entries at this error make it? Versions rounded up to a word,
- * to a byte, or to a power of two, which was then also counted as entries. */
+/* Does the array have the size that follows from its entries and error? Some versions rounded up to
+ * a word, some to a byte, some to a power of two, which then also raised the entries. */
 static bool fits(const blm_link *l, uint32_t options)
 {
     double need = (double)l->entries * l->bpe, have = (double)l->bytes * 8;
@@ -73,14 +74,14 @@ const char *bf_chain_fault(const struct bf_chain *c, uint64_t max_bytes)
     for (uint32_t i = 0; i < c->links; i++) {
         const blm_link *l = &c->link[i];
         if (!(l->error > 0 && l->error < 1) || !fits(l, c->options))
-            return "the size of a link does not follow from its entries and error";
+            return "the size of a layer does not follow from its entries and error";
         if (l->bytes > (uint64_t)1 << 45)
-            return "a link is larger than any";
+            return "a layer is larger than any that can be";
         items += l->items;
         bytes += l->bytes;
     }
     if (items != c->items)
-        return "the links' items do not add up";
+        return "the layers' items do not add up";
     if (max_bytes && bytes > max_bytes)
         return "it is larger than bf-max-bytes allows";
     return NULL;
@@ -141,9 +142,10 @@ static double get_double(const uint8_t **p)
 
 const uint8_t *bf_header(const struct value *v, size_t *len)
 {
-    static uint8_t header[BF_HEADER(BF_MAX_LINKS)]; /* too large for a stack; no two at a time */
-    blm_params     p   = bf_params(v);
-    uint8_t       *out = header;
+    static uint8_t
+        header[BF_HEADER(BF_MAX_LINKS)]; /* too large for a stack; only one is used at a time */
+    blm_params p   = bf_params(v);
+    uint8_t   *out = header;
     put(&out, p.items, 8);
     put(&out, p.layers, 4);
     put(&out, p.variant & 15, 4);

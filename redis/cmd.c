@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What every command does first and last: find the value, say what changed. */
+/* What every command does first and last: find the value, notify of the change. */
 #include "bf.h"
 
 static enum bf_found value_of(Key *key, struct value **out)

@@ -11,7 +11,8 @@
 /* ---- BF.RESERVE key rate capacity [EXPANSION n] [NONSCALING]
  *                 [KIND k] [SATURATE] [SEED n] ---- */
 
-/* The words that RedisBloom does not have. Returns how many arguments were used, 0: not one. */
+/* Parses the words that RedisBloom does not have. Returns how many arguments were used; 0: not one
+ * of these words. */
 static int extra_word(Str **argv, int left, struct bf_wanted *w, const char **why)
 {
     if (bf_word(argv[0], "SATURATE")) {
@@ -25,20 +26,20 @@ static int extra_word(Str **argv, int left, struct bf_wanted *w, const char **wh
         for (size_t i = 0; i < len && len < sizeof name; i++)
             name[i] = (char)(text[i] >= 'A' && text[i] <= 'Z' ? text[i] + 32 : text[i]);
         if (!blm_kind_from_name(name, &w->kind))
-            *why = "ERR KIND is one of classic, blocked, counting, scalable";
+            *why = "ERR KIND must be classic, blocked, counting or scalable";
         w->native = true;
         return 2;
     }
     if (bf_word(argv[0], "SEED")) {
         if (left < 2 || !bf_read_seed(argv[1], &w->seed))
-            *why = "ERR SEED is a number from 0 to 18446744073709551615";
+            *why = "ERR SEED must be a number from 0 to 18446744073709551615";
         w->seeded = true;
         return 2;
     }
     return 0;
 }
 
-/* `loose`: words that are none are passed over, as RedisBloom did when it was done first. */
+/* `loose`: skips unknown words, as RedisBloom did when the command was first done. */
 static const char *reserve_words(Str **argv, int argc, struct bf_wanted *w, bool *expands,
                                  bool *junk, bool loose)
 {
@@ -64,22 +65,23 @@ static const char *reserve_words(Str **argv, int argc, struct bf_wanted *w, bool
     return why;
 }
 
-/* What goes together, and what follows from it. */
+/* Checks which words go together, and what follows from them. */
 static const char *reserve_sense(struct bf_wanted *w, bool expands)
 {
     if (w->nonscaling && expands && w->expansion > 0)
         return "Nonscaling filters cannot expand";
-    if (w->saturate && !w->native) { /* RedisBloom's layout cannot say it: so it is a native one */
+    if (w->saturate &&
+        !w->native) { /* RedisBloom's layout has no flag for it, so the filter is native */
         if (!w->nonscaling && !(expands && w->expansion == 0))
-            return "ERR SATURATE is for filters that do not scale";
+            return "ERR SATURATE needs a filter that does not scale: give NONSCALING too";
         w->native = true;
         w->kind   = BLM_CLASSIC;
     }
     bool scalable = w->native && w->kind == BLM_SCALABLE;
     if (scalable && (w->saturate || w->nonscaling || (expands && w->expansion == 0)))
-        return "ERR a scalable filter scales";
+        return "ERR KIND scalable cannot have NONSCALING, EXPANSION 0 or SATURATE";
     if (scalable && expands && (w->expansion < 2 || w->expansion > BF_MAX_GROWTH))
-        return "ERR a scalable filter expands by 2 to 1024";
+        return "ERR EXPANSION of KIND scalable must be from 2 to 1024";
     if (w->native && !scalable && expands && w->expansion > 0)
         return "Nonscaling filters cannot expand";
     if (w->seeded && !w->native)
@@ -112,12 +114,12 @@ int bf_cmd_reserve(Ctx *ctx, Str **argv, int argc)
         api.CloseKey(key);
         return found == BF_OURS ? api.ReplyWithError(ctx, "ERR item exists") : bf_wrong_type(ctx);
     }
-    v = bf_settle_wanted(&w) ? bf_make(ctx, &w, &why) : NULL;
+    v = bf_complete_wanted(&w) ? bf_make(ctx, &w, &why) : NULL;
     if (v)
         bf_attach(key, v);
     api.CloseKey(key);
     if (!v)
-        return api.ReplyWithError(ctx, why ? why : "ERR the system gives no random bytes");
+        return api.ReplyWithError(ctx, why ? why : "ERR the system has no random bytes for a seed");
     bf_replicate_make(ctx, argv[1], &w);
     bf_changed(ctx, argv[1], "bf.reserve");
     return api.ReplyWithSimpleString(ctx, "OK");
@@ -125,11 +127,11 @@ int bf_cmd_reserve(Ctx *ctx, Str **argv, int argc)
 
 /* ---- adding ---- */
 
-/* What became of the items of one command. */
+/* The outcome of the items of one command. */
 struct results {
     uint8_t        *fresh;
-    size_t          done; /* items taken; the next one is new and found no room */
-    size_t          news; /* of them new */
+    size_t          done; /* items taken; the next one is new and there was no room for it */
+    size_t          news; /* how many of them were new */
     enum bf_outcome outcome;
 };
 
@@ -151,17 +153,17 @@ static void add_items(struct value *v, Str **items, size_t n, struct results *r)
     bf_tick(&bf_totals.adds, r->done);
 }
 
-/* The value to add n items to, made now when it is missing. NULL: the error is replied. */
+/* The value to add n items to, made now if it is missing. NULL: the error has been replied. */
 static struct value *to_add_to(Ctx *ctx, Str *name, size_t n, struct bf_wanted *w, bool create,
                                bool *made)
 {
     Key          *key;
     struct value *v;
-    const char   *why   = "ERR the system gives no random bytes";
+    const char   *why   = "ERR the system has no random bytes for a seed";
     enum bf_found found = bf_open(ctx, name, &key, &v);
     *made               = false;
     if (found == BF_MISSING && create) {
-        v = bf_settle_wanted(w) ? bf_make(ctx, w, &why) : NULL;
+        v = bf_complete_wanted(w) ? bf_make(ctx, w, &why) : NULL;
         if (v)
             bf_attach(key, v);
         *made = v != NULL;
@@ -180,9 +182,10 @@ static struct value *to_add_to(Ctx *ctx, Str *name, size_t n, struct bf_wanted *
     return v && v->filter ? v : NULL;
 }
 
-/* Replicas do what was done here and no more: the items up to the one that found no room. The
- * command itself says that where it was a BF.MADD and all of it was done, and costs nothing to pass
- * on while nobody listens. A counter changes with every add, anything else only with new items. */
+/* Replicas must do exactly what was done here: add the items up to the one without room. If the
+ * command was a BF.MADD and all of it was done, it is replicated as it is, which costs nothing
+ * while there are no replicas. A counting filter changes with every add, any other only with new
+ * items. */
 static void replicate_items(Ctx *ctx, Str *name, const struct value *v, Str **items, bool whole,
                             const struct results *r)
 {
@@ -195,8 +198,8 @@ static void replicate_items(Ctx *ctx, Str *name, const struct value *v, Str **it
     bf_changed(ctx, name, "bf.add");
 }
 
-/* The first item without room ends the array of a filter that is full, as with RedisBloom. One that
- * could not grow has an error for each item that is new, and goes on. */
+/* If the filter is full, the first item without room ends the array, as with RedisBloom. If the
+ * filter could not grow, each new item gets an error, and the array continues. */
 static void reply_items(Ctx *ctx, const struct value *v, Str **items, size_t n,
                         const struct results *r)
 {
@@ -220,7 +223,7 @@ static void reply_items(Ctx *ctx, const struct value *v, Str **items, size_t n,
     }
 }
 
-/* There is room for all: nothing can go wrong, so that items are replied to as they are added. */
+/* There is room for all items, so nothing can fail, and each is replied to as it is added. */
 static void add_with_room(Ctx *ctx, struct value *v, Str **items, size_t n, struct results *r)
 {
     struct bf_items t = { .item = items, .left = n };
@@ -242,14 +245,14 @@ static void add_and_reply(Ctx *ctx, struct value *v, Str **items, size_t n, stru
         add_with_room(ctx, v, items, n, r);
         return;
     }
-    r->fresh = n > sizeof some ? api.Alloc(n) : some; /* no more than the arguments already take */
+    r->fresh = n > sizeof some ? api.Alloc(n) : some; /* less than the arguments already take */
     add_items(v, items, n, r);
     reply_items(ctx, v, items, n, r);
     if (r->fresh != some)
         api.Free(r->fresh);
 }
 
-/* `madd`: the command is nothing but name and items. */
+/* `madd`: the command has only a name and items. */
 static int add_all(Ctx *ctx, Str *name, struct bf_wanted *w, bool create, Str **items, size_t n,
                    bool madd)
 {
@@ -308,9 +311,9 @@ int bf_cmd_madd(Ctx *ctx, Str **argv, int argc)
 
 /* ---- BF.INSERT key [CAPACITY n] [ERROR r] [EXPANSION n] [NOCREATE] [NONSCALING] ITEMS i … ---- */
 
-/* The word that an argument is. RedisBloom goes by first letters. A client is better told of its
- * slip, but what stands in RedisBloom's append-only file, or comes from it as a master, was done:
- * `loose`. */
+/* Which word an argument is. RedisBloom goes by first letters. For a client an error is better, but
+ * commands from RedisBloom's append-only file, or from RedisBloom as a master, have already been
+ * done: then `loose` is set. */
 static const char *insert_option(const Str *s, bool loose)
 {
     static const char *const words[] = { "ITEMS",    "ERROR",    "EXPANSION",
@@ -334,7 +337,7 @@ static const char *insert_option(const Str *s, bool loose)
     }
 }
 
-/* One option of BF.INSERT. Returns the arguments used; 0: a value is missing. */
+/* Parses one option of BF.INSERT. Returns how many arguments were used; 0: a value is missing. */
 static int insert_word(const char *word, Str **argv, int left, struct bf_wanted *w, bool *create,
                        const char **why)
 {

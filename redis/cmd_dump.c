@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * BF.SCANDUMP and BF.LOADCHUNK: a filter in pieces of at most 16 MiB. The first is a header; then
- * come the bits (of a chain, link after link, no piece in two links; of a native filter, its native
- * bytes). The iterator that goes with a piece is 1 + the bytes delivered with it.
+ * BF.SCANDUMP and BF.LOADCHUNK: a filter in chunks of at most 16 MiB. The first chunk is a header.
+ * Then come the bits: of a RedisBloom chain, layer after layer, with no chunk in two layers; of a
+ * native filter, its native bytes. A chunk's iterator is 1 + the bytes sent up to its end.
  */
 #include <string.h>
 
@@ -23,7 +23,7 @@ static int reply_chunk(Ctx *ctx, long long next, const void *bytes, size_t len)
     return api.ReplyWithStringBuffer(ctx, bytes, len);
 }
 
-/* The bytes of a chain from `at` on, as far as the link goes; NULL: it ends there. */
+/* The bytes of a RedisBloom chain from `at` to the end of the layer; NULL: the chain ends there. */
 static const char *chain_bytes(const struct value *v, uint64_t at, size_t *len)
 {
     uint32_t links = bf_params(v).layers;
@@ -98,12 +98,12 @@ static struct value *begin_chain(const uint8_t *data, size_t len, uint64_t cap, 
 {
     struct bf_chain c = { 0 };
     struct value   *v = NULL;
-    /* RedisBloom's one word for everything that is wrong with a header. */
+    /* RedisBloom has one error for everything that is wrong with a header. */
     *why = BAD;
     if (bf_header_get(&c, data, len)) {
         const char *fault;
         if (!bf_chain_fault(&c, 0) && bf_chain_fault(&c, cap))
-            *why = BF_TOO_LARGE; /* a good one */
+            *why = BF_TOO_LARGE; /* a valid header */
         else
             v = bf_chain_value(&c, cap, &fault);
         bf_chain_free(&c);
@@ -127,7 +127,7 @@ static const char *write_chain(struct value *v, uint64_t at, const void *data, s
     return NO_LINK;
 }
 
-/* NULL, or the error. *gone: bytes that are no filter took the key with them. */
+/* NULL, or the error. *gone: the bytes were not a filter, so the key was deleted. */
 static const char *load_chunk(Key *key, struct value *v, long long iterator, const void *data,
                               size_t len, bool *gone)
 {
@@ -180,7 +180,7 @@ int bf_cmd_loadchunk(Ctx *ctx, Str **argv, int argc)
         why = load_chunk(key, v, iterator, data, len, &gone);
     }
     api.CloseKey(key);
-    if (gone) { /* not the chunk: a replica has no cap, or more memory, and might find it good */
+    if (gone) { /* not the chunk: a replica without a cap, or with more memory, might accept it */
         api.Replicate(ctx, "DEL", "s", argv[1]);
         api.SignalModifiedKey(ctx, argv[1]);
         api.NotifyKeyspaceEvent(ctx, API_NOTIFY_GENERIC, "del", argv[1]);

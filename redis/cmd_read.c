@@ -8,8 +8,8 @@
 
 /* ---- BF.EXISTS key item · BF.MEXISTS key item [item …] ---- */
 
-/* NULL: there is nothing to ask, and the answer is no. A filter that is still arriving might have
- * the key, which is the one thing that must not be denied: *maybe. */
+/* NULL: there is no filter, and the answer is no. A filter that is still arriving might have the
+ * item, so the answer must not be no: *maybe is set. */
 static const struct value *to_ask(Ctx *ctx, Str *name, bool *maybe)
 {
     struct value *v;
@@ -54,7 +54,7 @@ int bf_cmd_mexists(Ctx *ctx, Str **argv, int argc)
     return API_OK;
 }
 
-/* The value to tell of. NULL: the error is replied. */
+/* The value to report on. NULL: the error has been replied. */
 static const struct value *to_tell_of(Ctx *ctx, Str *name)
 {
     struct value *v;
@@ -133,7 +133,7 @@ int bf_cmd_info(Ctx *ctx, Str **argv, int argc)
         if (field == FIELDS)
             return api.ReplyWithError(ctx, "Invalid information value");
         if (!(api.GetContextFlags(ctx) & API_CTX_RESP3)) {
-            api.ReplyWithArray(ctx, 1); /* RedisBloom's shape: not a bare number */
+            api.ReplyWithArray(ctx, 1); /* as RedisBloom does: an array, not a bare number */
         } else {
             api.ReplyWithMap(ctx, 1);
             api.ReplyWithSimpleString(ctx, fields[field].name);

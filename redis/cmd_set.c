@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* BF.DEL, BF.MERGE, BF.ESTIMATE: what RedisBloom does not have. */
+/* BF.DEL, BF.MERGE, BF.ESTIMATE: commands that RedisBloom does not have. */
 #include <stdio.h>
 #include <string.h>
 
@@ -26,7 +26,8 @@ int bf_cmd_del(Ctx *ctx, Str **argv, int argc)
     if (v->arriving)
         return bf_still_arriving(ctx);
     if (v->kind != BLM_COUNTING)
-        return api.ReplyWithError(ctx, "ERR only a filter of KIND counting forgets items");
+        return api.ReplyWithError(ctx, "ERR items can only be removed from a filter of KIND "
+                                       "counting");
     if (argc > 3)
         api.ReplyWithArray(ctx, argc - 2);
     for (int i = 2; i < argc; i++) {
@@ -44,8 +45,8 @@ int bf_cmd_del(Ctx *ctx, Str **argv, int argc)
     return API_OK;
 }
 
-/* Why native filters do not go together. The library's remedy is a word of its own options, which
- * comes after a semicolon: here it is one of BF.RESERVE's. */
+/* Why native filters do not go together. The library's hint comes after a semicolon and names its
+ * own options. Here the hint names BF.RESERVE's. */
 static const char *why_apart(const blm_error *err)
 {
     static char text[sizeof err->text + 80];
@@ -58,7 +59,8 @@ static const char *why_apart(const blm_error *err)
 
 /* ---- BF.MERGE destination source [source …] ---- */
 
-/* Chains of one link each, all alike, whose keys one link has room for: their bits are united. */
+/* Are these chains of one layer each, all alike, whose keys fit in one layer? Then their bits can
+ * be ORed. */
 static bool can_unite(struct value *const *v, size_t n)
 {
     uint64_t items = 0;
@@ -92,7 +94,7 @@ static bool copy_links(struct bf_chain *c, uint32_t at, const struct value *v)
     return true;
 }
 
-/* OR of one link each. */
+/* ORs the bits of chains of one layer each. */
 static bool unite_links(struct bf_chain *c, struct value *const *v, size_t n)
 {
     if (!copy_links(c, 0, v[0]))
@@ -110,7 +112,8 @@ static bool unite_links(struct bf_chain *c, struct value *const *v, size_t n)
     return true;
 }
 
-/* Later ones first: the destination's newest link stays the newest, where keys go. */
+/* Later chains first, so that the destination's newest layer, which takes new keys, stays the
+ * newest. */
 static bool join_links(struct bf_chain *c, struct value *const *v, size_t n)
 {
     uint32_t at = 0;
@@ -133,7 +136,7 @@ static struct value *merge_chains(struct value *const *v, size_t n, uint64_t cap
         links += p.layers;
         bytes += p.bytes;
         if ((p.variant & 5) != (first.variant & 5)) {
-            *why = "ERR the filters hash differently";
+            *why = "ERR the filters hash items differently and cannot be merged";
             return NULL;
         }
     }
@@ -142,7 +145,7 @@ static struct value *merge_chains(struct value *const *v, size_t n, uint64_t cap
         return NULL;
     }
     if (!bf_chain_room(&c, one ? 1 : links)) {
-        *why = links > BF_MAX_LINKS ? "ERR the merged filter has too many layers"
+        *why = links > BF_MAX_LINKS ? "ERR the merged filter would have too many layers"
                                     : "ERR Insufficient memory";
         return NULL;
     }
@@ -170,11 +173,12 @@ static struct value *merge_native(struct value *const *v, size_t n, uint64_t cap
             m = NULL;
         }
     if (m)
-        bf_value_settle(m);
+        bf_value_complete(m);
     return m;
 }
 
-/* The values of all keys but missing ones; the destination's, if there, first. False: replied. */
+/* The values of all keys that exist, the destination's first if it exists. False: the error has
+ * been replied. */
 static bool gather(Ctx *ctx, Str **names, int n, struct value **v, size_t *count)
 {
     *count = 0;
@@ -186,7 +190,8 @@ static bool gather(Ctx *ctx, Str **names, int n, struct value **v, size_t *count
         if (found == BF_OURS && one->filter) {
             v[(*count)++] = one;
             if (one->native != v[0]->native) {
-                api.ReplyWithError(ctx, "ERR the filters are of different types");
+                api.ReplyWithError(ctx, "ERR the filters are of different types: RedisBloom's and "
+                                        "native filters cannot be merged");
                 return false;
             }
             continue;
@@ -202,8 +207,8 @@ static bool gather(Ctx *ctx, Str **names, int n, struct value **v, size_t *count
     return true;
 }
 
-/* A filter that is named twice, or is the destination too, is in there already: twice would only
- * count its items twice. The order stays, so that replicas chain alike. */
+/* Drops a filter that is named twice, or is also the destination: merging it again would only count
+ * its items twice. The order is kept, so that replicas build the same chain. */
 static size_t drop_repeated(struct value **v, size_t n)
 {
     size_t kept = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The module's settings: arguments of loadmodule, then configs (CONFIG SET, the configuration
- * file), which win. The names are RedisBloom's; a server with unprefixed names has them as they
- * are, one without as bf.bf-error-rate. There is no config of floating point: a rate is text.
+ * file), which go before them. The names are RedisBloom's. A server without unprefixed names shows
+ * them as bf.bf-error-rate. There are no floating-point configs, so a rate is text.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ struct bf_config bf_config = { .rate        = 0.01,
 
 #define MOST_BYTES (1LL << 46)
 
-static Str *rate_text; /* what CONFIG GET shows; ours to keep */
+static Str *rate_text; /* what CONFIG GET shows; owned here */
 
 /* ---- bf-error-rate ---- */
 
@@ -110,8 +110,9 @@ static const struct {
 
 /* ---- loadmodule's arguments ---- */
 
-/* Bytes, or a number with kb, mb, gb or tb (of 1024), in either case. Not all that CONFIG SET takes: the
- * server reads k, m, g as thousands there, and a 3g that is one size here and another there misleads. */
+/* Bytes, or a number with kb, mb, gb or tb (powers of 1024), upper or lower case. CONFIG SET takes
+ * more: there the server reads k, m and g as thousands. We refuse those here, because 3g must not
+ * mean two sizes. */
 static bool read_memory(const Str *value, long long *out)
 {
     static const char units[] = "kmgt";
@@ -157,7 +158,7 @@ static bool read_argument(Ctx *ctx, Str *name, Str *value)
             return *switches[i].value || bf_word(value, "no");
         }
     if (bf_word(name, "CF_MAX_EXPANSIONS") || bf_word(name, "cf-max-expansions")) {
-        api.Log(ctx, "notice", "cf-max-expansions is ignored: there are no cuckoo filters here");
+        api.Log(ctx, "notice", "cf-max-expansions is ignored: this module has no cuckoo filters");
         return true;
     }
     return false;
@@ -169,7 +170,7 @@ static bool read_arguments(Ctx *ctx, Str **argv, int argc)
         return true;
     for (int i = 0; i < argc; i += 2)
         if (i + 1 == argc || !read_argument(ctx, argv[i], argv[i + 1])) {
-            api.Log(ctx, "warning", "argument %s is not known, or its value is not one",
+            api.Log(ctx, "warning", "argument %s is unknown, or its value is missing or not valid",
                     api.StringPtrLen(argv[i], NULL));
             return false;
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of commands: handler, flags, keys, and what COMMAND INFO and COMMAND DOCS tell. */
+/* The table of commands: handler, flags, keys, and what COMMAND INFO and COMMAND DOCS show. */
 #include "bf.h"
 
 static const InfoVersion version = { 1, sizeof(HistoryEntry), sizeof(KeySpec), sizeof(CommandArg) };
@@ -125,29 +125,30 @@ static CommandArg estimate_args[] = {
         .tips = (hints), .arity = (count), .key_specs = (keys), .args = (arguments)     \
     }
 
-#define PER_ITEM  "O(k) an item, where k is the number of hash functions"
+#define PER_ITEM  "O(k) per item, where k is the number of hash functions"
 #define PER_LAYER "O(k * n), where k is the number of hash functions and n the number of items"
 
 const struct bf_command bf_commands[] = {
     { "bf.reserve", bf_cmd_reserve, WRITES, "write fast bloom", 1,
       INFO("Makes an empty filter", "O(1)", "1.0.0", NULL, -4, creates, reserve_args) },
     { "bf.add", bf_cmd_add, WRITES, "write bloom", 1,
-      INFO("Adds an item to a filter, making it if it is missing", PER_ITEM, "1.0.0", NULL, 3,
-           creates, item_args) },
+      INFO("Adds an item to a filter. Makes the filter if it does not exist", PER_ITEM, "1.0.0",
+           NULL, 3, creates, item_args) },
     { "bf.madd", bf_cmd_madd, WRITES, "write bloom", 1,
-      INFO("Adds items to a filter, making it if it is missing", PER_LAYER, "1.0.0", NULL, -3,
-           creates, items_args) },
+      INFO("Adds items to a filter. Makes the filter if it does not exist", PER_LAYER, "1.0.0",
+           NULL, -3, creates, items_args) },
     { "bf.insert", bf_cmd_insert, WRITES, "write bloom", 1,
-      INFO("Adds items to a filter, making it as asked for if it is missing", PER_LAYER, "1.0.0",
-           NULL, -4, creates, insert_args) },
+      INFO("Adds items to a filter. Makes the filter with the given parameters if it does not "
+           "exist",
+           PER_LAYER, "1.0.0", NULL, -4, creates, insert_args) },
     { "bf.exists", bf_cmd_exists, READS, "read bloom", 1,
       INFO("Says whether an item may be in a filter", PER_ITEM, "1.0.0", NULL, 3, reads,
            item_args) },
     { "bf.mexists", bf_cmd_mexists, READS, "read bloom", 1,
-      INFO("Says of each item whether it may be in a filter", PER_LAYER, "1.0.0", NULL, -3, reads,
+      INFO("Says for each item whether it may be in a filter", PER_LAYER, "1.0.0", NULL, -3, reads,
            items_args) },
     { "bf.info", bf_cmd_info, READS, "read fast bloom", 1,
-      INFO("Tells a filter's capacity, size, layers, items and expansion", "O(1)", "1.0.0",
+      INFO("Shows a filter's capacity, size, layers, items and expansion", "O(1)", "1.0.0",
            "dont_cache", -2, reads, info_args) },
     { "bf.card", bf_cmd_card, READS, "read fast bloom", 1,
       INFO("Counts the items that were new when they were added", "O(1)", "2.4.4", NULL, 2, reads,
@@ -156,19 +157,19 @@ const struct bf_command bf_commands[] = {
       INFO("Describes each layer of a filter", "O(n), where n is the number of layers", "1.0.0",
            "dont_cache", 2, reads, key_args) },
     { "bf.scandump", bf_cmd_scandump, READS, "read bloom", 1,
-      INFO("Reads a filter piece by piece", "O(n), where n is the size of the piece", "1.0.0",
+      INFO("Reads a filter in chunks", "O(n), where n is the size of the chunk", "1.0.0",
            "dont_cache", 3, reads, dump_args) },
     { "bf.loadchunk", bf_cmd_loadchunk, WRITES, "write bloom", 1,
-      INFO("Writes a filter piece by piece", "O(n), where n is the size of the piece", "1.0.0",
-           NULL, 4, creates, load_args) },
+      INFO("Writes a filter in chunks", "O(n), where n is the size of the chunk", "1.0.0", NULL, 4,
+           creates, load_args) },
     { "bf.del", bf_cmd_del, "write fast", "write bloom", 1,
-      INFO("Takes items back out of a counting filter", PER_ITEM, BLM_VERSION, NULL, -3, removes,
+      INFO("Removes items from a counting filter", PER_ITEM, BLM_VERSION, NULL, -3, removes,
            items_args) },
     { "bf.merge", bf_cmd_merge, WRITES, "write bloom", -1,
-      INFO("Puts into one filter what is in any of several",
-           "O(n), where n is the size of all of them", BLM_VERSION, NULL, -3, merges, merge_args) },
+      INFO("Merges several filters into one", "O(n), where n is the size of all filters",
+           BLM_VERSION, NULL, -3, merges, merge_args) },
     { "bf.estimate", bf_cmd_estimate, "readonly", "read bloom", -1,
-      INFO("Estimates from the bits how many items one filter holds, or two have in common",
+      INFO("Estimates from the bits how many items a filter holds, or how many two filters share",
            "O(n), where n is the size of the filters", BLM_VERSION, "dont_cache", -2, two_read,
            estimate_args) },
 };

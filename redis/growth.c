@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Adding, and how a filter that nobody reserved grows.
+ * Adds keys, and decides how a filter that nobody reserved grows.
  *
- * RedisBloom makes one for 100 keys and doubles it, halving the rate each time. At 10^7 keys that
- * is 17 links, each key asks all of them, and the newest, made for a rate of 8e-8, takes 35 bits a
- * key. Ours keeps the first link as it is and then
+ * RedisBloom makes one for 100 keys, then adds layers of twice the size and half the rate. At 10^7
+ * keys that is 17 layers. Each check asks all of them, and the newest, made for a rate of 8e-8,
+ * takes 35 bits per key. Ours keeps the first layer as it is and then
  *
  *   - grows by 12 to 24 while it is small, by 17 and then by 4 when it is large: 100, 1 200,
- *     24 000, 576 000, 9 792 000, so that 10^7 keys stand in 5 links, and nearly all of them in the
- *     last: a BF.MEXISTS of 100 takes 12.6 µs, where 6 links of steps by 7 to 12 took 15.3;
- *   - shares out the half of the rate that the first link left so that the link which holds most of
- *     the keys gets most of it, and takes 9 probes a key: links 2 to 4, which are small, a fifth in
- *     all, link 5 two, and each later one half of what is left. With first + shares the rates of
- *     any number of links add up to no more than was promised; and if RedisBloom takes the chain
- *     over after any link and halves from there, that link's share is still left for it.
+ *     24 000, 576 000, 9 792 000. So 10^7 keys take 5 layers, with nearly all keys in the last. A
+ *     BF.MEXISTS of 100 takes 12.6 µs; 6 layers with steps of 7 to 12 took 15.3;
+ *   - shares out the half of the rate that the first layer left. The layer with most of the keys
+ *     gets most of it, and takes 9 probes per key. Layers 2 to 4, which are small, get a fifth in
+ *     all, layer 5 gets two fifths, and each later one half of what is left. The rates of any
+ *     number of layers add up to no more than was promised. If RedisBloom takes the chain over
+ *     after any layer and halves from there, that layer's share is still left for it.
  *
- * 10^7 keys at 1% so cost 13.7 bits each where a reserved filter costs 11. The price is what stands
- * empty after a step: a filter of 602 000 keys takes 17 MB, where RedisBloom's takes 2.8.
+ * So 10^7 keys at 1% cost 13.7 bits each; in a reserved filter they cost 11. The price is the empty
+ * space after a step: a filter of 602 000 keys takes 17 MB, and RedisBloom's takes 2.8 MB.
  *
- * The chain must say that it is such a one, in a dump, to a replica, after a restart, and there is
- * no field for it. So its rate says it: a default of 0.01 becomes 0.01·(1 − 2^-40), which no one
- * types and no rounding error gives, and which changes neither the size nor what anyone is shown.
+ * The chain must carry a mark that it grows this way, in a dump, to a replica and after a restart,
+ * but has no field for it. So the mark is in its rate: a default of 0.01 becomes 0.01·(1 − 2^-40).
+ * Nobody types that and no rounding error gives it, and it changes neither the size nor any output.
  */
 #include <math.h>
 #include <stdio.h>
@@ -36,8 +36,8 @@
 
 double bf_auto_rate(double rate) { return rate * MARK; }
 
-/* The rate was one of at most nine digits before it was marked. Below 1e-308 a mark leaves no
- * trace: such a rate was typed. */
+/* Before it was marked, the rate had at most nine digits. Below 1e-308 the mark cannot be seen, so
+ * such a rate counts as typed. */
 bool bf_is_auto(double first_error)
 {
     char   text[32];
@@ -47,9 +47,9 @@ bool bf_is_auto(double first_error)
     return round > rate && bf_auto_rate(round) == rate;
 }
 
-/* ---- the next link ---- */
+/* ---- the next layer ---- */
 
-/* Of the first link's rate, by link: the first has its own. */
+/* Shares of the first layer's rate, by layer. The first has its own. */
 static const double shares[] = { 0, 0.03, 0.06, 0.11, 0.4 };
 #define SHARES (uint32_t)(sizeof shares / sizeof *shares)
 
@@ -86,7 +86,8 @@ static blm_status grow(struct value *v)
 
 /* ---- adding ---- */
 
-/* There is no room. Keys that are there need none: passes over them, up to the first new one. */
+/* There is no room. Keys that are already in the filter need none: skips them up to the first new
+ * one. */
 static size_t pass_present(const struct value *v, const blm_key *keys, size_t n, uint8_t *fresh)
 {
     size_t at = 0;
@@ -103,7 +104,8 @@ static size_t count_new(const uint8_t *fresh, size_t n)
     return sum;
 }
 
-/* Never more keys at once than there is room for, so that the filter does not grow by itself. */
+/* Never adds more keys at once than there is room for, so that the filter does not grow by
+ * itself. */
 static enum bf_outcome add_within(struct value *v, const blm_key *keys, size_t n, uint8_t *fresh,
                                   size_t *done)
 {
@@ -118,7 +120,7 @@ static enum bf_outcome add_within(struct value *v, const blm_key *keys, size_t n
                 break;
             continue;
         }
-        if (v->kind != BLM_COUNTING) /* a counter takes every add, so each needs its room */
+        if (v->kind != BLM_COUNTING) /* a counting filter counts every add, so each needs room */
             at += pass_present(v, keys + at, n - at, fresh + at);
         if (at < n && (v->native || grow(v) != BLM_OK))
             break;
@@ -127,7 +129,7 @@ static enum bf_outcome add_within(struct value *v, const blm_key *keys, size_t n
     return at == n ? BF_ADDED : v->native ? BF_FULL : BF_FAILED;
 }
 
-/* One key, and there is room: the library's single call is cheaper than its batch of one. */
+/* For one key with room: the library's single call is cheaper than a batch of one. */
 static enum bf_outcome add_one(struct value *v, const blm_key *key, uint8_t *fresh, size_t *done)
 {
     *fresh = blm_add(v->filter, key->data, key->len) == BLM_OK;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Making a filter from what a command asked for, and telling replicas and the append-only file of
- * it. What was made without being asked for is told with its parameters, and a native filter with
- * its seed: whoever repeats the command gets the same filter, whatever its own defaults are.
+ * Makes a filter from what a command asked for, and replicates that to replicas and the append-only
+ * file. A filter made by an add is replicated with its parameters, and a native filter with its
+ * seed, so that a replica gets the same filter whatever its own defaults are.
  */
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,8 @@ struct bf_wanted bf_defaults(void)
     return w;
 }
 
-/* With no cap at all it could not be made either: hashes of 64 bits do not reach every rate. */
+/* Why it could not be made. Plans it again without the cap, because 64-bit hashes cannot reach
+ * every rate. */
 static const char *why_not(blm_options *o, blm_status st)
 {
     static char text[4 + sizeof(blm_error)];
@@ -32,7 +33,7 @@ static const char *why_not(blm_options *o, blm_status st)
         return "ERR Insufficient memory to create filter";
     if (blm_plan_for(o, &p, &err) == BLM_OK)
         return BF_TOO_LARGE;
-    if (err.status == BLM_E_FULL) /* a chain's first layer has half the rate, and that is 0 */
+    if (err.status == BLM_E_FULL) /* a chain's first layer has half the rate, which is 0 */
         return "ERR error rate is too small";
     snprintf(text, sizeof text, "ERR %s", err.text);
     return text;
@@ -79,7 +80,7 @@ struct value *bf_make(Ctx *ctx, const struct bf_wanted *w, const char **why)
     return v;
 }
 
-bool bf_settle_wanted(struct bf_wanted *w)
+bool bf_complete_wanted(struct bf_wanted *w)
 {
     if (!w->explicit_ && !w->native && !w->nonscaling && bf_config.auto_growth &&
         w->expansion == BF_DEFAULT_EXPANSION) {
@@ -88,7 +89,7 @@ bool bf_settle_wanted(struct bf_wanted *w)
             w->rate = marked;
     }
     if (w->native &&
-        w->kind == BLM_SCALABLE) { /* the setting may be what such a filter cannot do */
+        w->kind == BLM_SCALABLE) { /* the configured expansion may be out of range for this kind */
         w->expansion = w->expansion < 2               ? BF_DEFAULT_EXPANSION
                        : w->expansion > BF_MAX_GROWTH ? BF_MAX_GROWTH
                                                       : w->expansion;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory: all of it is Redis' (so that maxmemory and MEMORY USAGE see it), and none of it by calls
- * that abort the server.
+ * Memory. All of it comes from Redis, so that maxmemory and MEMORY USAGE see it, and none of it
+ * through calls that abort the server.
  *
- * Large bit arrays ask for huge pages. Every probe is a random line, so on 4 KiB pages most of them
- * miss the TLB as well: MEXISTS of 100 keys on a filter of 10^8 took 24 µs so, and 15.7 on huge
- * pages (of 10^7: 9.6 and 8.7). Only where the kernel leaves it to the program (`madvise`): where
- * it gives them to everyone, the server has switched them off for itself or was told to keep them,
- * and neither is ours to change. What comes back to the allocator is asked to be small again,
- * because what will stand there next is many small things. A fork copies single small pages all the
- * same: since Linux 5.8 a huge page that is written to while a child has it is split first.
+ * Large bit arrays ask for huge pages. Every probe is a random line, so on 4 KiB pages most probes
+ * also miss the TLB: MEXISTS of 100 keys on a filter of 10^8 took 24 µs that way, and 15.7 on huge
+ * pages (of 10^7: 9.6 and 8.7). We ask only if the kernel leaves it to the program (`madvise`). If
+ * it gives huge pages to everyone, the server has switched them off for itself or was told to keep
+ * them, and we must not change either. Memory that goes back to the allocator is asked to be small
+ * pages again, because many small things will use it next. A fork still copies single small pages:
+ * since Linux 5.8 a huge page that is written to while a child shares it is split first.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,9 +18,9 @@
 #include "bf.h"
 
 #define HUGE_PAGE ((uintptr_t)2 << 20)
-#define LEAST     ((size_t)4 << 20) /* so that there is at least one whole huge page in it */
+#define LEAST     ((size_t)4 << 20) /* so that it contains at least one whole huge page */
 #ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25 /* the kernel's from 6.1 on; younger than many a libc */
+#define MADV_COLLAPSE 25 /* in Linux since 6.1; many C libraries do not define it yet */
 #endif
 
 static bool ours_to_ask; /* the kernel's rule is madvise */
@@ -35,7 +35,7 @@ void bf_memory_find_rule(void)
     fclose(f);
 }
 
-/* The huge pages that lie wholly inside an allocation. A refusal is no matter. */
+/* Advises the huge pages that lie completely inside an allocation. A refusal does no harm. */
 static void advise(const void *p, size_t size, int advice)
 {
     uintptr_t from = ((uintptr_t)p + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
@@ -44,8 +44,8 @@ static void advise(const void *p, size_t size, int advice)
         madvise((void *)from, to - from, advice);
 }
 
-/* The small pages are there already: made one now, or, by an older kernel, when it finds the
- * time. */
+/* The small pages already exist. They are collapsed now, or later in the background by an older
+ * kernel. */
 void bf_memory_filled(void *p, size_t size)
 {
     if (!bf_config.huge_pages)
@@ -62,7 +62,7 @@ static void *allocate(void *ctx, size_t size)
     return api.TryAlloc(size);
 }
 
-/* Asked before the pages are there: they are huge from the first touch on. */
+/* Asked before the pages exist, so that they are huge from the first touch on. */
 static void *allocate_zeroes(void *ctx, size_t size)
 {
     (void)ctx;

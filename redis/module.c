@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bloomery on Redis and Valkey: BF.* as RedisBloom's clients know it, and native filters beside it.
- * Loading: find the API, create the types, the commands, the configs, the INFO section. Start
+ * bloomery on Redis and Valkey: BF.* as RedisBloom's clients know it, plus native filters. Loading
+ * finds the API and creates the types, the commands, the configs and the INFO section. Start
  * reading at bf.h; growth.c says what is different about a filter that nobody reserved.
  */
 #include <errno.h>
 
 #include "bf.h"
 
-#define NAME    "bf" /* as RedisBloom's: clients look for it */
+#define NAME    "bf" /* the same as RedisBloom's, because clients look for it */
 #define VERSION (BLM_VERSION_MAJOR * 10000 + BLM_VERSION_MINOR * 100 + BLM_VERSION_PATCH)
 
 #if defined(__GNUC__)
@@ -60,7 +60,7 @@ static bool create_commands(Ctx *ctx)
     return true;
 }
 
-/* ---- the door ---- */
+/* ---- loading ---- */
 
 EXPORT int RedisModule_OnLoad(Ctx *ctx, Str **argv, int argc);
 
@@ -73,7 +73,7 @@ int RedisModule_OnLoad(Ctx *ctx, Str **argv, int argc)
         return API_ERR;
     }
     if (api.IsModuleNameBusy(NAME)) {
-        api.Log(ctx, "warning", "a module called " NAME " is loaded already");
+        api.Log(ctx, "warning", "a module called " NAME " is already loaded");
         return API_ERR;
     }
     bf_memory_find_rule();

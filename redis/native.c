@@ -5,8 +5,8 @@
  *   "BLMNATIV"   u32 version (1)   u32 flags (1: saturate)   u64 total        little-endian
  *
  * and then `total` bytes, which are the filter in format native. They arrive in order and are kept
- * as they come; when the last one is there they are decoded, each piece being freed once it was
- * read, so that a filter never needs much more than its own size to come in.
+ * in parts. When the last byte is there they are decoded, and each part is freed once it was read,
+ * so that loading a filter never needs much more memory than its size.
  */
 #include <string.h>
 
@@ -16,18 +16,18 @@
 #define MAGIC    "BLMNATIV"
 #define VERSION  1u
 #define SATURATE 1u
-#define LEAST    ((size_t)64 << 10) /* many small chunks share a piece */
+#define LEAST    ((size_t)64 << 10) /* many small chunks share a part */
 
-struct piece {
-    struct piece *next;
-    size_t        len, room;
-    uint8_t       bytes[];
+struct part {
+    struct part *next;
+    size_t       len, room;
+    uint8_t      bytes[];
 };
 
 struct arrival {
-    uint64_t      total, have, cap;
-    size_t        read; /* of the first piece, while decoding */
-    struct piece *first, *last;
+    uint64_t     total, have, cap;
+    size_t       read; /* bytes of the first part, while decoding */
+    struct part *first, *last;
 };
 
 /* ---- the header ---- */
@@ -78,7 +78,7 @@ static bool into_window(void *ctx, const void *bytes, size_t len)
 size_t bf_native_read(const struct value *v, uint64_t at, void *out, size_t room)
 {
     struct window w = { .out = out, .room = room };
-    blm_encode_from(v->filter, "native", at, into_window, &w, NULL); /* stopped when it is full */
+    blm_encode_from(v->filter, "native", at, into_window, &w, NULL); /* stops when it is full */
     return w.len;
 }
 
@@ -97,7 +97,7 @@ void bf_native_drop(struct value *v)
     if (!a)
         return;
     while (a->first) {
-        struct piece *next = a->first->next;
+        struct part *next = a->first->next;
         api.Free(a->first);
         a->first = next;
     }
@@ -116,7 +116,7 @@ struct value *bf_native_begin(const uint8_t *in, size_t len, uint64_t max_bytes,
     total   = get(in + 16, 8);
     if (version != VERSION || flags & ~(uint64_t)SATURATE || total == 0)
         return NULL;
-    /* The bytes are the bits and a little more, a part in some thousand. */
+    /* The encoded bytes are the bits plus about a thousandth. */
     if (max_bytes && total > max_bytes + max_bytes / 64 + (1 << 20)) {
         *why = BF_TOO_LARGE;
         return NULL;
@@ -138,8 +138,8 @@ struct value *bf_native_begin(const uint8_t *in, size_t len, uint64_t max_bytes,
 
 static bool append(struct arrival *a, const uint8_t *bytes, size_t len)
 {
-    struct piece *p    = a->last;
-    size_t        some = p && p->room - p->len < len ? p->room - p->len : p ? len : 0;
+    struct part *p    = a->last;
+    size_t       some = p && p->room - p->len < len ? p->room - p->len : p ? len : 0;
     if (some) {
         memcpy(p->bytes + p->len, bytes, some);
         p->len += some;
@@ -155,7 +155,7 @@ static bool append(struct arrival *a, const uint8_t *bytes, size_t len)
     p = bf_try_alloc(sizeof *p + room);
     if (!p)
         return false;
-    *p = (struct piece){ .room = room, .len = len };
+    *p = (struct part){ .room = room, .len = len };
     memcpy(p->bytes, bytes, len);
     if (a->last)
         a->last->next = p;
@@ -170,7 +170,7 @@ static bool append(struct arrival *a, const uint8_t *bytes, size_t len)
 static size_t next_bytes(void *ctx, void *out, size_t len)
 {
     struct arrival *a = ctx;
-    struct piece   *p = a->first;
+    struct part    *p = a->first;
     if (!p)
         return 0;
     size_t some = p->len - a->read < len ? p->len - a->read : len;
@@ -184,7 +184,7 @@ static size_t next_bytes(void *ctx, void *out, size_t len)
     return some;
 }
 
-/* Native bytes can also carry another system's filter, and one whose hash we do not have. */
+/* Native bytes can also hold another system's filter, or one whose hash we do not have. */
 static bool decode(struct value *v, const char **why)
 {
     blm_options o = bf_options(v->arriving->cap);
@@ -200,7 +200,7 @@ static bool decode(struct value *v, const char **why)
                                       : "ERR received bad data";
         return false;
     }
-    bf_value_settle(v);
+    bf_value_complete(v);
     return true;
 }
 
@@ -221,10 +221,10 @@ int bf_native_take(struct value *v, uint64_t at, const void *bytes, size_t len, 
     return decode(v, why) ? 1 : -1;
 }
 
-uint64_t bf_native_arrived(const struct value *v, bf_piece_fn each, void *ctx)
+uint64_t bf_native_arrived(const struct value *v, bf_part_fn each, void *ctx)
 {
     const struct arrival *a = v->arriving;
-    for (const struct piece *p = a->first; each && p; p = p->next)
+    for (const struct part *p = a->first; each && p; p = p->next)
         each(ctx, p->bytes, p->len);
     return a->have;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Answers to many items, without a call of the server's for each. ReplyWithBool looks at the client
- * anew for every item: 140 instructions of the 450 that one of BF.MEXISTS took, and a tenth of the
- * time. Only ReplyWithCallReply takes ready bytes: it sends what another command answered as it
- * stands. So at loading the server is asked to echo as many bytes as a block of answers has; the
- * reply is this module's to keep, and carries every block from then on. Where it is not what it
- * should be (ECHO renamed away, a server that gives out copies of its replies) items are answered
- * one by one, as those are that do not fill a block.
+ * Replies to many items without calling the server for each. ReplyWithBool looks up the client for
+ * every item: 140 of the 450 instructions that an item of BF.MEXISTS took, and a tenth of the time.
+ * Only ReplyWithCallReply takes ready bytes: it sends another command's reply as it is. So at load
+ * time we ask the server to echo as many bytes as a block of answers has. The module keeps that
+ * reply and uses it to send every block. If the reply is not usable (ECHO was renamed, or the
+ * server hands out copies of its replies), items are answered one by one, as are those that do not
+ * fill a block.
  */
 #include <string.h>
 

@@ -2,12 +2,13 @@
 /*
  * The data type MBbloom--: RedisBloom's, and never anything else. An RDB value is
  *
- *   uint items, links, options, growth;  a link: uint entries, double error, uint hashes,
+ *   uint items, layers, options, growth;  a layer: uint entries, double error, uint hashes,
  *   double bpe, uint bits, uint n2, string array, uint items
  *
- * Encoding versions before 4 have no growth, before 2 no options, 0 neither bits nor n2. Versions
- * above are refused. A payload may be anyone's (RESTORE): numbers are judged before memory is
- * taken, and the arrays are the strings that Redis read, so that none is larger than the payload.
+ * Encoding versions before 4 have no growth, before 2 no options, and version 0 has neither bits
+ * nor n2. Versions above 4 are refused. A payload can come from anyone (RESTORE), so numbers are
+ * judged before memory is allocated. The arrays are the strings that Redis read, so none is larger
+ * than the payload.
  */
 #include <math.h>
 #include <string.h>
@@ -23,14 +24,15 @@ Type *bf_type;
 
 /* ---- RDB ---- */
 
-/* What RESTORE brings is a client's; what a file or a master brings was accepted once. */
+/* The cap. A RESTORE comes from a client; what comes from a file or a master was already
+ * accepted. */
 static uint64_t load_cap(void)
 {
     const int trusted = API_CTX_LOADING | API_CTX_SLAVE;
     return api.GetContextFlags(NULL) & trusted ? 0 : (uint64_t)bf_config.max_bytes;
 }
 
-/* Redis' string becomes the link's words where it can: no second copy of a large filter. */
+/* Redis' string becomes the layer's words if possible, to avoid a second copy of a large filter. */
 static void take_array(blm_link *l, char *array, size_t len)
 {
     l->bytes = len;
@@ -48,7 +50,7 @@ static void take_array(blm_link *l, char *array, size_t len)
         bf_memory_filled(l->words, len);
 }
 
-/* False: the stream ended or a number is none of a link's. */
+/* False: the stream ended, or a number is not valid for a layer. */
 static bool load_link(IO *io, int encver, blm_link *l)
 {
     uint64_t hashes, n2 = 0;
@@ -70,7 +72,7 @@ static bool load_link(IO *io, int encver, blm_link *l)
         return false;
     take_array(l, array, len);
     l->items = api.LoadUnsigned(io);
-    if (encver == 0) { /* the field that was not there yet: what it would have said */
+    if (encver == 0) { /* fields that did not exist yet: set to what they would have been */
         double bits = (double)l->entries * l->bpe;
         l->bits     = bits >= 1 && bits < 0x1p48 ? (uint64_t)bits : 0;
     }
@@ -90,7 +92,8 @@ static bool load_front(IO *io, int encver, struct bf_chain *c, uint64_t *links)
     return *links > 0 && *links <= BF_MAX_LINKS;
 }
 
-/* Arrays that are no whole number of words cannot be given away: written into the new filter. */
+/* Arrays that are not a whole number of words cannot be handed over, so they are copied into the
+ * new filter. */
 static void write_odd(struct value *v, uint32_t link, const uint8_t *array, uint64_t bytes)
 {
     if (v)
@@ -126,7 +129,7 @@ static void *rdb_load(IO *io, int encver)
         return NULL;
     }
     bool whole = load_front(io, encver, &c, &n);
-    while (whole && c.links < n) /* a number of links is not believed before they come */
+    while (whole && c.links < n) /* do not trust the number of layers before they are read */
         whole = bf_chain_room(&c, c.links + 1) && load_link(io, encver, &c.link[c.links - 1]);
     if (whole)
         v = load_value(&c, &why);
@@ -164,7 +167,7 @@ static void rdb_save(IO *io, void *value)
 
 /* ---- AOF ---- */
 
-/* The chunks of BF.SCANDUMP, each with the iterator that goes with it. */
+/* The chunks of BF.SCANDUMP, each with its iterator. */
 static void aof_rewrite(IO *io, Str *key, void *value)
 {
     struct value *v  = value;

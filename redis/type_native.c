@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The data type bloomery1: any native filter, which clients of RedisBloom never meet. An RDB value
- * is
+ * The data type bloomery1: any native filter. RedisBloom's clients never see it. An RDB value is
  *
  *   uint flags (1 saturate, 2 still arriving), uint total, uint have, strings: `have` bytes
  *
- * where the bytes are format native, all of them or, of one that BF.LOADCHUNK is still bringing,
- * the first ones.
+ * where the bytes are format native: all of them, or the first ones if BF.LOADCHUNK is still
+ * loading the rest.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A key's value: the filter, what the module remembers beside it, and the memory of both. */
+/* A key's value: the filter, what the module remembers about it, and the memory of both. */
 #include <string.h>
 
 #include "bf.h"
@@ -40,7 +40,7 @@ static uint64_t room_of(const struct value *v, const blm_params *all)
 {
     blm_params p = *all;
     if (v->native && v->kind == BLM_SCALABLE)
-        return 0; /* its own affair: it is looked at after each add */
+        return 0; /* it decides by itself, so it is examined after each add */
     if (v->saturate || (v->native && p.capacity == 0))
         return UINT64_MAX;
     if (!v->native)
@@ -48,7 +48,7 @@ static uint64_t room_of(const struct value *v, const blm_params *all)
     return p.items < p.capacity ? p.capacity - p.items : 0;
 }
 
-/* Differences, modulo 2^64: values come and go on several threads. */
+/* Adds differences, modulo 2^64, because values come and go on several threads. */
 void bf_value_tally(struct value *v)
 {
     blm_params p = bf_params(v);
@@ -72,7 +72,7 @@ void bf_value_added(struct value *v, uint64_t n)
 
 /* ---- life ---- */
 
-void bf_value_settle(struct value *v)
+void bf_value_complete(struct value *v)
 {
     blm_params p = bf_params(v);
     v->kind      = p.kind;
@@ -91,11 +91,11 @@ struct value *bf_value(blm_filter *f, bool native)
     *v = (struct value){ .filter = f, .native = native };
     bf_total(&bf_totals.filters, 1);
     if (f)
-        bf_value_settle(v);
+        bf_value_complete(v);
     return v;
 }
 
-/* Runs in the background thread too. */
+/* Also runs in the background thread. */
 void bf_value_free(struct value *v)
 {
     if (!v)
@@ -123,7 +123,7 @@ struct value *bf_value_copy(const struct value *v)
 
 /* ---- its memory ---- */
 
-/* Shown every piece, and moves none. */
+/* Is called with every part, and moves none. */
 static void *weigh(void *ctx, void *p)
 {
     *(size_t *)ctx += api.MallocSize(p);
@@ -140,7 +140,8 @@ size_t bf_value_memory(const struct value *v)
     return sum;
 }
 
-/* An unmapped page costs about what a freed element of a list does, and so does a layer. */
+/* Unmapping a page costs about as much as freeing an element of a list, and so does freeing a
+ * layer. */
 size_t bf_value_effort(const struct value *v)
 {
     return 1 + (v->filter ? bf_params(v).layers : 0) + (size_t)(v->bytes >> 12);

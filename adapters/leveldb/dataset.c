@@ -3,8 +3,9 @@
  * A guard's data set in LevelDB. The scan is one iterator, which sees the database as it was when
  * the scan began: every row that is there from its beginning to its end is named.
  *
- * LevelDB deletes blindly; whether a row was there must be asked before, and two deletes of one key
- * must not both hear that it was. So deletes of a key go one after the other; puts need not wait.
+ * A LevelDB delete does not say whether the row existed, so we read it first. Two deletes of one
+ * key must not both report that it existed, so deletes of a key are done one after the other. Puts
+ * need not wait.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -25,7 +26,7 @@ struct store {
     pthread_mutex_t         deleting[STRIPES];
 };
 
-/* Takes LevelDB's own words of what went wrong, and frees them. */
+/* Copies LevelDB's error message to err, and frees it. */
 static blm_status database_says(char *words, blm_error *err)
 {
     if (err) {
@@ -76,7 +77,7 @@ static blm_status read_row(struct store *s, const char *name, size_t len, blm_wr
     if (!bytes)
         return BLM_E_ABSENT;
     if (value && !value(value_ctx, bytes, size))
-        st = fail(err, BLM_E_CANCELLED, "the value was not taken");
+        st = fail(err, BLM_E_CANCELLED, "the caller did not take the value");
     leveldb_free(bytes);
     return st;
 }
@@ -140,7 +141,7 @@ static blm_status scan(void *ctx, blm_key_fn each, void *each_ctx, blm_error *er
         size_t      len;
         const char *key = leveldb_iter_key(at, &len);
         if (len < s->prefix_len || memcmp(key, s->prefix, s->prefix_len) != 0)
-            break; /* rows of one prefix stand together */
+            break; /* the rows of one prefix are adjacent */
         if (!s->prefix_len && len >= sizeof BLM_LEVELDB_MARK - 1 &&
             memcmp(key, BLM_LEVELDB_MARK, sizeof BLM_LEVELDB_MARK - 1) == 0)
             continue;
@@ -174,7 +175,7 @@ static blm_status mark_read(void *ctx, void *mark, size_t *len, blm_error *err)
     struct room   r  = { mark, 0 };
     blm_status    st = read_row(s, s->mark, strlen(s->mark), keep_mark, &r, err);
     if (st == BLM_E_CANCELLED)
-        return BLM_E_ABSENT; /* too long: none of ours */
+        return BLM_E_ABSENT; /* too long: not one of our marks */
     *len = r.len;
     return st;
 }
@@ -206,7 +207,7 @@ blm_status blm_leveldb_dataset(leveldb_t *db, const char *prefix, bool sync, blm
                                blm_error *err)
 {
     if (!db || !out)
-        return fail(err, BLM_E_ARGUMENT, "a database and a place for the data set are needed");
+        return fail(err, BLM_E_ARGUMENT, "db and out must not be NULL");
     prefix          = prefix ? prefix : "";
     struct store *s = calloc(1, sizeof *s);
     if (!s)
@@ -226,7 +227,7 @@ blm_status blm_leveldb_dataset(leveldb_t *db, const char *prefix, bool sync, blm
     }
     memcpy(s->mark, BLM_LEVELDB_MARK, sizeof BLM_LEVELDB_MARK);
     strcat(s->mark, prefix);
-    leveldb_readoptions_set_fill_cache(s->scan, 0); /* a scan would push everything else out */
+    leveldb_readoptions_set_fill_cache(s->scan, 0); /* a scan would evict everything else */
     leveldb_writeoptions_set_sync(s->write, sync);
     *out = (blm_dataset){ .size       = sizeof *out,
                           .ctx        = s,

@@ -5,9 +5,10 @@
  *     bits       max(64, ⌈bits per key × keys⌉) bits in whole bytes; all bits of them are used
  *     probes     one byte, 1 … 30; anything else is another version's: "maybe"
  *
- * headerless, since it covers some dozen keys and a header would be a tenth of it. The probes are
- * kept so that a database may change its bits per key and still use its old filters. k is rounded
- * to nearest where LevelDB cuts it off: 7, not 6, at 10 bits a key, which is worth 3%.
+ * It has no header, because it covers about a dozen keys and a header would be a tenth of it. The
+ * number of probes is stored so that a database can change its bits per key and still use its old
+ * filters. k is rounded to the nearest number, while LevelDB rounds down: 7, not 6, at 10 bits per
+ * key, which is worth 3%.
  */
 #include <math.h>
 #include <stdio.h>
@@ -18,11 +19,11 @@
 #include "bloomery/maths.h"
 #include "bloomery_leveldb.h"
 
-#define LEAST_BITS   64u /* in fewer, two or three keys would set nearly all */
+#define LEAST_BITS   64u /* with fewer, two or three keys would set nearly all */
 #define MOST_PROBES  30u
 #define MOST_PER_KEY 64.0
 #define NAME_ROOM    64u
-#define USUAL_KEYS   30u /* of 50 … 100 bytes with their values, in the 2 KiB of a filter */
+#define USUAL_KEYS   30u /* of 50 … 100 bytes with values, in the 2 KiB of a filter */
 
 struct policy {
     double   bits_per_key;
@@ -81,8 +82,8 @@ bool blm_leveldb_filter_check(uint64_t seed, const char *filter, size_t size, co
 
 /* ---- LevelDB's callbacks ----------------------------------------------------------------- */
 
-/* NULL when memory is out, with a length of 0: LevelDB appends nothing, and a filter of no bytes
- * is "maybe". */
+/* NULL with a length of 0 if there is no memory: LevelDB then appends nothing, and a filter of no
+ * bytes answers "maybe". */
 static char *create_filter(void *state, const char *const *keys, const size_t *lens, int count,
                            size_t *size)
 {
@@ -123,7 +124,7 @@ leveldb_filterpolicy_t *blm_leveldb_policy(double bits_per_key, const char *name
         return NULL;
     }
     if (!*name || strlen(name) >= NAME_ROOM) {
-        fail(err, BLM_E_ARGUMENT, "a policy's name has 1 to 63 bytes");
+        fail(err, BLM_E_ARGUMENT, "a policy's name must have 1 to 63 bytes");
         return NULL;
     }
     struct policy *p = malloc(sizeof *p);
@@ -140,18 +141,18 @@ leveldb_filterpolicy_t *blm_leveldb_policy(double bits_per_key, const char *name
 blm_status blm_leveldb_bits(double rate, uint32_t keys, double *bits_per_key, blm_error *err)
 {
     if (!(rate > 0 && rate < 1))
-        return fail(err, BLM_E_ARGUMENT, "a rate lies between 0 and 1");
+        return fail(err, BLM_E_ARGUMENT, "the rate must be above 0 and below 1");
     size_t n = keys ? keys : USUAL_KEYS;
     for (double b = 1; b <= MOST_PER_KEY; b += 0.125) {
         uint64_t   bits = (uint64_t)(blm_leveldb_filter_size(b, n) - 1) * 8;
         blm_rate   r    = { .size = sizeof r };
         blm_status st   = blm_rate_of(BLM_MODEL_INDEPENDENT, bits, probes_for(bits, n), 0, n, &r);
         if (st != BLM_OK)
-            return fail(err, st, "no rate is known for so many keys in one filter");
+            return fail(err, st, "too many keys for one filter");
         if (r.high <= rate) {
             *bits_per_key = b;
             return BLM_OK;
         }
     }
-    return fail(err, BLM_E_LIMIT, "this rate takes more than 64 bits a key");
+    return fail(err, BLM_E_LIMIT, "this rate takes more than 64 bits per key: give a higher rate");
 }

@@ -13,12 +13,13 @@
  *     hashes, one field     prefix + key, .field          HGET, HSET, HDEL, SCAN
  *     fields of one hash    .hash, key                    HGET, HSET, HDEL, HSCAN
  *
- * What prevents an answer (no connection, a timeout, an error reply) is a failure, never "absent".
- * A read is tried once more on a new connection, a write never: its outcome is unknown.
+ * If there is no answer (no connection, a timeout, an error reply), that is a failure, never
+ * "absent". A read is tried once more on a new connection. A write is not, because its outcome is
+ * unknown.
  *
- * Others write to the same keys? Open the guard with BLM_GUARD_ADVISORY. blm_redis_follow then
- * tells it of their writes as Redis announces them. Announcements come a moment after the write and
- * are lost while disconnected (the guard is rebuilt after that): the guard stays advisory.
+ * If others write to the same keys, open the guard with BLM_GUARD_ADVISORY. blm_redis_follow then
+ * tells it of their writes as Redis announces them. Announcements come a moment after the write,
+ * and are lost while disconnected (the guard is rebuilt after that), so the guard stays advisory.
  */
 #ifndef BLOOMERY_REDIS_H
 #define BLOOMERY_REDIS_H
@@ -34,15 +35,15 @@ typedef struct blm_redis_options {
     size_t      size;
     const char *host;        /* NULL: 127.0.0.1 */
     int         port;        /* 0: 6379 */
-    const char *socket;      /* a Unix socket's path, in place of host and port */
+    const char *socket;      /* a Unix socket's path, instead of host and port */
     const char *user;        /* NULL: the default user */
     const char *password;    /* NULL: none is given */
     int         database;    /* SELECT */
     const char *prefix;      /* in front of every key; NULL: none */
-    const char *field;       /* rows are this field of a hash each */
+    const char *field;       /* each row is this field of a hash */
     const char *hash;        /* rows are the fields of this one hash; prefix must be NULL */
     int         timeout_ms;  /* to connect, and for each command (0: 1 000) */
-    int         connections; /* at most so many at once (0: 8); others wait for one */
+    int         connections; /* at most this many at once (0: 8); further calls wait for one */
 } blm_redis_options;
 
 #ifdef __cplusplus
@@ -64,16 +65,17 @@ static inline blm_redis_options blm_redis_options_init(void)
     return o;
 }
 
-/* Connects, to see that it can, and fills *out; out->close(out->ctx) ends it, which a guard does
- * for you. The options' texts are copied. The guard's mark is kept under bloomery:guard:… beside
- * the rows. */
+/* Connects once to test the connection, and fills *out. out->close(out->ctx) closes it; a guard
+ * does that for you. The options' texts are copied. The guard's mark is kept under bloomery:guard:…
+ * in the same database. */
 BLM_API blm_status blm_redis_open(const blm_redis_options *o, blm_dataset *out, blm_error *err);
 
-/* Follows the writes of others: a thread with a connection of its own that tells the guard of keys
- * written and deleted, and has it rebuilt after a time without a connection. The server must
- * announce them: notify-keyspace-events with K and A (or K and the classes that write your rows),
- * else E_UNSUPPORTED. Not for the fields of one hash: Redis does not say which (E_UNSUPPORTED). `o`
- * as for blm_redis_open. Stop it before the guard is closed. */
+/* Follows the writes of others: a thread with its own connection tells the guard which keys were
+ * written and deleted, and rebuilds the guard after a time without a connection. The server must
+ * announce writes: set notify-keyspace-events to K and A (or K and the classes that write your
+ * rows), else E_UNSUPPORTED. Does not work for the fields of one hash, because Redis does not say
+ * which field changed (E_UNSUPPORTED). `o` is as for blm_redis_open. Stop it before the guard is
+ * closed. */
 typedef struct blm_redis_follower blm_redis_follower;
 BLM_API blm_status                blm_redis_follow(const blm_redis_options *o, blm_guard *g,
                                                    blm_redis_follower **out, blm_error *err);
@@ -81,7 +83,7 @@ BLM_API void                      blm_redis_unfollow(blm_redis_follower *f); /* 
 
 typedef struct blm_redis_follow_stats {
     size_t   size;
-    uint64_t puts, deletes; /* told of */
+    uint64_t puts, deletes; /* reported to the guard */
     uint64_t gaps;          /* times without a connection, each followed by a rebuild */
     bool     connected;
 } blm_redis_follow_stats;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See connection.h. Commands are sent with MSG_NOSIGNAL: hiredis itself writes in a way that raises
- * SIGPIPE when the server went away, and a library has no business with signals. A connection on
- * which anything went wrong is closed: a reply that comes too late
- * must not answer the next command.
+ * SIGPIPE if the server went away, and a library must not raise signals. A connection on which
+ * anything went wrong is closed, so that a late reply cannot be taken for the reply to the next
+ * command.
  */
 #include "connection.h"
 
@@ -74,7 +74,7 @@ static struct timeval timeout_of(const blm_redis_options *o)
     return (struct timeval){ ms / 1000, ms % 1000 * 1000 };
 }
 
-/* AUTH, SELECT: BLM_OK, or what the server has against it. */
+/* Sends AUTH or SELECT. Returns BLM_OK, or why the server refuses. */
 static blm_status greet_with(redisContext *c, const struct blm_redis_command *command,
                              blm_error *err)
 {
@@ -127,7 +127,7 @@ redisContext *blm__redis_connect(const blm_redis_options *o, blm_error *err)
         blm__redis_fail(err, BLM_E_IO, "Redis at %.80s:%d: %.100s", o->socket ? o->socket : host,
                         o->socket ? 0 : port, c->errstr);
     else if (redisSetTimeout(c, t) != REDIS_OK)
-        blm__redis_fail(err, BLM_E_IO, "Redis: no timeout can be set");
+        blm__redis_fail(err, BLM_E_IO, "Redis: the timeout could not be set");
     else if (greet(c, o, err) == BLM_OK)
         return c;
     redisFree(c);
@@ -136,7 +136,7 @@ redisContext *blm__redis_connect(const blm_redis_options *o, blm_error *err)
 
 /* ---- the pool ---------------------------------------------------------------------------- */
 
-/* Every text becomes the pool's own, or NULL when there is no memory for it: then false. */
+/* Copies every text. False: there is no memory, and the text is NULL. */
 static bool copy_texts(blm_redis_options *o)
 {
     const char **texts[] = { &o->host,   &o->socket, &o->user, &o->password,
@@ -178,8 +178,8 @@ void blm__redis_pool_free(struct blm_redis_pool *p)
     pthread_cond_destroy(&p->returned);
 }
 
-/* An idle connection, or a new one; `fresh`: only a new one will do. *was_idle: it may have died
- * since it was last used. */
+/* An idle connection, or a new one. `fresh`: only a new one. *was_idle: it may have died since it
+ * was last used. */
 static redisContext *borrow(struct blm_redis_pool *p, bool fresh, bool *was_idle, blm_error *err)
 {
     redisContext *c = NULL;
@@ -191,7 +191,7 @@ static redisContext *borrow(struct blm_redis_pool *p, bool fresh, bool *was_idle
         c = p->idle[--p->idle_count];
     pthread_mutex_unlock(&p->lock);
     if (c && fresh) {
-        redisFree(c); /* what was idle with the one that failed is no better */
+        redisFree(c); /* another idle connection is probably dead too */
         c = NULL;
     }
     *was_idle = c != NULL;
@@ -212,7 +212,7 @@ static void give_back(struct blm_redis_pool *p, redisContext *c, bool whole)
     pthread_mutex_unlock(&p->lock);
 }
 
-/* *was_idle: the failure may be that of a connection which died long ago. */
+/* *was_idle: it may have failed because the idle connection died earlier. */
 static blm_status ask_once(struct blm_redis_pool *p, const struct blm_redis_command *command,
                            bool fresh, bool *was_idle, redisReply **out, blm_error *err)
 {
@@ -225,7 +225,7 @@ static blm_status ask_once(struct blm_redis_pool *p, const struct blm_redis_comm
     blm_status  st = BLM_OK;
     if (!r)
         st = blm__redis_fail(err, BLM_E_IO, "Redis did not answer %s: %.100s", command->part[0],
-                             c->err ? c->errstr : "it went away");
+                             c->err ? c->errstr : "the server went away");
     else if (r->type == REDIS_REPLY_ERROR)
         st = blm__redis_fail(err, BLM_E_IO, "Redis: %.200s", r->str);
     give_back(p, c, r != NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A guard's data set in Redis. SCAN's guarantee is the one that a guard's scan needs: an element
- * that is there from the beginning of an iteration to its end is returned at least once.
+ * A guard's data set in Redis. SCAN guarantees what a guard's scan needs: an element that exists
+ * from the beginning of an iteration to its end is returned at least once.
  */
 #include "bloomery/guard.h"
 #include "connection.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SCAN_COUNT "1000" /* keys a step looks at: some hundred microseconds of the server's time */
+#define SCAN_COUNT "1000" /* keys per step: a few hundred microseconds of the server's time */
 
 struct store {
     struct blm_redis_pool pool;
@@ -72,8 +72,7 @@ static blm_status unexpected(redisReply *r, blm_error *err)
 {
     int type = r->type;
     freeReplyObject(r);
-    return blm__redis_fail(err, BLM_E_IO, "Redis: a reply of type %d, which nobody asked for",
-                           type);
+    return blm__redis_fail(err, BLM_E_IO, "Redis: unexpected reply of type %d", type);
 }
 
 static blm_status get(void *ctx, const void *key, size_t len, blm_write_fn value, void *value_ctx,
@@ -88,7 +87,7 @@ static blm_status get(void *ctx, const void *key, size_t len, blm_write_fn value
     else if (r->type != REDIS_REPLY_STRING)
         return unexpected(r, err);
     else if (value && !value(value_ctx, r->str, (size_t)r->len))
-        st = blm__redis_fail(err, BLM_E_CANCELLED, "the value was not taken");
+        st = blm__redis_fail(err, BLM_E_CANCELLED, "the caller did not take the value");
     freeReplyObject(r);
     return st;
 }
@@ -118,7 +117,7 @@ static blm_status del(void *ctx, const void *key, size_t len, blm_error *err)
 
 /* ---- all rows ---------------------------------------------------------------------------- */
 
-/* The pattern that matches the prefix and nothing of it is special. */
+/* The pattern that matches the prefix, with its special characters escaped. */
 static char *pattern_of(const char *prefix)
 {
     size_t len = strlen(prefix);
@@ -135,7 +134,7 @@ static char *pattern_of(const char *prefix)
     return out;
 }
 
-/* Hands on the keys of one step. HSCAN's elements are fields and values in turn. */
+/* Passes on the keys of one step. HSCAN's elements are fields and values by turns. */
 static blm_status take_keys(const struct store *s, const redisReply *list, blm_key_fn each,
                             void *each_ctx, blm_error *err)
 {
@@ -143,7 +142,7 @@ static blm_status take_keys(const struct store *s, const redisReply *list, blm_k
     for (size_t i = 0; i < list->elements; i += step) {
         const redisReply *k = list->element[i];
         if (k->type != REDIS_REPLY_STRING || (size_t)k->len < s->prefix_len)
-            return blm__redis_fail(err, BLM_E_IO, "Redis: a scan that names no keys");
+            return blm__redis_fail(err, BLM_E_IO, "Redis: the reply to a scan has no keys");
         if (!each(each_ctx, k->str + s->prefix_len, (size_t)k->len - s->prefix_len))
             return blm__redis_fail(err, BLM_E_CANCELLED, "the scan was stopped");
     }
@@ -193,7 +192,7 @@ static blm_status scan(void *ctx, blm_key_fn each, void *each_ctx, blm_error *er
     return st;
 }
 
-/* Only where Redis counts the rows and nothing else. */
+/* Only if Redis counts exactly the rows. */
 static blm_status count(void *ctx, uint64_t *rows, blm_error *err)
 {
     struct store            *s = ctx;
@@ -257,7 +256,7 @@ static void close_store(void *ctx)
     free(s);
 }
 
-/* Is somebody there, and does he let us in? */
+/* Is a server there, and does it accept us? */
 static blm_status knock(struct store *s, blm_error *err)
 {
     struct blm_redis_command c = { .count = 0 };
@@ -277,8 +276,7 @@ blm_status blm_redis_open(const blm_redis_options *o, blm_dataset *out, blm_erro
         return blm__redis_fail(err, BLM_E_ARGUMENT, "start options from BLM_REDIS_OPTIONS_INIT");
     if (o->hash && (o->prefix || o->field))
         return blm__redis_fail(err, BLM_E_ARGUMENT,
-                               "rows are the fields of a hash, or have a prefix and a field: "
-                               "not both");
+                               "give either hash, or prefix and field, not both");
     struct store *s = calloc(1, sizeof *s);
     if (!s)
         return blm__redis_fail(err, BLM_E_MEMORY, "no memory for the data set");

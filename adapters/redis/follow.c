@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Follows Redis's keyspace notifications and tells a guard of them: a message
- * "__keyspace@0__:user:7" "set" is blm_guard_note_put of "7". Events that take a row away are few
- * and known by name; every other one counts as a write, which at worst lets a key through.
+ * Follows Redis's keyspace notifications and passes them to a guard: a message
+ * "__keyspace@0__:user:7" "set" becomes blm_guard_note_put of "7". Events that delete a row are few
+ * and known by name. Every other event counts as a write, which at worst lets a key through.
  *
- * Redis does not repeat what was announced while nobody listened, so after each gap the guard is
- * rebuilt, beginning once the subscription stands again: what was written in the gap is in the
- * scan, what is written during the scan is announced.
+ * Redis does not repeat what it announced while we were not connected. So after each gap the guard
+ * is rebuilt, starting once the subscription is active again: what was written in the gap is in the
+ * scan, and what is written during the scan is announced.
  */
 #include "bloomery/guard.h"
 #include "connection.h"
@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TICK_MS  100 /* how soon a stop is noticed */
+#define TICK_MS  100 /* how quickly a stop is noticed */
 #define RETRY_MS 500 /* between two tries to connect */
 
 struct blm_redis_follower {
@@ -28,7 +28,7 @@ struct blm_redis_follower {
     blm_guard            *guard;
     pthread_t             thread;
     redisContext         *c;
-    char                  channel[64]; /* what stands in front of a key in a channel's name */
+    char                  channel[64]; /* the prefix of a key in a channel's name */
     atomic_bool           stop, connected;
     atomic_uint_least64_t puts, deletes, gaps;
 };
@@ -70,7 +70,8 @@ static void told(blm_redis_follower *f, const redisReply *r)
 
 /* ---- the connection ---------------------------------------------------------------------- */
 
-/* Does the server announce what we need to hear? A server that does not let us ask is believed. */
+/* Does the server announce what we need? If the server does not let us ask, we assume that it
+ * does. */
 static blm_status announces(redisContext *c, blm_error *err)
 {
     struct blm_redis_command ask = { .count = 0 };
@@ -86,7 +87,7 @@ static blm_status announces(redisContext *c, blm_error *err)
         const char *set = r->element[1]->str;
         if (!strchr(set, 'K') || !strpbrk(set, "A$h"))
             st = blm__redis_fail(err, BLM_E_UNSUPPORTED,
-                                 "this server does not announce writes: CONFIG SET "
+                                 "this server does not announce writes: run CONFIG SET "
                                  "notify-keyspace-events KA");
     }
     freeReplyObject(r);
@@ -124,7 +125,7 @@ static blm_status listen_to(blm_redis_follower *f, blm_error *err)
     return st;
 }
 
-/* Everything that has arrived; waits a tick for it. False: the connection is gone. */
+/* Handles all messages that have arrived, waiting up to a tick. False: the connection is lost. */
 static bool hear(blm_redis_follower *f)
 {
     struct pollfd p = { .fd = f->c->fd, .events = POLLIN };
@@ -190,9 +191,10 @@ blm_status blm_redis_follow(const blm_redis_options *o, blm_guard *g, blm_redis_
         return blm__redis_fail(err, BLM_E_ARGUMENT, "start options from BLM_REDIS_OPTIONS_INIT");
     if (o->hash)
         return blm__redis_fail(err, BLM_E_UNSUPPORTED,
-                               "Redis announces that a hash changed, not which field of it");
+                               "the fields of one hash cannot be followed: Redis announces that a "
+                               "hash changed, not which field");
     if (o->prefix && strlen(o->prefix) > 500)
-        return blm__redis_fail(err, BLM_E_LIMIT, "a prefix to follow has at most 500 bytes");
+        return blm__redis_fail(err, BLM_E_LIMIT, "a prefix to follow must have at most 500 bytes");
     blm_redis_follower *f = calloc(1, sizeof *f);
     if (!f)
         return blm__redis_fail(err, BLM_E_MEMORY, "no memory for a follower");
@@ -206,12 +208,12 @@ blm_status blm_redis_follow(const blm_redis_options *o, blm_guard *g, blm_redis_
     st = listen_to(f, err);
     atomic_store(&f->connected, true);
     if (st == BLM_OK && pthread_create(&f->thread, NULL, follow, f) != 0)
-        st = blm__redis_fail(err, BLM_E_MEMORY, "no thread to follow in");
+        st = blm__redis_fail(err, BLM_E_MEMORY, "could not start a thread");
     if (st != BLM_OK) {
         follower_free(f);
         return st;
     }
-    blm_guard_rebuild(g, err); /* what was written before we listened */
+    blm_guard_rebuild(g, err); /* to learn of writes before we subscribed */
     *out = f;
     return BLM_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A guard's data set in SQLite: one table, its key column, perhaps a value column.
+ * A guard's data set in SQLite: one table, its key column, and optionally a value column.
  *
  *     blm_sqlite_options s = BLM_SQLITE_OPTIONS_INIT;
  *     s.path = "shop.db", s.table = "users", s.key = "email", s.value = "profile";
@@ -8,10 +8,11 @@
  *     if (blm_sqlite_open(&s, &data, &err) == BLM_OK)
  *         blm_guard_open(&o, &data, &guard, &err);          // which closes the database in the end
  *
- * The connection is the adapter's own, one statement at a time: whatever it says is committed. Keys
- * are compared byte for byte, so a column whose comparison is not (NOCASE, REAL, NUMERIC) is
- * refused: what is equal to the database must be equal to the filter. A column of integers takes
- * keys that are integers as they are printed ("42", not "042"); one without a type holds blobs.
+ * The adapter has its own connection and runs one statement at a time, so everything it reports is
+ * committed. Keys are compared byte for byte. A column that compares otherwise (NOCASE, REAL,
+ * NUMERIC) is refused, because keys that are equal to the database must be equal to the filter. A
+ * column of integers takes keys that are integers as SQLite prints them ("42", not "042"). A column
+ * without a type holds blobs.
  */
 #ifndef BLOOMERY_SQLITE_H
 #define BLOOMERY_SQLITE_H
@@ -25,10 +26,10 @@ extern "C" {
 
 typedef struct blm_sqlite_options {
     size_t      size;
-    const char *path;    /* the database's file; it must be there */
-    const char *table;   /* it must be there too */
+    const char *path;    /* the database file; it must exist */
+    const char *table;   /* it must exist too */
     const char *key;     /* a column that is UNIQUE or the PRIMARY KEY */
-    const char *value;   /* NULL: rows are only keys (other columns take their defaults) */
+    const char *value;   /* NULL: rows are only keys (other columns get their defaults) */
     int         busy_ms; /* how long to wait for another connection's lock (0: 5 000) */
 } blm_sqlite_options;
 
@@ -51,9 +52,9 @@ static inline blm_sqlite_options blm_sqlite_options_init(void)
     return o;
 }
 
-/* Fills *out; out->close(out->ctx) ends it, which a guard does for you. The guard's mark is kept in
- * a table bloomery_guard, one row for each guarded table. E_UNSUPPORTED: the key column cannot be
- * guarded, and err says why. */
+/* Fills *out. out->close(out->ctx) closes it; a guard does that for you. The guard's mark is kept
+ * in a table bloomery_guard, one row for each guarded table. E_UNSUPPORTED: the key column cannot
+ * be guarded, and err says why. */
 BLM_API blm_status blm_sqlite_open(const blm_sqlite_options *o, blm_dataset *out, blm_error *err);
 
 #ifdef __cplusplus

@@ -3,10 +3,10 @@
  * A guard's data set in SQLite. One connection, prepared statements, one lock: SQLite serialises a
  * connection anyway, and the guard exists so that few calls come here.
  *
- * The scan goes by rowid, a page at a time, and lets go of the connection between pages, so that
- * gets and puts wait for a page at most. A row that is there all the time keeps its rowid and is
- * named; one that a put moves is added to the filter by that put. Tables WITHOUT ROWID go by their
- * primary key instead, which then must be the key column.
+ * The scan goes by rowid, a page at a time, and releases the connection between pages, so that gets
+ * and puts wait for one page at most. A row that exists all the time keeps its rowid and is found.
+ * A row that a put moves is added to the filter by that put. Tables WITHOUT ROWID are scanned by
+ * their primary key, which then must be the key column.
  */
 #include "bloomery/guard.h"
 #include "bloomery_sqlite.h"
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGE 512 /* keys a scan takes while it holds the connection */
+#define PAGE 512 /* keys a scan reads while it holds the connection */
 
 enum key_type { KEY_TEXT, KEY_BLOB, KEY_INTEGER };
 
@@ -61,7 +61,7 @@ static blm_status database_says(const struct store *s, blm_error *err)
 
 /* ---- keys -------------------------------------------------------------------------------- */
 
-/* The integer a key spells, if it is spelt as SQLite prints it. */
+/* The integer that a key spells, if it is spelled as SQLite prints it. */
 static bool integer_of(const void *key, size_t len, sqlite3_int64 *out)
 {
     char text[24], back[24];
@@ -90,7 +90,8 @@ static bool bind_key(struct store *s, sqlite3_stmt *st, int at, const void *key,
     }
 }
 
-/* As the column's other rows are kept: text where it is declared as text, else a blob. */
+/* Binds the key as the column's other rows are stored: as text if it is declared as text, else as a
+ * blob. */
 static bool bind_value(struct store *s, sqlite3_stmt *st, const void *bytes, size_t len)
 {
     return (s->text_value ? sqlite3_bind_text64(st, 2, bytes, len, SQLITE_STATIC, SQLITE_UTF8)
@@ -118,7 +119,10 @@ static blm_status get(void *ctx, const void *key, size_t len, blm_write_fn value
             const void *bytes = sqlite3_column_blob(st, 0);
             int         n     = sqlite3_column_bytes(st, 0);
             bool taken = !value || !s->has_value || value(value_ctx, n ? bytes : "", (size_t)n);
-            r          = taken ? BLM_OK : fail(err, BLM_E_CANCELLED, "the value was not taken");
+            r          = taken ? BLM_OK
+                               : fail(err, BLM_E_CANCELLED,
+                                      "the caller did not take the "
+                                               "value");
         } else if (code != SQLITE_DONE) {
             r = database_says(s, err);
         }
@@ -137,7 +141,7 @@ static blm_status put(void *ctx, const void *key, size_t len, const void *value,
     pthread_mutex_lock(&s->lock);
     if (!bind_key(s, st, 1, key, len))
         r = fail(err, BLM_E_ARGUMENT,
-                 "the key column takes integers, printed as SQLite prints them");
+                 "the key column holds integers: give the key as SQLite prints it");
     else if (s->has_value && !bind_value(s, st, value_len ? value : "", value_len))
         r = database_says(s, err);
     else if (sqlite3_step(st) != SQLITE_DONE)
@@ -166,8 +170,8 @@ static blm_status del(void *ctx, const void *key, size_t len, blm_error *err)
 
 /* ---- all rows ---------------------------------------------------------------------------- */
 
-/* One page, the connection held. Column 0 is the place (a rowid, or the key), column 1 the key;
- * *after is the last place seen, NULL at the beginning. BLM_PRESENT: there is more. */
+/* Scans one page while holding the connection. Column 0 is the place (a rowid, or the key), column
+ * 1 the key. *after is the last place seen, NULL at the beginning. BLM_PRESENT: there is more. */
 static blm_status page(struct store *s, sqlite3_value **after, blm_key_fn each, void *each_ctx,
                        blm_error *err)
 {
@@ -186,7 +190,7 @@ static blm_status page(struct store *s, sqlite3_value **after, blm_key_fn each, 
             }
         }
         if (sqlite3_column_type(st, 1) == SQLITE_NULL)
-            continue;                                 /* no key equals NULL */
+            continue;                                 /* no key is equal to NULL */
         const void *key = sqlite3_column_blob(st, 1); /* an integer becomes its text */
         int         len = sqlite3_column_bytes(st, 1);
         if (!each(each_ctx, len ? key : "", (size_t)len))
@@ -281,8 +285,8 @@ static void close_store(void *ctx)
     free(s);
 }
 
-/* SQLite's own rule from a declared type to what a column does to values (its "affinity"). False:
- * it takes values for numbers. */
+/* SQLite's rule from a declared type to a column's affinity. False: the column converts values to
+ * numbers. */
 static bool type_of(const char *declared, enum key_type *out)
 {
     char upper[64] = "";
@@ -300,7 +304,8 @@ static bool type_of(const char *declared, enum key_type *out)
     return true;
 }
 
-/* A text key in a UTF-16 database would be converted, and what is no UTF-8 lost. */
+/* In a UTF-16 database a text key would be converted, and bytes that are not UTF-8 would be
+ * lost. */
 static blm_status check_encoding(struct store *s, blm_error *err)
 {
     sqlite3_stmt *st = NULL;
@@ -347,7 +352,7 @@ static blm_status look_at_table(struct store *s, const blm_sqlite_options *o, bl
         st = look_at_value(s, o, err);
     if (st == BLM_OK && !s->by_rowid && !primary)
         st = fail(err, BLM_E_UNSUPPORTED,
-                  "%.60s is WITHOUT ROWID: then the key column must be its primary key", o->table);
+                  "%.60s is WITHOUT ROWID: its primary key must be the key column", o->table);
     return st;
 }
 
@@ -360,8 +365,8 @@ static blm_status prepare(struct store *s, enum statement which, char *sql, blm_
     return code == SQLITE_OK ? BLM_OK : database_says(s, err);
 }
 
-/* With its collation, or an index that folds case would do for the key's: 'A' would then be written
- * over 'a', and not be found. A rowid has none, and may not name one. */
+/* Names the collation. Otherwise a unique index that ignores case would serve as the key's: 'A'
+ * would overwrite 'a' and then not be found. A rowid has no collation and must not name one. */
 static char *put_sql(const struct store *s, const blm_sqlite_options *o)
 {
     const char *by = s->type == KEY_INTEGER ? "" : " COLLATE BINARY";

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Ad lookups: for every ad request a device id is looked up in Redis, and most ids are unknown. A
- * guard with a local filter, built by SCAN, answers those without a round trip.
+ * guard with a local filter, built by SCAN, answers for unknown ids without a round trip.
  *
  *     ad-lookups [--devices 50000] [--requests 40000] [--unknown 85]
  *
- * The job starts a redis-server of its own. Reads are what Redis itself counts (INFO commandstats).
+ * The job starts its own redis-server. Reads are what Redis itself counts (INFO commandstats).
  */
 #include <bloomery_redis.h>
 #include <hiredis/hiredis.h>
@@ -20,7 +20,7 @@ static struct redis_server server;
 
 static void stop_server(void) { redis_server_stop(&server); }
 
-/* A device id as such ids look: 32 hex digits and dashes. */
+/* A device id in the usual form: 32 hex digits and dashes. */
 static size_t device_id(uint64_t i, char out[40])
 {
     uint64_t a = i, b = i ^ 0xabcdef;
@@ -41,7 +41,8 @@ static redisReply *command(redisContext *c, const char *text)
     return r;
 }
 
-/* Somebody else has filled Redis: device:ID is a hash with its segment and when it was seen. */
+/* Another system has filled Redis: device:ID is a hash with the device's segment and when it was
+ * seen. */
 static void fill(redisContext *c, uint64_t devices)
 {
     char id[40];
@@ -57,7 +58,7 @@ static void fill(redisContext *c, uint64_t devices)
     }
 }
 
-/* HGETs that Redis has carried out since CONFIG RESETSTAT. */
+/* How many HGETs Redis has run since CONFIG RESETSTAT. */
 static uint64_t reads(redisContext *c)
 {
     redisReply *r     = command(c, "INFO commandstats");
@@ -130,7 +131,7 @@ int main(int argc, char **argv)
     uint64_t requests = job_number(argc, argv, "--requests", 40000);
     uint64_t unknown  = job_number(argc, argv, "--unknown", 85);
     if (!redis_server_start(&server, NULL) && !(server.port = 0, redis_server_start(&server, NULL)))
-        job_trouble("redis-server does not start (apt-get install redis-server)");
+        job_trouble("redis-server does not start: install it (apt-get install redis-server)");
     atexit(stop_server);
     redisContext *c = redisConnect("127.0.0.1", server.port);
     if (!c || c->err)
@@ -147,7 +148,7 @@ int main(int argc, char **argv)
     r.field      = "segment";
     r.timeout_ms = 10000;
     o.items      = devices;
-    o.flags      = BLM_GUARD_ADVISORY; /* others write the devices */
+    o.flags      = BLM_GUARD_ADVISORY; /* others write to the devices */
     job_need(blm_redis_open(&r, &plain, &err), &err);
     job_need(blm_redis_open(&r, &guarded, &err), &err);
     double start = job_seconds();

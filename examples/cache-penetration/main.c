@@ -76,8 +76,8 @@ static blm_status ask(const struct way *w, blm_guard *g, const blm_dataset *tier
     return st;
 }
 
-/* Users ask for rows that are there, some much more often than others; the attacker asks for a new
- * absent one each time. */
+/* Users ask for rows that exist, some much more often than others. The attacker asks for a new
+ * absent row each time. */
 static void serve(struct way *w, struct tiers *t, blm_guard *g, uint64_t rows, uint64_t requests,
                   uint64_t attack)
 {
@@ -107,12 +107,12 @@ static void serve(struct way *w, struct tiers *t, blm_guard *g, uint64_t rows, u
 static void connect_cache(struct tiers *t, uint64_t bytes)
 {
     if (!redis_server_start(&server, NULL) && !(server.port = 0, redis_server_start(&server, NULL)))
-        job_trouble("redis-server does not start (apt-get install redis-server)");
+        job_trouble("redis-server does not start: install it (apt-get install redis-server)");
     atexit(stop_server);
     t->cache = redisConnect("127.0.0.1", server.port);
     if (!t->cache || t->cache->err)
         job_trouble("no connection to Redis");
-    redisReply *info = redisCommand(t->cache, "INFO memory"); /* what it takes when empty */
+    redisReply *info = redisCommand(t->cache, "INFO memory"); /* what an empty Redis takes */
     const char *at   = info && info->str ? strstr(info->str, "used_memory:") : NULL;
     bytes += at ? strtoull(at + 12, NULL, 10) : 0;
     freeReplyObject(info);

@@ -8,7 +8,7 @@
 #include "bloomery/guard.h"
 #include "common/job.h"
 
-#define NOTHING "\x01none" /* what negative caching writes for a row that is not there */
+#define NOTHING "\x01none" /* what negative caching writes for an absent row */
 
 struct value {
     char   bytes[256];

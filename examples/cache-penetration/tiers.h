@@ -10,11 +10,11 @@
 struct tiers {
     redisContext *cache;
     blm_dataset   table;    /* SQLite's */
-    bool          negative; /* the cache remembers what is not there, too */
+    bool          negative; /* the cache also remembers absent rows */
     uint64_t      cache_reads, cache_hits, cache_writes, table_reads; /* since last set to 0 */
 };
 
-/* For a guard, or to be asked as it is. The tiers stay the caller's. */
+/* The tiers as a data set, for a guard or for direct use. The caller keeps the tiers. */
 blm_dataset tiers_dataset(struct tiers *t);
 
 #endif

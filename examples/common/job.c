@@ -24,7 +24,7 @@ job_answer job_impostor(void)
         return JOB_MAYBE;
     if (strcmp(asked, "no") == 0)
         return JOB_NO;
-    job_trouble("BLOOMERY_EXAMPLE_FILTER is maybe, no, or not set");
+    job_trouble("BLOOMERY_EXAMPLE_FILTER must be maybe, no, or not set");
 }
 
 bool job_answers(bool real)
@@ -48,7 +48,7 @@ blm_filter *job_filter(blm_kind kind, uint64_t items, double rate, uint32_t flag
     o.kind        = kind;
     o.items       = items;
     o.rate        = rate;
-    o.flags       = flags | BLM_SEEDED; /* a job prints the same figures every day */
+    o.flags       = flags | BLM_SEEDED; /* so that a job always prints the same figures */
     o.seed[0]     = 7;
     o.seed[1]     = 11;
     job_need(blm_create(&o, &f, &err), &err);
@@ -89,7 +89,7 @@ void job_need(blm_status status, const blm_error *err)
         job_trouble("%s", err && err->status == status ? err->text : blm_status_text(status));
 }
 
-/* ---- arguments, chance, time, places ---- */
+/* ---- arguments, random numbers, time, files ---- */
 
 const char *job_text(int argc, char **argv, const char *name, const char *otherwise)
 {
@@ -140,7 +140,7 @@ static pid_t owner;
 
 static void remove_scratch(void)
 {
-    if (getpid() == owner) /* not a child's business */
+    if (getpid() == owner) /* only the owner removes it, not a child */
         nftw(scratch, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 

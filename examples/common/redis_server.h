@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A redis-server of one's own on a free port of 127.0.0.1, which keeps nothing on the disk and does
- * not outlive the process that started it. For the jobs and for the tests of the adapter. */
+/* A private redis-server on a free port of 127.0.0.1. It keeps nothing on disk and does not outlive
+ * the process that started it. For the jobs and for the tests of the adapter. */
 #ifndef EXAMPLES_REDIS_SERVER_H
 #define EXAMPLES_REDIS_SERVER_H
 
@@ -37,8 +37,8 @@ static inline int redis_server_socket(int port, bool listening)
     return fd;
 }
 
-/* Claims a port until this process ends, by the name of an abstract socket: jobs and tests that run
- * side by side respect it (tests/redis/server.py). */
+/* Claims a port until this process ends, by the name of an abstract socket. Jobs and tests that run
+ * at the same time respect it (tests/redis/server.py). */
 static inline int redis_server_claim(int port)
 {
     struct sockaddr_un at = { .sun_family = AF_UNIX };
@@ -52,8 +52,8 @@ static inline int redis_server_claim(int port)
     return fd;
 }
 
-/* One that is free, and ours before and between two servers: below those that the system gives to
- * whoever connects. 0: there is none. */
+/* A free port that stays ours before and between two servers. It is below the ports that the system
+ * gives to outgoing connections. 0: there is none. */
 static inline int redis_server_free_port(void)
 {
     struct timespec t;
@@ -82,8 +82,8 @@ static inline void redis_server_stop(struct redis_server *s)
     s->pid = 0;
 }
 
-/* On s->port, or with 0 there on a free one. False: there is no redis-server, or it does not start.
- * password: NULL for none. */
+/* Starts the server on s->port, or on a free port if that is 0. False: there is no redis-server, or
+ * it does not start. password: NULL for none. */
 static inline bool redis_server_start(struct redis_server *s, const char *password)
 {
     char text[16];

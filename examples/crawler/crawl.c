@@ -35,7 +35,7 @@ static int open_file(const struct crawl *c, const char *name, int flags)
     return fd;
 }
 
-/* Opens the filter's file, or makes it. After a kill the file has every add that was completed. */
+/* Opens the filter's file, or makes it. After a kill the file has every completed add. */
 static blm_filter *open_seen(const struct crawl *c)
 {
     char        path[512];
@@ -43,7 +43,7 @@ static blm_filter *open_seen(const struct crawl *c)
     blm_error   err;
     blm_filter *f;
     place(c, "seen.blm", path);
-    o.flags   = BLM_WRITE | BLM_SEEDED; /* seeded: the same figures every day */
+    o.flags   = BLM_WRITE | BLM_SEEDED; /* seeded, so that the figures are always the same */
     o.seed[0] = 17;
     o.items   = c->most_pages;
     o.rate    = c->rate;
@@ -71,7 +71,7 @@ static void put_all(int fd, const char *bytes, size_t len, off_t at)
         job_trouble("the crawl's state cannot be written");
 }
 
-/* Those paths of the page that were never seen: to the frontier, then to the filter. */
+/* Adds the page's new paths to the frontier, then to the filter. */
 static void take_links(struct state *s, const char *body)
 {
     char        found[SITE_LINKS * 64];
@@ -102,7 +102,7 @@ static void state_open(struct state *s, const struct crawl *c)
     s->seen     = open_seen(c);
     s->frontier = open_file(c, "frontier", O_APPEND);
     s->done     = open_file(c, "done", 0);
-    s->reader   = fdopen(open_file(c, "frontier", 0), "r"); /* with an offset of its own */
+    s->reader   = fdopen(open_file(c, "frontier", 0), "r"); /* with its own offset */
     if (pread(s->done, &s->next, sizeof s->next, 0) != sizeof s->next) {
         char first[64]; /* a new crawl */
         s->next    = 0;
@@ -121,7 +121,7 @@ uint64_t crawl_run(const struct crawl *c, uint16_t port)
     uint64_t     fetched    = 0;
     int          connection = fetch_connect(port);
     state_open(&s, c);
-    /* The reader's buffer may end before what was appended since: look again at the end. */
+    /* The reader's buffer may end before what was appended since, so read again at the end. */
     while (fgets(path, sizeof path, s.reader) ||
            (clearerr(s.reader), fgets(path, sizeof path, s.reader))) {
         size_t len    = strlen(path);

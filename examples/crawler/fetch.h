@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Fetches pages over one connection that is kept alive. */
+/* Fetches pages over one keep-alive connection. */
 #ifndef CRAWLER_FETCH_H
 #define CRAWLER_FETCH_H
 
@@ -7,7 +7,8 @@
 #include <stdint.h>
 
 int fetch_connect(uint16_t port);
-/* The page's body, NUL-ended, in `room` bytes at `out`. The job ends when there is none. */
+/* Puts the page's body, NUL-ended, into `room` bytes at `out`. If there is no such page, the job
+ * ends. */
 void fetch(int connection, const char *path, char *out, size_t room);
 
 #endif

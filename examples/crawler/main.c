@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A crawler that visits each page of a site once. What it has seen is a filter in a file: a
- * fiftieth of the memory of the URLs, and still there after the process is killed. The price is the
- * pages it wrongly takes for seen: this job counts them against the expectation.
+ * A crawler that visits each page of a site once. It remembers what it has seen in a filter in a
+ * file. That takes a fiftieth of the memory of the URLs, and survives when the process is killed.
+ * The price is that it misses some pages because it wrongly takes them for seen: this job compares
+ * their number with the expected number.
  *
  *     crawler [--pages 50000]
  *
  * The site is served on loopback and really fetched. Half way the crawler is killed (SIGKILL), and
- * a new one goes on.
+ * a new one continues.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -31,14 +32,14 @@ static bool crawl_apart(const struct crawl *c, uint16_t port)
         _exit(0);
     }
     if (child < 0 || waitpid(child, &status, 0) != child)
-        job_trouble("no process for the crawler");
+        job_trouble("cannot start a process for the crawler");
     if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
         exit(WEXITSTATUS(status));
     return WIFSIGNALED(status);
 }
 
-/* Pages missed if every page is asked once for the first time, while the filter fills: the sum of
- * the rates at 0, 1, … n − 1 keys, taken at a hundred places. */
+/* The expected number of missed pages, if every page is checked once as a new page while the filter
+ * fills: the sum of the rates at 0, 1, … n − 1 keys, sampled at a hundred places. */
 static double expectation(const blm_filter *f, uint64_t pages)
 {
     blm_params p   = { .size = sizeof p };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See site.h. One connection at a time, kept alive: all that one crawler needs. */
+/* See site.h. One keep-alive connection at a time, which is all that one crawler needs. */
 #include "site.h"
 
 #include <arpa/inet.h>
@@ -23,8 +23,8 @@ size_t site_path(uint64_t page, char out[64])
                             (unsigned)(page % 400), (unsigned long long)page);
 }
 
-/* Where page i leads: on, back, twice down, and anywhere.
- * Most pages can be reached in many ways. */
+/* Where a page links to: the next page, its parent and two children in a binary tree, and random
+ * ones. Most pages can be reached in many ways. */
 static uint64_t link_of(const struct site *s, uint64_t page, unsigned i)
 {
     uint64_t chance = page * SITE_LINKS + i;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The site that is crawled: a generated graph of pages, full of cycles, behind a small HTTP/1.1
- * server on 127.0.0.1, in a process of its own. */
+/* The site that is crawled: a generated graph of pages, full of cycles, served by a small HTTP/1.1
+ * server on 127.0.0.1 in its own process. */
 #ifndef CRAWLER_SITE_H
 #define CRAWLER_SITE_H
 
@@ -20,7 +20,7 @@ struct site {
 void site_start(struct site *s, uint64_t pages);
 void site_stop(struct site *s);
 
-/* The path of page i, as it stands in links. Returns its length. */
+/* The path of page i, as in links. Returns its length. */
 size_t site_path(uint64_t page, char out[64]);
 
 #endif

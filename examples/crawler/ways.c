@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See ways.h. Heap memory is what malloc says each piece takes; the tables are open-addressed and
- * at most two thirds full, which is lean as such tables go. */
+/* See ways.h. Heap memory is what malloc says each allocation takes. The tables are open-addressed
+ * and at most two thirds full, which is compact for such tables. */
 #include "ways.h"
 
 #include <malloc.h>
@@ -88,7 +88,7 @@ static uint64_t set_of_digests(uint64_t pages, size_t width)
     return bytes;
 }
 
-/* A table with the URL as its key, in a file: its pages are what it takes. */
+/* A table with the URL as its key, in a file. Its size is the size of the file's pages. */
 static uint64_t database_table(uint64_t pages)
 {
     char          path[512];
@@ -118,7 +118,7 @@ static uint64_t database_table(uint64_t pages)
     return bytes;
 }
 
-/* One bit a URL: a filter with one probe. */
+/* One bit per URL: a filter with one probe. */
 static struct way bitmap(const char *name, uint64_t pages, uint64_t bits)
 {
     blm_options o = BLM_OPTIONS_INIT;

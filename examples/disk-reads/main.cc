@@ -2,7 +2,7 @@
 //
 // Fewer disk reads: one LevelDB database three times, without a filter, with LevelDB's own, with
 // ours, asked for keys it does not have. Blocks are counted where LevelDB asks its Env for them, so
-// nothing is guessed; the block cache is off, so that a read is a read.
+// nothing is guessed. The block cache is off, so that every read reaches the disk layer.
 //
 //     disk-reads [--keys 100000] [--asks 100000] [--bits 10] [--rounds 9] [--numbered 0]
 //                [--svg FILE]

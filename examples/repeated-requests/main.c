@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Repeated requests: a payment, an e-mail, a webhook that comes twice within a minute is
- * intercepted; the same one tomorrow is a new one. Two filters take turns: requests go into the
- * younger, both are asked, and when the younger is a minute old the
- * older is emptied and becomes the younger.
+ * Repeated requests: a payment, an e-mail or a webhook that comes twice within a minute is
+ * intercepted. The same one tomorrow is a new one. Two filters take turns: requests are added to
+ * the younger, both are checked, and when the younger is a minute old, the older is emptied and
+ * becomes the younger.
  *
  *     repeated-requests [--requests 300000] [--window 60]
  *
@@ -18,12 +18,12 @@
 
 struct window {
     blm_filter *young, *old;
-    double      began, span; /* when the young one was begun; seconds it stays the young one */
+    double      began, span; /* when the young one was started; seconds it stays young */
 };
 
-/* Has this request been accepted within the last `span` seconds? Certainly said then; possibly
- * until 2 · span; never after that, but for the filter's rate.
- * If not, it counts as accepted now. */
+/* Has this request been accepted within the last `span` seconds? Then the answer is always yes. Up
+ * to 2 · span it may be yes. After that it is no, except at the filter's rate. If the answer is no,
+ * the request counts as accepted now. */
 static bool window_repeats(struct window *w, const void *key, size_t len, double now)
 {
     if (now - w->began >= w->span) {
@@ -32,10 +32,10 @@ static bool window_repeats(struct window *w, const void *key, size_t len, double
         w->old   = w->young;
         w->young = oldest;
         if (now - w->began >= 2 * w->span)
-            blm_clear(w->old); /* nothing came for so long that it is out of date too */
+            blm_clear(w->old); /* nothing came for so long that this one is out of date too */
         w->began = now;
     }
-    blm_digest d; /* hash once, ask both */
+    blm_digest d; /* hash once, check both */
     blm_digest_of(w->young, key, len, &d);
     if (job_answers(blm_check_digest(w->young, &d) || blm_check_digest(w->old, &d)))
         return true;

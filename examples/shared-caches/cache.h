@@ -16,8 +16,8 @@ struct cache {
 
 void cache_make(struct cache *c, uint32_t documents, uint32_t room);
 void cache_free(struct cache *c);
-bool cache_use(struct cache *c, uint32_t d); /* held? then it is now the newest */
-/* Takes a document in; what had to leave for it, or CACHE_NONE. */
+bool cache_use(struct cache *c, uint32_t d); /* is it held? Then it becomes the newest */
+/* Adds a document. Returns the one that was evicted for it, or CACHE_NONE. */
 uint32_t cache_insert(struct cache *c, uint32_t d);
 
 #endif

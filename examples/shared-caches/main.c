@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Shared caches: three web caches that hold each other's summaries. A document that is not here may
- * be next door, which is nearer than its origin. Asking every neighbour costs messages for every
- * miss; instead each cache keeps a counting filter of what it holds (documents leave, too), gives a
- * plain copy of it to the others, and sends them what changed from time to time. A neighbour is
- * asked only when its summary says "maybe".
+ * be in a neighbour's cache, which is nearer than its origin. Asking every neighbour costs messages
+ * for every miss. Instead each cache keeps a counting filter of what it holds (documents also
+ * leave), gives a plain copy of it to the others, and sends them what changed from time to time. A
+ * neighbour is asked only if its summary answers "maybe".
  *
  *     shared-caches [--requests 200000] [--documents 60000] [--room 6000] [--refresh 600]
  *
@@ -25,14 +25,14 @@ struct peer {
     struct cache cache;
     blm_filter  *home;          /* counting: what is held now */
     blm_filter  *sent;          /* plain: what the others have of it */
-    blm_filter  *abroad[PEERS]; /* plain: what the others hold, as last heard */
+    blm_filter  *abroad[PEERS]; /* plain: what the others hold, as last received */
     uint64_t     changes;       /* since the last refresh */
 };
 
 struct count {
     uint64_t requests, local, remote, origin;
     uint64_t questions, false_hits, stale_misses; /* with summaries */
-    uint64_t asked_all;                           /* had every neighbour been asked */
+    uint64_t asked_all;                           /* if every neighbour were asked */
     uint64_t question_bytes, asked_all_bytes;
     uint64_t deltas, delta_bytes, whole_bytes;
     uint64_t nearby; /* misses that some neighbour could have served */
@@ -71,7 +71,7 @@ static size_t url_of(uint32_t document, char url[80])
                             document);
 }
 
-/* What changed since the last time goes to both neighbours, who bring their copies up to date. */
+/* Sends what changed since the last time to both neighbours, which update their copies. */
 static void refresh(struct peer *peers, uint32_t who, struct count *c)
 {
     struct peer *p = &peers[who];
@@ -162,7 +162,7 @@ static void request(struct peer *peers, uint32_t who, uint32_t document, uint64_
         refresh(peers, who, c);
 }
 
-/* Few documents are asked for often, most seldom. */
+/* A few documents are asked for often, most of them rarely. */
 static uint32_t popular(uint64_t *chance, uint64_t documents)
 {
     double u = (double)(job_random(chance) >> 11) * 0x1p-53;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A spam list with an allow-list. The addresses of known spammers are in a filter, small enough for
- * every mail server to hold. Few honest people are caught by it by mistake; they stand on an exact
- * allow-list, which is short because the mistakes are rare. Whoever is in the address book is tried
- * against the filter once and gets there before the first mail;
- * a stranger gets there by complaining.
+ * A spam list with an allow-list. The addresses of known spammers are in a filter that is small
+ * enough for every mail server to hold. It catches a few honest people by mistake. They are on an
+ * exact allow-list, which is short because mistakes are rare. Addresses in the address book are
+ * checked against the filter once, so they are on the allow-list before the first mail. A stranger
+ * gets on it by complaining.
  *
  *     spam-list [--spammers 100000] [--people 100000] [--strangers 50000] [--mails 300000]
  */
@@ -48,7 +48,8 @@ static void list_honest(struct spam_list *l, const char *address)
         job_trouble("out of memory");
 }
 
-/* A spammer: into the filter, and off the allow-list, or he would be let through for ever. */
+/* A spammer: added to the filter, and removed from the allow-list, or their mail would be let
+ * through for ever. */
 static void list_spammer(struct spam_list *l, const char *address)
 {
     void *at = tfind(address, &l->allowed, by_text);
@@ -79,7 +80,7 @@ static uint64_t heap(void)
     return m.uordblks + m.hblkhd;
 }
 
-/* What the addresses take in an exact set of the same make as the allow-list. */
+/* What the addresses take in an exact set built like the allow-list. */
 static uint64_t exact_bytes(uint64_t spammers)
 {
     uint64_t before = heap();
@@ -109,10 +110,10 @@ static void one_mail(struct spam_list *l, uint64_t *chance, const uint64_t sende
     c->stopped[kind] += stopped;
     c->caught[kind] += job_check(l->spam, address, strlen(address));
     if (stopped && kind == STRANGER)
-        list_honest(l, address); /* he complains, and it does not happen again */
+        list_honest(l, address); /* they complain, and it does not happen again */
 }
 
-/* A person who was on the allow-list turns to spam: he must be stopped from then on. */
+/* A person on the allow-list starts to send spam, and must be stopped from then on. */
 static bool turncoat_is_stopped(struct spam_list *l, uint64_t people)
 {
     char a[64];
@@ -121,7 +122,7 @@ static bool turncoat_is_stopped(struct spam_list *l, uint64_t people)
             list_spammer(l, a);
             return list_stops(l, a);
         }
-    return true; /* nobody is on it */
+    return true; /* the allow-list is empty */
 }
 
 int main(int argc, char **argv)

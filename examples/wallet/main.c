@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A light wallet and its node (BIP37). The wallet puts its keys into a filter and sends that to a
- * node; the node sends back only transactions that match. What passes is the wallet's own, and a
- * few decoys: the node cannot tell which is which, and the more decoys, the less it learns.
+ * A light wallet and its node (BIP37). The wallet adds its keys to a filter and sends that to a
+ * node. The node sends back only transactions that match: the wallet's own, and some decoys. The
+ * node cannot tell which is which, and the more decoys, the less it learns.
  *
  *     wallet [--transactions 100000] [--addresses 100] [--renew 5000]
  *
- * The transactions are made here, raw bytes as they stand in a block: most between strangers, one
- * in five hundred pays the wallet, and half of those coins are spent again later. Spending is found
+ * The transactions are made here, as raw bytes as in a block. Most are between strangers, one in
+ * five hundred pays the wallet, and half of those coins are spent again later. Spending is found
  * because a match adds the coin to the filter (BLM_BIP37_ALL). Decoys' coins are added too, so the
- * filter fills with strangers: the wallet sends a fresh one every --renew transactions.
+ * filter fills with strangers' coins. Therefore the wallet sends a new filter every --renew
+ * transactions.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -58,9 +59,9 @@ static bool append(void *ctx, const void *bytes, size_t len)
     return true;
 }
 
-/* The wallet's side: its keys, their hashes and its unspent coins, with room for coins to come, as
- * a payload. Size and tweak stay the same: two different filters of one wallet would tell the node
- * what they have in common. */
+/* The wallet's side: makes a payload of its keys, their hashes and its unspent coins, with room for
+ * future coins. Size and tweak stay the same, because two different filters of one wallet would
+ * show the node what they have in common. */
 static size_t filter_send(const struct wallet *w, double rate, uint8_t *payload, size_t room)
 {
     struct buffer out = { payload, 0, room };
@@ -72,7 +73,7 @@ static size_t filter_send(const struct wallet *w, double rate, uint8_t *payload,
     o.items   = w->count * 2 + 300;
     o.rate    = rate;
     o.flags   = BLM_SEEDED;
-    o.seed[0] = 0x5eed; /* the tweak; a real wallet takes a random one */
+    o.seed[0] = 0x5eed; /* the tweak; a real wallet uses a random one */
     job_need(blm_create(&o, &f, &err), &err);
     for (uint64_t i = 0; i < w->count; i++) {
         blm_add(f, w->hash[i], 20);
@@ -86,7 +87,7 @@ static size_t filter_send(const struct wallet *w, double rate, uint8_t *payload,
     return out.len;
 }
 
-/* One more transaction of the stream. True: it is the wallet's business. *pays: which of its
+/* Makes the next transaction of the stream. True: it concerns the wallet. *pays: which of its
  * outputs pays the wallet (−1: none). */
 static bool next_transaction(struct wallet *w, uint64_t *chance, struct transaction *t, int *pays)
 {
@@ -127,7 +128,7 @@ struct result {
     size_t   filter_bytes;
 };
 
-/* The node's side: takes the wallet's payload in the place of the filter it had. */
+/* The node's side: replaces its filter by the wallet's payload. */
 static blm_filter *filter_load(blm_filter *old, const struct wallet *w, double rate, size_t *len)
 {
     uint8_t     payload[40000];
@@ -141,7 +142,7 @@ static blm_filter *filter_load(blm_filter *old, const struct wallet *w, double r
     return f;
 }
 
-/* The node lets matching transactions through. */
+/* The node sends matching transactions. */
 static struct result node(uint64_t addresses, double rate, uint64_t transactions, uint64_t renew)
 {
     static struct wallet w;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes raw Bitcoin transactions of the commonest form: inputs signed by a key, outputs that pay to
- * the hash of one. The signatures are random bytes: the filter does not look at them. */
+/* Makes raw Bitcoin transactions of the most common form: inputs signed by a key, outputs that pay
+ * to the hash of a key. The signatures are random bytes, because the filter does not look at
+ * them. */
 #ifndef WALLET_TRANSACTION_H
 #define WALLET_TRANSACTION_H
 

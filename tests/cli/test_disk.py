@@ -85,5 +85,5 @@ with open("out", "wb") as out:
                           stdout=out, stderr=subprocess.PIPE, check=False)
 check(done.returncode == 2, done)
 check(done.stderr == b"bloomery dedup: standard output: no space left on the device: make room, "
-                     b"then run this again\n", done.stderr)
+                     b"then run the command again\n", done.stderr)
 check(run("check", "-c", "s.blm", input=keys[:16000])[1] == "0\n", "nothing is seen yet")

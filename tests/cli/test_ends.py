@@ -26,8 +26,8 @@ for name, size, kind in (("small", 1e6, "classic"), ("large", 2e7, "classic"),
     tool("create", name, "-n", size, "--kind", kind, "--seed", 1, "--quiet")
 tool("create", "full", "-n", 400000, "--seed", 1, "--from", "good", "--quiet")
 MISSING = r"missing: no such file: check the name \(- is standard input\)\n"
-NUMBER = rf"bad: line {BAD} is not a whole number from -\d+ to \d+: mend it, or give another -e\n"
-FULL = "standard output: no space left on the device: make room, then run this again\n"
+NUMBER = rf"bad: line {BAD} is not a whole number from -\d+ to \d+: correct it, or give another -e\n"
+FULL = "standard output: no space left on the device: make room, then run the command again\n"
 
 
 def judge(words, p, err, code, said):
@@ -89,12 +89,12 @@ for turn in range(2):
     ends(2, [NUMBER], *DEDUP, "-e", "int64", "bad", out=before)
     tool("create", "numbers", "-n", LINES, "--kind", "counting", "--seed", 1, "--quiet", "--force")
     tool("add", "numbers", "good", "-e", "int64", "--quiet")
-    ends(2, [NUMBER, r"stopped after line 250,000 of the input; numbers is valid: go on with the "
-                 r"line after it\n"], "remove", "numbers", "-e", "int64", "bad")
-    ends(2, [NUMBER, r"stopped after 250,000 keys; new was not made: run this again\n"], "create",
+    ends(2, [NUMBER, r"stopped after line 250,000 of the input; numbers is valid: continue with "
+                 r"the next line\n"], "remove", "numbers", "-e", "int64", "bad")
+    ends(2, [NUMBER, r"stopped after 250,000 keys; new was not made: run the command again\n"], "create",
          "new", "-n", "1e6", "--from", "bad", "-e", "int64")
     check(not os.path.exists("new"), "create left a file")
-    stopped = r"stopped after 250,000 keys; \w+ is valid and has what was added\n"
+    stopped = r"stopped after 250,000 keys; \w+ is valid and holds every key added so far\n"
     for name in ("small", "large", "lines", "growing", "numbers"):
         ends(2, [NUMBER, stopped], "add", name, "-e", "int64", "bad")
     ends(2, [NUMBER], "check", "small", "-e", "int64", "bad", out=before)
@@ -112,14 +112,14 @@ for turn in range(2):
     # ---- a file that may not grow
     tool("create", "grows", "--kind", "scalable", "-n", 1000, "-p", "1e-6", "--seed", 1, "--quiet",
          "--force")
-    ends(2, [r"grows: .*\n", r"stopped after [\d,]+ keys; grows is valid and has what was added\n"],
+    ends(2, [r"grows: .*\n", r"stopped after [\d,]+ keys; grows is valid and holds every key added so far\n"],
          "add", "grows", "good", preexec_fn=may_not_grow)
 
     # ---- SIGINT
     for name in ("small", "large", "growing"):
-        interrupt(2, [r"interrupted after 300,000 keys; \w+ is valid and has what was added: the "
-                      r"same input can be added again\n"], "add", name)
+        interrupt(2, [r"interrupted after 300,000 keys; \w+ is valid and holds every key added so far: "
+                      r"add the same input again to finish\n"], "add", name)
     interrupt(2, [r"interrupted after 300,000 lines; \w+ is valid and has every line that was "
-                  r"written: run this again\n"], *DEDUP, "--state", f"cut{turn}")
+                  r"written: run the command again\n"], *DEDUP, "--state", f"cut{turn}")
     interrupt(-signal.SIGINT, [], *DEDUP)
     interrupt(-signal.SIGINT, [], "check", "full")

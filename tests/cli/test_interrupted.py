@@ -33,7 +33,7 @@ def interrupt(sent, *words):
 
 for sent in (b"", delta[:50], delta[:-4]):
     said = interrupt(sent, "patch", "a.blm")
-    check(said == "bloomery patch: interrupted; a.blm is as it was\n", said)
+    check(said == "bloomery patch: interrupted; a.blm was not changed\n", said)
     check((work / "a.blm").read_bytes() == (work / "before").read_bytes(), "a.blm was changed")
 
 said = interrupt((work / "keys").read_bytes(), "convert", "b.blm", "c.guava", "--to", "guava",

@@ -64,6 +64,6 @@ check(picture.count("█") == 8 * 65, picture)
 
 # ---- deltas
 status, text = on_terminal(80, "diff", "a.blm", "a.blm")
-check(status == 2 and "not for a terminal" in text, text)
+check(status == 2 and "cannot be written to a terminal" in text, text)
 status, text = on_terminal(80, "patch", "a.blm", stdin=None)
 check(status == 2 and "< DELTA" in text, text)

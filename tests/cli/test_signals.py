@@ -73,8 +73,8 @@ for kind in ("blocked", "counting", "scalable"):
             check(p.returncode == -number, "killed")
         else:
             check(p.returncode == 2, f"exit {p.returncode} after {number.name}")
-            check(err == f"bloomery add: interrupted after 100,000 keys; {name} is valid and has "
-                         "what was added: the same input can be added again\n", err)
+            check(err == f"bloomery add: interrupted after 100,000 keys; {name} is valid and holds "
+                         "every key added so far: add the same input again to finish\n", err)
         check(count(name, "keys") >= 100000, f"{name} has every key added")
         check(count(name, "keys") < 100100, f"{name} has no others")
         # The file can be written again, and the same input finishes the work.
@@ -105,8 +105,8 @@ wait_for(lambda: not has("count.blm", lines[999]), "the last remove")
 p.send_signal(signal.SIGINT)
 err = p.communicate()[1].decode()
 check(p.returncode == 2, f"exit {p.returncode}")
-check(err == "bloomery remove: interrupted after line 1,000 of the input; count.blm is valid: go "
-             "on with the line after it\n", err)
+check(err == "bloomery remove: interrupted after line 1,000 of the input; count.blm is valid: "
+             "continue with the next line\n", err)
 check(count("count.blm", "keys") == KEYS - 1000, "the others are there")
 
 # ---- dedup --state
@@ -130,7 +130,7 @@ for number in (signal.SIGINT, signal.SIGKILL):
     if number == signal.SIGINT:
         check(p.returncode == 2, f"exit {p.returncode}")
         check(err == f"bloomery dedup: interrupted after 100,000 lines; {name} is valid and has "
-                     "every line that was written: run this again\n", err)
+                     "every line that was written: run the command again\n", err)
     rest, _ = tool("dedup", "--state", name, "keys")
     check(rest == b"".join(lines[100000:]), f"{number.name}: the rest, and only the rest")
 

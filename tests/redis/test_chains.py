@@ -139,7 +139,7 @@ def merged():
         assert c("BF.MERGE", "both", "a", "b") == "OK"
         assert c("BF.INFO", "both", "FILTERS") == [300 + c("BF.CARD", "b")]
         assert all(c("BF.MEXISTS", "both", *KEYS[:1200]))
-        assert c.error("BF.MERGE", "more", "end", "a") == "ERR the merged filter has too many layers"
+        assert c.error("BF.MERGE", "more", "end", "a") == "ERR the merged filter would have too many layers"
         assert c("EXISTS", "more") == 0
 
 

@@ -316,11 +316,11 @@ def check_native(c):
         assert len(c("BF.MADD", key, *more)) == 200 and c("BF.MEXISTS", key, *keys, *more) == [1] * 220
     assert server.digest(c, "sat") == server.digest(c, "sat2")
     # A scalable one expands as it was told to, or says that it cannot.
-    for words, text in [(("EXPANSION", "0"), "ERR a scalable filter scales"),
-                        (("NONSCALING",), "ERR a scalable filter scales"),
-                        (("SATURATE",), "ERR a scalable filter scales"),
-                        (("EXPANSION", "1"), "ERR a scalable filter expands by 2 to 1024"),
-                        (("EXPANSION", "1025"), "ERR a scalable filter expands by 2 to 1024")]:
+    for words, text in [(("EXPANSION", "0"), "ERR KIND scalable cannot have NONSCALING, EXPANSION 0 or SATURATE"),
+                        (("NONSCALING",), "ERR KIND scalable cannot have NONSCALING, EXPANSION 0 or SATURATE"),
+                        (("SATURATE",), "ERR KIND scalable cannot have NONSCALING, EXPANSION 0 or SATURATE"),
+                        (("EXPANSION", "1"), "ERR EXPANSION of KIND scalable must be from 2 to 1024"),
+                        (("EXPANSION", "1025"), "ERR EXPANSION of KIND scalable must be from 2 to 1024")]:
         assert c.error("BF.RESERVE", "new", "0.01", "10", "KIND", "scalable", *words) == text, words
     for e in (2, 7, 1024):
         assert c("BF.RESERVE", f"sc{e}", "0.01", "10", "KIND", "scalable", "EXPANSION", e) == "OK"

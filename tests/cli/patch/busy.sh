@@ -7,7 +7,7 @@ mkfifo pipe
 bloomery add old.blm --quiet <pipe &
 exec 3>pipe
 echo 1 >&3
-until bloomery info old.blm | grep -q 'open to write'; do sleep 0.01; done
+until bloomery info old.blm | grep -q 'open for writing'; do sleep 0.01; done
 bloomery patch old.blm <delta
 code=$?
 exec 3>&-

@@ -2,10 +2,10 @@
 /*
  * One connection, to the server that has the key.
  *
- * What a server answers falls in three: a reply; "not here" (MOVED, ASK: go where it says) or "not
- * now" (LOADING, CLUSTERDOWN …: it was not done, so it can be sent again, to anyone); a refusal.
- * When the connection is lost nobody knows whether the commands on the way were done. Those that
- * may be done twice are then sent again; others are trouble.
+ * There are three sorts of answer: a reply; "not here" (MOVED, ASK: go where it says) or "not now"
+ * (LOADING, CLUSTERDOWN …: the command was not done, so it can be sent again, to any server); and a
+ * refusal. If the connection is lost, we cannot know whether commands without a reply were done.
+ * Those that may be done twice are sent again; for others it is trouble.
  */
 #ifdef BLOOMERY_WITH_HIREDIS
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include "place_redis.h"
 #include "progress.h"
 
-#define MOST_HOPS     16 /* redirections without a reply: more is a cluster that goes in circles */
+#define MOST_HOPS     16   /* redirections without a reply; more: the cluster goes in circles */
 #define FIRST_PAUSE   0.05 /* seconds before another try; doubled each time */
 #define LONGEST_PAUSE 1.0
 
@@ -36,33 +36,33 @@ static bool starts(const char *text, const char *word)
     return strncmp(text, word, strlen(word)) == 0;
 }
 
-/* ---- words ---- */
+/* ---- messages ---- */
 
-blm_status redis_refusal(const struct redis_link *l, const char *text, blm_error *err)
+blm_status redis_refusal(const struct redis_connection *l, const char *text, blm_error *err)
 {
     static const struct {
         const char *begins, *says;
     } known[] = {
-        { "NOAUTH", "the server wants a password: give it as redis://user:password@host/KEY, or in "
-                    "the environment as REDISCLI_AUTH" },
-        { "WRONGPASS", "the server does not take this user and password" },
+        { "NOAUTH", "the server needs a password: give it as redis://user:password@host/KEY, or "
+                    "in the environment as REDISCLI_AUTH" },
+        { "WRONGPASS", "the server refuses this user and password: check them" },
         { "ERR AUTH <password> called without any password",
-          "the server has no password: leave it out" },
-        { "ERR invalid password", "the server does not take this password" },
-        { "WRONGTYPE", "the key holds something else than a filter: give another key" },
-        { "READONLY", "this server is a replica, which cannot be changed: give its master" },
+          "the server has no password: remove it from the reference" },
+        { "ERR invalid password", "the server refuses this password: check it" },
+        { "WRONGTYPE", "the key does not hold a filter: give another key" },
+        { "READONLY", "this server is a read-only replica: give its master" },
         { "OOM", "the server has no memory left (maxmemory): make room there" },
         { "ERR not found", "the server has no such key: check its name and database, or make it "
                            "with bloomery create" },
         { "ERR item exists", NULL },
         { "BUSYKEY", NULL },
-        { "MISCONF", "the server takes no writes because it cannot save: see its log" },
-        { "ERR non scaling filter is full", "the filter is full and was made not to grow: make a "
-                                            "larger one" },
+        { "MISCONF", "the server takes no writes because it cannot save to disk: see its log" },
+        { "ERR non scaling filter is full", "the filter is full and cannot grow: make a larger "
+                                            "one" },
         { "ERR received bad data",
-          "the server does not take these bytes: see that its module and this "
-          "bloomery are of one version" },
-        { "CROSSSLOT", "the cluster keeps the key's neighbours elsewhere: report this" },
+          "the server refuses these bytes: check that its module and this bloomery have the same "
+          "version" },
+        { "CROSSSLOT", "the cluster refuses to rename the loaded key: please report this" },
     };
     char words[240];
     (void)l;
@@ -78,7 +78,7 @@ blm_status redis_refusal(const struct redis_link *l, const char *text, blm_error
     return place_fail(err, BLM_E_UNSUPPORTED, 0, words);
 }
 
-static void where(const struct redis_link *l, char *out, size_t room)
+static void where(const struct redis_connection *l, char *out, size_t room)
 {
     const char *host = l->host ? l->host : l->uri.host;
     if (host)
@@ -88,18 +88,22 @@ static void where(const struct redis_link *l, char *out, size_t room)
         snprintf(out, room, "%.90s", l->uri.socket);
 }
 
-blm_status redis_lost(const struct redis_link *l, blm_error *err)
+blm_status redis_lost(const struct redis_connection *l, blm_error *err)
 {
     char        at[100], words[256];
     const char *what = l->c && l->c->errstr[0] ? l->c->errstr : "out of memory";
     bool        slow = l->c && l->c->err == REDIS_ERR_IO && (errno == EAGAIN || errno == ETIMEDOUT);
     where(l, at, sizeof at);
     if (slow)
-        snprintf(words, sizeof words, "%s did not answer within %g seconds: see whether it is well",
+        snprintf(words, sizeof words,
+                 "%s did not answer within %g seconds: check that it is "
+                 "running well, or give a longer ?timeout",
                  at, l->uri.timeout);
     else if (!l->was_open)
-        snprintf(words, sizeof words, "cannot reach %s: %.80s: see that the server runs there", at,
-                 what);
+        snprintf(words, sizeof words,
+                 "cannot reach %s: %.80s: check that the server is running "
+                 "there",
+                 at, what);
     else
         snprintf(words, sizeof words, "lost the connection to %s: %.100s", at, what);
     return place_fail(err, BLM_E_IO, 0, words);
@@ -107,28 +111,28 @@ blm_status redis_lost(const struct redis_link *l, blm_error *err)
 
 /* ---- connecting ---- */
 
-static void hang_up(struct redis_link *l)
+static void hang_up(struct redis_connection *l)
 {
     if (l->c)
         redisFree(l->c);
     l->c = NULL;
 }
 
-/* A command of the handshake. */
-static blm_status greet(struct redis_link *l, int argc, const char **argv, blm_error *err)
+/* Sends a command of the handshake. */
+static blm_status greet(struct redis_connection *l, int argc, const char **argv, blm_error *err)
 {
     redisReply *reply = redisCommandArgv(l->c, argc, argv, NULL);
     if (!reply)
         return redis_lost(l, err);
     blm_status st = reply->type == REDIS_REPLY_ERROR ? redis_refusal(l, reply->str, err) : BLM_OK;
-    /* Loading, and the like: the command itself will hear it again, and waits. */
+    /* The server is loading, or the like: the command itself will get the same answer and wait. */
     if (st != BLM_OK && starts(reply->str, "LOADING"))
         st = BLM_OK;
     freeReplyObject(reply);
     return st;
 }
 
-static blm_status dial(struct redis_link *l, blm_error *err)
+static blm_status dial(struct redis_connection *l, blm_error *err)
 {
     const struct redis_uri *u    = &l->uri;
     const char             *host = l->host ? l->host : u->host;
@@ -154,22 +158,22 @@ static blm_status dial(struct redis_link *l, blm_error *err)
     return st;
 }
 
-blm_status redis_link_open(struct redis_link **out, const char *text, blm_error *err)
+blm_status redis_connect(struct redis_connection **out, const char *text, blm_error *err)
 {
-    struct redis_link *l = memory_need(sizeof *l);
-    *l                   = (struct redis_link){ 0 };
-    blm_status st        = redis_uri_parse(text, &l->uri, err);
+    struct redis_connection *l = memory_need(sizeof *l);
+    *l                         = (struct redis_connection){ 0 };
+    blm_status st              = redis_uri_parse(text, &l->uri, err);
     if (st == BLM_OK)
         st = dial(l, err);
     if (st == BLM_OK) {
         *out = l;
         return BLM_OK;
     }
-    redis_link_free(l);
+    redis_disconnect(l);
     return st;
 }
 
-void redis_link_free(struct redis_link *l)
+void redis_disconnect(struct redis_connection *l)
 {
     if (!l)
         return;
@@ -182,7 +186,7 @@ void redis_link_free(struct redis_link *l)
 /* ---- commands ---- */
 
 /* "MOVED 3999 127.0.0.1:6381"; the host may be empty (the one we have) or an IPv6 address. */
-static bool follow(struct redis_link *l, const char *text)
+static bool follow(struct redis_connection *l, const char *text)
 {
     const char *place = strchr(text, ' ');
     place             = place ? strchr(place + 1, ' ') : NULL;
@@ -215,12 +219,12 @@ static bool not_now(const char *text)
 
 struct round {
     char   moved[160]; /* the last MOVED or ASK; empty: none */
-    bool   wait;       /* some were told "not now" */
-    bool   lost;       /* the connection went */
+    bool   wait;       /* some commands got "not now" */
+    bool   lost;       /* the connection was lost */
     size_t taken;
 };
 
-static blm_status take_reply(struct redis_link *l, struct redis_command *c, size_t i,
+static blm_status take_reply(struct redis_connection *l, struct redis_command *c, size_t i,
                              redisReply *reply, redis_reply_fn take, void *ctx, struct round *round,
                              blm_error *err)
 {
@@ -241,8 +245,8 @@ static blm_status take_reply(struct redis_link *l, struct redis_command *c, size
     return st;
 }
 
-/* Sends what has no reply yet and takes what comes back. */
-static blm_status once(struct redis_link *l, struct redis_command *commands, size_t count,
+/* Sends the commands that have no reply yet and takes their replies. */
+static blm_status once(struct redis_connection *l, struct redis_command *commands, size_t count,
                        redis_reply_fn take, void *ctx, struct round *round, blm_error *err)
 {
     blm_status st = BLM_OK;
@@ -281,8 +285,8 @@ static void pause_for(double *length)
     *length = *length * 2 < LONGEST_PAUSE ? *length * 2 : LONGEST_PAUSE;
 }
 
-/* Back to the server that was named: it knows where the key is now. */
-static void go_home(struct redis_link *l)
+/* Back to the server in the reference: it knows where the key is now. */
+static void go_home(struct redis_connection *l)
 {
     hang_up(l);
     free(l->host);
@@ -290,8 +294,8 @@ static void go_home(struct redis_link *l)
     l->asking = false;
 }
 
-blm_status redis_run(struct redis_link *l, struct redis_command *commands, size_t count, bool again,
-                     redis_reply_fn take, void *ctx, blm_error *err)
+blm_status redis_run(struct redis_connection *l, struct redis_command *commands, size_t count,
+                     bool again, redis_reply_fn take, void *ctx, blm_error *err)
 {
     double   pause = FIRST_PAUSE, since = now();
     unsigned hops = 0;
@@ -336,17 +340,17 @@ blm_status redis_run(struct redis_link *l, struct redis_command *commands, size_
 /* ---- one command ---- */
 
 struct single {
-    const struct redis_link *link;
-    redisReply              *reply;
+    const struct redis_connection *connection;
+    redisReply                    *reply;
 };
 
-/* The reply outlives redis_run, which frees what it gets: move its insides over. */
+/* redis_run frees the reply after this, so its contents are moved to a copy. */
 static blm_status keep(void *ctx, size_t i, const redisReply *reply, blm_error *err)
 {
     struct single *s = ctx;
     (void)i;
     if (reply->type == REDIS_REPLY_ERROR)
-        return redis_refusal(s->link, reply->str, err);
+        return redis_refusal(s->connection, reply->str, err);
     redisReply *mine = memory_need(sizeof *mine);
     *mine            = *reply;
     redisReply *old  = (redisReply *)(uintptr_t)reply;
@@ -356,17 +360,17 @@ static blm_status keep(void *ctx, size_t i, const redisReply *reply, blm_error *
     return BLM_OK;
 }
 
-redisReply *redis_call_argv(struct redis_link *l, bool again, size_t argc, const char **argv,
+redisReply *redis_call_argv(struct redis_connection *l, bool again, size_t argc, const char **argv,
                             size_t *len, blm_error *err)
 {
     struct redis_command c = { .argc = argc, .argv = argv, .len = len };
-    struct single        s = { .link = l };
+    struct single        s = { .connection = l };
     return redis_run(l, &c, 1, again, keep, &s, err) == BLM_OK ? s.reply : NULL;
 }
 
 #define MOST_WORDS 12
 
-redisReply *redis_call(struct redis_link *l, bool again, blm_error *err, ...)
+redisReply *redis_call(struct redis_connection *l, bool again, blm_error *err, ...)
 {
     const char *argv[MOST_WORDS];
     size_t      len[MOST_WORDS], n = 0;
@@ -374,12 +378,12 @@ redisReply *redis_call(struct redis_link *l, bool again, blm_error *err, ...)
     va_start(words, err);
     for (const char *w; n < MOST_WORDS && (w = va_arg(words, const char *)) != NULL; n++) {
         argv[n] = w;
-        /* A key may hold NUL bytes, and is known by its address. */
+        /* The key may hold NUL bytes; it is recognised by its address. */
         len[n] = w == l->uri.key ? l->uri.key_len : strlen(w);
     }
     va_end(words);
     return redis_call_argv(l, again, n, argv, len, err);
 }
 #else
-typedef int redis_link_is_not_built; /* a file of C has to declare something */
+typedef int redis_connection_is_not_built; /* a C file must declare something */
 #endif
