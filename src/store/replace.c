@@ -122,13 +122,7 @@ static blm_status with_name(struct blm_temp *t, int (*how)(struct blm_temp *), b
     t->named = why == 0;
     if (t->named)
         return BLM_OK;
-    blm_status st =
-        blm__fail_system(err, why, "cannot create a file in %s: %s", t->dir, blm__os_text(why));
-    if (why != EACCES && why != EPERM && why != EROFS)
-        return st;
-    if (err)
-        err->status = BLM_E_READONLY;
-    return BLM_E_READONLY;
+    return blm__fail_write(err, why, "cannot create a file in %s: %s", t->dir, blm__os_text(why));
 }
 
 static blm_status open_temp(struct blm_temp *t, blm_error *err)
