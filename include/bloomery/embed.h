@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* For programs that build filters into a server, a store or a protocol. */
+/*
+ * For programs that build filters into a server, a store or a protocol, and need more than keys and
+ * answers: hashes, positions, bits, memory.
+ *
+ * May change: everything in this file, until 1.0. Its calls follow what the Redis module and the
+ * adapters need, and they show more of how a filter works than bloomery.h does. If you use one, pin
+ * the version of the library. The bits of blm_bare_add are settled, since they are kept in files.
+ */
 #ifndef BLOOMERY_EMBED_H
 #define BLOOMERY_EMBED_H
 
@@ -9,34 +16,34 @@
 extern "C" {
 #endif
 
-/* ---- keys come and answers go by function --- */
+/* ---- a batch that calls you for its keys and answers --- */
 
-/* A batch whose keys come and whose answers go as it is worked on: for callers who must do
- * something for each key before and after, such as parse it and reply to it, and can do that for
- * some while the memory of others is on its way. As blm_check_many and blm_add_many otherwise;
- * one thread. */
+/* For callers that do something with each key before and after, such as parse it and reply to it:
+ * they do it for some keys while the memory for others is being fetched. Otherwise as
+ * blm_check_many and blm_add_many, on one thread. Neither function may use the filter. */
 typedef struct blm_flow {
-    /* Up to `room` more keys into `keys`, and how many; 0: there are no more, and it is not asked
-     * again. Their bytes are read before the next call. */
+    /* Puts up to `room` more keys into `keys` and returns how many. 0: there are no more; it is not
+     * called again. The keys' bytes must last until the next call. */
     size_t (*next)(void *ctx, blm_key *keys, size_t room);
-    /* maybe[] or fresh[] of the next n keys, in their order. NULL: nobody wants to know. */
+    /* Takes the answers for the next n keys, in order: what blm_check_many puts into maybe[], or
+     * blm_add_many into fresh[]. May be NULL. */
     void (*tell)(void *ctx, const uint8_t *answers, size_t n);
     void *ctx;
 } blm_flow;
 
-/* How many may be present. Neither function may use the filter. */
+/* Returns how many answers were "maybe". */
 BLM_API size_t blm_check_flow(const blm_filter *f, const blm_flow *flow);
-/* On failure `tell` was called for the keys that were added; *done (or NULL) is their number. How
- * many more keys `next` had given by then is not known. */
+/* *done (or NULL) is how many keys were added. If it fails, `tell` has been called for those, and
+ * `next` may have given more. */
 BLM_API blm_status blm_add_flow(blm_filter *f, const blm_flow *flow, size_t *done);
 
 /* ---- hashes --- */
 
-/* The same in 8 bytes a key, for the native scheme: a digest's first word without the tag that
- * guards it, so that hashing and adding can be done by different threads, or at different times.
- * It is for the caller to know that hash and seed are the filter's. E_UNSUPPORTED (check_hashes:
- * all "maybe") for other schemes. blm_hash_many only reads the filter's seed: it may run beside
- * anything but blm_free. */
+/* Digests of 8 bytes, for the native scheme: the first word of a blm_digest without its tag. Keys
+ * can be hashed in one thread and added in another, or later. Nothing checks that the hashes were
+ * made with the filter's hash and seed: you must know. Other schemes: E_UNSUPPORTED, and
+ * check_hashes answers "maybe" to all. blm_hash_many reads only the filter's seed, so it may run
+ * during any call but blm_free. */
 BLM_API blm_status blm_hash_many(const blm_filter *f, const blm_key *keys, size_t count,
                                  uint64_t *out);
 BLM_API blm_status blm_add_hashes(blm_filter *f, const uint64_t *hashes, size_t count,
@@ -46,51 +53,53 @@ BLM_API size_t     blm_check_hashes(const blm_filter *f, const uint64_t *hashes,
 
 /* ---- positions --- */
 
-/* The positions a key probes: bit (or counter) numbers below m, in probe order, layer after layer
- * (a scalable filter's positions count through its layers, and hold until it grows: ask with older
- * ones and a key that was added may be answered "no"). Writes at most `cap`, and the number there
- * are to *count. Unreduced: the 64-bit values before they are brought below m (what Go's
- * Locations gives); E_UNSUPPORTED where a scheme has no such thing (blocked). */
+/* A key's positions, in probe order, layer after layer. They are numbers of cells, below m; in a
+ * scalable filter they count on from layer to layer, and are valid until it grows: with older ones,
+ * a key that was added may be answered "no". Writes at most `cap` of them; *count is how many there
+ * are. The raw form gives the 64-bit values before they are reduced to below m, as Go's Locations
+ * does; E_UNSUPPORTED for schemes that have no such values, and for blocked filters. */
 BLM_API blm_status blm_positions(const blm_filter *f, const void *key, size_t len, uint64_t *out,
                                  size_t cap, size_t *count);
 BLM_API blm_status blm_positions_raw(const blm_filter *f, const void *key, size_t len,
                                      uint64_t *out, size_t cap, size_t *count);
-/* true when every listed position is set (for scalable: all of one layer's). A position that is
- * out of range counts as "maybe". The raw form reduces first. */
+/* true if every cell at these positions is in use (scalable: all those of one layer). A position
+ * past the end counts as in use. The raw form reduces them first. */
 BLM_API bool blm_check_positions(const blm_filter *f, const uint64_t *pos, size_t count);
 BLM_API bool blm_check_positions_raw(const blm_filter *f, const uint64_t *pos, size_t count);
 
 /* ---- bits and memory --- */
 
-/* Writes bytes over those of a layer from byte `at` on, as blm_view shows them: for who carries a
- * filter's bits piece by piece. Items are not counted. E_ARGUMENT: past the layer's end, or a bit
- * set behind its last cell. Exclusive. */
+/* Overwrites a layer's bits, from byte `at` on, with bytes as blm_view shows them: for programs
+ * that receive a filter in chunks. Items are not counted. E_ARGUMENT: the bytes go past the layer's
+ * end, or set a bit behind its last cell. Exclusive. */
 BLM_API blm_status blm_write_bits(blm_filter *f, uint32_t layer, uint64_t at, const void *bytes,
                                   uint64_t len);
 
-/* Changes how many bytes the filter may grow to (options.max_bytes; 0: no cap). Exclusive. */
+/* Changes options.max_bytes for later growth (0: no limit). Exclusive. */
 BLM_API void blm_limit(blm_filter *f, uint64_t max_bytes);
 
-/* For allocators that move memory to close gaps: `move` is shown each piece that a filter in memory
- * owns, the handle last, and returns its new place (content copied, the old one freed) or NULL to
- * leave it. Returns the handle, which may be another one. Exclusive. */
+/* For allocators that move memory to close gaps. `move` is called with each allocation of a filter
+ * in memory, the handle last. It returns where the content now is, having copied it and freed the
+ * old place, or NULL if it did not move it. Returns the handle, which may have moved too.
+ * Exclusive. */
 typedef void *(*blm_move_fn)(void *ctx, void *ptr);
 BLM_API blm_filter *blm_relocate(blm_filter *f, blm_move_fn move, void *ctx);
 
-/* The same bytes from byte `at` on, for who sends a filter in pieces, and how many there are (0
- * when it fails). In format native what is left out is not read either, but for a layer's
- * checksums, when they are written; other formats encode everything. A filter that changes between
- * two pieces gives bytes whose checksums do not match. */
+/* The bytes of blm_encode from byte `at` on, for programs that send a filter in chunks: `write` may
+ * stop it after each chunk. In format native the part before `at` is not read, except to compute
+ * the checksums that are written; other formats encode everything each time. If the filter changes
+ * between two chunks, the checksums will not match. */
 BLM_API blm_status blm_encode_from(const blm_filter *f, const char *format, uint64_t at,
                                    blm_write_fn write, void *ctx, blm_error *err);
 
 /* ---- bare bits: a very small filter inside another structure ------------------------------ */
 
-/* For a store that keeps a filter of some dozen keys beside each block or page: no header, no
- * handle, no memory; the caller keeps m, k and the seed. `bytes` are (m + 7) / 8 at any address,
- * zeroed before the first add, bit i being bit i % 8 of byte i / 8: the bits of a classic filter of
- * scheme native with hash XXH3, these parameters and seed[0] = seed. m = 0 or k = 0: nothing is
- * added, and everything is "maybe". Any number of threads may check; adds are exclusive. */
+/* For a store that keeps a filter of a few dozen keys in each of its blocks or pages. There is no
+ * header, no handle and no allocation; you keep m, k and the seed. `bytes` is (m + 7) / 8 bytes at
+ * any address, zeroed before the first add. They are the bits of a native classic filter with hash
+ * XXH3, these parameters and seed[0] = seed; bit i is bit i % 8 of byte i / 8. If m or k is 0,
+ * nothing is added and every answer is "maybe". Any number of threads may check; adds are
+ * exclusive. */
 BLM_API void blm_bare_add(void *bytes, uint64_t m, uint32_t k, uint64_t seed, const void *key,
                           size_t len);
 BLM_API bool blm_bare_check(const void *bytes, uint64_t m, uint32_t k, uint64_t seed,

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The maths of filters: pure functions, no filter needed. */
+/*
+ * The maths of filters: how large, how many probes, which rate. Pure functions: they need no
+ * filter, keep no state, and may be called from any thread. docs/maths.md has the derivations.
+ *
+ * Settled: blm_plan_for and the textbook formulas, blm_estimate_items, blm_binomial_interval. May
+ * still change before 1.0: blm_rate_of and its models, blm_fill_interval, blm_estimate_overlap.
+ */
 #ifndef BLOOMERY_MATHS_H
 #define BLOOMERY_MATHS_H
 
@@ -9,15 +15,15 @@
 extern "C" {
 #endif
 
-/* What a set of options comes to, before anything is allocated. */
+/* What a filter made from some options would be. Nothing is allocated. */
 typedef struct blm_plan {
     size_t   size;
     blm_kind kind;
     uint64_t items;  /* n: given, or how many keys reach the rate */
-    double   rate;   /* modelled at n, for the probes the kind really uses */
+    double   rate;   /* modelled at n, for the probes that the kind really makes */
     double   asked;  /* the rate asked for; 0: none */
-    uint64_t bits;   /* m as it will be created */
-    uint32_t probes; /* k, all lines together */
+    uint64_t bits;   /* m, as blm_create would make it */
+    uint32_t probes; /* k, in all lines together */
     uint32_t lines;  /* lines per key (blocked, counting), else 0 */
     uint64_t bytes;
     bool     fits;         /* the asked rate fits the asked memory or bits */
@@ -25,40 +31,41 @@ typedef struct blm_plan {
     double   bits_per_item;
 } blm_plan;
 
-/* (items, rate) → least size with modelled rate ≤ p.
- * (items, memory) → the largest that fits, its best k, the rate; with rate too: whether it fits
- *   and how much would (blm_create refuses what does not fit, E_LIMIT).
- * (items, bits[, probes]) → the rate, at the best k when none is given.
- * (bits, probes[, rate]) → how many items reach the rate (none given: half of the bits set).
- * (bits or memory, rate) → best k and how many items fit (memory alone: at 1%).
- * E_ARGUMENT for anything outside its domain; never a NaN. */
+/* Plans a filter from what is given in `o`:
+ *   (items, rate)            the smallest filter with a modelled rate ≤ p
+ *   (items, memory)          the largest that fits, its best k, and its rate. With a rate too:
+ *                            whether it fits, and what would (blm_create gives E_LIMIT if not)
+ *   (items, bits[, probes])  the rate, at the best k if none is given
+ *   (bits, probes[, rate])   how many items reach the rate (none given: fill one half)
+ *   (bits or memory, rate)   the best k, and how many items fit (memory alone: at 1%)
+ * E_ARGUMENT for a number out of range. Never gives a NaN. */
 BLM_API blm_status blm_plan_for(const blm_options *o, blm_plan *out, blm_error *err);
 
-/* Textbook: m = ⌈−n·ln p / ln²2⌉, k = round(m/n·ln 2) at least 1. */
+/* The textbook's formulas: m = ⌈−n·ln p / ln²2⌉, k = round(m/n·ln 2), at least 1. */
 BLM_API blm_status blm_textbook(uint64_t n, double p, uint64_t *m, uint32_t *k);
 BLM_API blm_status blm_best_probes(uint64_t m, uint64_t n, uint32_t *k); /* round(m/n·ln 2) ≥ 1 */
 BLM_API blm_status blm_probes_for_rate(double p, uint32_t *k);           /* ⌈−log2 p⌉ */
 BLM_API blm_status blm_best_rate(uint64_t m, uint64_t n, double *p);     /* 0.6185^(m/n) */
-/* Most keys that m bits hold at rate ≤ p with k probes (0: the best k), usual formula. */
+/* How many keys m bits hold at a rate ≤ p with k probes (0: the best k), by the usual formula. */
 BLM_API blm_status blm_capacity_for(uint64_t m, uint32_t k, double p, uint64_t *n);
 
 typedef enum blm_model {
     BLM_MODEL_USUAL       = 0, /* (1 − e^(−kn/m))^k */
     BLM_MODEL_INDEPENDENT = 1, /* k independent probes: the exact sum over the fill for k ≤ 64, a
-                                  bounded approximation beyond. Native classic probes follow this,
-                                  but for n/2^64 (two keys, one hash), which plans and stats add. */
-    BLM_MODEL_DOUBLE   = 2, /* probes a + i·b mod m, b ≠ 0: what Guava, Go, RedisBloom and most
-                                  others come near */
-    BLM_MODEL_LINES    = 3, /* native blocked probes: `lines` lines of 512 bits, one bit in each
+                                  bounded approximation beyond. Native classic filters follow it, up
+                                  to n/2^64 (two keys with one hash), which plans and stats add */
+    BLM_MODEL_DOUBLE = 2, /* probes a + i·b mod m, b ≠ 0: close to Guava, Go, RedisBloom and most
+                                  others */
+    BLM_MODEL_LINES  = 3, /* native blocked filters: `lines` lines of 512 bits, one bit in each
                                   of k/lines words; n/2^64 included */
-    BLM_MODEL_COUNTERS = 4  /* native counting probes (and what blm_reduce makes of them):
-                                  `lines` lines of 128 cells, one in each of k/lines groups of 16 */
+    BLM_MODEL_COUNTERS = 4 /* native counting filters, and blm_reduce's copies of them: `lines`
+                                  lines of 128 cells, one in each of k/lines groups of 16 */
 } blm_model;
 
 typedef enum blm_method {
     BLM_BY_FORMULA = 0,
     BLM_BY_SUM     = 1, /* exact */
-    BLM_BY_BOUND   = 2  /* approximation; low and high bound it */
+    BLM_BY_BOUND   = 2  /* approximate, between low and high */
 } blm_method;
 
 typedef struct blm_rate {
@@ -67,26 +74,29 @@ typedef struct blm_rate {
     blm_method method;
 } blm_rate;
 
-/* The false-positive rate of m bits, k probes in all, n keys. lines: 0 but for BLM_MODEL_LINES and
- * _COUNTERS, where m is a multiple of 512 or 128. n = 0 gives 0. Usual formula: any m, k; else
- * E_LIMIT past 2^48 bits or 2 048 probes. Microseconds at usual k, milliseconds at k = 64. */
+/* The rate of m bits with k probes in all and n keys. lines is 0, except for BLM_MODEL_LINES and
+ * _COUNTERS, where m is a multiple of 512 or 128. n = 0 gives 0. The usual formula takes any m and
+ * k; the other models give E_LIMIT past 2^48 bits or 2 048 probes. Takes microseconds at the usual
+ * k, milliseconds at k = 64. */
 BLM_API blm_status blm_rate_of(blm_model model, uint64_t m, uint32_t k, uint32_t lines, uint64_t n,
                                blm_rate *out);
 
-/* Expected fraction of set bits and the interval it leaves with probability at most 1 − confidence
- * (Azuma–Hoeffding: 2·exp(−2λ²/kn) for independent probes, k²n for derived ones). */
+/* The expected fill, and an interval that the fill leaves with a probability of at most
+ * 1 − confidence (Azuma–Hoeffding: 2·exp(−2λ²/kn) for independent probes, k²n for derived ones). */
 BLM_API blm_status blm_fill_interval(uint64_t m, uint32_t k, uint64_t n, bool derived,
                                      double confidence, blm_estimate *out);
 
-/* Keys in a filter of m bits and k probes with `ones` bits set: −m/k·ln(1 − ones/m). Saturated
- * (ones = m): value is the expected number of keys at which the last bit falls, high infinite. */
+/* How many keys are in a filter of m bits and k probes with `ones` bits set: −m/k·ln(1 − ones/m).
+ * Saturated (ones = m): value is how many keys it takes, on average, to set the last bit, and high
+ * is infinite. */
 BLM_API blm_status blm_estimate_items(uint64_t m, uint32_t k, uint64_t ones, blm_estimate *out);
 
 /* The same for two filters, from the ones of each and of their bitwise OR. */
 BLM_API blm_status blm_estimate_overlap(uint64_t m, uint32_t k, uint64_t ones_a, uint64_t ones_b,
                                         uint64_t ones_or, blm_overlap *out);
 
-/* Exact (Clopper–Pearson) interval of a rate seen as `hits` of `trials`. trials = 0: [0, 1]. */
+/* The exact (Clopper–Pearson) interval for a rate measured as `hits` of `trials`. trials = 0: [0,
+ * 1]. */
 BLM_API blm_status blm_binomial_interval(uint64_t hits, uint64_t trials, double confidence,
                                          double *low, double *high);
 

@@ -50,9 +50,9 @@ static blm_status gather(struct blm_source *in, const struct blm_body *b, struct
     if (st != BLM_OK)
         return st;
     *bytes = len;
-    if (len > 0 && !blm__block_alloc(b->alloc, len, out))
-        st = blm__fail(err, BLM_E_MEMORY, "no memory for %zu bytes of bits", len);
-    else if (len > 0)
+    if (len > 0)
+        st = blm__block_make(b->alloc, len, out, err);
+    if (st == BLM_OK && len > 0)
         memcpy(out->words, all, len);
     blm__free(b->alloc, all, room);
     return st;

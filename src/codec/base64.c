@@ -3,7 +3,7 @@
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-static int value_of(char c)
+int blm__base64_value(char c)
 {
     if (c >= 'A' && c <= 'Z')
         return c - 'A';
@@ -23,7 +23,7 @@ size_t blm__base64_decode(const char *text, size_t len, uint8_t *out, size_t *ba
         chars--;
     uint32_t bits = 0;
     for (size_t i = 0; i < chars; i++) {
-        int v = value_of(text[i]);
+        int v = blm__base64_value(text[i]);
         if (v < 0) {
             *bad = i;
             return SIZE_MAX;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Base64, as far as JSON with bytes in it needs it. */
+/* Base64, as much of it as JSON with bytes in it needs. */
 #ifndef BLM_CODEC_BASE64_H
 #define BLM_CODEC_BASE64_H
 
 #include "codec/codec.h"
+
+/* What a character stands for, 0 … 63, in either alphabet (+/ or -_); -1: it is not one of them. */
+int blm__base64_value(char c);
 
 /* Text to bytes: either alphabet (+/ or -_), padding required, nothing else. `out` has room for
  * len / 4 · 3 bytes. How many came of it; SIZE_MAX: not base64, and *bad is the first character

@@ -9,20 +9,18 @@
  *   u32              nTweak
  *   u8               nFlags
  */
+#include "scheme/bip37.h"
 #include "codec/array.h"
 #include "codec/words.h"
 #include "core/compact.h"
-#include "scheme/scheme.h"
 
-#define MOST_BYTES  36000u
-#define MOST_PROBES 50u
-#define TAIL        9u
+#define TAIL 9u
 
 static int sniff(const uint8_t *head, size_t len, uint64_t total)
 {
     struct blm_cursor c = blm__cursor(head, len);
     uint64_t          bytes;
-    if (!blm__take_compact(&c, &bytes) || bytes > MOST_BYTES)
+    if (!blm__take_compact(&c, &bytes) || bytes > BLM__BIP37_BYTES)
         return 0;
     if (total && total != c.at + bytes + TAIL)
         return 0;
@@ -30,7 +28,7 @@ static int sniff(const uint8_t *head, size_t len, uint64_t total)
     uint32_t probes = blm__take32le(&c);
     if (c.bad) /* not all of it is here to look at */
         return total ? 50 : 5;
-    return probes <= MOST_PROBES ? (total ? 60 : 10) : 0;
+    return probes <= BLM__BIP37_PROBES ? (total ? 60 : 10) : 0;
 }
 
 /* Byte by byte, because a stream cannot be looked ahead in. */
@@ -42,11 +40,11 @@ static blm_status take_length(struct blm_source *in, uint64_t *out, blm_error *e
     if (n == 1)
         n += blm__read(in, b + 1, blm__compact_size(b[0]) - 1);
     struct blm_cursor c = blm__cursor(b, n);
-    if (blm__take_compact(&c, out) && *out <= MOST_BYTES)
+    if (blm__take_compact(&c, out) && *out <= BLM__BIP37_BYTES)
         return BLM_OK;
     if (c.bad)
         return blm__short(in, "the number of bytes", err);
-    if (*out <= MOST_BYTES)
+    if (*out <= BLM__BIP37_BYTES)
         return blm__fail_at(err, BLM_E_FORMAT, at,
                             "the number of bytes, %llu, is not written in its shortest form",
                             (unsigned long long)*out);
@@ -63,7 +61,7 @@ static blm_status take_tail(struct blm_source *in, uint64_t bytes, struct blm_bo
     if (blm__read(in, tail, TAIL) != TAIL)
         return blm__short(in, "nHashFuncs, nTweak and nFlags", err);
     uint32_t probes = blm__get32le(tail);
-    if (probes > MOST_PROBES)
+    if (probes > BLM__BIP37_PROBES)
         return blm__fail_at(err, BLM_E_FORMAT, at, "%lu hash functions: bip37 has at most 50",
                             (unsigned long)probes);
     b->hasher.seed[0] = blm__get32le(tail + 4);

@@ -64,6 +64,12 @@ bool blm__put(struct blm_sink *s, const void *bytes, size_t len)
     return !s->failed;
 }
 
+blm_status blm__put_failed(const struct blm_sink *s, blm_error *err)
+{
+    return blm__fail_at(err, BLM_E_IO, s->written, "writing stopped after %llu bytes",
+                        (unsigned long long)s->written);
+}
+
 /* ---- in ---------------------------------------------------------------------------------- */
 
 static size_t read_stream(struct blm_source *s, uint8_t *to, size_t len)
@@ -109,36 +115,36 @@ blm_status blm__short(const struct blm_source *s, const char *what, blm_error *e
     return blm__fail_at(err, BLM_E_TRUNCATED, s->at, "the input ends within %s", what);
 }
 
-/* A stream's claim of a size is not believed before the bytes have come. They are gathered in
- * pieces, each as large as all before it, and joined at the end: at no time is more allocated than
- * twice what was read, but for the first piece. */
-#define FIRST_PIECE ((uint64_t)64 << 10)
-#define PIECES      48u
+/* A stream may claim any size, so the size is not believed before the bytes have come. They are
+ * gathered in blocks, each as large as all before it, and joined at the end: apart from the first
+ * block, never more is allocated than twice what was read. */
+#define FIRST_BLOCK ((uint64_t)64 << 10)
+#define BLOCKS      48u /* 64 KiB · 2^47 is more than any input */
 
-struct pieces {
-    struct blm_block piece[PIECES];
-    uint64_t         len[PIECES];
+struct gathered {
+    struct blm_block block[BLOCKS];
+    uint64_t         len[BLOCKS];
     unsigned         count;
 };
 
-static void free_pieces(const blm_allocator *a, struct pieces *p)
+static void free_gathered(const blm_allocator *a, struct gathered *g)
 {
-    for (unsigned i = 0; i < p->count; i++)
-        blm__block_free(a, &p->piece[i]);
+    for (unsigned i = 0; i < g->count; i++)
+        blm__block_free(a, &g->block[i]);
 }
 
 static blm_status gather(struct blm_source *s, const blm_allocator *a, uint64_t bytes,
-                         struct pieces *p, blm_error *err)
+                         struct gathered *g, blm_error *err)
 {
-    uint64_t next = FIRST_PIECE;
-    for (uint64_t have = 0; have < bytes; p->count++) {
+    uint64_t next = FIRST_BLOCK;
+    for (uint64_t have = 0; have < bytes; g->count++) {
         uint64_t len = bytes - have < next ? bytes - have : next;
-        if (p->count == PIECES || !blm__block_alloc(a, len, &p->piece[p->count]))
+        if (g->count == BLOCKS || !blm__block_alloc(a, len, &g->block[g->count]))
             return blm__fail(err, BLM_E_MEMORY, "no memory for %llu bytes of bits",
                              (unsigned long long)bytes);
-        p->len[p->count] = len;
-        if (blm__read(s, p->piece[p->count].words, (size_t)len) != len) {
-            p->count++; /* to be freed with the others */
+        g->len[g->count] = len;
+        if (blm__read(s, g->block[g->count].words, (size_t)len) != len) {
+            g->count++; /* to be freed with the others */
             return blm__short(s, "the bits", err);
         }
         have += len;
@@ -147,26 +153,25 @@ static blm_status gather(struct blm_source *s, const blm_allocator *a, uint64_t 
     return BLM_OK;
 }
 
-static blm_status read_pieces(struct blm_source *s, const blm_allocator *a, uint64_t bytes,
+static blm_status read_unsure(struct blm_source *s, const blm_allocator *a, uint64_t bytes,
                               struct blm_block *out, blm_error *err)
 {
-    struct pieces p  = { .count = 0 };
-    blm_status    st = gather(s, a, bytes, &p, err);
-    if (st == BLM_OK && p.count == 1) {
-        *out = p.piece[0];
+    struct gathered g  = { .count = 0 };
+    blm_status      st = gather(s, a, bytes, &g, err);
+    if (st == BLM_OK && g.count == 1) {
+        *out = g.block[0];
         return BLM_OK;
     }
-    if (st == BLM_OK && !blm__block_alloc(a, bytes, out))
-        st = blm__fail(err, BLM_E_MEMORY, "no memory for %llu bytes of bits",
-                       (unsigned long long)bytes);
+    if (st == BLM_OK)
+        st = blm__block_make(a, bytes, out, err);
     if (st == BLM_OK) {
         uint8_t *to = (uint8_t *)out->words;
-        for (unsigned i = 0; i < p.count; to += p.len[i], i++) {
-            memcpy(to, p.piece[i].words, (size_t)p.len[i]);
-            blm__block_free(a, &p.piece[i]);
+        for (unsigned i = 0; i < g.count; to += g.len[i], i++) {
+            memcpy(to, g.block[i].words, (size_t)g.len[i]);
+            blm__block_free(a, &g.block[i]);
         }
     }
-    free_pieces(a, &p);
+    free_gathered(a, &g);
     return st;
 }
 
@@ -178,23 +183,22 @@ blm_status blm__read_block(struct blm_source *s, const blm_allocator *a, uint64_
                             (unsigned long long)bytes,
                             (unsigned long long)(max_bytes ? max_bytes : SIZE_MAX / 2));
     if (!s->data)
-        return read_pieces(s, a, bytes, out, err);
+        return read_unsure(s, a, bytes, out, err);
     if (blm__remaining(s) < bytes) {
         s->at = s->len;
         return blm__short(s, "the bits", err);
     }
-    if (!blm__block_alloc(a, bytes, out))
-        return blm__fail(err, BLM_E_MEMORY, "no memory for %llu bytes of bits",
-                         (unsigned long long)bytes);
-    blm__read(s, out->words, (size_t)bytes);
-    return BLM_OK;
+    blm_status st = blm__block_make(a, bytes, out, err);
+    if (st == BLM_OK)
+        blm__read(s, out->words, (size_t)bytes);
+    return st;
 }
 
 blm_status blm__read_all(struct blm_source *s, const blm_allocator *a, uint64_t cap, uint8_t **out,
                          size_t *len, size_t *room, blm_error *err)
 {
     uint64_t known = blm__remaining(s);
-    size_t   have = 0, size = known < SIZE_MAX / 2 ? (size_t)known + 1 : (size_t)FIRST_PIECE;
+    size_t   have = 0, size = known < SIZE_MAX / 2 ? (size_t)known + 1 : (size_t)FIRST_BLOCK;
     uint8_t *p = blm__alloc(a, size);
     while (p) {
         have += blm__read(s, p + have, size - have);

@@ -16,6 +16,8 @@ struct blm_sink {
     bool         failed;
 };
 bool blm__put(struct blm_sink *s, const void *bytes, size_t len); /* false: failed, now or before */
+/* What to return after that: E_IO. */
+blm_status blm__put_failed(const struct blm_sink *s, blm_error *err);
 
 /* Bytes in: a buffer that is all there, or a stream read piece by piece. */
 struct blm_source {

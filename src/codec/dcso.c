@@ -21,6 +21,7 @@
 #include "codec/gzip.h"
 #include "codec/words.h"
 #include "scheme/scheme.h"
+#include "store/store.h"
 
 /* A file's numbers, whichever layout they came from. */
 struct fields {
@@ -76,15 +77,10 @@ static blm_status read_attached(struct blm_source *in, struct blm_body *out, blm
     blm_status st  = blm__read_all(in, out->alloc, cap, &data, &len, &room, err);
     if (st != BLM_OK)
         return st;
-    if (len > 0) {
-        out->attached = blm__alloc(out->alloc, len);
-        if (out->attached) {
-            memcpy(out->attached, data, len);
-            out->attached_len = len;
-        } else {
-            st = blm__fail(err, BLM_E_MEMORY, "no memory for %zu attached bytes", len);
-        }
-    }
+    if (len > 0)
+        st = blm__memory_attach(out, len, err);
+    if (st == BLM_OK && len > 0)
+        memcpy(out->attached, data, len);
     blm__free(out->alloc, data, room);
     return st;
 }

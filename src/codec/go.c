@@ -57,12 +57,11 @@ static blm_status attach(struct blm_body *b, const struct blm_go *g, const uint8
     uint64_t tail = first < end ? count_tail(words, first, end, bit) : 0;
     if (tail == 0 && types_len == 0)
         return BLM_OK;
-    size_t   size = 16 + types_len + (size_t)tail * 8;
-    uint8_t *p    = blm__alloc(b->alloc, size);
-    if (!p)
-        return blm__fail(err, BLM_E_MEMORY, "no memory for %zu bytes beside the bits", size);
-    b->attached     = p;
-    b->attached_len = size;
+    size_t     size = 16 + types_len + (size_t)tail * 8;
+    blm_status st   = blm__memory_attach(b, size, err);
+    if (st != BLM_OK)
+        return st;
+    uint8_t *p = b->attached;
     blm__put64le(p, first);
     blm__put64le(p + 8, types_len);
     if (types_len)
@@ -98,9 +97,9 @@ static blm_status read_odd(struct blm_source *in, const struct blm_go *g, struct
     if (words >= need)
         return BLM_OK;
     struct blm_block larger;
-    if (!blm__block_alloc(out->alloc, need * 8, &larger))
-        return blm__fail(err, BLM_E_MEMORY, "no memory for %llu bytes of bits",
-                         (unsigned long long)(need * 8));
+    st = blm__block_make(out->alloc, need * 8, &larger, err);
+    if (st != BLM_OK)
+        return st;
     if (words > 0)
         memcpy(larger.words, block->words, (size_t)words * 8);
     blm__block_free(out->alloc, block);

@@ -182,9 +182,9 @@ static bool take(void *ctx, const void *bytes, size_t len)
     const uint8_t   *p = bytes;
     while (len > 0) {
         size_t  n = len < BUFFER ? len : BUFFER;
-        uint8_t piece[BUFFER]; /* older zlib wants what it reads not const */
-        memcpy(piece, p, n);
-        g->z.next_in  = piece;
+        uint8_t copy[BUFFER]; /* an older zlib does not take const bytes */
+        memcpy(copy, p, n);
+        g->z.next_in  = copy;
         g->z.avail_in = (unsigned)n;
         if (!deflate_some(g, Z_NO_FLUSH))
             return false;
@@ -217,7 +217,7 @@ blm_status blm__gzip_close(struct blm_gzip *g, blm_status st, blm_error *err)
     if (st == BLM_OK)
         deflate_some(g, Z_FINISH); /* a failure is kept in the sink */
     if (st == BLM_OK && g->to->failed)
-        st = blm__write_bytes(g->to, "", 0, err);
+        st = blm__put_failed(g->to, err);
     deflateEnd(&g->z);
     blm__free(g->alloc, g, sizeof *g);
     return st;

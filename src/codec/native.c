@@ -20,12 +20,7 @@
 static int sniff(const uint8_t *head, size_t len, uint64_t total)
 {
     (void)total;
-    unsigned same = blm__native_magic(head, len);
-    if (same == 8)
-        return 100;
-    if (same >= BLM__MAGIC_ENOUGH)
-        return 90;                           /* one that was damaged */
-    return same > 0 && same == len ? 60 : 0; /* one that was cut off, to be told so */
+    return blm__native_bid(head, len); /* damaged and cut off ones too: we can say what is wrong */
 }
 
 /* ---- encode ------------------------------------------------------------------------------ */
@@ -55,29 +50,20 @@ static bool put_zeroes(struct blm_sink *out, uint64_t to)
     return !out->failed;
 }
 
-static blm_status sink_failed(const struct blm_sink *out, blm_error *err)
-{
-    return blm__fail_at(err, BLM_E_IO, out->written, "writing stopped after %llu bytes",
-                        (unsigned long long)out->written);
-}
+static bool to_sink(void *ctx, const void *bytes, size_t len) { return blm__put(ctx, bytes, len); }
 
-static bool put_piece(void *ctx, const void *bytes, size_t len)
-{
-    return blm__put(ctx, bytes, len);
-}
-
-/* Reads a region: to the sink, or (piece NULL) for its checksum alone. */
+/* Reads a region: into the sink, or (write is NULL) only for its checksum. */
 static blm_status put_region(struct writing *w, const struct blm_layer *l,
-                             const struct blm_native_section *s, uint64_t r, blm_piece_fn piece,
+                             const struct blm_native_section *s, uint64_t r, blm_write_fn write,
                              uint8_t *sums, blm_error *err)
 {
     uint64_t sum, from = r << s->region_log2;
     if (!blm__go_on(w->b, w->out->written, w->total))
         return blm__fail(err, BLM_E_CANCELLED, "cancelled after %llu of %llu bytes",
                          (unsigned long long)w->out->written, (unsigned long long)w->total);
-    if (!blm__checksum_words(l->words + from / 8, blm__native_region_bytes(s, r) / 8, piece, w->out,
+    if (!blm__checksum_words(l->words + from / 8, blm__native_region_bytes(s, r) / 8, write, w->out,
                              &sum))
-        return sink_failed(w->out, err);
+        return blm__put_failed(w->out, err);
     blm__put64le(sums + 8 * r, blm__native_region_sum(sum, r));
     return BLM_OK;
 }
@@ -94,7 +80,7 @@ static blm_status put_words(struct writing *w, const struct blm_layer *l,
         skipped = (from - s->words_at) >> s->region_log2;
     skip_to(w->out, skipped < s->regions ? s->words_at + (skipped << s->region_log2) : s->sums_at);
     for (uint64_t r = skipped; r < s->regions && st == BLM_OK; r++)
-        st = put_region(w, l, s, r, put_piece, sums, err);
+        st = put_region(w, l, s, r, to_sink, sums, err);
     for (uint64_t r = 0; r < skipped && from < s->marks_at && st == BLM_OK; r++)
         st = put_region(w, l, s, r, NULL, sums, err);
     return st;
@@ -118,7 +104,7 @@ static blm_status put_section(struct writing *w, const struct blm_layer *l,
     if (st == BLM_OK) {
         blm__put(w->out, sums, table);
         if (!put_zeroes(w->out, s->end)) /* the marks, all clear, and the rest of the block */
-            st = sink_failed(w->out, err);
+            st = blm__put_failed(w->out, err);
     }
     blm__free(w->b->alloc, sums, table);
     return st;
@@ -154,7 +140,7 @@ static blm_status put_front(struct writing *w, const struct blm_native_head *h,
     blm__put(w->out, bytes, h->slot_bytes);
     blm__put(w->out, bytes, h->slot_bytes);
     blm__put(w->out, w->b->attached, w->b->attached_len);
-    return put_zeroes(w->out, blm__native_first(h)) ? BLM_OK : sink_failed(w->out, err);
+    return put_zeroes(w->out, blm__native_first(h)) ? BLM_OK : blm__put_failed(w->out, err);
 }
 
 static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_error *err)
@@ -238,15 +224,12 @@ static blm_status take_attached(struct reading *r, blm_error *err)
     blm_status st = blm__read_block(r->in, b->alloc, len, b->max_bytes, &block, err);
     if (st != BLM_OK)
         return st;
-    b->attached = blm__alloc(b->alloc, (size_t)len);
-    if (b->attached) {
-        b->attached_len = (size_t)len;
+    st = blm__memory_attach(b, (size_t)len, err);
+    if (st == BLM_OK)
         memcpy(b->attached, block.words, (size_t)len);
-    }
     blm__block_free(b->alloc, &block);
-    if (!b->attached)
-        return blm__fail(err, BLM_E_MEMORY, "no memory for %llu attached bytes",
-                         (unsigned long long)len);
+    if (st != BLM_OK)
+        return st;
     if (blm__checksum(b->attached, b->attached_len) != r->head.attached_sum)
         return blm__fail_at(err, BLM_E_CHECKSUM, at, "the attached bytes are damaged");
     return BLM_OK;

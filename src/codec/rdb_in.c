@@ -114,11 +114,10 @@ static void take_packed(struct blm_rdb_in *r, uint64_t *len, struct blm_block *o
     if (r->b->max_bytes && *len > r->b->max_bytes)
         blm__rdb_bad(r, BLM_E_LIMIT, at, "larger than the cap");
     take_plain(r, packed, &block);
-    if (r->status == BLM_OK && !blm__block_alloc(r->b->alloc, *len, out))
-        r->status = blm__fail(r->err, BLM_E_MEMORY, "no memory for %llu bytes of bits",
-                              (unsigned long long)*len);
-    else if (r->status == BLM_OK && !blm__lzf_unpack((const uint8_t *)block.words, (size_t)packed,
-                                                     (uint8_t *)out->words, (size_t)*len))
+    if (r->status == BLM_OK)
+        r->status = blm__block_make(r->b->alloc, *len, out, r->err);
+    if (r->status == BLM_OK && !blm__lzf_unpack((const uint8_t *)block.words, (size_t)packed,
+                                                (uint8_t *)out->words, (size_t)*len))
         blm__rdb_bad(r, BLM_E_FORMAT, at, "it does not unpack");
     blm__block_free(r->b->alloc, &block);
 }
@@ -133,9 +132,8 @@ static void take_decimal(struct blm_rdb_in *r, unsigned size, uint64_t *len, str
                 : size == 2 ? (int16_t)blm__get16le(b)
                             : (int32_t)blm__get32le(b);
     *len      = (uint64_t)snprintf(text, sizeof text, "%" PRId32, v);
-    if (r->status == BLM_OK && !blm__block_alloc(r->b->alloc, *len, out))
-        r->status = blm__fail(r->err, BLM_E_MEMORY, "no memory for %llu bytes of bits",
-                              (unsigned long long)*len);
+    if (r->status == BLM_OK)
+        r->status = blm__block_make(r->b->alloc, *len, out, r->err);
     if (r->status == BLM_OK)
         memcpy(out->words, text, (size_t)*len);
 }

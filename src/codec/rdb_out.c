@@ -4,7 +4,7 @@
 #include "codec/lzf.h"
 #include "codec/rdb.h"
 
-#define PIECE ((size_t)1 << 20)
+#define STEP  ((size_t)1 << 20) /* bytes between two calls of progress */
 #define SLOTS (BLM__LZF_TABLE * sizeof(uint32_t))
 
 blm_status blm__rdb_out(struct blm_rdb_out *w, const struct blm_body *b, struct blm_sink *out,
@@ -120,8 +120,8 @@ blm_status blm__rdb_put_string(struct blm_rdb_out *w, const uint8_t *s, uint64_t
     if (put_decimal(w, s, len) || put_packed(w, s, len))
         return BLM_OK;
     blm__rdb_put_length(w, len);
-    for (uint64_t at = 0; at < len; at += PIECE) {
-        size_t n = len - at < PIECE ? (size_t)(len - at) : PIECE;
+    for (uint64_t at = 0; at < len; at += STEP) {
+        size_t n = len - at < STEP ? (size_t)(len - at) : STEP;
         if (!blm__go_on(w->b, at, len))
             return blm__fail(err, BLM_E_CANCELLED, "cancelled after %llu bytes",
                              (unsigned long long)w->out->written);

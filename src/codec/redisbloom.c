@@ -285,18 +285,15 @@ static blm_status put_header(const struct blm_body *b, enum blm_rb_layout v, uin
 
 static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_error *err)
 {
-    if (b->layers[0].shape.scheme != &blm__scheme_redisbloom)
-        return blm__fail(
-            err, BLM_E_UNSUPPORTED,
-            "format redisbloom holds filters of scheme redisbloom, this one is %s, and "
-            "without its keys it cannot become another: rebuild it from them",
-            b->layers[0].shape.scheme->row.name);
+    blm_status st = blm__only_scheme(b, "redisbloom", &blm__scheme_redisbloom, NULL, err);
+    if (st != BLM_OK)
+        return st;
     enum blm_rb_layout v    = blm__rb_layout(b->layers[0].shape.variant);
     size_t             room = header_of(v, b->layer_count);
     uint8_t           *h    = blm__alloc(b->alloc, room);
     if (!h)
         return blm__fail(err, BLM_E_MEMORY, "no memory for the header");
-    blm_status st = put_header(b, v, h, err);
+    st = put_header(b, v, h, err);
     if (st == BLM_OK)
         st = blm__write_bytes(out, h, room, err);
     blm__free(b->alloc, h, room);

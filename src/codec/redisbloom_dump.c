@@ -15,21 +15,22 @@
 #include <string.h>
 
 #include "codec/array.h"
+#include "codec/base64.h"
 #include "codec/rdb.h"
 #include "codec/words.h"
+#include "core/checksum.h"
 #include "scheme/redisbloom.h"
 
 #define ENCVER      4u
 #define RDB_DEFAULT 10u /* Redis 7.0; newer servers take it too */
 #define NO_GROWTH   2u
 
-/* A–Z a–z 0–9 - _ are 0 … 63. */
+/* Redis takes the characters of a module's name as URL-safe base64 does. */
 static uint64_t module_id(unsigned encver)
 {
-    static const char set[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    uint64_t          id    = 0;
+    uint64_t id = 0;
     for (const char *c = "MBbloom--"; *c; c++)
-        id = id << 6 | (uint64_t)(strchr(set, *c) - set);
+        id = id << 6 | (uint64_t)blm__base64_value(*c);
     return id << 10 | encver;
 }
 
@@ -132,10 +133,7 @@ static void take_end(struct blm_rdb_in *r, const struct value *v, uint64_t *rdb)
     r->what      = "the checksum";
     at           = r->in->at;
     blm__rdb_take(r, b, 8);
-#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-    crc = blm__get64le(b);
-#endif
-    if (blm__get64le(b) != crc)
+    if (!blm__sum_matches(crc, blm__get64le(b)))
         blm__rdb_bad(r, BLM_E_CHECKSUM, at, "it does not match");
 }
 
@@ -211,20 +209,16 @@ static blm_status put_value(struct blm_rdb_out *w, blm_error *err)
     if (st == BLM_OK && w->torn) /* mapped from a file that has a writer */
         st = blm__fail(err, BLM_E_BUSY, "the filter changed while it was written");
     if (st == BLM_OK && w->out->failed)
-        st = blm__fail_at(err, BLM_E_IO, w->out->written, "writing stopped after %llu bytes",
-                          (unsigned long long)w->out->written);
+        st = blm__put_failed(w->out, err);
     return st;
 }
 
 static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_error *err)
 {
     struct blm_rdb_out w;
-    if (b->layers[0].shape.scheme != &blm__scheme_redisbloom)
-        return blm__fail(err, BLM_E_UNSUPPORTED,
-                         "format redisbloom-dump holds filters of scheme redisbloom, this one is "
-                         "%s, and without its keys it cannot become another: rebuild it from them",
-                         b->layers[0].shape.scheme->row.name);
-    blm_status st = blm__rdb_out(&w, b, out, err);
+    blm_status st = blm__only_scheme(b, "redisbloom-dump", &blm__scheme_redisbloom, NULL, err);
+    if (st == BLM_OK)
+        st = blm__rdb_out(&w, b, out, err);
     if (st != BLM_OK)
         return st;
     st = put_value(&w, err);

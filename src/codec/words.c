@@ -35,29 +35,26 @@ blm_status blm__read_words(struct blm_source *in, enum blm_order order, const st
 
 blm_status blm__write_bytes(struct blm_sink *out, const void *bytes, size_t len, blm_error *err)
 {
-    if (!blm__put(out, bytes, len))
-        return blm__fail_at(err, BLM_E_IO, out->written, "writing stopped after %llu bytes",
-                            (unsigned long long)out->written);
-    return BLM_OK;
+    return blm__put(out, bytes, len) ? BLM_OK : blm__put_failed(out, err);
 }
 
-#define PIECE 512u /* words */
+#define BUFFER 512u /* words */
 
 blm_status blm__write_words(struct blm_sink *out, enum blm_order order, const struct blm_body *b,
                             const uint64_t *words, uint64_t count, blm_error *err)
 {
-    uint64_t   piece[PIECE];
+    uint64_t   buffer[BUFFER];
     blm_status st = BLM_OK;
-    for (uint64_t at = 0; st == BLM_OK && at < count; at += PIECE) {
-        size_t n = count - at < PIECE ? (size_t)(count - at) : PIECE;
-        if (at % (PIECE << 11) == 0 && !blm__go_on(b, at * 8, count * 8))
+    for (uint64_t at = 0; st == BLM_OK && at < count; at += BUFFER) {
+        size_t n = count - at < BUFFER ? (size_t)(count - at) : BUFFER;
+        if (at % (BUFFER << 11) == 0 && !blm__go_on(b, at * 8, count * 8))
             return blm__fail(err, BLM_E_CANCELLED, "cancelled after %llu of %llu bytes",
                              (unsigned long long)(at * 8), (unsigned long long)(count * 8));
         for (size_t i = 0; i < n; i++) /* a shared filter may be added to meanwhile */
-            piece[i] = __atomic_load_n(&words[at + i], __ATOMIC_RELAXED);
+            buffer[i] = __atomic_load_n(&words[at + i], __ATOMIC_RELAXED);
         if (order == BLM__BIG)
-            swap_words(piece, n);
-        st = blm__write_bytes(out, piece, n * 8, err);
+            swap_words(buffer, n);
+        st = blm__write_bytes(out, buffer, n * 8, err);
     }
     return st;
 }
@@ -73,16 +70,27 @@ blm_status blm__expect_end(struct blm_source *in, blm_error *err)
     return BLM_OK;
 }
 
+blm_status blm__only_scheme(const struct blm_body *b, const char *format,
+                            const struct blm_scheme *scheme, const struct blm_scheme *other,
+                            blm_error *err)
+{
+    const struct blm_scheme *has = b->layers[0].shape.scheme;
+    if (has == scheme || has == other)
+        return BLM_OK;
+    return blm__fail(err, BLM_E_UNSUPPORTED,
+                     "format %s holds filters of scheme %s; this one is %s, and cannot become "
+                     "another without its keys: rebuild it from them",
+                     format, scheme->row.name, has->row.name);
+}
+
 blm_status blm__expect_scheme(const struct blm_body *b, const char *format,
                               const struct blm_scheme *scheme, const struct blm_scheme *other,
                               blm_error *err)
 {
-    const struct blm_shape *s = &b->layers[0].shape;
-    if (s->scheme != scheme && s->scheme != other)
-        return blm__fail(err, BLM_E_UNSUPPORTED,
-                         "format %s holds filters of scheme %s, this one is %s, and without its "
-                         "keys it cannot become another: rebuild it from them",
-                         format, scheme->row.name, s->scheme->row.name);
+    const struct blm_shape *s  = &b->layers[0].shape;
+    blm_status              st = blm__only_scheme(b, format, scheme, other, err);
+    if (st != BLM_OK)
+        return st;
     if (b->layer_count != 1 || b->ops->grows || s->cell_bits != 1)
         return blm__fail(err, BLM_E_UNSUPPORTED, "format %s holds plain bits, not a %s filter",
                          format, blm_kind_name(b->kind));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What foreign formats share: a small header and then 64-bit words in one byte order or the other,
- * an input that must end after them, and a filter that must be of the format's own scheme. */
+/* What foreign formats share: a small header, then 64-bit words in one byte order or the other, the
+ * end of the input, and a filter that must be of the format's own scheme. */
 #ifndef BLM_CODEC_WORDS_H
 #define BLM_CODEC_WORDS_H
 
@@ -8,21 +8,25 @@
 
 enum blm_order { BLM__LITTLE, BLM__BIG };
 
-/* Reads the words of a shape and gives them to the body as a layer. Bits past the shape's last are
- * E_FORMAT. */
+/* Reads the words of a shape and gives them to the body as a layer. E_FORMAT if bits past the last
+ * one are set. */
 blm_status blm__read_words(struct blm_source *in, enum blm_order order, const struct blm_shape *s,
                            struct blm_body *out, blm_error *err);
-/* Writes words (as they are in memory), a piece at a time. */
+/* Writes words that are in memory, a few at a time. */
 blm_status blm__write_words(struct blm_sink *out, enum blm_order order, const struct blm_body *b,
                             const uint64_t *words, uint64_t count, blm_error *err);
-/* Writes a header; E_IO when the sink refuses. */
+/* Writes bytes; E_IO if the sink stops. */
 blm_status blm__write_bytes(struct blm_sink *out, const void *bytes, size_t len, blm_error *err);
 
 /* E_FORMAT unless the input ends here. */
 blm_status blm__expect_end(struct blm_source *in, blm_error *err);
 
-/* E_UNSUPPORTED unless the body is one layer of plain bits of `scheme` or `other` (may be NULL),
- * the only ones that `format` expresses. */
+/* E_UNSUPPORTED unless the body is of `scheme` or `other` (may be NULL), the only ones that
+ * `format` can hold. */
+blm_status blm__only_scheme(const struct blm_body *b, const char *format,
+                            const struct blm_scheme *scheme, const struct blm_scheme *other,
+                            blm_error *err);
+/* The same, and it must be one layer of bits: no counters. */
 blm_status blm__expect_scheme(const struct blm_body *b, const char *format,
                               const struct blm_scheme *scheme, const struct blm_scheme *other,
                               blm_error *err);

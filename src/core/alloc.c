@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory. The default allocator is the C library's; its bit arrays from 2 MiB up are anonymous
- * mappings, because those come zeroed without a pass over them and can be asked to use huge pages:
- * a random line in 128 MiB then costs two thirds of what it costs on 4 KiB pages. */
+/* Memory. The default allocator is the C library's, but bit arrays of 2 MiB and more are anonymous
+ * mappings: those come zeroed, and can have huge pages, on which reading a random line of 128 MiB
+ * costs two thirds of what it costs on 4 KiB pages. */
 #include <stdlib.h>
 #include <string.h>
 #if defined(__linux__)
@@ -9,6 +9,7 @@
 #endif
 
 #include "core/alloc.h"
+#include "core/error.h"
 
 #define HUGE_FROM ((size_t)2 << 20)
 #define ALIGN     ((size_t)64)
@@ -51,9 +52,9 @@ void blm__free(const blm_allocator *a, void *p, size_t size)
 }
 
 #if defined(__linux__)
-/* The end is to lie on a huge page too, where that costs an eighth more memory at most: 12 MB, the
- * filter of 10^7 keys, otherwise have one probe in eight on small pages, and that one waits for its
- * address. Foreign classic filters of that size: 27 ns a hit become 23. */
+/* Rounds up so that the end is on a huge page too, if that costs at most an eighth more memory. In
+ * 12 MB, a filter of 10^7 keys, one probe in eight would otherwise be on small pages and wait for
+ * its address. Foreign classic filters of that size: 27 ns for a key that is there become 23. */
 static size_t whole_pages(size_t size)
 {
     size_t whole = (size + HUGE_FROM - 1) & ~(size_t)(HUGE_FROM - 1);
@@ -63,7 +64,7 @@ static size_t whole_pages(size_t size)
 static bool map_block(size_t size, struct blm_block *out)
 {
     size = whole_pages(size);
-    /* Two MiB more than needed, so that the words can start on a huge page's border. */
+    /* Two MiB more than needed, so that the words can start where a huge page does. */
     size_t room = size + HUGE_FROM;
     if (room < size)
         return false;
@@ -88,13 +89,22 @@ bool blm__block_alloc(const blm_allocator *a, uint64_t bytes, struct blm_block *
     if (size >= HUGE_FROM && a->alloc == std_alloc)
         return map_block(size, out);
 #endif
-    size_t room = size + ALIGN - 1; /* allocators promise less than a cache line */
+    size_t room = size + ALIGN - 1; /* allocators align to less than a cache line */
     void  *p    = blm__zalloc(a, room);
     if (!p)
         return false;
     uintptr_t start = ((uintptr_t)p + ALIGN - 1) & ~(uintptr_t)(ALIGN - 1);
     *out            = (struct blm_block){ (uint64_t *)start, p, room, false, false };
     return true;
+}
+
+blm_status blm__block_make(const blm_allocator *a, uint64_t bytes, struct blm_block *out,
+                           blm_error *err)
+{
+    if (blm__block_alloc(a, bytes, out))
+        return BLM_OK;
+    return blm__fail(err, BLM_E_MEMORY, "no memory for %llu bytes of bits",
+                     (unsigned long long)bytes);
 }
 
 void blm__block_free(const blm_allocator *a, struct blm_block *b)

@@ -5,18 +5,18 @@
 
 #include "core/hash/xxh3.h"
 
-#define PIECE_WORDS 2048u /* 16 KiB: stays in the first-level cache between copy and hash */
+#define BUFFER_WORDS 2048u /* 16 KiB: stays in the first-level cache between copy and hash */
 
 uint64_t blm__checksum(const void *bytes, size_t len) { return XXH64(bytes, len, 0); }
 
-bool blm__words_out(const uint64_t *words, uint64_t count, blm_piece_fn piece, void *ctx)
+bool blm__words_out(const uint64_t *words, uint64_t count, blm_write_fn write, void *ctx)
 {
-    uint64_t buffer[PIECE_WORDS];
+    uint64_t buffer[BUFFER_WORDS];
     while (count > 0) {
-        size_t n = count < PIECE_WORDS ? (size_t)count : PIECE_WORDS;
+        size_t n = count < BUFFER_WORDS ? (size_t)count : BUFFER_WORDS;
         for (size_t i = 0; i < n; i++)
             buffer[i] = __atomic_load_n(&words[i], __ATOMIC_SEQ_CST);
-        if (!piece(ctx, buffer, n * 8))
+        if (!write(ctx, buffer, n * 8))
             return false;
         words += n;
         count -= n;
@@ -26,23 +26,23 @@ bool blm__words_out(const uint64_t *words, uint64_t count, blm_piece_fn piece, v
 
 struct summing {
     XXH64_state_t state;
-    blm_piece_fn  piece;
+    blm_write_fn  write;
     void         *ctx;
 };
 
-static bool sum_piece(void *ctx, const void *bytes, size_t len)
+static bool sum_and_write(void *ctx, const void *bytes, size_t len)
 {
     struct summing *s = ctx;
     XXH64_update(&s->state, bytes, len);
-    return !s->piece || s->piece(s->ctx, bytes, len);
+    return !s->write || s->write(s->ctx, bytes, len);
 }
 
-bool blm__checksum_words(const uint64_t *words, uint64_t count, blm_piece_fn piece, void *ctx,
+bool blm__checksum_words(const uint64_t *words, uint64_t count, blm_write_fn write, void *ctx,
                          uint64_t *out)
 {
-    struct summing s = { .piece = piece, .ctx = ctx };
+    struct summing s = { .write = write, .ctx = ctx };
     XXH64_reset(&s.state, 0);
-    if (!blm__words_out(words, count, sum_piece, &s))
+    if (!blm__words_out(words, count, sum_and_write, &s))
         return false;
     *out = XXH64_digest(&s.state);
     return true;

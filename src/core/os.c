@@ -66,11 +66,11 @@ static int os_sync_dir(const char *path)
     while (n < 0 && errno == EINTR);
     int why = n < 0 ? errno : 0;
     close(fd);
-    return why == EINVAL ? 0 : why; /* file systems without such a thing as a directory's fsync */
+    return why == EINVAL ? 0 : why; /* a file system that cannot fsync a directory */
 }
 
-/* Where the file system cannot reserve: write zeroes over what is not there yet. What is there,
- * inside `at` … `at + len`, was written by us and is written again as it is. */
+/* For file systems that cannot reserve: writes zeroes past the end of the file. What is already
+ * there, between `at` and `at + len`, was written by us and is written again unchanged. */
 static int os_fill(int fd, uint64_t at, uint64_t len)
 {
     char    page[4096];
@@ -124,7 +124,7 @@ static int os_rename_new(const char *from, const char *to)
 }
 
 #if defined(O_TMPFILE)
-/* Where linkat finds an open file: its own AT_EMPTY_PATH is for the privileged. */
+/* The name by which linkat finds an open file. AT_EMPTY_PATH would need privileges. */
 static const char *proc_name(int fd, char out[32])
 {
     snprintf(out, 32, "/proc/self/fd/%d", fd);
@@ -238,7 +238,7 @@ int blm__lock_try(int fd)
     return flock(fd, LOCK_EX | LOCK_NB) == 0 ? 0 : errno == EWOULDBLOCK ? EAGAIN : errno;
 }
 void blm__lock_drop(int fd) { flock(fd, LOCK_UN); }
-/* flock cannot ask without taking: for a moment a new writer may hear "busy". */
+/* flock cannot ask without taking the lock: for a moment a new writer may get "busy". */
 bool blm__lock_held(int fd)
 {
     if (flock(fd, LOCK_SH | LOCK_NB) < 0)
@@ -263,6 +263,23 @@ int blm__os_read_at(int fd, void *bytes, size_t len, uint64_t at, size_t *got)
         *got += (size_t)n;
     }
     return 0;
+}
+
+size_t blm__os_parent(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == path ? 1 : slash ? (size_t)(slash - path) : 0;
+}
+
+int blm__os_sync_parent(const char *path)
+{
+    char   dir[4096];
+    size_t len = blm__os_parent(path);
+    if (len >= sizeof dir)
+        return ENAMETOOLONG;
+    memcpy(dir, len ? path : ".", len ? len : 1);
+    dir[len ? len : 1] = 0;
+    return blm__os.sync_dir(dir);
 }
 
 const char *blm__os_text(int number)
@@ -298,7 +315,7 @@ const char *blm__os_text(int number)
     case ENOENT:
         return "no such file or directory";
     case ENOLCK:
-        return "no locks to be had";
+        return "no locks available";
     case ENOMEM:
         return "out of memory";
     case ENOSPC:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The few calls to the system on which durability rests, behind one table, so that a test can let
- * any of them fail, or write down the order in which they came. Nothing else changes the table.
+ * The few system calls that durability depends on, behind one table, so that a test can make any of
+ * them fail, or record their order. Nothing else changes the table.
  *
  * All return 0 or an error number (never -1 and errno), and try again after EINTR.
  */
@@ -17,32 +17,38 @@ struct blm_os {
     int (*sync_file)(int fd); /* data, and what it takes to find it again */
     int (*sync_map)(void *map, size_t len);
     int (*sync_dir)(const char *path);
-    /* Really takes the space, so that a later write cannot fail for want of it. */
+    /* Allocates the space, so that no later write fails because the disk is full. */
     int (*reserve)(int fd, uint64_t at, uint64_t len);
     int (*rename_over)(const char *from, const char *to);
     int (*rename_new)(const char *from, const char *to); /* EEXIST when `to` is there */
-    /* A file in a directory that has no name yet, and is gone with whoever has it open; and a name
-     * for it, EEXIST when that is taken. EOPNOTSUPP, or another number,
-     * where there is no such thing. */
+    /* Makes a file in a directory without a name, which is gone when nobody has it open any more;
+     * and gives it a name (EEXIST: the name is taken). An error, such as EOPNOTSUPP, where the
+     * system cannot do this. */
     int (*open_nameless)(const char *dir, int *fd);
     int (*give_name)(int fd, const char *path);
-    /* This boot of this machine; false where the system does not tell. */
+    /* Identifies this boot of this machine; false where the system does not say. */
     bool (*boot_id)(uint8_t out[16]);
 };
 
 extern struct blm_os blm__os;
 
-/* One writer: an exclusive lock on the whole file that goes with the open file, not the process.
- * try: 0, EAGAIN when another has it, or an error. held: does anybody else hold it? Readers ask. */
+/* One writer: an exclusive lock on the whole file, held by the open file, not by the process. try:
+ * 0, or EAGAIN if another has it, or an error. held: does anybody else have it? For readers. */
 int  blm__lock_try(int fd);
 void blm__lock_drop(int fd);
 bool blm__lock_held(int fd);
 
-/* As the system's, for all of `len` (fewer only at the end of the file). */
+/* Reads all of `len`; *got is less only at the end of the file. */
 int blm__os_read_at(int fd, void *bytes, size_t len, uint64_t at, size_t *got);
 
-/* What an error number means, in a few English words: strerror would bring in the locale, and is
- * not promised to be safe in threads. */
+/* The directory part of a path: its length, without a slash at the end, except for "/". 0: there is
+ * none, which means the current directory. */
+size_t blm__os_parent(const char *path);
+/* sync_dir for the directory that a file is in: after this its name survives a power cut. */
+int blm__os_sync_parent(const char *path);
+
+/* What an error number means, in a few English words. strerror would bring in the locale, and need
+ * not be safe in threads. */
 const char *blm__os_text(int number);
 
 #endif

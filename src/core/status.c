@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Statuses as text, and the one place where a blm_error is filled. */
+/* Statuses as text, and the only place where a blm_error is filled. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -64,11 +64,27 @@ blm_status blm__fail_at(blm_error *err, blm_status s, uint64_t offset, const cha
     return s;
 }
 
+static blm_status status_of(int number)
+{
+    return number == ENOSPC || number == EDQUOT ? BLM_E_SPACE
+           : number == ENOMEM                   ? BLM_E_MEMORY
+                                                : BLM_E_IO;
+}
+
 blm_status blm__fail_system(blm_error *err, int number, const char *fmt, ...)
 {
-    blm_status s = number == ENOSPC || number == EDQUOT ? BLM_E_SPACE
-                   : number == ENOMEM                   ? BLM_E_MEMORY
-                                                        : BLM_E_IO;
+    blm_status s = status_of(number);
+    va_list    args;
+    va_start(args, fmt);
+    fill(err, s, number, BLM_NO_OFFSET, fmt, args);
+    va_end(args);
+    return s;
+}
+
+blm_status blm__fail_write(blm_error *err, int number, const char *fmt, ...)
+{
+    bool       denied = number == EACCES || number == EPERM || number == EROFS || number == ETXTBSY;
+    blm_status s      = denied ? BLM_E_READONLY : status_of(number);
     va_list    args;
     va_start(args, fmt);
     fill(err, s, number, BLM_NO_OFFSET, fmt, args);

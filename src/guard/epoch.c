@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Waiting for those inside, and numbering threads: see epoch.h. */
+/* Waiting for the sections inside, and numbering threads: see epoch.h. */
 #include "guard/epoch.h"
 
 #include <pthread.h>
@@ -32,11 +32,11 @@ static void thread_ends(void *number)
     pthread_mutex_lock(&threads.lock);
     threads.used &= ~bit;
     pthread_mutex_unlock(&threads.lock);
-    blm__thread_number = BLM__EPOCH_OWNED + 1; /* other destructors may call us yet */
+    blm__thread_number = BLM__EPOCH_OWNED + 1; /* other destructors may still call us */
 }
 
 #if defined(__GNUC__)
-/* When the library is unloaded while threads live on. */
+/* For a library that is unloaded while threads live on. */
 __attribute__((destructor)) static void forget_key(void)
 {
     pthread_mutex_lock(&threads.lock);
@@ -78,7 +78,8 @@ static bool remote_barriers(void)
 }
 static void barrier_everywhere(void)
 {
-    /* A forked child has to register anew; the global one needs no registration, and is slow. */
+    /* A forked child has to register again. The global barrier needs no registration, but is
+     * slow. */
     if (!membarrier_call(MEMBARRIER_PRIVATE) &&
         !(membarrier_call(MEMBARRIER_REGISTER) && membarrier_call(MEMBARRIER_PRIVATE)))
         membarrier_call(MEMBARRIER_GLOBAL);
@@ -88,13 +89,13 @@ static bool remote_barriers(void) { return false; }
 static void barrier_everywhere(void) {}
 #endif
 
-void blm__epoch_init(struct blm_epoch *e) { e->owned = remote_barriers() ? BLM__EPOCH_OWNED : 0; }
+void blm__epoch_init(struct blm__epoch *e) { e->owned = remote_barriers() ? BLM__EPOCH_OWNED : 0; }
 
 /* ---- waiting ----------------------------------------------------------------------------- */
 
-/* Out is read before in. If they agree, nobody was inside when out had been read: in is never
- * behind out, neither goes back, and in has not passed the out we saw even now. */
-static bool empty(struct blm_epoch_slot *s, unsigned phase)
+/* Reads out, then in. If they are equal, nobody was inside at the moment between the two: in is
+ * never below out, and neither ever goes down. */
+static bool empty(struct blm__epoch_slot *s, unsigned phase)
 {
     uint64_t out = 0;
     for (unsigned how = 0; how < BLM__LEFT_WAYS; how++)
@@ -102,7 +103,7 @@ static bool empty(struct blm_epoch_slot *s, unsigned phase)
     return out == atomic_load(&s->n[phase][0]);
 }
 
-void blm__epoch_wait(struct blm_epoch *e)
+void blm__epoch_wait(struct blm__epoch *e)
 {
     for (int turn = 0; turn < 2; turn++) {
         unsigned old = (unsigned)(atomic_fetch_add(&e->phase, 1) & 1);
@@ -115,7 +116,7 @@ void blm__epoch_wait(struct blm_epoch *e)
     }
 }
 
-uint64_t blm__epoch_count(struct blm_epoch *e, enum blm_left how)
+uint64_t blm__epoch_count(struct blm__epoch *e, enum blm__left how)
 {
     uint64_t n = 0;
     for (unsigned i = 0; i < BLM__EPOCH_SLOTS; i++)

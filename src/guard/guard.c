@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Opening and closing a guard: read the options, join the parts. */
 #include "guard/guard.h"
-#include "bloomery/guard.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -20,23 +19,23 @@ static blm_status read_options(const blm_guard_options *given, blm_guard_options
     blm_guard_options none = BLM_GUARD_OPTIONS_INIT;
     *o                     = none;
     if (!given || given->size < sizeof(size_t))
-        return blm__guard_fail(err, BLM_E_ARGUMENT, "start options from BLM_GUARD_OPTIONS_INIT");
+        return blm__fail(err, BLM_E_ARGUMENT, "start options from BLM_GUARD_OPTIONS_INIT");
     for (size_t i = sizeof *o; i < given->size; i++)
         if (((const uint8_t *)given)[i])
-            return blm__guard_fail(err, BLM_E_UNSUPPORTED,
-                                   "options use a field that this library (%s) does not know",
-                                   BLM_VERSION);
+            return blm__fail(err, BLM_E_UNSUPPORTED,
+                             "options use a field that this library (%s) does not know",
+                             BLM_VERSION);
     memcpy(o, given, given->size < sizeof *o ? given->size : sizeof *o);
     if (o->flags & ~FLAGS)
-        return blm__guard_fail(err, BLM_E_ARGUMENT, "unknown flags 0x%x", o->flags & ~FLAGS);
+        return blm__fail(err, BLM_E_ARGUMENT, "unknown flags 0x%x", o->flags & ~FLAGS);
     if (o->rate < 0 || o->rate >= 1 || o->rate != o->rate)
-        return blm__guard_fail(err, BLM_E_ARGUMENT, "a rate of %g: between 0 and 1", o->rate);
+        return blm__fail(err, BLM_E_ARGUMENT, "rate must be between 0 and 1, not %g", o->rate);
     if (!(o->stale_share >= 0) || !(o->rate_factor >= 0) ||
         (o->rate_factor > 0 && o->rate_factor < 1))
-        return blm__guard_fail(err, BLM_E_ARGUMENT,
-                               "stale_share may not be negative, nor rate_factor below 1");
+        return blm__fail(err, BLM_E_ARGUMENT,
+                         "stale_share must not be negative, and rate_factor not below 1");
     if (o->path && o->path[0] == 0)
-        return blm__guard_fail(err, BLM_E_ARGUMENT, "an empty path");
+        return blm__fail(err, BLM_E_ARGUMENT, "the path is empty");
     return BLM_OK;
 }
 
@@ -53,13 +52,13 @@ static blm_status read_filter(blm_guard *g, const blm_guard_options *o, blm_erro
     if (o->flags & BLM_GUARD_COUNTING)
         g->filter.kind = BLM_COUNTING;
     if (g->filter.kind == BLM_SCALABLE)
-        return blm__guard_fail(err, BLM_E_UNSUPPORTED,
-                               "a scalable filter is not shared between threads: a guard grows by "
-                               "rebuilding, take classic, blocked or counting");
+        return blm__fail(err, BLM_E_UNSUPPORTED,
+                         "a guard's filter cannot be scalable, because threads share it and it "
+                         "is rebuilt to grow: take classic, blocked or counting");
     if (g->filter.bits || g->filter.probes || g->filter.memory || g->filter.like || g->filter.words)
-        return blm__guard_fail(
+        return blm__fail(
             err, BLM_E_ARGUMENT,
-            "a guard's filter is sized by items and rate, anew with every rebuild");
+            "a guard's filter is sized by items and rate alone, again with every rebuild");
     g->items = o->items ? o->items : g->filter.items;
     if (o->rate > 0)
         g->filter.rate = o->rate;
@@ -67,7 +66,7 @@ static blm_status read_filter(blm_guard *g, const blm_guard_options *o, blm_erro
         g->filter.rate = DEFAULT_RATE;
     g->filter.items = g->items;
     g->filter.flags &= BLM_SEEDED;
-    g->alloc            = g->filter.allocator ? *g->filter.allocator : blm__guard_allocator;
+    g->alloc            = g->filter.allocator ? *g->filter.allocator : blm__default_allocator;
     g->filter.allocator = g->filter.allocator ? &g->alloc : NULL;
     return BLM_OK;
 }
@@ -75,13 +74,13 @@ static blm_status read_filter(blm_guard *g, const blm_guard_options *o, blm_erro
 static blm_status read_dataset(blm_guard *g, const blm_dataset *d, blm_error *err)
 {
     if (!d || d->size < sizeof(size_t))
-        return blm__guard_fail(err, BLM_E_ARGUMENT, "start a data set from { .size = sizeof d }");
+        return blm__fail(err, BLM_E_ARGUMENT, "start a data set from { .size = sizeof d }");
     memcpy(&g->data, d, d->size < sizeof *d ? d->size : sizeof *d);
     if (!g->data.get || !g->data.scan)
-        return blm__guard_fail(err, BLM_E_ARGUMENT, "a data set needs at least get and scan");
+        return blm__fail(err, BLM_E_ARGUMENT, "a data set needs at least get and scan");
     if (!g->data.mark_read != !g->data.mark_write)
-        return blm__guard_fail(err, BLM_E_ARGUMENT,
-                               "a data set has both of mark_read and mark_write, or neither");
+        return blm__fail(err, BLM_E_ARGUMENT,
+                         "a data set has both of mark_read and mark_write, or neither");
     return BLM_OK;
 }
 
@@ -104,15 +103,15 @@ static blm_status make_keyer(blm_guard *g, uint64_t *id, blm_error *err)
     return st;
 }
 
-/* What the file says, or nothing. */
-static blm_status first_view(blm_guard *g, blm_error *err)
+/* The file's filter if it can be trusted, else none. */
+static blm_status first_state(blm_guard *g, blm_error *err)
 {
     blm_filter *f  = NULL;
     blm_status  st = blm__trust_filter(&g->trust, &g->data, &g->filter, &f, err);
     if (st != BLM_OK)
         return st;
-    g->views[0].cur = f;
-    atomic_store(&g->view, &g->views[0]);
+    g->states[0].cur = f;
+    atomic_store(&g->state, &g->states[0]);
     atomic_store(&g->trusted, f != NULL);
     atomic_store(&g->generation, g->trust.generation);
     g->removes = f != NULL;
@@ -132,9 +131,9 @@ static blm_status assemble(blm_guard *g, const blm_guard_options *o, blm_error *
     uint32_t remember = o->remember == 0 ? DEFAULT_REMEMBER : o->remember;
     st = blm__table_open(&g->table, remember == BLM_GUARD_NONE ? 0 : remember, &g->alloc);
     if (st != BLM_OK)
-        return blm__guard_fail(err, st, "no memory for a table of %u keys", remember);
+        return blm__fail(err, st, "no memory for a table of %u keys", remember);
     st = blm__trust_open(&g->trust, o->path, id, &g->alloc, err);
-    return st == BLM_OK ? first_view(g, err) : st;
+    return st == BLM_OK ? first_state(g, err) : st;
 }
 
 static void release(blm_guard *g)
@@ -150,13 +149,13 @@ static void release(blm_guard *g)
     pthread_cond_destroy(&g->ended);
     if (g->data.close)
         g->data.close(g->data.ctx);
-    blm__guard_free(&a, g->base, sizeof *g + 64);
+    blm__free(&a, g->base, sizeof *g + 64);
 }
 
-/* On a cache line of its own, whatever the allocator's idea of alignment. */
+/* Aligned to a cache line, whatever the allocator's alignment. */
 static blm_guard *blank(const blm_allocator *a)
 {
-    uint8_t *base = blm__guard_zalloc(a, sizeof(blm_guard) + 64);
+    uint8_t *base = blm__zalloc(a, sizeof(blm_guard) + 64);
     if (!base)
         return NULL;
     blm_guard *g = (blm_guard *)(void *)(base + (64 - (uintptr_t)base % 64));
@@ -170,7 +169,7 @@ static blm_guard *blank(const blm_allocator *a)
     return g;
 }
 
-/* Before there was a guard to release: the data set is closed all the same. */
+/* When there is no guard to release yet: the data set is closed even so. */
 static blm_status refuse(const blm_dataset *d, blm_status st)
 {
     if (d && d->size >= offsetof(blm_dataset, close) + sizeof d->close && d->close)
@@ -183,16 +182,15 @@ blm_status blm_guard_open(const blm_guard_options *options, const blm_dataset *d
 {
     blm_guard_options o;
     if (!out)
-        return refuse(
-            d, blm__guard_fail(err, BLM_E_ARGUMENT, "nowhere to put the guard: out is NULL"));
+        return refuse(d, blm__fail(err, BLM_E_ARGUMENT, "nowhere to put the guard: out is NULL"));
     *out          = NULL;
     blm_status st = read_options(options, &o, err);
     if (st != BLM_OK)
         return refuse(d, st);
     blm_guard *g =
-        blank(o.filter && o.filter->allocator ? o.filter->allocator : &blm__guard_allocator);
+        blank(o.filter && o.filter->allocator ? o.filter->allocator : &blm__default_allocator);
     if (!g)
-        return refuse(d, blm__guard_fail(err, BLM_E_MEMORY, "no memory for a guard"));
+        return refuse(d, blm__fail(err, BLM_E_MEMORY, "no memory for a guard"));
     st             = read_dataset(g, d, err);
     g->flags       = o.flags;
     g->stale_share = o.stale_share > 0 ? o.stale_share : DEFAULT_STALE;
@@ -218,7 +216,7 @@ blm_status blm_guard_sync(blm_guard *g, blm_error *err)
     blm_status st = BLM_OK;
     blm__guard_remove_waiting(g);
     blm__gate_shut(&g->gate); /* the filter stays where it is */
-    blm_filter *cur = atomic_load(&g->view)->cur;
+    blm_filter *cur = atomic_load(&g->state)->cur;
     if (cur && g->trust.path)
         st = blm_sync(cur, err);
     blm__gate_open(&g->gate);
@@ -231,7 +229,7 @@ blm_status blm_guard_close(blm_guard *g, blm_error *err)
         return BLM_OK;
     blm__guard_stop(g);
     blm__guard_remove_waiting(g);
-    blm_filter *cur = atomic_load(&g->view)->cur;
+    blm_filter *cur = atomic_load(&g->state)->cur;
     blm_status  st  = blm_close(cur, err);
     if (cur && st == BLM_OK && g->trust.state == BLM__SESSION_OPEN)
         st = blm__trust_say(&g->trust, &g->data, BLM__SESSION_CLOSED, err);

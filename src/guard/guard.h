@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The guard from inside. bloomery.h says what it promises, docs/guard.md argues why it keeps it.
+ * The guard from inside. bloomery/guard.h says what it promises, docs/guard.md why that holds.
  *
  *   epoch    who is inside a filter (readers), who is between filter and data set (writers)
  *   table    exact knowledge about single keys: confirmed absences, puts that failed
@@ -9,8 +9,8 @@
  *   ops      get, put, delete, update
  *   report   figures
  *
- * Which filters answer is one pointer to a view. A view never changes: to change something, the
- * idle one of two is filled, shown, and the other is idle when every reader has left it.
+ * Which filters answer is one pointer to a state. A state that is shown never changes. To change
+ * something, the idle one of two is filled and shown; the other is idle once every reader has left.
  */
 #ifndef BLM_GUARD_GUARD_H
 #define BLM_GUARD_GUARD_H
@@ -20,21 +20,22 @@
 
 #include "bloomery.h"
 #include "bloomery/guard.h"
+#include "core/alloc.h"
+#include "core/error.h"
 #include "guard/epoch.h"
-#include "guard/memory.h"
 #include "guard/step.h"
 #include "guard/table.h"
 #include "guard/trust.h"
 
-struct blm_view {
+struct blm__guard_state {
     blm_filter *cur;  /* NULL: nothing can be trusted, everything passes */
     blm_filter *next; /* being built; puts go into both. NULL: no rebuild */
-    bool        hold; /* cur is out for a moment, keys are being removed from it: puts wait */
+    bool        hold; /* keys are being removed from cur, which is hidden meanwhile: puts wait */
 };
 
 /* Figures that are not counted by the epochs, striped like them. */
-enum blm_count {
-    BLM__N_ASKED_REFUSED, /* by blm_guard_maybe and _many, whose outcome we never hear */
+enum blm__count {
+    BLM__N_ASKED_REFUSED, /* by blm_guard_maybe and _many, whose outcome we never learn */
     BLM__N_ASKED_PASSED,
     BLM__N_REMEMBERED,
     BLM__N_ASKED_REMEMBERED,
@@ -46,14 +47,14 @@ enum blm_count {
     BLM__N_UPDATES,
     BLM__COUNTS
 };
-struct blm_counts {
+struct blm__counts {
     _Alignas(64) _Atomic uint64_t n[BLM__COUNTS];
 };
 
-/* Keys confirmed deleted, to be removed from a counting filter a few at a time: each time costs
- * the readers a moment in which everything passes. */
+/* Keys confirmed deleted, which wait to be removed from a counting filter. They are removed several
+ * at a time, because everything passes while that is done. */
 #define BLM__REMOVALS 16u
-struct blm_removals {
+struct blm__removals {
     pthread_mutex_t lock;
     uint32_t        count;
     struct {
@@ -63,31 +64,31 @@ struct blm_removals {
 };
 
 struct blm_guard {
-    _Atomic(const struct blm_view *) view;
-    struct blm_epoch                 readers;
-    struct blm_epoch                 writers;
-    struct blm_table                 table;
-    struct blm_counts                counts[BLM__EPOCH_STRIPES];
+    _Atomic(const struct blm__guard_state *) state; /* one of states */
+    struct blm__epoch                        readers;
+    struct blm__epoch                        writers;
+    struct blm__table                        table;
+    struct blm__counts                       counts[BLM__EPOCH_STRIPES];
 
-    void            *base; /* what was allocated */
-    blm_dataset      data;
-    blm_allocator    alloc;
-    blm_options      filter; /* of every generation, but for items */
-    uint32_t         flags;
-    uint64_t         items;
-    double           stale_share, rate_factor;
-    uint32_t         retry_ms;
-    blm_filter      *keyer; /* one bit: gives the table its hash, seeded by the system */
-    struct blm_trust trust;
+    void             *base; /* of the allocation */
+    blm_dataset       data;
+    blm_allocator     alloc;
+    blm_options       filter; /* of every generation, except items */
+    uint32_t          flags;
+    uint64_t          items;
+    double            stale_share, rate_factor;
+    uint32_t          retry_ms;
+    blm_filter       *keyer; /* hashes keys for the table, with a random seed */
+    struct blm__trust trust;
 
-    struct blm_gate     gate; /* who shows views */
-    struct blm_view     views[2];
-    struct blm_removals removals;
-    bool                removes; /* this generation may have keys removed; by the gate */
+    struct blm__gate        gate; /* held by whoever shows a state */
+    struct blm__guard_state states[2];
+    struct blm__removals    removals;
+    bool                    removes; /* keys may be removed from this generation; under the gate */
     _Atomic uint64_t generation; /* of the filter that answers; changes with removals.lock held */
     _Atomic bool     trusted;    /* there is one */
     _Atomic uint64_t stale;      /* deleted keys that cur still has */
-    _Atomic uint64_t stale_next; /* deleted since next was shown: it may have them */
+    _Atomic uint64_t stale_next; /* … and next may have: deleted since it was shown */
     _Atomic uint64_t base_refused, base_false; /* figures when this generation began */
 
     /* The rebuild. */
@@ -95,10 +96,10 @@ struct blm_guard {
     pthread_cond_t   ended;
     pthread_t        thread;
     bool             has_thread; /* to be joined */
-    _Atomic bool     building;   /* by whichever thread */
-    bool             background; /* … a thread of ours */
+    _Atomic bool     building;   /* in any thread */
+    bool             background; /* … in ours */
     _Atomic bool     cancel;
-    _Atomic uint64_t retry_at; /* no automatic rebuild before: milliseconds, monotonic */
+    _Atomic uint64_t retry_at; /* no automatic rebuild before this; milliseconds, monotonic */
     blm_status       last;     /* how the last one ended */
     blm_error        last_error;
     blm_guard_cause  cause;
@@ -106,33 +107,33 @@ struct blm_guard {
     double           rebuild_seconds;
 };
 
-static inline void blm__guard_count(blm_guard *g, enum blm_count what, uint64_t n)
+static inline void blm__guard_count(blm_guard *g, enum blm__count what, uint64_t n)
 {
     atomic_fetch_add_explicit(&g->counts[blm__stripe_here()].n[what], n, memory_order_relaxed);
 }
-uint64_t blm__guard_counted(blm_guard *g, enum blm_count what);
+uint64_t blm__guard_counted(blm_guard *g, enum blm__count what);
 
-/* Shows these filters instead; when it returns nobody uses the old view. The gate is shut. */
-void blm__guard_show(blm_guard *g, struct blm_view v);
+/* Shows this state; when it returns, nobody uses the old one. The gate must be shut. */
+void blm__guard_show(blm_guard *g, struct blm__guard_state next);
 
-/* Applies what waits in removals, if the filter may be touched now. */
+/* Removes the keys that wait in removals, if the filter may be touched now. */
 void blm__guard_remove_waiting(blm_guard *g);
-/* A row of this key is gone, confirmed; `generation` was current before the data set was asked. */
+/* The row of this key is confirmed gone; `generation` was current before the data set was asked. */
 void blm__guard_removed(blm_guard *g, const void *key, size_t len, uint64_t generation);
 void blm__guard_drop_removals(blm_guard *g);
 
-/* Starts a rebuild in the background where the figures call for one. Cheap when they do not. */
+/* Starts a rebuild in the background if the figures call for one. Cheap if they do not. */
 void       blm__guard_consider(blm_guard *g, blm_guard_cause why);
 blm_status blm__guard_start(blm_guard *g, blm_guard_cause why, blm_error *err);
-/* Cancels and waits. */
+/* Cancels a background rebuild and waits for its end. */
 void blm__guard_stop(blm_guard *g);
 
 /* Figures of the generation that answers now. */
-struct blm_figures {
-    blm_params params; /* all zero without a filter */
+struct blm__figures {
+    blm_params params; /* all zero if there is no filter */
     uint64_t   generation, asked, passed, stale;
     double     rate, low, high, stale_share;
 };
-void blm__guard_figures(blm_guard *g, struct blm_figures *out);
+void blm__guard_figures(blm_guard *g, struct blm__figures *out);
 
 #endif

@@ -1,26 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * get, put, delete, update: the order of things, which is all the guard is about.
+ * get, put, delete, update. What matters is the order of their steps:
  *
- *   get      ask the filter │ ask the table │ read the row │ learn from its absence
+ *   get      ask the filter │ ask the table │ read the row │ remember if it is absent
  *   put      forget the absence │ add to the filter, and to the one being built │ write the row
  *   delete   delete the row │ only if that is confirmed, count (or queue) the key
  *
- * A put is a writer's section from before it looks which filters there are until its row is
- * written: a rebuild that shows a new generation and then waits for the writers inside knows that
- * the rows of all others are, or will be, added to it too.
+ * A put is a writer's section, from before it looks which filters there are until its row is
+ * written. A rebuild shows its new generation and then waits for the writers inside: their rows are
+ * there to be scanned, and every later put adds to the new generation too.
  * Filters are only touched in a reader's section.
  */
-#include "bloomery/guard.h"
 #include "guard/guard.h"
 
 #include <string.h>
 
-#if defined(__GNUC__)
-#define NOT_INLINED __attribute__((noinline))
-#else
-#define NOT_INLINED
-#endif
+#include "core/bits.h"
 
 static uint64_t hash_of(const blm_guard *g, const void *key, size_t len)
 {
@@ -32,7 +27,7 @@ static bool is_error(blm_status st) { return st != BLM_OK && st != BLM_E_ABSENT;
 
 /* ---- reading ----------------------------------------------------------------------------- */
 
-struct request { /* a get's arguments, in memory, so that the check need not keep them */
+struct request { /* a get's arguments, in memory, so that they need no registers during the check */
     blm_guard   *g;
     const void  *key;
     size_t       len;
@@ -41,8 +36,8 @@ struct request { /* a get's arguments, in memory, so that the check need not kee
     blm_error   *err;
 };
 
-/* The filter lets it pass, or (asked is false) there was none to ask. */
-NOT_INLINED static blm_status read_through(const struct request *r, bool asked)
+/* The filter lets the key pass, or (asked is false) there is no filter. */
+BLM__NOINLINE static blm_status read_through(const struct request *r, bool asked)
 {
     blm_guard *g    = r->g;
     uint64_t   hash = hash_of(g, r->key, r->len), ticket = blm__table_ticket(&g->table, hash);
@@ -70,20 +65,20 @@ NOT_INLINED static blm_status read_through(const struct request *r, bool asked)
     return st;
 }
 
-/* A get by a thread that has no slot of its own, or not yet. */
-NOT_INLINED static blm_status get_anywhere(const struct request *r)
+/* A get by a thread that has no slot of its own, or none yet. */
+BLM__NOINLINE static blm_status get_anywhere(const struct request *r)
 {
-    struct blm_section     s     = blm__epoch_look(&r->g->readers);
-    const struct blm_view *v     = atomic_load(&r->g->view);
-    bool                   asked = v->cur != NULL;
+    struct blm__section            s     = blm__epoch_look(&r->g->readers);
+    const struct blm__guard_state *now   = atomic_load(&r->g->state);
+    bool                           asked = now->cur != NULL;
     blm__step();
-    bool maybe = !asked || blm_check(v->cur, r->key, r->len);
+    bool maybe = !asked || blm_check(now->cur, r->key, r->len);
     blm__epoch_leave(&s, maybe ? BLM__LEFT_PASSED : BLM__LEFT_REFUSED);
     return maybe ? read_through(r, asked) : BLM_E_ABSENT;
 }
 
-/* A refused get is what the guard is for: nothing here but the check and two counts. Every
- * instruction less lets the processor overlap more of one check's misses with the next one's. */
+/* A refused get is what the guard is for, so it does nothing but the check and two counts. With
+ * fewer instructions the processor overlaps more of one check's misses with the next one's. */
 blm_status blm_guard_get(blm_guard *g, const void *key, size_t len, blm_write_fn value,
                          void *value_ctx, blm_error *err)
 {
@@ -91,10 +86,10 @@ blm_status blm_guard_get(blm_guard *g, const void *key, size_t len, blm_write_fn
     _Atomic uint64_t *counts = blm__epoch_own(&g->readers);
     if (!counts)
         return get_anywhere(&r);
-    const struct blm_view *v     = atomic_load(&g->view);
-    bool                   asked = v->cur != NULL;
+    const struct blm__guard_state *now   = atomic_load(&g->state);
+    bool                           asked = now->cur != NULL;
     blm__step();
-    if (asked && !blm_check(v->cur, key, len)) {
+    if (asked && !blm_check(now->cur, key, len)) {
         blm__epoch_disown(counts, BLM__LEFT_REFUSED);
         return BLM_E_ABSENT;
     }
@@ -109,7 +104,7 @@ bool blm_guard_maybe(blm_guard *g, const void *key, size_t len)
     return blm_guard_maybe_many(g, &k, 1, &maybe) == 1;
 }
 
-/* What the filters let pass may be in the table. */
+/* Of the keys that the filter lets pass, those the table knows to be absent. */
 static size_t known_absences(blm_guard *g, const blm_key *keys, size_t count, uint8_t *maybe)
 {
     size_t known = 0;
@@ -126,12 +121,12 @@ static size_t known_absences(blm_guard *g, const blm_key *keys, size_t count, ui
 
 size_t blm_guard_maybe_many(blm_guard *g, const blm_key *keys, size_t count, uint8_t *maybe)
 {
-    struct blm_section     s     = blm__epoch_look(&g->readers);
-    const struct blm_view *v     = atomic_load(&g->view);
-    bool                   asked = v->cur != NULL;
-    size_t                 hits  = count;
+    struct blm__section            s     = blm__epoch_look(&g->readers);
+    const struct blm__guard_state *now   = atomic_load(&g->state);
+    bool                           asked = now->cur != NULL;
+    size_t                         hits  = count;
     if (asked)
-        hits = blm_check_many(v->cur, keys, count, maybe);
+        hits = blm_check_many(now->cur, keys, count, maybe);
     else if (count)
         memset(maybe, 1, count);
     blm__epoch_leave(&s, BLM__LEFT_OTHER);
@@ -144,20 +139,20 @@ size_t blm_guard_maybe_many(blm_guard *g, const blm_key *keys, size_t count, uin
 
 /* ---- writing ----------------------------------------------------------------------------- */
 
-/* Into every filter that will be asked for it. While keys are being removed from one, the put waits
- * outside: removal is exclusive. */
+/* Adds the key to every filter that will be asked for it. While keys are being removed from one,
+ * the put waits outside, since removing is exclusive. */
 static blm_status add_to_filters(blm_guard *g, const void *key, size_t len)
 {
     for (unsigned tries = 0;; tries++) {
-        struct blm_section     s  = blm__epoch_look(&g->readers);
-        const struct blm_view *v  = atomic_load(&g->view);
-        bool                   in = !v->hold;
-        blm_status             st = BLM_OK;
+        struct blm__section            s   = blm__epoch_look(&g->readers);
+        const struct blm__guard_state *now = atomic_load(&g->state);
+        bool                           in  = !now->hold;
+        blm_status                     st  = BLM_OK;
         blm__step();
-        if (in && v->cur)
-            st = blm_add(v->cur, key, len);
-        if (in && v->next && st >= 0 && !blm__mistaken(BLM__ONE_GENERATION))
-            st = blm_add(v->next, key, len);
+        if (in && now->cur)
+            st = blm_add(now->cur, key, len);
+        if (in && now->next && st >= 0 && !blm__mistaken(BLM__ONE_GENERATION))
+            st = blm_add(now->next, key, len);
         blm__epoch_leave(&s, BLM__LEFT_OTHER);
         if (in)
             return st < 0 ? st : BLM_OK;
@@ -171,9 +166,9 @@ static blm_status put(blm_guard *g, const void *key, size_t len, const void *val
     uint64_t  hash = hash_of(g, key, len);
     blm_error unwanted;
     if (!g->data.put)
-        return blm__guard_fail(err, BLM_E_UNSUPPORTED, "this data set cannot be written");
+        return blm__fail(err, BLM_E_UNSUPPORTED, "this data set cannot be written");
     blm__table_put_begin(&g->table, hash, key, len);
-    struct blm_section w = blm__epoch_enter(&g->writers);
+    struct blm__section w = blm__epoch_enter(&g->writers);
     blm__step();
     blm_status st = blm__mistaken(BLM__DATA_SET_FIRST) ? BLM_OK : add_to_filters(g, key, len);
     blm__step();
@@ -184,7 +179,7 @@ static blm_status put(blm_guard *g, const void *key, size_t len, const void *val
             blm__table_doubt(&g->table, hash, key, len);
         }
     } else {
-        blm__guard_fail(err, st, "the filter takes no more keys: %s", blm_status_text(st));
+        blm__fail(err, st, "the filter cannot take the key: %s", blm_status_text(st));
     }
     blm__step();
     if (blm__mistaken(BLM__DATA_SET_FIRST))
@@ -207,7 +202,7 @@ void blm_guard_note_put(blm_guard *g, const void *key, size_t len)
 {
     uint64_t hash = hash_of(g, key, len);
     blm__table_put_begin(&g->table, hash, key, len);
-    struct blm_section w = blm__epoch_enter(&g->writers);
+    struct blm__section w = blm__epoch_enter(&g->writers);
     add_to_filters(g, key, len);
     blm__epoch_leave(&w, BLM__LEFT_OTHER);
     blm__table_put_end(&g->table, hash);
@@ -219,7 +214,7 @@ static blm_status del(blm_guard *g, const void *key, size_t len, blm_error *err)
 {
     blm_error unwanted;
     if (!g->data.del)
-        return blm__guard_fail(err, BLM_E_UNSUPPORTED, "this data set cannot delete");
+        return blm__fail(err, BLM_E_UNSUPPORTED, "this data set cannot delete");
     uint64_t generation = atomic_load(&g->generation);
     blm__step();
     blm_status st = g->data.del(g->data.ctx, key, len, err ? err : &unwanted);
@@ -241,7 +236,7 @@ blm_status blm_guard_delete(blm_guard *g, const void *key, size_t len, blm_error
 
 void blm_guard_note_delete(blm_guard *g, const void *key, size_t len)
 {
-    (void)key; /* somebody else's word is not enough to remove a key */
+    (void)key; /* that somebody else says so is not enough to remove a key */
     (void)len;
     atomic_fetch_add(&g->stale, 1);
     atomic_fetch_add(&g->stale_next, 1);
@@ -264,20 +259,21 @@ blm_status blm_guard_update(blm_guard *g, const void *old_key, size_t old_len, c
 
 /* ---- removing from a counting filter ------------------------------------------------------
  *
- * Every row that is confirmed deleted was put (or scanned) into this generation once for that
- * deletion alone: a put adds before its row can be deleted, and between two confirmed deletes of a
- * key lies a put. So removals never outrun adds, and a row that is there keeps its count. What must
- * not happen is a removal from a generation whose scan may have come after the delete: hence the
- * generation that was current *before* the data set was asked must still be current. */
+ * For every row that is confirmed deleted, its key was added to this generation once, by a put or
+ * by the scan: a put adds before its row can be deleted, and there is a put between two confirmed
+ * deletes of a key. So there are never more removals than adds, and a row that is there keeps its
+ * count. A key must not be removed from a generation whose scan may have come after the delete.
+ * Therefore the generation that was current *before* the data set was asked must still be
+ * current. */
 
 void blm__guard_removed(blm_guard *g, const void *key, size_t len, uint64_t generation)
 {
-    struct blm_removals *r    = &g->removals;
-    bool                 full = false;
+    struct blm__removals *r    = &g->removals;
+    bool                  full = false;
     atomic_fetch_add(&g->stale, 1);
     atomic_fetch_add(&g->stale_next, 1);
     if (g->filter.kind == BLM_COUNTING && !(g->flags & BLM_GUARD_ADVISORY)) {
-        void *copy = blm__guard_alloc(&g->alloc, len + 1);
+        void *copy = blm__alloc(&g->alloc, len + 1);
         if (copy && len)
             memcpy(copy, key, len);
         pthread_mutex_lock(&r->lock);
@@ -289,29 +285,29 @@ void blm__guard_removed(blm_guard *g, const void *key, size_t len, uint64_t gene
         }
         full = r->count == BLM__REMOVALS;
         pthread_mutex_unlock(&r->lock);
-        blm__guard_free(&g->alloc, copy, len + 1);
+        blm__free(&g->alloc, copy, len + 1);
     }
     if (full)
         blm__guard_remove_waiting(g);
     blm__guard_consider(g, BLM_CAUSE_STALE);
 }
 
-/* The gate is shut. */
+/* The gate must be shut. */
 void blm__guard_drop_removals(blm_guard *g)
 {
-    struct blm_removals *r = &g->removals;
+    struct blm__removals *r = &g->removals;
     pthread_mutex_lock(&r->lock);
     for (uint32_t i = 0; i < r->count; i++)
-        blm__guard_free(&g->alloc, r->at[i].key, r->at[i].len + 1);
+        blm__free(&g->alloc, r->at[i].key, r->at[i].len + 1);
     r->count = 0;
     pthread_mutex_unlock(&r->lock);
 }
 
 void blm__guard_remove_waiting(blm_guard *g)
 {
-    struct blm_removals *r = &g->removals;
+    struct blm__removals *r = &g->removals;
     blm__gate_shut(&g->gate);
-    struct blm_view now = *atomic_load(&g->view), hold = { .hold = true };
+    struct blm__guard_state now = *atomic_load(&g->state), hold = { .hold = true };
     pthread_mutex_lock(&r->lock);
     bool any = r->count > 0;
     pthread_mutex_unlock(&r->lock);

@@ -5,11 +5,11 @@
  *   make an empty filter, sized from the rows there are
  *   show it as `next`: from here on a put adds to both
  *   wait for the writers inside: they may not have seen it, but their rows will be there to scan
- *   add the puts that failed and may yet come about; scan
+ *   add the keys of puts that failed, whose rows may still appear; scan
  *   sync it, rename it over the old file, show it as `cur`
  *
- * Until the last step the old filter answers; whatever fails before it leaves the old one in place.
- * Both files are right when the name changes hands, since puts go into both until after that.
+ * Until the last step the old filter answers, and if anything fails before that, it stays in place.
+ * At the rename both files are right, since puts go into both until after it.
  */
 #include <errno.h>
 #include <sched.h>
@@ -18,13 +18,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bloomery/guard.h"
+#include "core/os.h"
 #include "guard/guard.h"
 
 #define LEAST_ITEMS  1024u
 #define GATHER       256u         /* keys added in one batch */
-#define GATHER_BYTES (64u * 1024) /* of theirs */
-#define FEW          64u          /* deletes, false positives: too few to judge by */
+#define GATHER_BYTES (64u * 1024) /* … and their bytes */
+#define FEW          64u          /* fewer deletes or false positives tell nothing */
 
 static uint64_t now_ms(void)
 {
@@ -36,8 +36,7 @@ static uint64_t now_ms(void)
 #ifndef BLM__MODEL
 void blm__pause(unsigned tries)
 {
-    /* What is waited for takes from a few instructions (a reader) to
-     * a data set's timeout (a put). */
+    /* A reader takes a few instructions; a put may take as long as the data set's timeout. */
     if (tries < 20) {
         sched_yield();
     } else {
@@ -47,15 +46,16 @@ void blm__pause(unsigned tries)
 }
 #endif
 
-void blm__guard_show(blm_guard *g, struct blm_view v)
+void blm__guard_show(blm_guard *g, struct blm__guard_state next)
 {
-    struct blm_view *idle = atomic_load(&g->view) == &g->views[0] ? &g->views[1] : &g->views[0];
-    *idle                 = v;
-    atomic_store(&g->view, idle);
+    struct blm__guard_state *idle =
+        atomic_load(&g->state) == &g->states[0] ? &g->states[1] : &g->states[0];
+    *idle = next;
+    atomic_store(&g->state, idle);
     blm__epoch_wait(&g->readers);
 }
 
-/* ---- gathering what a scan names --------------------------------------------------------- */
+/* ---- gathering a scan's keys -------------------------------------------------------------- */
 
 struct gather {
     blm_guard  *g;
@@ -101,7 +101,8 @@ static bool gather_key(void *ctx, const void *key, size_t len)
 
 static bool add_doubt(void *ctx, const void *key, size_t len)
 {
-    blm_add(ctx, key, len); /* shared filters of one layer take every key */
+    blm_add(ctx, key,
+            len); /* cannot fail: the filter is in memory or writable, and has one layer */
     return true;
 }
 
@@ -123,10 +124,10 @@ static blm_status make_next(blm_guard *g, uint64_t items, blm_filter **out, blm_
 static void show_next(blm_guard *g, blm_filter *next)
 {
     blm__gate_shut(&g->gate);
-    struct blm_view v = *atomic_load(&g->view);
-    v.next            = next;
+    struct blm__guard_state now = *atomic_load(&g->state);
+    now.next                    = next;
     atomic_store(&g->stale_next, 0);
-    blm__guard_show(g, v);
+    blm__guard_show(g, now);
     blm__gate_open(&g->gate);
 }
 
@@ -140,9 +141,9 @@ static void drop_next(blm_guard *g, blm_filter *next)
 
 static blm_status scan_into(blm_guard *g, blm_filter *next, uint64_t *named, blm_error *err)
 {
-    struct gather *a = blm__guard_alloc(&g->alloc, sizeof *a);
+    struct gather *a = blm__alloc(&g->alloc, sizeof *a);
     if (!a)
-        return blm__guard_fail(err, BLM_E_MEMORY, "no memory to gather a scan's keys");
+        return blm__fail(err, BLM_E_MEMORY, "no memory for a scan's keys");
     a->g     = g;
     a->into  = next;
     a->named = a->count = a->used = 0;
@@ -150,29 +151,28 @@ static blm_status scan_into(blm_guard *g, blm_filter *next, uint64_t *named, blm
     blm_status st                 = g->data.scan(g->data.ctx, gather_key, a, err);
     if (st == BLM_OK && a->st == BLM_OK)
         pour(a);
-    if (a->st != BLM_OK) /* ours, whatever the scan made of being stopped */
-        st = blm__guard_fail(err, a->st, "the rebuild was stopped: %s", blm_status_text(a->st));
+    if (a->st != BLM_OK) /* why we stopped it, whatever the scan returned */
+        st = blm__fail(err, a->st, "the rebuild was stopped: %s", blm_status_text(a->st));
     *named = a->named;
-    blm__guard_free(&g->alloc, a, sizeof *a);
+    blm__free(&g->alloc, a, sizeof *a);
     return st;
 }
 
 static uint64_t rows_now(blm_guard *g)
 {
-    uint64_t           rows = 0;
-    blm_error          unwanted;
-    struct blm_figures now;
+    uint64_t            rows = 0;
+    blm_error           unwanted;
+    struct blm__figures now;
     if (g->data.count && g->data.count(g->data.ctx, &rows, &unwanted) == BLM_OK)
         return rows;
     blm__guard_figures(g, &now);
-    if (g->filter.kind == BLM_COUNTING) /* what was removed is not counted any more */
+    if (g->filter.kind == BLM_COUNTING) /* its items leave removed keys out already */
         return now.params.items;
     return now.params.items > now.stale ? now.params.items - now.stale : 0;
 }
 
-/* A filter of every row; again with the right size when there were more rows than it was planned
- * for (the second time the number is exact but for what came meanwhile,
- * and half more is planned). */
+/* Fills a filter from a scan. If there are more rows than it was planned for, it does so once more
+ * with the right size: the number of rows is known then, and half more is planned. */
 static blm_status fill_next(blm_guard *g, blm_filter **out, uint64_t *named, blm_error *err)
 {
     uint64_t   rows = rows_now(g);
@@ -205,7 +205,7 @@ static blm_status fill_next(blm_guard *g, blm_filter **out, uint64_t *named, blm
 static void swap(blm_guard *g, blm_filter *next)
 {
     blm__gate_shut(&g->gate);
-    struct blm_view old = *atomic_load(&g->view), v = { .cur = next };
+    struct blm__guard_state old = *atomic_load(&g->state), v = { .cur = next };
     blm__guard_show(g, v);
     g->removes = !atomic_load(&g->table.overflow);
     pthread_mutex_lock(&g->removals.lock);
@@ -218,8 +218,7 @@ static void swap(blm_guard *g, blm_filter *next)
     atomic_store(&g->base_false, blm__guard_counted(g, BLM__N_FALSE));
     atomic_store(&g->trusted, true);
     blm__gate_open(&g->gate);
-    blm__table_clear(
-        &g->table); /* they were the old filter's errors; the room is for the new one's */
+    blm__table_clear(&g->table); /* those were the old filter's false positives */
     blm_free(old.cur);
 }
 
@@ -254,7 +253,7 @@ static blm_status build(blm_guard *g, uint64_t *named, blm_error *err)
 
 /* ---- running it -------------------------------------------------------------------------- */
 
-/* `building` was claimed by us. */
+/* The caller has claimed `building`. */
 static blm_status run(blm_guard *g, blm_guard_cause why, blm_error *err)
 {
     uint64_t   begun = now_ms(), named = 0;
@@ -284,7 +283,7 @@ static blm_status run(blm_guard *g, blm_guard_cause why, blm_error *err)
 blm_status blm_guard_build(blm_guard *g, blm_error *err)
 {
     if (atomic_exchange(&g->building, true))
-        return blm__guard_fail(err, BLM_E_BUSY, "a rebuild is under way");
+        return blm__fail(err, BLM_E_BUSY, "a rebuild is already running");
     return run(g, BLM_CAUSE_ASKED, err);
 }
 
@@ -296,7 +295,7 @@ struct errand {
 static void *in_background(void *arg)
 {
     struct errand e = *(struct errand *)arg;
-    blm__guard_free(&e.g->alloc, arg, sizeof e);
+    blm__free(&e.g->alloc, arg, sizeof e);
     run(e.g, e.why, NULL);
     return NULL;
 }
@@ -305,10 +304,10 @@ blm_status blm__guard_start(blm_guard *g, blm_guard_cause why, blm_error *err)
 {
     if (atomic_exchange(&g->building, true))
         return BLM_PRESENT;
-    struct errand *e   = blm__guard_alloc(&g->alloc, sizeof *e);
+    struct errand *e   = blm__alloc(&g->alloc, sizeof *e);
     int            bad = e ? 0 : ENOMEM;
     pthread_mutex_lock(&g->lock);
-    if (g->has_thread) { /* it has ended, or building would have been claimed */
+    if (g->has_thread) { /* it has ended, else building would be claimed */
         pthread_join(g->thread, NULL);
         g->has_thread = false;
     }
@@ -321,11 +320,11 @@ blm_status blm__guard_start(blm_guard *g, blm_guard_cause why, blm_error *err)
     if (bad) {
         g->background = false;
         atomic_store(&g->building, false);
-        blm__guard_free(&g->alloc, e, sizeof *e);
+        blm__free(&g->alloc, e, sizeof *e);
     }
     pthread_mutex_unlock(&g->lock);
-    return bad ? blm__guard_fail(err, BLM_E_MEMORY, "no thread for the rebuild (system error %d)",
-                                 bad)
+    return bad ? blm__fail(err, BLM_E_MEMORY, "cannot start a thread for the rebuild: %s",
+                           blm__os_text(bad))
                : BLM_OK;
 }
 
@@ -361,19 +360,20 @@ void blm__guard_stop(blm_guard *g)
 
 static bool too_stale(blm_guard *g)
 {
-    uint64_t           stale = atomic_load(&g->stale);
-    struct blm_figures now;
+    uint64_t            stale = atomic_load(&g->stale);
+    struct blm__figures now;
     if (stale < FEW || stale % 16)
         return false;
     blm__guard_figures(g, &now);
     return now.stale_share >= g->stale_share;
 }
 
-/* So many times the promise, and that is not chance: the interval leaves the promise out. */
+/* The rate is rate_factor times the promised one, and not by chance: even the interval's low end is
+ * above the promise. */
 static bool too_wrong(blm_guard *g)
 {
-    uint64_t           wrong = blm__guard_counted(g, BLM__N_FALSE) - atomic_load(&g->base_false);
-    struct blm_figures now;
+    uint64_t            wrong = blm__guard_counted(g, BLM__N_FALSE) - atomic_load(&g->base_false);
+    struct blm__figures now;
     if (wrong < FEW || wrong % 16)
         return false;
     blm__guard_figures(g, &now);

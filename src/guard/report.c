@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What the guard has seen, as a struct and as JSON. */
+/* The guard's figures, as a struct and as JSON. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "bloomery/guard.h"
 #include "bloomery/maths.h"
 #include "guard/guard.h"
 
-uint64_t blm__guard_counted(blm_guard *g, enum blm_count what)
+uint64_t blm__guard_counted(blm_guard *g, enum blm__count what)
 {
     uint64_t n = 0;
     for (unsigned i = 0; i < BLM__EPOCH_STRIPES; i++)
@@ -23,14 +22,14 @@ static uint64_t since(uint64_t now, _Atomic uint64_t *then)
     return now > base ? now - base : 0;
 }
 
-void blm__guard_figures(blm_guard *g, struct blm_figures *out)
+void blm__guard_figures(blm_guard *g, struct blm__figures *out)
 {
     memset(out, 0, sizeof *out);
-    out->params.size         = sizeof out->params;
-    struct blm_section     s = blm__epoch_look(&g->readers);
-    const struct blm_view *v = atomic_load(&g->view);
-    if (v->cur)
-        blm_get_params(v->cur, &out->params);
+    out->params.size                   = sizeof out->params;
+    struct blm__section            s   = blm__epoch_look(&g->readers);
+    const struct blm__guard_state *now = atomic_load(&g->state);
+    if (now->cur)
+        blm_get_params(now->cur, &out->params);
     blm__epoch_leave(&s, BLM__LEFT_OTHER);
     out->generation = atomic_load(&g->generation);
     out->passed     = since(blm__guard_counted(g, BLM__N_FALSE), &g->base_false);
@@ -39,7 +38,7 @@ void blm__guard_figures(blm_guard *g, struct blm_figures *out)
     out->rate = out->asked ? (double)out->passed / (double)out->asked : 0;
     blm_binomial_interval(out->passed, out->asked, 0.95, &out->low, &out->high);
     uint64_t stale = atomic_load(&g->stale);
-    out->stale     = stale < (uint64_t)1 << 63 ? stale : 0; /* removed before it was counted */
+    out->stale = stale < (uint64_t)1 << 63 ? stale : 0; /* a removal counted before its delete */
     if (out->params.items)
         out->stale_share = (double)out->stale / (double)out->params.items;
     if (out->stale_share > 1)
@@ -67,8 +66,8 @@ static void lookups(blm_guard *g, blm_guard_stats *s)
 
 blm_status blm_guard_get_stats(blm_guard *g, blm_guard_stats *out)
 {
-    blm_guard_stats    s = { .size = sizeof s };
-    struct blm_figures now;
+    blm_guard_stats     s = { .size = sizeof s };
+    struct blm__figures now;
     if (!out || out->size < sizeof(size_t))
         return BLM_E_ARGUMENT;
     lookups(g, &s);
@@ -97,7 +96,7 @@ blm_status blm_guard_get_stats(blm_guard *g, blm_guard_stats *out)
     s.rebuild_seconds  = g->rebuild_seconds;
     s.rebuild_keys     = g->rebuild_keys;
     pthread_mutex_unlock(&g->lock);
-    size_t size = out->size; /* an older caller's struct ends earlier */
+    size_t size = out->size; /* shorter if the caller has an older header */
     memcpy(out, &s, size < sizeof s ? size : sizeof s);
     out->size = size;
     return BLM_OK;
@@ -110,11 +109,7 @@ struct text {
     size_t len;
 };
 
-#if defined(__GNUC__)
-__attribute__((format(printf, 2, 3)))
-#endif
-static void
-say(struct text *t, const char *fmt, ...)
+BLM__PRINTF(2, 3) static void say(struct text *t, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -124,7 +119,7 @@ say(struct text *t, const char *fmt, ...)
         t->len += (size_t)n;
 }
 
-/* Whatever the locale thinks a decimal point is. */
+/* With a point for the decimals, whatever the locale says. */
 static void number(struct text *t, const char *name, double v)
 {
     size_t from = t->len;
@@ -180,7 +175,7 @@ blm_status blm_guard_json(blm_guard *g, blm_write_fn write, void *ctx, blm_error
     blm_guard_stats s = { .size = sizeof s };
     struct text     t = { .len = 0 };
     if (!write)
-        return blm__guard_fail(err, BLM_E_ARGUMENT, "no function to write with");
+        return blm__fail(err, BLM_E_ARGUMENT, "no function to write with");
     blm_guard_get_stats(g, &s);
     say(&t, "{\"lookups\":%" PRIu64, s.lookups);
     count(&t, "refused", s.refused);
@@ -197,5 +192,5 @@ blm_status blm_guard_json(blm_guard *g, blm_write_fn write, void *ctx, blm_error
     put_rebuilds(&t, &s);
     say(&t, "}\n");
     return write(ctx, t.at, t.len) ? BLM_OK
-                                   : blm__guard_fail(err, BLM_E_IO, "the figures were not taken");
+                                   : blm__fail(err, BLM_E_IO, "writing the figures stopped");
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Places where another thread may come in between. In the library a step is nothing and a pause is
- * a short sleep. The model (tests/model) compiles the guard once more with BLM__MODEL, and there
- * both hand over to whatever the schedule says comes next, and one of the classic mistakes can be
+ * Places where another thread may come in between. In the library a step does nothing and a pause
+ * is a short sleep. The model (tests/model) compiles the guard again with BLM__MODEL. There both
+ * switch to whichever thread the schedule says is next, and one of the classic mistakes can be
  * switched on, which the model must find.
  */
 #ifndef BLM_GUARD_STEP_H
@@ -21,30 +21,31 @@ static inline void blm__pause(unsigned tries)
 }
 #else
 #define blm__step() ((void)0)
-void blm__pause(unsigned tries); /* longer the more often it was tried */
+void blm__pause(unsigned tries); /* longer after more tries */
 #endif
 
-/* A lock that may be held while waiting for sections to end, which a model's schedule can see. */
-struct blm_gate {
+/* A lock that may be held while waiting for sections to end, and that the model can step
+ * through. */
+struct blm__gate {
     _Atomic bool shut;
 };
-static inline void blm__gate_shut(struct blm_gate *g)
+static inline void blm__gate_shut(struct blm__gate *g)
 {
     for (unsigned tries = 0; atomic_exchange(&g->shut, true); tries++)
         blm__pause(tries);
 }
-static inline void blm__gate_open(struct blm_gate *g) { atomic_store(&g->shut, false); }
+static inline void blm__gate_open(struct blm__gate *g) { atomic_store(&g->shut, false); }
 
-enum blm_mistake {
+enum blm__mistake {
     BLM__DATA_SET_FIRST = 1, /* put: the row before the filter */
     BLM__ONE_GENERATION,     /* put: not into the generation being built */
-    BLM__EARLY_SCAN,         /* scan before the puts that know no new generation have ended */
-    BLM__STALE_TABLE,        /* remember an absence although a put began meanwhile */
-    BLM__KEPT_ABSENCE,       /* put: a remembered absence is not forgotten */
-    BLM__REMOVE_UNSURE,      /* counting: remove although the delete failed */
+    BLM__EARLY_SCAN,    /* scan before the puts that do not know the new generation have ended */
+    BLM__STALE_TABLE,   /* remember an absence although a put began meanwhile */
+    BLM__KEPT_ABSENCE,  /* put: do not forget a remembered absence */
+    BLM__REMOVE_UNSURE, /* counting: remove although the delete failed */
     BLM__REMOVE_ACROSS, /* counting: remove from a generation what was deleted before its scan */
-    BLM__FORGET_DOUBT,  /* forget a put that failed and may come about later */
-    BLM__TRUST_ALWAYS,  /* believe the file whatever boot, writer and mark say */
+    BLM__FORGET_DOUBT,  /* forget a put that failed and whose row may appear later */
+    BLM__TRUST_ALWAYS,  /* trust the file whatever boot, writer and mark say */
     BLM__MISTAKES
 };
 #ifdef BLM__MODEL

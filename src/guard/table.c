@@ -5,40 +5,40 @@
 #include <string.h>
 
 #include "bloomery/guard.h"
-#include "guard/memory.h"
+#include "core/alloc.h"
 #include "guard/step.h"
 
 #define BEGUN     (((uint64_t)1 << 16) + 1) /* one more that began, one more under way */
 #define UNDER_WAY 0xffffu
 
-static bool is_key(const struct blm_kept *k, uint64_t hash, const void *key, size_t len)
+static bool is_key(const struct blm__kept *k, uint64_t hash, const void *key, size_t len)
 {
     return k->key && k->hash == hash && k->len == len &&
            (len == 0 || memcmp(k->key, key, len) == 0);
 }
 
 /* The empty key is kept too: one byte, so that it has an address. */
-static bool keep(struct blm_table *t, struct blm_kept *k, uint64_t hash, const void *key,
+static bool keep(struct blm__table *t, struct blm__kept *k, uint64_t hash, const void *key,
                  size_t len)
 {
-    uint8_t *copy = blm__guard_alloc(&t->alloc, len + 1);
+    uint8_t *copy = blm__alloc(&t->alloc, len + 1);
     if (!copy)
         return false;
     if (len)
         memcpy(copy, key, len);
-    *k = (struct blm_kept){ .hash = hash, .key = copy, .len = len };
+    *k = (struct blm__kept){ .hash = hash, .key = copy, .len = len };
     return true;
 }
 
-static void drop(struct blm_table *t, struct blm_kept *k)
+static void drop(struct blm__table *t, struct blm__kept *k)
 {
-    blm__guard_free(&t->alloc, k->key, k->len + 1);
-    *k = (struct blm_kept){ 0 };
+    blm__free(&t->alloc, k->key, k->len + 1);
+    *k = (struct blm__kept){ 0 };
 }
 
 /* ---- opening and closing ----------------------------------------------------------------- */
 
-blm_status blm__table_open(struct blm_table *t, uint32_t remember, const blm_allocator *a)
+blm_status blm__table_open(struct blm__table *t, uint32_t remember, const blm_allocator *a)
 {
     uint32_t per_set = BLM__TABLE_SHARDS * BLM__TABLE_WAYS;
     t->alloc         = *a;
@@ -47,43 +47,43 @@ blm_status blm__table_open(struct blm_table *t, uint32_t remember, const blm_all
     for (unsigned i = 0; i < BLM__TABLE_SHARDS; i++)
         pthread_mutex_init(&t->shard[i].lock, NULL);
     for (unsigned i = 0; i < BLM__TABLE_SHARDS && t->sets; i++) {
-        size_t bytes     = (size_t)t->sets * BLM__TABLE_WAYS * sizeof(struct blm_kept);
-        t->shard[i].kept = blm__guard_zalloc(&t->alloc, bytes);
+        size_t bytes     = (size_t)t->sets * BLM__TABLE_WAYS * sizeof(struct blm__kept);
+        t->shard[i].kept = blm__zalloc(&t->alloc, bytes);
         if (!t->shard[i].kept)
             return BLM_E_MEMORY;
     }
     return BLM_OK;
 }
 
-void blm__table_close(struct blm_table *t)
+void blm__table_close(struct blm__table *t)
 {
     blm__table_clear(t);
     for (unsigned i = 0; i < BLM__TABLE_SHARDS; i++) {
-        blm__guard_free(&t->alloc, t->shard[i].kept,
-                        (size_t)t->sets * BLM__TABLE_WAYS * sizeof(struct blm_kept));
+        blm__free(&t->alloc, t->shard[i].kept,
+                  (size_t)t->sets * BLM__TABLE_WAYS * sizeof(struct blm__kept));
         pthread_mutex_destroy(&t->shard[i].lock);
     }
     for (uint32_t i = 0; i < t->doubt_room; i++)
         if (t->doubt[i].key)
             drop(t, &t->doubt[i]);
-    blm__guard_free(&t->alloc, t->doubt, t->doubt_room * sizeof *t->doubt);
+    blm__free(&t->alloc, t->doubt, t->doubt_room * sizeof *t->doubt);
     pthread_mutex_destroy(&t->doubt_lock);
 }
 
 /* ---- absences ---------------------------------------------------------------------------- */
 
-static struct blm_shard *shard_of(struct blm_table *t, uint64_t hash)
+static struct blm__shard *shard_of(struct blm__table *t, uint64_t hash)
 {
     return &t->shard[hash >> 32 & (BLM__TABLE_SHARDS - 1)];
 }
 
 /* The eight places where this key may be. */
-static struct blm_kept *set_of(struct blm_table *t, struct blm_shard *s, uint64_t hash)
+static struct blm__kept *set_of(struct blm__table *t, struct blm__shard *s, uint64_t hash)
 {
     return s->kept + (size_t)((hash >> 36) % t->sets) * BLM__TABLE_WAYS;
 }
 
-static struct blm_kept *find(struct blm_kept *set, uint64_t hash, const void *key, size_t len)
+static struct blm__kept *find(struct blm__kept *set, uint64_t hash, const void *key, size_t len)
 {
     for (unsigned i = 0; i < BLM__TABLE_WAYS; i++)
         if (is_key(&set[i], hash, key, len))
@@ -91,13 +91,13 @@ static struct blm_kept *find(struct blm_kept *set, uint64_t hash, const void *ke
     return NULL;
 }
 
-static void forget(struct blm_table *t, uint64_t hash, const void *key, size_t len)
+static void forget(struct blm__table *t, uint64_t hash, const void *key, size_t len)
 {
-    struct blm_shard *s = shard_of(t, hash);
+    struct blm__shard *s = shard_of(t, hash);
     if (!t->sets)
         return;
     pthread_mutex_lock(&s->lock);
-    struct blm_kept *k = find(set_of(t, s, hash), hash, key, len);
+    struct blm__kept *k = find(set_of(t, s, hash), hash, key, len);
     if (k) {
         drop(t, k);
         atomic_fetch_sub(&t->count, 1);
@@ -105,7 +105,7 @@ static void forget(struct blm_table *t, uint64_t hash, const void *key, size_t l
     pthread_mutex_unlock(&s->lock);
 }
 
-void blm__table_put_begin(struct blm_table *t, uint64_t hash, const void *key, size_t len)
+void blm__table_put_begin(struct blm__table *t, uint64_t hash, const void *key, size_t len)
 {
     atomic_fetch_add(&t->slot[hash % BLM__TABLE_SLOTS], BEGUN);
     blm__step();
@@ -113,30 +113,30 @@ void blm__table_put_begin(struct blm_table *t, uint64_t hash, const void *key, s
         forget(t, hash, key, len);
 }
 
-void blm__table_put_end(struct blm_table *t, uint64_t hash)
+void blm__table_put_end(struct blm__table *t, uint64_t hash)
 {
     atomic_fetch_sub(&t->slot[hash % BLM__TABLE_SLOTS], 1);
 }
 
-bool blm__table_knows(struct blm_table *t, uint64_t hash, const void *key, size_t len)
+bool blm__table_knows(struct blm__table *t, uint64_t hash, const void *key, size_t len)
 {
     if (atomic_load_explicit(&t->count, memory_order_relaxed) == 0)
         return false;
-    struct blm_shard *s = shard_of(t, hash);
+    struct blm__shard *s = shard_of(t, hash);
     pthread_mutex_lock(&s->lock);
-    struct blm_kept *k = find(set_of(t, s, hash), hash, key, len);
+    struct blm__kept *k = find(set_of(t, s, hash), hash, key, len);
     if (k)
         k->used = ++s->clock;
     pthread_mutex_unlock(&s->lock);
     return k != NULL;
 }
 
-static bool doubted(struct blm_table *t, uint64_t hash, const void *key, size_t len);
+static bool doubted(struct blm__table *t, uint64_t hash, const void *key, size_t len);
 
-static void learn_locked(struct blm_table *t, struct blm_shard *s, uint64_t hash, const void *key,
+static void learn_locked(struct blm__table *t, struct blm__shard *s, uint64_t hash, const void *key,
                          size_t len)
 {
-    struct blm_kept *set = set_of(t, s, hash), *oldest = set;
+    struct blm__kept *set = set_of(t, s, hash), *oldest = set;
     if (find(set, hash, key, len))
         return;
     for (unsigned i = 0; i < BLM__TABLE_WAYS; i++)
@@ -152,10 +152,10 @@ static void learn_locked(struct blm_table *t, struct blm_shard *s, uint64_t hash
     }
 }
 
-void blm__table_learn(struct blm_table *t, uint64_t hash, const void *key, size_t len,
+void blm__table_learn(struct blm__table *t, uint64_t hash, const void *key, size_t len,
                       uint64_t ticket)
 {
-    struct blm_shard *s = shard_of(t, hash);
+    struct blm__shard *s = shard_of(t, hash);
     if (!t->sets || len > BLM__TABLE_KEY || atomic_load(&t->overflow))
         return;
     if ((ticket & UNDER_WAY) && !blm__mistaken(BLM__STALE_TABLE))
@@ -167,10 +167,10 @@ void blm__table_learn(struct blm_table *t, uint64_t hash, const void *key, size_
     pthread_mutex_unlock(&s->lock);
 }
 
-void blm__table_clear(struct blm_table *t)
+void blm__table_clear(struct blm__table *t)
 {
     for (unsigned i = 0; i < BLM__TABLE_SHARDS; i++) {
-        struct blm_shard *s = &t->shard[i];
+        struct blm__shard *s = &t->shard[i];
         if (!s->kept)
             continue;
         pthread_mutex_lock(&s->lock);
@@ -185,9 +185,9 @@ void blm__table_clear(struct blm_table *t)
 
 /* ---- doubts ------------------------------------------------------------------------------ */
 
-/* Its place, or the empty one where it would go. There is always an empty one. */
-static struct blm_kept *doubt_place(struct blm_kept *d, uint32_t room, uint64_t hash,
-                                    const void *key, size_t len)
+/* The place of the key, or the empty place where it would go. There is always an empty one. */
+static struct blm__kept *doubt_place(struct blm__kept *d, uint32_t room, uint64_t hash,
+                                     const void *key, size_t len)
 {
     uint32_t i = (uint32_t)hash & (room - 1);
     while (d[i].key && !is_key(&d[i], hash, key, len))
@@ -195,34 +195,34 @@ static struct blm_kept *doubt_place(struct blm_kept *d, uint32_t room, uint64_t 
     return &d[i];
 }
 
-/* Half empty, always. */
-static bool doubt_grow(struct blm_table *t)
+/* Keeps the table at most half full. */
+static bool doubt_grow(struct blm__table *t)
 {
-    uint32_t         room = t->doubt_room ? t->doubt_room * 2 : 64;
-    struct blm_kept *more;
+    uint32_t          room = t->doubt_room ? t->doubt_room * 2 : 64;
+    struct blm__kept *more;
     if (atomic_load(&t->doubts) < t->doubt_room / 2)
         return true;
-    if (room > BLM__DOUBTS * 2 || !(more = blm__guard_zalloc(&t->alloc, room * sizeof *more)))
+    if (room > BLM__DOUBTS * 2 || !(more = blm__zalloc(&t->alloc, room * sizeof *more)))
         return false;
     for (uint32_t i = 0; i < t->doubt_room; i++) {
-        struct blm_kept *k = &t->doubt[i];
+        struct blm__kept *k = &t->doubt[i];
         if (k->key)
             *doubt_place(more, room, k->hash, k->key, k->len) = *k;
     }
-    blm__guard_free(&t->alloc, t->doubt, t->doubt_room * sizeof *t->doubt);
+    blm__free(&t->alloc, t->doubt, t->doubt_room * sizeof *t->doubt);
     t->doubt      = more;
     t->doubt_room = room;
     return true;
 }
 
-void blm__table_doubt(struct blm_table *t, uint64_t hash, const void *key, size_t len)
+void blm__table_doubt(struct blm__table *t, uint64_t hash, const void *key, size_t len)
 {
     if (blm__mistaken(BLM__FORGET_DOUBT))
         return;
     pthread_mutex_lock(&t->doubt_lock);
     bool kept = doubt_grow(t);
     if (kept) {
-        struct blm_kept *k = doubt_place(t->doubt, t->doubt_room, hash, key, len);
+        struct blm__kept *k = doubt_place(t->doubt, t->doubt_room, hash, key, len);
         if (!k->key && (kept = keep(t, k, hash, key, len)))
             atomic_fetch_add(&t->doubts, 1);
     }
@@ -231,7 +231,7 @@ void blm__table_doubt(struct blm_table *t, uint64_t hash, const void *key, size_
     pthread_mutex_unlock(&t->doubt_lock);
 }
 
-static bool doubted(struct blm_table *t, uint64_t hash, const void *key, size_t len)
+static bool doubted(struct blm__table *t, uint64_t hash, const void *key, size_t len)
 {
     if (atomic_load(&t->doubts) == 0)
         return false;
@@ -241,7 +241,7 @@ static bool doubted(struct blm_table *t, uint64_t hash, const void *key, size_t 
     return yes;
 }
 
-void blm__table_doubts(struct blm_table *t, blm_key_fn each, void *ctx)
+void blm__table_doubts(struct blm__table *t, blm_key_fn each, void *ctx)
 {
     pthread_mutex_lock(&t->doubt_lock);
     for (uint32_t i = 0; i < t->doubt_room; i++)

@@ -3,20 +3,21 @@
  * What the guard knows exactly about single keys, in bounded memory:
  *
  *   absences   confirmed false positives: the filter lets them pass, the data set has no such row.
- *              Whole keys, so that a hit is certain. When a set of eight is full the one not asked
- *              for longest goes.
- *   doubts     puts that failed. The row may be there, or come about later: the key stays in the
+ *              Whole keys are kept, so that a match is certain. When a set of eight is full, the
+ *              least recently used key goes.
+ *   doubts     puts that failed. The row may be there, or appear later, so the key stays in the
  *              filter through every rebuild, and its absence is never remembered.
  *
- * The rule for absences: remembered only if no put of that key began since before the read, and
- * forgotten before the data set is written. Puts announce themselves in slots (many keys share one,
- * which only errs on the safe side): 16 bits count those under way, 48 those that ever began.
+ * An absence is remembered only if no put of that key has begun since before the read, and it is
+ * forgotten before the data set is written. Puts announce themselves in slots. Many keys share a
+ * slot, which only errs on the safe side: 16 bits count the puts under way, 48 those that ever
+ * began.
  *
  *   put    slot +1 begun +1 under way │ forget (shard lock) │ write the row │ slot −1 under way
  *   get    read slot │ read the row: absent │ shard lock: slot as before and nobody under way? keep
  *
  * If the put's first step comes before the get's last look at the slot, the get sees it. If it
- * comes after, the put's forgetting, under the same lock, comes after the keeping.
+ * comes after, the put forgets, under the same lock, after the get has remembered.
  */
 #ifndef BLM_GUARD_TABLE_H
 #define BLM_GUARD_TABLE_H
@@ -31,58 +32,58 @@
 #define BLM__TABLE_SHARDS 16u
 #define BLM__TABLE_WAYS   8u
 #define BLM__TABLE_KEY    1024u  /* longer keys are not remembered */
-#define BLM__DOUBTS       65536u /* more: see blm_table.overflow */
+#define BLM__DOUBTS       65536u /* at most; beyond that: overflow */
 
-struct blm_kept { /* a key, copied */
+struct blm__kept { /* a key, copied */
     uint64_t hash;
-    uint64_t used; /* the shard's clock when last asked for */
+    uint64_t used; /* the shard's clock when it was last asked for */
     uint8_t *key;  /* NULL: an empty place */
     size_t   len;
 };
 
-struct blm_shard {
+struct blm__shard {
     _Alignas(64) pthread_mutex_t lock;
-    uint64_t         clock;
-    struct blm_kept *kept; /* sets × BLM__TABLE_WAYS */
+    uint64_t          clock;
+    struct blm__kept *kept; /* sets × BLM__TABLE_WAYS */
 };
 
-struct blm_table {
-    blm_allocator    alloc;
-    uint32_t         sets;  /* in each shard; 0: nothing is remembered */
-    _Atomic uint64_t count; /* absences held */
-    struct blm_shard shard[BLM__TABLE_SHARDS];
-    _Atomic uint64_t slot[BLM__TABLE_SLOTS];
+struct blm__table {
+    blm_allocator     alloc;
+    uint32_t          sets;  /* in each shard; 0: nothing is remembered */
+    _Atomic uint64_t  count; /* absences held */
+    struct blm__shard shard[BLM__TABLE_SHARDS];
+    _Atomic uint64_t  slot[BLM__TABLE_SLOTS];
 
-    pthread_mutex_t  doubt_lock;
-    struct blm_kept *doubt; /* open addressing, a power of two */
-    uint32_t         doubt_room;
-    _Atomic uint32_t doubts;
-    _Atomic bool     overflow; /* a doubt could not be kept: no absence is remembered, no key
-                                  removed from a later generation, any more */
+    pthread_mutex_t   doubt_lock;
+    struct blm__kept *doubt; /* open addressing, a power of two */
+    uint32_t          doubt_room;
+    _Atomic uint32_t  doubts;
+    _Atomic bool      overflow; /* a doubt could not be kept: from now on no absence is remembered
+                                  and no key removed from a later generation */
 };
 
-blm_status blm__table_open(struct blm_table *t, uint32_t remember, const blm_allocator *a);
-void       blm__table_close(struct blm_table *t);
+blm_status blm__table_open(struct blm__table *t, uint32_t remember, const blm_allocator *a);
+void       blm__table_close(struct blm__table *t);
 
-/* A put of this key begins (its remembered absence is gone when this returns), and ends. */
-void blm__table_put_begin(struct blm_table *t, uint64_t hash, const void *key, size_t len);
-void blm__table_put_end(struct blm_table *t, uint64_t hash);
+/* A put of this key begins: when this returns, its absence has been forgotten. And: it ends. */
+void blm__table_put_begin(struct blm__table *t, uint64_t hash, const void *key, size_t len);
+void blm__table_put_end(struct blm__table *t, uint64_t hash);
 
 /* Before a read: what blm__table_learn needs to know. */
-static inline uint64_t blm__table_ticket(struct blm_table *t, uint64_t hash)
+static inline uint64_t blm__table_ticket(struct blm__table *t, uint64_t hash)
 {
     return atomic_load(&t->slot[hash % BLM__TABLE_SLOTS]);
 }
 /* The read that began with this ticket found no row. */
-void blm__table_learn(struct blm_table *t, uint64_t hash, const void *key, size_t len,
+void blm__table_learn(struct blm__table *t, uint64_t hash, const void *key, size_t len,
                       uint64_t ticket);
-bool blm__table_knows(struct blm_table *t, uint64_t hash, const void *key, size_t len);
+bool blm__table_knows(struct blm__table *t, uint64_t hash, const void *key, size_t len);
 /* Forgets every absence. */
-void blm__table_clear(struct blm_table *t);
+void blm__table_clear(struct blm__table *t);
 
 /* A put of this key failed: before blm__table_put_end. */
-void blm__table_doubt(struct blm_table *t, uint64_t hash, const void *key, size_t len);
-/* Every doubted key, while no other is added. */
-void blm__table_doubts(struct blm_table *t, blm_key_fn each, void *ctx);
+void blm__table_doubt(struct blm__table *t, uint64_t hash, const void *key, size_t len);
+/* Calls `each` for every doubted key; none is added meanwhile. */
+void blm__table_doubts(struct blm__table *t, blm_key_fn each, void *ctx);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether the file may be believed: trust.h has the rule. */
+/* Whether the file can be trusted: trust.h has the rule. */
 #include "guard/trust.h"
 
 #include <errno.h>
@@ -7,22 +7,26 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "bloomery/guard.h"
-#include "guard/memory.h"
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/os.h"
 #include "guard/step.h"
 
-/* The note is one sector at most, written in one call: it is there whole, or it is not ours. */
+/* The note is less than a sector and written in one call: it is whole, or it does not count. */
 #define NOTE_BYTES 128
 
 static const char *const state_name[] = { "void", "open", "closed" };
 
+static blm_status fail_system(blm_error *err, int number, const char *what, const char *path)
+{
+    return blm__fail_system(err, number, "%.160s: cannot %s: %s", path, what, blm__os_text(number));
+}
+
 /* ---- the note ---------------------------------------------------------------------------- */
 
-static bool parse_note(struct blm_trust *t, const char *text)
+static bool parse_note(struct blm__trust *t, const char *text)
 {
     char state[8];
     int  end = -1;
@@ -32,22 +36,23 @@ static bool parse_note(struct blm_trust *t, const char *text)
         return false;
     for (unsigned i = 0; i < 3; i++)
         if (strcmp(state, state_name[i]) == 0) {
-            t->state = (enum blm_session)i;
+            t->state = (enum blm__session)i;
             return true;
         }
     return false;
 }
 
-static void read_note(struct blm_trust *t)
+static void read_note(struct blm__trust *t)
 {
-    char    text[NOTE_BYTES + 1] = "";
-    ssize_t n                    = pread(t->fd, text, NOTE_BYTES, 0);
-    t->known = n == NOTE_BYTES && text[NOTE_BYTES - 1] == '\n' && parse_note(t, text);
+    char   text[NOTE_BYTES + 1] = "";
+    size_t got                  = 0;
+    t->known = blm__os_read_at(t->fd, text, NOTE_BYTES, 0, &got) == 0 && got == NOTE_BYTES &&
+               text[NOTE_BYTES - 1] == '\n' && parse_note(t, text);
     if (!t->known)
         t->state = BLM__SESSION_VOID;
 }
 
-static int write_note(struct blm_trust *t)
+static int write_note(struct blm__trust *t)
 {
     char text[NOTE_BYTES + 1];
     int  used =
@@ -55,36 +60,18 @@ static int write_note(struct blm_trust *t)
                  t->id, t->session, state_name[t->state], t->generation);
     memset(text + used, ' ', (size_t)(NOTE_BYTES - used));
     text[NOTE_BYTES - 1] = '\n';
-    if (pwrite(t->fd, text, NOTE_BYTES, 0) != NOTE_BYTES)
-        return errno ? errno : EIO;
-    return fsync(t->fd) < 0 ? errno : 0;
+    int why              = blm__os.write_at(t->fd, text, NOTE_BYTES, 0);
+    return why ? why : blm__os.sync_file(t->fd);
 }
 
-static size_t mark_of(const struct blm_trust *t, char out[BLM_MARK_MAX])
+static size_t mark_of(const struct blm__trust *t, char out[BLM_MARK_MAX])
 {
     int n = snprintf(out, BLM_MARK_MAX, "bloomery %016" PRIx64 " %" PRIu64 " %s", t->id, t->session,
                      state_name[t->state]);
     return (size_t)n;
 }
 
-static int sync_dir(const char *path)
-{
-    char        dir[4096];
-    const char *slash = strrchr(path, '/');
-    size_t      len   = slash == path ? 1 : slash ? (size_t)(slash - path) : 0;
-    if (len >= sizeof dir)
-        return ENAMETOOLONG;
-    memcpy(dir, slash ? path : ".", slash ? len : 1);
-    dir[slash ? len : 1] = 0;
-    int fd               = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return errno;
-    int why = fsync(fd) < 0 && errno != EINVAL ? errno : 0;
-    close(fd);
-    return why;
-}
-
-blm_status blm__trust_say(struct blm_trust *t, const blm_dataset *d, enum blm_session state,
+blm_status blm__trust_say(struct blm__trust *t, const blm_dataset *d, enum blm__session state,
                           blm_error *err)
 {
     char      mark[BLM_MARK_MAX];
@@ -96,46 +83,47 @@ blm_status blm__trust_say(struct blm_trust *t, const blm_dataset *d, enum blm_se
         t->session++;
     int why = write_note(t);
     if (why)
-        return blm__guard_fail_system(err, why, "write it", t->note);
+        return fail_system(err, why, "write it", t->note);
     if (!d->mark_write || state == BLM__SESSION_VOID)
         return BLM_OK;
     return d->mark_write(d->ctx, mark, mark_of(t, mark), err ? err : &unwanted);
 }
 
-void blm__trust_generation(struct blm_trust *t)
+void blm__trust_generation(struct blm__trust *t)
 {
     if (t->path)
-        write_note(t); /* fails: the number is an older one, and only people read it */
+        write_note(t); /* if it fails, the number is an older one, and only people read it */
 }
 
 /* ---- opening ----------------------------------------------------------------------------- */
 
 static char *joined(const blm_allocator *a, const char *path, size_t len, const char *ending)
 {
-    size_t room = len + 8; /* the same for all three, to be freed by */
-    char  *s    = blm__guard_alloc(a, room);
+    size_t room = len + 8; /* the same for all three: close frees as much */
+    char  *s    = blm__alloc(a, room);
     if (s)
         snprintf(s, room, "%s%s", path, ending);
     return s;
 }
 
-static blm_status open_note(struct blm_trust *t, uint64_t id, blm_error *err)
+static blm_status open_note(struct blm__trust *t, uint64_t id, blm_error *err)
 {
     t->fd = open(t->note, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (t->fd < 0)
-        return blm__guard_fail_system(err, errno, "open it", t->note);
-    if (flock(t->fd, LOCK_EX | LOCK_NB) < 0)
-        return errno == EWOULDBLOCK
-                   ? blm__guard_fail(err, BLM_E_BUSY, "%.160s: another guard has it open", t->path)
-                   : blm__guard_fail_system(err, errno, "lock it", t->note);
+        return fail_system(err, errno, "open it", t->note);
+    int why = blm__lock_try(t->fd);
+    if (why == EAGAIN)
+        return blm__fail(err, BLM_E_BUSY, "%.160s: another guard has it open", t->path);
+    if (why)
+        return fail_system(err, why, "lock it", t->note);
     read_note(t);
     if (!t->known)
         t->id = id;
-    int why = sync_dir(t->note);
-    return why ? blm__guard_fail_system(err, why, "sync its directory", t->note) : BLM_OK;
+    why = blm__os_sync_parent(t->note);
+    return why ? fail_system(err, why, "flush its directory", t->note) : BLM_OK;
 }
 
-blm_status blm__trust_open(struct blm_trust *t, const char *path, uint64_t id,
+blm_status blm__trust_open(struct blm__trust *t, const char *path, uint64_t id,
                            const blm_allocator *a, blm_error *err)
 {
     t->fd = -1;
@@ -146,42 +134,44 @@ blm_status blm__trust_open(struct blm_trust *t, const char *path, uint64_t id,
     t->next     = joined(a, path, t->path_len, ".next");
     t->note     = joined(a, path, t->path_len, ".guard");
     if (!t->path || !t->next || !t->note)
-        return blm__guard_fail(err, BLM_E_MEMORY, "no memory for the guard's paths");
+        return blm__fail(err, BLM_E_MEMORY, "no memory for the guard's paths");
     return open_note(t, id, err);
 }
 
-void blm__trust_close(struct blm_trust *t, const blm_allocator *a)
+void blm__trust_close(struct blm__trust *t, const blm_allocator *a)
 {
-    blm__guard_free(a, t->path, t->path_len + 8);
-    blm__guard_free(a, t->next, t->path_len + 8);
-    blm__guard_free(a, t->note, t->path_len + 8);
+    blm__free(a, t->path, t->path_len + 8);
+    blm__free(a, t->next, t->path_len + 8);
+    blm__free(a, t->note, t->path_len + 8);
     if (t->fd >= 0) {
-        flock(t->fd, LOCK_UN); /* a forked child may have it open too */
+        blm__lock_drop(t->fd); /* a forked child may have it open too */
         close(t->fd);
     }
 }
 
 /* ---- judging ----------------------------------------------------------------------------- */
 
-/* Not ours to replace: there, not empty, not a native filter, and no note of ours beside it. */
-static bool somebody_elses(const struct blm_trust *t)
+/* A file that we must not replace: it is not empty, not a native filter, and has no note beside
+ * it. */
+static bool somebody_elses(const struct blm__trust *t)
 {
     uint8_t head[64];
     blm_bid bid = { NULL, 0 };
     int     fd  = open(t->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return false;
-    ssize_t n = pread(fd, head, sizeof head, 0);
+    size_t got = 0;
+    int    why = blm__os_read_at(fd, head, sizeof head, 0, &got);
     close(fd);
-    if (n == 0)
-        return false;
-    if (n < 0)
+    if (why)
         return true; /* a directory, a device */
+    if (got == 0)
+        return false;
     return !t->known &&
-           (blm_sniff(head, (size_t)n, 0, &bid, 1) == 0 || strcmp(bid.format, "native") != 0);
+           (blm_sniff(head, got, 0, &bid, 1) == 0 || strcmp(bid.format, "native") != 0);
 }
 
-static bool marks_agree(const struct blm_trust *t, const blm_dataset *d)
+static bool marks_agree(const struct blm__trust *t, const blm_dataset *d)
 {
     char      ours[BLM_MARK_MAX], theirs[BLM_MARK_MAX];
     size_t    len = 0;
@@ -192,8 +182,8 @@ static bool marks_agree(const struct blm_trust *t, const blm_dataset *d)
            memcmp(ours, theirs, len) == 0;
 }
 
-static bool believable(const struct blm_trust *t, const blm_dataset *d, const blm_options *o,
-                       const blm_filter *f)
+static bool trustworthy(const struct blm__trust *t, const blm_dataset *d, const blm_options *o,
+                        const blm_filter *f)
 {
     blm_params p = { .size = sizeof p };
     if (blm_get_params(f, &p) != BLM_OK || p.kind != o->kind)
@@ -205,7 +195,7 @@ static bool believable(const struct blm_trust *t, const blm_dataset *d, const bl
     return t->known && pairs && marks_agree(t, d);
 }
 
-blm_status blm__trust_filter(struct blm_trust *t, const blm_dataset *d, const blm_options *o,
+blm_status blm__trust_filter(struct blm__trust *t, const blm_dataset *d, const blm_options *o,
                              blm_filter **out, blm_error *err)
 {
     blm_options open_it = *o;
@@ -215,9 +205,9 @@ blm_status blm__trust_filter(struct blm_trust *t, const blm_dataset *d, const bl
     if (!t->path)
         return BLM_OK;
     if (somebody_elses(t))
-        return blm__guard_fail(
-            err, BLM_E_FORMAT,
-            "%.160s: it is no filter of ours: give another path, or move it away", t->path);
+        return blm__fail(err, BLM_E_FORMAT,
+                         "%.160s: not a native filter: give another path, or move the file away",
+                         t->path);
     open_it.flags = BLM_WRITE | BLM_SHARED;
     blm_status st = blm_open(t->path, &open_it, &f, &why);
     if (st == BLM_E_BUSY || st == BLM_E_MEMORY || st == BLM_E_READONLY || st == BLM_E_LIMIT ||
@@ -226,20 +216,21 @@ blm_status blm__trust_filter(struct blm_trust *t, const blm_dataset *d, const bl
             *err = why;
         return st;
     }
-    if (st == BLM_OK && believable(t, d, o, f)) {
+    if (st == BLM_OK && trustworthy(t, d, o, f)) {
         *out = f;
         return BLM_OK;
     }
-    st =
-        blm__trust_say(t, d, BLM__SESSION_VOID, err); /* before closing it wipes a crash's traces */
+    /* Before closing the filter, which would wipe out the traces of a crash. */
+    st = blm__trust_say(t, d, BLM__SESSION_VOID, err);
     blm_free(f);
     return st;
 }
 
-blm_status blm__trust_rename(struct blm_trust *t, blm_error *err)
+blm_status blm__trust_rename(struct blm__trust *t, blm_error *err)
 {
-    if (rename(t->next, t->path) < 0)
-        return blm__guard_fail_system(err, errno, "put it in place", t->next);
-    t->unsure = sync_dir(t->path) != 0;
+    int why = blm__os.rename_over(t->next, t->path);
+    if (why)
+        return fail_system(err, why, "rename it into place", t->next);
+    t->unsure = blm__os_sync_parent(t->path) != 0;
     return BLM_OK;
 }

@@ -4,8 +4,7 @@
 #include <math.h>
 
 #include "core/error.h"
-
-#define LN2 0.69314718055994530942
+#include "maths/sizing.h"
 
 /* Options that only native filters have: refused rather than ignored. */
 static blm_status refuse_native(const blm_options *o, blm_error *err)
@@ -54,7 +53,7 @@ uint32_t blm__asked_probes(const struct blm_asked *a, uint64_t bits)
         return a->probes;
     /* Past the most a filter may have is as good as any number that will be refused. */
     double best =
-        a->items ? floor((double)bits / (double)a->items * LN2 + 0.5) : ceil(-log2(a->rate));
+        a->items ? floor((double)bits / (double)a->items * BLM__LN2 + 0.5) : ceil(-log2(a->rate));
     if (best >= 1)
         k = best > BLM__MAX_PROBES ? BLM__MAX_PROBES + 1 : (uint32_t)best;
     return k;
@@ -62,18 +61,18 @@ uint32_t blm__asked_probes(const struct blm_asked *a, uint64_t bits)
 
 static double usual_rate(const struct blm_shape *s, uint64_t n)
 {
-    return pow(-expm1(-(double)s->probes * (double)n / (double)blm__shape_reach(s)), s->probes);
+    return blm__rate_usual(blm__shape_reach(s), s->probes, n);
 }
 
 blm_status blm__asked_settle(const struct blm_asked *a, struct blm_body *b, struct blm_shape *s,
                              blm_error *err)
 {
     /* Keys that set half of the bits. */
-    double half = (double)blm__shape_reach(s) / (double)s->probes * LN2;
+    double half = (double)blm__shape_reach(s) / (double)s->probes * BLM__LN2;
     s->capacity = a->items;
     s->rate     = a->rate;
     if (!a->items && a->rate > 0) /* 1 − e^(−kn/m) = p^(1/k) */
-        half *= -log1p(-pow(a->rate, 1.0 / s->probes)) / LN2;
+        half *= -log1p(-pow(a->rate, 1.0 / s->probes)) / BLM__LN2;
     if (!a->items)
         s->capacity = half >= 1 ? (uint64_t)half : 1;
     if (a->rate == 0)

@@ -14,9 +14,7 @@
 #include "core/error.h"
 #include "core/hash/murmur3.h"
 #include "scheme/asked.h"
-
-#define MOST_BYTES  36000u
-#define MOST_PROBES 50u
+#include "scheme/bip37.h"
 
 static void digest(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
                    blm_digest *d)
@@ -35,26 +33,17 @@ static bool positions_raw(const struct blm_shape *s, const blm_digest *d, uint64
     return true;
 }
 
-static uint64_t reduce(const struct blm_shape *s, uint64_t raw) { return raw % s->bits; }
-
-static void positions(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
-{
-    positions_raw(s, d, out);
-    for (uint32_t i = 0; i < s->probes; i++)
-        out[i] %= s->bits;
-}
-
 /* Core's constructor, in its order of operations: whole bytes, rounded down; k from a division of
  * whole numbers, rounded down again. */
 static uint64_t core_bytes(uint64_t n, double p)
 {
     double bits = -1 / 0.4804530139182014246671 * (double)n * log(p);
-    return bits < MOST_BYTES * 8 ? (uint64_t)bits / 8 : MOST_BYTES;
+    return bits < BLM__BIP37_BYTES * 8 ? (uint64_t)bits / 8 : BLM__BIP37_BYTES;
 }
 static uint32_t core_probes(uint64_t n, uint64_t bytes)
 {
     double k = (double)(bytes * 8 / n) * 0.6931471805599453094172;
-    return k < MOST_PROBES ? (uint32_t)k : MOST_PROBES;
+    return k < BLM__BIP37_PROBES ? (uint32_t)k : BLM__BIP37_PROBES;
 }
 
 static blm_status check_options(const blm_options *o, blm_error *err)
@@ -72,7 +61,7 @@ static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shap
 {
     struct blm_asked a     = { 0 };
     blm_options      sized = *o;
-    if (o->memory && o->memory <= MOST_BYTES && !o->bits) { /* to the byte, not the word */
+    if (o->memory && o->memory <= BLM__BIP37_BYTES && !o->bits) { /* to the byte, not the word */
         sized.bits   = o->memory * 8;
         sized.memory = 0;
     }
@@ -85,7 +74,7 @@ static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shap
         return blm__fail(err, BLM_E_ARGUMENT, "no size: give items and rate, or bits and probes");
     uint64_t bytes = a.bits ? a.bits / 8 : core_bytes(a.items, a.rate);
     s->probes = a.probes || !a.items ? blm__asked_probes(&a, a.bits) : core_probes(a.items, bytes);
-    if (a.bits % 8 || bytes > MOST_BYTES || s->probes > MOST_PROBES)
+    if (a.bits % 8 || bytes > BLM__BIP37_BYTES || s->probes > BLM__BIP37_PROBES)
         return blm__fail(err, BLM_E_LIMIT,
                          "%llu bits and %u probes: bip37 has whole bytes, at most 36000, and at "
                          "most 50 probes",
@@ -101,9 +90,9 @@ static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shap
 
 static const char *fault(const struct blm_shape *s)
 {
-    if (s->bits % 8 || s->bits > MOST_BYTES * 8)
+    if (s->bits % 8 || s->bits > BLM__BIP37_BYTES * 8)
         return "it has whole bytes, at most 36000";
-    if (s->probes > MOST_PROBES || s->aux[1] > MOST_PROBES)
+    if (s->probes > BLM__BIP37_PROBES || s->aux[1] > BLM__BIP37_PROBES)
         return "it has at most 50 probes";
     if (s->aux[0] > 1 || (s->aux[0] && (s->probes || s->bits != 8)))
         return "a filter of no bytes has bits";
@@ -133,10 +122,10 @@ const struct blm_scheme blm__scheme_bip37 = {
     .kinds         = 1u << BLM_CLASSIC,
     .format        = "bip37",
     .digest        = digest,
-    .positions     = positions,
+    .positions     = blm__positions_m,
     .positions_raw = positions_raw,
     .modulus       = blm__modulus_m,
-    .reduce        = reduce,
+    .reduce        = blm__reduce_m,
     .plan          = plan,
     .fault         = fault,
     .notice        = notice,

@@ -62,22 +62,6 @@ static bool raw01(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
     return true;
 }
 
-static uint64_t reduce(const struct blm_shape *s, uint64_t v) { return v % s->bits; }
-
-static void positions(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
-{
-    raw(s, d, out);
-    for (uint32_t i = 0; i < s->probes; i++)
-        out[i] = reduce(s, out[i]);
-}
-
-static void positions01(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
-{
-    raw01(s, d, out);
-    for (uint32_t i = 0; i < s->probes; i++)
-        out[i] = reduce(s, out[i]);
-}
-
 /* m = |⌈n·ln p / ln²2⌉|: the ceiling of a negative number, so it rounds down, perhaps to 0. k is at
  * most 1 075: the smallest double is 2^-1074. */
 static void estimate(uint64_t n, double p, struct blm_shape *s)
@@ -123,10 +107,10 @@ const struct blm_scheme blm__scheme_dcso = {
     .kinds         = 1u << BLM_CLASSIC,
     .format        = "dcso",
     .digest        = digest,
-    .positions     = positions,
+    .positions     = blm__positions_m,
     .positions_raw = raw,
     .modulus       = blm__modulus_m,
-    .reduce        = reduce,
+    .reduce        = blm__reduce_m,
     .plan          = plan,
 };
 
@@ -142,11 +126,11 @@ const struct blm_scheme blm__scheme_dcso01 = {
     .kinds         = 1u << BLM_CLASSIC,
     .format        = "dcso01",
     .digest        = digest01,
-    .positions     = positions01,
+    .positions     = blm__positions_m,
     .positions_raw = raw01,
     .modulus       = blm__modulus_m,
     .wrap          = 64,
     .pairs         = pairs01,
-    .reduce        = reduce,
+    .reduce        = blm__reduce_m,
     .plan          = plan,
 };

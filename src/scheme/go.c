@@ -37,15 +37,6 @@ static bool raw(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
     return true;
 }
 
-static uint64_t reduce(const struct blm_shape *s, uint64_t v) { return v % s->bits; }
-
-static void positions(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
-{
-    raw(s, d, out);
-    for (uint32_t i = 0; i < s->probes; i++)
-        out[i] = reduce(s, out[i]);
-}
-
 /* EstimateParameters, in Go's order of operations. With 0 < p < 1 neither comes to 0, and k to
  * 1 075 at most: the smallest double is 2^-1074. */
 static void estimate(uint64_t n, double p, struct blm_shape *s)
@@ -98,9 +89,9 @@ const struct blm_scheme blm__scheme_go = {
     .kinds         = 1u << BLM_CLASSIC,
     .format        = "go",
     .digest        = digest,
-    .positions     = positions,
+    .positions     = blm__positions_m,
     .positions_raw = raw,
     .modulus       = blm__modulus_m,
-    .reduce        = reduce,
+    .reduce        = blm__reduce_m,
     .plan          = plan,
 };

@@ -102,22 +102,6 @@ static bool raw32(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
     return true;
 }
 
-static uint64_t reduce(const struct blm_shape *s, uint64_t raw) { return raw % s->bits; }
-
-static void positions64(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
-{
-    raw64(s, d, out);
-    for (uint32_t i = 0; i < s->probes; i++)
-        out[i] = reduce(s, out[i]);
-}
-
-static void positions32(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
-{
-    raw32(s, d, out);
-    for (uint32_t i = 0; i < s->probes; i++)
-        out[i] = reduce(s, out[i]);
-}
-
 /* ---- sizing ---- */
 
 /* variant 0: k from the rate alone, as since Guava 33.4; 1: from bits and keys, as before. The
@@ -170,12 +154,12 @@ const struct blm_scheme blm__scheme_guava64 = {
     .kinds         = 1u << BLM_CLASSIC,
     .format        = "guava",
     .digest        = digest,
-    .positions     = positions64,
+    .positions     = blm__positions_m,
     .positions_raw = raw64,
     .modulus       = blm__modulus_m,
     .wrap          = 63, /* to drop the top bit of a sum is to take it modulo 2^63 */
     .pairs         = pairs64,
-    .reduce        = reduce,
+    .reduce        = blm__reduce_m,
     .plan          = plan,
     .fault         = fault,
 };
@@ -192,10 +176,10 @@ const struct blm_scheme blm__scheme_guava32 = {
     .kinds         = 1u << BLM_CLASSIC,
     .format        = "guava",
     .digest        = digest,
-    .positions     = positions32,
+    .positions     = blm__positions_m,
     .positions_raw = raw32,
     .modulus       = blm__modulus_m,
-    .reduce        = reduce,
+    .reduce        = blm__reduce_m,
     .plan          = plan,
     .reach         = blm__int_reach,
     .notice        = blm__int_notice,

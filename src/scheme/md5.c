@@ -85,11 +85,11 @@ static const char *fault(const struct blm_shape *s)
     return s->probes > MOST ? "more than 26 probes" : NULL;
 }
 
-#define COMMON                                                                      \
-    .version = 1, .per_probe = true, .missing = MISSING, .fold = BLM__FOLD_STRIDED, \
-    .fold_unit = 1, .kinds = 1u << BLM_CLASSIC | 1u << BLM_COUNTING,                \
-    .positions = blm__textbook_positions, .positions_raw = blm__textbook_raw,       \
-    .reduce = blm__textbook_reduce, .plan = plan, .fault = fault
+#define COMMON                                                                                  \
+    .version = 1, .per_probe = true, .missing = MISSING, .fold = BLM__FOLD_STRIDED,             \
+    .fold_unit = 1, .kinds = 1u << BLM_CLASSIC | 1u << BLM_COUNTING,                            \
+    .positions = blm__positions_m, .positions_raw = blm__textbook_raw, .reduce = blm__reduce_m, \
+    .plan = plan, .fault = fault
 
 const struct blm_scheme blm__scheme_md5_cat = {
     .row = { sizeof(blm_scheme_row), "md5-cat", "MD5 of the key followed by the probe's number",

@@ -24,7 +24,7 @@
 
 /* ---- positions ---- */
 
-#define SEED64 0xc6a4a7935bd1e995u
+#define SEED64 BLM__MURMUR64A /* RedisBloom seeds the hash with the hash's own constant */
 
 static void digest(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
                    blm_digest *d)

@@ -46,6 +46,15 @@ const blm_scheme_row *blm_scheme_at(size_t i)
 
 uint64_t blm__modulus_m(const struct blm_shape *s) { return s->bits; }
 
+uint64_t blm__reduce_m(const struct blm_shape *s, uint64_t raw) { return raw % s->bits; }
+
+void blm__positions_m(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+{
+    s->scheme->positions_raw(s, d, out);
+    for (uint32_t i = 0; i < s->probes; i++)
+        out[i] %= s->bits;
+}
+
 uint64_t blm__shape_reach(const struct blm_shape *s)
 {
     return s->scheme->reach ? s->scheme->reach(s) : s->bits;

@@ -77,8 +77,10 @@ static inline uint32_t blm__most_layers(const struct blm_body *b, const struct b
 }
 
 uint64_t blm__shape_reach(const struct blm_shape *s);
-/* scheme.modulus of those that reduce modulo m. */
+/* For schemes that reduce their raw values modulo m: modulus, reduce and positions. */
 uint64_t blm__modulus_m(const struct blm_shape *s);
+uint64_t blm__reduce_m(const struct blm_shape *s, uint64_t raw);
+void     blm__positions_m(const struct blm_shape *s, const blm_digest *d, uint64_t *out);
 
 const struct blm_scheme *blm__scheme_find(const char *name); /* NULL name: native; NULL: unknown */
 extern const struct blm_scheme blm__scheme_native;

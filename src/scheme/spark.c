@@ -67,22 +67,6 @@ static bool raw2(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
     return true;
 }
 
-static uint64_t reduce(const struct blm_shape *s, uint64_t raw) { return raw % s->bits; }
-
-static void positions1(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
-{
-    raw1(s, d, out);
-    for (uint32_t i = 0; i < s->probes; i++)
-        out[i] = reduce(s, out[i]);
-}
-
-static void positions2(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
-{
-    raw2(s, d, out);
-    for (uint32_t i = 0; i < s->probes; i++)
-        out[i] = reduce(s, out[i]);
-}
-
 /* A seed is a Java int: given as such, or as its 32 bits. */
 static blm_status check_seed(struct blm_hasher *h, blm_error *err)
 {
@@ -132,10 +116,10 @@ const struct blm_scheme blm__scheme_spark1 = {
     .kinds         = 1u << BLM_CLASSIC,
     .format        = "spark",
     .digest        = digest,
-    .positions     = positions1,
+    .positions     = blm__positions_m,
     .positions_raw = raw1,
     .modulus       = blm__modulus_m,
-    .reduce        = reduce,
+    .reduce        = blm__reduce_m,
     .plan          = plan,
     .reach         = blm__int_reach,
     .notice        = blm__int_notice,
@@ -155,10 +139,10 @@ const struct blm_scheme blm__scheme_spark2 = {
     .kinds         = 1u << BLM_CLASSIC,
     .format        = "spark",
     .digest        = digest,
-    .positions     = positions2,
+    .positions     = blm__positions_m,
     .positions_raw = raw2,
     .modulus       = blm__modulus_m,
-    .reduce        = reduce,
+    .reduce        = blm__reduce_m,
     .plan          = plan,
     .fault         = blm__java_fault,
 };

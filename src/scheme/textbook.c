@@ -25,20 +25,12 @@ enum { U32, U31, U64, SIGNED_CHAR, VARIANTS };
 
 /* ---- what all share ---- */
 
-void blm__textbook_positions(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
-{
-    for (uint32_t i = 0; i < s->probes; i++)
-        out[i] = d->w[i] % s->bits;
-}
-
 bool blm__textbook_raw(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
 {
     for (uint32_t i = 0; i < s->probes; i++)
         out[i] = d->w[i];
     return true;
 }
-
-uint64_t blm__textbook_reduce(const struct blm_shape *s, uint64_t raw) { return raw % s->bits; }
 
 blm_status blm__textbook_plan(const blm_options *o, uint32_t most, struct blm_body *b,
                               struct blm_shape *s, blm_error *err)
@@ -228,10 +220,10 @@ static const char *pair_fault(const struct blm_shape *s)
 
 /* ---- the rows ---- */
 
-#define COMMON                                                                             \
-    .version = 1, .model = BLM_MODEL_USUAL, .fold = BLM__FOLD_STRIDED, .fold_unit = 1,     \
-    .kinds = 1u << BLM_CLASSIC | 1u << BLM_COUNTING, .positions = blm__textbook_positions, \
-    .positions_raw = blm__textbook_raw, .reduce = blm__textbook_reduce
+#define COMMON                                                                         \
+    .version = 1, .model = BLM_MODEL_USUAL, .fold = BLM__FOLD_STRIDED, .fold_unit = 1, \
+    .kinds = 1u << BLM_CLASSIC | 1u << BLM_COUNTING, .positions = blm__positions_m,    \
+    .positions_raw = blm__textbook_raw, .reduce = blm__reduce_m
 
 #define SHORT_KEYS \
     "short keys hash to small numbers and crowd the first bits; keys are easy to collide"

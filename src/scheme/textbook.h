@@ -5,9 +5,7 @@
 
 #include "scheme/fixed.h"
 
-void     blm__textbook_positions(const struct blm_shape *s, const blm_digest *d, uint64_t *out);
-bool     blm__textbook_raw(const struct blm_shape *s, const blm_digest *d, uint64_t *out);
-uint64_t blm__textbook_reduce(const struct blm_shape *s, uint64_t raw);
+bool blm__textbook_raw(const struct blm_shape *s, const blm_digest *d, uint64_t *out);
 
 /* Sizes a scheme of 1 to `most` probes: the textbook's m and k for items and rate, more bits where
  * fewer probes than that must do. */

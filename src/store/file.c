@@ -50,14 +50,8 @@ static blm_status file_close(struct blm_body *b, blm_error *err)
 
 static blm_status refuse_open(int why, bool write, blm_error *err)
 {
-    bool       denied = why == EACCES || why == EPERM || why == EROFS || why == ETXTBSY;
-    blm_status st = blm__fail_system(err, why, "cannot open it%s: %s", write ? " for writing" : "",
-                                     blm__os_text(why));
-    if (!write || !denied)
-        return st;
-    if (err)
-        err->status = BLM_E_READONLY;
-    return BLM_E_READONLY;
+    return write ? blm__fail_write(err, why, "cannot open it for writing: %s", blm__os_text(why))
+                 : blm__fail_system(err, why, "cannot open it: %s", blm__os_text(why));
 }
 
 /* A regular file, open; its first bytes in head, all zero where there are none. */
@@ -213,8 +207,7 @@ blm_status blm__file_open(const char *path, uint32_t flags, struct blm_body *b, 
     *foreign         = false;
     if (st != BLM_OK)
         return st;
-    unsigned same = blm__native_magic(bytes, got);
-    *foreign      = same < BLM__MAGIC_ENOUGH && !(got < 8 && same == got);
+    *foreign = blm__native_bid(bytes, got) == 0;
     if (*foreign) {
         close_fd(fd);
         return BLM_OK;

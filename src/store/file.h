@@ -75,6 +75,7 @@ blm_status blm__file_read_slots(const struct blm_file *f, uint8_t *both, blm_err
 blm_status blm__file_load_slot(struct blm_file *f, blm_error *err);
 blm_status blm__file_map_front(struct blm_file *f, blm_error *err);
 bool       blm__file_stale(const struct blm_body *b); /* layers came or went since we looked */
+void       blm__file_pause(void); /* a millisecond, before a second look beside a writer */
 
 /* ---- file.c ---- */
 /* Who writes it, or did; and, for readers, the slot that says so. */

@@ -20,7 +20,7 @@
 
 #define TRIES 200 /* at slots that somebody keeps changing; a millisecond apart */
 
-static void wait_a_moment(void)
+void blm__file_pause(void)
 {
     struct timespec t = { 0, 1000000 };
     nanosleep(&t, NULL);
@@ -68,7 +68,7 @@ blm_status blm__file_load_slot(struct blm_file *f, blm_error *err)
             st = blm__native_get_slot(&f->head, both, &f->slot, &which, err);
         if (st != BLM_E_CHECKSUM || f->writer || !blm__lock_held(f->fd))
             break;
-        wait_a_moment();
+        blm__file_pause();
     }
     if (st != BLM_OK)
         return st;
@@ -156,10 +156,9 @@ static blm_status load_attached(const struct blm_file *f, struct blm_body *b, bl
     size_t len = (size_t)f->head.attached_len, got;
     if (len == 0 || b->attached)
         return BLM_OK;
-    b->attached = blm__alloc(b->alloc, len); /* the file is known to be longer than that */
-    if (!b->attached)
-        return blm__fail(err, BLM_E_MEMORY, "no memory for %zu attached bytes", len);
-    b->attached_len = len;
+    blm_status st = blm__memory_attach(b, len, err); /* the file is known to be longer than that */
+    if (st != BLM_OK)
+        return st;
     int why = blm__os_read_at(f->fd, b->attached, len, blm__native_slot_at(&f->head, 2), &got);
     if (why || got < len)
         return blm__fail_system(err, why ? why : EIO, "cannot read the attached bytes");
@@ -207,7 +206,7 @@ blm_status blm__file_load(int fd, const struct blm_native_head *head, bool write
         else if ((st != BLM_E_CHECKSUM && st != BLM_E_FORMAT && st != BLM_E_TRUNCATED) ||
                  !blm__lock_held(fd))
             return st;
-        wait_a_moment();
+        blm__file_pause();
     }
     return st == BLM_OK ? blm__fail(err, BLM_E_BUSY, "a writer keeps changing the layers") : st;
 }

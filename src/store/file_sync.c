@@ -91,7 +91,7 @@ blm_status blm__file_commit(struct blm_file *f, const struct blm_body *b, uint32
 
 /* One region whose mark is set. An add that comes while we read sets the mark to 1 again, and our
  * exchange of 2 for 0 then fails: the region stays marked, for the next sync. */
-static void settle_region(struct blm_part *p, uint64_t r)
+static void sum_region(struct blm_part *p, uint64_t r)
 {
     uint8_t *mark = &p->marks[r], syncing = 2;
     uint64_t sum;
@@ -103,7 +103,8 @@ static void settle_region(struct blm_part *p, uint64_t r)
 }
 
 /* A sync can be cancelled; closing the file cannot, only watched. */
-static blm_status settle(struct blm_file *f, const struct blm_body *b, bool closing, blm_error *err)
+static blm_status sum_marked(struct blm_file *f, const struct blm_body *b, bool closing,
+                             blm_error *err)
 {
     uint64_t done = 0, total = blm__body_bytes(b);
     for (uint32_t i = 0; i < f->count; i++) {
@@ -114,7 +115,7 @@ static blm_status settle(struct blm_file *f, const struct blm_body *b, bool clos
                     return blm__fail(err, BLM_E_CANCELLED,
                                      "cancelled after %llu of %llu bytes: nothing was promised",
                                      (unsigned long long)done, (unsigned long long)total);
-                settle_region(p, r);
+                sum_region(p, r);
             }
             done += blm__native_region_bytes(&p->s, r);
         }
@@ -132,7 +133,7 @@ static blm_status sync_with(struct blm_body *b, uint32_t flags, blm_error *err)
         return blm__fail(err, BLM_E_IO,
                          "an earlier flush failed, and what is on the disk is unknown: save the "
                          "filter to another file");
-    st = settle(f, b, !(flags & BLM__SLOT_WRITER), err);
+    st = sum_marked(f, b, !(flags & BLM__SLOT_WRITER), err);
     if (st != BLM_OK)
         return st;
     for (uint32_t i = 0; i < f->count; i++)

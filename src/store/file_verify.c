@@ -8,7 +8,6 @@
  * killed, perhaps between the two marks of an add.
  */
 #include <string.h>
-#include <time.h>
 
 #include "core/checksum.h"
 #include "store/file.h"
@@ -63,8 +62,7 @@ static void verify_region(struct verifying *v, const struct blm_part *p, uint64_
         if (v->looks == 0)
             break;
         v->looks--;
-        struct timespec t = { 0, 1000000 };
-        nanosleep(&t, NULL);
+        blm__file_pause();
     }
     note_damage(v->out, number, p->s.words_at + (r << p->s.region_log2),
                 blm__native_region_bytes(&p->s, r));

@@ -101,9 +101,9 @@ void blm__native_put_record(const struct blm_native_section *s, uint8_t out[BLM_
 
 /* ---- bytes → body; all check everything they read ---- */
 
-/* How many of the first bytes are the magic's, 0 … 8. Six make a (damaged) native file. */
-unsigned blm__native_magic(const uint8_t *head, size_t len);
-#define BLM__MAGIC_ENOUGH 6u
+/* Whether these are the first bytes of a native file: 100 if they begin with the magic number, 90
+ * if that is a little damaged, 60 if they are cut off within it, else 0. */
+int blm__native_bid(const uint8_t *head, size_t len);
 
 blm_status blm__native_get_head(const uint8_t in[BLM__HEAD_BYTES], struct blm_native_head *out,
                                 blm_error *err);

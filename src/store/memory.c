@@ -61,9 +61,9 @@ static blm_status memory_add_layer(struct blm_body *b, const struct blm_shape *s
     blm_status       st    = layer_bytes(b, s, &bytes, err);
     if (st != BLM_OK)
         return st;
-    if (!blm__block_alloc(b->alloc, bytes, &block))
-        return blm__fail(err, BLM_E_MEMORY, "no memory for %llu bytes of bits",
-                         (unsigned long long)bytes);
+    st = blm__block_make(b->alloc, bytes, &block, err);
+    if (st != BLM_OK)
+        return st;
     st = append_layer(b, s, block.words, &block, err);
     if (st != BLM_OK)
         blm__block_free(b->alloc, &block);
@@ -127,6 +127,15 @@ blm_status blm__memory_borrow(struct blm_body *b, const struct blm_shape *s, uin
     if (st == BLM_OK && !adopt)
         b->store = &store_words;
     return st;
+}
+
+blm_status blm__memory_attach(struct blm_body *b, size_t len, blm_error *err)
+{
+    b->attached = blm__alloc(b->alloc, len);
+    if (!b->attached)
+        return blm__fail(err, BLM_E_MEMORY, "no memory for %zu attached bytes", len);
+    b->attached_len = len;
+    return BLM_OK;
 }
 
 blm_status blm__memory_take(struct blm_body *b, const struct blm_shape *s, struct blm_block *block,

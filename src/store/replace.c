@@ -48,16 +48,14 @@ static char *follow(const char *path)
 static bool set_names(struct blm_temp *t, const char *path)
 {
     char       *real   = follow(path);
-    const char *target = real ? real : path, *slash = strrchr(target, '/');
-    size_t      len = strlen(target), dir = slash ? (size_t)(slash - target) : 0;
-    if (slash == target)
-        dir = 1; /* the root */
+    const char *target = real ? real : path;
+    size_t      len = strlen(target), dir = blm__os_parent(target);
     t->room   = 2 * len + dir + sizeof TEMP_NAME + 8;
     t->target = blm__alloc(t->alloc, t->room);
     if (t->target) {
         t->temp = t->target + len + 1;
         memcpy(t->target, target, len + 1);
-        size_t prefix = slash ? (size_t)(slash - target) + 1 : 0;
+        size_t prefix = dir && target[dir - 1] != '/' ? dir + 1 : dir;
         memcpy(t->temp, target, prefix);
         memcpy(t->temp + prefix, TEMP_NAME, sizeof TEMP_NAME);
         t->dir = t->temp + prefix + sizeof TEMP_NAME;
@@ -124,13 +122,7 @@ static blm_status with_name(struct blm_temp *t, int (*how)(struct blm_temp *), b
     t->named = why == 0;
     if (t->named)
         return BLM_OK;
-    blm_status st =
-        blm__fail_system(err, why, "cannot create a file in %s: %s", t->dir, blm__os_text(why));
-    if (why != EACCES && why != EPERM && why != EROFS)
-        return st;
-    if (err)
-        err->status = BLM_E_READONLY;
-    return BLM_E_READONLY;
+    return blm__fail_write(err, why, "cannot create a file in %s: %s", t->dir, blm__os_text(why));
 }
 
 static blm_status open_temp(struct blm_temp *t, blm_error *err)

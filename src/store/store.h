@@ -14,6 +14,8 @@ blm_status blm__memory_borrow(struct blm_body *b, const struct blm_shape *s, uin
 /* For decoders: a layer over a block that is already filled; the body takes the block. */
 blm_status blm__memory_take(struct blm_body *b, const struct blm_shape *s, struct blm_block *block,
                             blm_error *err);
+/* Room for `len` bytes that a format carries along: body.attached, for the caller to fill. */
+blm_status blm__memory_attach(struct blm_body *b, size_t len, blm_error *err);
 
 /* A mapped native file. Both set b->store and b->store_ctx on success.
  * create: b has everything but layers; `first` is the first layer's shape. flags: BLM_REPLACE. */

@@ -7,7 +7,7 @@
 
 #include "../support.h"
 
-static struct blm_epoch    epoch;
+static struct blm__epoch   epoch;
 static _Atomic(uint64_t *) shown;
 static _Atomic bool        over;
 static _Atomic uint32_t    broken;
@@ -17,8 +17,8 @@ static void *look(void *arg)
 {
     bool enter = arg != NULL;
     while (!over) {
-        struct blm_section s = enter ? blm__epoch_enter(&epoch) : blm__epoch_look(&epoch);
-        uint64_t          *p = atomic_load(&shown);
+        struct blm__section s = enter ? blm__epoch_enter(&epoch) : blm__epoch_look(&epoch);
+        uint64_t           *p = atomic_load(&shown);
         for (int i = 0; i < 20; i++)
             if (*(volatile uint64_t *)p != 1)
                 broken++;
@@ -75,7 +75,7 @@ static void test_more_threads_than_slots(void **state)
 /* Numbers come back when threads end: two hundred, one after the other, all have a slot. */
 static void *number(void *arg)
 {
-    struct blm_section s = blm__epoch_look(&epoch);
+    struct blm__section s = blm__epoch_look(&epoch);
     blm__epoch_leave(&s, BLM__LEFT_REFUSED);
     *(uint32_t *)arg = blm__thread_number;
     return NULL;

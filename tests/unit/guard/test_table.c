@@ -4,15 +4,15 @@
 
 #include "../support.h"
 
-#include "guard/memory.h"
+#include "core/alloc.h"
 
-static struct blm_table t;
+static struct blm__table t;
 
 static int open_table(void **state)
 {
     (void)state;
     memset(&t, 0, sizeof t);
-    return blm__table_open(&t, 256, &blm__guard_allocator) == BLM_OK ? 0 : -1;
+    return blm__table_open(&t, 256, &blm__default_allocator) == BLM_OK ? 0 : -1;
 }
 static int close_table(void **state)
 {
