@@ -405,7 +405,7 @@ bool ref_sync(struct ref *r)
 {
     blm_error err = { .offset = BLM_NO_OFFSET };
     if (r->filter)
-        blm_on_progress(r->filter, progress_to_the_end, "writing");
+        blm_set_progress(r->filter, progress_to_the_end, "writing");
     return !r->place->sync || r->place->sync(r, &err) == BLM_OK || refuse(r, &err);
 }
 
@@ -413,7 +413,7 @@ bool ref_commit(struct ref *r)
 {
     blm_error err = { .offset = BLM_NO_OFFSET };
     if (r->filter)
-        blm_on_progress(r->filter, progress_to_the_end, "writing");
+        blm_set_progress(r->filter, progress_to_the_end, "writing");
     blm_status st = r->place->save(r, &err);
     if (st == BLM_OK && r->filter) {
         st        = blm_close(r->filter, &err);

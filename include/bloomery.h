@@ -334,7 +334,7 @@ BLM_API blm_status blm_reduce(const blm_filter *f, blm_filter **out, blm_error *
 BLM_API const void *blm_view(const blm_filter *f, uint32_t layer, uint64_t *bytes);
 
 /* Sets the progress callback for later long calls on f (NULL: none). Exclusive. */
-BLM_API void blm_on_progress(blm_filter *f, blm_progress_fn fn, void *ctx);
+BLM_API void blm_set_progress(blm_filter *f, blm_progress_fn fn, void *ctx);
 
 /* How many threads later batches on f may use, the caller's among them: 0 and 1 (the default) mean
  * no others, at most 64 are used. They live as long as the call. Answers, bits and counts are those

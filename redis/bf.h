@@ -108,23 +108,20 @@ bool        bf_type_native_create(Ctx *ctx);
 
 /* A chain's description: the header chunk of a dump, and what an RDB value says. */
 struct bf_chain {
-    uint64_t  items;
-    uint32_t  links, options, growth;
-    uint32_t  room; /* links that there is memory for */
-    blm_link *link; /* bf_chain_room */
+    uint64_t         items;
+    uint32_t         layers, options, growth;
+    uint32_t         room;  /* layers that there is memory for */
+    blm_chain_layer *layer; /* bf_chain_room */
 };
-#define BF_NONSCALING 8u    /* options */
-#define BF_MAX_LINKS  1075u /* each has half the rate of the one before: then it is 0 */
-#define BF_CHUNK      ((uint64_t)16 << 20) /* the most a chunk of a dump carries */
-#define BF_HEADER(n)  (20 + 53 * (size_t)(n))
+#define BF_CHUNK ((uint64_t)16 << 20) /* the most a chunk of a dump carries */
 
-/* It has n links from now on (1 to BF_MAX_LINKS, never fewer than before), the new ones zeroed.
+/* It has n layers from now on (1 to BLM_CHAIN_MAX_LAYERS, never fewer than before), the new ones zeroed.
  * False: no such number, or no memory. */
 bool bf_chain_room(struct bf_chain *c, uint64_t n);
 void bf_chain_free(struct bf_chain *c);
 /* What is wrong with it, or NULL: everything that can be told before memory is taken. */
 const char *bf_chain_fault(const struct bf_chain *c, uint64_t max_bytes);
-/* A value of it; the links' words go to the filter. NULL: *why says. */
+/* A value of it; the layers' words go to the filter. NULL: *why says. */
 struct value *bf_chain_value(struct bf_chain *c, uint64_t max_bytes, const char **why);
 /* To and from the header chunk. What bf_header gives stays as it is until the next call. */
 const uint8_t *bf_header(const struct value *v, size_t *len);

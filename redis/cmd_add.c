@@ -176,7 +176,7 @@ static struct value *to_add_to(Ctx *ctx, Str *name, size_t n, struct bf_wanted *
     else if (v->arriving)
         bf_still_arriving(ctx);
     else if (n > v->room) /* it may grow */
-        blm_limit(v->filter, bf_cap(ctx));
+        blm_set_max_bytes(v->filter, bf_cap(ctx));
     return v && v->filter ? v : NULL;
 }
 

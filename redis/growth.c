@@ -71,10 +71,10 @@ static double share(double first_error, uint32_t link)
 
 static blm_status grow(struct value *v)
 {
-    uint32_t links = bf_params(v).layers;
-    blm_link first, newest;
-    blm_chain_link(v->filter, 0, &first);
-    blm_chain_link(v->filter, links - 1, &newest);
+    uint32_t        links = bf_params(v).layers;
+    blm_chain_layer first, newest;
+    blm_chain_get_layer(v->filter, 0, &first);
+    blm_chain_get_layer(v->filter, links - 1, &newest);
     uint64_t factor = bf_auto_factor(newest.entries);
     if (newest.entries > UINT64_MAX / factor)
         return BLM_E_LIMIT;

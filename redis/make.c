@@ -11,7 +11,7 @@
 #include "bf.h"
 #include "bloomery/maths.h"
 
-#define SCALING 5u /* RedisBloom's options: any size, 64-bit hash */
+#define SCALING (BLM_CHAIN_NOROUND | BLM_CHAIN_FORCE64)
 
 struct bf_wanted bf_defaults(void)
 {
@@ -46,7 +46,7 @@ static void chain_options(const struct bf_wanted *w, blm_options *o)
     o->rate    = w->rate;
     o->items   = (uint64_t)w->capacity;
     o->growth  = fixed ? 2 : (double)w->expansion;
-    o->variant = fixed ? SCALING | BF_NONSCALING : SCALING;
+    o->variant = fixed ? SCALING | BLM_CHAIN_NO_SCALING : SCALING;
 }
 
 static void native_options(const struct bf_wanted *w, blm_options *o)

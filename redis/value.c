@@ -76,7 +76,7 @@ void bf_value_settle(struct value *v)
 {
     blm_params p = bf_params(v);
     v->kind      = p.kind;
-    v->fixed     = v->native ? p.kind != BLM_SCALABLE : (p.variant & BF_NONSCALING) != 0;
+    v->fixed     = v->native ? p.kind != BLM_SCALABLE : (p.variant & BLM_CHAIN_NO_SCALING) != 0;
     v->automatic = !v->native && !v->fixed && bf_is_auto(bf_layer(v, 0).rate);
     bf_value_tally(v);
 }

@@ -69,7 +69,7 @@ BLM_API blm_status blm_write_bits(blm_filter *f, uint32_t layer, uint64_t at, co
                                   uint64_t len);
 
 /* Changes how many bytes the filter may grow to (options.max_bytes; 0: no cap). Exclusive. */
-BLM_API void blm_limit(blm_filter *f, uint64_t max_bytes);
+BLM_API void blm_set_max_bytes(blm_filter *f, uint64_t max_bytes);
 
 /* For allocators that move memory to close gaps: `move` is shown each piece that a filter in memory
  * owns, the handle last, and returns its new place (content copied, the old one freed) or NULL to

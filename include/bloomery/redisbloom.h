@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* RedisBloom's filters, layer by layer. */
+/* RedisBloom's filters, layer by layer. RedisBloom calls a layer a link. */
 #ifndef BLOOMERY_REDISBLOOM_H
 #define BLOOMERY_REDISBLOOM_H
 
@@ -9,8 +9,19 @@
 extern "C" {
 #endif
 
-/* A link (RedisBloom's word for a layer) as its dumps describe it: docs/formats/redisbloom.md. */
-typedef struct blm_link {
+/* Each layer has half the rate of the one before, and the first one's is below 1: the 1 075th has
+ * 2^-1074, the smallest a double holds. No layer can be made for the rate after that. */
+#define BLM_CHAIN_MAX_LAYERS 1075u
+
+/* RedisBloom's options, in a dump's header and in options.variant and params.variant. */
+#define BLM_CHAIN_NOROUND          1u /* layers of any size; else powers of two */
+#define BLM_CHAIN_ENTRIES_ARE_BITS 2u /* capacity was given in bits; never seen in a dump */
+#define BLM_CHAIN_FORCE64          4u /* 64-bit hash; else 32 */
+#define BLM_CHAIN_NO_SCALING       8u
+#define BLM_CHAIN_OPTIONS          15u /* all of them */
+
+/* A layer as dumps describe it: docs/formats/redisbloom.md. */
+typedef struct blm_chain_layer {
     uint64_t bytes;   /* of its array */
     uint64_t bits;    /* a key's bits are taken mod bits (n2 > 0: mod 2^n2): 8·bytes; of versions
                          before 2.2.5 up to 7 less; of those before 2.2.0 also 0, with n2 > 0 */
@@ -19,24 +30,51 @@ typedef struct blm_link {
     double   error, bpe; /* its rate; bits per entry, |ln error| / ln²2 */
     uint32_t hashes;     /* ⌈ln 2 · bpe⌉ */
     uint8_t  n2;
-    void    *words; /* create: its array, or NULL for zeroes. Of what blm_chain_link gives: NULL */
-} blm_link;
+    void    *words; /* create: its array, or NULL for zeroes. In what the library fills: NULL */
+} blm_chain_layer;
 
-/* Makes a filter of scheme "redisbloom" from its links, oldest first, for who reads a dump piece by
- * piece. `options` and `growth` as in the dump's header; of `o` (may be NULL) allocator, max_bytes
- * and progress are read. Arrays come from that allocator, `bytes` long and aligned to 8, bytes a
- * multiple of 8: on success they belong to the filter, else they stay yours. E_FORMAT names the
- * field that no link has, E_LIMIT refuses more than 1 075 links (a rate cannot be halved further);
- * all is checked, and max_bytes too, before anything is allocated. Past 256 links a chain can be
- * saved as redisbloom and redisbloom-dump, not as native. */
-BLM_API blm_status blm_chain_create(const blm_link *links, uint32_t count, uint32_t options,
+/* ---- the header of a dump --- */
+
+/* The first chunk that BF.SCANDUMP gives, which says what the chunks after it hold. */
+typedef struct blm_chain_header {
+    size_t   size;
+    uint64_t items; /* keys in all layers */
+    uint64_t bytes; /* of all their arrays: what follows the header */
+    uint32_t layers, options, growth;
+} blm_chain_header;
+
+/* Bytes of the longest header. */
+#define BLM_CHAIN_MAX_HEADER (20 + 53 * BLM_CHAIN_MAX_LAYERS)
+
+/* Reads a header of `len` bytes, which is its whole length: that tells RedisBloom's three layouts
+ * apart. The first `cap` layers go to `layers` (may be NULL, with a cap of 0); out->layers is how
+ * many there are. E_FORMAT, E_LIMIT or E_TRUNCATED names the field that is wrong, and its
+ * offset. */
+BLM_API blm_status blm_chain_read_header(const void *bytes, size_t len, blm_chain_header *out,
+                                         blm_chain_layer *layers, uint32_t cap, blm_error *err);
+/* Writes the header of a filter of scheme "redisbloom", as format "redisbloom" begins; its length
+ * goes to *len. out NULL: only the length. E_LIMIT: longer than `cap`. E_UNSUPPORTED: not of this
+ * scheme. */
+BLM_API blm_status blm_chain_write_header(const blm_filter *f, void *out, size_t cap, size_t *len,
+                                          blm_error *err);
+
+/* ---- a filter of layers --- */
+
+/* Makes a filter of scheme "redisbloom" from its layers, oldest first: for programs that read a
+ * dump in chunks. `options` and `growth` as in the dump's header; of `o` (may be NULL) allocator,
+ * max_bytes and progress are read. Arrays come from that allocator, `bytes` long and aligned to 8,
+ * bytes a multiple of 8: on success they belong to the filter, else they stay yours. E_FORMAT names
+ * the field that no layer has, E_LIMIT refuses more than BLM_CHAIN_MAX_LAYERS; all is checked, and
+ * max_bytes too, before anything is allocated. Past 256 layers a chain can be saved as redisbloom
+ * and redisbloom-dump, not as native. */
+BLM_API blm_status blm_chain_create(const blm_chain_layer *layers, uint32_t count, uint32_t options,
                                     uint32_t growth, const blm_options *o, blm_filter **out,
                                     blm_error *err);
-/* The description of one link. E_ARGUMENT: no such link. E_UNSUPPORTED: not of this scheme. */
-BLM_API blm_status blm_chain_link(const blm_filter *f, uint32_t link, blm_link *out);
-/* Appends an empty link for so many entries at this error, to which keys go from now on: in place
- * of the one that the chain's growth would give it when the newest is full. What the links' errors
- * add up to is then yours to keep. E_LIMIT: too many links, past max_bytes,
+/* The description of one layer. E_ARGUMENT: no such layer. E_UNSUPPORTED: not of this scheme. */
+BLM_API blm_status blm_chain_get_layer(const blm_filter *f, uint32_t layer, blm_chain_layer *out);
+/* Appends an empty layer for so many entries at this error, to which keys go from now on: instead
+ * of the one that the chain's growth would give it when the newest is full. What the layers' errors
+ * add up to is then yours to keep. E_LIMIT: too many layers, past max_bytes,
  * or too large. Exclusive. */
 BLM_API blm_status blm_chain_grow(blm_filter *f, uint64_t entries, double error, blm_error *err);
 

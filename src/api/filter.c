@@ -394,7 +394,7 @@ blm_status blm_close(blm_filter *f, blm_error *err)
 
 void blm_free(blm_filter *f) { (void)blm_close(f, NULL); }
 
-void blm_on_progress(blm_filter *f, blm_progress_fn fn, void *ctx)
+void blm_set_progress(blm_filter *f, blm_progress_fn fn, void *ctx)
 {
     f->body.progress     = fn;
     f->body.progress_ctx = ctx;

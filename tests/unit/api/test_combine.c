@@ -494,7 +494,7 @@ static void unions_can_be_stopped(void **state)
     blm_error   e;
     int         asked = 0;
     add_range(b, 0, 100);
-    blm_on_progress(a, refuse, &asked);
+    blm_set_progress(a, refuse, &asked);
     assert_status(blm_union(a, b, &e), BLM_E_CANCELLED);
     check_error(&e, BLM_E_CANCELLED, "cancelled");
     assert_int_equal(asked, 1);
