@@ -104,7 +104,7 @@ static int convert(const struct ref *in, const char *text)
     blm_error   err;
     const char *why;
     blm_get_stats(in->filter, &s);
-    if (opt.plain && s.params.kind != BLM_COUNTING)
+    if (opt.plain && !(s.params.can & BLM_CAN_REDUCE))
         return trouble("%s: a %s filter has no counters that --plain could turn into bits",
                        in->name, blm_kind_name(s.params.kind));
     if (opt.plain)

@@ -19,7 +19,7 @@ static bool can_remove(struct ref *r)
     blm_params p;
     if (!ref_params(r, &p))
         return false;
-    if (p.kind == BLM_COUNTING)
+    if (p.can & BLM_CAN_REMOVE)
         return true;
     trouble("%s: a %s filter cannot forget keys: make one with bloomery create --kind counting",
             r->name, blm_kind_name(p.kind));

@@ -443,7 +443,7 @@ blm_status redis_reserve(struct ref *r, const blm_options *o, bool replace, blm_
     if (native) {
         argv[argc++] = "KIND";
         argv[argc++] = blm_kind_name(params.kind);
-        if (params.kind != BLM_SCALABLE)
+        if (!(params.can & BLM_CAN_GROW))
             argv[argc++] = "SATURATE";
     } else if (params.variant & BLM_CHAIN_NO_SCALING) {
         argv[argc++] = "NONSCALING";

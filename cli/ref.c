@@ -86,10 +86,7 @@ static const char *natural_funnel(const char *scheme)
         { "text", "string", "bytes", NULL },
     };
     const char           *encoding = keys_options.encoding ? keys_options.encoding : "text";
-    const blm_scheme_row *row      = NULL;
-    for (size_t i = 0; (row = blm_scheme_at(i)) != NULL; i++)
-        if (strcmp(row->name, scheme) == 0)
-            break;
+    const blm_scheme_row *row      = blm_scheme_find(scheme);
     if (!row || !row->funnels)
         return NULL;
     const char *const *all = row->funnels;

@@ -123,6 +123,17 @@ typedef enum blm_kind {
 BLM_API const char *blm_kind_name(blm_kind k);
 BLM_API bool        blm_kind_from_name(const char *name, blm_kind *out);
 
+/* What the filters of a kind can do (blm_kind_row.can), and one filter (blm_params.can). */
+#define BLM_CAN_ADD       0x001u
+#define BLM_CAN_REMOVE    0x002u
+#define BLM_CAN_GROW      0x004u /* takes more keys than it was planned for, layer by layer */
+#define BLM_CAN_SHARE     0x008u /* BLM_SHARED */
+#define BLM_CAN_UNION     0x010u
+#define BLM_CAN_INTERSECT 0x020u
+#define BLM_CAN_FOLD      0x040u
+#define BLM_CAN_REDUCE    0x080u
+#define BLM_CAN_COMPARE   0x100u
+
 typedef enum blm_hash {
     BLM_HASH_XXH3    = 0, /* XXH3-64, seeded: the default */
     BLM_HASH_SIPHASH = 1, /* SipHash-2-4 with a 128-bit key: when keys come from an adversary
@@ -395,6 +406,9 @@ typedef struct blm_params {
     uint32_t        threads;    /* that batches may use, at least 1 */
     uint32_t        line_bytes; /* of a line: 64; what blm_reduce made of counters 16; no lines 0 */
     uint64_t        kept;       /* bytes beside the bits: hashes, of a young scalable filter */
+    uint32_t        can;        /* BLM_CAN_…: its kind's, less what its scheme or variant cannot.
+                                   Opened read-only (backing) it changes nothing all the same */
+    uint32_t        cell_bits;  /* bits of a cell: 1, of counters 4 */
 } blm_params;
 
 BLM_API blm_status blm_get_params(const blm_filter *f, blm_params *out);
@@ -521,19 +535,39 @@ BLM_API size_t blm_sniff(const void *head, size_t len, uint64_t total, blm_bid *
 
 /* ---- what this build knows, row by row: NULL past the end --------------------------------- */
 
+typedef struct blm_kind_row {
+    size_t      size;
+    blm_kind    kind;
+    const char *name, *summary;
+    uint32_t    can;       /* BLM_CAN_… */
+    uint32_t    cell_bits; /* as in blm_params */
+    uint32_t    max_lines; /* most lines a key may have (options.lines); 0: has no lines */
+} blm_kind_row;
 typedef struct blm_scheme_row {
     size_t             size;
     const char        *name, *summary, *faults; /* faults: NULL, or the original's known ones */
-    const char *const *funnels;                 /* NULL-ended, or NULL */
+    const char *const *funnels;                 /* NULL-ended, the default first; or NULL */
     bool               creates;                 /* usable for a new filter */
+    bool               seeded;                  /* has a seed (options.seed) */
+    uint32_t           kinds;                   /* 1u << kind for each that it can be kept in */
+    const char        *format; /* that a new filter is saved in when nobody says another */
+    const char        *means;  /* this is a second name, of this scheme; else NULL */
 } blm_scheme_row;
 typedef struct blm_format_row {
-    size_t      size;
-    const char *name, *summary;
-    bool        reads, writes;
+    size_t             size;
+    const char        *name, *summary;
+    bool               reads, writes;
+    bool               sniffs; /* blm_sniff can tell it by its bytes */
+    bool               maps;   /* a file of it is mapped, and can be changed in place (BLM_WRITE) */
+    const char *const *schemes; /* that it carries, NULL-ended; NULL: any */
 } blm_format_row;
+BLM_API const blm_kind_row   *blm_kind_at(size_t i);
 BLM_API const blm_scheme_row *blm_scheme_at(size_t i);
 BLM_API const blm_format_row *blm_format_at(size_t i);
+/* The row of this kind, or of this name; NULL: there is none. */
+BLM_API const blm_kind_row   *blm_kind_find(blm_kind k);
+BLM_API const blm_scheme_row *blm_scheme_find(const char *name);
+BLM_API const blm_format_row *blm_format_find(const char *name);
 
 #ifdef __cplusplus
 }

@@ -19,10 +19,10 @@
 struct arrival; /* native bytes on their way in: native.c */
 
 struct value {
-    blm_filter     *filter;   /* NULL: still arriving */
-    struct arrival *arriving; /* NULL: it is there */
-    blm_kind        kind;
+    blm_filter     *filter;       /* NULL: still arriving */
+    struct arrival *arriving;     /* NULL: it is there */
     bool            native;       /* of the second type */
+    bool            counts;       /* of counters: every add changes it, not only new keys */
     bool            fixed;        /* may not grow: when it is full it says so */
     bool            automatic;    /* made without being asked for, so it grows as growth.c says */
     bool            saturate;     /* native and of fixed size: takes keys past its capacity */
@@ -226,6 +226,8 @@ struct bf_wanted {
     uint64_t  seed;
 };
 struct bf_wanted bf_defaults(void);
+/* Do the filters of this kind grow by themselves? */
+static inline bool bf_grows(blm_kind k) { return blm_kind_find(k)->can & BLM_CAN_GROW; }
 /* Fills in what was left open: the mark of a filter that grows by itself, a native one's seed.
  * False: the system gives no random bytes. */
 bool bf_settle_wanted(struct bf_wanted *w);

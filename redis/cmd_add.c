@@ -75,7 +75,7 @@ static const char *reserve_sense(struct bf_wanted *w, bool expands)
         w->native = true;
         w->kind   = BLM_CLASSIC;
     }
-    bool scalable = w->native && w->kind == BLM_SCALABLE;
+    bool scalable = w->native && bf_grows(w->kind);
     if (scalable && (w->saturate || w->nonscaling || (expands && w->expansion == 0)))
         return "ERR a scalable filter scales";
     if (scalable && expands && (w->expansion < 2 || w->expansion > BF_MAX_GROWTH))
@@ -186,7 +186,7 @@ static struct value *to_add_to(Ctx *ctx, Str *name, size_t n, struct bf_wanted *
 static void replicate_items(Ctx *ctx, Str *name, const struct value *v, Str **items, bool whole,
                             const struct results *r)
 {
-    if (!r->news && !(v->kind == BLM_COUNTING && r->done))
+    if (!r->news && !(v->counts && r->done))
         return;
     if (whole)
         api.ReplicateVerbatim(ctx);
@@ -289,7 +289,7 @@ int bf_cmd_add(Ctx *ctx, Str **argv, int argc)
         api.ReplyWithBool(ctx, fresh);
     else
         api.ReplyWithError(ctx, r.outcome == BF_FULL ? FULL : PROBLEM);
-    if (r.news || (v->kind == BLM_COUNTING && r.done)) {
+    if (r.news || (v->counts && r.done)) {
         api.ReplicateVerbatim(ctx);
         bf_changed(ctx, argv[1], "bf.add");
     }

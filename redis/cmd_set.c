@@ -25,7 +25,7 @@ int bf_cmd_del(Ctx *ctx, Str **argv, int argc)
         return bf_wrong_type(ctx);
     if (v->arriving)
         return bf_still_arriving(ctx);
-    if (v->kind != BLM_COUNTING)
+    if (!(bf_params(v).can & BLM_CAN_REMOVE))
         return api.ReplyWithError(ctx, "ERR only a filter of KIND counting forgets items");
     if (argc > 3)
         api.ReplyWithArray(ctx, argc - 2);

@@ -118,7 +118,7 @@ static enum bf_outcome add_within(struct value *v, const blm_key *keys, size_t n
                 break;
             continue;
         }
-        if (v->kind != BLM_COUNTING) /* a counter takes every add, so each needs its room */
+        if (!v->counts) /* a counter takes every add, so each needs its room */
             at += pass_present(v, keys + at, n - at, fresh + at);
         if (at < n && (v->native || grow(v) != BLM_OK))
             break;
@@ -132,7 +132,7 @@ static enum bf_outcome add_one(struct value *v, const blm_key *key, uint8_t *fre
 {
     *fresh = blm_add(v->filter, key->data, key->len) == BLM_OK;
     *done  = 1;
-    if (*fresh || v->kind == BLM_COUNTING)
+    if (*fresh || v->counts)
         bf_value_added(v, *fresh);
     return BF_ADDED;
 }

@@ -56,7 +56,7 @@ static void native_options(const struct bf_wanted *w, blm_options *o)
     o->items   = (uint64_t)w->capacity;
     o->seed[0] = w->seed;
     o->flags   = BLM_SEEDED;
-    if (w->kind == BLM_SCALABLE)
+    if (bf_grows(w->kind))
         o->growth = (double)w->expansion;
 }
 
@@ -87,8 +87,7 @@ bool bf_settle_wanted(struct bf_wanted *w)
         if (bf_is_auto(marked / 2))
             w->rate = marked;
     }
-    if (w->native &&
-        w->kind == BLM_SCALABLE) { /* the setting may be what such a filter cannot do */
+    if (w->native && bf_grows(w->kind)) { /* the setting may be what such a filter cannot do */
         w->expansion = w->expansion < 2               ? BF_DEFAULT_EXPANSION
                        : w->expansion > BF_MAX_GROWTH ? BF_MAX_GROWTH
                                                       : w->expansion;
@@ -108,7 +107,7 @@ static void replicate_native(Ctx *ctx, Str *key, const struct bf_wanted *w, cons
     if (w->saturate)
         api.Replicate(ctx, "BF.RESERVE", "sclccccc", key, rate, w->capacity, "KIND", kind, "SEED",
                       seed, "SATURATE");
-    else if (w->kind == BLM_SCALABLE)
+    else if (bf_grows(w->kind))
         api.Replicate(ctx, "BF.RESERVE", "sclccclcc", key, rate, w->capacity, "KIND", kind,
                       "EXPANSION", w->expansion, "SEED", seed);
     else

@@ -39,7 +39,7 @@ uint64_t bf_value_size(const struct value *v)
 static uint64_t room_of(const struct value *v, const blm_params *all)
 {
     blm_params p = *all;
-    if (v->native && v->kind == BLM_SCALABLE)
+    if (v->native && !v->fixed)
         return 0; /* its own affair: it is looked at after each add */
     if (v->saturate || (v->native && p.capacity == 0))
         return UINT64_MAX;
@@ -61,7 +61,7 @@ void bf_value_tally(struct value *v)
 
 void bf_value_added(struct value *v, uint64_t n)
 {
-    if (n >= v->room || v->kind == BLM_COUNTING) {
+    if (n >= v->room || v->counts) {
         bf_value_tally(v);
         return;
     }
@@ -75,8 +75,8 @@ void bf_value_added(struct value *v, uint64_t n)
 void bf_value_settle(struct value *v)
 {
     blm_params p = bf_params(v);
-    v->kind      = p.kind;
-    v->fixed     = v->native ? p.kind != BLM_SCALABLE : (p.variant & BLM_CHAIN_NO_SCALING) != 0;
+    v->counts    = p.can & BLM_CAN_REMOVE;
+    v->fixed     = !(p.can & BLM_CAN_GROW);
     v->automatic = !v->native && !v->fixed && bf_is_auto(bf_layer(v, 0).rate);
     bf_value_tally(v);
 }

@@ -91,7 +91,7 @@ blm_status blm_chain_create(const blm_chain_layer *layers, uint32_t count, uint3
     for (uint32_t i = 0; st == BLM_OK && i < count; i++)
         st = add_one(&f->body, &layers[i], variant, err);
     if (st == BLM_OK) {
-        f->body.format = blm__scheme_redisbloom.format;
+        f->body.format = blm__scheme_redisbloom.row.format;
         blm__rb_body(&f->body, growth);
         st = blm__filter_settle(f, &wanted, err);
     }

@@ -97,7 +97,7 @@ static blm_status set_seed(struct blm_hasher *h, const struct blm_scheme *s, con
                            blm_error *err)
 {
     h->policy = BLM_SEED_NONE;
-    if (!s->seeded) {
+    if (!s->row.seeded) {
         if (o->flags & BLM_SEEDED)
             return blm__fail(err, BLM_E_UNSUPPORTED, "scheme %s has no seed", s->row.name);
         return BLM_OK;
@@ -131,7 +131,7 @@ static blm_status set_funnel(struct blm_hasher *h, const struct blm_scheme *s, c
 /* The kind asked for, or the one the scheme is kept in when none was. */
 static blm_status choose_kind(blm_filter *f, const blm_options *o, blm_error *err)
 {
-    uint32_t kinds = f->scheme->kinds;
+    uint32_t kinds = f->scheme->row.kinds;
     blm_kind kind  = o->kind;
     if (!blm__kind_ops(kind))
         return blm__fail(err, BLM_E_ARGUMENT, "unknown kind %d", (int)kind);
@@ -222,7 +222,7 @@ static blm_status options_to_shape(blm_filter *f, const blm_options *o, struct b
     s->cell_bits = s->kind == BLM_COUNTING ? 4 : 1;
     if (s->kind == BLM_SCALABLE)
         s->kind = BLM_CLASSIC;
-    f->body.format = f->scheme->format;
+    f->body.format = f->scheme->row.format;
     return f->scheme->plan(o, &f->body, s, err);
 }
 
@@ -280,7 +280,7 @@ blm_status blm__filter_settle(blm_filter *f, const blm_options *o, blm_error *er
     struct blm_hasher *h = &b->hasher;
     f->kind              = blm__kind_ops(b->kind);
     f->scheme            = b->layer_count ? b->layers[0].shape.scheme : NULL;
-    if (!f->kind || !f->scheme || !(f->scheme->kinds >> b->kind & 1))
+    if (!f->kind || !f->scheme || !(f->scheme->row.kinds >> b->kind & 1))
         return blm__fail(err, BLM_E_FORMAT, "kind and scheme do not go together");
     if (f->scheme->missing)
         return no_library(f->scheme, err);

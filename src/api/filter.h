@@ -59,6 +59,9 @@ static inline bool blm__filter_stale(const blm_filter *f)
     return f->body.store->stale && f->body.store->stale(&f->body);
 }
 
+/* BLM_CAN_… of this filter: api/rows.c */
+uint32_t blm__filter_can(const blm_filter *f);
+
 /* BLM_OK when two filters have the same parameters, layer by layer; E_MISMATCH names the first
  * that differs. */
 blm_status blm__filter_same(const blm_filter *a, const blm_filter *b, blm_error *err);

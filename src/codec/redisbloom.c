@@ -190,7 +190,8 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
 
 const struct blm_codec blm__codec_redisbloom = {
     .row    = { sizeof(blm_format_row), "redisbloom",
-                "RedisBloom SCANDUMP chunks, one after the other", true, true },
+                "RedisBloom SCANDUMP chunks, one after the other", true, true, .sniffs = true,
+                .schemes = (const char *const[]){ "redisbloom", NULL } },
     .sniff  = sniff,
     .decode = decode,
     .encode = encode,

@@ -234,7 +234,7 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
 
 const struct blm_codec blm__codec_redisbloom_dump = {
     .row    = { sizeof(blm_format_row), "redisbloom-dump", "RedisBloom key as Redis' DUMP gives it",
-                true, true },
+                true, true, .sniffs = true, .schemes = (const char *const[]){ "redisbloom", NULL } },
     .sniff  = sniff,
     .decode = decode,
     .encode = encode,

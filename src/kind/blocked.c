@@ -68,13 +68,17 @@ double blm__lines_rate_now(const struct blm_layer *l)
 }
 
 const struct blm_kind_ops blm__kind_blocked = {
-    .name      = "blocked",
-    .id        = BLM_BLOCKED,
-    .shares    = true,
-    .plan      = plan,
-    .shape     = shape,
-    .add       = blm__single_add,
-    .check     = blm__single_check,
+    .name   = "blocked",
+    .id     = BLM_BLOCKED,
+    .shares = true,
+    .row   = { sizeof(blm_kind_row), BLM_BLOCKED, "blocked", "all bits of a key in few cache lines",
+               BLM_CAN_ADD | BLM_CAN_SHARE | BLM_CAN_UNION | BLM_CAN_INTERSECT | BLM_CAN_FOLD |
+                   BLM_CAN_COMPARE,
+               1, BLM__MAX_LINES },
+    .plan  = plan,
+    .shape = shape,
+    .add   = blm__single_add,
+    .check = blm__single_check,
     .check_one = blm__single_check_one,
     .unite     = blm__bits_unite,
     .intersect = blm__bits_intersect,

@@ -25,6 +25,10 @@ const struct blm_kind_ops blm__kind_classic = {
     .name      = "classic",
     .id        = BLM_CLASSIC,
     .shares    = true,
+    .row       = { sizeof(blm_kind_row), BLM_CLASSIC, "classic", "bits anywhere in the filter",
+                   BLM_CAN_ADD | BLM_CAN_SHARE | BLM_CAN_UNION | BLM_CAN_INTERSECT | BLM_CAN_FOLD |
+                       BLM_CAN_COMPARE,
+                   1, 0 },
     .plan      = plan,
     .shape     = shape,
     .add       = blm__single_add,

@@ -313,13 +313,17 @@ void blm__counters_reduce(const struct blm_layer *from, struct blm_layer *to)
 }
 
 const struct blm_kind_ops blm__kind_counting = {
-    .name      = "counting",
-    .id        = BLM_COUNTING,
-    .shares    = true,
-    .plan      = plan,
-    .shape     = shape,
-    .add       = add,
-    .check     = check,
+    .name   = "counting",
+    .id     = BLM_COUNTING,
+    .shares = true,
+    .row    = { sizeof(blm_kind_row), BLM_COUNTING, "counting", "counters, so keys can be removed",
+                BLM_CAN_ADD | BLM_CAN_SHARE | BLM_CAN_UNION | BLM_CAN_INTERSECT | BLM_CAN_FOLD |
+                    BLM_CAN_COMPARE | BLM_CAN_REMOVE | BLM_CAN_REDUCE,
+                4, BLM__MAX_SHORT },
+    .plan   = plan,
+    .shape  = shape,
+    .add    = add,
+    .check  = check,
     .check_one = check_one,
     .remove    = remove_keys,
     .unite     = unite,

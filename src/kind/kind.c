@@ -33,3 +33,18 @@ bool blm_kind_from_name(const char *name, blm_kind *out)
         }
     return false;
 }
+
+/* The i-th, whatever its value: a place of the table may be empty, or a second one of some kind. */
+const blm_kind_row *blm_kind_at(size_t i)
+{
+    for (size_t k = 0; k < COUNT; k++)
+        if (kinds[k] && kinds[k]->row.kind == (blm_kind)k && i-- == 0)
+            return &kinds[k]->row;
+    return NULL;
+}
+
+const blm_kind_row *blm_kind_find(blm_kind k)
+{
+    const struct blm_kind_ops *ops = blm__kind_ops(k);
+    return ops ? &ops->row : NULL;
+}

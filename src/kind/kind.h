@@ -19,9 +19,10 @@ struct blm_batch {
 };
 
 struct blm_kind_ops {
-    const char *name;
-    blm_kind    id;
-    bool        shares; /* BLM_SHARED allowed */
+    const char  *name;
+    blm_kind     id;
+    bool         shares; /* BLM_SHARED allowed */
+    blm_kind_row row;    /* what blm_kind_at shows */
 
     /* Options (native scheme) to plan. Pure. */
     blm_status (*plan)(const blm_options *o, blm_plan *out, blm_error *err);

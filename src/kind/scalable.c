@@ -460,6 +460,8 @@ const struct blm_kind_ops blm__kind_scalable = {
     .name      = "scalable",
     .id        = BLM_SCALABLE,
     .shares    = false,
+    .row       = { sizeof(blm_kind_row), BLM_SCALABLE, "scalable", "grows layer by layer",
+                   BLM_CAN_ADD | BLM_CAN_GROW | BLM_CAN_UNION, 1, 0 },
     .plan      = plan,
     .shape     = shape,
     .add       = add,

@@ -112,18 +112,19 @@ static uint64_t reduce(const struct blm_shape *s, uint64_t raw)
 }
 
 const struct blm_scheme blm__scheme_native = {
-    .row       = { sizeof(blm_scheme_row), "native",
-                   "bloomery's own: one seeded 64-bit hash, probes derived, multiply-shift", NULL, NULL,
-                   true },
-    .version   = 1,
-    .native    = true,
-    .seeded    = true,
-    .model     = BLM_MODEL_INDEPENDENT,
-    .fold      = BLM__FOLD_ADJACENT,
-    .fold_unit = 1, /* with lines: a line, see blm__fold_unit */
-    .kinds     = 1u << BLM_CLASSIC | 1u << BLM_BLOCKED | 1u << BLM_COUNTING | 1u << BLM_SCALABLE,
-    .digest    = digest,
-    .positions = positions,
+    .row           = { sizeof(blm_scheme_row), "native",
+                       "bloomery's own: one seeded 64-bit hash, probes derived, multiply-shift", NULL, NULL,
+                       true, .seeded = true,
+                       .kinds =
+                           1u << BLM_CLASSIC | 1u << BLM_BLOCKED | 1u << BLM_COUNTING | 1u << BLM_SCALABLE,
+                       .format = "native" },
+    .version       = 1,
+    .native        = true,
+    .model         = BLM_MODEL_INDEPENDENT,
+    .fold          = BLM__FOLD_ADJACENT,
+    .fold_unit     = 1, /* with lines: a line, see blm__fold_unit */
+    .digest        = digest,
+    .positions     = positions,
     .positions_raw = positions_raw,
     .reduce        = reduce,
 };

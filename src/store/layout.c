@@ -280,7 +280,7 @@ blm_status blm__native_head_to(const struct blm_native_head *h, struct blm_body 
         return blm__fail_at(err, BLM_E_VERSION, 96,
                             "version %u of scheme %s; this library has version %u",
                             h->scheme_version, h->scheme, (*scheme)->version);
-    if (!((*scheme)->kinds >> h->kind & 1))
+    if (!((*scheme)->row.kinds >> h->kind & 1))
         return blm__fail_at(err, BLM_E_FORMAT, 60, "scheme %s does not go with its kind",
                             h->scheme);
     b->kind       = (blm_kind)h->kind;

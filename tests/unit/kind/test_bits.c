@@ -13,7 +13,7 @@ static void toy_positions(const struct blm_shape *s, const blm_digest *d, uint64
 }
 
 static struct blm_scheme toy = {
-    .row       = { sizeof(blm_scheme_row), "toy", "for this test", NULL, NULL, false },
+    .row       = { sizeof(blm_scheme_row), "toy", "for this test", NULL, NULL, false, .kinds = 0 },
     .fold      = BLM__FOLD_STRIDED,
     .fold_unit = 1,
     .positions = toy_positions,

@@ -12,6 +12,8 @@ static void kinds_have_names_and_names_kinds(void **state)
         assert_true(blm_kind_from_name(names[i], &k));
         assert_int_equal(k, i);
         assert_int_equal(blm__kind_ops((blm_kind)i)->id, i); /* rows stand where their value says */
+        assert_int_equal(blm__kind_ops((blm_kind)i)->row.kind, i);
+        assert_string_equal(blm__kind_ops((blm_kind)i)->row.name, names[i]);
     }
 }
 
