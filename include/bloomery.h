@@ -321,6 +321,10 @@ BLM_API blm_status blm_copy(const blm_filter *f, blm_filter **out, blm_error *er
 /* Same parameters, same seed, same bits. (How many keys were counted does not matter.) */
 BLM_API bool blm_equal(const blm_filter *a, const blm_filter *b);
 
+/* BLM_OK: they can meet, by blm_union, and where their kind has it by blm_intersect and
+ * blm_compare. E_MISMATCH names what differs. Reads parameters only. */
+BLM_API blm_status blm_can_meet(const blm_filter *a, const blm_filter *b, blm_error *err);
+
 /* dst becomes dst ∪ src / dst ∩ src. Parameters and seed must be the same: E_MISMATCH names the
  * one that differs. Counting: counters are added (saturating) / the smaller one stays. Scalable:
  * a union appends src's layers, promised rates add up, and E_LIMIT refuses to pass rate_cap;

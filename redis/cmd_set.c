@@ -158,9 +158,14 @@ static struct value *merge_chains(struct value *const *v, size_t n, uint64_t cap
 
 static struct value *merge_native(struct value *const *v, size_t n, uint64_t cap, const char **why)
 {
+    blm_error err;
+    for (size_t i = 1; i < n; i++)
+        if (blm_can_meet(v[0]->filter, v[i]->filter, &err) != BLM_OK) {
+            *why = why_apart(&err);
+            return NULL;
+        }
     struct value *m = bf_value_copy(v[0]);
-    blm_error     err;
-    *why = "ERR Insufficient memory";
+    *why            = "ERR Insufficient memory";
     if (m)
         blm_set_max_bytes(m->filter, cap);
     for (size_t i = 1; m && i < n; i++)

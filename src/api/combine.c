@@ -194,6 +194,13 @@ blm_status blm__filter_same(const blm_filter *a, const blm_filter *b, blm_error 
     return same_parameters(a, b, err) ? BLM_OK : BLM_E_MISMATCH;
 }
 
+blm_status blm_can_meet(const blm_filter *a, const blm_filter *b, blm_error *err)
+{
+    /* Layers are appended whatever their sizes are. */
+    bool same = a->kind->row.can & BLM_CAN_GROW ? same_rule(a, b, err) : same_parameters(a, b, err);
+    return same ? BLM_OK : BLM_E_MISMATCH;
+}
+
 static bool same_words(const struct blm_layer *a, const struct blm_layer *b, bool shared)
 {
     if (!shared)
@@ -219,8 +226,7 @@ bool blm_equal(const blm_filter *a, const blm_filter *b)
 
 /* ---- two become one ---- */
 
-static blm_status may_combine(const blm_filter *dst, const blm_filter *src, bool by_layers,
-                              blm_error *err)
+static blm_status may_combine(const blm_filter *dst, const blm_filter *src, blm_error *err)
 {
     if (dst->body.read_only)
         return blm__fail(err, BLM_E_READONLY, "the filter to change was opened read-only");
@@ -228,13 +234,12 @@ static blm_status may_combine(const blm_filter *dst, const blm_filter *src, bool
         return blm__fail(err, BLM_E_BUSY,
                          "a writer has added layers to the other filter's file: call blm_refresh "
                          "on it first");
-    bool same = by_layers ? same_rule(dst, src, err) : same_parameters(dst, src, err);
-    return same ? BLM_OK : BLM_E_MISMATCH;
+    return blm_can_meet(dst, src, err);
 }
 
 blm_status blm_union(blm_filter *dst, const blm_filter *src, blm_error *err)
 {
-    blm_status st = may_combine(dst, src, dst->body.kind == BLM_SCALABLE, err);
+    blm_status st = may_combine(dst, src, err);
     if (st != BLM_OK)
         return st;
     return dst->kind->unite(&dst->body, &src->body, err);
@@ -245,7 +250,7 @@ blm_status blm_intersect(blm_filter *dst, const blm_filter *src, blm_error *err)
     if (!dst->kind->intersect)
         return blm__fail(err, BLM_E_UNSUPPORTED, "%s filters have no intersection",
                          dst->kind->name);
-    blm_status st = may_combine(dst, src, false, err);
+    blm_status st = may_combine(dst, src, err);
     if (st != BLM_OK || dst == src)
         return st;
     return dst->kind->intersect(&dst->body, &src->body, err);

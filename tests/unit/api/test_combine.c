@@ -159,6 +159,9 @@ static void mismatches_are_named(void **state)
         blm_error   e;
         add_range(f, 0, 100);
         assert_status(blm_copy(f, &was, NULL), BLM_OK);
+        assert_status(blm_can_meet(f, g, &e), BLM_E_MISMATCH);
+        check_error(&e, BLM_E_MISMATCH, rows[i].word);
+        assert_status(blm_can_meet(f, f, NULL), BLM_OK);
         assert_status(blm_union(f, g, &e), BLM_E_MISMATCH);
         check_error(&e, BLM_E_MISMATCH, rows[i].word);
         check_error(&e, BLM_E_MISMATCH, "like");
