@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Filters in streams: - is standard input to read, standard output to write, both to change. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "memory.h"
 #include "out.h"
 #include "place.h"
 
@@ -40,38 +38,6 @@ static blm_status dash_open(struct ref *r, blm_error *err)
     return blm_decode_stream(read_stdin, NULL, &r->options, &r->filter, err);
 }
 
-/* A stream cannot be read twice: write the filter to memory and read that. */
-struct buffer {
-    char  *bytes;
-    size_t len, room;
-};
-
-static bool keep(void *ctx, const void *bytes, size_t len)
-{
-    struct buffer *b = ctx;
-    if (b->room - b->len < len) {
-        b->room  = 2 * (b->len + len);
-        b->bytes = memory_grow(b->bytes, b->room);
-    }
-    memcpy(b->bytes + b->len, bytes, len);
-    b->len += len;
-    return true;
-}
-
-static blm_status dash_reopen(struct ref *r, blm_error *err)
-{
-    struct buffer b  = { 0 };
-    blm_status    st = blm_encode(r->filter, r->options.format, keep, &b, err);
-    if (st == BLM_OK) {
-        blm_free(r->filter);
-        r->filter         = NULL;
-        r->options.offset = 0; /* of the stream, not of what we kept of it */
-        st                = blm_decode(b.bytes, b.len, &r->options, &r->filter, err);
-    }
-    free(b.bytes);
-    return st;
-}
-
 static blm_status dash_change(struct ref *r, blm_error *err)
 {
     return isatty(STDOUT_FILENO) ? refuse_terminal(err) : dash_open(r, err);
@@ -98,7 +64,6 @@ const struct place place_dash = {
     .exists = dash_exists,
     .open   = dash_open,
     .change = dash_change,
-    .reopen = dash_reopen,
     .create = dash_create,
     .save   = dash_save,
 };

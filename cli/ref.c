@@ -21,8 +21,8 @@
 static const char *remedy(const struct ref *r, const blm_error *err)
 {
     switch (err->status) {
-    case BLM_E_ARGUMENT:
-        return strstr(err->text, "funnel") ? "bloomery schemes lists them" : NULL;
+    case BLM_E_FUNNEL:
+        return "bloomery schemes lists them";
     case BLM_E_IO:
         return err->system == ENOENT && r->is_new ? "make it first"
                : err->system == ENOENT ? "check the name, or make it with bloomery create"
@@ -98,23 +98,17 @@ static const char *natural_funnel(const char *scheme)
     return NULL;
 }
 
-/* Opens, then once more when the scheme turns out to have a better funnel for -e. */
+/* Opens, and then takes the scheme's better funnel for -e, where nobody said which. */
 static blm_status with_funnel(struct ref *r, blm_status (*how)(struct ref *, blm_error *),
                               blm_error  *err)
 {
     blm_status st = how(r, err);
     if (st != BLM_OK || r->options.funnel || !r->filter)
         return st;
-    blm_params  p = { .size = sizeof p };
-    const char *funnel;
-    if (blm_get_params(r->filter, &p) != BLM_OK || !(funnel = natural_funnel(p.scheme)))
-        return st;
-    r->options.funnel = funnel;
-    if (r->place->reopen)
-        return r->place->reopen(r, err);
-    blm_free(r->filter);
-    r->filter = NULL;
-    return how(r, err);
+    blm_params p = { .size = sizeof p };
+    blm_get_params(r->filter, &p);
+    r->options.funnel = natural_funnel(p.scheme);
+    return r->options.funnel ? blm_set_funnel(r->filter, r->options.funnel, err) : BLM_OK;
 }
 
 /* ---- places ---- */

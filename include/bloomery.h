@@ -60,29 +60,30 @@ extern "C" {
 /* ---- status ------------------------------------------------------------------------------ */
 
 /* One row per status. Negative: it did not happen. Values are never reused. */
-#define BLM_STATUS_MAP(X)                                              \
-    X(OK, 0, "ok")                                                     \
-    X(PRESENT, 1, "every bit was already set")                         \
-    X(E_MEMORY, -1, "out of memory")                                   \
-    X(E_FORMAT, -2, "bytes are not a valid filter")                    \
-    X(E_UNSUPPORTED, -3, "this kind, scheme or format cannot do this") \
-    X(E_ARGUMENT, -4, "an argument is outside its domain")             \
-    X(E_LIMIT, -5, "a size overflows or exceeds the cap")              \
-    X(E_ABSENT, -6, "the key was never added")                         \
-    X(E_MISMATCH, -7, "the filters differ in a parameter")             \
-    X(E_IO, -8, "the system refused to read or write")                 \
-    X(E_TRUNCATED, -9, "the bytes end too early")                      \
-    X(E_CHECKSUM, -10, "a checksum does not match")                    \
-    X(E_VERSION, -11, "written by a newer version")                    \
-    X(E_BUSY, -12, "another writer has the file open")                 \
-    X(E_READONLY, -13, "the filter was opened read-only")              \
-    X(E_SPACE, -14, "no space left on the device")                     \
-    X(E_CANCELLED, -15, "cancelled by the caller")                     \
-    X(E_FULL, -16, "the filter is full and may not grow")              \
-    X(E_INDIVISIBLE, -17, "the factor does not divide the size")       \
-    X(E_EXISTS, -18, "the file exists")                                \
-    X(E_AMBIGUOUS, -19, "the bytes fit more than one format")          \
-    X(E_HASH, -20, "the filter needs a hash function that was not given")
+#define BLM_STATUS_MAP(X)                                                 \
+    X(OK, 0, "ok")                                                        \
+    X(PRESENT, 1, "every bit was already set")                            \
+    X(E_MEMORY, -1, "out of memory")                                      \
+    X(E_FORMAT, -2, "bytes are not a valid filter")                       \
+    X(E_UNSUPPORTED, -3, "this kind, scheme or format cannot do this")    \
+    X(E_ARGUMENT, -4, "an argument is outside its domain")                \
+    X(E_LIMIT, -5, "a size overflows or exceeds the cap")                 \
+    X(E_ABSENT, -6, "the key was never added")                            \
+    X(E_MISMATCH, -7, "the filters differ in a parameter")                \
+    X(E_IO, -8, "the system refused to read or write")                    \
+    X(E_TRUNCATED, -9, "the bytes end too early")                         \
+    X(E_CHECKSUM, -10, "a checksum does not match")                       \
+    X(E_VERSION, -11, "written by a newer version")                       \
+    X(E_BUSY, -12, "another writer has the file open")                    \
+    X(E_READONLY, -13, "the filter was opened read-only")                 \
+    X(E_SPACE, -14, "no space left on the device")                        \
+    X(E_CANCELLED, -15, "cancelled by the caller")                        \
+    X(E_FULL, -16, "the filter is full and may not grow")                 \
+    X(E_INDIVISIBLE, -17, "the factor does not divide the size")          \
+    X(E_EXISTS, -18, "the file exists")                                   \
+    X(E_AMBIGUOUS, -19, "the bytes fit more than one format")             \
+    X(E_HASH, -20, "the filter needs a hash function that was not given") \
+    X(E_FUNNEL, -21, "the scheme has no such funnel")
 
 typedef enum blm_status {
 #define BLM_STATUS_ENUM(name, value, text) BLM_##name = value,
@@ -351,6 +352,11 @@ BLM_API const void *blm_view(const blm_filter *f, uint32_t layer, uint64_t *byte
 /* Sets the progress callback for later long calls on f (NULL: none). Exclusive. */
 BLM_API void blm_set_progress(blm_filter *f, blm_progress_fn fn, void *ctx);
 
+/* Chooses the funnel (options.funnel) for keys from now on; NULL: the scheme's default. What was
+ * added keeps the bits it has. For filters from files that do not say which: most. E_FUNNEL: the
+ * scheme has no such funnel. Exclusive. */
+BLM_API blm_status blm_set_funnel(blm_filter *f, const char *name, blm_error *err);
+
 /* How many threads later batches on f may use, the caller's among them: 0 and 1 (the default) mean
  * no others, at most 64 are used. They live as long as the call. Answers, bits and counts are those
  * of one thread; on a shared filter too, as far as nobody else is adding. Batches too small to
@@ -413,6 +419,7 @@ typedef struct blm_params {
     uint32_t        can;        /* BLM_CAN_…: its kind's, less what its scheme or variant cannot.
                                    Opened read-only (backing) it changes nothing all the same */
     uint32_t        cell_bits;  /* bits of a cell: 1, of counters 4 */
+    const char     *funnel;     /* in use: static text; NULL: the scheme has one way only */
 } blm_params;
 
 BLM_API blm_status blm_get_params(const blm_filter *f, blm_params *out);

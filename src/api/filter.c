@@ -113,8 +113,8 @@ static blm_status set_seed(struct blm_hasher *h, const struct blm_scheme *s, con
     return BLM_OK;
 }
 
-static blm_status set_funnel(struct blm_hasher *h, const struct blm_scheme *s, const char *name,
-                             blm_error *err)
+blm_status blm__choose_funnel(struct blm_hasher *h, const struct blm_scheme *s, const char *name,
+                              blm_error *err)
 {
     if (!h->funnel) /* a file may have said which */
         h->funnel = s->row.funnels ? s->row.funnels[0] : NULL;
@@ -125,7 +125,7 @@ static blm_status set_funnel(struct blm_hasher *h, const struct blm_scheme *s, c
             h->funnel = *f;
             return BLM_OK;
         }
-    return blm__fail(err, BLM_E_ARGUMENT, "scheme %s has no funnel called %s", s->row.name, name);
+    return blm__fail(err, BLM_E_FUNNEL, "scheme %s has no funnel called %s", s->row.name, name);
 }
 
 /* The kind asked for, or the one the scheme is kept in when none was. */
@@ -209,7 +209,7 @@ static blm_status options_to_shape(blm_filter *f, const blm_options *o, struct b
     if (st == BLM_OK)
         st = set_seed(&f->body.hasher, f->scheme, o, err);
     if (st == BLM_OK)
-        st = set_funnel(&f->body.hasher, f->scheme, o->funnel, err);
+        st = blm__choose_funnel(&f->body.hasher, f->scheme, o->funnel, err);
     if (st != BLM_OK)
         return st;
     memset(s, 0, sizeof *s);
@@ -307,7 +307,7 @@ blm_status blm__filter_settle(blm_filter *f, const blm_options *o, blm_error *er
         h->fn  = o->hash_fn;
         h->ctx = o->hash_ctx;
     }
-    blm_status st = set_funnel(h, f->scheme, o->funnel, err);
+    blm_status st = blm__choose_funnel(h, f->scheme, o->funnel, err);
     if (st == BLM_OK) {
         blm__hasher_tag(h, &b->layers[0].shape);
         blm__filter_singles(f, &b->layers[0].shape);

@@ -59,6 +59,10 @@ static inline bool blm__filter_stale(const blm_filter *f)
     return f->body.store->stale && f->body.store->stale(&f->body);
 }
 
+/* The funnel of this name; NULL: the one it has, or the scheme's first. */
+blm_status blm__choose_funnel(struct blm_hasher *h, const struct blm_scheme *s, const char *name,
+                              blm_error *err);
+
 /* BLM_CAN_… of this filter: api/rows.c */
 uint32_t blm__filter_can(const blm_filter *f);
 

@@ -38,6 +38,7 @@ static void layer_params(const blm_filter *f, const struct blm_layer *l, blm_par
     p->line_bytes  = blm__line_cells(l->shape.engine) * l->shape.cell_bits / 8;
     p->can         = blm__filter_can(f);
     p->cell_bits   = l->shape.cell_bits;
+    p->funnel      = b->hasher.funnel;
 }
 
 static void body_params(const blm_filter *f, blm_params *p)
