@@ -425,6 +425,11 @@ typedef struct blm_params {
 BLM_API blm_status blm_get_params(const blm_filter *f, blm_params *out);
 BLM_API blm_status blm_get_layer(const blm_filter *f, uint32_t layer, blm_params *out);
 
+/* Bytes of memory that the filter has taken: handle, layers, bits, counts of threads, kept hashes,
+ * bytes that a format carries along. A caller's borrowed words and the pages of a mapped file
+ * (params.bytes of BLM_IN_WORDS, BLM_FILE_…) are not among them. O(layers). */
+BLM_API uint64_t blm_memory(const blm_filter *f);
+
 /* A number with its error bar (95% unless said otherwise). */
 typedef struct blm_estimate {
     double value, low, high;

@@ -123,21 +123,10 @@ struct value *bf_value_copy(const struct value *v)
 
 /* ---- its memory ---- */
 
-/* Shown every piece, and moves none. */
-static void *weigh(void *ctx, void *p)
-{
-    *(size_t *)ctx += api.MallocSize(p);
-    return NULL;
-}
-
 size_t bf_value_memory(const struct value *v)
 {
-    size_t sum = api.MallocSize((void *)(uintptr_t)v);
-    if (v->filter)
-        blm_relocate(v->filter, weigh, &sum);
-    else
-        sum += (size_t)bf_native_arrived(v, NULL, NULL);
-    return sum;
+    uint64_t more = v->filter ? blm_memory(v->filter) : bf_native_arrived(v, NULL, NULL);
+    return api.MallocSize((void *)(uintptr_t)v) + (size_t)more;
 }
 
 /* An unmapped page costs about what a freed element of a list does, and so does a layer. */
