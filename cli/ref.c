@@ -58,7 +58,7 @@ static const char *remedy(const struct ref *r, const blm_error *err)
 
 static bool refuse(const struct ref *r, const blm_error *err)
 {
-    const char *text = filter_words(r->name, err);
+    const char *text = filter_words(err);
     bool        none = err->status == BLM_E_IO && err->system == ENOENT;
     const char *what = none ? (r->is_new ? "no such directory" : "no such file")
                        : err->status == BLM_E_IO && err->system == EISDIR ? "is a directory"
@@ -68,7 +68,7 @@ static bool refuse(const struct ref *r, const blm_error *err)
     const char *how  = remedy(r, err);
     if (!how)
         return filter_trouble(r->name, err), false;
-    if (err->offset != BLM_NO_OFFSET && err->offset > 0 && what == text && !strstr(text, "byte "))
+    if (err->offset != BLM_NO_OFFSET && err->offset > 0 && what == text)
         return trouble("%s: %s (byte %llu): %s", r->name, what, (unsigned long long)err->offset,
                        how),
                false;

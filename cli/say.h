@@ -27,7 +27,7 @@ int trouble(const char *format, ...) SAY_FORMAT(1, 2);
 /* The same for a mistake in the command line: adds where the right one is written. */
 int misuse(const char *format, ...) SAY_FORMAT(1, 2);
 /* The library's own words, without the name that they may begin with. */
-const char *filter_words(const char *name, const blm_error *err);
+const char *filter_words(const blm_error *err);
 /* For a call of the library that failed on the filter called `name`. */
 int filter_trouble(const char *name, const blm_error *err);
 /* For a system call that failed on `name` with this error number. */

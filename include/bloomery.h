@@ -106,6 +106,9 @@ typedef struct blm_error {
     blm_status status;
     int        system;    /* the system's error number behind E_IO, E_SPACE, …; else 0 */
     uint64_t   offset;    /* byte offset of the trouble in the input, or BLM_NO_OFFSET */
+    uint16_t   named;     /* bytes at text's start that name the file and ": "; 0: none do */
+    uint16_t   wrong;     /* bytes of text that say what is wrong, the name among them. A remedy in
+                             the library's own words may follow, after "; " */
     char       text[256]; /* one sentence: what, where, what to do */
 } blm_error;
 

@@ -44,15 +44,14 @@ int bf_cmd_del(Ctx *ctx, Str **argv, int argc)
     return API_OK;
 }
 
-/* Why native filters do not go together. The library's remedy is a word of its own options, which
- * comes after a semicolon: here it is one of BF.RESERVE's. */
+/* Why native filters do not go together. The library's remedy is a word of its own options: here it
+ * is one of BF.RESERVE's. */
 static const char *why_apart(const blm_error *err)
 {
     static char text[sizeof err->text + 80];
-    const char *remedy = err->status == BLM_E_MISMATCH ? strstr(err->text, "; ") : NULL;
-    int         len    = (int)(remedy ? (size_t)(remedy - err->text) : strlen(err->text));
-    snprintf(text, sizeof text, "ERR %.*s%s", len, err->text,
-             remedy ? ": reserve both with the same rate, capacity, KIND and SEED" : "");
+    snprintf(text, sizeof text, "ERR %.*s%s", (int)err->wrong, err->text,
+             err->text[err->wrong] ? ": reserve both with the same rate, capacity, KIND and SEED"
+                                   : "");
     return text;
 }
 

@@ -110,20 +110,21 @@ blm_status blm_copy(const blm_filter *f, blm_filter **out, blm_error *err)
 static bool same_shape(const struct blm_shape *a, const struct blm_shape *b, blm_error *err)
 {
     if (a->bits != b->bits)
-        blm__fail(err, BLM_E_MISMATCH, "the sizes differ: %llu and %llu bits; " REMEDY,
-                  (unsigned long long)a->bits, (unsigned long long)b->bits);
+        blm__fail_with(err, BLM_E_MISMATCH, REMEDY, "the sizes differ: %llu and %llu bits",
+                       (unsigned long long)a->bits, (unsigned long long)b->bits);
     else if (blm__shape_reach(a) != blm__shape_reach(b)) /* redisbloom: modulus, equal bytes */
-        blm__fail(err, BLM_E_MISMATCH, "the moduli differ: %llu and %llu; " REMEDY,
-                  (unsigned long long)blm__shape_reach(a), (unsigned long long)blm__shape_reach(b));
+        blm__fail_with(err, BLM_E_MISMATCH, REMEDY, "the moduli differ: %llu and %llu",
+                       (unsigned long long)blm__shape_reach(a),
+                       (unsigned long long)blm__shape_reach(b));
     else if (a->probes != b->probes)
-        blm__fail(err, BLM_E_MISMATCH, "the numbers of probes differ: %u and %u; " REMEDY,
-                  (unsigned)blm__shape_probes(a), (unsigned)blm__shape_probes(b));
+        blm__fail_with(err, BLM_E_MISMATCH, REMEDY, "the numbers of probes differ: %u and %u",
+                       (unsigned)blm__shape_probes(a), (unsigned)blm__shape_probes(b));
     else if (a->lines != b->lines || a->engine != b->engine || a->cell_bits != b->cell_bits)
-        blm__fail(err, BLM_E_MISMATCH, "the layouts differ: %u and %u lines a key; " REMEDY,
-                  (unsigned)a->lines, (unsigned)b->lines);
+        blm__fail_with(err, BLM_E_MISMATCH, REMEDY, "the layouts differ: %u and %u lines a key",
+                       (unsigned)a->lines, (unsigned)b->lines);
     else if (a->variant != b->variant)
-        blm__fail(err, BLM_E_MISMATCH, "the schemes' variants differ: %llu and %llu; " REMEDY,
-                  (unsigned long long)a->variant, (unsigned long long)b->variant);
+        blm__fail_with(err, BLM_E_MISMATCH, REMEDY, "the schemes' variants differ: %llu and %llu",
+                       (unsigned long long)a->variant, (unsigned long long)b->variant);
     else
         return true;
     return false;
@@ -134,20 +135,20 @@ static bool same_rule(const blm_filter *a, const blm_filter *b, blm_error *err)
 {
     const struct blm_hasher *x = &a->body.hasher, *y = &b->body.hasher;
     if (a->body.kind != b->body.kind)
-        blm__fail(err, BLM_E_MISMATCH, "the kinds differ: %s and %s; " REMEDY, a->kind->name,
-                  b->kind->name);
+        blm__fail_with(err, BLM_E_MISMATCH, REMEDY, "the kinds differ: %s and %s", a->kind->name,
+                       b->kind->name);
     else if (a->scheme != b->scheme)
-        blm__fail(err, BLM_E_MISMATCH, "the schemes differ: %s and %s; rebuild one from its keys",
-                  a->scheme->row.name, b->scheme->row.name);
+        blm__fail_with(err, BLM_E_MISMATCH, "rebuild one from its keys",
+                       "the schemes differ: %s and %s", a->scheme->row.name, b->scheme->row.name);
     else if (x->id != y->id || strcmp(x->name, y->name) != 0)
-        blm__fail(err, BLM_E_MISMATCH, "the hashes differ: %s and %s; " REMEDY, x->name, y->name);
+        blm__fail_with(err, BLM_E_MISMATCH, REMEDY, "the hashes differ: %s and %s", x->name,
+                       y->name);
     else if (x->variant != y->variant)
-        blm__fail(err, BLM_E_MISMATCH, "the schemes' variants differ: %llu and %llu; " REMEDY,
-                  (unsigned long long)x->variant, (unsigned long long)y->variant);
+        blm__fail_with(err, BLM_E_MISMATCH, REMEDY, "the schemes' variants differ: %llu and %llu",
+                       (unsigned long long)x->variant, (unsigned long long)y->variant);
     else if (x->seed[0] != y->seed[0] || x->seed[1] != y->seed[1])
-        blm__fail(err, BLM_E_MISMATCH,
-                  "the seeds differ, so their bits cannot meet; " REMEDY
-                  ", or give both the same seed");
+        blm__fail_with(err, BLM_E_MISMATCH, REMEDY ", or give both the same seed",
+                       "the seeds differ, so their bits cannot meet");
     else
         return true;
     return false;

@@ -165,6 +165,8 @@ static void mismatches_are_named(void **state)
         assert_status(blm_union(f, g, &e), BLM_E_MISMATCH);
         check_error(&e, BLM_E_MISMATCH, rows[i].word);
         check_error(&e, BLM_E_MISMATCH, "like");
+        assert_memory_equal(e.text + e.wrong, "; make one", 10); /* what is wrong; what to do */
+        assert_null(memchr(e.text, ';', e.wrong));
         assert_status(blm_intersect(f, g, &e), BLM_E_MISMATCH);
         check_error(&e, BLM_E_MISMATCH, rows[i].word);
         assert_status(blm_compare(f, g, &ov, &e), BLM_E_MISMATCH);
