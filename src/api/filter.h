@@ -63,6 +63,9 @@ static inline bool blm__filter_stale(const blm_filter *f)
 blm_status blm__choose_funnel(struct blm_hasher *h, const struct blm_scheme *s, const char *name,
                               blm_error *err);
 
+/* What blm_rate_of calls the probes of a shape: api/rate.c */
+blm_model blm__shape_model(const struct blm_shape *s);
+
 /* BLM_CAN_… of this filter: api/rows.c */
 uint32_t blm__filter_can(const blm_filter *f);
 

@@ -288,6 +288,7 @@ static blm_status plan_scheme(const blm_options *o, blm_plan *p, blm_error *err)
     p->fits          = true;
     p->bytes_needed  = o->rate > 0 ? p->bytes : 0;
     p->bits_per_item = s.capacity ? (double)(s.bits * s.cell_bits) / (double)s.capacity : 0;
+    p->model         = blm__shape_model(&s);
     blm_free(f);
     return BLM_OK;
 }
@@ -308,8 +309,11 @@ blm_status blm_plan_for(const blm_options *options, blm_plan *out, blm_error *er
     if (scheme->plan || o.like) {
         st = plan_scheme(&o, &p, err);
     } else {
-        st     = kind->plan(&o, &p, err);
-        p.kind = o.kind;
+        st      = kind->plan(&o, &p, err);
+        p.kind  = o.kind;
+        p.model = !p.lines                  ? BLM_MODEL_INDEPENDENT
+                  : kind->row.cell_bits > 1 ? BLM_MODEL_COUNTERS
+                                            : BLM_MODEL_LINES;
     }
     if (st != BLM_OK)
         return st;

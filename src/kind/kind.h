@@ -52,6 +52,8 @@ double blm__shape_rate(const struct blm_shape *s, uint64_t n);
 
 /* Scalable: the next layer's keys over the last one's. body.growth, where 0 is the usual rule. */
 double blm__next_growth(const struct blm_body *b);
+/* Scalable: the shape of the layer that would be grown now. E_FULL, E_LIMIT: none would. */
+blm_status blm__next_layer(const struct blm_body *b, struct blm_shape *out, blm_error *err);
 /* Keys of the first layer where nobody said, and the filter grows by layers. */
 #define BLM__FIRST_LAYER ((uint64_t)1 << 17)
 #define BLM__HALF        1u /* shape.aux[0] of a layer that was young */

@@ -168,19 +168,27 @@ static void make_anew(struct blm_body *b)
         blm__young_end(b);
 }
 
-static blm_status grow(struct blm_body *b, blm_error *err)
+blm_status blm__next_layer(const struct blm_body *b, struct blm_shape *out, blm_error *err)
 {
     uint32_t most = blm__most_layers(b, b->layers[0].shape.scheme);
     if (b->layer_count >= most)
         return blm__fail(err, BLM_E_FULL, "%u layers are the most it may have", (unsigned)most);
-    struct blm_shape s;
-    blm_status       st = next_shape(b, &s, err);
+    blm_status st = next_shape(b, out, err);
     if (st != BLM_OK)
         return st;
-    uint64_t bytes = blm__shape_words(&s) * 8;
+    uint64_t bytes = blm__shape_words(out) * 8;
     if (b->max_bytes && (bytes > b->max_bytes || blm__body_bytes(b) > b->max_bytes - bytes))
         return blm__fail(err, BLM_E_LIMIT, "the next layer takes %llu bytes, past the cap of %llu",
                          (unsigned long long)bytes, (unsigned long long)b->max_bytes);
+    return BLM_OK;
+}
+
+static blm_status grow(struct blm_body *b, blm_error *err)
+{
+    struct blm_shape s;
+    blm_status       st = blm__next_layer(b, &s, err);
+    if (st != BLM_OK)
+        return st;
     /* Said before, because a file publishes it together with the layer: a writer that is killed
      * right after must not leave a file that grows from the old layer again, at its rate. */
     uint32_t was = b->active;
