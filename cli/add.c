@@ -95,7 +95,7 @@ static void plan(struct adder *d, struct keys *k)
     k->idle    = add_gathered;
     k->ctx     = d;
     blm_get_params(d->ref->filter, &p);
-    if (p.bytes >= LARGE && (p.kind == BLM_CLASSIC || (p.kind == BLM_BLOCKED && p.lines == 1))) {
+    if (p.bytes >= LARGE && p.cell_bits == 1 && p.lines <= 1 && !(p.can & BLM_CAN_GROW)) {
         d->gathered = memory_need(GATHER * sizeof *d->gathered);
         blm_set_threads(d->ref->filter, k->threads);
     }
@@ -147,7 +147,7 @@ void add_warn_overfilled(struct ref *r)
 {
     blm_params p;
     double     rate;
-    if (say_quiet || !ref_params(r, &p) || p.kind == BLM_SCALABLE || p.capacity == 0 ||
+    if (say_quiet || !ref_params(r, &p) || p.can & BLM_CAN_GROW || p.capacity == 0 ||
         p.items <= p.capacity || p.rate == 0 || !((rate = rate_now(r, &p)) > p.rate))
         return;
     char items[NUMBER_TEXT], room[NUMBER_TEXT], was[NUMBER_TEXT], is[NUMBER_TEXT];

@@ -48,13 +48,13 @@ static void print_id(const uint8_t id[32])
 static bool refuse(const struct keys *k, uint64_t line, const char *what, const blm_error *err)
 {
     if (err->status == BLM_E_UNSUPPORTED) /* not the line's fault */
-        trouble("%s", filter_words(NULL, err));
+        trouble("%s", filter_words(err));
     else if (err->offset != BLM_NO_OFFSET)
         trouble("%s, line %llu: %s: %s (byte %llu)", k->name, (unsigned long long)line, what,
-                filter_words(NULL, err), (unsigned long long)err->offset);
+                filter_words(err), (unsigned long long)err->offset);
     else
         trouble("%s, line %llu: %s: %s", k->name, (unsigned long long)line, what,
-                filter_words(NULL, err));
+                filter_words(err));
     return false;
 }
 

@@ -32,7 +32,7 @@ struct row {
     const char *name;
     blm_plan    plan;
 };
-#define MOST_ROWS 4
+#define MOST_ROWS 8
 
 struct calc {
     blm_options asked;
@@ -45,8 +45,10 @@ struct calc {
 static uint64_t asked_cells(const blm_options *o)
 {
     uint64_t bits = o->memory < UINT64_MAX / 8 ? o->memory * 8 : UINT64_MAX;
-    return o->bits ? o->bits : o->kind == BLM_COUNTING ? bits / 4 : bits;
+    return o->bits ? o->bits : bits / blm_kind_find(o->kind)->cell_bits;
 }
+
+static bool grows(const blm_plan *p) { return blm_kind_find(p->kind)->can & BLM_CAN_GROW; }
 
 /* ---- working it out ---- */
 
@@ -100,25 +102,24 @@ static void textbook(const blm_options *o, blm_plan *t)
         return;
     }
     t->rate          = r.value;
-    unsigned cell    = o->kind == BLM_COUNTING ? 4 : 1;
+    unsigned cell    = blm_kind_find(o->kind)->cell_bits;
     t->bytes         = (t->bits * cell + 7) / 8;
     t->bits_per_item = (double)t->bits * cell / (double)t->items;
 }
 
 static bool work_out(struct calc *c)
 {
-    blm_error err  = { .offset = BLM_NO_OFFSET };
-    blm_kind  only = BLM_CLASSIC;
-    bool      all  = !size_options.kind || !blm_kind_from_name(size_options.kind, &only);
+    blm_error           err = { .offset = BLM_NO_OFFSET };
+    const blm_kind_row *kind;
     textbook(&c->asked, &c->textbook);
-    for (blm_kind k = BLM_CLASSIC; k <= BLM_SCALABLE; k++) {
+    for (size_t i = 0; c->count < MOST_ROWS && (kind = blm_kind_at(i)) != NULL; i++) {
         blm_options o    = c->asked;
         struct row *next = &c->rows[c->count];
         blm_error this   = { .offset = BLM_NO_OFFSET };
-        if (!all && k != only)
+        if (size_options.kind && strcmp(size_options.kind, kind->name) != 0)
             continue;
-        o.kind     = k;
-        next->name = blm_kind_name(k);
+        o.kind     = kind->kind;
+        next->name = kind->name;
         next->plan = (blm_plan){ .size = sizeof next->plan };
         if (blm_plan_for(&o, &next->plan, &this) == BLM_OK)
             c->count++;
@@ -126,7 +127,7 @@ static bool work_out(struct calc *c)
             err = this;
     }
     if (c->count == 0)
-        trouble("%s", filter_words(NULL, &err));
+        trouble("%s", filter_words(&err));
     return c->count > 0;
 }
 
@@ -166,7 +167,7 @@ static void show_row(const char *name, const blm_plan *p)
     out_print("%-9s %10s %16s %9.2f %7u %14s %9s%s\n", name, size_text(p->bytes, size),
               count_text(p->bits, bits), p->bits_per_item, (unsigned)p->probes,
               count_text(p->items, keys), rate_text(p->rate, rate),
-              p->kind == BLM_SCALABLE    ? "  first layer"
+              grows(p)                   ? "  first layer"
               : p->asked > 0 && !p->fits ? "  too high"
                                          : "");
 }
@@ -191,11 +192,11 @@ static void show_walk(const struct calc *c)
 {
     const blm_plan *p = &c->rows[0].plan;
     char            a[NUMBER_TEXT], b[NUMBER_TEXT];
-    if (!c->asked.items || !asked_cells(&c->asked) || p->kind == BLM_SCALABLE)
+    if (!c->asked.items || !asked_cells(&c->asked) || grows(p))
         return;
     out_print("\nBy hand, for %s:\n", c->rows[0].name);
     out_print("  m = %s %s for %s keys: %.2f per key\n", count_text(p->bits, a),
-              p->kind == BLM_COUNTING ? "counters" : "bits", count_text(p->items, b),
+              blm_kind_find(p->kind)->cell_bits > 1 ? "counters" : "bits", count_text(p->items, b),
               (double)p->bits / (double)p->items);
     if (c->asked.probes)
         out_print("  k = %u, as given; the best is m/n ln 2 = %.2f\n", (unsigned)p->probes,
@@ -299,7 +300,7 @@ static int run(int count, char **operands)
         return misuse("--plot and --json cannot be used together: give one of them");
     if (!wanted(&c.asked) || !work_out(&c))
         return EXIT_TROUBLE;
-    if (opt.plot && c.rows[0].plan.kind == BLM_SCALABLE)
+    if (opt.plot && grows(&c.rows[0].plan))
         return misuse("--plot cannot draw a scalable filter: give --kind classic, blocked or "
                       "counting");
     if (opt.json) {

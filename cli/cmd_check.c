@@ -52,7 +52,7 @@ static void ask(void *ctx, struct batch *b)
 static bool stays(const struct ref *r)
 {
     blm_params p = { .size = sizeof p };
-    return !r->remote && blm_get_params(r->filter, &p) == BLM_OK && p.kind != BLM_SCALABLE;
+    return !r->remote && blm_get_params(r->filter, &p) == BLM_OK && !(p.can & BLM_CAN_GROW);
 }
 
 /* False: no answer could be had; already reported. */

@@ -74,7 +74,7 @@ static int compare(const struct ref *a, const struct ref *b)
     blm_overlap o   = { .size = sizeof o };
     blm_error   err = { .offset = BLM_NO_OFFSET };
     if (blm_compare(a->filter, b->filter, &o, &err) != BLM_OK)
-        return trouble("%s and %s: %s", a->name, b->name, filter_words(NULL, &err));
+        return trouble("%s and %s: %s", a->name, b->name, filter_words(&err));
     if (json)
         show_json(a, b, &o);
     else

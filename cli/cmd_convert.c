@@ -95,7 +95,7 @@ static const char *obstacle(const struct ref *in, const blm_params *p, blm_error
         snprintf(text, sizeof text,
                  "its size cannot be changed, because the bits do not say which keys set them");
     else if (!format_fits(in->filter, opt.to, err))
-        snprintf(text, sizeof text, "%s", filter_words(NULL, err));
+        snprintf(text, sizeof text, "%s", filter_words(err));
     else
         return NULL;
     return text;
@@ -107,7 +107,7 @@ static int convert(const struct ref *in, const char *text)
     blm_error   err;
     const char *why;
     blm_get_stats(in->filter, &s);
-    if (opt.plain && s.params.kind != BLM_COUNTING)
+    if (opt.plain && !(s.params.can & BLM_CAN_REDUCE))
         return trouble("%s: a %s filter has no counters: --plain is only for counting filters",
                        in->name, blm_kind_name(s.params.kind));
     if (opt.plain)

@@ -62,7 +62,8 @@ static bool wanted(blm_options *o)
     *o               = none;
     if (!size_fill(o))
         return false;
-    bool scalable = o->kind == BLM_SCALABLE;
+    const blm_kind_row *kind     = blm_kind_find(o->kind);
+    bool                scalable = kind->can & BLM_CAN_GROW;
     if (opt.like && (size_given() || size_options.kind || opt.scheme || opt.hash ||
                      opt.seed.given || opt.variant || opt.lines))
         return misuse("--like gives size, kind, scheme and seed: remove the options that set them"),
@@ -80,13 +81,13 @@ static bool wanted(blm_options *o)
         return misuse("the number of keys is missing: give -n too, or --kind scalable"), false;
     if (opt.variant && !opt.scheme)
         return misuse("--variant needs a scheme: give --scheme too"), false;
-    if (opt.lines && o->kind != BLM_BLOCKED && o->kind != BLM_COUNTING)
+    if (opt.lines && !kind->max_lines)
         return misuse("--lines is for blocked and counting filters: give --kind blocked or --kind "
                       "counting too"),
                false;
-    if (opt.lines > (o->kind == BLM_COUNTING ? 5 : 3))
+    if (opt.lines > kind->max_lines)
         return misuse("--lines %llu: give a number from 1 to %u", (unsigned long long)opt.lines,
-                      o->kind == BLM_COUNTING ? 5u : 3u),
+                      (unsigned)kind->max_lines),
                false;
     o->lines   = (uint32_t)opt.lines;
     o->scheme  = opt.scheme;
@@ -113,7 +114,7 @@ static void describe(const struct ref *r, char *out, size_t room)
     if (p.capacity && p.rate > 0)
         n += snprintf(out + n, room - (size_t)n, ", %s at a rate of %s%s",
                       plural_text(p.capacity, "key", keys), rate_text(p.rate, rate),
-                      p.kind == BLM_SCALABLE ? " before it grows" : "");
+                      p.can & BLM_CAN_GROW ? " before it grows" : "");
     snprintf(out + n, room - (size_t)n, ": %s, %u probe%s", size_text(p.bytes, size),
              (unsigned)p.probes, p.probes == 1 ? "" : "s");
 }

@@ -320,7 +320,7 @@ static void warn(struct dedup *d)
     if (d->open && d->ref.remote && !d->failed)
         add_warn_overfilled(&d->ref);
     if (!d->open || d->ref.remote || say_quiet || blm_get_params(d->filter, &p) != BLM_OK ||
-        p.kind == BLM_SCALABLE || !p.capacity || p.items <= p.capacity + p.capacity / 50)
+        p.can & BLM_CAN_GROW || !p.capacity || p.items <= p.capacity + p.capacity / 50)
         return;
     struct expected none = { 0 };
     char            items[NUMBER_TEXT], room[NUMBER_TEXT];

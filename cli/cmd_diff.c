@@ -45,7 +45,7 @@ static int diff(struct ref *old, struct ref *new)
     if (out_stopped())
         return EXIT_YES; /* out.c has already reported it, if it is trouble */
     if (st != BLM_OK)
-        return trouble("%s and %s: %s", old->name, new->name, filter_words(NULL, &err));
+        return trouble("%s and %s: %s", old->name, new->name, filter_words(&err));
     if (!whole)
         return trouble("not enough memory to compress the delta: free some memory and run the "
                        "command again");

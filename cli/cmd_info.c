@@ -60,26 +60,6 @@ static const char *writer_words(const struct ref *r, const blm_params *p)
     }
 }
 
-static const blm_scheme_row *scheme_row(const char *name)
-{
-    const blm_scheme_row *row;
-    for (size_t i = 0; (row = blm_scheme_at(i)) != NULL; i++)
-        if (strcmp(row->name, name) == 0)
-            return row;
-    return NULL;
-}
-
-static const char *kind_words(blm_kind k)
-{
-    static const char *const words[] = {
-        [BLM_CLASSIC]  = "bits anywhere in the filter",
-        [BLM_BLOCKED]  = "all bits of a key in a few cache lines",
-        [BLM_COUNTING] = "counters, so keys can be removed",
-        [BLM_SCALABLE] = "grows layer by layer",
-    };
-    return words[k];
-}
-
 /* Share of a layer's bits that are set. */
 static double layer_fill(const blm_filter *f, uint32_t layer, uint64_t bits)
 {
@@ -101,8 +81,11 @@ static void show_size(const blm_params *p)
 {
     char bits[NUMBER_TEXT], size[NUMBER_TEXT], keys[NUMBER_TEXT], rate[NUMBER_TEXT];
     row("size");
-    out_print("%s, %s %s\n", size_text(p->bytes, size), count_text(p->bits, bits),
-              p->kind == BLM_COUNTING ? "counters of 4 bits" : "bits");
+    out_print("%s, %s ", size_text(p->bytes, size), count_text(p->bits, bits));
+    if (p->cell_bits > 1)
+        out_print("counters of %u bits\n", (unsigned)p->cell_bits);
+    else
+        out_print("bits\n");
     row("probes");
     out_print("%u", (unsigned)p->probes);
     if (p->lines)
@@ -116,7 +99,7 @@ static void show_size(const blm_params *p)
         out_print("not known");
     if (p->rate > 0)
         out_print(" at a rate of %s", rate_text(p->rate, rate));
-    if (p->kind == BLM_SCALABLE)
+    if (p->can & BLM_CAN_GROW)
         out_print(", then grows by %.3g", p->growth);
     out_print("\n");
 }
@@ -173,7 +156,7 @@ static void show_machinery(const struct ref *r, const blm_params *p)
 
 static void show_layers(const blm_filter *f, const blm_params *whole)
 {
-    if (whole->kind != BLM_SCALABLE)
+    if (!(blm_kind_find(whole->kind)->can & BLM_CAN_GROW))
         return;
     out_print("\n  %5s  %-8s  %10s  %14s  %14s  %6s  %8s  %6s\n", "layer", "kind", "size", "keys",
               "of", "probes", "rate", "fill");
@@ -192,10 +175,10 @@ static void show_layers(const blm_filter *f, const blm_params *whole)
 static void show(const struct ref *r, const blm_stats *s)
 {
     const blm_params     *p      = &s->params;
-    const blm_scheme_row *scheme = scheme_row(p->scheme);
+    const blm_scheme_row *scheme = blm_scheme_find(p->scheme);
     out_print("%s\n", r->name);
     row("kind");
-    out_print("%s: %s\n", blm_kind_name(p->kind), kind_words(p->kind));
+    out_print("%s: %s\n", blm_kind_name(p->kind), blm_kind_find(p->kind)->summary);
     row("scheme");
     out_print("%s, version %u%s%s\n", p->scheme, (unsigned)p->scheme_version,
               strcmp(p->hash, p->scheme) == 0 ? "" : ", hash ",
@@ -263,7 +246,7 @@ static void json_seed(struct json *j, const blm_params *p)
 static void json_all(struct json *j, const struct ref *r, const blm_stats *s)
 {
     const blm_params     *p      = &s->params;
-    const blm_scheme_row *scheme = scheme_row(p->scheme);
+    const blm_scheme_row *scheme = blm_scheme_find(p->scheme);
     json_text(j, "filter", r->name);
     json_text(j, "format", p->format);
     json_text(j, "scheme", p->scheme);
@@ -281,15 +264,15 @@ static void json_all(struct json *j, const struct ref *r, const blm_stats *s)
     json_real(j, "fill", s->fill);
     json_real(j, "rate_now", s->rate_now);
     json_bool(j, "overfilled", s->overfilled);
-    json_known(j, "stuck", s->stuck, p->kind == BLM_COUNTING);
+    json_known(j, "stuck", s->stuck, p->cell_bits > 1);
     json_seed(j, p);
     json_text(j, "writer", writer(p->writer));
     json_bool(j, "mapped", p->backing == BLM_FILE_READ);
     json_text(j, "kernel", p->kernel);
     json_bool(j, "huge_pages", p->huge_pages);
-    json_maybe(j, "growth", p->growth, p->kind == BLM_SCALABLE);
-    json_maybe(j, "tightening", p->tightening, p->kind == BLM_SCALABLE);
-    json_maybe(j, "rate_cap", p->rate_cap, p->kind == BLM_SCALABLE);
+    json_maybe(j, "growth", p->growth, p->can & BLM_CAN_GROW);
+    json_maybe(j, "tightening", p->tightening, p->can & BLM_CAN_GROW);
+    json_maybe(j, "rate_cap", p->rate_cap, p->can & BLM_CAN_GROW);
     json_open(j, "layers", '[');
     for (uint32_t i = 0; i < p->layers; i++) {
         blm_params l = { .size = sizeof l };

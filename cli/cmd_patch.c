@@ -25,14 +25,14 @@ static int refuse(const struct ref *r, const struct unsqueeze *u, blm_status st,
     if (st == BLM_E_MISMATCH)
         return trouble("%s: %s: patch the filter that the delta was made from, or copy the whole "
                        "new filter",
-                       r->name, filter_words(NULL, err));
+                       r->name, filter_words(err));
     if (st == BLM_E_LIMIT || st == BLM_E_MEMORY || st == BLM_E_VERSION)
-        return trouble("%s: %s", r->name, filter_words(NULL, err));
+        return trouble("%s: %s", r->name, filter_words(err));
     if (err->offset != BLM_NO_OFFSET)
         return trouble("the delta on standard input: %s (byte %llu%s): get it again",
-                       filter_words(NULL, err), (unsigned long long)err->offset,
+                       filter_words(err), (unsigned long long)err->offset,
                        u->packed ? " uncompressed" : "");
-    return trouble("the delta on standard input: %s: get it again", filter_words(NULL, err));
+    return trouble("the delta on standard input: %s: get it again", filter_words(err));
 }
 
 /* The file is opened for writing only when the new filter is ready, so that a refused delta does

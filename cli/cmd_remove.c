@@ -19,7 +19,7 @@ static bool can_remove(struct ref *r)
     blm_params p;
     if (!ref_params(r, &p))
         return false;
-    if (p.kind == BLM_COUNTING)
+    if (p.can & BLM_CAN_REMOVE)
         return true;
     trouble("%s: keys cannot be removed from a %s filter: make one that can with bloomery create "
             "--kind counting",

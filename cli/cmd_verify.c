@@ -224,7 +224,7 @@ static void advise(const blm_stats *s)
     /* The number of counted adds is no better than the bits: a merge counts common keys twice. */
     double n =
         s->estimated.saturated ? fmax((double)p->items, s->estimated.value) : s->estimated.value;
-    o.kind  = p->kind == BLM_SCALABLE ? BLM_BLOCKED : p->kind;
+    o.kind  = blm_kind_find(p->kind)->can & BLM_CAN_GROW ? BLM_BLOCKED : p->kind;
     o.items = n >= 1 ? (uint64_t)llround(n) : 1;
     o.rate  = held_to(p) > 0 ? held_to(p) : 0.01;
     if (blm_plan_for(&o, &plan, NULL) != BLM_OK)

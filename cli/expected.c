@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "bloomery/maths.h"
 #include "memory.h"
@@ -25,15 +24,17 @@ void expected_start(struct expected *e, const blm_filter *f)
     }
 }
 
-static double rate_at(const blm_params *p, double items)
+struct layer {
+    const blm_filter *filter;
+    uint32_t          number;
+};
+
+static double rate_at(const struct layer *l, double items)
 {
-    blm_model model = p->lines                           ? BLM_MODEL_LINES
-                      : strcmp(p->scheme, "native") == 0 ? BLM_MODEL_INDEPENDENT
-                                                         : BLM_MODEL_DOUBLE;
-    blm_rate  r     = { .size = sizeof r };
-    if (blm_rate_of(model, p->bits, p->probes, p->lines, (uint64_t)items, &r) != BLM_OK)
+    double r;
+    if (blm_layer_rate_at(l->filter, l->number, (uint64_t)items, &r) != BLM_OK)
         return 0;
-    return r.value < MOST ? r.value : MOST;
+    return r < MOST ? r : MOST;
 }
 
 /* A layer while it fills: `keys` different keys have reached it, it answered maybe for `wrong` of
@@ -44,17 +45,17 @@ struct way {
 
 /* Continues until `items` keys have set a bit, by Simpson's rule. A full layer takes no more keys:
  * after GIVE_UP times as many steps as an empty layer needs, the result so far is a lower bound. */
-static void go(const blm_params *p, struct way *w, double items)
+static void go(const struct layer *l, struct way *w, double items)
 {
     double h = (items - (w->keys - w->wrong)) / STEPS;
     if (h <= 0)
         return;
-    double a = rate_at(p, w->keys);
+    double a = rate_at(l, w->keys);
     for (int i = 0; i < STEPS * GIVE_UP; i++) {
         double left = items - (w->keys - w->wrong);
         if (left <= 0)
             break;
-        double middle = rate_at(p, w->keys + h / 2), b = rate_at(p, w->keys + h);
+        double middle = rate_at(l, w->keys + h / 2), b = rate_at(l, w->keys + h);
         double wrong = h * (a + 4 * middle + b) / 6;
         double part  = h - wrong > left ? left / (h - wrong) : 1;
         w->keys += h * part;
@@ -70,18 +71,19 @@ double expected_end(struct expected *e, const blm_filter *f, double *rate)
     double     others = 0; /* log of the chance that no layer before this one is wrong */
     blm_get_params(f, &whole);
     for (uint32_t i = 0; i < whole.layers; i++) {
-        blm_params p = { .size = sizeof p };
+        blm_params   p = { .size = sizeof p };
+        struct layer l = { f, i };
         blm_get_layer(f, i, &p);
         double     before = i < e->layers ? (double)e->items[i] : 0, after = (double)p.items;
         struct way w = { 0, 0 }, start;
-        go(&p, &w, before - e->lag);
+        go(&l, &w, before - e->lag);
         start = w;
-        go(&p, &w, after - e->lag);
+        go(&l, &w, after - e->lag);
         wrong += w.wrong - start.wrong;
         /* Older layers kept some of the keys from reaching this layer while it filled. */
         wrong += (after - before) * expm1(-others);
-        go(&p, &w, after);
-        others += log1p(-rate_at(&p, w.keys));
+        go(&l, &w, after);
+        others += log1p(-rate_at(&l, w.keys));
     }
     *rate = -expm1(others);
     free(e->items);

@@ -15,7 +15,7 @@
 /* The library says what differs and what to do; we add which two filters it is about. */
 static int refuse(const char *first, const char *other, const blm_error *err)
 {
-    return trouble("%s and %s: %s", first, other, filter_words(NULL, err));
+    return trouble("%s and %s: %s", first, other, filter_words(err));
 }
 
 static void report(const char *name, const blm_filter *f, int filters, const char *did)

@@ -33,7 +33,11 @@ size_t options_groups(const struct command *c, const struct option_group *out[OP
 
 /* ---- names ---- */
 
-const char *kind_names(size_t i) { return i <= BLM_SCALABLE ? blm_kind_name((blm_kind)i) : NULL; }
+const char *kind_names(size_t i)
+{
+    const blm_kind_row *row = blm_kind_at(i);
+    return row ? row->name : NULL;
+}
 
 const char *hash_names(size_t i)
 {

@@ -15,8 +15,7 @@ struct place {
     /* Each sets r->filter, from r->text and r->options. */
     blm_status (*open)(struct ref *r, blm_error *err);
     blm_status (*change)(struct ref *r, blm_error *err);
-    blm_status (*reopen)(struct ref *r, blm_error *err); /* with other options; NULL: open again */
-    void (*refresh)(struct ref *r);                      /* NULL: nothing can have changed */
+    void (*refresh)(struct ref *r); /* NULL: nothing can have changed */
     blm_status (*create)(struct ref *r, bool whole, blm_error *err);
     blm_status (*sync)(struct ref *r, blm_error *err); /* NULL: nothing is kept before save */
     blm_status (*save)(struct ref *r, blm_error *err); /* writes what is not in place yet */

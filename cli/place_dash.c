@@ -2,11 +2,9 @@
 /* Filters in streams: - is standard input for reading, standard output for writing, and both for
  * changing a filter. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "memory.h"
 #include "out.h"
 #include "place.h"
 
@@ -41,38 +39,6 @@ static blm_status dash_open(struct ref *r, blm_error *err)
     return blm_decode_stream(read_stdin, NULL, &r->options, &r->filter, err);
 }
 
-/* A stream cannot be read twice: write the filter to memory and read that. */
-struct buffer {
-    char  *bytes;
-    size_t len, room;
-};
-
-static bool keep(void *ctx, const void *bytes, size_t len)
-{
-    struct buffer *b = ctx;
-    if (b->room - b->len < len) {
-        b->room  = 2 * (b->len + len);
-        b->bytes = memory_grow(b->bytes, b->room);
-    }
-    memcpy(b->bytes + b->len, bytes, len);
-    b->len += len;
-    return true;
-}
-
-static blm_status dash_reopen(struct ref *r, blm_error *err)
-{
-    struct buffer b  = { 0 };
-    blm_status    st = blm_encode(r->filter, r->options.format, keep, &b, err);
-    if (st == BLM_OK) {
-        blm_free(r->filter);
-        r->filter         = NULL;
-        r->options.offset = 0; /* it was an offset in the stream, not in our copy */
-        st                = blm_decode(b.bytes, b.len, &r->options, &r->filter, err);
-    }
-    free(b.bytes);
-    return st;
-}
-
 static blm_status dash_change(struct ref *r, blm_error *err)
 {
     return isatty(STDOUT_FILENO) ? refuse_terminal(err) : dash_open(r, err);
@@ -99,7 +65,6 @@ const struct place place_dash = {
     .exists = dash_exists,
     .open   = dash_open,
     .change = dash_change,
-    .reopen = dash_reopen,
     .create = dash_create,
     .save   = dash_save,
 };

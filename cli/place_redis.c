@@ -73,6 +73,9 @@ static blm_status redis_params(struct ref *r, blm_params *p, blm_error *err)
     p->layers   = (uint32_t)number(info, "Number of filters");
     if (kind && kind->str && blm_kind_from_name(kind->str, &p->kind))
         p->scheme = "native";
+    const blm_kind_row *row = blm_kind_find(p->kind);
+    p->can                  = row->can;
+    p->cell_bits            = row->cell_bits;
     if (rate && rate->str)
         p->rate = strtod(rate->str, NULL);
     freeReplyObject(info);
@@ -119,7 +122,7 @@ static blm_status redis_keys(struct ref *r, blm_error *err)
     if (st == BLM_OK)
         st = redis_params(r, &p, err);
     if (st == BLM_OK) {
-        ((struct redis_connection *)r->connection)->counting = p.kind == BLM_COUNTING;
+        ((struct redis_connection *)r->connection)->counting = (p.can & BLM_CAN_REMOVE) != 0;
         r->remote                                            = true;
     }
     return st;

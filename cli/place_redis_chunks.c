@@ -18,18 +18,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bloomery/redisbloom.h"
 #include "interrupt.h"
 #include "memory.h"
 #include "place_redis.h"
 #include "progress.h"
 
 #define CHUNK      ((size_t)4 << 20) /* a push's; a pull's are the server's choice, 16 MiB */
-#define FIXED      20u               /* bytes of RedisBloom's header, and of a layer in it */
-#define LINK       53u
 #define OURS       24u /* of our own header: magic, version 1, flags, length of what follows */
 #define OURS_MAGIC "BLMNATIV"
-#define SATURATE   1u    /* take keys past the capacity, as a file does */
-#define MOST_LINKS 4096u /* that a header can sensibly have */
+#define SATURATE   1u /* take keys past the capacity, as a file does */
+#define RESERVED   (BLM_CHAIN_NOROUND | BLM_CHAIN_FORCE64) /* as BF.RESERVE makes chains */
 #define TRIES      5
 #define FORGET     "3600"
 #define REFRESH    600.0 /* seconds */
@@ -66,18 +65,9 @@ static uint64_t announced(const redisReply *header, bool ours)
     const uint8_t *h = (const uint8_t *)header->str;
     if (ours)
         return header->len == OURS && memcmp(h, OURS_MAGIC, 8) == 0 ? le(h + 16, 8) : UINT64_MAX;
-    if (header->len < FIXED)
-        return UINT64_MAX;
-    uint64_t links = le(h + 8, 4), sum = 0;
-    if (links == 0 || links > MOST_LINKS || header->len != FIXED + LINK * links)
-        return UINT64_MAX;
-    for (uint64_t i = 0; i < links; i++) {
-        uint64_t bytes = le(h + FIXED + LINK * i, 8);
-        if (bytes > UINT64_MAX / 2 - sum)
-            return UINT64_MAX;
-        sum += bytes;
-    }
-    return sum;
+    blm_chain_header chain = { .size = sizeof chain };
+    return blm_chain_read_header(h, header->len, &chain, NULL, 0, NULL) == BLM_OK ? chain.bytes
+                                                                                  : UINT64_MAX;
 }
 
 /* The next chunk. False: there is none, or p->failed. */
@@ -369,11 +359,14 @@ static uint64_t *pieces_of(const blm_filter *f, bool native, size_t *count)
     blm_params p = { .size = sizeof p };
     blm_get_params(f, &p);
     uint64_t *pieces = memory_need((p.layers + 1) * sizeof *pieces);
-    pieces[0]        = FIXED + LINK * (uint64_t)p.layers;
-    *count           = native ? 0 : p.layers + 1;
+    size_t    header = 0;
+    if (!native)
+        blm_chain_write_header(f, NULL, 0, &header, NULL);
+    pieces[0] = header;
+    *count    = native ? 0 : p.layers + 1;
     for (uint32_t i = 0; !native && i < p.layers; i++) {
-        blm_params layer = { .size = sizeof layer };
-        blm_get_layer(f, i, &layer);
+        blm_chain_layer layer;
+        blm_chain_get_layer(f, i, &layer);
         pieces[i + 1] = layer.bytes;
     }
     return pieces;
@@ -423,7 +416,8 @@ static bool plain(const blm_options *o, const blm_params *p)
         return false;
     return p->capacity > 0 && p->rate > 0 &&
            (strcmp(p->scheme, "native") == 0 ||
-            (strcmp(p->scheme, "redisbloom") == 0 && (p->variant == 5 || p->variant == 13)));
+            (strcmp(p->scheme, "redisbloom") == 0 &&
+             (p->variant & ~(uint64_t)BLM_CHAIN_NO_SCALING) == RESERVED));
 }
 
 blm_status redis_reserve(struct ref *r, const blm_options *o, bool replace, blm_error *err)
@@ -451,9 +445,9 @@ blm_status redis_reserve(struct ref *r, const blm_options *o, bool replace, blm_
     if (native) {
         argv[argc++] = "KIND";
         argv[argc++] = blm_kind_name(params.kind);
-        if (params.kind != BLM_SCALABLE)
+        if (!(params.can & BLM_CAN_GROW))
             argv[argc++] = "SATURATE";
-    } else if (params.variant == 13) {
+    } else if (params.variant & BLM_CHAIN_NO_SCALING) {
         argv[argc++] = "NONSCALING";
     }
     for (size_t i = 0; i < argc; i++)

@@ -15,7 +15,7 @@ void progress_tick(uint64_t units, uint64_t bytes);
 void progress_hide(void);
 void progress_stop(void);
 
-/* For blm_on_progress: ctx is what is being done ("syncing"); false once we are interrupted. */
+/* For blm_set_progress: ctx is what is being done ("syncing"); false once we are interrupted. */
 bool progress_library(void *ctx, uint64_t done, uint64_t total);
 /* The same for work that must be finished even when interrupted: always true. */
 bool progress_to_the_end(void *ctx, uint64_t done, uint64_t total);

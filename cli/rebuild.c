@@ -26,61 +26,31 @@ bool format_fits(const blm_filter *f, const char *format, blm_error *err)
     return blm_encode(f, format, refuse_all, &wrote, err) == BLM_OK || wrote;
 }
 
-/* The scheme of a small new filter, if it fits the format; NULL: it does not. own: also, is that
- * the format it would be saved in by default? name: of the scheme, or an alias. */
-static const char *scheme_fits(const char *name, const char *format, bool *own)
-{
-    blm_options o = BLM_OPTIONS_INIT;
-    blm_params  p = { .size = sizeof p };
-    blm_filter *f;
-    blm_error   err;
-    o.scheme = name;
-    o.items  = 10;
-    o.rate   = 0.1;
-    if (blm_create(&o, &f, NULL) != BLM_OK)
-        return NULL;
-    bool good = format_fits(f, format, &err) && blm_get_params(f, &p) == BLM_OK;
-    *own      = good && strcmp(p.format, format) == 0;
-    blm_free(f);
-    return good ? p.scheme : NULL;
-}
-
 const char *scheme_called(const char *name)
 {
-    blm_options o = BLM_OPTIONS_INIT;
-    blm_params  p = { .size = sizeof p };
-    blm_filter *f;
-    o.scheme = name;
-    o.items  = 10;
-    o.rate   = 0.1;
-    if (blm_create(&o, &f, NULL) != BLM_OK)
-        return name;
-    blm_get_params(f, &p);
-    blm_free(f);
-    return p.scheme;
+    const blm_scheme_row *row = blm_scheme_find(name);
+    return row && row->means ? row->means : name;
 }
 
 /* The usual scheme of a format: the one with the same name, or saved in it by default, or the only
  * one that fits. NULL: none or several; already reported. */
 static const char *usual_scheme(const char *format)
 {
-    const blm_scheme_row *row;
-    bool                  own;
-    const char           *found = scheme_fits(format, format, &own), *first = NULL;
-    unsigned              count = 0;
-    if (found)
-        return found;
-    for (size_t i = 0; (row = blm_scheme_at(i)) != NULL; i++) {
-        found = row->creates ? scheme_fits(row->name, format, &own) : NULL;
-        if (found && own)
-            return found;
-        if (found && count++ == 0)
-            first = found;
+    const blm_scheme_row *row = blm_scheme_find(format), *only = NULL;
+    const char *const    *fits = blm_format_find(format)->schemes;
+    if (row && row->creates)
+        return scheme_called(format);
+    for (size_t i = 0; fits && fits[i]; i++) {
+        row = blm_scheme_find(fits[i]);
+        if (row->creates && strcmp(row->format, format) == 0)
+            return row->name;
+        if (row->creates && i == 0 && !fits[1])
+            only = row;
     }
-    if (count == 1)
-        return first;
-    trouble(count ? "format %s can hold several schemes: give --scheme"
-                  : "no new filter can be made in format %s: give another --to",
+    if (only)
+        return only->name;
+    trouble(!fits || fits[1] ? "format %s can hold several schemes: give --scheme"
+                             : "no new filter can be made in format %s: give another --to",
             format);
     return NULL;
 }
@@ -96,11 +66,10 @@ static bool plan(const struct rebuild *w, const blm_stats *s, blm_options *o)
     o->scheme              = w->scheme ? w->scheme : usual_scheme(w->to);
     if (!o->scheme)
         return false;
-    o->kind = p->kind;
     if (w->kind)
         blm_kind_from_name(w->kind, &o->kind);
-    else if (strcmp(o->scheme, "native") != 0)
-        o->kind = BLM_CLASSIC; /* or the scheme's own kind */
+    else if (strcmp(o->scheme, "native") == 0) /* else what the scheme is kept in */
+        o->kind = p->kind;
     double n = p->capacity ? (double)p->capacity : p->items ? (double)p->items : s->estimated.value;
     o->items = w->items ? w->items : n >= 1 ? (uint64_t)llround(n) : 1;
     o->rate  = w->rate > 0 ? w->rate : p->rate > 0 ? p->rate : 0.01;

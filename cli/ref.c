@@ -20,8 +20,8 @@
 static const char *remedy(const struct ref *r, const blm_error *err)
 {
     switch (err->status) {
-    case BLM_E_ARGUMENT:
-        return strstr(err->text, "funnel") ? "bloomery schemes lists them" : NULL;
+    case BLM_E_FUNNEL:
+        return "bloomery schemes lists them";
     case BLM_E_IO:
         return err->system == ENOENT && r->is_new ? "make it first"
                : err->system == ENOENT ? "check the name, or make it with bloomery create"
@@ -57,7 +57,7 @@ static const char *remedy(const struct ref *r, const blm_error *err)
 
 static bool refuse(const struct ref *r, const blm_error *err)
 {
-    const char *text = filter_words(r->name, err);
+    const char *text = filter_words(err);
     bool        none = err->status == BLM_E_IO && err->system == ENOENT;
     const char *what = none ? (r->is_new ? "no such directory" : "no such file")
                        : err->status == BLM_E_IO && err->system == EISDIR ? "is a directory"
@@ -67,7 +67,7 @@ static bool refuse(const struct ref *r, const blm_error *err)
     const char *how  = remedy(r, err);
     if (!how)
         return filter_trouble(r->name, err), false;
-    if (err->offset != BLM_NO_OFFSET && err->offset > 0 && what == text && !strstr(text, "byte "))
+    if (err->offset != BLM_NO_OFFSET && err->offset > 0 && what == text)
         return trouble("%s: %s (byte %llu): %s", r->name, what, (unsigned long long)err->offset,
                        how),
                false;
@@ -85,10 +85,7 @@ static const char *natural_funnel(const char *scheme)
         { "text", "string", "bytes", NULL },
     };
     const char           *encoding = keys_options.encoding ? keys_options.encoding : "text";
-    const blm_scheme_row *row      = NULL;
-    for (size_t i = 0; (row = blm_scheme_at(i)) != NULL; i++)
-        if (strcmp(row->name, scheme) == 0)
-            break;
+    const blm_scheme_row *row      = blm_scheme_find(scheme);
     if (!row || !row->funnels)
         return NULL;
     const char *const *all = row->funnels;
@@ -100,23 +97,17 @@ static const char *natural_funnel(const char *scheme)
     return NULL;
 }
 
-/* Opens the filter, and opens it again if its scheme has a better funnel for -e. */
+/* Opens the filter, and chooses the scheme's better funnel for -e where nobody said which. */
 static blm_status with_funnel(struct ref *r, blm_status (*how)(struct ref *, blm_error *),
                               blm_error  *err)
 {
     blm_status st = how(r, err);
     if (st != BLM_OK || r->options.funnel || !r->filter)
         return st;
-    blm_params  p = { .size = sizeof p };
-    const char *funnel;
-    if (blm_get_params(r->filter, &p) != BLM_OK || !(funnel = natural_funnel(p.scheme)))
-        return st;
-    r->options.funnel = funnel;
-    if (r->place->reopen)
-        return r->place->reopen(r, err);
-    blm_free(r->filter);
-    r->filter = NULL;
-    return how(r, err);
+    blm_params p = { .size = sizeof p };
+    blm_get_params(r->filter, &p);
+    r->options.funnel = natural_funnel(p.scheme);
+    return r->options.funnel ? blm_set_funnel(r->filter, r->options.funnel, err) : BLM_OK;
 }
 
 /* ---- places ---- */
@@ -403,7 +394,7 @@ bool ref_sync(struct ref *r)
 {
     blm_error err = { .offset = BLM_NO_OFFSET };
     if (r->filter)
-        blm_on_progress(r->filter, progress_to_the_end, "writing");
+        blm_set_progress(r->filter, progress_to_the_end, "writing");
     return !r->place->sync || r->place->sync(r, &err) == BLM_OK || refuse(r, &err);
 }
 
@@ -411,7 +402,7 @@ bool ref_commit(struct ref *r)
 {
     blm_error err = { .offset = BLM_NO_OFFSET };
     if (r->filter)
-        blm_on_progress(r->filter, progress_to_the_end, "writing");
+        blm_set_progress(r->filter, progress_to_the_end, "writing");
     blm_status st = r->place->save(r, &err);
     if (st == BLM_OK && r->filter) {
         st        = blm_close(r->filter, &err);

@@ -117,21 +117,20 @@ static void respell(char *text)
     }
 }
 
-const char *filter_words(const char *name, const blm_error *err)
+const char *filter_words(const blm_error *err)
 {
     static char words[sizeof err->text];
-    const char *text = err->text[0] ? err->text : blm_status_text(err->status);
-    size_t      n    = name ? strlen(name) : 0;
-    if (n && strncmp(text, name, n) == 0 && text[n] == ':')
-        text += n + 1 + (text[n + 1] == ' ');
-    snprintf(words, sizeof words, "%s", text);
+    snprintf(words, sizeof words, "%s",
+             err->text[0] ? err->text + err->named : blm_status_text(err->status));
     respell(words);
     return words;
 }
 
 int filter_trouble(const char *name, const blm_error *err)
 {
-    const char *text = filter_words(name, err);
+    const char *text = filter_words(err);
+    if (!name && err->named)
+        return trouble("%s", err->text);
     if (!name || err->status == BLM_E_ARGUMENT)
         return trouble("%s", text);
     return trouble("%s: %s", name, text);

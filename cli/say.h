@@ -28,7 +28,7 @@ int trouble(const char *format, ...) SAY_FORMAT(1, 2);
 int misuse(const char *format, ...) SAY_FORMAT(1, 2);
 /* The library's message, without the name that it may begin with, and with options as they are
  * called here. Valid until the next call. */
-const char *filter_words(const char *name, const blm_error *err);
+const char *filter_words(const blm_error *err);
 /* For a call of the library that failed on the filter called `name`. */
 int filter_trouble(const char *name, const blm_error *err);
 /* For a system call that failed on `name` with this error number. */

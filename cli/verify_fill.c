@@ -13,12 +13,14 @@
 #define SURE   0.999999 /* before a filter is called polluted */
 #define SLICES 64u
 
+static bool grows(const blm_params *p) { return blm_kind_find(p->kind)->can & BLM_CAN_GROW; }
+
 /* Is the fill above what this many keys can reach by chance? */
 static bool beyond(const blm_stats *s, double keys)
 {
     const blm_params *p = &s->params;
     blm_estimate      e;
-    bool              derived = strcmp(p->scheme, "native") != 0 || p->kind == BLM_BLOCKED;
+    bool              derived = strcmp(p->scheme, "native") != 0 || (p->lines && p->cell_bits == 1);
     return blm_fill_interval(p->bits, p->probes, (uint64_t)ceil(keys), derived, SURE, &e) ==
                BLM_OK &&
            s->fill > e.high;
@@ -37,9 +39,9 @@ static bool polluted(const struct ref *r, const blm_stats *s)
     const blm_params *p    = &s->params;
     double            rate = 0, items = (double)p->items;
     struct expected   since = { 0 }; /* from when it was empty */
-    if (p->kind == BLM_SCALABLE || p->items == 0 || !beyond(s, items))
+    if (grows(p) || p->items == 0 || !beyond(s, items))
         return false;
-    return p->kind == BLM_COUNTING || beyond(s, items + expected_end(&since, r->filter, &rate));
+    return p->cell_bits > 1 || beyond(s, items + expected_end(&since, r->filter, &rate));
 }
 
 /* Finds a part that is much fuller or emptier than the whole, more than a hash can explain. The
@@ -49,7 +51,7 @@ static bool uneven(const struct ref *r, const blm_stats *s, unsigned *where, dou
 {
     const blm_params *p = &s->params;
     double            map[SLICES], slice = (double)p->bits / SLICES;
-    if (strcmp(p->scheme, "native") != 0 || p->kind == BLM_SCALABLE || slice < 1024 ||
+    if (strcmp(p->scheme, "native") != 0 || grows(p) || slice < 1024 ||
         blm_fill_map(r->filter, map, SLICES) != BLM_OK)
         return false;
     double most = 8 * sqrt(s->fill * (1 - s->fill) * p->probes / slice);

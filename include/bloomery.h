@@ -68,29 +68,30 @@ extern "C" {
 /* ---- status ------------------------------------------------------------------------------ */
 
 /* One row per status. Negative: it did not happen. Values are never reused. */
-#define BLM_STATUS_MAP(X)                                              \
-    X(OK, 0, "ok")                                                     \
-    X(PRESENT, 1, "every bit was already set")                         \
-    X(E_MEMORY, -1, "out of memory")                                   \
-    X(E_FORMAT, -2, "bytes are not a valid filter")                    \
-    X(E_UNSUPPORTED, -3, "this kind, scheme or format cannot do this") \
-    X(E_ARGUMENT, -4, "an argument is outside its domain")             \
-    X(E_LIMIT, -5, "a size overflows or exceeds the cap")              \
-    X(E_ABSENT, -6, "the key was never added")                         \
-    X(E_MISMATCH, -7, "the filters differ in a parameter")             \
-    X(E_IO, -8, "the system refused to read or write")                 \
-    X(E_TRUNCATED, -9, "the bytes end too early")                      \
-    X(E_CHECKSUM, -10, "a checksum does not match")                    \
-    X(E_VERSION, -11, "written by a newer version")                    \
-    X(E_BUSY, -12, "another writer has the file open")                 \
-    X(E_READONLY, -13, "the filter was opened read-only")              \
-    X(E_SPACE, -14, "no space left on the device")                     \
-    X(E_CANCELLED, -15, "cancelled by the caller")                     \
-    X(E_FULL, -16, "the filter is full and may not grow")              \
-    X(E_INDIVISIBLE, -17, "the factor does not divide the size")       \
-    X(E_EXISTS, -18, "the file exists")                                \
-    X(E_AMBIGUOUS, -19, "the bytes fit more than one format")          \
-    X(E_HASH, -20, "the filter needs a hash function that was not given")
+#define BLM_STATUS_MAP(X)                                                 \
+    X(OK, 0, "ok")                                                        \
+    X(PRESENT, 1, "every bit was already set")                            \
+    X(E_MEMORY, -1, "out of memory")                                      \
+    X(E_FORMAT, -2, "bytes are not a valid filter")                       \
+    X(E_UNSUPPORTED, -3, "this kind, scheme or format cannot do this")    \
+    X(E_ARGUMENT, -4, "an argument is outside its domain")                \
+    X(E_LIMIT, -5, "a size overflows or exceeds the cap")                 \
+    X(E_ABSENT, -6, "the key was never added")                            \
+    X(E_MISMATCH, -7, "the filters differ in a parameter")                \
+    X(E_IO, -8, "the system refused to read or write")                    \
+    X(E_TRUNCATED, -9, "the bytes end too early")                         \
+    X(E_CHECKSUM, -10, "a checksum does not match")                       \
+    X(E_VERSION, -11, "written by a newer version")                       \
+    X(E_BUSY, -12, "another writer has the file open")                    \
+    X(E_READONLY, -13, "the filter was opened read-only")                 \
+    X(E_SPACE, -14, "no space left on the device")                        \
+    X(E_CANCELLED, -15, "cancelled by the caller")                        \
+    X(E_FULL, -16, "the filter is full and may not grow")                 \
+    X(E_INDIVISIBLE, -17, "the factor does not divide the size")          \
+    X(E_EXISTS, -18, "the file exists")                                   \
+    X(E_AMBIGUOUS, -19, "the bytes fit more than one format")             \
+    X(E_HASH, -20, "the filter needs a hash function that was not given") \
+    X(E_FUNNEL, -21, "the scheme has no such funnel")
 
 typedef enum blm_status {
 #define BLM_STATUS_ENUM(name, value, text) BLM_##name = value,
@@ -113,6 +114,9 @@ typedef struct blm_error {
     blm_status status;
     int        system;    /* the system's error number behind E_IO, E_SPACE, …; else 0 */
     uint64_t   offset;    /* where in the input the fault is, or BLM_NO_OFFSET */
+    uint16_t   named;     /* bytes at the start of text that name the file, with ": "; 0: none */
+    uint16_t   wrong;     /* bytes of text that say what is wrong, the name included; what to do
+                             about it may follow, after "; " */
     char       text[256]; /* one sentence: what, where, what to do */
 } blm_error;
 
@@ -141,6 +145,17 @@ typedef enum blm_kind {
 /* From kind to name ("classic"; NULL for any other value) and back (false for an unknown name). */
 BLM_API const char *blm_kind_name(blm_kind k);
 BLM_API bool        blm_kind_from_name(const char *name, blm_kind *out);
+
+/* What the filters of a kind can do (blm_kind_row.can), and one filter (blm_params.can). */
+#define BLM_CAN_ADD       0x001u
+#define BLM_CAN_REMOVE    0x002u
+#define BLM_CAN_GROW      0x004u /* takes more keys than it was planned for, layer by layer */
+#define BLM_CAN_SHARE     0x008u /* BLM_SHARED */
+#define BLM_CAN_UNION     0x010u
+#define BLM_CAN_INTERSECT 0x020u
+#define BLM_CAN_FOLD      0x040u
+#define BLM_CAN_REDUCE    0x080u
+#define BLM_CAN_COMPARE   0x100u
 
 typedef enum blm_hash {
     BLM_HASH_XXH3    = 0, /* XXH3-64, seeded: the default */
@@ -330,6 +345,10 @@ BLM_API blm_status blm_copy(const blm_filter *f, blm_filter **out, blm_error *er
 /* Same parameters, same seed, same bits. How many keys each has counted does not matter. */
 BLM_API bool blm_equal(const blm_filter *a, const blm_filter *b);
 
+/* BLM_OK: the two can meet: in blm_union and, where their kind has them, in blm_intersect and
+ * blm_compare. E_MISMATCH names what differs. Reads parameters only. */
+BLM_API blm_status blm_can_meet(const blm_filter *a, const blm_filter *b, blm_error *err);
+
 /* dst becomes dst ∪ src, or dst ∩ src. Parameters and seed must be the same; E_MISMATCH names the
  * one that differs. Counting: a union adds the counters (saturating), an intersection keeps the
  * smaller ones. Scalable: a union appends src's layers, the promised rates add up, and it is
@@ -354,7 +373,12 @@ BLM_API blm_status blm_reduce(const blm_filter *f, blm_filter **out, blm_error *
 BLM_API const void *blm_view(const blm_filter *f, uint32_t layer, uint64_t *bytes);
 
 /* Sets the progress callback for later long calls on f (NULL: none). Exclusive. */
-BLM_API void blm_on_progress(blm_filter *f, blm_progress_fn fn, void *ctx);
+BLM_API void blm_set_progress(blm_filter *f, blm_progress_fn fn, void *ctx);
+
+/* Chooses the funnel (options.funnel) for keys from now on; NULL: the scheme's default. What was
+ * added keeps the bits it has. For filters from files that do not say which: most. E_FUNNEL: the
+ * scheme has no such funnel. Exclusive. */
+BLM_API blm_status blm_set_funnel(blm_filter *f, const char *name, blm_error *err);
 
 /* How many threads later batches on f may use, counting the caller's. 0 and 1, the default, mean no
  * others; at most 64 are used. They end with the call. Answers, bits and counts are the same as
@@ -415,10 +439,18 @@ typedef struct blm_params {
     uint32_t        threads;    /* batches may use, at least 1 */
     uint32_t        line_bytes; /* size of a line: 64; 16 after blm_reduce; 0: no lines */
     uint64_t        kept;       /* bytes of hashes that a young scalable filter keeps, see items */
+    uint32_t        can;        /* BLM_CAN_…: what the kind can, less what its scheme cannot */
+    uint32_t        cell_bits;  /* bits of a cell: 1, or 4 for counters */
+    const char     *funnel;     /* in use, static text; NULL: the scheme has only one way */
 } blm_params;
 
 BLM_API blm_status blm_get_params(const blm_filter *f, blm_params *out);
 BLM_API blm_status blm_get_layer(const blm_filter *f, uint32_t layer, blm_params *out);
+
+/* Bytes of memory that the filter owns: handle, layers, bits, counters of threads, kept hashes,
+ * bytes that a format carries along. A caller's borrowed words and the pages of a mapped file
+ * (params.bytes) are not included. O(layers). */
+BLM_API uint64_t blm_memory(const blm_filter *f);
 
 /* An estimated number and its interval: 95% unless said otherwise. */
 typedef struct blm_estimate {
@@ -545,19 +577,39 @@ BLM_API size_t blm_sniff(const void *head, size_t len, uint64_t total, blm_bid *
 
 /* ---- the schemes and formats of this build, row by row: NULL past the end ----------------- */
 
+typedef struct blm_kind_row {
+    size_t      size;
+    blm_kind    kind;
+    const char *name, *summary;
+    uint32_t    can;       /* BLM_CAN_… */
+    uint32_t    cell_bits; /* as in blm_params */
+    uint32_t    max_lines; /* most lines a key may have (options.lines); 0: has no lines */
+} blm_kind_row;
 typedef struct blm_scheme_row {
     size_t             size;
     const char        *name, *summary, *faults; /* faults: of the original; NULL: none known */
-    const char *const *funnels;                 /* ends with NULL; NULL: there are none */
-    bool               creates;                 /* new filters can have this scheme */
+    const char *const *funnels; /* ends with NULL, the default first; NULL: there are none */
+    bool               creates; /* new filters can have this scheme */
+    bool               seeded;  /* has a seed (options.seed) */
+    uint32_t           kinds;   /* 1u << kind, for each kind that it can be kept in */
+    const char        *format;  /* a new filter is saved in it unless told otherwise */
+    const char        *means;   /* this is another name for that scheme; else NULL */
 } blm_scheme_row;
 typedef struct blm_format_row {
-    size_t      size;
-    const char *name, *summary;
-    bool        reads, writes;
+    size_t             size;
+    const char        *name, *summary;
+    bool               reads, writes;
+    bool               sniffs; /* blm_sniff can tell it by its bytes */
+    bool               maps;   /* a file of it is mapped, and can be changed in place (BLM_WRITE) */
+    const char *const *schemes; /* that it carries, NULL-ended; NULL: any */
 } blm_format_row;
+BLM_API const blm_kind_row   *blm_kind_at(size_t i);
 BLM_API const blm_scheme_row *blm_scheme_at(size_t i);
 BLM_API const blm_format_row *blm_format_at(size_t i);
+/* The row of this kind (BLM_ANY_KIND: of the default), or of this name; NULL: there is none. */
+BLM_API const blm_kind_row   *blm_kind_find(blm_kind k);
+BLM_API const blm_scheme_row *blm_scheme_find(const char *name);
+BLM_API const blm_format_row *blm_format_find(const char *name);
 
 #ifdef __cplusplus
 }

@@ -19,10 +19,10 @@
 struct arrival; /* native bytes that are still arriving: native.c */
 
 struct value {
-    blm_filter     *filter;   /* NULL: still arriving */
-    struct arrival *arriving; /* NULL: the filter is complete */
-    blm_kind        kind;
+    blm_filter     *filter;       /* NULL: still arriving */
+    struct arrival *arriving;     /* NULL: the filter is complete */
     bool            native;       /* of the type bloomery1 */
+    bool            counts;       /* has counters: every add changes it, not only new keys */
     bool            fixed;        /* may not grow; adds to a full filter are errors */
     bool            automatic;    /* made by an add, not reserved, so it grows as growth.c says */
     bool            saturate;     /* native and of fixed size: takes keys past its capacity */
@@ -110,18 +110,15 @@ bool        bf_type_native_create(Ctx *ctx);
 
 /* The description of a RedisBloom chain, from the header chunk of a dump or from an RDB value. */
 struct bf_chain {
-    uint64_t  items;
-    uint32_t  links, options, growth;
-    uint32_t  room; /* layers that there is memory for */
-    blm_link *link; /* bf_chain_room */
+    uint64_t         items;
+    uint32_t         layers, options, growth;
+    uint32_t         room;  /* layers that there is memory for */
+    blm_chain_layer *layer; /* bf_chain_room */
 };
-#define BF_NONSCALING 8u    /* options */
-#define BF_MAX_LINKS  1075u /* layers; each has half the rate of the one before, at last 0 */
-#define BF_CHUNK      ((uint64_t)16 << 20) /* the most bytes in a chunk of a dump */
-#define BF_HEADER(n)  (20 + 53 * (size_t)(n))
+#define BF_CHUNK ((uint64_t)16 << 20) /* the most bytes in a chunk of a dump */
 
-/* Sets the number of layers to n (1 to BF_MAX_LINKS, never fewer than before) and zeroes the new
- * ones. False: n is out of range, or no memory. */
+/* Sets the number of layers to n (1 to BLM_CHAIN_MAX_LAYERS, never fewer than before) and zeroes the
+ * new ones. False: n is out of range, or no memory. */
 bool bf_chain_room(struct bf_chain *c, uint64_t n);
 void bf_chain_free(struct bf_chain *c);
 /* What is wrong with it, as far as can be seen before memory is allocated; NULL: nothing. */
@@ -233,6 +230,8 @@ struct bf_wanted {
     uint64_t  seed;
 };
 struct bf_wanted bf_defaults(void);
+/* Do the filters of this kind grow by themselves? */
+static inline bool bf_grows(blm_kind k) { return blm_kind_find(k)->can & BLM_CAN_GROW; }
 /* Fills in what was not given: the mark of a filter that grows by itself, a native filter's seed.
  * False: the system has no random bytes. */
 bool bf_complete_wanted(struct bf_wanted *w);

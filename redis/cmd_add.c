@@ -77,7 +77,7 @@ static const char *reserve_sense(struct bf_wanted *w, bool expands)
         w->native = true;
         w->kind   = BLM_CLASSIC;
     }
-    bool scalable = w->native && w->kind == BLM_SCALABLE;
+    bool scalable = w->native && bf_grows(w->kind);
     if (scalable && (w->saturate || w->nonscaling || (expands && w->expansion == 0)))
         return "ERR KIND scalable cannot have NONSCALING, EXPANSION 0 or SATURATE";
     if (scalable && expands && (w->expansion < 2 || w->expansion > BF_MAX_GROWTH))
@@ -178,7 +178,7 @@ static struct value *to_add_to(Ctx *ctx, Str *name, size_t n, struct bf_wanted *
     else if (v->arriving)
         bf_still_arriving(ctx);
     else if (n > v->room) /* it may grow */
-        blm_limit(v->filter, bf_cap(ctx));
+        blm_set_max_bytes(v->filter, bf_cap(ctx));
     return v && v->filter ? v : NULL;
 }
 
@@ -189,7 +189,7 @@ static struct value *to_add_to(Ctx *ctx, Str *name, size_t n, struct bf_wanted *
 static void replicate_items(Ctx *ctx, Str *name, const struct value *v, Str **items, bool whole,
                             const struct results *r)
 {
-    if (!r->news && !(v->kind == BLM_COUNTING && r->done))
+    if (!r->news && !(v->counts && r->done))
         return;
     if (whole)
         api.ReplicateVerbatim(ctx);
@@ -292,7 +292,7 @@ int bf_cmd_add(Ctx *ctx, Str **argv, int argc)
         api.ReplyWithBool(ctx, fresh);
     else
         api.ReplyWithError(ctx, r.outcome == BF_FULL ? FULL : PROBLEM);
-    if (r.news || (v->kind == BLM_COUNTING && r.done)) {
+    if (r.news || (v->counts && r.done)) {
         api.ReplicateVerbatim(ctx);
         bf_changed(ctx, argv[1], "bf.add");
     }

@@ -28,10 +28,10 @@ static const char *chain_bytes(const struct value *v, uint64_t at, size_t *len)
 {
     uint32_t links = bf_params(v).layers;
     for (uint32_t i = 0; i < links; i++) {
-        blm_link    l;
-        uint64_t    bytes;
-        const char *bits = blm_view(v->filter, i, &bytes);
-        blm_chain_link(v->filter, i, &l);
+        blm_chain_layer l;
+        uint64_t        bytes;
+        const char     *bits = blm_view(v->filter, i, &bytes);
+        blm_chain_get_layer(v->filter, i, &l);
         if (at < l.bytes) {
             *len = (size_t)(l.bytes - at < BF_CHUNK ? l.bytes - at : BF_CHUNK);
             return bits + at;
@@ -115,8 +115,8 @@ static const char *write_chain(struct value *v, uint64_t at, const void *data, s
 {
     uint32_t links = bf_params(v).layers;
     for (uint32_t i = 0; i < links; i++) {
-        blm_link l;
-        blm_chain_link(v->filter, i, &l);
+        blm_chain_layer l;
+        blm_chain_get_layer(v->filter, i, &l);
         if (at < l.bytes) {
             if (len > l.bytes - at)
                 return TOO_BIG;

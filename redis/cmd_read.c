@@ -186,7 +186,7 @@ int bf_cmd_debug(Ctx *ctx, Str **argv, int argc)
     api.ReplyWithCString(ctx, line);
     for (uint32_t i = 0; i < all.layers; i++) {
         blm_params p     = bf_layer(v, i);
-        int        width = v->native || p.variant & 4 ? 64 : 32;
+        int        width = v->native || p.variant & BLM_CHAIN_FORCE64 ? 64 : 32;
         snprintf(line, sizeof line,
                  "bytes:%llu bits:%llu hashes:%lu hashwidth:%d capacity:%llu size:%llu ratio:%g",
                  (unsigned long long)p.bytes, (unsigned long long)p.bits, (unsigned long)p.probes,

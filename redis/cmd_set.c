@@ -25,7 +25,7 @@ int bf_cmd_del(Ctx *ctx, Str **argv, int argc)
         return bf_wrong_type(ctx);
     if (v->arriving)
         return bf_still_arriving(ctx);
-    if (v->kind != BLM_COUNTING)
+    if (!(bf_params(v).can & BLM_CAN_REMOVE))
         return api.ReplyWithError(ctx, "ERR items can only be removed from a filter of KIND "
                                        "counting");
     if (argc > 3)
@@ -45,15 +45,14 @@ int bf_cmd_del(Ctx *ctx, Str **argv, int argc)
     return API_OK;
 }
 
-/* Why native filters do not go together. The library's hint comes after a semicolon and names its
- * own options. Here the hint names BF.RESERVE's. */
+/* Why native filters do not go together. What the library says to do about it names its own options:
+ * here it is BF.RESERVE's. */
 static const char *why_apart(const blm_error *err)
 {
     static char text[sizeof err->text + 80];
-    const char *remedy = err->status == BLM_E_MISMATCH ? strstr(err->text, "; ") : NULL;
-    int         len    = (int)(remedy ? (size_t)(remedy - err->text) : strlen(err->text));
-    snprintf(text, sizeof text, "ERR %.*s%s", len, err->text,
-             remedy ? ": reserve both with the same rate, capacity, KIND and SEED" : "");
+    snprintf(text, sizeof text, "ERR %.*s%s", (int)err->wrong, err->text,
+             err->text[err->wrong] ? ": reserve both with the same rate, capacity, KIND and SEED"
+                                   : "");
     return text;
 }
 
@@ -63,12 +62,12 @@ static const char *why_apart(const blm_error *err)
  * be ORed. */
 static bool can_unite(struct value *const *v, size_t n)
 {
-    uint64_t items = 0;
-    blm_link first, l;
+    uint64_t        items = 0;
+    blm_chain_layer first, l;
     for (size_t i = 0; i < n; i++) {
         if (bf_params(v[i]).layers != 1)
             return false;
-        blm_chain_link(v[i]->filter, 0, &l);
+        blm_chain_get_layer(v[i]->filter, 0, &l);
         if (i == 0)
             first = l;
         if (l.bits != first.bits || l.hashes != first.hashes || l.n2 != first.n2)
@@ -82,10 +81,10 @@ static bool copy_links(struct bf_chain *c, uint32_t at, const struct value *v)
 {
     uint32_t links = bf_params(v).layers;
     for (uint32_t i = 0; i < links; i++) {
-        blm_link   *l = &c->link[at + i];
-        uint64_t    bytes;
-        const void *bits = blm_view(v->filter, i, &bytes);
-        blm_chain_link(v->filter, i, l);
+        blm_chain_layer *l = &c->layer[at + i];
+        uint64_t         bytes;
+        const void      *bits = blm_view(v->filter, i, &bytes);
+        blm_chain_get_layer(v->filter, i, l);
         c->items += l->items;
         if (l->bytes % 8 || !(l->words = bf_try_alloc((size_t)l->bytes)))
             return false;
@@ -99,7 +98,7 @@ static bool unite_links(struct bf_chain *c, struct value *const *v, size_t n)
 {
     if (!copy_links(c, 0, v[0]))
         return false;
-    uint64_t *to = c->link[0].words;
+    uint64_t *to = c->layer[0].words;
     for (size_t i = 1; i < n; i++) {
         uint64_t        bytes;
         const uint64_t *from = blm_view(v[i]->filter, 0, &bytes);
@@ -107,7 +106,7 @@ static bool unite_links(struct bf_chain *c, struct value *const *v, size_t n)
             to[w] |= from[w];
         uint64_t items = bf_params(v[i]).items;
         c->items += items;
-        c->link[0].items += items;
+        c->layer[0].items += items;
     }
     return true;
 }
@@ -135,7 +134,7 @@ static struct value *merge_chains(struct value *const *v, size_t n, uint64_t cap
         blm_params p = bf_params(v[i]);
         links += p.layers;
         bytes += p.bytes;
-        if ((p.variant & 5) != (first.variant & 5)) {
+        if ((p.variant ^ first.variant) & (BLM_CHAIN_NOROUND | BLM_CHAIN_FORCE64)) {
             *why = "ERR the filters hash items differently and cannot be merged";
             return NULL;
         }
@@ -145,11 +144,11 @@ static struct value *merge_chains(struct value *const *v, size_t n, uint64_t cap
         return NULL;
     }
     if (!bf_chain_room(&c, one ? 1 : links)) {
-        *why = links > BF_MAX_LINKS ? "ERR the merged filter would have too many layers"
-                                    : "ERR Insufficient memory";
+        *why = links > BLM_CHAIN_MAX_LAYERS ? "ERR the merged filter would have too many layers"
+                                            : "ERR Insufficient memory";
         return NULL;
     }
-    c.options       = first.variant & 15;
+    c.options       = first.variant & BLM_CHAIN_OPTIONS;
     c.growth        = (uint32_t)first.growth;
     struct value *m = NULL;
     *why            = "ERR Insufficient memory";
@@ -161,11 +160,16 @@ static struct value *merge_chains(struct value *const *v, size_t n, uint64_t cap
 
 static struct value *merge_native(struct value *const *v, size_t n, uint64_t cap, const char **why)
 {
+    blm_error err;
+    for (size_t i = 1; i < n; i++)
+        if (blm_can_meet(v[0]->filter, v[i]->filter, &err) != BLM_OK) {
+            *why = why_apart(&err);
+            return NULL;
+        }
     struct value *m = bf_value_copy(v[0]);
-    blm_error     err;
-    *why = "ERR Insufficient memory";
+    *why            = "ERR Insufficient memory";
     if (m)
-        blm_limit(m->filter, cap);
+        blm_set_max_bytes(m->filter, cap);
     for (size_t i = 1; m && i < n; i++)
         if (blm_union(m->filter, v[i]->filter, &err) != BLM_OK) {
             *why = why_apart(&err);
@@ -267,16 +271,16 @@ static uint64_t ones(const uint64_t *a, const uint64_t *b, uint64_t bytes)
 /* NULL, or why not. */
 static const char *compare(const struct value *a, const struct value *b, blm_overlap *out)
 {
-    blm_error err;
-    blm_link  x, y;
-    uint64_t  bytes;
+    blm_error       err;
+    blm_chain_layer x, y;
+    uint64_t        bytes;
     if (a->native)
         return blm_compare(a->filter, b->filter, out, &err) == BLM_OK ? NULL : why_apart(&err);
-    blm_chain_link(a->filter, 0, &x);
-    blm_chain_link(b->filter, 0, &y);
+    blm_chain_get_layer(a->filter, 0, &x);
+    blm_chain_get_layer(b->filter, 0, &y);
     if (bf_params(a).layers != 1 || bf_params(b).layers != 1 || x.bits != y.bits || x.bytes % 8 ||
         x.hashes != y.hashes || x.n2 != y.n2 ||
-        (bf_params(a).variant & 4) != (bf_params(b).variant & 4))
+        (bf_params(a).variant ^ bf_params(b).variant) & BLM_CHAIN_FORCE64)
         return "ERR only filters of one layer and the same size can be compared";
     const uint64_t *p = blm_view(a->filter, 0, &bytes), *q = blm_view(b->filter, 0, &bytes);
     uint64_t        m = x.n2 ? (uint64_t)1 << x.n2 : x.bits;

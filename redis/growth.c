@@ -71,10 +71,10 @@ static double share(double first_error, uint32_t link)
 
 static blm_status grow(struct value *v)
 {
-    uint32_t links = bf_params(v).layers;
-    blm_link first, newest;
-    blm_chain_link(v->filter, 0, &first);
-    blm_chain_link(v->filter, links - 1, &newest);
+    uint32_t        links = bf_params(v).layers;
+    blm_chain_layer first, newest;
+    blm_chain_get_layer(v->filter, 0, &first);
+    blm_chain_get_layer(v->filter, links - 1, &newest);
     uint64_t factor = bf_auto_factor(newest.entries);
     if (newest.entries > UINT64_MAX / factor)
         return BLM_E_LIMIT;
@@ -120,7 +120,7 @@ static enum bf_outcome add_within(struct value *v, const blm_key *keys, size_t n
                 break;
             continue;
         }
-        if (v->kind != BLM_COUNTING) /* a counting filter counts every add, so each needs room */
+        if (!v->counts) /* a counting filter counts every add, so each needs room */
             at += pass_present(v, keys + at, n - at, fresh + at);
         if (at < n && (v->native || grow(v) != BLM_OK))
             break;
@@ -134,7 +134,7 @@ static enum bf_outcome add_one(struct value *v, const blm_key *key, uint8_t *fre
 {
     *fresh = blm_add(v->filter, key->data, key->len) == BLM_OK;
     *done  = 1;
-    if (*fresh || v->kind == BLM_COUNTING)
+    if (*fresh || v->counts)
         bf_value_added(v, *fresh);
     return BF_ADDED;
 }

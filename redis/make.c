@@ -11,7 +11,7 @@
 #include "bf.h"
 #include "bloomery/maths.h"
 
-#define SCALING 5u /* RedisBloom's options: any size, 64-bit hash */
+#define SCALING (BLM_CHAIN_NOROUND | BLM_CHAIN_FORCE64)
 
 struct bf_wanted bf_defaults(void)
 {
@@ -47,7 +47,7 @@ static void chain_options(const struct bf_wanted *w, blm_options *o)
     o->rate    = w->rate;
     o->items   = (uint64_t)w->capacity;
     o->growth  = fixed ? 2 : (double)w->expansion;
-    o->variant = fixed ? SCALING | BF_NONSCALING : SCALING;
+    o->variant = fixed ? SCALING | BLM_CHAIN_NO_SCALING : SCALING;
 }
 
 static void native_options(const struct bf_wanted *w, blm_options *o)
@@ -57,7 +57,7 @@ static void native_options(const struct bf_wanted *w, blm_options *o)
     o->items   = (uint64_t)w->capacity;
     o->seed[0] = w->seed;
     o->flags   = BLM_SEEDED;
-    if (w->kind == BLM_SCALABLE)
+    if (bf_grows(w->kind))
         o->growth = (double)w->expansion;
 }
 
@@ -88,8 +88,7 @@ bool bf_complete_wanted(struct bf_wanted *w)
         if (bf_is_auto(marked / 2))
             w->rate = marked;
     }
-    if (w->native &&
-        w->kind == BLM_SCALABLE) { /* the configured expansion may be out of range for this kind */
+    if (w->native && bf_grows(w->kind)) { /* the configured expansion may be out of its range */
         w->expansion = w->expansion < 2               ? BF_DEFAULT_EXPANSION
                        : w->expansion > BF_MAX_GROWTH ? BF_MAX_GROWTH
                                                       : w->expansion;
@@ -109,7 +108,7 @@ static void replicate_native(Ctx *ctx, Str *key, const struct bf_wanted *w, cons
     if (w->saturate)
         api.Replicate(ctx, "BF.RESERVE", "sclccccc", key, rate, w->capacity, "KIND", kind, "SEED",
                       seed, "SATURATE");
-    else if (w->kind == BLM_SCALABLE)
+    else if (bf_grows(w->kind))
         api.Replicate(ctx, "BF.RESERVE", "sclccclcc", key, rate, w->capacity, "KIND", kind,
                       "EXPANSION", w->expansion, "SEED", seed);
     else

@@ -33,7 +33,7 @@ static uint64_t load_cap(void)
 }
 
 /* Redis' string becomes the layer's words if possible, to avoid a second copy of a large filter. */
-static void take_array(blm_link *l, char *array, size_t len)
+static void take_array(blm_chain_layer *l, char *array, size_t len)
 {
     l->bytes = len;
     l->words = array;
@@ -51,7 +51,7 @@ static void take_array(blm_link *l, char *array, size_t len)
 }
 
 /* False: the stream ended, or a number is not valid for a layer. */
-static bool load_link(IO *io, int encver, blm_link *l)
+static bool load_link(IO *io, int encver, blm_chain_layer *l)
 {
     uint64_t hashes, n2 = 0;
     size_t   len = 0;
@@ -89,7 +89,7 @@ static bool load_front(IO *io, int encver, struct bf_chain *c, uint64_t *links)
         return false;
     c->options = (uint32_t)options;
     c->growth  = (uint32_t)growth;
-    return *links > 0 && *links <= BF_MAX_LINKS;
+    return *links > 0 && *links <= BLM_CHAIN_MAX_LAYERS;
 }
 
 /* Arrays that are not a whole number of words cannot be handed over, so they are copied into the
@@ -102,16 +102,16 @@ static void write_odd(struct value *v, uint32_t link, const uint8_t *array, uint
 
 static struct value *load_value(struct bf_chain *c, const char **why)
 {
-    static void *odd[BF_MAX_LINKS]; /* loads run one at a time */
-    for (uint32_t i = 0; i < c->links; i++) {
-        odd[i] = c->link[i].bytes % 8 ? c->link[i].words : NULL;
+    static void *odd[BLM_CHAIN_MAX_LAYERS]; /* loads run one at a time */
+    for (uint32_t i = 0; i < c->layers; i++) {
+        odd[i] = c->layer[i].bytes % 8 ? c->layer[i].words : NULL;
         if (odd[i])
-            c->link[i].words = NULL;
+            c->layer[i].words = NULL;
     }
     struct value *v = bf_chain_value(c, load_cap(), why);
-    for (uint32_t i = 0; i < c->links; i++)
+    for (uint32_t i = 0; i < c->layers; i++)
         if (odd[i]) {
-            write_odd(v, i, odd[i], c->link[i].bytes);
+            write_odd(v, i, odd[i], c->layer[i].bytes);
             api.Free(odd[i]);
         }
     return v;
@@ -129,8 +129,8 @@ static void *rdb_load(IO *io, int encver)
         return NULL;
     }
     bool whole = load_front(io, encver, &c, &n);
-    while (whole && c.links < n) /* do not trust the number of layers before they are read */
-        whole = bf_chain_room(&c, c.links + 1) && load_link(io, encver, &c.link[c.links - 1]);
+    while (whole && c.layers < n) /* do not trust the number of layers before they are read */
+        whole = bf_chain_room(&c, c.layers + 1) && load_link(io, encver, &c.layer[c.layers - 1]);
     if (whole)
         v = load_value(&c, &why);
     bf_chain_free(&c);
@@ -147,13 +147,13 @@ static void rdb_save(IO *io, void *value)
     blm_params    p = bf_params(v);
     api.SaveUnsigned(io, p.items);
     api.SaveUnsigned(io, p.layers);
-    api.SaveUnsigned(io, p.variant & 15);
+    api.SaveUnsigned(io, p.variant & BLM_CHAIN_OPTIONS);
     api.SaveUnsigned(io, (uint64_t)p.growth);
     for (uint32_t i = 0; i < p.layers; i++) {
-        blm_link    l;
-        uint64_t    bytes;
-        const char *bits = blm_view(v->filter, i, &bytes);
-        blm_chain_link(v->filter, i, &l);
+        blm_chain_layer l;
+        uint64_t        bytes;
+        const char     *bits = blm_view(v->filter, i, &bytes);
+        blm_chain_get_layer(v->filter, i, &l);
         api.SaveUnsigned(io, l.entries);
         api.SaveDouble(io, l.error);
         api.SaveUnsigned(io, l.hashes);
@@ -177,10 +177,10 @@ static void aof_rewrite(IO *io, Str *key, void *value)
     const void   *header = bf_header(v, &len);
     api.EmitAOF(io, "BF.LOADCHUNK", "slb", key, 1LL, header, len);
     for (uint32_t i = 0; i < p.layers; i++) {
-        blm_link    l;
-        uint64_t    bytes;
-        const char *bits = blm_view(v->filter, i, &bytes);
-        blm_chain_link(v->filter, i, &l);
+        blm_chain_layer l;
+        uint64_t        bytes;
+        const char     *bits = blm_view(v->filter, i, &bytes);
+        blm_chain_get_layer(v->filter, i, &l);
         for (uint64_t from = 0; from < l.bytes; from += BF_CHUNK) {
             size_t some = (size_t)(l.bytes - from < BF_CHUNK ? l.bytes - from : BF_CHUNK);
             at += some;

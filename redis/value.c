@@ -39,7 +39,7 @@ uint64_t bf_value_size(const struct value *v)
 static uint64_t room_of(const struct value *v, const blm_params *all)
 {
     blm_params p = *all;
-    if (v->native && v->kind == BLM_SCALABLE)
+    if (v->native && !v->fixed)
         return 0; /* it decides by itself, so it is examined after each add */
     if (v->saturate || (v->native && p.capacity == 0))
         return UINT64_MAX;
@@ -61,7 +61,7 @@ void bf_value_tally(struct value *v)
 
 void bf_value_added(struct value *v, uint64_t n)
 {
-    if (n >= v->room || v->kind == BLM_COUNTING) {
+    if (n >= v->room || v->counts) {
         bf_value_tally(v);
         return;
     }
@@ -75,8 +75,8 @@ void bf_value_added(struct value *v, uint64_t n)
 void bf_value_complete(struct value *v)
 {
     blm_params p = bf_params(v);
-    v->kind      = p.kind;
-    v->fixed     = v->native ? p.kind != BLM_SCALABLE : (p.variant & BF_NONSCALING) != 0;
+    v->counts    = p.can & BLM_CAN_REMOVE;
+    v->fixed     = !(p.can & BLM_CAN_GROW);
     v->automatic = !v->native && !v->fixed && bf_is_auto(bf_layer(v, 0).rate);
     bf_value_tally(v);
 }
@@ -123,21 +123,10 @@ struct value *bf_value_copy(const struct value *v)
 
 /* ---- its memory ---- */
 
-/* Is called with every part, and moves none. */
-static void *weigh(void *ctx, void *p)
-{
-    *(size_t *)ctx += api.MallocSize(p);
-    return NULL;
-}
-
 size_t bf_value_memory(const struct value *v)
 {
-    size_t sum = api.MallocSize((void *)(uintptr_t)v);
-    if (v->filter)
-        blm_relocate(v->filter, weigh, &sum);
-    else
-        sum += (size_t)bf_native_arrived(v, NULL, NULL);
-    return sum;
+    uint64_t more = v->filter ? blm_memory(v->filter) : bf_native_arrived(v, NULL, NULL);
+    return api.MallocSize((void *)(uintptr_t)v) + (size_t)more;
 }
 
 /* Unmapping a page costs about as much as freeing an element of a list, and so does freeing a

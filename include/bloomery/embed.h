@@ -76,7 +76,7 @@ BLM_API blm_status blm_write_bits(blm_filter *f, uint32_t layer, uint64_t at, co
                                   uint64_t len);
 
 /* Changes options.max_bytes for later growth (0: no limit). Exclusive. */
-BLM_API void blm_limit(blm_filter *f, uint64_t max_bytes);
+BLM_API void blm_set_max_bytes(blm_filter *f, uint64_t max_bytes);
 
 /* For allocators that move memory to close gaps. `move` is called with each allocation of a filter
  * in memory, the handle last. It returns where the content now is, having copied it and freed the

@@ -15,20 +15,35 @@
 extern "C" {
 #endif
 
+/* How the probes of a key relate. */
+typedef enum blm_model {
+    BLM_MODEL_USUAL       = 0, /* (1 − e^(−kn/m))^k */
+    BLM_MODEL_INDEPENDENT = 1, /* k independent probes: the exact sum over the fill for k ≤ 64, a
+                                  bounded approximation beyond. Native classic filters follow it, up
+                                  to n/2^64 (two keys with one hash), which plans and stats add */
+    BLM_MODEL_DOUBLE = 2, /* probes a + i·b mod m, b ≠ 0: close to Guava, Go, RedisBloom and most
+                                  others */
+    BLM_MODEL_LINES  = 3, /* native blocked filters: `lines` lines of 512 bits, one bit in each
+                                  of k/lines words; n/2^64 included */
+    BLM_MODEL_COUNTERS = 4 /* native counting filters, and blm_reduce's copies of them: `lines`
+                                  lines of 128 cells, one in each of k/lines groups of 16 */
+} blm_model;
+
 /* What a filter made from some options would be. Nothing is allocated. */
 typedef struct blm_plan {
-    size_t   size;
-    blm_kind kind;
-    uint64_t items;  /* n: given, or how many keys reach the rate */
-    double   rate;   /* modelled at n, for the probes that the kind really makes */
-    double   asked;  /* the rate asked for; 0: none */
-    uint64_t bits;   /* m, as blm_create would make it */
-    uint32_t probes; /* k, in all lines together */
-    uint32_t lines;  /* lines per key (blocked, counting), else 0 */
-    uint64_t bytes;
-    bool     fits;         /* the asked rate fits the asked memory or bits */
-    uint64_t bytes_needed; /* for the asked rate (0: none was asked) */
-    double   bits_per_item;
+    size_t    size;
+    blm_kind  kind;
+    uint64_t  items;  /* n: given, or how many keys reach the rate */
+    double    rate;   /* modelled at n, for the probes that the kind really makes */
+    double    asked;  /* the rate asked for; 0: none */
+    uint64_t  bits;   /* m, as blm_create would make it */
+    uint32_t  probes; /* k, in all lines together */
+    uint32_t  lines;  /* lines per key (blocked, counting), else 0 */
+    uint64_t  bytes;
+    bool      fits;         /* the asked rate fits the asked memory or bits */
+    uint64_t  bytes_needed; /* for the asked rate (0: none was asked) */
+    double    bits_per_item;
+    blm_model model; /* of its probes, for blm_rate_of at other numbers of keys */
 } blm_plan;
 
 /* Plans a filter from what is given in `o`:
@@ -49,19 +64,6 @@ BLM_API blm_status blm_best_rate(uint64_t m, uint64_t n, double *p);     /* 0.61
 /* How many keys m bits hold at a rate ≤ p with k probes (0: the best k), by the usual formula. */
 BLM_API blm_status blm_capacity_for(uint64_t m, uint32_t k, double p, uint64_t *n);
 
-typedef enum blm_model {
-    BLM_MODEL_USUAL       = 0, /* (1 − e^(−kn/m))^k */
-    BLM_MODEL_INDEPENDENT = 1, /* k independent probes: the exact sum over the fill for k ≤ 64, a
-                                  bounded approximation beyond. Native classic filters follow it, up
-                                  to n/2^64 (two keys with one hash), which plans and stats add */
-    BLM_MODEL_DOUBLE = 2, /* probes a + i·b mod m, b ≠ 0: close to Guava, Go, RedisBloom and most
-                                  others */
-    BLM_MODEL_LINES  = 3, /* native blocked filters: `lines` lines of 512 bits, one bit in each
-                                  of k/lines words; n/2^64 included */
-    BLM_MODEL_COUNTERS = 4 /* native counting filters, and blm_reduce's copies of them: `lines`
-                                  lines of 128 cells, one in each of k/lines groups of 16 */
-} blm_model;
-
 typedef enum blm_method {
     BLM_BY_FORMULA = 0,
     BLM_BY_SUM     = 1, /* exact */
@@ -80,6 +82,14 @@ typedef struct blm_rate {
  * k, milliseconds at k = 64. */
 BLM_API blm_status blm_rate_of(blm_model model, uint64_t m, uint32_t k, uint32_t lines, uint64_t n,
                                blm_rate *out);
+
+/* The modelled rate of this filter when it holds n different keys, whatever its kind and scheme;
+ * not what its bits give now (blm_stats.rate_now). One that grows is modelled as it fills: its
+ * layers in order, each to its capacity, then those that it would grow. E_FULL, E_LIMIT: it cannot
+ * grow that far. The second is for one layer with n keys in it. Costs as much as blm_rate_of, for
+ * each layer. */
+BLM_API blm_status blm_rate_at(const blm_filter *f, uint64_t n, double *rate);
+BLM_API blm_status blm_layer_rate_at(const blm_filter *f, uint32_t layer, uint64_t n, double *rate);
 
 /* The expected fill, and an interval that the fill leaves with a probability of at most
  * 1 − confidence (Azuma–Hoeffding: 2·exp(−2λ²/kn) for independent probes, k²n for derived ones). */

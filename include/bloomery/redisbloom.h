@@ -14,8 +14,19 @@
 extern "C" {
 #endif
 
+/* Each layer has half the rate of the one before, and the first one's is below 1: the 1 075th has
+ * 2^-1074, the smallest a double holds. No layer can be made for the rate after that. */
+#define BLM_CHAIN_MAX_LAYERS 1075u
+
+/* RedisBloom's options, in a dump's header and in options.variant and params.variant. */
+#define BLM_CHAIN_NOROUND          1u /* layers of any size; else powers of two */
+#define BLM_CHAIN_ENTRIES_ARE_BITS 2u /* capacity was given in bits; never seen in a dump */
+#define BLM_CHAIN_FORCE64          4u /* 64-bit hash; else 32 */
+#define BLM_CHAIN_NO_SCALING       8u
+#define BLM_CHAIN_OPTIONS          15u /* all of them */
+
 /* One layer (RedisBloom says link) as its dumps describe it. */
-typedef struct blm_link {
+typedef struct blm_chain_layer {
     uint64_t bytes;   /* of its array */
     uint64_t bits;    /* positions are reduced mod bits (n2 > 0: mod 2^n2). It is 8·bytes; up to 7
                          less before version 2.2.5; before 2.2.0 it may also be 0, with n2 > 0 */
@@ -24,22 +35,48 @@ typedef struct blm_link {
     double   error, bpe; /* its rate; bits per entry, |ln error| / ln²2 */
     uint32_t hashes;     /* ⌈ln 2 · bpe⌉ */
     uint8_t  n2;
-    void    *words; /* create: its array, or NULL for zeroes. blm_chain_link gives NULL */
-} blm_link;
+    void    *words; /* create: its array, or NULL for zeroes. the library fills in NULL */
+} blm_chain_layer;
+
+/* ---- the header of a dump --- */
+
+/* The first chunk that BF.SCANDUMP gives, which says what the chunks after it hold. */
+typedef struct blm_chain_header {
+    size_t   size;
+    uint64_t items; /* keys in all layers */
+    uint64_t bytes; /* of all their arrays: what follows the header */
+    uint32_t layers, options, growth;
+} blm_chain_header;
+
+/* Bytes of the longest header. */
+#define BLM_CHAIN_MAX_HEADER (20 + 53 * BLM_CHAIN_MAX_LAYERS)
+
+/* Reads a header of `len` bytes, which is its whole length: that tells RedisBloom's three layouts
+ * apart. The first `cap` layers go to `layers` (may be NULL, with a cap of 0); out->layers is how
+ * many there are. E_FORMAT, E_LIMIT or E_TRUNCATED names the field that is wrong, and its
+ * offset. */
+BLM_API blm_status blm_chain_read_header(const void *bytes, size_t len, blm_chain_header *out,
+                                         blm_chain_layer *layers, uint32_t cap, blm_error *err);
+/* Writes the header of a filter of scheme "redisbloom", as format "redisbloom" begins; its length
+ * goes to *len. out NULL: only the length. E_LIMIT: longer than `cap`. E_UNSUPPORTED: not of this
+ * scheme. */
+BLM_API blm_status blm_chain_write_header(const blm_filter *f, void *out, size_t cap, size_t *len,
+                                          blm_error *err);
+
+/* ---- a filter of layers --- */
 
 /* Makes a filter of scheme "redisbloom" from its layers, oldest first, for programs that read a
  * dump in chunks. `options` and `growth` are those of the dump's header. `o` (may be NULL) gives
  * allocator, max_bytes and progress. The arrays must come from that allocator, be `bytes` long, a
  * multiple of 8, and aligned to 8: on success the filter owns them, otherwise they stay yours. All
  * is checked before anything is allocated: E_FORMAT names a field with a value that RedisBloom
- * never writes; E_LIMIT is more than max_bytes, or more than 1 075 layers (a rate cannot be halved
- * more often). With more than 256 layers it can be saved as redisbloom and redisbloom-dump, not as
+ * never writes; E_LIMIT is more than max_bytes, or more than BLM_CHAIN_MAX_LAYERS. With more than 256 layers it can be saved as redisbloom and redisbloom-dump, not as
  * native. */
-BLM_API blm_status blm_chain_create(const blm_link *links, uint32_t count, uint32_t options,
+BLM_API blm_status blm_chain_create(const blm_chain_layer *layers, uint32_t count, uint32_t options,
                                     uint32_t growth, const blm_options *o, blm_filter **out,
                                     blm_error *err);
 /* Describes one layer. E_ARGUMENT: there is no such layer. E_UNSUPPORTED: another scheme. */
-BLM_API blm_status blm_chain_link(const blm_filter *f, uint32_t link, blm_link *out);
+BLM_API blm_status blm_chain_get_layer(const blm_filter *f, uint32_t layer, blm_chain_layer *out);
 /* Appends an empty layer with this capacity and rate, which takes the keys from now on. Otherwise
  * the filter appends one by itself, as large as its growth says, when the newest is full. The sum
  * of the layers' rates is then for you to watch. E_LIMIT: too many layers, more than max_bytes, or

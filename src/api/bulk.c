@@ -70,7 +70,7 @@ struct round {
  * the same. */
 static struct blm_layer *sorted_layer(const struct blm_body *b, bool fresh)
 {
-    struct blm_layer *l = b->ops->grows ? NULL : b->ops->only(b);
+    struct blm_layer *l = blm__grows(b) ? NULL : b->ops->only(b);
     if (!l || l->engine->sorting == BLM__SORTS_NOT)
         return NULL;
     return l->engine->sorting == BLM__SORTS_BITS || (l->shape.lines == 1 && !fresh) ? l : NULL;

@@ -29,7 +29,7 @@ blm_status blm_write_bits(blm_filter *f, uint32_t layer, uint64_t at, const void
     return BLM_OK;
 }
 
-void blm_limit(blm_filter *f, uint64_t max_bytes) { f->body.max_bytes = max_bytes; }
+void blm_set_max_bytes(blm_filter *f, uint64_t max_bytes) { f->body.max_bytes = max_bytes; }
 
 /* ---- moving ---- */
 

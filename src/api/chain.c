@@ -1,68 +1,56 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * RedisBloom's chains link by link, for who meets them in pieces: the Redis module, to which a dump
- * comes value by value (RDB) or chunk by chunk (BF.LOADCHUNK).
+ * RedisBloom's chains layer by layer, for programs that meet them in parts: the Redis module, to
+ * which a dump comes value by value (RDB) or chunk by chunk (BF.LOADCHUNK).
  */
 #include "api/filter.h"
 #include "bloomery/redisbloom.h"
-#include "scheme/redisbloom.h"
+#include "codec/redisbloom_header.h"
 #include "store/store.h"
 
 /* ---- create ---- */
 
-static struct blm_rb_link described(const blm_link *l)
+static blm_status check_layer(const blm_chain_layer *l, uint32_t i, blm_error *err)
 {
-    struct blm_rb_link r = { .bytes   = l->bytes,
-                             .bits    = l->bits,
-                             .size    = l->items,
-                             .error   = l->error,
-                             .bpe     = l->bpe,
-                             .hashes  = l->hashes,
-                             .entries = l->entries,
-                             .n2      = l->n2 };
-    return r;
-}
-
-static blm_status check_link(const blm_link *l, uint32_t i, blm_error *err)
-{
-    struct blm_rb_link r     = described(l);
-    unsigned           field = 0;
-    const char        *fault = blm__rb_fault(&r, r.bits ? BLM__RB_CURRENT : BLM__RB_1, &field);
+    unsigned    field = 0;
+    const char *fault = blm__rb_fault(l, l->bits ? BLM__RB_CURRENT : BLM__RB_1, &field);
     if (fault)
-        return blm__fail(err, BLM_E_FORMAT, "link %lu: %s", (unsigned long)i, fault);
+        return blm__fail(err, BLM_E_FORMAT, "layer %lu: %s", (unsigned long)i, fault);
     if (l->words && (l->bytes % 8 || (uintptr_t)l->words % 8))
-        return blm__fail(err, BLM_E_ARGUMENT, "link %lu: its words are not whole or not aligned",
+        return blm__fail(err, BLM_E_ARGUMENT, "layer %lu: its words are not whole or not aligned",
                          (unsigned long)i);
     return BLM_OK;
 }
 
-static blm_status check_links(const blm_link *links, uint32_t count, uint32_t options,
-                              uint64_t max_bytes, blm_error *err)
+static blm_status check_layers(const blm_chain_layer *layers, uint32_t count, uint32_t options,
+                               uint64_t max_bytes, blm_error *err)
 {
     uint64_t bytes = 0;
-    if (!links || count == 0 || count > BLM__MAX_LINKS)
-        return blm__fail(err, count > BLM__MAX_LINKS ? BLM_E_LIMIT : BLM_E_ARGUMENT,
-                         "%lu links: a chain has 1 to %u", (unsigned long)count, BLM__MAX_LINKS);
-    if (options & ~BLM__RB_OPTIONS)
+    if (!layers || count == 0 || count > BLM_CHAIN_MAX_LAYERS)
+        return blm__fail(err, count > BLM_CHAIN_MAX_LAYERS ? BLM_E_LIMIT : BLM_E_ARGUMENT,
+                         "%lu layers: a chain has 1 to %u", (unsigned long)count,
+                         BLM_CHAIN_MAX_LAYERS);
+    if (options & ~BLM_CHAIN_OPTIONS)
         return blm__fail(err, BLM_E_FORMAT, "options are 0x%lx: above 15 none are known",
                          (unsigned long)options);
     for (uint32_t i = 0; i < count; i++) {
-        blm_status st = check_link(&links[i], i, err);
+        blm_status st = check_layer(&layers[i], i, err);
         if (st != BLM_OK)
             return st;
-        bytes += links[i].bytes; /* below 2^45 each, under 2^11 of them */
+        bytes += layers[i].bytes; /* below 2^45 each, under 2^11 of them */
         if (max_bytes && bytes > max_bytes)
-            return blm__fail(err, BLM_E_LIMIT, "the links take %llu bytes, past the cap of %llu",
+            return blm__fail(err, BLM_E_LIMIT, "the layers take %llu bytes, past the cap of %llu",
                              (unsigned long long)bytes, (unsigned long long)max_bytes);
     }
     return BLM_OK;
 }
 
-static blm_status add_link(struct blm_body *b, const blm_link *l, uint64_t variant, blm_error *err)
+static blm_status add_one(struct blm_body *b, const blm_chain_layer *l, uint64_t variant,
+                          blm_error *err)
 {
-    struct blm_rb_link r = described(l);
-    struct blm_shape   s;
-    blm_status         st;
+    blm_chain_layer  r = *l;
+    struct blm_shape s;
+    blm_status       st;
     if (r.bits == 0)
         r.bits = r.bytes * 8;
     blm__rb_shape(&r, variant, &s);
@@ -78,15 +66,15 @@ static blm_status add_link(struct blm_body *b, const blm_link *l, uint64_t varia
 }
 
 /* What the caller gave stays the caller's when the whole is not made. */
-static void give_back(blm_filter *f, const blm_link *links)
+static void give_back(blm_filter *f, const blm_chain_layer *layers)
 {
     for (uint32_t i = 0; i < f->body.layer_count; i++)
-        if (links[i].words)
+        if (layers[i].words)
             f->body.layers[i].block.size = 0;
     blm_free(f);
 }
 
-blm_status blm_chain_create(const blm_link *links, uint32_t count, uint32_t options,
+blm_status blm_chain_create(const blm_chain_layer *layers, uint32_t count, uint32_t options,
                             uint32_t growth, const blm_options *o, blm_filter **out, blm_error *err)
 {
     blm_options wanted;
@@ -94,44 +82,35 @@ blm_status blm_chain_create(const blm_link *links, uint32_t count, uint32_t opti
     *out          = NULL;
     blm_status st = blm__options_read(o, true, &wanted, err);
     if (st == BLM_OK)
-        st = check_links(links, count, options, wanted.max_bytes, err);
+        st = check_layers(layers, count, options, wanted.max_bytes, err);
     if (st == BLM_OK)
         st = blm__filter_blank(&wanted, &f, err);
     if (st != BLM_OK)
         return st;
     uint64_t variant = blm__rb_variant(options, BLM__RB_CURRENT);
     for (uint32_t i = 0; st == BLM_OK && i < count; i++)
-        st = add_link(&f->body, &links[i], variant, err);
+        st = add_one(&f->body, &layers[i], variant, err);
     if (st == BLM_OK) {
-        f->body.format = blm__scheme_redisbloom.format;
+        f->body.format = blm__scheme_redisbloom.row.format;
         blm__rb_body(&f->body, growth);
         st = blm__filter_finish(f, &wanted, err);
     }
     if (st != BLM_OK)
-        give_back(f, links);
+        give_back(f, layers);
     else
         *out = f;
     return st;
 }
 
-/* ---- one link ---- */
+/* ---- one layer ---- */
 
-blm_status blm_chain_link(const blm_filter *f, uint32_t link, blm_link *out)
+blm_status blm_chain_get_layer(const blm_filter *f, uint32_t layer, blm_chain_layer *out)
 {
-    struct blm_rb_link r;
     if (f->body.scheme != &blm__scheme_redisbloom)
         return BLM_E_UNSUPPORTED;
-    if (link >= f->body.layer_count || !out)
+    if (layer >= f->body.layer_count || !out)
         return BLM_E_ARGUMENT;
-    blm__rb_link(&f->body.layers[link], &r);
-    *out = (blm_link){ .bytes   = r.bytes,
-                       .bits    = r.bits,
-                       .items   = r.size,
-                       .entries = r.entries,
-                       .error   = r.error,
-                       .bpe     = r.bpe,
-                       .hashes  = r.hashes,
-                       .n2      = r.n2 };
+    blm__rb_layer(&f->body.layers[layer], out);
     return BLM_OK;
 }
 
@@ -140,7 +119,7 @@ blm_status blm_chain_grow(blm_filter *f, uint64_t entries, double error, blm_err
     struct blm_body *b = &f->body;
     struct blm_shape s;
     if (f->body.scheme != &blm__scheme_redisbloom)
-        return blm__fail(err, BLM_E_UNSUPPORTED, "scheme %s has no links",
+        return blm__fail(err, BLM_E_UNSUPPORTED, "scheme %s has no chain of layers",
                          f->body.scheme->row.name);
     if (b->read_only)
         return blm__fail(err, BLM_E_READONLY, "the filter was opened read-only");
@@ -153,4 +132,67 @@ blm_status blm_chain_grow(blm_filter *f, uint64_t entries, double error, blm_err
     if (st != BLM_OK)
         b->active = was;
     return st;
+}
+
+/* ---- the header of a dump ---- */
+
+/* Its length says which layout it is. */
+static bool layout_of(uint32_t layers, size_t len, enum blm_rb_layout *out)
+{
+    for (*out = BLM__RB_CURRENT; *out <= BLM__RB_1; (*out)++)
+        if (len == blm__rb_header_size(*out, layers))
+            return true;
+    return false;
+}
+
+blm_status blm_chain_read_header(const void *bytes, size_t len, blm_chain_header *out,
+                                 blm_chain_layer *layers, uint32_t cap, blm_error *err)
+{
+    const uint8_t     *h = bytes;
+    enum blm_rb_layout v;
+    if (!bytes || !out || (!layers && cap))
+        return blm__fail(err, BLM_E_ARGUMENT, "no bytes, or nowhere to put what they say (NULL)");
+    if (len < BLM__RB_FRONT)
+        return blm__fail_at(err, BLM_E_TRUNCATED, len, "the input ends within the header");
+    uint32_t   count = blm__get32le(h + 8);
+    blm_status st    = blm__rb_check_front(h, err);
+    if (st != BLM_OK)
+        return st;
+    if (!layout_of(count, len, &v))
+        return blm__fail_at(err, BLM_E_FORMAT, len, "no header of %lu layers has %zu bytes",
+                            (unsigned long)count, len);
+    st = blm__rb_check_header(h, v, count, err);
+    if (st != BLM_OK)
+        return st;
+    blm_chain_header r = { .items   = blm__get64le(h),
+                           .layers  = count,
+                           .options = blm__get32le(h + 12),
+                           .growth  = blm__rb_get_growth(h, v) };
+    for (uint32_t i = 0; i < count; i++) {
+        blm_chain_layer l;
+        blm__rb_get_layer(h + blm__rb_layer_at(v, i), v, &l);
+        r.bytes += l.bytes; /* below 2^45 each, under 2^11 of them */
+        if (i < cap)
+            layers[i] = l;
+    }
+    st = blm__emit(out, &r, sizeof r);
+    return st == BLM_OK ? st : blm__fail(err, st, "start the header from { .size = sizeof h }");
+}
+
+blm_status blm_chain_write_header(const blm_filter *f, void *out, size_t cap, size_t *len,
+                                  blm_error *err)
+{
+    const struct blm_body *b = &f->body;
+    if (f->body.scheme != &blm__scheme_redisbloom)
+        return blm__fail(err, BLM_E_UNSUPPORTED, "scheme %s has no such header",
+                         f->body.scheme->row.name);
+    enum blm_rb_layout v    = blm__rb_layout(b->layers[0].shape.variant);
+    size_t             need = blm__rb_header_size(v, b->layer_count);
+    *len                    = need;
+    if (!out)
+        return BLM_OK;
+    if (need > cap)
+        return blm__fail(err, BLM_E_LIMIT, "the header has %zu bytes, and there is room for %zu",
+                         need, cap);
+    return blm__rb_put_header(b, v, out, err);
 }

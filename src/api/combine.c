@@ -110,20 +110,21 @@ blm_status blm_copy(const blm_filter *f, blm_filter **out, blm_error *err)
 static bool same_shape(const struct blm_shape *a, const struct blm_shape *b, blm_error *err)
 {
     if (a->bits != b->bits)
-        blm__fail(err, BLM_E_MISMATCH, "the sizes differ: %llu and %llu bits; " REMEDY,
-                  (unsigned long long)a->bits, (unsigned long long)b->bits);
+        blm__fail_with(err, BLM_E_MISMATCH, REMEDY, "the sizes differ: %llu and %llu bits",
+                       (unsigned long long)a->bits, (unsigned long long)b->bits);
     else if (blm__shape_reach(a) != blm__shape_reach(b)) /* redisbloom: modulus, equal bytes */
-        blm__fail(err, BLM_E_MISMATCH, "the moduli differ: %llu and %llu; " REMEDY,
-                  (unsigned long long)blm__shape_reach(a), (unsigned long long)blm__shape_reach(b));
+        blm__fail_with(err, BLM_E_MISMATCH, REMEDY, "the moduli differ: %llu and %llu",
+                       (unsigned long long)blm__shape_reach(a),
+                       (unsigned long long)blm__shape_reach(b));
     else if (a->probes != b->probes)
-        blm__fail(err, BLM_E_MISMATCH, "the numbers of probes differ: %u and %u; " REMEDY,
-                  (unsigned)blm__shape_probes(a), (unsigned)blm__shape_probes(b));
+        blm__fail_with(err, BLM_E_MISMATCH, REMEDY, "the numbers of probes differ: %u and %u",
+                       (unsigned)blm__shape_probes(a), (unsigned)blm__shape_probes(b));
     else if (a->lines != b->lines || a->rule != b->rule || a->cell_bits != b->cell_bits)
-        blm__fail(err, BLM_E_MISMATCH, "the layouts differ: %u and %u lines a key; " REMEDY,
-                  (unsigned)a->lines, (unsigned)b->lines);
+        blm__fail_with(err, BLM_E_MISMATCH, REMEDY, "the layouts differ: %u and %u lines a key",
+                       (unsigned)a->lines, (unsigned)b->lines);
     else if (a->variant != b->variant)
-        blm__fail(err, BLM_E_MISMATCH, "the schemes' variants differ: %llu and %llu; " REMEDY,
-                  (unsigned long long)a->variant, (unsigned long long)b->variant);
+        blm__fail_with(err, BLM_E_MISMATCH, REMEDY, "the schemes' variants differ: %llu and %llu",
+                       (unsigned long long)a->variant, (unsigned long long)b->variant);
     else
         return true;
     return false;
@@ -134,20 +135,21 @@ static bool same_rule(const blm_filter *a, const blm_filter *b, blm_error *err)
 {
     const struct blm_hasher *x = &a->body.hasher, *y = &b->body.hasher;
     if (a->body.kind != b->body.kind)
-        blm__fail(err, BLM_E_MISMATCH, "the kinds differ: %s and %s; " REMEDY, a->body.ops->name,
-                  b->body.ops->name);
+        blm__fail_with(err, BLM_E_MISMATCH, REMEDY, "the kinds differ: %s and %s",
+                       a->body.ops->row.name, b->body.ops->row.name);
     else if (a->body.scheme != b->body.scheme)
-        blm__fail(err, BLM_E_MISMATCH, "the schemes differ: %s and %s; rebuild one from its keys",
-                  a->body.scheme->row.name, b->body.scheme->row.name);
+        blm__fail_with(err, BLM_E_MISMATCH, "rebuild one from its keys",
+                       "the schemes differ: %s and %s", a->body.scheme->row.name,
+                       b->body.scheme->row.name);
     else if (x->id != y->id || strcmp(x->name, y->name) != 0)
-        blm__fail(err, BLM_E_MISMATCH, "the hashes differ: %s and %s; " REMEDY, x->name, y->name);
+        blm__fail_with(err, BLM_E_MISMATCH, REMEDY, "the hashes differ: %s and %s", x->name,
+                       y->name);
     else if (x->variant != y->variant)
-        blm__fail(err, BLM_E_MISMATCH, "the schemes' variants differ: %llu and %llu; " REMEDY,
-                  (unsigned long long)x->variant, (unsigned long long)y->variant);
+        blm__fail_with(err, BLM_E_MISMATCH, REMEDY, "the schemes' variants differ: %llu and %llu",
+                       (unsigned long long)x->variant, (unsigned long long)y->variant);
     else if (x->seed[0] != y->seed[0] || x->seed[1] != y->seed[1])
-        blm__fail(err, BLM_E_MISMATCH,
-                  "the seeds differ, so their bits cannot meet; " REMEDY
-                  ", or give both the same seed");
+        blm__fail_with(err, BLM_E_MISMATCH, REMEDY ", or give both the same seed",
+                       "the seeds differ, so their bits cannot meet");
     else
         return true;
     return false;
@@ -199,6 +201,13 @@ blm_status blm__filter_same(const blm_filter *a, const blm_filter *b, blm_error 
     return same_parameters(a, b, err) ? BLM_OK : BLM_E_MISMATCH;
 }
 
+blm_status blm_can_meet(const blm_filter *a, const blm_filter *b, blm_error *err)
+{
+    /* Layers are appended whatever their sizes are. */
+    bool same = blm__grows(&a->body) ? same_rule(a, b, err) : same_parameters(a, b, err);
+    return same ? BLM_OK : BLM_E_MISMATCH;
+}
+
 static bool same_words(const struct blm_layer *a, const struct blm_layer *b, bool shared)
 {
     if (!shared)
@@ -224,8 +233,7 @@ bool blm_equal(const blm_filter *a, const blm_filter *b)
 
 /* ---- two become one ---- */
 
-static blm_status may_combine(const blm_filter *dst, const blm_filter *src, bool by_layers,
-                              blm_error *err)
+static blm_status may_combine(const blm_filter *dst, const blm_filter *src, blm_error *err)
 {
     if (dst->body.read_only)
         return blm__fail(err, BLM_E_READONLY, "the filter to change was opened read-only");
@@ -233,13 +241,12 @@ static blm_status may_combine(const blm_filter *dst, const blm_filter *src, bool
         return blm__fail(err, BLM_E_BUSY,
                          "a writer has added layers to the other filter's file: call blm_refresh "
                          "on it first");
-    bool same = by_layers ? same_rule(dst, src, err) : same_parameters(dst, src, err);
-    return same ? BLM_OK : BLM_E_MISMATCH;
+    return blm_can_meet(dst, src, err);
 }
 
 blm_status blm_union(blm_filter *dst, const blm_filter *src, blm_error *err)
 {
-    blm_status st = may_combine(dst, src, dst->body.ops->grows, err);
+    blm_status st = may_combine(dst, src, err);
     if (st != BLM_OK)
         return st;
     return dst->body.ops->unite(&dst->body, &src->body, err);
@@ -249,8 +256,8 @@ blm_status blm_intersect(blm_filter *dst, const blm_filter *src, blm_error *err)
 {
     if (!dst->body.ops->intersect)
         return blm__fail(err, BLM_E_UNSUPPORTED, "%s filters have no intersection",
-                         dst->body.ops->name);
-    blm_status st = may_combine(dst, src, false, err);
+                         dst->body.ops->row.name);
+    blm_status st = may_combine(dst, src, err);
     if (st != BLM_OK || dst == src)
         return st;
     return dst->body.ops->intersect(&dst->body, &src->body, err);
@@ -263,9 +270,9 @@ static blm_status fold_shape(const blm_filter *f, uint64_t factor, struct blm_sh
 {
     *s            = f->body.layers[0].shape;
     uint64_t unit = blm__fold_unit(s);
-    if (f->body.ops->grows || f->body.scheme->fold == BLM__FOLD_NONE)
+    if (blm__grows(&f->body) || f->body.scheme->fold == BLM__FOLD_NONE)
         return blm__fail(err, BLM_E_UNSUPPORTED, "a %s filter of scheme %s cannot be folded",
-                         f->body.ops->name, f->body.scheme->row.name);
+                         f->body.ops->row.name, f->body.scheme->row.name);
     if (factor == 0)
         return blm__fail(err, BLM_E_ARGUMENT, "a filter cannot be folded by 0");
     if (s->bits / unit % factor != 0)
@@ -308,7 +315,7 @@ blm_status blm_reduce(const blm_filter *f, blm_filter **out, blm_error *err)
     const struct blm__engine *e = f->body.layers[0].engine;
     if (!e->reduce)
         return blm__fail(err, BLM_E_UNSUPPORTED, "a %s filter has no counters to reduce",
-                         f->body.ops->name);
+                         f->body.ops->row.name);
     blm_filter *g  = NULL;
     blm_status  st = sibling(f, &g, err);
     if (st != BLM_OK)

@@ -93,7 +93,7 @@ static blm_status set_seed(struct blm_hasher *h, const struct blm_scheme *s, con
                            blm_error *err)
 {
     h->policy = BLM_SEED_NONE;
-    if (!s->seeded) {
+    if (!s->row.seeded) {
         if (o->flags & BLM_SEEDED)
             return blm__fail(err, BLM_E_UNSUPPORTED, "scheme %s has no seed", s->row.name);
         return BLM_OK;
@@ -109,8 +109,8 @@ static blm_status set_seed(struct blm_hasher *h, const struct blm_scheme *s, con
     return BLM_OK;
 }
 
-static blm_status set_funnel(struct blm_hasher *h, const struct blm_scheme *s, const char *name,
-                             blm_error *err)
+blm_status blm__choose_funnel(struct blm_hasher *h, const struct blm_scheme *s, const char *name,
+                              blm_error *err)
 {
     if (!h->funnel) /* a file may have said which */
         h->funnel = s->row.funnels ? s->row.funnels[0] : NULL;
@@ -121,15 +121,15 @@ static blm_status set_funnel(struct blm_hasher *h, const struct blm_scheme *s, c
             h->funnel = *f;
             return BLM_OK;
         }
-    return blm__fail(err, BLM_E_ARGUMENT, "scheme %s has no funnel called %s", s->row.name, name);
+    return blm__fail(err, BLM_E_FUNNEL, "scheme %s has no funnel called %s", s->row.name, name);
 }
 
 blm_kind blm__usual_kind(const struct blm_scheme *s, const blm_options *o)
 {
     blm_kind k = BLM_CLASSIC;
     if (s->native)
-        return o->bits && o->probes ? BLM_CLASSIC : BLM_BLOCKED;
-    while (!(s->kinds >> k & 1))
+        return o->bits && o->probes && !o->lines ? BLM_CLASSIC : BLM_BLOCKED;
+    while (!(s->row.kinds >> k & 1))
         k++;
     return k;
 }
@@ -140,17 +140,17 @@ static blm_status choose_kind(struct blm_body *b, const blm_options *o, blm_erro
     b->ops  = blm__kind_of(b->kind);
     if (!b->ops)
         return blm__fail(err, BLM_E_ARGUMENT, "unknown kind %d", (int)o->kind);
-    if (!(b->scheme->kinds >> b->kind & 1))
+    if (!(b->scheme->row.kinds >> b->kind & 1))
         return blm__fail(err, BLM_E_UNSUPPORTED, "scheme %s is not kept in a %s filter",
-                         b->scheme->row.name, b->ops->name);
+                         b->scheme->row.name, b->ops->row.name);
     if (o->words && !b->ops->words)
         return blm__fail(err, BLM_E_UNSUPPORTED,
                          "only classic and blocked filters can be made over a caller's words");
-    if ((o->flags & BLM_SHARED) && !b->ops->shares)
+    if ((o->flags & BLM_SHARED) && !(b->ops->row.can & BLM_CAN_SHARE))
         return blm__fail(err, BLM_E_UNSUPPORTED,
                          "a %s filter cannot be shared between threads: use classic, blocked or "
                          "counting, or a lock of your own",
-                         b->ops->name);
+                         b->ops->row.name);
     b->shared = (o->flags & BLM_SHARED) != 0;
     return BLM_OK;
 }
@@ -212,7 +212,7 @@ static blm_status options_to_shape(blm_filter *f, const blm_options *o, struct b
     if (st == BLM_OK)
         st = set_seed(&f->body.hasher, f->body.scheme, o, err);
     if (st == BLM_OK)
-        st = set_funnel(&f->body.hasher, f->body.scheme, o->funnel, err);
+        st = blm__choose_funnel(&f->body.hasher, f->body.scheme, o->funnel, err);
     if (st != BLM_OK)
         return st;
     memset(s, 0, sizeof *s);
@@ -223,9 +223,9 @@ static blm_status options_to_shape(blm_filter *f, const blm_options *o, struct b
         return plan_native(f, o, s, err);
     s->rule      = BLM__POSITIONS;
     s->cell_bits = f->body.ops->remove ? 4 : 1;
-    if (f->body.ops->grows)
+    if (blm__grows(&f->body))
         s->kind = BLM_CLASSIC;
-    f->body.format = f->body.scheme->format;
+    f->body.format = f->body.scheme->row.format;
     return f->body.scheme->plan(o, &f->body, s, err);
 }
 
@@ -296,13 +296,13 @@ blm_status blm__filter_finish(blm_filter *f, const blm_options *o, blm_error *er
     struct blm_hasher *h = &b->hasher;
     b->ops               = blm__kind_of(b->kind);
     b->scheme            = b->layer_count ? b->layers[0].shape.scheme : NULL;
-    if (!b->ops || !b->scheme || !(b->scheme->kinds >> b->kind & 1))
+    if (!b->ops || !b->scheme || !(b->scheme->row.kinds >> b->kind & 1))
         return blm__fail(err, BLM_E_FORMAT, "kind and scheme do not go together");
     if (b->scheme->missing)
         return no_library(b->scheme, err);
-    if (b->shared && !b->ops->shares)
+    if (b->shared && !(b->ops->row.can & BLM_CAN_SHARE))
         return blm__fail(err, BLM_E_UNSUPPORTED, "a %s filter cannot be shared between threads",
-                         b->ops->name);
+                         b->ops->row.name);
     blm_status st = check_layers(b, err);
     if (st != BLM_OK)
         return st;
@@ -315,7 +315,7 @@ blm_status blm__filter_finish(blm_filter *f, const blm_options *o, blm_error *er
         h->fn  = o->hash_fn;
         h->ctx = o->hash_ctx;
     }
-    st = set_funnel(h, b->scheme, o->funnel, err);
+    st = blm__choose_funnel(h, b->scheme, o->funnel, err);
     if (st == BLM_OK) {
         blm__hasher_tag(h, &b->layers[0].shape);
         blm__body_singles(b, &b->layers[0].shape);
@@ -399,7 +399,7 @@ blm_status blm_close(blm_filter *f, blm_error *err)
 
 void blm_free(blm_filter *f) { (void)blm_close(f, NULL); }
 
-void blm_on_progress(blm_filter *f, blm_progress_fn fn, void *ctx)
+void blm_set_progress(blm_filter *f, blm_progress_fn fn, void *ctx)
 {
     f->body.progress     = fn;
     f->body.progress_ctx = ctx;

@@ -21,15 +21,16 @@ static blm_status name_file(blm_status st, const char *path, blm_error *err)
     enum { PATH_MOST = 120 };
     if (st == BLM_OK || !err)
         return st;
-    char        text[sizeof err->text];
-    size_t      len  = strlen(path);
+    blm_error   was = *err;
+    size_t      len = strlen(path), most = sizeof err->text - 1;
     const char *dots = len > PATH_MOST ? "..." : "";
-    int         used = snprintf(text, sizeof text, "%s%s: ", dots,
+    int         used = snprintf(err->text, sizeof err->text, "%s%s: ", dots,
                         len > PATH_MOST ? path + len - PATH_MOST : path);
-    size_t      room = sizeof text - 1 - (size_t)used, more = strlen(err->text);
-    memcpy(text + used, err->text, more < room ? more : room);
-    text[(size_t)used + (more < room ? more : room)] = 0;
-    memcpy(err->text, text, sizeof text);
+    err->named       = (uint16_t)used;
+    snprintf(err->text + used, sizeof err->text - (size_t)used, "%.*s", (int)(most - (size_t)used),
+             was.text);
+    size_t wrong = (size_t)used + was.wrong;
+    err->wrong   = (uint16_t)(wrong < most ? wrong : most);
     return st;
 }
 
@@ -102,9 +103,9 @@ static blm_status skip_to(struct blm_source *in, uint64_t offset, blm_error *err
             return blm__short(in, "what comes before the filter", err);
         if (got != n) /* the offset may be wrong as well as the input cut */
             return blm__fail_at(err, BLM_E_TRUNCATED, in->at,
-                                "the filter is to start at byte %llu, but the input ends after "
-                                "%llu bytes",
-                                (unsigned long long)offset, (unsigned long long)in->at);
+                                "the filter is to start at byte %llu, but the input ends before "
+                                "that",
+                                (unsigned long long)offset);
         left -= n;
     }
     in->at = 0;

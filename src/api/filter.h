@@ -57,6 +57,13 @@ static inline bool blm__filter_stale(const blm_filter *f)
     return f->body.store->stale && f->body.store->stale(&f->body);
 }
 
+/* The funnel of this name; NULL: the one it has, or the scheme's first. */
+blm_status blm__choose_funnel(struct blm_hasher *h, const struct blm_scheme *s, const char *name,
+                              blm_error *err);
+
+/* BLM_CAN_… of this filter: api/rows.c */
+uint32_t blm__filter_can(const blm_filter *f);
+
 /* BLM_OK when two filters have the same parameters, layer by layer; E_MISMATCH names the first
  * that differs. */
 blm_status blm__filter_same(const blm_filter *a, const blm_filter *b, blm_error *err);

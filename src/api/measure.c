@@ -36,6 +36,9 @@ static void layer_params(const blm_filter *f, const struct blm_layer *l, blm_par
     p->notice      = f->body.scheme->notice ? f->body.scheme->notice(&l->shape) : NULL;
     p->threads     = f->threads ? f->threads : 1;
     p->line_bytes  = blm__line_cells(l->shape.rule) * l->shape.cell_bits / 8;
+    p->can         = blm__filter_can(f);
+    p->cell_bits   = l->shape.cell_bits;
+    p->funnel      = b->hasher.funnel;
 }
 
 static void body_params(const blm_filter *f, blm_params *p)
@@ -48,7 +51,7 @@ static void body_params(const blm_filter *f, blm_params *p)
     p->growth     = b->ops->growth ? b->ops->growth(b) : b->growth;
     p->tightening = b->tightening;
     p->rate_cap   = b->rate_cap;
-    p->kept       = b->ops->memory ? b->ops->memory(b) : 0;
+    p->kept       = b->ops->kept ? b->ops->kept(b) : 0;
     p->bits = p->capacity = p->items = p->bytes = 0;
     for (uint32_t i = 0; i < b->layer_count; i++) {
         const struct blm_layer *l = &b->layers[i];
@@ -164,7 +167,7 @@ blm_status blm_fill_map(const blm_filter *f, double *out, size_t slices)
 
 blm_status blm_compare(const blm_filter *a, const blm_filter *b, blm_overlap *out, blm_error *err)
 {
-    if (a->body.ops->grows || b->body.ops->grows)
+    if (blm__grows(&a->body) || blm__grows(&b->body))
         return blm__fail(err, BLM_E_UNSUPPORTED,
                          "scalable filters cannot be compared bit by bit: their keys lie in "
                          "layers of different sizes");
@@ -250,6 +253,7 @@ static blm_status plan_scheme(const blm_options *o, blm_plan *p, blm_error *err)
     p->fits          = true;
     p->bytes_needed  = o->rate > 0 ? p->bytes : 0;
     p->bits_per_item = s.capacity ? (double)(s.bits * s.cell_bits) / (double)s.capacity : 0;
+    p->model         = blm__shape_model(&s);
     blm_free(f);
     return BLM_OK;
 }
@@ -271,8 +275,11 @@ blm_status blm_plan_for(const blm_options *options, blm_plan *out, blm_error *er
         const struct blm__kind *kind = blm__kind_of(id);
         if (!kind)
             return blm__fail(err, BLM_E_ARGUMENT, "unknown kind %d", (int)o.kind);
-        st     = kind->plan(&o, &p, err);
-        p.kind = id;
+        st      = kind->plan(&o, &p, err);
+        p.kind  = id;
+        p.model = !p.lines                  ? BLM_MODEL_INDEPENDENT
+                  : kind->row.cell_bits > 1 ? BLM_MODEL_COUNTERS
+                                            : BLM_MODEL_LINES;
     }
     if (st != BLM_OK)
         return st;

@@ -6,6 +6,7 @@
 #include "api/delta.h"
 #include "api/filter.h"
 #include "bloomery/delta.h"
+#include "bloomery/redisbloom.h"
 #include "codec/codec.h"
 #include "core/bytes.h"
 #include "core/checksum.h"
@@ -48,7 +49,7 @@ static blm_status take_header(struct patch *p, blm_error *err)
         return blm__fail_at(err, BLM_E_VERSION, 8, "a delta of version %u: this library knows %u",
                             (unsigned)blm__get32le(h + 8), BLM__DELTA_VERSION);
     if (layers_before(p) == 0 || layers_after(p) < layers_before(p) ||
-        layers_after(p) > BLM__MAX_LINKS)
+        layers_after(p) > BLM_CHAIN_MAX_LAYERS)
         return blm__fail_at(err, BLM_E_FORMAT, 12, "from %u layers to %u",
                             (unsigned)layers_before(p), (unsigned)layers_after(p));
     return BLM_OK;
@@ -175,7 +176,7 @@ static bool same_cells(const struct blm_shape *a, const struct blm_shape *b)
 static blm_status new_layer(struct patch *p, const struct blm_shape *s, blm_error *err)
 {
     struct blm_body *b = &p->f->body;
-    if (!b->ops->grows)
+    if (!blm__grows(b))
         return BAD(p, "a new layer for a filter that does not grow");
     uint64_t bytes = blm__shape_words(s) * 8, held = blm__body_bytes(b);
     if (bytes > p->most || held > p->most - bytes)

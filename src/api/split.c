@@ -170,7 +170,7 @@ static uint64_t gather(struct split *p)
 /* The layer that can be cut into stretches; NULL: none. */
 static struct blm_layer *stretched_layer(const struct blm_body *b)
 {
-    struct blm_layer *l = b->ops->grows ? NULL : b->ops->only(b);
+    struct blm_layer *l = blm__grows(b) ? NULL : b->ops->only(b);
     return l && l->engine->stretches ? l : NULL;
 }
 

@@ -120,7 +120,8 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
 }
 
 const struct blm_codec blm__codec_bip37 = {
-    .row    = { sizeof(blm_format_row), "bip37", "Bitcoin filterload payload (BIP37)", true, true },
+    .row    = { sizeof(blm_format_row), "bip37", "Bitcoin filterload payload (BIP37)", true, true,
+                .sniffs = true, .schemes = (const char *const[]){ "bip37", NULL } },
     .sniff  = sniff,
     .decode = decode,
     .encode = encode,

@@ -26,6 +26,12 @@ const struct blm_codec *blm__codec_find(const char *name)
 
 const blm_format_row *blm_format_at(size_t i) { return i < CODECS ? &codecs[i]->row : NULL; }
 
+const blm_format_row *blm_format_find(const char *name)
+{
+    const struct blm_codec *c = blm__codec_find(name);
+    return c ? &c->row : NULL;
+}
+
 /* Best first; among equals the table's order. Keeps the best `cap`, counts all. */
 size_t blm_sniff(const void *head, size_t len, uint64_t total, blm_bid *out, size_t cap)
 {

@@ -252,7 +252,8 @@ static int sniff01(const uint8_t *head, size_t len, uint64_t total)
 }
 
 const struct blm_codec blm__codec_dcso = {
-    .row    = { sizeof(blm_format_row), "dcso", "DCSO bloom, since 0.2.0", true, true },
+    .row = { sizeof(blm_format_row), "dcso", "DCSO bloom, since 0.2.0", true, true, .sniffs = true,
+             .schemes = (const char *const[]){ "dcso", NULL } },
     .sniff  = sniff,
     .decode = decode,
     .encode = encode,
@@ -260,14 +261,15 @@ const struct blm_codec blm__codec_dcso = {
 
 const struct blm_codec blm__codec_dcso_gz = {
     .row   = { sizeof(blm_format_row), "dcso-gz", "DCSO bloom, since 0.2.0, in gzip", BLM__HAS_GZIP,
-               BLM__HAS_GZIP },
+               BLM__HAS_GZIP, .sniffs = true, .schemes = (const char *const[]){ "dcso", NULL } },
     .sniff = sniff_gzip,
     .decode = decode,
     .encode = encode_gzip,
 };
 
 const struct blm_codec blm__codec_dcso01 = {
-    .row    = { sizeof(blm_format_row), "dcso01", "DCSO bloom before 0.2.0", true, true },
+    .row    = { sizeof(blm_format_row), "dcso01", "DCSO bloom before 0.2.0", true, true,
+                .sniffs = true, .schemes = (const char *const[]){ "dcso01", NULL } },
     .sniff  = sniff01,
     .decode = decode01,
     .encode = encode01,

@@ -260,8 +260,8 @@ static int sniff(const uint8_t *head, size_t len, uint64_t total)
 }
 
 const struct blm_codec blm__codec_go = {
-    .row    = { sizeof(blm_format_row), "go", "Go bloom (willf, bits-and-blooms), WriteTo", true,
-                true },
+    .row = { sizeof(blm_format_row), "go", "Go bloom (willf, bits-and-blooms), WriteTo", true, true,
+             .sniffs = true, .schemes = (const char *const[]){ "go", NULL } },
     .sniff  = sniff,
     .decode = decode,
     .encode = encode,

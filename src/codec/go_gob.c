@@ -240,7 +240,8 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
 }
 
 const struct blm_codec blm__codec_go_gob = {
-    .row    = { sizeof(blm_format_row), "go-gob", "Go bloom, in a gob stream", true, true },
+    .row    = { sizeof(blm_format_row), "go-gob", "Go bloom, in a gob stream", true, true,
+                .sniffs = true, .schemes = (const char *const[]){ "go", NULL } },
     .sniff  = sniff,
     .decode = decode,
     .encode = encode,

@@ -202,7 +202,8 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
 }
 
 const struct blm_codec blm__codec_go_json = {
-    .row    = { sizeof(blm_format_row), "go-json", "Go bloom, MarshalJSON", READS, true },
+    .row    = { sizeof(blm_format_row), "go-json", "Go bloom, MarshalJSON", READS, true,
+                .sniffs = true, .schemes = (const char *const[]){ "go", NULL } },
     .sniff  = sniff,
     .decode = decode,
     .encode = encode,

@@ -67,7 +67,8 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
 }
 
 const struct blm_codec blm__codec_guava = {
-    .row    = { sizeof(blm_format_row), "guava", "Guava BloomFilter.writeTo", true, true },
+    .row    = { sizeof(blm_format_row), "guava", "Guava BloomFilter.writeTo", true, true,
+                .sniffs = true, .schemes = (const char *const[]){ "guava64", "guava32", NULL } },
     .sniff  = sniff,
     .decode = decode,
     .encode = encode,

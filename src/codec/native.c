@@ -353,7 +353,8 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
 
 const struct blm_codec blm__codec_native = {
     .row    = { sizeof(blm_format_row), "native",
-                "bloomery's own file: mapped, checksummed, every kind", true, true },
+                "bloomery's own file: mapped, checksummed, every kind", true, true, .sniffs = true,
+                .maps = true },
     .sniff  = sniff,
     .decode = decode,
     .encode = encode,

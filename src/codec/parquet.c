@@ -342,7 +342,8 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
 
 const struct blm_codec blm__codec_parquet = {
     .row    = { sizeof(blm_format_row), "parquet",
-                "Parquet split-block filter: Thrift header and bitset", true, true },
+                "Parquet split-block filter: Thrift header and bitset", true, true, .sniffs = true,
+                .schemes = (const char *const[]){ "parquet", NULL } },
     .sniff  = sniff,
     .decode = decode,
     .encode = encode,
@@ -350,7 +351,8 @@ const struct blm_codec blm__codec_parquet = {
 
 const struct blm_codec blm__codec_parquet_bitset = {
     .row    = { sizeof(blm_format_row), "parquet-bitset",
-                "Parquet split-block filter: the bitset alone", true, true },
+                "Parquet split-block filter: the bitset alone", true, true,
+                .schemes = (const char *const[]){ "parquet", NULL } },
     .sniff  = blm__never_bids,
     .decode = decode_bitset,
     .encode = encode_bitset,

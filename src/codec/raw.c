@@ -26,7 +26,7 @@ static blm_status named_scheme(const blm_options *o, const struct blm_scheme **o
     if ((*out)->missing)
         return blm__fail(err, BLM_E_UNSUPPORTED, "scheme %s needs %s, which this build has not",
                          o->scheme, (*out)->missing);
-    if (!(*out)->plan || !((*out)->kinds & (1u << BLM_CLASSIC | 1u << BLM_BLOCKED)))
+    if (!(*out)->plan || !((*out)->row.kinds & (1u << BLM_CLASSIC | 1u << BLM_BLOCKED)))
         return blm__fail(err, BLM_E_UNSUPPORTED, "a filter of scheme %s is more than its bits",
                          o->scheme);
     return BLM_OK;
@@ -40,13 +40,13 @@ static blm_status plan_shape(const blm_options *o, const struct blm_scheme *sche
     sized.memory      = 0;
     sized.scheme      = scheme->row.name;
     memset(s, 0, sizeof *s);
-    s->kind      = scheme->kinds & 1u << BLM_CLASSIC ? BLM_CLASSIC : BLM_BLOCKED;
+    s->kind      = scheme->row.kinds & 1u << BLM_CLASSIC ? BLM_CLASSIC : BLM_BLOCKED;
     s->rule      = BLM__POSITIONS;
     s->scheme    = scheme;
     s->cell_bits = 1;
     s->variant   = o->variant;
     b->kind      = s->kind;
-    if (o->flags & BLM_SEEDED && scheme->seeded) {
+    if (o->flags & BLM_SEEDED && scheme->row.seeded) {
         memcpy(b->hasher.seed, o->seed, sizeof b->hasher.seed);
         b->hasher.policy = BLM_SEED_FIXED;
     }
@@ -105,7 +105,7 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
     if (l->shape.scheme->native)
         return blm__fail(err, BLM_E_UNSUPPORTED,
                          "a native filter's bits mean nothing without its seed: save it as native");
-    if (b->layer_count != 1 || b->ops->grows || l->shape.cell_bits != 1)
+    if (b->layer_count != 1 || blm__grows(b) || l->shape.cell_bits != 1)
         return blm__fail(err, BLM_E_UNSUPPORTED, "a %s filter is more than its bits",
                          blm_kind_name(b->kind));
     return blm__write_array(out, b, l, (l->shape.bits + 7) / 8, err);
@@ -119,15 +119,16 @@ static blm_status encode_byteslot(const struct blm_body *b, struct blm_sink *out
 
 const struct blm_codec blm__codec_raw = {
     .row    = { sizeof(blm_format_row), "raw",
-                "the bits alone: scheme, bits and probes come from outside", true, true },
+                "the bits alone: scheme, bits and probes come from outside", true, true,
+                .schemes = NULL },
     .sniff  = blm__never_bids,
     .decode = decode,
     .encode = encode,
 };
 
 const struct blm_codec blm__codec_byteslot = {
-    .row    = { sizeof(blm_format_row), "byteslot", "the byte array of a byteslot filter", true,
-                true },
+    .row = { sizeof(blm_format_row), "byteslot", "the byte array of a byteslot filter", true, true,
+             .schemes = (const char *const[]){ "byteslot", NULL } },
     .sniff  = blm__never_bids,
     .decode = decode_byteslot,
     .encode = encode_byteslot,

@@ -1,101 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * RedisBloom's SCANDUMP chunks, one after the other as BF.SCANDUMP hands them out: the header, then
- * the links' arrays, oldest first. Packed, little-endian:
- *
- *   0   u64  size: keys in all links
- *   8   u32  nfilters: links, at least 1
- *   12  u32  options: 1 NOROUND, 2 ENTS_IS_BITS, 4 FORCE64, 8 NO_SCALING
- *   16  u32  growth                               not before 2.2.0
- *   then for each link
- *   0   u64  bytes   8  u64 bits   16  u64 size   24  f64 error   32  f64 bpe   40  u32 hashes
- *   44  u64  entries (up to 2.2.0 u32)            52 (48)  u8  n2
+ * the layers' arrays, oldest first. codec/redisbloom_header.c has the header's layouts.
  *
  * Nothing says which of the three layouts it is, but only the right one makes sense as numbers:
- * hashes follow from bpe, bits from bytes, the sizes add up. A single link makes sense in both of
+ * hashes follow from bpe, bits from bytes, the sizes add up. A single layer makes sense in both of
  * the 20-byte layouts, and then the input's length tells them apart; inside another file
  * (options.offset) today's is assumed. A chain is written back in the layout it came in.
  *
- * To feed a server again, cut the file: BF.LOADCHUNK key 1 <header>, then pieces of one link each
+ * To feed a server again, cut the file: BF.LOADCHUNK key 1 <header>, then pieces of one layer each
  * with iterator 1 + the offset behind the piece in the arrays laid end to end.
  */
 #include <string.h>
 
 #include "codec/array.h"
+#include "codec/redisbloom_header.h"
 #include "codec/words.h"
-#include "scheme/redisbloom.h"
-
-#define FIXED_1  16u /* without growth */
-#define FIXED    20u
-#define LINK_OLD 49u
-#define LINK     53u
-
-static size_t fixed_of(enum blm_rb_layout v) { return v == BLM__RB_1 ? FIXED_1 : FIXED; }
-static size_t link_of(enum blm_rb_layout v) { return v == BLM__RB_CURRENT ? LINK : LINK_OLD; }
-static size_t header_of(enum blm_rb_layout v, uint32_t links)
-{
-    return fixed_of(v) + link_of(v) * links;
-}
-
-/* ---- header to numbers ---- */
-
-static void get_link(const uint8_t *p, enum blm_rb_layout v, struct blm_rb_link *l)
-{
-    bool old   = v != BLM__RB_CURRENT;
-    l->bytes   = blm__get64le(p);
-    l->bits    = blm__get64le(p + 8);
-    l->size    = blm__get64le(p + 16);
-    l->error   = blm__f64_from_bits(blm__get64le(p + 24));
-    l->bpe     = blm__f64_from_bits(blm__get64le(p + 32));
-    l->hashes  = blm__get32le(p + 40);
-    l->entries = old ? blm__get32le(p + 44) : blm__get64le(p + 44);
-    l->n2      = p[old ? 48 : 52];
-}
-
-static void put_link(uint8_t *p, enum blm_rb_layout v, const struct blm_rb_link *l)
-{
-    bool old = v != BLM__RB_CURRENT;
-    blm__put64le(p, l->bytes);
-    blm__put64le(p + 8, l->bits);
-    blm__put64le(p + 16, l->size);
-    blm__put64le(p + 24, blm__f64_bits(l->error));
-    blm__put64le(p + 32, blm__f64_bits(l->bpe));
-    blm__put32le(p + 40, l->hashes);
-    if (old)
-        blm__put32le(p + 44, (uint32_t)l->entries);
-    else
-        blm__put64le(p + 44, l->entries);
-    p[old ? 48 : 52] = l->n2;
-}
-
-/* Where the fields of a link stand, in the order of struct blm_rb_link. */
-static uint64_t field_at(enum blm_rb_layout v, uint32_t link, unsigned field)
-{
-    static const uint8_t at[8]  = { 0, 8, 16, 24, 32, 40, 44, 52 };
-    uint64_t             inside = field == 7 && v != BLM__RB_CURRENT ? 48 : at[field];
-    return fixed_of(v) + link_of(v) * link + inside;
-}
-
-/* Does the header make sense in this layout? */
-static blm_status check_header(const uint8_t *h, enum blm_rb_layout v, uint32_t links,
-                               blm_error *err)
-{
-    uint64_t size = 0;
-    for (uint32_t i = 0; i < links; i++) {
-        struct blm_rb_link l;
-        unsigned           field = 0;
-        get_link(h + fixed_of(v) + link_of(v) * i, v, &l);
-        const char *fault = blm__rb_fault(&l, v, &field);
-        if (fault)
-            return blm__fail_at(err, l.bytes >= BLM__MAX_BITS / 8 ? BLM_E_LIMIT : BLM_E_FORMAT,
-                                field_at(v, i, field), "link %lu has %s", (unsigned long)i, fault);
-        size += l.size;
-    }
-    if (size != blm__get64le(h))
-        return blm__fail_at(err, BLM_E_FORMAT, 0, "size is %llu, but the links' add up to %llu",
-                            (unsigned long long)blm__get64le(h), (unsigned long long)size);
-    return BLM_OK;
-}
 
 /* ---- decode ---- */
 
@@ -103,38 +23,23 @@ static int sniff(const uint8_t *head, size_t len, uint64_t total)
 {
     if (len < 64)
         return 0;
-    uint32_t links = blm__get32le(head + 8), options = blm__get32le(head + 12);
-    if (links == 0 || links > BLM__MAX_LINKS || options > BLM__RB_OPTIONS)
+    uint32_t layers = blm__get32le(head + 8), options = blm__get32le(head + 12);
+    if (layers == 0 || layers > BLM_CHAIN_MAX_LAYERS || options > BLM_CHAIN_OPTIONS)
         return 0;
     for (enum blm_rb_layout v = BLM__RB_CURRENT; v <= BLM__RB_1; v++) {
-        /* 64 bytes show the first link up to its hashes, and nothing of n2: try it as 0, or where
+        /* 64 bytes show the first layer up to its hashes, and nothing of n2: try it as 0, or where
          * bits are missing as what the bytes need. */
-        uint8_t            link[LINK] = { 0 };
-        struct blm_rb_link l;
-        unsigned           field;
-        memcpy(link, head + fixed_of(v), 44);
-        get_link(link, v, &l);
+        uint8_t         layer[64] = { 0 };
+        blm_chain_layer l;
+        unsigned        field;
+        memcpy(layer, head + blm__rb_layer_at(v, 0), 44);
+        blm__rb_get_layer(layer, v, &l);
         for (l.n2 = 0; l.bits == 0 && l.n2 < 47 && (uint64_t)1 << l.n2 != l.bytes * 8;)
             l.n2++;
-        if (!blm__rb_fault(&l, v, &field) && (!total || total > header_of(v, links)))
+        if (!blm__rb_fault(&l, v, &field) && (!total || total > blm__rb_header_size(v, layers)))
             return v == BLM__RB_CURRENT ? 90 : 85;
     }
     return 0;
-}
-
-static blm_status check_front(const uint8_t *h, blm_error *err)
-{
-    uint32_t links = blm__get32le(h + 8), options = blm__get32le(h + 12);
-    if (links == 0)
-        return blm__fail_at(err, BLM_E_FORMAT, 8, "nfilters is 0: a chain has a link");
-    if (links > BLM__MAX_LINKS)
-        return blm__fail_at(err, BLM_E_LIMIT, 8,
-                            "nfilters is %lu: halving a rate gives %u links and no more",
-                            (unsigned long)links, BLM__MAX_LINKS);
-    if (options & ~BLM__RB_OPTIONS)
-        return blm__fail_at(err, BLM_E_FORMAT, 12, "options are 0x%lx: above 15 none are known",
-                            (unsigned long)options);
-    return BLM_OK;
 }
 
 /* 57 KB for the longest chain: too much for a stack. */
@@ -143,12 +48,12 @@ struct header {
     size_t   room;
 };
 
-/* Room for the header of so many links, but not for more of it than the input can have. */
-static blm_status make_room(struct header *h, uint32_t links, const struct blm_source *in,
+/* Room for the header of so many layers, but not for more of it than the input can have. */
+static blm_status make_room(struct header *h, uint32_t layers, const struct blm_source *in,
                             const blm_allocator *a, blm_error *err)
 {
-    uint64_t there = blm__remaining(in), need = header_of(BLM__RB_CURRENT, links);
-    h->room  = (size_t)(there < need - FIXED_1 ? FIXED_1 + there : need);
+    uint64_t there = blm__remaining(in), need = blm__rb_header_size(BLM__RB_CURRENT, layers);
+    h->room  = (size_t)(there < need - BLM__RB_FRONT ? BLM__RB_FRONT + there : need);
     h->bytes = blm__alloc(a, h->room);
     return h->bytes ? BLM_OK : blm__fail(err, BLM_E_MEMORY, "no memory for the header");
 }
@@ -158,50 +63,50 @@ static blm_status make_room(struct header *h, uint32_t links, const struct blm_s
 static blm_status take_header(struct blm_source *in, const blm_allocator *a, struct header *h,
                               enum blm_rb_layout *layout, blm_error *err)
 {
-    uint8_t front[FIXED_1];
-    size_t  have = blm__read(in, front, FIXED_1);
-    if (have != FIXED_1)
+    uint8_t front[BLM__RB_FRONT];
+    size_t  have = blm__read(in, front, BLM__RB_FRONT);
+    if (have != BLM__RB_FRONT)
         return blm__short(in, "the header", err);
-    uint32_t   links = blm__get32le(front + 8);
-    blm_status st    = check_front(front, err);
+    uint32_t   layers = blm__get32le(front + 8);
+    blm_status st     = blm__rb_check_front(front, err);
     if (st == BLM_OK)
-        st = make_room(h, links, in, a, err);
+        st = make_room(h, layers, in, a, err);
     if (st != BLM_OK)
         return st;
-    memcpy(h->bytes, front, FIXED_1);
+    memcpy(h->bytes, front, BLM__RB_FRONT);
     for (*layout = BLM__RB_1;; (*layout)--) {
-        size_t need = header_of(*layout, links);
+        size_t need = blm__rb_header_size(*layout, layers);
         have += blm__read(in, h->bytes + have, need - have);
         if (have != need)
             return blm__short(in, "the header", err);
-        st = check_header(h->bytes, *layout, links, err);
+        st = blm__rb_check_header(h->bytes, *layout, layers, err);
         if (st == BLM_OK || *layout == BLM__RB_CURRENT)
             return st;
     }
 }
 
-/* A layer of link i over an array that is in the input, or already in a block. */
+/* Layer i over an array that is in the input, or already in a block. */
 static blm_status take_layer(struct blm_source *in, struct blm_block *block, const uint8_t *h,
                              enum blm_rb_layout v, uint32_t i, struct blm_body *b, blm_error *err)
 {
-    struct blm_rb_link l;
-    struct blm_shape   s;
-    get_link(h + fixed_of(v) + link_of(v) * i, v, &l);
+    blm_chain_layer  l;
+    struct blm_shape s;
+    blm__rb_get_layer(h + blm__rb_layer_at(v, i), v, &l);
     blm__rb_shape(&l, blm__rb_variant(blm__get32le(h + 12), v), &s);
     blm_status st = block ? blm__give_array(b, &s, block, l.bytes, in->at - l.bytes, err)
                           : blm__read_array(in, &s, l.bytes, b, err);
     if (st == BLM_OK)
-        b->layers[i].items = l.size;
+        b->layers[i].items = l.items;
     return st;
 }
 
-/* One link, whose header is 69 bytes long or 73. Its array was read as if it were 69; if four more
+/* One layer, whose header is 69 bytes long or 73. Its array was read as if it were 69; if four more
  * bytes follow, the array's first four belonged to the header and all of it moves down. */
 static void move_down(uint8_t *h, uint8_t *array, size_t bytes, const uint8_t more[4])
 {
     size_t keep = bytes > 4 ? bytes - 4 : 0;
     for (size_t i = 0; i < 4; i++)
-        h[FIXED + LINK_OLD + i] = i < bytes ? array[i] : more[i - bytes];
+        h[blm__rb_header_size(BLM__RB_220, 1) + i] = i < bytes ? array[i] : more[i - bytes];
     memmove(array, array + 4, keep);
     for (size_t i = keep; i < bytes; i++)
         array[i] = more[i + 4 - bytes];
@@ -211,8 +116,8 @@ static blm_status take_single(struct blm_source *in, uint8_t *h, struct blm_body
 {
     enum blm_rb_layout v     = BLM__RB_220;
     struct blm_block   block = { 0 };
-    uint64_t           bytes = blm__get64le(h + FIXED);
-    uint8_t            more[LINK - LINK_OLD];
+    uint64_t           bytes = blm__get64le(h + blm__rb_layer_at(v, 0));
+    uint8_t            more[4];
     blm_status         st = blm__read_block(in, b->alloc, bytes, b->max_bytes, &block, err);
     if (st != BLM_OK)
         return st;
@@ -220,7 +125,7 @@ static blm_status take_single(struct blm_source *in, uint8_t *h, struct blm_body
     if (extra == sizeof more) {
         v = BLM__RB_CURRENT;
         move_down(h, (uint8_t *)block.words, (size_t)bytes, more);
-        st = check_header(h, v, 1, err);
+        st = blm__rb_check_header(h, v, 1, err);
     } else if (extra) {
         st = blm__short(in, "the bits", err);
     }
@@ -233,17 +138,17 @@ static blm_status take_single(struct blm_source *in, uint8_t *h, struct blm_body
 static blm_status take_layers(struct blm_source *in, uint8_t *h, enum blm_rb_layout v,
                               const blm_options *o, struct blm_body *b, blm_error *err)
 {
-    uint32_t   links = blm__get32le(h + 8);
-    blm_status st    = BLM_OK;
-    if (v == BLM__RB_220 && links == 1)
+    uint32_t   layers = blm__get32le(h + 8);
+    blm_status st     = BLM_OK;
+    if (v == BLM__RB_220 && layers == 1)
         st = take_single(in, h, b, err);
     else
-        for (uint32_t i = 0; st == BLM_OK && i < links; i++)
+        for (uint32_t i = 0; st == BLM_OK && i < layers; i++)
             st = take_layer(in, NULL, h, v, i, b, err);
     if (st == BLM_OK && o->offset == 0)
         st = blm__expect_end(in, err);
     if (st == BLM_OK)
-        blm__rb_body(b, v == BLM__RB_1 ? 2 : blm__get32le(h + 16));
+        blm__rb_body(b, blm__rb_get_growth(h, v));
     return st;
 }
 
@@ -261,39 +166,17 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
 
 /* ---- encode ---- */
 
-static blm_status put_header(const struct blm_body *b, enum blm_rb_layout v, uint8_t *h,
-                             blm_error *err)
-{
-    uint64_t size = 0;
-    for (uint32_t i = 0; i < b->layer_count; i++) {
-        struct blm_rb_link l;
-        blm__rb_link(&b->layers[i], &l);
-        if (v != BLM__RB_CURRENT && l.entries > UINT32_MAX)
-            return blm__fail(err, BLM_E_UNSUPPORTED,
-                             "link %lu holds more entries than its old header can say",
-                             (unsigned long)i);
-        put_link(h + fixed_of(v) + link_of(v) * i, v, &l);
-        size += l.size;
-    }
-    blm__put64le(h, size);
-    blm__put32le(h + 8, b->layer_count);
-    blm__put32le(h + 12, blm__rb_options(b->layers[0].shape.variant));
-    if (v != BLM__RB_1)
-        blm__put32le(h + 16, (uint32_t)b->growth);
-    return BLM_OK;
-}
-
 static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_error *err)
 {
     blm_status st = blm__only_scheme(b, "redisbloom", &blm__scheme_redisbloom, NULL, err);
     if (st != BLM_OK)
         return st;
     enum blm_rb_layout v    = blm__rb_layout(b->layers[0].shape.variant);
-    size_t             room = header_of(v, b->layer_count);
+    size_t             room = blm__rb_header_size(v, b->layer_count);
     uint8_t           *h    = blm__alloc(b->alloc, room);
     if (!h)
         return blm__fail(err, BLM_E_MEMORY, "no memory for the header");
-    st = put_header(b, v, h, err);
+    st = blm__rb_put_header(b, v, h, err);
     if (st == BLM_OK)
         st = blm__write_bytes(out, h, room, err);
     blm__free(b->alloc, h, room);
@@ -304,7 +187,8 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
 
 const struct blm_codec blm__codec_redisbloom = {
     .row    = { sizeof(blm_format_row), "redisbloom",
-                "RedisBloom SCANDUMP chunks, one after the other", true, true },
+                "RedisBloom SCANDUMP chunks, one after the other", true, true, .sniffs = true,
+                .schemes = (const char *const[]){ "redisbloom", NULL } },
     .sniff  = sniff,
     .decode = decode,
     .encode = encode,

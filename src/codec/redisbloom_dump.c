@@ -40,7 +40,7 @@ static void take_link(struct blm_rdb_in *r, unsigned encver, uint64_t variant)
 {
     static const char *const names[] = { "the array", "bits",   "size",    "error",
                                          "bpe",       "hashes", "entries", "n2" };
-    struct blm_rb_link       l       = { 0 };
+    blm_chain_layer          l       = { 0 };
     struct blm_block         block   = { 0 };
     struct blm_shape         s;
     unsigned                 field = 0;
@@ -57,7 +57,7 @@ static void take_link(struct blm_rdb_in *r, unsigned encver, uint64_t variant)
     }
     uint64_t array = r->in->at;
     l.bytes        = blm__rdb_string(r, "the array", &block);
-    l.size         = blm__rdb_unsigned(r, "size");
+    l.items        = blm__rdb_unsigned(r, "size");
     l.hashes       = hashes <= UINT32_MAX ? (uint32_t)hashes : UINT32_MAX;
     l.n2           = n2 <= UINT8_MAX ? (uint8_t)n2 : UINT8_MAX;
     /* Old links may have no bits but n2 only, as in the header of their time. */
@@ -75,7 +75,7 @@ static void take_link(struct blm_rdb_in *r, unsigned encver, uint64_t variant)
         blm__block_free(r->b->alloc, &block);
     }
     if (r->status == BLM_OK)
-        r->b->layers[r->b->layer_count - 1].items = l.size;
+        r->b->layers[r->b->layer_count - 1].items = l.items;
 }
 
 struct value {
@@ -100,11 +100,11 @@ static void take_front(struct blm_rdb_in *r, struct value *v)
     v->size     = blm__rdb_unsigned(r, "size");
     uint64_t at = r->in->at;
     v->links    = blm__rdb_unsigned(r, "nfilters");
-    if (v->links == 0 || v->links > BLM__MAX_LINKS)
+    if (v->links == 0 || v->links > BLM_CHAIN_MAX_LAYERS)
         blm__rdb_bad(r, v->links ? BLM_E_LIMIT : BLM_E_FORMAT, at, "not 1 to 1075");
     at         = r->in->at;
     v->options = v->encver >= 2 ? blm__rdb_unsigned(r, "options") : 0;
-    if (v->options & ~(uint64_t)BLM__RB_OPTIONS)
+    if (v->options & ~(uint64_t)BLM_CHAIN_OPTIONS)
         blm__rdb_bad(r, BLM_E_FORMAT, at, "above 15 none are known");
     at        = r->in->at;
     v->growth = v->encver >= 4 ? blm__rdb_unsigned(r, "growth") : NO_GROWTH;
@@ -172,8 +172,8 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
 
 static blm_status put_link(struct blm_rdb_out *w, const struct blm_layer *layer, blm_error *err)
 {
-    struct blm_rb_link l;
-    blm__rb_link(layer, &l);
+    blm_chain_layer l;
+    blm__rb_layer(layer, &l);
     blm__rdb_put_unsigned(w, l.entries);
     blm__rdb_put_double(w, l.error);
     blm__rdb_put_unsigned(w, l.hashes);
@@ -181,7 +181,7 @@ static blm_status put_link(struct blm_rdb_out *w, const struct blm_layer *layer,
     blm__rdb_put_unsigned(w, l.bits ? l.bits : l.bytes * 8);
     blm__rdb_put_unsigned(w, l.n2);
     blm_status st = blm__rdb_put_string(w, (const uint8_t *)layer->words, l.bytes, err);
-    blm__rdb_put_unsigned(w, l.size);
+    blm__rdb_put_unsigned(w, l.items);
     return st;
 }
 
@@ -228,7 +228,7 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
 
 const struct blm_codec blm__codec_redisbloom_dump = {
     .row    = { sizeof(blm_format_row), "redisbloom-dump", "RedisBloom key as Redis' DUMP gives it",
-                true, true },
+                true, true, .sniffs = true, .schemes = (const char *const[]){ "redisbloom", NULL } },
     .sniff  = sniff,
     .decode = decode,
     .encode = encode,

@@ -80,7 +80,8 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
 }
 
 const struct blm_codec blm__codec_spark = {
-    .row    = { sizeof(blm_format_row), "spark", "Apache Spark BloomFilter.writeTo", true, true },
+    .row    = { sizeof(blm_format_row), "spark", "Apache Spark BloomFilter.writeTo", true, true,
+                .sniffs = true, .schemes = (const char *const[]){ "spark1", "spark2", NULL } },
     .sniff  = sniff,
     .decode = decode,
     .encode = encode,

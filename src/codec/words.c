@@ -91,7 +91,7 @@ blm_status blm__expect_scheme(const struct blm_body *b, const char *format,
     blm_status              st = blm__only_scheme(b, format, scheme, other, err);
     if (st != BLM_OK)
         return st;
-    if (b->layer_count != 1 || b->ops->grows || s->cell_bits != 1)
+    if (b->layer_count != 1 || blm__grows(b) || s->cell_bits != 1)
         return blm__fail(err, BLM_E_UNSUPPORTED, "format %s holds plain bits, not a %s filter",
                          format, blm_kind_name(b->kind));
     return BLM_OK;

@@ -29,10 +29,6 @@ struct blm_store;   /* below */
 #define BLM__MAX_LINES   3u    /* lines per key … */
 #define BLM__MAX_SHORT   5u    /* … and short lines */
 #define BLM__MAX_LAYERS  256u  /* as many as a native file's directory has room for */
-/* Links of a RedisBloom chain, which need no such file. Each has half the rate of the one before,
- * and the first one's is below 1: the 1 075th has 2^-1074, a double's smallest. After it comes 0,
- * and a link for that cannot be made. */
-#define BLM__MAX_LINKS   1075u
 #define BLM__LINE_BITS   512u
 #define BLM__LINE_WORDS  8u
 #define BLM__SHORT_CELLS 128u /* of a short line: 64 bytes of counters, or 16 of bits */

@@ -16,6 +16,9 @@
 blm_status blm__fail(blm_error *err, blm_status s, const char *fmt, ...) BLM__PRINTF(3, 4);
 blm_status blm__fail_at(blm_error *err, blm_status s, uint64_t offset, const char *fmt, ...)
     BLM__PRINTF(4, 5);
+/* With what to do about it, which comes after "; ". */
+blm_status blm__fail_with(blm_error *err, blm_status s, const char *remedy, const char *fmt, ...)
+    BLM__PRINTF(4, 5);
 /* From a system's error number: ENOSPC and EDQUOT become E_SPACE, ENOMEM E_MEMORY, all others
  * E_IO. */
 blm_status blm__fail_system(blm_error *err, int number, const char *fmt, ...) BLM__PRINTF(3, 4);

@@ -43,7 +43,9 @@ static void fill(blm_error *err, blm_status s, int number, uint64_t offset, cons
     err->status = s;
     err->system = number;
     err->offset = offset;
+    err->named  = 0;
     vsnprintf(err->text, sizeof err->text, fmt, args);
+    err->wrong = (uint16_t)strlen(err->text);
 }
 
 blm_status blm__fail(blm_error *err, blm_status s, const char *fmt, ...)
@@ -52,6 +54,17 @@ blm_status blm__fail(blm_error *err, blm_status s, const char *fmt, ...)
     va_start(args, fmt);
     fill(err, s, 0, BLM_NO_OFFSET, fmt, args);
     va_end(args);
+    return s;
+}
+
+blm_status blm__fail_with(blm_error *err, blm_status s, const char *remedy, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    fill(err, s, 0, BLM_NO_OFFSET, fmt, args);
+    va_end(args);
+    if (err)
+        snprintf(err->text + err->wrong, sizeof err->text - err->wrong, "; %s", remedy);
     return s;
 }
 

@@ -55,6 +55,7 @@ const struct blm__engine blm__engine_chain = {
     .cell_bits = 1,
     .kinds     = 1u << BLM_CLASSIC,
     .native    = true,
+    .model     = BLM_MODEL_INDEPENDENT,
     .sorting   = BLM__SORTS_BITS,
     .add       = add,
     .check     = check,

@@ -68,6 +68,7 @@ const struct blm__engine blm__engine_counters = {
     .cell_bits = 4,
     .kinds     = 1u << BLM_COUNTING,
     .native    = true,
+    .model     = BLM_MODEL_COUNTERS,
     .add       = add,
     .check     = check,
     .check_one = check_one,

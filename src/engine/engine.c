@@ -58,6 +58,20 @@ double blm__shape_rate(const struct blm_shape *s, uint64_t n)
     return blm__engine_of(s)->rate_at(s, n);
 }
 
+blm_model blm__shape_model(const struct blm_shape *s)
+{
+    const struct blm__engine *e = blm__engine_of(s);
+    return e->native ? e->model : s->scheme->model;
+}
+
+double blm__layer_model(const struct blm_shape *s, uint64_t n)
+{
+    if (s->probes == 0)
+        return 1; /* everything is "maybe" */
+    double r = n ? blm__shape_rate(s, n) : 0;
+    return r < 1 ? r : 1;
+}
+
 uint64_t blm__fold_unit(const struct blm_shape *s)
 {
     return s->lines ? blm__line_cells(s->rule) : s->scheme->fold_unit;

@@ -17,6 +17,7 @@
 #ifndef BLM_ENGINE_ENGINE_H
 #define BLM_ENGINE_ENGINE_H
 
+#include "bloomery/maths.h"
 #include "core/body.h"
 #include "core/error.h"
 #include "core/kernel/kernel.h"
@@ -39,6 +40,7 @@ struct blm__engine {
     uint32_t       cell_bits;
     bool           steps;
     bool           native; /* its keys come as native hashes */
+    blm_model      model;  /* of its probes, where it is native; else the scheme's */
     uint32_t       kinds;  /* bit per blm_kind that a layer of it may say it is */
 
     enum blm__sorting sorting;
@@ -116,8 +118,11 @@ static inline uint64_t blm__layer_ones(const struct blm_layer *l, const struct b
     return l->engine->ones(l, v);
 }
 double blm__layer_rate_now(const struct blm_layer *l, uint64_t ones);
-/* The modelled rate of a shape with n keys in it. */
-double blm__shape_rate(const struct blm_shape *s, uint64_t n);
+/* The modelled rate of a shape with n keys in it, and by which model. */
+double    blm__shape_rate(const struct blm_shape *s, uint64_t n);
+blm_model blm__shape_model(const struct blm_shape *s);
+/* The same with the ends made safe: 0 without keys, 1 without probes, never above 1. */
+double blm__layer_model(const struct blm_shape *s, uint64_t n);
 /* Cells that a fold moves together: a line, or what the scheme says. */
 uint64_t blm__fold_unit(const struct blm_shape *s);
 /* Is this cell in use? And how many of from … to − 1 are. */

@@ -140,6 +140,7 @@ const struct blm__engine blm__engine_lines = {
     .cell_bits = 1,
     .kinds     = 1u << BLM_BLOCKED,
     .native    = true,
+    .model     = BLM_MODEL_LINES,
     .sorting   = BLM__SORTS_LINES,
     .stretches = true,
     .add       = add,

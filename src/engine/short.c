@@ -32,6 +32,7 @@ const struct blm__engine blm__engine_short = {
     .cell_bits = 1,
     .kinds     = 1u << BLM_BLOCKED,
     .native    = true,
+    .model     = BLM_MODEL_COUNTERS,
     .add       = add,
     .check     = check,
     .check_one = check_one,

@@ -21,11 +21,12 @@ static void shape(const blm_options *o, const blm_plan *p, struct blm_body *b,
 }
 
 const struct blm__kind blm__kind_classic = {
-    .name   = "classic",
-    .id     = BLM_CLASSIC,
-    .shares = true,
-    .words  = true,
-    .plan   = plan,
-    .shape  = shape,
+    .row   = { sizeof(blm_kind_row), BLM_CLASSIC, "classic", "bits anywhere in the filter",
+               BLM_CAN_ADD | BLM_CAN_SHARE | BLM_CAN_UNION | BLM_CAN_INTERSECT | BLM_CAN_FOLD |
+                   BLM_CAN_COMPARE,
+               1, 0 },
+    .words = true,
+    .plan  = plan,
+    .shape = shape,
     BLM__SINGLE_KIND,
 };

@@ -23,9 +23,10 @@ static void shape(const blm_options *o, const blm_plan *p, struct blm_body *b,
 }
 
 const struct blm__kind blm__kind_counting = {
-    .name   = "counting",
-    .id     = BLM_COUNTING,
-    .shares = true,
+    .row    = { sizeof(blm_kind_row), BLM_COUNTING, "counting", "counters, so keys can be removed",
+                BLM_CAN_ADD | BLM_CAN_SHARE | BLM_CAN_UNION | BLM_CAN_INTERSECT | BLM_CAN_FOLD |
+                    BLM_CAN_COMPARE | BLM_CAN_REMOVE | BLM_CAN_REDUCE,
+                4, BLM__MAX_SHORT },
     .plan   = plan,
     .shape  = shape,
     .remove = blm__single_remove,

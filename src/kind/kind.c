@@ -24,14 +24,14 @@ const struct blm__kind *blm__kind_numbered(uint32_t number)
 const char *blm_kind_name(blm_kind k)
 {
     const struct blm__kind *kind = blm__kind_of(k);
-    return kind ? kind->name : NULL;
+    return kind ? kind->row.name : NULL;
 }
 
 bool blm_kind_from_name(const char *name, blm_kind *out)
 {
     for (size_t i = 0; i < COUNT; i++)
-        if (kinds[i] && strcmp(kinds[i]->name, name) == 0) {
-            *out = kinds[i]->id;
+        if (kinds[i] && strcmp(kinds[i]->row.name, name) == 0) {
+            *out = kinds[i]->row.kind;
             return true;
         }
     return false;
@@ -46,4 +46,19 @@ blm_status blm__body_valid(const struct blm_body *b, bool native, uint64_t offse
     if (fault)
         return blm__fail_at(err, BLM_E_FORMAT, offset, "not a valid filter: %s", fault);
     return BLM_OK;
+}
+
+/* The i-th, whatever its value: a place of the table may be empty. */
+const blm_kind_row *blm_kind_at(size_t i)
+{
+    for (size_t k = 0; k < COUNT; k++)
+        if (kinds[k] && i-- == 0)
+            return &kinds[k]->row;
+    return NULL;
+}
+
+const blm_kind_row *blm_kind_find(blm_kind k)
+{
+    const struct blm__kind *kind = blm__kind_of(k == BLM_ANY_KIND ? BLM_BLOCKED : k);
+    return kind ? &kind->row : NULL;
 }

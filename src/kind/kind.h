@@ -13,11 +13,8 @@
 #include "engine/engine.h"
 
 struct blm__kind {
-    const char *name;
-    blm_kind    id;
-    bool        shares; /* BLM_SHARED allowed */
-    bool        words;  /* may be made over a caller's words */
-    bool        grows;  /* has, or may get, several layers: one digest asks them all */
+    blm_kind_row row;   /* what blm_kind_at shows */
+    bool         words; /* may be made over a caller's words */
 
     /* Options (native scheme) to plan. Pure. */
     blm_status (*plan)(const blm_options *o, blm_plan *out, blm_error *err);
@@ -46,25 +43,36 @@ struct blm__kind {
     struct blm_layer *(*only)(const struct blm_body *b);
     uint64_t (*room)(const struct blm_body *b);
 
-    /* Both have the same parameters; with `grows` only the rule by which keys find their cells. */
+    /* Both have the same parameters; those that grow only the rule by which keys find their
+     * cells. */
     blm_status (*unite)(struct blm_body *dst, const struct blm_body *src, blm_error *err);
     blm_status (*intersect)(struct blm_body *dst, const struct blm_body *src, blm_error *err);
     /* Layer 0 of an earlier and of a later snapshot of one filter: may the layer have been replaced
      * meanwhile? NULL: never. */
     bool (*replaced)(const struct blm_shape *earlier, const struct blm_shape *later);
+    /* The modelled rate when the filter holds n keys. */
+    blm_status (*rate_at)(const struct blm_body *b, uint64_t n, double *rate);
     /* The growth that blm_params tells. NULL: body.growth. */
     double (*growth)(const struct blm_body *b);
 
     /* body.state, where a kind keeps what is its own. NULL: it keeps nothing, or there is nothing
      * to do. clear: the first layer is empty, and the only one (dropped: there were others).
-     * changed: somebody wrote cells behind the kind's back. memory: bytes beside the layers. */
+     * changed: somebody wrote cells behind the kind's back. kept: blm_params.kept. memory: all bytes
+     * beside the layers. */
     void (*clear)(struct blm_body *b, bool dropped);
     void (*copy)(struct blm_body *to, const struct blm_body *from);
     void (*changed)(struct blm_body *b);
     void (*move)(struct blm_body *b, const struct blm__mover *m);
+    uint64_t (*kept)(const struct blm_body *b);
     uint64_t (*memory)(const struct blm_body *b);
     void (*close)(struct blm_body *b);
 };
+
+/* Has it, or may it get, several layers? */
+static inline bool blm__grows(const struct blm_body *b)
+{
+    return (b->ops->row.can & BLM_CAN_GROW) != 0;
+}
 
 const struct blm__kind *blm__kind_of(blm_kind k); /* NULL: no such kind */
 
@@ -95,7 +103,7 @@ blm_status blm__add_one(struct blm_body *b, const struct blm__keys *one);
 #define BLM__SINGLE_KIND                                                                    \
     .fault = blm__single_fault, .add = blm__single_add, .check = blm__single_check,         \
     .check_one = blm__single_check_one, .only = blm__single_only, .room = blm__single_room, \
-    .unite = blm__single_unite, .intersect = blm__single_intersect
+    .rate_at = blm__single_rate_at, .unite = blm__single_unite, .intersect = blm__single_intersect
 
 const char *blm__single_fault(const struct blm_body *b, bool native);
 blm_status  blm__single_add(struct blm_body *b, const struct blm__keys *k, uint8_t *fresh,
@@ -105,6 +113,7 @@ bool        blm__single_check_one(const struct blm_body *b, uint64_t h);
 size_t      blm__single_remove(struct blm_body *b, const struct blm__keys *k, uint8_t *gone);
 struct blm_layer *blm__single_only(const struct blm_body *b);
 uint64_t          blm__single_room(const struct blm_body *b);
+blm_status        blm__single_rate_at(const struct blm_body *b, uint64_t n, double *rate);
 blm_status blm__single_unite(struct blm_body *dst, const struct blm_body *src, blm_error *err);
 blm_status blm__single_intersect(struct blm_body *dst, const struct blm_body *src, blm_error *err);
 

@@ -61,5 +61,5 @@ void blm__body_singles(struct blm_body *b, const struct blm_shape *first)
     b->check_key = b->scheme->native ? check_native : check_any;
     b->add_key   = add_any;
     if (e->singles)
-        e->singles(b, first, !b->ops->grows);
+        e->singles(b, first, !blm__grows(b));
 }

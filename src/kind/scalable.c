@@ -13,182 +13,25 @@
 
 #include "core/kernel/layers.h"
 #include "engine/shape.h"
+#include "kind/scalable.h"
 #include "kind/young.h"
-#include "maths/plan.h"
 
-/* Keys of the first layer where nobody said, and the filter grows by layers. */
-#define FIRST_LAYER ((uint64_t)1 << 17)
-#define FAR_BYTES   (64u << 10) /* layers share the caches: past this one is fetched ahead */
-/* Every question asks every layer, so layers are steep where that costs little memory: what was
- * planned for few keys stays small, the next layer is of 4 MB at most while growing by 16, and
- * where it grows by 4 of 64 MB; from there on they double. 3 layers for 10^7 keys and 16 bits a
- * key, where doubling from 65 536 takes 8 layers and 29 bits.
- * docs/maths.md, "Scalable", has the table. */
-static const struct {
-    uint64_t below; /* keys in the last layer */
-    double   growth;
-} steps[] = { { (uint64_t)1 << 15, 4 }, { FIRST_LAYER + 1, 16 }, { (uint64_t)1 << 23, 4 } };
-#define GROWTH     2.0
-#define TIGHTENING 0.85 /* with the textbook's other 0.5 the tenth layer has 1/1024 of the rate */
-
-/* The share of the filter's rate that its first layer has: 1 − tightening, or half for one that is
- * or was young. */
-static double first_share(const struct blm_shape *first, double tightening)
-{
-    return first->aux[0] == BLM__HALF ? 0.5 : 1 - tightening;
-}
-
-/* What the options say of growth, checked. */
-static blm_status growth_of(const blm_options *o, double *growth, double *tightening,
-                            blm_error *err)
-{
-    *growth     = o->growth;
-    *tightening = o->tightening != 0 ? o->tightening : TIGHTENING;
-    if (*growth != 0 && !(*growth > 1 && *growth <= 1024))
-        return blm__fail(err, BLM_E_ARGUMENT, "growth must be above 1 and at most 1024, not %g",
-                         *growth);
-    if (!(*tightening > 0 && *tightening < 1))
-        return blm__fail(err, BLM_E_ARGUMENT, "tightening must be between 0 and 1, not %g",
-                         *tightening);
-    return BLM_OK;
-}
-
-/* Told nothing of size or growth, so that the filter may begin young. */
-static bool may_be_young(const blm_options *o)
-{
-    return o->items == 0 && o->growth == 0 && o->tightening == 0 && !o->layer_classic;
-}
-
-static double next_growth(const struct blm_body *b)
-{
-    if (b->growth != 0)
-        return b->growth;
-    if (blm__young(b))
-        return (double)blm__young_next(b->layers[0].shape.capacity) /
-               (double)b->layers[0].shape.capacity;
-    const struct blm_shape *last = &b->layers[b->active].shape;
-    if (last->aux[0] == BLM__HALF && last->capacity > 0 && last->capacity < steps[0].below)
-        return (double)FIRST_LAYER / (double)last->capacity; /* small by nobody's wish */
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
-        if (last->capacity < steps[i].below)
-            return steps[i].growth;
-    return GROWTH;
-}
-
-static blm_status plan_layer(const blm_options *o, blm_plan *out, blm_error *err)
-{
-    return o->layer_classic ? blm__plan_cells(o, 1, out, err) : blm__plan_layer(o, out, err);
-}
-
-/* The plan of a scalable filter is its first layer's, but for the rate. */
-static blm_status plan(const blm_options *o, blm_plan *out, blm_error *err)
-{
-    double     growth, tightening;
-    blm_status s = growth_of(o, &growth, &tightening, err);
-    if (s != BLM_OK)
-        return s;
-    if (o->bits || o->probes || o->memory)
-        return blm__fail(err, BLM_E_ARGUMENT,
-                         "a scalable filter is planned by rate, and items for its first layer; "
-                         "bits, probes and memory do not apply");
-    if (!(o->rate > 0 && o->rate < 1))
-        return blm__fail(err, BLM_E_ARGUMENT, "rate must be between 0 and 1, not %g", o->rate);
-    if (!(o->rate_cap >= 0 && o->rate_cap < 1) || (o->rate_cap > 0 && o->rate_cap < o->rate))
-        return blm__fail(err, BLM_E_ARGUMENT,
-                         "rate_cap must be at least the rate and below 1, not %g", o->rate_cap);
-    blm_options first = *o;
-    first.items       = o->items ? o->items : may_be_young(o) ? blm__young_first() : FIRST_LAYER;
-    first.rate        = o->rate * (may_be_young(o) ? 0.5 : 1 - tightening);
-    s                 = plan_layer(&first, out, err);
-    if (s != BLM_OK)
-        return s;
-    out->asked = o->rate;
-    return BLM_OK;
-}
-
-static void shape_of(const blm_plan *p, bool classic, struct blm_shape *out)
-{
-    out->kind      = classic ? BLM_CLASSIC : BLM_BLOCKED;
-    out->rule      = classic ? BLM__CHAIN : BLM__LINES;
-    out->bits      = p->bits;
-    out->cell_bits = 1;
-    out->capacity  = p->items;
-    if (classic) {
-        out->probes = p->probes;
-    } else {
-        out->line_count = p->bits / BLM__LINE_BITS;
-        out->lines      = p->lines;
-        out->probes     = p->probes / p->lines;
-    }
-}
-
-static void shape(const blm_options *o, const blm_plan *p, struct blm_body *b,
-                  struct blm_shape *out)
-{
-    growth_of(o, &b->growth, &b->tightening, NULL); /* checked by plan */
-    b->rate     = o->rate;
-    b->rate_cap = o->rate_cap > 0 ? o->rate_cap : o->rate < 0.05 ? o->rate * 10 : 0.5;
-    if (b->rate_cap < b->rate)
-        b->rate_cap = b->rate;
-    shape_of(p, o->layer_classic, out);
-    if (may_be_young(o)) {
-        out->aux[0] = BLM__HALF;
-        blm__young_begin(b);
-    }
-    out->rate = o->rate * first_share(out, b->tightening);
-}
-
-static blm_status next_shape(const struct blm_body *b, struct blm_shape *out, blm_error *err)
-{
-    const struct blm_shape *last = &b->layers[b->active].shape;
-    *out                         = *last;
-    if (last->scheme->grow)
-        return last->scheme->grow(b, out, err);
-    blm_options o    = BLM_OPTIONS_INIT;
-    double      want = (double)last->capacity * next_growth(b);
-    bool        half = last->aux[0] == BLM__HALF;
-    if (!(want < 9e18))
-        return blm__fail(err, BLM_E_LIMIT, "the next layer would hold more than 9e18 keys");
-    o.items = (uint64_t)want;
-    if (o.items <= last->capacity)
-        o.items = last->capacity + 1;
-    /* Of what the layers so far have left of the promise, the same share as of all of it. A young
-     * layer is made anew at its own rate. */
-    o.rate = last->rate * (blm__young(b) ? 1 : half ? 1 - b->tightening : b->tightening);
-    if (!blm__young(b))
-        out->aux[0] = 0;
-    o.lines         = 0;
-    o.layer_classic = last->rule == BLM__CHAIN;
-    blm_plan   p    = { .size = sizeof p };
-    blm_status s    = plan_layer(&o, &p, err);
-    if (s != BLM_OK)
-        return s;
-    shape_of(&p, o.layer_classic, out);
-    out->rate = o.rate;
-    return BLM_OK;
-}
+#define FAR_BYTES (64u << 10) /* layers share the caches: past this one is fetched ahead */
 
 /* The layer of a young filter, larger; or its youth is over. */
-static void make_anew(struct blm_body *b)
+static void rebuild(struct blm_body *b)
 {
     struct blm_shape s;
-    if (next_shape(b, &s, NULL) != BLM_OK || !blm__young_grow(b, &s))
+    if (blm__scalable_next(b, &s, NULL) != BLM_OK || !blm__young_grow(b, &s))
         blm__young_end(b);
 }
 
 static blm_status grow(struct blm_body *b, blm_error *err)
 {
-    uint32_t most = blm__most_layers(b, b->layers[0].shape.scheme);
-    if (b->layer_count >= most)
-        return blm__fail(err, BLM_E_FULL, "%u layers are the most it may have", (unsigned)most);
     struct blm_shape s;
-    blm_status       st = next_shape(b, &s, err);
+    blm_status       st = blm__scalable_next_layer(b, &s, err);
     if (st != BLM_OK)
         return st;
-    uint64_t bytes = blm__shape_words(&s) * 8;
-    if (b->max_bytes && (bytes > b->max_bytes || blm__body_bytes(b) > b->max_bytes - bytes))
-        return blm__fail(err, BLM_E_LIMIT, "the next layer takes %llu bytes, past the cap of %llu",
-                         (unsigned long long)bytes, (unsigned long long)b->max_bytes);
     /* Said before, because a file publishes it together with the layer: a writer that is killed
      * right after must not leave a file that grows from the old layer again, at its rate. */
     uint32_t was = b->active;
@@ -403,7 +246,7 @@ static blm_status add(struct blm_body *b, const struct blm__keys *k, uint8_t *fr
         if (room == 0 && blm__young(b)) {
             at += blm__young_known(b, r.h + at, r.n - at);
             if (at < r.n)
-                make_anew(b);
+                rebuild(b);
             continue;
         }
         if (room == 0) {
@@ -465,28 +308,6 @@ static blm_status unite(struct blm_body *dst, const struct blm_body *src, blm_er
 
 /* ---- the kind ---- */
 
-/* Layers of a file stay where they are: it is never young. */
-static void in_file(blm_options *o)
-{
-    if (o->items == 0)
-        o->items = FIRST_LAYER;
-}
-
-/* A union's added promise went with its layers. */
-static double rate_of_first(const struct blm_body *b, const struct blm_shape *first)
-{
-    return first->scheme->native ? first->rate / first_share(first, b->tightening) : b->rate;
-}
-
-static void like(struct blm_body *b, const struct blm_body *other, const struct blm_shape *first)
-{
-    b->growth     = other->growth;
-    b->tightening = other->tightening;
-    b->rate_cap   = other->rate_cap;
-    if (first->rate > 0)
-        b->rate = rate_of_first(b, first);
-}
-
 static const char *fault(const struct blm_body *b, bool native)
 {
     /* Other systems' chains may not grow at all, or by equal steps. */
@@ -516,26 +337,20 @@ static uint64_t room_now(const struct blm_body *b)
     return blm__young(b) ? 0 : room_of(b, b->layers);
 }
 
-static double growth(const struct blm_body *b)
-{
-    return b->layers[0].shape.scheme->native ? next_growth(b) : b->growth;
-}
-
 static void clear(struct blm_body *b, bool dropped)
 {
     if (dropped)
-        b->rate = rate_of_first(b, &b->layers[0].shape);
+        b->rate = blm__scalable_rate(b, &b->layers[0].shape);
     blm__young_clear(b);
 }
 
 const struct blm__kind blm__kind_scalable = {
-    .name      = "scalable",
-    .id        = BLM_SCALABLE,
-    .grows     = true,
-    .plan      = plan,
-    .shape     = shape,
-    .in_file   = in_file,
-    .like      = like,
+    .row       = { sizeof(blm_kind_row), BLM_SCALABLE, "scalable", "grows layer by layer",
+                   BLM_CAN_ADD | BLM_CAN_GROW | BLM_CAN_UNION, 1, 0 },
+    .plan      = blm__scalable_plan,
+    .shape     = blm__scalable_shape,
+    .in_file   = blm__scalable_in_file,
+    .like      = blm__scalable_like,
     .fault     = fault,
     .add       = add,
     .check     = check,
@@ -544,11 +359,13 @@ const struct blm__kind blm__kind_scalable = {
     .room      = room_now,
     .unite     = unite,
     .replaced  = blm__young_replaced,
-    .growth    = growth,
+    .growth    = blm__scalable_growth,
+    .rate_at   = blm__scalable_rate_at,
     .clear     = clear,
     .copy      = blm__young_copy,
     .changed   = blm__young_end,
     .move      = blm__young_move,
-    .memory    = blm__young_bytes,
+    .kept      = blm__young_kept,
+    .memory    = blm__young_memory,
     .close     = blm__young_end,
 };

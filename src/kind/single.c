@@ -48,6 +48,12 @@ uint64_t blm__single_room(const struct blm_body *b)
     return UINT64_MAX;
 }
 
+blm_status blm__single_rate_at(const struct blm_body *b, uint64_t n, double *rate)
+{
+    *rate = blm__layer_model(&b->layers[0].shape, n);
+    return BLM_OK;
+}
+
 /* ---- two filters ---- */
 
 /* Words combined between two looks at the caller's progress. A stopped union has some of src's

@@ -75,9 +75,14 @@ static uint64_t slots_of(const struct young *y)
     return y->slots ? (uint64_t)1 << (64 - y->shift) : 0;
 }
 
-uint64_t blm__young_bytes(const struct blm_body *b)
+uint64_t blm__young_kept(const struct blm_body *b)
 {
     return blm__young(b) ? slots_of(young_of(b)) * 8 : 0;
+}
+
+uint64_t blm__young_memory(const struct blm_body *b)
+{
+    return blm__young(b) ? sizeof(struct young) + young_of(b)->block.size : 0;
 }
 
 void blm__young_clear(struct blm_body *b)
@@ -130,7 +135,7 @@ static bool has_room(const struct young *y, uint64_t more)
 /* The cap is for bits and hashes together, and for the old and the new while both are there. */
 static bool may_take(const struct blm_body *b, uint64_t bytes)
 {
-    uint64_t held = blm__body_bytes(b) + blm__young_bytes(b);
+    uint64_t held = blm__body_bytes(b) + blm__young_kept(b);
     return b->max_bytes == 0 || (held <= b->max_bytes && bytes <= b->max_bytes - held);
 }
 

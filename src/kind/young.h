@@ -24,7 +24,8 @@ bool blm__young_grow(struct blm_body *b, const struct blm_shape *larger);
 void     blm__young_clear(struct blm_body *b);
 void     blm__young_copy(struct blm_body *to, const struct blm_body *from);
 void     blm__young_move(struct blm_body *b, const struct blm__mover *m);
-uint64_t blm__young_bytes(const struct blm_body *b);
+uint64_t blm__young_kept(const struct blm_body *b);
+uint64_t blm__young_memory(const struct blm_body *b);
 bool     blm__young_replaced(const struct blm_shape *earlier, const struct blm_shape *later);
 void     blm__young_end(struct blm_body *b); /* also when it is not young */
 

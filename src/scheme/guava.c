@@ -146,13 +146,11 @@ const struct blm_scheme blm__scheme_guava64 = {
     .row           = { sizeof(blm_scheme_row), "guava64", "Guava BloomFilter, MURMUR128_MITZ_64",
                        "the empty key and every key whose hash is 0 probe bit 0 only; the number of keys "
                                  "is not recorded",
-                       funnels, true },
+                       funnels, true, .kinds = 1u << BLM_CLASSIC, .format = "guava" },
     .version       = 1,
     .model         = BLM_MODEL_DOUBLE,
     .fold          = BLM__FOLD_STRIDED,
     .fold_unit     = 64,
-    .kinds         = 1u << BLM_CLASSIC,
-    .format        = "guava",
     .digest        = digest,
     .positions     = blm__positions_m,
     .positions_raw = raw64,
@@ -168,13 +166,11 @@ const struct blm_scheme blm__scheme_guava32 = {
     .row           = { sizeof(blm_scheme_row), "guava32", "Guava BloomFilter, MURMUR128_MITZ_32",
                        "probes never reach bit 2^31, so a larger filter does not help; two keys that "
                                  "agree in 64 bits of hash agree in everything; the empty key probes bit 0 only",
-                       funnels, true },
+                       funnels, true, .kinds = 1u << BLM_CLASSIC, .format = "guava" },
     .version       = 1,
     .model         = BLM_MODEL_DOUBLE,
     .fold          = BLM__FOLD_STRIDED,
     .fold_unit     = 64,
-    .kinds         = 1u << BLM_CLASSIC,
-    .format        = "guava",
     .digest        = digest,
     .positions     = blm__positions_m,
     .positions_raw = raw32,
@@ -186,6 +182,12 @@ const struct blm_scheme blm__scheme_guava32 = {
     .fault         = fault,
 };
 
-const blm_scheme_row blm__alias_guava = {
-    sizeof(blm_scheme_row), "guava", "guava64, what Guava makes today", NULL, funnels, true
-};
+const blm_scheme_row blm__alias_guava = { sizeof(blm_scheme_row),
+                                          "guava",
+                                          "guava64, what Guava makes today",
+                                          NULL,
+                                          funnels,
+                                          true,
+                                          .kinds  = 1u << BLM_CLASSIC,
+                                          .format = "guava",
+                                          .means  = "guava64" };

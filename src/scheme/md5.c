@@ -85,16 +85,17 @@ static const char *fault(const struct blm_shape *s)
     return s->probes > MOST ? "more than 26 probes" : NULL;
 }
 
-#define COMMON                                                                                  \
-    .version = 1, .per_probe = true, .missing = MISSING, .fold = BLM__FOLD_STRIDED,             \
-    .fold_unit = 1, .kinds = 1u << BLM_CLASSIC | 1u << BLM_COUNTING,                            \
-    .positions = blm__positions_m, .positions_raw = blm__textbook_raw, .reduce = blm__reduce_m, \
-    .plan = plan, .fault = fault
+#define KINDS (1u << BLM_CLASSIC | 1u << BLM_COUNTING)
+
+#define COMMON                                                                         \
+    .version = 1, .per_probe = true, .missing = MISSING, .fold = BLM__FOLD_STRIDED,    \
+    .fold_unit = 1, .positions = blm__positions_m, .positions_raw = blm__textbook_raw, \
+    .reduce = blm__reduce_m, .plan = plan, .fault = fault
 
 const struct blm_scheme blm__scheme_md5_cat = {
     .row = { sizeof(blm_scheme_row), "md5-cat", "MD5 of the key followed by the probe's number",
              "the key \"x1\" shares hashes with the key \"x\" from its eleventh probe on", NULL,
-             CREATES },
+             CREATES, .kinds = KINDS, .format = "native" },
     COMMON,
     .model  = BLM_MODEL_INDEPENDENT,
     .digest = cat_digest,
@@ -105,7 +106,7 @@ const struct blm_scheme blm__scheme_md5_or = {
              "MD5 of the key, its last byte ORed with the probe's number",
              "few distinct hashes: a last byte with its low bits set gives the same hash for every "
              "probe, and keys whose last bytes differ in those bits share theirs",
-             NULL, CREATES },
+             NULL, CREATES, .kinds = KINDS, .format = "native" },
     COMMON,
     .model  = BLM_MODEL_USUAL,
     .digest = or_digest,

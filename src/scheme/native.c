@@ -74,17 +74,18 @@ static uint64_t reduce(const struct blm_shape *s, uint64_t raw)
     return blm__reduce(raw, s->bits);
 }
 
+#define KIND_BIT(NAME, value, name) | 1u << value
+#define EVERY_KIND                  (0u BLM_KIND_MAP(KIND_BIT))
+
 const struct blm_scheme blm__scheme_native = {
     .row       = { sizeof(blm_scheme_row), "native",
                    "bloomery's own: one seeded 64-bit hash, probes derived, multiply-shift", NULL, NULL,
-                   true },
+                   true, .seeded = true, .kinds = EVERY_KIND, .format = "native" },
     .version   = 1,
     .native    = true,
-    .seeded    = true,
     .model     = BLM_MODEL_INDEPENDENT,
     .fold      = BLM__FOLD_ADJACENT,
-    .fold_unit = 1,          /* with lines: a line, see blm__fold_unit */
-    .kinds     = UINT32_MAX, /* every one there is */
+    .fold_unit = 1, /* with lines: a line, see blm__fold_unit */
     .digest    = digest,
     .reduce    = reduce,
 };

@@ -30,7 +30,7 @@ static void digest(const struct blm_hasher *h, uint32_t k, const void *key, size
                    blm_digest *d)
 {
     (void)k;
-    if (h->variant & BLM__RB_FORCE64) {
+    if (h->variant & BLM_CHAIN_FORCE64) {
         d->w[0] = blm__murmur64a(key, len, SEED64);
         d->w[1] = blm__murmur64a(key, len, d->w[0]);
     } else {
@@ -72,7 +72,7 @@ static void pair(const struct blm_hasher *h, const uint8_t *key, size_t len, uin
                  uint64_t *step)
 {
     blm_digest d;
-    if (h->variant & BLM__RB_FORCE64 && len <= SHORT) {
+    if (h->variant & BLM_CHAIN_FORCE64 && len <= SHORT) {
         pair64(key, len, start, step);
         return;
     }
@@ -85,7 +85,7 @@ static void pairs(const struct blm_hasher *h, const struct blm_kernel *v,
                   const struct blm__keys *keys, size_t n, uint64_t *start, uint64_t *step)
 {
     const struct blm_stepper *vectors = v->stepper;
-    const bool                wide    = h->variant & BLM__RB_FORCE64;
+    const bool                wide    = h->variant & BLM_CHAIN_FORCE64;
     const bool                four    = wide && keys->list;
     if (four && n == 4 && vectors->murmur4(keys->list, SEED64, start, step))
         return; /* a flow's */
@@ -146,14 +146,14 @@ static void positions(const struct blm_shape *s, const blm_digest *d, uint64_t *
 static uint64_t hashes_for(double bpe) { return (uint64_t)ceil(LN2 * bpe); }
 
 /* The field that says M: 8·bytes, or up to 7 bits less where old versions rounded to bytes. */
-static bool bits_fit(const struct blm_rb_link *l, enum blm_rb_layout layout)
+static bool bits_fit(const blm_chain_layer *l, enum blm_rb_layout layout)
 {
     if (l->bits == 0) /* old: only n2 counted */
         return layout == BLM__RB_1 && l->n2 && l->bytes == (((uint64_t)1 << l->n2) + 7) / 8;
     return (l->bits + 7) / 8 == l->bytes;
 }
 
-const char *blm__rb_fault(const struct blm_rb_link *l, enum blm_rb_layout layout, unsigned *field)
+const char *blm__rb_fault(const blm_chain_layer *l, enum blm_rb_layout layout, unsigned *field)
 {
     static const struct {
         unsigned    field;
@@ -193,7 +193,7 @@ const char *blm__rb_fault(const struct blm_rb_link *l, enum blm_rb_layout layout
 
 void blm__rb_set_rdb(struct blm_shape *s, uint8_t rdb) { s->aux[1] |= (uint64_t)rdb << 8; }
 
-void blm__rb_shape(const struct blm_rb_link *l, uint64_t variant, struct blm_shape *out)
+void blm__rb_shape(const blm_chain_layer *l, uint64_t variant, struct blm_shape *out)
 {
     struct blm_shape s = { .kind      = BLM_CLASSIC,
                            .rule      = BLM__POSITIONS,
@@ -209,25 +209,25 @@ void blm__rb_shape(const struct blm_rb_link *l, uint64_t variant, struct blm_sha
     *out               = s;
 }
 
-void blm__rb_link(const struct blm_layer *l, struct blm_rb_link *out)
+void blm__rb_layer(const struct blm_layer *l, blm_chain_layer *out)
 {
-    out->bytes   = l->shape.bits / 8;
-    out->bits    = bits_of(&l->shape);
-    out->size    = blm__layer_items(l);
-    out->error   = l->shape.rate;
-    out->bpe     = blm__f64_from_bits(l->shape.aux[0]);
-    out->hashes  = l->shape.probes;
-    out->entries = l->shape.capacity;
-    out->n2      = n2_of(&l->shape);
+    *out = (blm_chain_layer){ .bytes   = l->shape.bits / 8,
+                              .bits    = bits_of(&l->shape),
+                              .items   = blm__layer_items(l),
+                              .entries = l->shape.capacity,
+                              .error   = l->shape.rate,
+                              .bpe     = blm__f64_from_bits(l->shape.aux[0]),
+                              .hashes  = l->shape.probes,
+                              .n2      = n2_of(&l->shape) };
 }
 
 static const char *fault(const struct blm_shape *s)
 {
-    struct blm_layer   l = { .shape = *s };
-    struct blm_rb_link link;
-    unsigned           field;
-    blm__rb_link(&l, &link);
-    if (blm__rb_options(s->variant) & ~BLM__RB_OPTIONS || s->variant >> 32 > BLM__RB_1)
+    struct blm_layer l = { .shape = *s };
+    blm_chain_layer  link;
+    unsigned         field;
+    blm__rb_layer(&l, &link);
+    if (blm__rb_options(s->variant) & ~BLM_CHAIN_OPTIONS || s->variant >> 32 > BLM__RB_1)
         return "unknown options";
     return blm__rb_fault(&link, blm__rb_layout(s->variant), &field);
 }
@@ -237,7 +237,7 @@ static const char *fault(const struct blm_shape *s)
 /* How a version lays a link out, beside its options. */
 enum rounding { TO_WORDS, TO_BYTES };
 
-static bool to_power_of_two(struct blm_rb_link *l, double need, uint64_t *bits)
+static bool to_power_of_two(blm_chain_layer *l, double need, uint64_t *bits)
 {
     int n2 = ilogb(need) + 1;
     if (n2 < 1 || n2 > 47)
@@ -252,8 +252,8 @@ static bool to_power_of_two(struct blm_rb_link *l, double need, uint64_t *bits)
 static blm_status make_link(uint64_t entries, double error, uint64_t variant, enum rounding round,
                             struct blm_shape *out, blm_error *err)
 {
-    struct blm_rb_link l    = { .error = error, .entries = entries };
-    uint64_t           bits = 0;
+    blm_chain_layer l    = { .error = error, .entries = entries };
+    uint64_t        bits = 0;
     if (entries == 0 || !(error > 0 && error < 1))
         return blm__fail(err, BLM_E_FULL,
                          "RedisBloom makes no link of %llu entries at a rate of %g",
@@ -261,7 +261,7 @@ static blm_status make_link(uint64_t entries, double error, uint64_t variant, en
     l.bpe       = fabs(log(error) / LN2_SQUARED);
     double need = (double)entries * l.bpe;
     bool   fits = need < (double)(BLM__MAX_BITS - 64) && l.bpe * LN2 <= BLM__MAX_PROBES;
-    if (fits && variant & BLM__RB_NOROUND)
+    if (fits && variant & BLM_CHAIN_NOROUND)
         bits = need >= 1 ? (uint64_t)need : 1;
     else if (fits)
         fits = to_power_of_two(&l, need, &bits);
@@ -300,7 +300,7 @@ static blm_status grow(const struct blm_body *b, struct blm_shape *out, blm_erro
     const struct blm_shape *last    = &b->layers[b->active].shape;
     uint64_t                variant = b->layers[0].shape.variant, growth = (uint64_t)b->growth;
     bool                    old = blm__rb_layout(variant) == BLM__RB_1;
-    if (blm__rb_options(variant) & BLM__RB_NO_SCALING)
+    if (blm__rb_options(variant) & BLM_CHAIN_NO_SCALING)
         return blm__fail(err, BLM_E_FULL, "the filter is full, and it was made not to scale");
     if (growth && last->capacity > UINT64_MAX / growth)
         return blm__fail(err, BLM_E_LIMIT, "the next link would hold more than 2^64 entries");
@@ -312,7 +312,7 @@ void blm__rb_body(struct blm_body *b, uint32_t growth)
 {
     const struct blm_shape *first  = &b->layers[0].shape;
     bool                    halved = blm__rb_layout(first->variant) != BLM__RB_1 &&
-                  !(blm__rb_options(first->variant) & BLM__RB_NO_SCALING);
+                  !(blm__rb_options(first->variant) & BLM_CHAIN_NO_SCALING);
     b->kind       = BLM_SCALABLE;
     b->growth     = growth;
     b->tightening = TIGHTENING;
@@ -340,7 +340,7 @@ static blm_status check_options(const blm_options *o, blm_error *err)
         return blm__fail(err, BLM_E_ARGUMENT,
                          "growth %g: RedisBloom's expansion is a whole number up to 32768",
                          o->growth);
-    if (o->variant & ~(uint64_t)BLM__RB_OPTIONS || o->variant & BLM__RB_BITS)
+    if (o->variant & ~(uint64_t)BLM_CHAIN_OPTIONS || o->variant & BLM_CHAIN_ENTRIES_ARE_BITS)
         return blm__fail(err, BLM_E_ARGUMENT,
                          "variant %llu: RedisBloom's options are 1 (any size), 4 (64-bit hash), "
                          "8 (does not scale)",
@@ -355,9 +355,9 @@ static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shap
     blm_status st = check_options(o, err);
     if (st != BLM_OK)
         return st;
-    uint64_t variant = o->variant ? o->variant : BLM__RB_NOROUND | BLM__RB_FORCE64;
+    uint64_t variant = o->variant ? o->variant : BLM_CHAIN_NOROUND | BLM_CHAIN_FORCE64;
     double   rate    = o->rate != 0 ? fmin(o->rate, 0.25) : 0.01;
-    bool     fixed   = variant & BLM__RB_NO_SCALING;
+    bool     fixed   = variant & BLM_CHAIN_NO_SCALING;
     st = make_link(o->items ? o->items : 100, fixed ? rate : rate * 0.5, variant, TO_WORDS, s, err);
     if (st != BLM_OK)
         return st;
@@ -372,7 +372,7 @@ static const char *notice(const struct blm_shape *s)
 {
     if (modulus(s) < s->bits - 63)
         return "bits that no key reaches: the modulus is smaller than the array";
-    if (!(s->variant & BLM__RB_FORCE64))
+    if (!(s->variant & BLM_CHAIN_FORCE64))
         return "32-bit hash, as before RedisBloom 1.1.1: past some 10^8 keys the rate grows";
     return NULL;
 }
@@ -382,13 +382,12 @@ const struct blm_scheme blm__scheme_redisbloom = {
                         "RedisBloom BF.*: chains of links, MurmurHash64A (or MurmurHash2) twice, a + i·b",
                         "a key that falsely seems present is not stored; a new link halves the rate and so "
                                    "takes one more probe each time",
-                        NULL, true },
+                        NULL, true, .kinds = 1u << BLM_SCALABLE, .format = "redisbloom" },
     .version        = 1,
-    .digest_variant = BLM__RB_FORCE64,
+    .digest_variant = BLM_CHAIN_FORCE64,
+    .fixed_variant  = BLM_CHAIN_NO_SCALING,
     .model          = BLM_MODEL_DOUBLE,
-    .kinds          = 1u << BLM_SCALABLE,
-    .format         = "redisbloom",
-    .layers         = BLM__MAX_LINKS,
+    .layers         = BLM_CHAIN_MAX_LAYERS,
     .digest         = digest,
     .positions      = positions,
     .positions_raw  = positions_raw,

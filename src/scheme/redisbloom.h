@@ -3,16 +3,12 @@
 #ifndef BLM_SCHEME_REDISBLOOM_H
 #define BLM_SCHEME_REDISBLOOM_H
 
+#include "bloomery/redisbloom.h"
 #include "core/error.h"
 #include "scheme/scheme.h"
 
-/* shape.variant: RedisBloom's options, and above them which header the chain came with. */
-#define BLM__RB_NOROUND    1u /* links of any size; else powers of two */
-#define BLM__RB_BITS       2u /* capacity was given in bits; never seen in a dump */
-#define BLM__RB_FORCE64    4u /* 64-bit hash; else 32 */
-#define BLM__RB_NO_SCALING 8u
-#define BLM__RB_OPTIONS    15u
-
+/* shape.variant: RedisBloom's options (BLM_CHAIN_…), and above them which header the chain came
+ * with. */
 enum blm_rb_layout {
     BLM__RB_CURRENT, /* 20 + 53 a link: 2.2.1 and later */
     BLM__RB_220,     /* 20 + 49: 2.2.0 */
@@ -28,25 +24,13 @@ static inline enum blm_rb_layout blm__rb_layout(uint64_t variant)
     return (enum blm_rb_layout)(variant >> 32);
 }
 
-/* A link as headers describe it. */
-struct blm_rb_link {
-    uint64_t bytes; /* of its array */
-    uint64_t bits;  /* 8·bytes; before 2.2.5 up to 7 less, before 2.2.0 and with n2 > 0 also 0 */
-    uint64_t size;  /* keys in it */
-    double   error;
-    double   bpe;     /* bits per entry: |ln error| / ln²2 */
-    uint32_t hashes;  /* ⌈ln 2 · bpe⌉ */
-    uint64_t entries; /* capacity */
-    uint8_t  n2;      /* keys go to bit … mod 2^n2, or, when it is 0, mod bits */
-};
-
-/* What is wrong with a link, and in *field the number of the field (in the order above); NULL:
- * nothing. */
-const char *blm__rb_fault(const struct blm_rb_link *l, enum blm_rb_layout layout, unsigned *field);
+/* What is wrong with a layer, and in *field the number of the field, in the order in which headers
+ * have them: bytes, bits, items, error, bpe, hashes, entries, n2. NULL: nothing. */
+const char *blm__rb_fault(const blm_chain_layer *l, enum blm_rb_layout layout, unsigned *field);
 
 /* To a shape and back. */
-void blm__rb_shape(const struct blm_rb_link *l, uint64_t variant, struct blm_shape *out);
-void blm__rb_link(const struct blm_layer *l, struct blm_rb_link *out);
+void blm__rb_shape(const blm_chain_layer *l, uint64_t variant, struct blm_shape *out);
+void blm__rb_layer(const struct blm_layer *l, blm_chain_layer *out);
 /* The RDB version of the DUMP payload it came in; 0: none. */
 uint8_t blm__rb_rdb(const struct blm_shape *s);
 void    blm__rb_set_rdb(struct blm_shape *s, uint8_t rdb);

@@ -44,6 +44,15 @@ const blm_scheme_row *blm_scheme_at(size_t i)
     return i - COUNT < ALIASES ? aliases[i - COUNT].row : NULL;
 }
 
+const blm_scheme_row *blm_scheme_find(const char *name)
+{
+    const blm_scheme_row *row;
+    for (size_t i = 0; (row = blm_scheme_at(i)) != NULL; i++)
+        if (strcmp(row->name, name) == 0)
+            return row;
+    return NULL;
+}
+
 uint64_t blm__modulus_m(const struct blm_shape *s) { return s->bits; }
 
 uint64_t blm__reduce_m(const struct blm_shape *s, uint64_t raw) { return raw % s->bits; }

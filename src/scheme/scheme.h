@@ -17,16 +17,14 @@ struct blm_scheme {
     blm_scheme_row row; /* what blm_scheme_at shows */
     uint32_t       version;
     bool           native;    /* digest.w[0] is a 64-bit hash: chains, lines and kernels apply */
-    bool           seeded;    /* has a seed; a new filter gets a random one only if native */
     bool           no_probes; /* k = 0 is allowed: such a filter answers "maybe" to everything */
     bool           per_probe; /* hashes once a probe: digests hold w[26] = how many probes */
     uint64_t       digest_variant; /* bits of shape.variant that a digest depends on */
+    uint64_t       fixed_variant;  /* bits of it that say: it may not grow */
     const char    *missing; /* a library this build was made without and the scheme needs; NULL */
     blm_model      model;   /* of its probes, for the rate */
     enum blm_fold_rule fold;
     uint32_t           fold_unit; /* in cells; positions inside a unit stay */
-    uint32_t           kinds;     /* bit per blm_kind it can be kept in */
-    const char        *format;    /* codec a new filter of this scheme is saved as; NULL: native */
     uint32_t           layers;    /* most layers in memory; 0: BLM__MAX_LAYERS, as in a file */
 
     /* Key to digest. k: probes, for schemes that hash once a probe. Fills d->w, not d->tag. */

@@ -85,7 +85,7 @@ static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shap
 {
     struct blm_asked a  = { 0 };
     blm_status       st = blm__asked(o, &a, err);
-    if (st == BLM_OK && s->scheme->seeded)
+    if (st == BLM_OK && s->scheme->row.seeded)
         st = check_seed(&b->hasher, err);
     if (st != BLM_OK)
         return st;
@@ -108,13 +108,11 @@ const struct blm_scheme blm__scheme_spark1 = {
     .row           = { sizeof(blm_scheme_row), "spark1", "Apache Spark BloomFilter, version 1",
                        "probes never reach bit 2^31, so the rate of a large filter is worse than promised; "
                                  "the number of keys is not recorded",
-                       funnels, true },
+                       funnels, true, .kinds = 1u << BLM_CLASSIC, .format = "spark" },
     .version       = 1,
     .model         = BLM_MODEL_DOUBLE,
     .fold          = BLM__FOLD_STRIDED,
     .fold_unit     = 64,
-    .kinds         = 1u << BLM_CLASSIC,
-    .format        = "spark",
     .digest        = digest,
     .positions     = blm__positions_m,
     .positions_raw = raw1,
@@ -130,14 +128,11 @@ const struct blm_scheme blm__scheme_spark2 = {
     .row           = { sizeof(blm_scheme_row), "spark2", "Apache Spark BloomFilter, version 2",
                        "two keys that agree in two 32-bit hashes agree in every probe; the number of keys "
                                  "is not recorded",
-                       funnels, true },
+                       funnels, true, .seeded = true, .kinds = 1u << BLM_CLASSIC, .format = "spark" },
     .version       = 1,
-    .seeded        = true,
     .model         = BLM_MODEL_DOUBLE,
     .fold          = BLM__FOLD_STRIDED,
     .fold_unit     = 64,
-    .kinds         = 1u << BLM_CLASSIC,
-    .format        = "spark",
     .digest        = digest,
     .positions     = blm__positions_m,
     .positions_raw = raw2,
@@ -147,6 +142,13 @@ const struct blm_scheme blm__scheme_spark2 = {
     .fault         = blm__java_fault,
 };
 
-const blm_scheme_row blm__alias_spark = {
-    sizeof(blm_scheme_row), "spark", "spark2, what Spark makes today", NULL, funnels, true
-};
+const blm_scheme_row blm__alias_spark = { sizeof(blm_scheme_row),
+                                          "spark",
+                                          "spark2, what Spark makes today",
+                                          NULL,
+                                          funnels,
+                                          true,
+                                          .seeded = true,
+                                          .kinds  = 1u << BLM_CLASSIC,
+                                          .format = "spark",
+                                          .means  = "spark2" };

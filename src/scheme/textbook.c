@@ -220,19 +220,19 @@ static const char *pair_fault(const struct blm_shape *s)
 
 /* ---- the rows ---- */
 
+#define KINDS (1u << BLM_CLASSIC | 1u << BLM_COUNTING)
+
 #define COMMON                                                                         \
     .version = 1, .model = BLM_MODEL_USUAL, .fold = BLM__FOLD_STRIDED, .fold_unit = 1, \
-    .kinds = 1u << BLM_CLASSIC | 1u << BLM_COUNTING, .positions = blm__positions_m,    \
-    .positions_raw = blm__textbook_raw, .reduce = blm__reduce_m
+    .positions = blm__positions_m, .positions_raw = blm__textbook_raw, .reduce = blm__reduce_m
 
 #define SHORT_KEYS \
     "short keys hash to small numbers and crowd the first bits; keys are easy to collide"
 
 const struct blm_scheme blm__scheme_bkdr = {
     .row = { sizeof(blm_scheme_row), "bkdr", "BKDR string hashes with multipliers 131, 31, 1313, …",
-             SHORT_KEYS, NULL, true },
+             SHORT_KEYS, NULL, true, .seeded = true, .kinds = KINDS, .format = "native" },
     COMMON,
-    .seeded         = true,
     .per_probe      = true,
     .digest_variant = UINT64_MAX,
     .digest         = bkdr_digest,
@@ -242,7 +242,8 @@ const struct blm_scheme blm__scheme_bkdr = {
 
 const struct blm_scheme blm__scheme_js = {
     .row = { sizeof(blm_scheme_row), "js", "Justin Sobel's string hash, one probe",
-             "one probe: a rate of 1% takes a hundred bits a key", NULL, true },
+             "one probe: a rate of 1% takes a hundred bits a key", NULL, true, .kinds = KINDS,
+             .format = "native" },
     COMMON,
     .digest_variant = UINT64_MAX,
     .digest         = js_digest,
@@ -252,7 +253,7 @@ const struct blm_scheme blm__scheme_js = {
 
 const struct blm_scheme blm__scheme_rs = {
     .row = { sizeof(blm_scheme_row), "rs", "Robert Sedgewick's string hash, one probe", SHORT_KEYS,
-             NULL, true },
+             NULL, true, .kinds = KINDS, .format = "native" },
     COMMON,
     .digest_variant = UINT64_MAX,
     .digest         = rs_digest,
@@ -262,7 +263,7 @@ const struct blm_scheme blm__scheme_rs = {
 
 const struct blm_scheme blm__scheme_bkdr_js_rs = {
     .row = { sizeof(blm_scheme_row), "bkdr-js-rs", "three string hashes: BKDR (131), JS, RS",
-             SHORT_KEYS, NULL, true },
+             SHORT_KEYS, NULL, true, .kinds = KINDS, .format = "native" },
     COMMON,
     .digest_variant = UINT64_MAX,
     .digest         = three_digest,
@@ -273,7 +274,8 @@ const struct blm_scheme blm__scheme_bkdr_js_rs = {
 const struct blm_scheme blm__scheme_fnv_murmur = {
     .row = { sizeof(blm_scheme_row), "fnv-murmur",
              "two hashes: FNV-1 in JavaScript's numbers, MurmurHash2",
-             "FNV is computed in doubles, which round its low bits away", NULL, true },
+             "FNV is computed in doubles, which round its low bits away", NULL, true,
+             .kinds = KINDS, .format = "native" },
     COMMON,
     .digest = pair_digest,
     .plan   = pair_plan,

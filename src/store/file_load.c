@@ -26,6 +26,13 @@ void blm__file_pause(void)
     nanosleep(&t, NULL);
 }
 
+static size_t size_of(const struct blm_file *f)
+{
+    return sizeof *f + f->head.room * sizeof *f->part;
+}
+
+size_t blm__file_memory(const struct blm_body *b) { return size_of(blm__file_of(b)); }
+
 void blm__file_release(struct blm_body *b, struct blm_file *f)
 {
     for (uint32_t i = 0; i < b->layer_count; i++)
@@ -39,7 +46,7 @@ void blm__file_release(struct blm_body *b, struct blm_file *f)
         blm__part_unmap(&f->part[i]);
     if (f->front)
         munmap(f->front, f->front_len);
-    blm__free(b->alloc, f, sizeof *f + f->head.room * sizeof *f->part);
+    blm__free(b->alloc, f, size_of(f));
     b->store_ctx = NULL;
 }
 

@@ -98,7 +98,7 @@ blm_status blm__native_head_of(const struct blm_body *b, const struct blm_shape 
 {
     memset(out, 0, sizeof *out);
     out->block          = blm__shape_words(first) * 8 >= LARGE_LAYER ? 4096 : 512;
-    out->room           = blm__kind_of(b->kind)->grows ? BLM__MAX_LAYERS : 1;
+    out->room           = blm__kind_of(b->kind)->row.can & BLM_CAN_GROW ? BLM__MAX_LAYERS : 1;
     out->slot_bytes     = slot_bytes(out->room, out->block);
     out->kind           = blm__kind_number(b->kind);
     out->scheme_version = first->scheme->version;
@@ -274,10 +274,10 @@ blm_status blm__native_head_to(const struct blm_native_head *h, struct blm_body 
         return blm__fail_at(err, BLM_E_VERSION, 96,
                             "version %u of scheme %s; this library has version %u",
                             h->scheme_version, h->scheme, (*scheme)->version);
-    if (!((*scheme)->kinds >> kind->id & 1))
+    if (!((*scheme)->row.kinds >> kind->row.kind & 1))
         return blm__fail_at(err, BLM_E_FORMAT, 60, "scheme %s does not go with its kind",
                             h->scheme);
-    b->kind       = kind->id;
+    b->kind       = kind->row.kind;
     blm_status st = hasher_to(h, (*scheme)->native, &b->hasher, err);
     if (st != BLM_OK)
         return st;
@@ -430,7 +430,7 @@ static bool take_shape(const uint8_t *in, const struct blm_scheme *scheme, struc
     memset(out, 0, sizeof *out);
     if (!kind)
         return false;
-    out->kind       = kind->id;
+    out->kind       = kind->row.kind;
     out->rule       = (enum blm__rule)blm__get32le(in + 4);
     out->scheme     = scheme;
     out->bits       = blm__get64le(in + 8);

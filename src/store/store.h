@@ -31,6 +31,8 @@ blm_status blm__file_begin(struct blm_body *b, blm_error *err);
 blm_status blm__file_refresh(struct blm_body *b, blm_error *err);
 /* *out is filled whole; its size field does not matter. */
 blm_status blm__file_verify(const struct blm_body *b, blm_verdict *out, blm_error *err);
+/* Bytes taken to manage the mapping, beside the layers' structs. */
+size_t blm__file_memory(const struct blm_body *b);
 /* Is b mapped from the file that has this path now? */
 bool blm__file_same(const struct blm_body *b, const char *path);
 

@@ -262,7 +262,7 @@ static void long_batches_tell_and_can_be_stopped(void **state)
         blm_filter  *f = make_flavour(v, N, 0.01, 5);
         struct watch w = { .stop_after = UINT64_MAX };
         size_t       done;
-        blm_on_progress(f, watch_it, &w);
+        blm_set_progress(f, watch_it, &w);
         assert_status(blm_add_fixed(f, keys, 8, N, NULL, &done), BLM_OK);
         assert_int_equal(done, N);
         assert_true(w.calls >= 4 && w.total == N);
@@ -272,7 +272,7 @@ static void long_batches_tell_and_can_be_stopped(void **state)
         assert_int_equal(w.calls, 2);
         assert_true(done == w.last && done < N); /* what it says is in is in */
         assert_int_equal(blm_check_fixed(f, keys, 8, done, NULL), done);
-        blm_on_progress(f, NULL, NULL);
+        blm_set_progress(f, NULL, NULL);
         assert_status(blm_add_fixed(f, keys, 8, N, NULL, &done), BLM_OK);
         blm_free(f);
     }

@@ -327,7 +327,7 @@ static void it_can_be_stopped(void **state)
             blm_filter *f = make(&o), *g = make(&o);
             size_t      done;
             blm_set_threads(f, threads);
-            blm_on_progress(f, stop, &told);
+            blm_set_progress(f, stop, &told);
             assert_status(blm_add_fixed(f, keys, 8, N, NULL, &done), BLM_E_CANCELLED);
             assert_true(done == told && done >= N / 3);
             add_slowly(g, keys, done, NULL);

@@ -32,19 +32,19 @@ static blm_filter *grown(void)
     return f;
 }
 
-static void describe(const blm_filter *f, blm_link *links)
+static void describe(const blm_filter *f, blm_chain_layer *links)
 {
     for (uint32_t i = 0; i < LINKS; i++)
-        assert_int_equal(blm_chain_link(f, i, &links[i]), BLM_OK);
-    assert_int_equal(blm_chain_link(f, LINKS, &links[0]), BLM_E_ARGUMENT);
-    assert_int_equal(blm_chain_link(f, 0, &links[0]), BLM_OK);
+        assert_int_equal(blm_chain_get_layer(f, i, &links[i]), BLM_OK);
+    assert_int_equal(blm_chain_get_layer(f, LINKS, &links[0]), BLM_E_ARGUMENT);
+    assert_int_equal(blm_chain_get_layer(f, 0, &links[0]), BLM_OK);
 }
 
 static void apart_and_together(void **state)
 {
     (void)state;
-    blm_filter *f = grown(), *g;
-    blm_link    links[LINKS];
+    blm_filter     *f = grown(), *g;
+    blm_chain_layer links[LINKS];
     describe(f, links);
     assert_int_equal(blm_chain_create(links, LINKS, 5, 2, NULL, &g, NULL), BLM_OK);
     assert_false(blm_equal(f, g)); /* zeroes */
@@ -68,11 +68,11 @@ static void apart_and_together(void **state)
 static void arrays_are_taken_or_left(void **state)
 {
     (void)state;
-    int           there = 0;
-    blm_allocator a     = { &there, counted, NULL, uncounted };
-    blm_options   o     = BLM_OPTIONS_INIT;
-    blm_filter   *f     = grown(), *g;
-    blm_link      links[LINKS];
+    int             there = 0;
+    blm_allocator   a     = { &there, counted, NULL, uncounted };
+    blm_options     o     = BLM_OPTIONS_INIT;
+    blm_filter     *f     = grown(), *g;
+    blm_chain_layer links[LINKS];
     describe(f, links);
     o.allocator = &a;
     for (uint32_t i = 0; i < LINKS; i++) {
@@ -98,8 +98,8 @@ static void arrays_are_taken_or_left(void **state)
 static void what_no_chain_has(void **state)
 {
     (void)state;
-    blm_filter *f = grown(), *g;
-    blm_link    links[LINKS], bad;
+    blm_filter     *f = grown(), *g;
+    blm_chain_layer links[LINKS], bad;
     describe(f, links);
     assert_int_equal(blm_chain_create(links, 0, 5, 2, NULL, &g, NULL), BLM_E_ARGUMENT);
     assert_int_equal(blm_chain_create(links, 1076, 5, 2, NULL, &g, NULL), BLM_E_LIMIT);
@@ -126,25 +126,25 @@ static void what_no_chain_has(void **state)
 static void a_link_of_ones_own_choice(void **state)
 {
     (void)state;
-    blm_options o = BLM_OPTIONS_INIT;
-    blm_filter *f = grown(), *plain;
-    blm_link    l;
+    blm_options     o = BLM_OPTIONS_INIT;
+    blm_filter     *f = grown(), *plain;
+    blm_chain_layer l;
     assert_int_equal(blm_chain_grow(f, 5000, 0.0005, NULL), BLM_OK);
-    assert_int_equal(blm_chain_link(f, LINKS, &l), BLM_OK);
+    assert_int_equal(blm_chain_get_layer(f, LINKS, &l), BLM_OK);
     assert_true(l.entries == 5000 && l.error == 0.0005 && l.items == 0 && l.hashes == 11);
     assert_int_equal(l.bytes, 8 * ((uint64_t)(5000 * l.bpe) / 64 + 1));
     for (uint64_t i = 1000; i < 1100; i++)
         assert_true(blm_add(f, &i, 8) >= 0);
-    assert_int_equal(blm_chain_link(f, LINKS, &l), BLM_OK);
+    assert_int_equal(blm_chain_get_layer(f, LINKS, &l), BLM_OK);
     assert_true(l.items > 90);
-    blm_limit(f, 100); /* nothing more fits */
+    blm_set_max_bytes(f, 100); /* nothing more fits */
     assert_int_equal(blm_chain_grow(f, 5000, 0.0005, NULL), BLM_E_LIMIT);
     blm_free(f);
     o.items = 10;
     o.rate  = 0.1;
     assert_int_equal(blm_create(&o, &plain, NULL), BLM_OK);
     assert_int_equal(blm_chain_grow(plain, 10, 0.1, NULL), BLM_E_UNSUPPORTED);
-    assert_int_equal(blm_chain_link(plain, 0, &l), BLM_E_UNSUPPORTED);
+    assert_int_equal(blm_chain_get_layer(plain, 0, &l), BLM_E_UNSUPPORTED);
     blm_free(plain);
 }
 

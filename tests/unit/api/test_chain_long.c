@@ -82,8 +82,8 @@ struct plain {
 static bool plain_has(const struct plain *p, const blm_filter *f, uint32_t link,
                       const blm_digest *d)
 {
-    blm_link l;
-    assert_status(blm_chain_link(f, link, &l), BLM_OK);
+    blm_chain_layer l;
+    assert_status(blm_chain_get_layer(f, link, &l), BLM_OK);
     for (uint32_t i = 0; i < l.hashes; i++)
         if (!p->bit[link][(d->w[0] + i * d->w[1]) % l.bits])
             return false;
@@ -103,12 +103,12 @@ static bool plain_check(const struct plain *p, const blm_filter *f, const blm_ke
 /* f has the link already. */
 static bool plain_add(struct plain *p, const blm_filter *f, const blm_key *key)
 {
-    blm_digest d;
-    blm_link   l;
+    blm_digest      d;
+    blm_chain_layer l;
     if (plain_check(p, f, key))
         return false;
     assert_status(blm_digest_of(f, key->data, key->len, &d), BLM_OK);
-    assert_status(blm_chain_link(f, p->links, &l), BLM_OK);
+    assert_status(blm_chain_get_layer(f, p->links, &l), BLM_OK);
     for (uint32_t i = 0; i < l.hashes; i++)
         p->bit[p->links][(d.w[0] + i * d.w[1]) % l.bits] = 1;
     p->links++;
@@ -175,13 +175,13 @@ static void to_the_end_by_the_plain_rule(void **state)
 static void after_the_last_link(void **state)
 {
     (void)state;
-    blm_filter *f = chain_of_ones();
-    blm_link    l;
-    uint8_t     fresh[3];
-    size_t      done;
-    blm_error   e;
+    blm_filter     *f = chain_of_ones();
+    blm_chain_layer l;
+    uint8_t         fresh[3];
+    size_t          done;
+    blm_error       e;
     grow_to(f, LAST);
-    assert_status(blm_chain_link(f, LAST - 1, &l), BLM_OK);
+    assert_status(blm_chain_get_layer(f, LAST - 1, &l), BLM_OK);
     assert_true(l.error == 0x1p-1074 && l.hashes == 1075);
     assert_status(blm_add(f, keys[KEYS].data, keys[KEYS].len), BLM_E_FULL);
     assert_false(blm_check(f, keys[KEYS].data, keys[KEYS].len));
@@ -190,7 +190,7 @@ static void after_the_last_link(void **state)
     assert_true(done == 2 && !fresh[0] && !fresh[1]);
     assert_int_equal(params_of(f).layers, LAST);
     /* links of one's own choice go on, to as many as any chain may have */
-    for (uint32_t i = LAST; i < BLM__MAX_LINKS; i++)
+    for (uint32_t i = LAST; i < BLM_CHAIN_MAX_LAYERS; i++)
         assert_status(blm_chain_grow(f, 1, 0.01, &e), BLM_OK);
     assert_status(blm_chain_grow(f, 1, 0.01, &e), BLM_E_LIMIT);
     check_error(&e, BLM_E_LIMIT, "1075");
@@ -201,21 +201,21 @@ static void after_the_last_link(void **state)
 static void as_many_as_a_double_halves(void **state)
 {
     (void)state;
-    static blm_link links[BLM__MAX_LINKS + 1];
-    blm_filter     *f = chain_of_ones(), *g;
-    blm_error       e;
-    uint32_t        n = 0;
-    assert_status(blm_chain_link(f, 0, &links[0]), BLM_OK);
+    static blm_chain_layer links[BLM_CHAIN_MAX_LAYERS + 1];
+    blm_filter            *f = chain_of_ones(), *g;
+    blm_error              e;
+    uint32_t               n = 0;
+    assert_status(blm_chain_get_layer(f, 0, &links[0]), BLM_OK);
     for (double error = 1 - 0x1p-53; error > 0; error /= 2, n++) {
-        blm_link *l = &links[n];
-        *l          = links[0];
-        l->error    = error;
-        l->bpe      = 1; /* what it is of this error is not asked, only how many hashes it gives */
-        l->hashes   = 1;
+        blm_chain_layer *l = &links[n];
+        *l                 = links[0];
+        l->error           = error;
+        l->bpe    = 1; /* what it is of this error is not asked, only how many hashes it gives */
+        l->hashes = 1;
     }
-    assert_int_equal(n, BLM__MAX_LINKS);
+    assert_int_equal(n, BLM_CHAIN_MAX_LAYERS);
     assert_status(blm_chain_create(links, n, 5, 1, NULL, &g, &e), BLM_OK);
-    assert_int_equal(params_of(g).layers, BLM__MAX_LINKS);
+    assert_int_equal(params_of(g).layers, BLM_CHAIN_MAX_LAYERS);
     links[n] = links[0];
     blm_free(g);
     assert_status(blm_chain_create(links, n + 1, 5, 1, NULL, &g, &e), BLM_E_LIMIT);
@@ -319,7 +319,7 @@ static void a_number_is_not_believed(void **state)
         assert_status(blm_decode(b.p, len, &o, &g, &e), BLM_E_TRUNCATED);
         assert_true(e.offset == len && m.peak_bytes <= little + (int64_t)len);
     }
-    for (uint32_t n = BLM__MAX_LINKS + 1; n; n <<= 1) {
+    for (uint32_t n = BLM_CHAIN_MAX_LAYERS + 1; n; n <<= 1) {
         blm__put32le(b.p + 8, n);
         assert_status(blm_decode(b.p, b.len, &o, &g, &e), BLM_E_LIMIT);
         assert_int_equal(e.offset, 8);
@@ -370,7 +370,7 @@ static void unions_of_chains(void **state)
     blm_free(g);
     g = grown_to(525);
     assert_status(blm_union(f, g, &e), BLM_OK);
-    assert_int_equal(params_of(f).layers, BLM__MAX_LINKS);
+    assert_int_equal(params_of(f).layers, BLM_CHAIN_MAX_LAYERS);
     blm_free(g);
     blm_free(f);
 }

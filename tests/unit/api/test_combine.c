@@ -159,9 +159,14 @@ static void mismatches_are_named(void **state)
         blm_error   e;
         add_range(f, 0, 100);
         assert_status(blm_copy(f, &was, NULL), BLM_OK);
+        assert_status(blm_can_meet(f, g, &e), BLM_E_MISMATCH);
+        check_error(&e, BLM_E_MISMATCH, rows[i].word);
+        assert_status(blm_can_meet(f, f, NULL), BLM_OK);
         assert_status(blm_union(f, g, &e), BLM_E_MISMATCH);
         check_error(&e, BLM_E_MISMATCH, rows[i].word);
         check_error(&e, BLM_E_MISMATCH, "like");
+        assert_memory_equal(e.text + e.wrong, "; make one", 10); /* what is wrong; what to do */
+        assert_null(memchr(e.text, ';', e.wrong));
         assert_status(blm_intersect(f, g, &e), BLM_E_MISMATCH);
         check_error(&e, BLM_E_MISMATCH, rows[i].word);
         assert_status(blm_compare(f, g, &ov, &e), BLM_E_MISMATCH);
@@ -494,7 +499,7 @@ static void unions_can_be_stopped(void **state)
     blm_error   e;
     int         asked = 0;
     add_range(b, 0, 100);
-    blm_on_progress(a, refuse, &asked);
+    blm_set_progress(a, refuse, &asked);
     assert_status(blm_union(a, b, &e), BLM_E_CANCELLED);
     check_error(&e, BLM_E_CANCELLED, "cancelled");
     assert_int_equal(asked, 1);

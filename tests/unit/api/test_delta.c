@@ -543,18 +543,18 @@ static void both_can_be_cancelled(void **state)
     int          diffs = 0, patches = 0;
     for (blm_status st = BLM_E_CANCELLED; st != BLM_OK; diffs++) {
         int left = diffs;
-        blm_on_progress(b, stop_at_once, &left);
+        blm_set_progress(b, stop_at_once, &left);
         st = blm_diff(a, b, bytes_add, &part, &err);
         assert_true(st == BLM_OK || st == BLM_E_CANCELLED);
     }
     for (blm_status st = BLM_E_CANCELLED; st != BLM_OK; patches++) {
         int left = patches;
-        blm_on_progress(a, stop_at_once, &left);
+        blm_set_progress(a, stop_at_once, &left);
         st = patch_of(a, d.p, d.len, &g, &err);
         assert_true(st == BLM_OK || st == BLM_E_CANCELLED);
     }
     assert_true(diffs > 2 && patches > 4);
-    blm_on_progress(g, NULL, NULL);
+    blm_set_progress(g, NULL, NULL);
     blm_free(g);
     blm_free(a);
     blm_free(b);

@@ -286,7 +286,8 @@ static void a_filter_inside_another_file(void **state)
     o.offset = UINT64_MAX;
     assert_status(blm_open(at("outer"), &o, &g, &e), BLM_E_TRUNCATED);
     assert_int_equal(e.offset, outer.len);
-    assert_non_null(strstr(e.text, "start at byte 18446744073709551615, but the input ends after"));
+    assert_non_null(
+        strstr(e.text, "start at byte 18446744073709551615, but the input ends before that"));
     free(b.p);
     free(outer.p);
     blm_free(f);
@@ -306,6 +307,8 @@ static void long_paths_leave_room_for_words(void **state)
     assert_status(try_open(path, 0, &e), BLM_E_IO);
     assert_non_null(strstr(e.text, "/the-end: cannot"));
     assert_true(strlen(e.text) < sizeof e.text);
+    assert_memory_equal(e.text + e.named, "cannot", 6); /* behind the name */
+    assert_int_equal(e.wrong, strlen(e.text));
 }
 
 static void verdicts(void **state)

@@ -202,8 +202,8 @@ static void flows_stop_where_there_is_no_room(void **state)
     uint8_t        fresh[MOST];
     size_t         done = 0, want = 0;
     blm_filter    *a = some_filter(1), *b = some_filter(1);
-    blm_limit(a, 300);
-    blm_limit(b, 300);
+    blm_set_max_bytes(a, 300);
+    blm_set_max_bytes(b, 300);
     assert_status(blm_add_many(b, in.keys, MOST, fresh, &want), BLM_E_LIMIT);
     assert_status(flow_add(a, in.keys, MOST, 0, &done, &t), BLM_E_LIMIT);
     assert_true(done == want && want > 40 && want < MOST);

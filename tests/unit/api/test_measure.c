@@ -411,7 +411,7 @@ static void trials_need_keys_and_can_be_stopped(void **state)
     blm_error   e;
     assert_status(blm_try_rate(f, NULL, 0, 1, &t, &e), BLM_E_ARGUMENT);
     check_error(&e, BLM_E_ARGUMENT, "at least one");
-    blm_on_progress(f, refuse, NULL);
+    blm_set_progress(f, refuse, NULL);
     assert_status(blm_try_rate(f, NULL, 1000000, 1, &t, &e), BLM_E_CANCELLED);
     check_error(&e, BLM_E_CANCELLED, "cancelled");
     blm_free(f);

@@ -95,8 +95,8 @@ static void missing_arguments_are_named(void **state)
     check_error(&e, BLM_E_ARGUMENT, "no such scheme");
     o.scheme = NULL;
     o.funnel = "wide";
-    assert_status(blm_create(&o, &f, &e), BLM_E_ARGUMENT);
-    check_error(&e, BLM_E_ARGUMENT, "wide");
+    assert_status(blm_create(&o, &f, &e), BLM_E_FUNNEL);
+    check_error(&e, BLM_E_FUNNEL, "wide");
     o.funnel = NULL;
     o.scheme = "native";
     blm_free(make(&o));

@@ -24,7 +24,7 @@ static void each_scheme(void (*law)(const struct made *m, const struct key_set *
         if (!m.scheme->row.creates || m.scheme->missing)
             continue;
         for (int kind = BLM_CLASSIC; kind <= BLM_SCALABLE; kind++) {
-            if (!(m.scheme->kinds >> kind & 1))
+            if (!(m.scheme->row.kinds >> kind & 1))
                 continue;
             blm_options o = BLM_OPTIONS_INIT;
             blm_filter *f = NULL;
@@ -33,7 +33,7 @@ static void each_scheme(void (*law)(const struct made *m, const struct key_set *
             o.scheme = m.scheme->row.name;
             o.items  = kind == BLM_SCALABLE ? KEYS / 5 : KEYS;
             o.rate   = 0.01;
-            if (m.scheme->seeded) {
+            if (m.scheme->row.seeded) {
                 o.flags   = BLM_SEEDED;
                 o.seed[0] = 12345;
             }
@@ -256,20 +256,20 @@ static void kinds_fit_schemes(void **state)
             o.scheme        = s->row.name;
             o.items         = KEYS;
             o.rate          = 0.01;
-            while (!(s->kinds >> own & 1))
+            while (!(s->row.kinds >> own & 1))
                 own++;
             blm_status st = blm_create(&o, &f, &e);
             if (kind == BLM_ANY_KIND) {
                 assert_status(st, BLM_OK);
                 assert_int_equal(params_of(f).kind, own);
-            } else if (s->kinds >> kind & 1) {
+            } else if (s->row.kinds >> kind & 1) {
                 assert_status(st, BLM_OK);
                 assert_int_equal(params_of(f).kind, kind);
             } else {
                 assert_status(st, BLM_E_UNSUPPORTED);
                 check_error(&e, BLM_E_UNSUPPORTED, blm_kind_name(o.kind));
             }
-            if (!s->seeded && f) {
+            if (!s->row.seeded && f) {
                 blm_free(f);
                 o.flags = BLM_SEEDED; /* a seed that would be ignored is refused instead */
                 assert_status(blm_create(&o, &f, &e), BLM_E_UNSUPPORTED);

@@ -120,7 +120,7 @@ static void test_mismatch(void **state)
     assert_int_equal(blm_union(x, y, &err), BLM_E_MISMATCH);
     assert_non_null(strstr(err.text, "guava64"));
     o.funnel = "no such";
-    assert_int_equal(blm_decode(a.data, a.len, &o, &none, &err), BLM_E_ARGUMENT);
+    assert_int_equal(blm_decode(a.data, a.len, &o, &none, &err), BLM_E_FUNNEL);
     blm_free(x);
     blm_free(y);
     golden_free_file(&a);

@@ -370,10 +370,10 @@ static void progress_may_cancel(void **state)
     blm_filter     *f = make(&o), *g = NULL;
     struct stopping s = { 2 };
     struct bytes    b = { 0 };
-    blm_on_progress(f, stop_progress, &s);
+    blm_set_progress(f, stop_progress, &s);
     assert_status(blm_encode(f, NULL, bytes_add, &b, NULL), BLM_E_CANCELLED);
     free(b.p);
-    blm_on_progress(f, NULL, NULL);
+    blm_set_progress(f, NULL, NULL);
     b              = encoded(f);
     s.left         = 2;
     blm_options d  = BLM_OPTIONS_INIT;

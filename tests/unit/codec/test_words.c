@@ -106,7 +106,7 @@ static void test_cancel(void **state)
     struct golden_file out   = { NULL, 0, 0 };
     int                calls = 0;
     blm_error          err;
-    blm_on_progress(f, stop_at_half, &calls);
+    blm_set_progress(f, stop_at_half, &calls);
     assert_int_equal(blm_encode(f, "guava", bytes_append, &out, &err), BLM_E_CANCELLED);
     assert_true(calls >= 2 && calls <= 16);
     assert_int_equal(out.len, 6 + (8 << 20));

@@ -63,6 +63,11 @@ static void failing_fills_the_error_and_returns_its_status(void **state)
     assert_int_equal(e.system, 0);
     assert_true(e.offset == BLM_NO_OFFSET);
     assert_string_equal(e.text, "3 of them");
+    assert_true(e.wrong == 9 && e.named == 0);
+    assert_status(blm__fail_with(&e, BLM_E_MISMATCH, "mend it", "%d apart", 2), BLM_E_MISMATCH);
+    assert_string_equal(e.text, "2 apart; mend it");
+    assert_int_equal(e.wrong, 7);
+    assert_status(blm__fail_with(NULL, BLM_E_MISMATCH, "x", "y"), BLM_E_MISMATCH);
     assert_status(blm__fail_at(&e, BLM_E_FORMAT, 41, "here"), BLM_E_FORMAT);
     assert_true(e.offset == 41);
     assert_status(blm__fail(NULL, BLM_E_LIMIT, "nobody asks"), BLM_E_LIMIT);
@@ -94,6 +99,11 @@ static void long_texts_are_cut_not_overrun(void **state)
     text[999] = 0;
     memcpy(s.fence, "fence!!", 8);
     blm__fail(&s.e, BLM_E_IO, "%s", text);
+    assert_int_equal(strlen(s.e.text), sizeof s.e.text - 1);
+    assert_memory_equal(s.fence, "fence!!", 8);
+    blm__fail_with(&s.e, BLM_E_IO, "mend it", "%s", text);
+    assert_int_equal(s.e.wrong, sizeof s.e.text - 1);
+    blm__fail_with(&s.e, BLM_E_IO, text, "x");
     assert_int_equal(strlen(s.e.text), sizeof s.e.text - 1);
     assert_memory_equal(s.fence, "fence!!", 8);
 }

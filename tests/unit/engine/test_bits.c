@@ -12,7 +12,7 @@ static void toy_positions(const struct blm_shape *s, const blm_digest *d, uint64
 }
 
 static struct blm_scheme toy = {
-    .row       = { sizeof(blm_scheme_row), "toy", "for this test", NULL, NULL, false },
+    .row       = { sizeof(blm_scheme_row), "toy", "for this test", NULL, NULL, false, .kinds = 0 },
     .fold      = BLM__FOLD_STRIDED,
     .fold_unit = 1,
     .positions = toy_positions,
@@ -166,7 +166,7 @@ static void large_unions_go_piece_by_piece(void **state)
     uint64_t    *x = (uint64_t *)(uintptr_t)blm_view(a, 0, NULL);
     uint64_t    *y = (uint64_t *)(uintptr_t)blm_view(b, 0, NULL);
     struct watch w = { 0, UINT64_MAX };
-    blm_on_progress(a, watch_it, &w);
+    blm_set_progress(a, watch_it, &w);
     x[0]     = 1;
     y[0]     = 2;
     y[n - 1] = 5;

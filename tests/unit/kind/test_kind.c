@@ -19,9 +19,10 @@ static void kinds_have_names_and_names_kinds(void **state)
         assert_string_equal(blm_kind_name(rows[i].kind), rows[i].name);
         assert_true(blm_kind_from_name(rows[i].name, &k));
         assert_int_equal(k, rows[i].kind);
-        assert_int_equal(blm__kind_of(k)->id, k); /* rows stand where their value says */
+        assert_int_equal(blm__kind_of(k)->row.kind, k); /* rows stand where their value says */
         assert_int_equal(blm__kind_number(k), rows[i].number);
         assert_ptr_equal(blm__kind_numbered(rows[i].number), blm__kind_of(k));
+        assert_string_equal(blm_kind_find(k)->name, rows[i].name);
     }
 }
 

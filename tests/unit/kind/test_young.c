@@ -305,7 +305,10 @@ static void end_by_bytes(blm_filter *f)
     assert_status(blm_write_bits(f, 0, 0, &first, 1), BLM_OK);
 }
 
-static void end_by_cap(blm_filter *f) { blm_limit(f, params_of(f).bytes + params_of(f).kept); }
+static void end_by_cap(blm_filter *f)
+{
+    blm_set_max_bytes(f, params_of(f).bytes + params_of(f).kept);
+}
 
 static void whatever_ends_it_layers_follow(void **state)
 {
@@ -322,7 +325,7 @@ static void whatever_ends_it_layers_follow(void **state)
         ways[i].end(f);
         add_numbers(f, 6000, 8000, 100); /* the room for hashes would double here */
         assert_int_equal(params_of(f).kept, 0);
-        blm_limit(f, 0);
+        blm_set_max_bytes(f, 0);
         add_numbers(f, 8000, 50000, 1000);
         assert_int_equal(params_of(f).kept, 0);
         assert_true(params_of(f).layers > 1);

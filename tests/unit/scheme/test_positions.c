@@ -261,7 +261,7 @@ static void test_versions(void **state)
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         const struct blm_scheme *s = blm__scheme_find(names[i]);
         assert_int_equal(s->version, 1);
-        assert_int_equal(s->kinds, 1u << BLM_CLASSIC);
+        assert_int_equal(s->row.kinds, 1u << BLM_CLASSIC);
     }
 }
 

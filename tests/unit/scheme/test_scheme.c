@@ -18,7 +18,12 @@ static void rows_are_complete(void **state)
         assert_true(row->size == sizeof *row);
         assert_true(strlen(row->name) > 0 && strlen(row->summary) > 0);
         assert_true(s->digest && (s->native || s->positions)); /* native: the engines' */
-        assert_true(s->kinds != 0);
+        assert_int_equal(s->row.kinds, row->kinds);
+        assert_int_equal(s->row.seeded, row->seeded);
+        assert_true(row->kinds != 0);
+        assert_non_null(blm_format_find(row->format));
+        assert_ptr_equal(blm_scheme_find(row->name), row);
+        assert_true(row->means ? blm_scheme_find(row->means) == &s->row : row == &s->row);
         assert_int_equal(s->native || s->positions_raw, s->reduce != NULL);
         assert_true(s->fold == BLM__FOLD_NONE || s->fold_unit > 0);
         assert_true(s->native || !row->creates || s->plan); /* who creates can size */

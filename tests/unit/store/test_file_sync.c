@@ -322,15 +322,15 @@ static void a_sync_may_be_cancelled(void **state)
     blm_filter *f = create_at(at("f"), &o);
     add_range(f, 0, 1000);
     struct stopping s = { 2 };
-    blm_on_progress(f, stop, &s);
+    blm_set_progress(f, stop, &s);
     assert_status(blm_sync(f, NULL), BLM_E_CANCELLED);
-    blm_on_progress(f, NULL, NULL);
+    blm_set_progress(f, NULL, NULL);
     blm_verdict v = verdict_of(f, BLM_OK);
     assert_int_equal(v.good, 2);
     assert_int_equal(v.unverified, 2);
     add_range(f, 1000, 1010);
     s.left = 0;
-    blm_on_progress(f, stop, &s);
+    blm_set_progress(f, stop, &s);
     assert_status(blm_close(f, NULL), BLM_OK); /* closing can be watched, not stopped */
     f = open_at(at("f"), BLM_VERIFY);
     assert_int_equal(params_of(f).writer, BLM_WRITER_NONE);

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* The funnel of a filter that is there already. */
+#include "unit/support.h"
+
+static blm_filter *guava(const char *funnel)
+{
+    blm_options o = BLM_OPTIONS_INIT;
+    o.scheme      = "guava64";
+    o.items       = 100;
+    o.rate        = 0.01;
+    o.funnel      = funnel;
+    return make(&o);
+}
+
+struct bytes {
+    uint8_t data[4096];
+    size_t  len;
+};
+
+static bool keep(void *ctx, const void *bytes, size_t len)
+{
+    struct bytes *b = ctx;
+    if (len > sizeof b->data - b->len)
+        return false;
+    memcpy(b->data + b->len, bytes, len);
+    b->len += len;
+    return true;
+}
+
+/* A Guava file does not say that its keys are Java strings: whoever opened it says so then. */
+static void a_filter_from_a_file_is_told(void **state)
+{
+    (void)state;
+    blm_filter  *f = guava("chars"), *g;
+    struct bytes b = { .len = 0 };
+    blm_digest   before, after;
+    assert_status(blm_add(f, "h\xc3\xa9", 3), BLM_OK);
+    assert_status(blm_encode(f, "guava", keep, &b, NULL), BLM_OK);
+    assert_status(blm_decode(b.data, b.len, NULL, &g, NULL), BLM_OK);
+    assert_string_equal(params_of(g).funnel, blm_scheme_find("guava64")->funnels[0]);
+    assert_false(blm_check(g, "h\xc3\xa9", 3));
+    assert_status(blm_digest_of(g, "h\xc3\xa9", 3, &before), BLM_OK);
+    assert_status(blm_set_funnel(g, "chars", NULL), BLM_OK);
+    assert_string_equal(params_of(g).funnel, "chars");
+    assert_true(blm_check(g, "h\xc3\xa9", 3));
+    assert_true(blm_check_many(g, &(blm_key){ "h\xc3\xa9", 3 }, 1, NULL) == 1);
+    assert_status(blm_digest_of(g, "h\xc3\xa9", 3, &after), BLM_OK);
+    assert_true(before.tag != after.tag); /* digests made before are no longer its own */
+    assert_status(blm_add_digest(g, &before), BLM_E_MISMATCH);
+    assert_true(blm_check_digest(g, &after));
+    assert_status(blm_set_funnel(g, NULL, NULL), BLM_OK);
+    assert_false(blm_check(g, "h\xc3\xa9", 3));
+    assert_true(blm_equal(f, g)); /* no bit has changed */
+    blm_free(f);
+    blm_free(g);
+}
+
+static void one_that_is_none_changes_nothing(void **state)
+{
+    (void)state;
+    blm_filter *f = guava("string"), *plain;
+    blm_options o = BLM_OPTIONS_INIT;
+    blm_error   e;
+    assert_status(blm_set_funnel(f, "String", &e), BLM_E_FUNNEL);
+    check_error(&e, BLM_E_FUNNEL, "guava64 has no funnel called String");
+    assert_string_equal(params_of(f).funnel, "string");
+    o.items = 10;
+    o.rate  = 0.1;
+    plain   = make(&o);
+    assert_null(params_of(plain).funnel);
+    assert_status(blm_set_funnel(plain, "string", &e), BLM_E_FUNNEL);
+    assert_status(blm_set_funnel(plain, NULL, &e), BLM_OK);
+    blm_free(plain);
+    blm_free(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_filter_from_a_file_is_told),
+        cmocka_unit_test(one_that_is_none_changes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
