@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * RedisBloom's SCANDUMP chunks, one after the other as BF.SCANDUMP hands them out: the header, then
- * the links' arrays, oldest first. Packed, little-endian:
+ * RedisBloom's SCANDUMP chunks, one after the other as BF.SCANDUMP returns them: the header, then
+ * the layers' arrays (RedisBloom says links), oldest first. Packed, little-endian:
  *
- *   0   u64  size: keys in all links
- *   8   u32  nfilters: links, at least 1
+ *   0   u64  size: keys in all layers
+ *   8   u32  nfilters: layers, at least 1
  *   12  u32  options: 1 NOROUND, 2 ENTS_IS_BITS, 4 FORCE64, 8 NO_SCALING
  *   16  u32  growth                               not before 2.2.0
- *   then for each link
+ *   then for each layer
  *   0   u64  bytes   8  u64 bits   16  u64 size   24  f64 error   32  f64 bpe   40  u32 hashes
  *   44  u64  entries (up to 2.2.0 u32)            52 (48)  u8  n2
  *
- * Nothing says which of the three layouts it is, but only the right one makes sense as numbers:
- * hashes follow from bpe, bits from bytes, the sizes add up. A single link makes sense in both of
+ * Nothing says which of the three layouts it is, but the numbers only make sense in the right one:
+ * hashes follow from bpe, bits from bytes, the sizes add up. A single layer makes sense in both of
  * the 20-byte layouts, and then the input's length tells them apart; inside another file
- * (options.offset) today's is assumed. A chain is written back in the layout it came in.
+ * (options.offset) today's is assumed. A filter is written back in the layout it came in.
  *
- * To feed a server again, cut the file: BF.LOADCHUNK key 1 <header>, then pieces of one link each
- * with iterator 1 + the offset behind the piece in the arrays laid end to end.
+ * To load it into a server again, cut the file: BF.LOADCHUNK key 1 <header>, then chunks of one
+ * layer's array each, with iterator 1 + the offset of the chunk's end in the arrays laid end to
+ * end.
  */
 #include <string.h>
 
@@ -68,15 +69,15 @@ static void put_link(uint8_t *p, enum blm_rb_layout v, const struct blm_rb_link 
     p[old ? 48 : 52] = l->n2;
 }
 
-/* Where the fields of a link stand, in the order of struct blm_rb_link. */
-static uint64_t field_at(enum blm_rb_layout v, uint32_t link, unsigned field)
+/* Where a layer's fields are, in the order of struct blm_rb_link. */
+static uint64_t field_at(enum blm_rb_layout v, uint32_t layer, unsigned field)
 {
     static const uint8_t at[8]  = { 0, 8, 16, 24, 32, 40, 44, 52 };
     uint64_t             inside = field == 7 && v != BLM__RB_CURRENT ? 48 : at[field];
-    return fixed_of(v) + link_of(v) * link + inside;
+    return fixed_of(v) + link_of(v) * layer + inside;
 }
 
-/* Does the header make sense in this layout? */
+/* Whether the header makes sense in this layout. */
 static blm_status check_header(const uint8_t *h, enum blm_rb_layout v, uint32_t links,
                                blm_error *err)
 {
@@ -88,11 +89,11 @@ static blm_status check_header(const uint8_t *h, enum blm_rb_layout v, uint32_t 
         const char *fault = blm__rb_fault(&l, v, &field);
         if (fault)
             return blm__fail_at(err, l.bytes >= BLM__MAX_BITS / 8 ? BLM_E_LIMIT : BLM_E_FORMAT,
-                                field_at(v, i, field), "link %lu has %s", (unsigned long)i, fault);
+                                field_at(v, i, field), "layer %lu has %s", (unsigned long)i, fault);
         size += l.size;
     }
     if (size != blm__get64le(h))
-        return blm__fail_at(err, BLM_E_FORMAT, 0, "size is %llu, but the links' add up to %llu",
+        return blm__fail_at(err, BLM_E_FORMAT, 0, "size is %llu, but the layers' add up to %llu",
                             (unsigned long long)blm__get64le(h), (unsigned long long)size);
     return BLM_OK;
 }
@@ -107,8 +108,8 @@ static int sniff(const uint8_t *head, size_t len, uint64_t total)
     if (links == 0 || links > BLM__MAX_LINKS || options > BLM__RB_OPTIONS)
         return 0;
     for (enum blm_rb_layout v = BLM__RB_CURRENT; v <= BLM__RB_1; v++) {
-        /* 64 bytes show the first link up to its hashes, and nothing of n2: try it as 0, or where
-         * bits are missing as what the bytes need. */
+        /* 64 bytes have the first layer up to its hashes, and not its n2: take that as 0, or, if
+         * bits are missing, as what the bytes need. */
         uint8_t            link[LINK] = { 0 };
         struct blm_rb_link l;
         unsigned           field;
@@ -126,24 +127,25 @@ static blm_status check_front(const uint8_t *h, blm_error *err)
 {
     uint32_t links = blm__get32le(h + 8), options = blm__get32le(h + 12);
     if (links == 0)
-        return blm__fail_at(err, BLM_E_FORMAT, 8, "nfilters is 0: a chain has a link");
+        return blm__fail_at(err, BLM_E_FORMAT, 8, "nfilters is 0: there are no layers");
     if (links > BLM__MAX_LINKS)
         return blm__fail_at(err, BLM_E_LIMIT, 8,
-                            "nfilters is %lu: halving a rate gives %u links and no more",
+                            "nfilters is %lu: there cannot be more than %u layers",
                             (unsigned long)links, BLM__MAX_LINKS);
     if (options & ~BLM__RB_OPTIONS)
-        return blm__fail_at(err, BLM_E_FORMAT, 12, "options are 0x%lx: above 15 none are known",
+        return blm__fail_at(err, BLM_E_FORMAT, 12,
+                            "options are 0x%lx, and those above 15 are unknown",
                             (unsigned long)options);
     return BLM_OK;
 }
 
-/* 57 KB for the longest chain: too much for a stack. */
+/* 57 KB with the most layers: too much for a stack. */
 struct header {
     uint8_t *bytes;
     size_t   room;
 };
 
-/* Room for the header of so many links, but not for more of it than the input can have. */
+/* Room for the header of so many layers, but not for more than the input can have. */
 static blm_status make_room(struct header *h, uint32_t links, const struct blm_source *in,
                             const blm_allocator *a, blm_error *err)
 {
@@ -153,8 +155,8 @@ static blm_status make_room(struct header *h, uint32_t links, const struct blm_s
     return h->bytes ? BLM_OK : blm__fail(err, BLM_E_MEMORY, "no memory for the header");
 }
 
-/* Reads as much as the shortest layout takes, and more only while none fits: a stream gives
- * nothing back. */
+/* Reads as much as the shortest layout takes, and more only while none fits: a stream takes nothing
+ * back. */
 static blm_status take_header(struct blm_source *in, const blm_allocator *a, struct header *h,
                               enum blm_rb_layout *layout, blm_error *err)
 {
@@ -180,7 +182,7 @@ static blm_status take_header(struct blm_source *in, const blm_allocator *a, str
     }
 }
 
-/* A layer of link i over an array that is in the input, or already in a block. */
+/* Makes layer i over an array that is next in the input, or already in a block. */
 static blm_status take_layer(struct blm_source *in, struct blm_block *block, const uint8_t *h,
                              enum blm_rb_layout v, uint32_t i, struct blm_body *b, blm_error *err)
 {
@@ -195,8 +197,8 @@ static blm_status take_layer(struct blm_source *in, struct blm_block *block, con
     return st;
 }
 
-/* One link, whose header is 69 bytes long or 73. Its array was read as if it were 69; if four more
- * bytes follow, the array's first four belonged to the header and all of it moves down. */
+/* One layer, whose header has 69 bytes or 73. Its array was read as if it were 69; if four more
+ * bytes follow, the array's first four belong to the header and the others move down. */
 static void move_down(uint8_t *h, uint8_t *array, size_t bytes, const uint8_t more[4])
 {
     size_t keep = bytes > 4 ? bytes - 4 : 0;
@@ -270,7 +272,7 @@ static blm_status put_header(const struct blm_body *b, enum blm_rb_layout v, uin
         blm__rb_link(&b->layers[i], &l);
         if (v != BLM__RB_CURRENT && l.entries > UINT32_MAX)
             return blm__fail(err, BLM_E_UNSUPPORTED,
-                             "link %lu holds more entries than its old header can say",
+                             "layer %lu has more entries than its old header can hold",
                              (unsigned long)i);
         put_link(h + fixed_of(v) + link_of(v) * i, v, &l);
         size += l.size;
