@@ -16,7 +16,7 @@
 static blm_status no_sha256(blm_error *err)
 {
     return blm__fail(err, BLM_E_UNSUPPORTED,
-                     "transaction ids need SHA-256 (libmd), which this build has not");
+                     "transaction ids need SHA-256 from libmd, and this build was made without it");
 }
 
 static blm_status may_match(const blm_filter *f, blm_error *err)
@@ -25,11 +25,11 @@ static blm_status may_match(const blm_filter *f, blm_error *err)
         return no_sha256(err);
     if (!f || f->scheme != &blm__scheme_bip37)
         return blm__fail(err, BLM_E_ARGUMENT,
-                         "transactions are matched by filters of scheme bip37");
+                         "only a filter of scheme bip37 can match transactions");
     uint64_t flags = f->body.layers[0].shape.variant & 3;
     if (f->body.read_only && flags != BLM_BIP37_NONE && flags != 3)
         return blm__fail(err, BLM_E_READONLY,
-                         "the filter's flags have matches added to it, and it was opened "
+                         "a match would have to be added to the filter, and it was opened "
                          "read-only");
     return BLM_OK;
 }
@@ -46,7 +46,7 @@ static bool any_push_matches(const blm_filter *f, blm_key script)
     return false;
 }
 
-/* What a match in an output adds: later transactions that spend it match too. */
+/* Adds what a match in an output adds, so that later transactions that spend it match too. */
 static void add_outpoint(blm_filter *f, const uint8_t txid[32], uint32_t index, blm_key script)
 {
     uint64_t flags = f->body.layers[0].shape.variant & 3;
@@ -61,7 +61,7 @@ static void add_outpoint(blm_filter *f, const uint8_t txid[32], uint32_t index, 
 
 static bool match(blm_filter *f, const struct blm_transaction *t, const uint8_t txid[32])
 {
-    if (f->body.layers[0].shape.aux[0]) /* a filter of no bytes */
+    if (f->body.layers[0].shape.aux[0]) /* a filter without bytes */
         return true;
     bool             found   = blm_check(f, txid, 32);
     struct blm_parts outputs = blm__outputs(t), inputs = blm__inputs(t);
@@ -101,7 +101,7 @@ blm_status blm_bip37_match(blm_filter *f, const void *tx, size_t len, bool *rele
 
 /* ---- a block ---- */
 
-/* Reads over the whole block before anything is matched: a damaged one changes no filter. */
+/* Reads through the whole block before anything is matched: a damaged one changes no filter. */
 static blm_status take_block(struct blm_cursor *c, uint32_t *count, size_t *first, blm_error *err)
 {
     uint64_t n = 0;
@@ -113,8 +113,7 @@ static blm_status take_block(struct blm_cursor *c, uint32_t *count, size_t *firs
                             "the block ends within its header of 80 bytes and a count");
     if (!shortest || n == 0 || n > blm__left(c) / LEAST_TRANSACTION || n > INT32_MAX)
         return blm__fail_at(err, BLM_E_FORMAT, at,
-                            "a block of %llu bytes does not hold %llu "
-                            "transactions",
+                            "a block of %llu bytes cannot have %llu transactions",
                             (unsigned long long)c->len, (unsigned long long)n);
     *first = c->at;
     *count = (uint32_t)n;
@@ -163,7 +162,7 @@ static blm_status put_merkleblock(const uint8_t *header, const struct blm_merkle
     return blm__fail_at(err, BLM_E_IO, m->written, "writing stopped within the merkleblock");
 }
 
-/* Matches in order, so that what one transaction adds is there for the next. */
+/* Matches in order, so that the next transaction sees what one adds. */
 static blm_status match_all(blm_filter *f, struct blm_cursor *c, uint32_t count, uint8_t (*id)[32],
                             uint8_t *matched, blm_bip37_fn found, void *ctx, blm_error *err)
 {
@@ -212,7 +211,7 @@ blm_status blm_bip37_match_block(blm_filter *f, const void *block, size_t len, b
 
 /* ---- a merkleblock ---- */
 
-/* A counted list; NULL when the input does not have it all. */
+/* Reads a list after its count; NULL: the input does not have all of it. */
 static const uint8_t *take_list(struct blm_cursor *c, size_t unit, uint64_t *count, uint64_t *at,
                                 bool *shortest)
 {
@@ -238,12 +237,13 @@ static blm_status take_proof(struct blm_cursor *c, struct blm_proof *p, blm_erro
                             where);
     if (!shortest)
         return blm__fail_at(err, BLM_E_FORMAT, BLM__MERKLE_HEADER + 4,
-                            "a number of hashes or flags is not in its shortest form");
+                            "the number of hashes or flags is not in its shortest form");
     if (blm__left(c))
         return blm__fail_at(err, BLM_E_FORMAT, c->at, "bytes follow the merkleblock");
     if (p->count == 0 || p->count > MOST_TRANSACTIONS)
         return blm__fail_at(err, BLM_E_FORMAT, BLM__MERKLE_HEADER,
-                            "%lu transactions: a block has 1 to 16666", (unsigned long)p->count);
+                            "%lu transactions are impossible: a block has 1 to 16666",
+                            (unsigned long)p->count);
     return BLM_OK;
 }
 
@@ -272,7 +272,7 @@ blm_status blm_bip37_check(const void *merkleblock, size_t len, blm_bip37_fn fou
     if (memcmp(r.root, header + BLM__MERKLE_ROOT, 32) != 0)
         return blm__fail_at(err, BLM_E_CHECKSUM, BLM__MERKLE_ROOT,
                             "the tree does not lead to the root in the header");
-    if (found) /* only now that all of it is known to be right */
+    if (found) /* only now, since all of it is right */
         st = blm__merkle_check(&p, r.root, found, ctx, err);
     r.transactions = p.count;
     blm__sha256d(&(blm_key){ header, BLM__MERKLE_HEADER }, 1, r.block);

@@ -50,7 +50,7 @@ static void hash_of(const struct blm_merkle *m, unsigned level, uint32_t at, uin
     join(left, pair ? right : left, out);
 }
 
-/* One walk for both: flags and counts, or hashes. */
+/* A walk either sets flags and counts, or writes hashes. */
 struct walk {
     const struct blm_merkle *m;
     uint8_t                 *flags;
@@ -77,7 +77,7 @@ static bool visit(struct walk *w, unsigned level, uint32_t at)
            (at * 2 + 1 >= width(w->m->count, level - 1) || visit(w, level - 1, at * 2 + 1));
 }
 
-/* A tree of n leaves visits at most every node: fewer than 2n and one a level for odd widths. */
+/* At most every node is visited: fewer than 2n, and one more per level with an odd width. */
 size_t blm__merkle_flag_room(uint32_t count) { return ((size_t)count * 2 + 40) / 8 + 1; }
 
 void blm__merkle_flags(const struct blm_merkle *m, uint8_t *flags, uint32_t *bits, uint32_t *hashes)

@@ -54,8 +54,8 @@ static bool pays_to_key(const uint8_t *p, size_t len)
            is_key(p + 1, len - 2);
 }
 
-/* A small number as multisig counts: OP_1 … OP_16, or 17 … 20 pushed as one byte by the shortest
- * push. 0: none of these. */
+/* A small number as in multisig: OP_1 … OP_16, or 17 … 20 pushed as one byte by the shortest push.
+ * 0: none of these. */
 static unsigned small_number(const struct blm_op *op)
 {
     if (op->code >= OP_1 && op->code <= OP_16)

@@ -84,7 +84,7 @@ static void skip_witness(struct reading *r, uint64_t inputs)
         bad(r, at, "a witness that is empty for every input");
 }
 
-/* No inputs where they are counted: a 0 that announces a witness, if the next byte says which. */
+/* A count of 0 inputs announces a witness, if the next byte is not 0. */
 static bool take_marker(struct reading *r)
 {
     if (blm__left(r->c) < 2 || r->c->data[r->c->at] != 0 || r->c->data[r->c->at + 1] == 0)
@@ -119,10 +119,10 @@ blm_status blm__transaction_take(struct blm_cursor *c, struct blm_transaction *t
 
 void blm__transaction_id(const struct blm_transaction *t, uint8_t out[32])
 {
-    const blm_key piece[3] = { { t->version, 4 },
-                               { t->middle, t->middle_len },
-                               { t->lock_time, 4 } };
-    blm__sha256d(piece, 3, out);
+    const blm_key part[3] = { { t->version, 4 },
+                              { t->middle, t->middle_len },
+                              { t->lock_time, 4 } };
+    blm__sha256d(part, 3, out);
 }
 
 /* ---- one by one ---- */

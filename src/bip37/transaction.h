@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A Bitcoin transaction in its serialised bytes: read over, not unpacked. */
+/* A Bitcoin transaction in its serialised bytes, which are read but not unpacked. */
 #ifndef BLM_BIP37_TRANSACTION_H
 #define BLM_BIP37_TRANSACTION_H
 
@@ -14,14 +14,14 @@ struct blm_transaction {
     size_t         outputs_at; /* where in `middle` the outputs begin */
 };
 
-/* Reads over one transaction, with or without witness. On failure says what is wrong at which
+/* Reads one transaction, with or without witness. If it fails, err says what is wrong, and at which
  * offset of the cursor's bytes. */
 blm_status blm__transaction_take(struct blm_cursor *c, struct blm_transaction *t, blm_error *err);
 
-/* The id: SHA-256 twice over all but the witness. Internal byte order. */
+/* The id: SHA-256, twice, of everything except the witness. Internal byte order. */
 void blm__transaction_id(const struct blm_transaction *t, uint8_t out[32]);
 
-/* Inputs and outputs one by one. The transaction was taken, so nothing can be short. */
+/* Inputs and outputs, one by one. The transaction has been read, so nothing is missing. */
 struct blm_parts {
     struct blm_cursor c;
     uint64_t          left;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How likely is it that n keys between them set j given bits, all of them?
+ * How likely is it that n keys together set all of j given bits?
  *
- * Every model of the rate comes down to this. One key takes "j bits still clear" to "i bits still
- * clear" (i ≤ j) with known chances; n keys are the n-th power of that triangular matrix. All of
- * its entries are ≥ 0, so nothing cancels, as it does in the inclusion–exclusion sum; and the
- * diagonal is known in closed form for every power, so rounding does not grow with n. The power
- * comes by squaring: ⌈log2 n⌉ times about j³/6 multiplications, whatever m is. docs/maths.md,
- * "The exact rate".
+ * Every model of the rate needs this. One key takes "j bits still clear" to "i bits still clear" (i
+ * ≤ j) with known chances; n keys are the n-th power of that triangular matrix. All of its entries
+ * are ≥ 0, so nothing cancels, unlike in the inclusion–exclusion sum. The diagonal is known in
+ * closed form for every power, so rounding errors do not grow with n. The power is computed by
+ * squaring: ⌈log2 n⌉ times about j³/6 multiplications, whatever m is. docs/maths.md, "The exact
+ * rate".
  */
 #ifndef BLM_MATHS_COVER_H
 #define BLM_MATHS_COVER_H
 
 #include <stdint.h>
 
-#define BLM__COVER_MAX 64u /* bits asked for; 2^-64 is where 64-bit hashes end as well */
+#define BLM__COVER_MAX 64u /* bits asked for; 64-bit hashes do not go below 2^-64 either */
 
 struct blm_cover {
     uint32_t bits;                         /* 1…BLM__COVER_MAX */

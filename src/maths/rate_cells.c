@@ -2,13 +2,13 @@
 /*
  * The rate of probes that may fall anywhere in m bits.
  *
- * independent   every probe of every key uniform and on its own: E[(X/m)^k], X being the number of
- *               set bits after kn throws. Exact for k ≤ 64, by way of core/cover.h; between
- *               Jensen's inequality and negative association beyond.
- * double        probes a + i·b mod m, b ≠ 0. A key's probes lie in step, so one member can cover
+ * independent   every probe of every key is uniform and independent: E[(X/m)^k], X being the
+ *               number of set bits after kn throws. Exact for k ≤ 64, by maths/cover.h; beyond
+ *               that, bounded by Jensen's inequality and negative association.
+ * double        probes a + i·b mod m, b ≠ 0. A key's probes are in step, so one member can cover
  *               many probes of one question. The part without such members is exact (k ≤ 64); what
  *               they add is taken to first order, which enumeration of every pair of keys confirms
- *               (tests/unit/core/test_rate_cells.c).
+ *               (tests/unit/maths/test_rate_cells.c).
  *
  * docs/maths.md has the derivations under the same names.
  */
