@@ -39,7 +39,7 @@ static blm_status may_match(const blm_filter *f, blm_error *err)
 static bool any_push_matches(const blm_filter *f, blm_key script)
 {
     struct blm_cursor c = blm__cursor(script.data, script.len);
-    struct blm_op     op;
+    struct blm__op    op;
     while (blm__next_op(&c, &op))
         if (op.len && blm_check(f, op.data, op.len))
             return true;
@@ -59,14 +59,14 @@ static void add_outpoint(blm_filter *f, const uint8_t txid[32], uint32_t index, 
     blm_add(f, outpoint, sizeof outpoint); /* cannot fail: in memory, or a writer's file */
 }
 
-static bool match(blm_filter *f, const struct blm_transaction *t, const uint8_t txid[32])
+static bool match(blm_filter *f, const struct blm__transaction *t, const uint8_t txid[32])
 {
     if (f->body.layers[0].shape.aux[0]) /* a filter without bytes */
         return true;
-    bool             found   = blm_check(f, txid, 32);
-    struct blm_parts outputs = blm__outputs(t), inputs = blm__inputs(t);
-    struct blm_input input;
-    blm_key          script;
+    bool              found   = blm_check(f, txid, 32);
+    struct blm__parts outputs = blm__outputs(t), inputs = blm__inputs(t);
+    struct blm__input input;
+    blm_key           script;
     for (uint32_t i = 0; blm__next_output(&outputs, &script); i++)
         if (any_push_matches(f, script)) {
             found = true;
@@ -80,10 +80,10 @@ static bool match(blm_filter *f, const struct blm_transaction *t, const uint8_t 
 blm_status blm_bip37_match(blm_filter *f, const void *tx, size_t len, bool *relevant,
                            uint8_t txid[32], blm_error *err)
 {
-    struct blm_cursor      c = blm__cursor(tx ? tx : "", tx ? len : 0);
-    struct blm_transaction t;
-    uint8_t                id[32];
-    blm_status             st = may_match(f, err);
+    struct blm_cursor       c = blm__cursor(tx ? tx : "", tx ? len : 0);
+    struct blm__transaction t;
+    uint8_t                 id[32];
+    blm_status              st = may_match(f, err);
     if (st == BLM_OK)
         st = blm__transaction_take(&c, &t, err);
     if (st == BLM_OK && blm__left(&c))
@@ -118,8 +118,8 @@ static blm_status take_block(struct blm_cursor *c, uint32_t *count, size_t *firs
     *first = c->at;
     *count = (uint32_t)n;
     for (uint32_t i = 0; i < *count; i++) {
-        struct blm_transaction t;
-        blm_status             st = blm__transaction_take(c, &t, err);
+        struct blm__transaction t;
+        blm_status              st = blm__transaction_take(c, &t, err);
         if (st != BLM_OK)
             return st;
     }
@@ -148,7 +148,7 @@ static bool put_count(struct merkleblock *m, uint64_t n)
 }
 
 /* 80-byte header | u32 transactions | CompactSize, hashes | CompactSize, flag bytes */
-static blm_status put_merkleblock(const uint8_t *header, const struct blm_merkle *tree,
+static blm_status put_merkleblock(const uint8_t *header, const struct blm__merkle *tree,
                                   uint8_t *flags, struct merkleblock *m, blm_error *err)
 {
     uint32_t bits, hashes;
@@ -167,8 +167,8 @@ static blm_status match_all(blm_filter *f, struct blm_cursor *c, uint32_t count,
                             uint8_t *matched, blm_bip37_fn found, void *ctx, blm_error *err)
 {
     for (uint32_t i = 0; i < count; i++) {
-        struct blm_transaction t;
-        blm_status             st = blm__transaction_take(c, &t, err);
+        struct blm__transaction t;
+        blm_status              st = blm__transaction_take(c, &t, err);
         if (st != BLM_OK)
             return st;
         blm__transaction_id(&t, id[i]);
@@ -198,7 +198,7 @@ blm_status blm_bip37_match_block(blm_filter *f, const void *block, size_t len, b
                          (unsigned long)count);
     uint8_t(*id)[32]           = (uint8_t(*)[32])(void *)mine;
     uint8_t           *matched = mine + (size_t)count * 32, *flags = matched + count;
-    struct blm_merkle  tree = { (const uint8_t(*)[32])id, matched, count };
+    struct blm__merkle tree = { (const uint8_t(*)[32])id, matched, count };
     struct merkleblock out  = { write, ctx, 0 };
     c                       = blm__cursor(block, len);
     c.at                    = first;
@@ -220,7 +220,7 @@ static const uint8_t *take_list(struct blm_cursor *c, size_t unit, uint64_t *cou
     return *count <= blm__left(c) / unit ? blm__take(c, (size_t)*count * unit) : NULL;
 }
 
-static blm_status take_proof(struct blm_cursor *c, struct blm_proof *p, blm_error *err)
+static blm_status take_proof(struct blm_cursor *c, struct blm__proof *p, blm_error *err)
 {
     const char *where    = NULL;
     bool        shortest = true;
@@ -259,7 +259,7 @@ blm_status blm_bip37_check(const void *merkleblock, size_t len, blm_bip37_fn fou
                            blm_bip37_proof *out, blm_error *err)
 {
     struct blm_cursor c = blm__cursor(merkleblock ? merkleblock : "", merkleblock ? len : 0);
-    struct blm_proof  p = { 0 };
+    struct blm__proof p = { 0 };
     blm_bip37_proof   r = { .size = sizeof r };
     if (!BLM__SHA256)
         return no_sha256(err);

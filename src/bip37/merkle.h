@@ -17,7 +17,7 @@
 #define BLM__MERKLE_ROOT   36u /* where the root is in the header */
 
 /* A tree over `count` ids, of which some matched. */
-struct blm_merkle {
+struct blm__merkle {
     const uint8_t (*id)[32];
     const uint8_t *matched; /* one byte each */
     uint32_t       count;
@@ -26,13 +26,13 @@ struct blm_merkle {
 /* How many bytes the flags of such a tree may take. */
 size_t blm__merkle_flag_room(uint32_t count);
 /* Sets the flags, in a zeroed buffer of that size, and says how many bits and hashes there are. */
-void blm__merkle_flags(const struct blm_merkle *m, uint8_t *flags, uint32_t *bits,
+void blm__merkle_flags(const struct blm__merkle *m, uint8_t *flags, uint32_t *bits,
                        uint32_t *hashes);
 /* Writes the hashes, in order. put returns false to stop. */
-bool blm__merkle_hashes(const struct blm_merkle *m, blm_write_fn put, void *ctx);
+bool blm__merkle_hashes(const struct blm__merkle *m, blm_write_fn put, void *ctx);
 
 /* A merkleblock's tree, as it was read. */
-struct blm_proof {
+struct blm__proof {
     uint32_t       count;
     const uint8_t *hashes, *flags;
     uint64_t       hash_count, flag_bytes;
@@ -41,7 +41,7 @@ struct blm_proof {
 
 /* Walks the tree and computes its root. found (may be NULL) is called for every match, and returns
  * false to stop (E_CANCELLED). */
-blm_status blm__merkle_check(const struct blm_proof *p, uint8_t root[32], blm_bip37_fn found,
+blm_status blm__merkle_check(const struct blm__proof *p, uint8_t root[32], blm_bip37_fn found,
                              void *ctx, blm_error *err);
 
 #endif

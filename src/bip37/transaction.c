@@ -95,7 +95,7 @@ static bool take_marker(struct reading *r)
     return true;
 }
 
-blm_status blm__transaction_take(struct blm_cursor *c, struct blm_transaction *t, blm_error *err)
+blm_status blm__transaction_take(struct blm_cursor *c, struct blm__transaction *t, blm_error *err)
 {
     struct reading r = { c, err, BLM_OK };
     t->version       = blm__take(c, 4);
@@ -117,7 +117,7 @@ blm_status blm__transaction_take(struct blm_cursor *c, struct blm_transaction *t
     return r.status;
 }
 
-void blm__transaction_id(const struct blm_transaction *t, uint8_t out[32])
+void blm__transaction_id(const struct blm__transaction *t, uint8_t out[32])
 {
     const blm_key part[3] = { { t->version, 4 },
                               { t->middle, t->middle_len },
@@ -135,22 +135,22 @@ static blm_key take_script(struct blm_cursor *c)
     return script;
 }
 
-struct blm_parts blm__inputs(const struct blm_transaction *t)
+struct blm__parts blm__inputs(const struct blm__transaction *t)
 {
-    struct blm_parts p = { blm__cursor(t->middle, t->outputs_at), 0 };
+    struct blm__parts p = { blm__cursor(t->middle, t->outputs_at), 0 };
     blm__take_compact(&p.c, &p.left);
     return p;
 }
 
-struct blm_parts blm__outputs(const struct blm_transaction *t)
+struct blm__parts blm__outputs(const struct blm__transaction *t)
 {
-    struct blm_parts p = { blm__cursor(t->middle + t->outputs_at, t->middle_len - t->outputs_at),
-                           0 };
+    struct blm__parts p = { blm__cursor(t->middle + t->outputs_at, t->middle_len - t->outputs_at),
+                            0 };
     blm__take_compact(&p.c, &p.left);
     return p;
 }
 
-bool blm__next_input(struct blm_parts *p, struct blm_input *out)
+bool blm__next_input(struct blm__parts *p, struct blm__input *out)
 {
     if (p->left == 0)
         return false;
@@ -161,7 +161,7 @@ bool blm__next_input(struct blm_parts *p, struct blm_input *out)
     return true;
 }
 
-bool blm__next_output(struct blm_parts *p, blm_key *script)
+bool blm__next_output(struct blm__parts *p, blm_key *script)
 {
     if (p->left == 0)
         return false;

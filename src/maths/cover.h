@@ -16,19 +16,19 @@
 
 #define BLM__COVER_MAX 64u /* bits asked for; 64-bit hashes do not go below 2^-64 either */
 
-struct blm_cover {
+struct blm__cover {
     uint32_t bits;                         /* 1…BLM__COVER_MAX */
     double   log_stay[BLM__COVER_MAX + 1]; /* ln of the chance that j bits all stay clear */
     double   move[(BLM__COVER_MAX + 1) * (BLM__COVER_MAX + 2) / 2]; /* below the diagonal */
 };
 
 /* The chance that one key takes j clear bits to i. The caller fills i < j, for j = 1…bits. */
-static inline double *blm__cover_at(struct blm_cover *c, uint32_t j, uint32_t i)
+static inline double *blm__cover_at(struct blm__cover *c, uint32_t j, uint32_t i)
 {
     return &c->move[j * (j + 1) / 2 + i];
 }
 
 /* all[j], j = 0…bits: the chance that j given bits are all set after n keys. Uses up *c. */
-void blm__cover_power(struct blm_cover *c, uint64_t n, double *all);
+void blm__cover_power(struct blm__cover *c, uint64_t n, double *all);
 
 #endif

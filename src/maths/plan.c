@@ -49,7 +49,7 @@ uint64_t blm__greatest(bool (*holds)(const void *ctx, uint64_t x), const void *c
 }
 
 static blm_status read_size(const blm_options *o, uint32_t cell_bits, uint64_t unit,
-                            struct blm_want *out, blm_error *err)
+                            struct blm__want *out, blm_error *err)
 {
     const uint64_t most = BLM__MAX_BITS / cell_bits / unit * unit;
     if (o->bits > most)
@@ -78,9 +78,9 @@ static blm_status read_size(const blm_options *o, uint32_t cell_bits, uint64_t u
 }
 
 blm_status blm__want_read(const blm_options *o, uint32_t cell_bits, uint64_t unit,
-                          struct blm_want *out, blm_error *err)
+                          struct blm__want *out, blm_error *err)
 {
-    *out = (struct blm_want){ o->items, o->rate, 0, o->probes, o->lines };
+    *out = (struct blm__want){ o->items, o->rate, 0, o->probes, o->lines };
     if (o->rate != 0 && !(o->rate > 0 && o->rate < 1))
         return blm__fail(err, BLM_E_ARGUMENT,
                          "rate must be between 0 and 1, not %g; 0.01 is one in a hundred", o->rate);
@@ -215,7 +215,7 @@ static uint32_t probes_at(uint64_t m, uint64_t n)
 }
 
 /* Size and keys are given. */
-static blm_status plan_rate(const struct blm_want *w, blm_plan *out)
+static blm_status plan_rate(const struct blm__want *w, blm_plan *out)
 {
     out->bits   = w->cells;
     out->items  = w->items;
@@ -242,7 +242,7 @@ static uint64_t half_full(uint64_t m, uint32_t k)
 }
 
 /* Size is given, keys are not: how many fit. */
-static blm_status plan_items(const struct blm_want *w, double p, blm_plan *out, blm_error *err)
+static blm_status plan_items(const struct blm__want *w, double p, blm_plan *out, blm_error *err)
 {
     out->bits   = w->cells;
     out->probes = w->probes;
@@ -273,9 +273,9 @@ static blm_status plan_items(const struct blm_want *w, double p, blm_plan *out, 
 
 blm_status blm__plan_cells(const blm_options *o, uint32_t cell_bits, blm_plan *out, blm_error *err)
 {
-    const uint64_t  unit = 64 / cell_bits, most = BLM__MAX_BITS / cell_bits;
-    struct blm_want w;
-    blm_status      s = blm__want_read(o, cell_bits, 1, &w, err);
+    const uint64_t   unit = 64 / cell_bits, most = BLM__MAX_BITS / cell_bits;
+    struct blm__want w;
+    blm_status       s = blm__want_read(o, cell_bits, 1, &w, err);
     if (s != BLM_OK)
         return s;
     double asked = w.rate;

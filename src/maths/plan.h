@@ -32,7 +32,7 @@ blm_status blm__plan_counters(const blm_options *o, blm_plan *out, blm_error *er
 #define BLM__DEFAULT_RATE 0.01 /* if a size is given, and no rate, keys or probes */
 
 /* Options that were read and make sense. Zero: not given. */
-struct blm_want {
+struct blm__want {
     uint64_t items;
     double   rate;
     uint64_t cells; /* of the size given */
@@ -43,7 +43,7 @@ struct blm_want {
 /* Checks everything that does not depend on the kind. `unit`: a size is rounded to this many cells
  * (up if given as bits, down if given as memory). */
 blm_status blm__want_read(const blm_options *o, uint32_t cell_bits, uint64_t unit,
-                          struct blm_want *out, blm_error *err);
+                          struct blm__want *out, blm_error *err);
 
 /* Checks that the rate asked for leaves room for collisions of 64-bit hashes. */
 blm_status blm__want_hashes(uint64_t items, double rate, blm_error *err);

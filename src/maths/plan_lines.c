@@ -142,14 +142,14 @@ static uint32_t lines_for(const struct layout *in, double rate)
 }
 
 /* Splits the given probes over lines. False: that is impossible. */
-static bool split_probes(const struct blm_want *w, uint32_t lines, uint32_t *words)
+static bool split_probes(const struct blm__want *w, uint32_t lines, uint32_t *words)
 {
     *words = w->probes / lines;
     return w->probes % lines == 0 && *words <= BLM__LINE_WORDS && (!w->lines || w->lines == lines);
 }
 
 /* Solves for every L up to the one that rate and probes need. A larger L must be better. */
-static struct lines solve_all(const struct layout *in, const struct blm_want *w, uint64_t count,
+static struct lines solve_all(const struct layout *in, const struct blm__want *w, uint64_t count,
                               double rate)
 {
     struct lines best = { 0 };
@@ -170,7 +170,7 @@ static struct lines solve_all(const struct layout *in, const struct blm_want *w,
 }
 
 /* Size and keys are given: the best words and, unless given, the L that the rate needs. */
-static struct lines fit(const struct layout *in, const struct blm_want *w, uint64_t count)
+static struct lines fit(const struct layout *in, const struct blm__want *w, uint64_t count)
 {
     struct lines best    = { 0 };
     double       reached = 2;
@@ -198,7 +198,7 @@ static struct lines fit(const struct layout *in, const struct blm_want *w, uint6
 }
 
 /* Only size and probes are given: half of the bits set. */
-static struct lines half_full(const struct layout *in, const struct blm_want *w, uint64_t count)
+static struct lines half_full(const struct layout *in, const struct blm__want *w, uint64_t count)
 {
     struct lines l = { 0 };
     for (uint32_t lines = 1; lines <= in->lines_most && l.count == 0; lines++) {
@@ -212,7 +212,7 @@ static struct lines half_full(const struct layout *in, const struct blm_want *w,
     return l;
 }
 
-static blm_status check_shape(const struct layout *in, const struct blm_want *w, uint64_t count,
+static blm_status check_shape(const struct layout *in, const struct blm__want *w, uint64_t count,
                               blm_error *err)
 {
     if (w->lines > in->lines_most)
@@ -249,8 +249,8 @@ static void fill_plan(const struct lines *l, blm_plan *out)
 
 static blm_status plan(const struct layout *in, const blm_options *o, blm_plan *out, blm_error *err)
 {
-    struct blm_want w;
-    blm_status      s = blm__want_read(o, in->cell_bits, in->cells, &w, err);
+    struct blm__want w;
+    blm_status       s = blm__want_read(o, in->cell_bits, in->cells, &w, err);
     if (s == BLM_OK)
         s = check_shape(in, &w, w.cells / in->cells, err);
     if (s == BLM_OK && w.cells == 0)
