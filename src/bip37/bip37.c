@@ -16,7 +16,7 @@
 static blm_status no_sha256(blm_error *err)
 {
     return blm__fail(err, BLM_E_UNSUPPORTED,
-                     "transaction ids need SHA-256 (libmd), which this build has not");
+                     "transaction ids need SHA-256 from libmd, and this build was made without it");
 }
 
 static blm_status may_match(const blm_filter *f, blm_error *err)
@@ -25,11 +25,11 @@ static blm_status may_match(const blm_filter *f, blm_error *err)
         return no_sha256(err);
     if (!f || f->body.scheme != &blm__scheme_bip37)
         return blm__fail(err, BLM_E_ARGUMENT,
-                         "transactions are matched by filters of scheme bip37");
+                         "only a filter of scheme bip37 can match transactions");
     uint64_t flags = f->body.layers[0].shape.variant & 3;
     if (f->body.read_only && flags != BLM_BIP37_NONE && flags != 3)
         return blm__fail(err, BLM_E_READONLY,
-                         "the filter's flags have matches added to it, and it was opened "
+                         "a match would have to be added to the filter, and it was opened "
                          "read-only");
     return BLM_OK;
 }
@@ -39,14 +39,14 @@ static blm_status may_match(const blm_filter *f, blm_error *err)
 static bool any_push_matches(const blm_filter *f, blm_key script)
 {
     struct blm_cursor c = blm__cursor(script.data, script.len);
-    struct blm_op     op;
+    struct blm__op    op;
     while (blm__next_op(&c, &op))
         if (op.len && blm_check(f, op.data, op.len))
             return true;
     return false;
 }
 
-/* What a match in an output adds: later transactions that spend it match too. */
+/* Adds what a match in an output adds, so that later transactions that spend it match too. */
 static void add_outpoint(blm_filter *f, const uint8_t txid[32], uint32_t index, blm_key script)
 {
     uint64_t flags = f->body.layers[0].shape.variant & 3;
@@ -59,14 +59,14 @@ static void add_outpoint(blm_filter *f, const uint8_t txid[32], uint32_t index, 
     blm_add(f, outpoint, sizeof outpoint); /* cannot fail: in memory, or a writer's file */
 }
 
-static bool match(blm_filter *f, const struct blm_transaction *t, const uint8_t txid[32])
+static bool match(blm_filter *f, const struct blm__transaction *t, const uint8_t txid[32])
 {
-    if (f->body.layers[0].shape.aux[0]) /* a filter of no bytes */
+    if (f->body.layers[0].shape.aux[0]) /* a filter without bytes */
         return true;
-    bool             found   = blm_check(f, txid, 32);
-    struct blm_parts outputs = blm__outputs(t), inputs = blm__inputs(t);
-    struct blm_input input;
-    blm_key          script;
+    bool              found   = blm_check(f, txid, 32);
+    struct blm__parts outputs = blm__outputs(t), inputs = blm__inputs(t);
+    struct blm__input input;
+    blm_key           script;
     for (uint32_t i = 0; blm__next_output(&outputs, &script); i++)
         if (any_push_matches(f, script)) {
             found = true;
@@ -80,10 +80,10 @@ static bool match(blm_filter *f, const struct blm_transaction *t, const uint8_t 
 blm_status blm_bip37_match(blm_filter *f, const void *tx, size_t len, bool *relevant,
                            uint8_t txid[32], blm_error *err)
 {
-    struct blm_cursor      c = blm__cursor(tx ? tx : "", tx ? len : 0);
-    struct blm_transaction t;
-    uint8_t                id[32];
-    blm_status             st = may_match(f, err);
+    struct blm_cursor       c = blm__cursor(tx ? tx : "", tx ? len : 0);
+    struct blm__transaction t;
+    uint8_t                 id[32];
+    blm_status              st = may_match(f, err);
     if (st == BLM_OK)
         st = blm__transaction_take(&c, &t, err);
     if (st == BLM_OK && blm__left(&c))
@@ -101,7 +101,7 @@ blm_status blm_bip37_match(blm_filter *f, const void *tx, size_t len, bool *rele
 
 /* ---- a block ---- */
 
-/* Reads over the whole block before anything is matched: a damaged one changes no filter. */
+/* Reads through the whole block before anything is matched: a damaged one changes no filter. */
 static blm_status take_block(struct blm_cursor *c, uint32_t *count, size_t *first, blm_error *err)
 {
     uint64_t n = 0;
@@ -113,14 +113,13 @@ static blm_status take_block(struct blm_cursor *c, uint32_t *count, size_t *firs
                             "the block ends within its header of 80 bytes and a count");
     if (!shortest || n == 0 || n > blm__left(c) / LEAST_TRANSACTION || n > INT32_MAX)
         return blm__fail_at(err, BLM_E_FORMAT, at,
-                            "a block of %llu bytes does not hold %llu "
-                            "transactions",
+                            "a block of %llu bytes cannot have %llu transactions",
                             (unsigned long long)c->len, (unsigned long long)n);
     *first = c->at;
     *count = (uint32_t)n;
     for (uint32_t i = 0; i < *count; i++) {
-        struct blm_transaction t;
-        blm_status             st = blm__transaction_take(c, &t, err);
+        struct blm__transaction t;
+        blm_status              st = blm__transaction_take(c, &t, err);
         if (st != BLM_OK)
             return st;
     }
@@ -149,7 +148,7 @@ static bool put_count(struct merkleblock *m, uint64_t n)
 }
 
 /* 80-byte header | u32 transactions | CompactSize, hashes | CompactSize, flag bytes */
-static blm_status put_merkleblock(const uint8_t *header, const struct blm_merkle *tree,
+static blm_status put_merkleblock(const uint8_t *header, const struct blm__merkle *tree,
                                   uint8_t *flags, struct merkleblock *m, blm_error *err)
 {
     uint32_t bits, hashes;
@@ -163,13 +162,13 @@ static blm_status put_merkleblock(const uint8_t *header, const struct blm_merkle
     return blm__fail_at(err, BLM_E_IO, m->written, "writing stopped within the merkleblock");
 }
 
-/* Matches in order, so that what one transaction adds is there for the next. */
+/* Matches in order, so that the next transaction sees what one adds. */
 static blm_status match_all(blm_filter *f, struct blm_cursor *c, uint32_t count, uint8_t (*id)[32],
                             uint8_t *matched, blm_bip37_fn found, void *ctx, blm_error *err)
 {
     for (uint32_t i = 0; i < count; i++) {
-        struct blm_transaction t;
-        blm_status             st = blm__transaction_take(c, &t, err);
+        struct blm__transaction t;
+        blm_status              st = blm__transaction_take(c, &t, err);
         if (st != BLM_OK)
             return st;
         blm__transaction_id(&t, id[i]);
@@ -199,7 +198,7 @@ blm_status blm_bip37_match_block(blm_filter *f, const void *block, size_t len, b
                          (unsigned long)count);
     uint8_t(*id)[32]           = (uint8_t(*)[32])(void *)mine;
     uint8_t           *matched = mine + (size_t)count * 32, *flags = matched + count;
-    struct blm_merkle  tree = { (const uint8_t(*)[32])id, matched, count };
+    struct blm__merkle tree = { (const uint8_t(*)[32])id, matched, count };
     struct merkleblock out  = { write, ctx, 0 };
     c                       = blm__cursor(block, len);
     c.at                    = first;
@@ -212,7 +211,7 @@ blm_status blm_bip37_match_block(blm_filter *f, const void *block, size_t len, b
 
 /* ---- a merkleblock ---- */
 
-/* A counted list; NULL when the input does not have it all. */
+/* Reads a list after its count; NULL: the input does not have all of it. */
 static const uint8_t *take_list(struct blm_cursor *c, size_t unit, uint64_t *count, uint64_t *at,
                                 bool *shortest)
 {
@@ -221,7 +220,7 @@ static const uint8_t *take_list(struct blm_cursor *c, size_t unit, uint64_t *cou
     return *count <= blm__left(c) / unit ? blm__take(c, (size_t)*count * unit) : NULL;
 }
 
-static blm_status take_proof(struct blm_cursor *c, struct blm_proof *p, blm_error *err)
+static blm_status take_proof(struct blm_cursor *c, struct blm__proof *p, blm_error *err)
 {
     const char *where    = NULL;
     bool        shortest = true;
@@ -238,12 +237,13 @@ static blm_status take_proof(struct blm_cursor *c, struct blm_proof *p, blm_erro
                             where);
     if (!shortest)
         return blm__fail_at(err, BLM_E_FORMAT, BLM__MERKLE_HEADER + 4,
-                            "a number of hashes or flags is not in its shortest form");
+                            "the number of hashes or flags is not in its shortest form");
     if (blm__left(c))
         return blm__fail_at(err, BLM_E_FORMAT, c->at, "bytes follow the merkleblock");
     if (p->count == 0 || p->count > MOST_TRANSACTIONS)
         return blm__fail_at(err, BLM_E_FORMAT, BLM__MERKLE_HEADER,
-                            "%lu transactions: a block has 1 to 16666", (unsigned long)p->count);
+                            "%lu transactions are impossible: a block has 1 to 16666",
+                            (unsigned long)p->count);
     return BLM_OK;
 }
 
@@ -259,7 +259,7 @@ blm_status blm_bip37_check(const void *merkleblock, size_t len, blm_bip37_fn fou
                            blm_bip37_proof *out, blm_error *err)
 {
     struct blm_cursor c = blm__cursor(merkleblock ? merkleblock : "", merkleblock ? len : 0);
-    struct blm_proof  p = { 0 };
+    struct blm__proof p = { 0 };
     blm_bip37_proof   r = { .size = sizeof r };
     if (!BLM__SHA256)
         return no_sha256(err);
@@ -272,7 +272,7 @@ blm_status blm_bip37_check(const void *merkleblock, size_t len, blm_bip37_fn fou
     if (memcmp(r.root, header + BLM__MERKLE_ROOT, 32) != 0)
         return blm__fail_at(err, BLM_E_CHECKSUM, BLM__MERKLE_ROOT,
                             "the tree does not lead to the root in the header");
-    if (found) /* only now that all of it is known to be right */
+    if (found) /* only now, since all of it is right */
         st = blm__merkle_check(&p, r.root, found, ctx, err);
     r.transactions = p.count;
     blm__sha256d(&(blm_key){ header, BLM__MERKLE_HEADER }, 1, r.block);

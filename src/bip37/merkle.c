@@ -27,7 +27,7 @@ static void join(const uint8_t left[32], const uint8_t right[32], uint8_t out[32
 
 /* ---- making one ---- */
 
-static bool any_below(const struct blm_merkle *m, unsigned level, uint32_t at)
+static bool any_below(const struct blm__merkle *m, unsigned level, uint32_t at)
 {
     uint64_t from = (uint64_t)at << level, to = (uint64_t)(at + 1) << level;
     for (uint64_t i = from; i < to && i < m->count; i++)
@@ -36,7 +36,7 @@ static bool any_below(const struct blm_merkle *m, unsigned level, uint32_t at)
     return false;
 }
 
-static void hash_of(const struct blm_merkle *m, unsigned level, uint32_t at, uint8_t out[32])
+static void hash_of(const struct blm__merkle *m, unsigned level, uint32_t at, uint8_t out[32])
 {
     if (level == 0) {
         memcpy(out, m->id[at], 32);
@@ -50,13 +50,13 @@ static void hash_of(const struct blm_merkle *m, unsigned level, uint32_t at, uin
     join(left, pair ? right : left, out);
 }
 
-/* One walk for both: flags and counts, or hashes. */
+/* A walk either sets flags and counts, or writes hashes. */
 struct walk {
-    const struct blm_merkle *m;
-    uint8_t                 *flags;
-    uint32_t                 bits, hashes;
-    blm_write_fn             put; /* NULL: only count */
-    void                    *ctx;
+    const struct blm__merkle *m;
+    uint8_t                  *flags;
+    uint32_t                  bits, hashes;
+    blm_write_fn              put; /* NULL: only count */
+    void                     *ctx;
 };
 
 static bool visit(struct walk *w, unsigned level, uint32_t at)
@@ -77,10 +77,11 @@ static bool visit(struct walk *w, unsigned level, uint32_t at)
            (at * 2 + 1 >= width(w->m->count, level - 1) || visit(w, level - 1, at * 2 + 1));
 }
 
-/* A tree of n leaves visits at most every node: fewer than 2n and one a level for odd widths. */
+/* At most every node is visited: fewer than 2n, and one more per level with an odd width. */
 size_t blm__merkle_flag_room(uint32_t count) { return ((size_t)count * 2 + 40) / 8 + 1; }
 
-void blm__merkle_flags(const struct blm_merkle *m, uint8_t *flags, uint32_t *bits, uint32_t *hashes)
+void blm__merkle_flags(const struct blm__merkle *m, uint8_t *flags, uint32_t *bits,
+                       uint32_t *hashes)
 {
     struct walk w = { .m = m, .flags = flags };
     visit(&w, top(m->count), 0);
@@ -88,7 +89,7 @@ void blm__merkle_flags(const struct blm_merkle *m, uint8_t *flags, uint32_t *bit
     *hashes = w.hashes;
 }
 
-bool blm__merkle_hashes(const struct blm_merkle *m, blm_write_fn put, void *ctx)
+bool blm__merkle_hashes(const struct blm__merkle *m, blm_write_fn put, void *ctx)
 {
     struct walk w = { .m = m, .put = put, .ctx = ctx };
     return visit(&w, top(m->count), 0);
@@ -97,12 +98,12 @@ bool blm__merkle_hashes(const struct blm_merkle *m, blm_write_fn put, void *ctx)
 /* ---- checking one ---- */
 
 struct check {
-    const struct blm_proof *p;
-    uint64_t                bit, hash;
-    blm_bip37_fn            found;
-    void                   *ctx;
-    blm_status              status;
-    blm_error              *err;
+    const struct blm__proof *p;
+    uint64_t                 bit, hash;
+    blm_bip37_fn             found;
+    void                    *ctx;
+    blm_status               status;
+    blm_error               *err;
 };
 
 static void bad(struct check *c, uint64_t at, const char *what)
@@ -158,7 +159,7 @@ static void check_node(struct check *c, unsigned level, uint32_t at, uint8_t out
     join(left, pair ? right : left, out);
 }
 
-blm_status blm__merkle_check(const struct blm_proof *p, uint8_t root[32], blm_bip37_fn found,
+blm_status blm__merkle_check(const struct blm__proof *p, uint8_t root[32], blm_bip37_fn found,
                              void *ctx, blm_error *err)
 {
     struct check c = { .p = p, .found = found, .ctx = ctx, .err = err };

@@ -13,7 +13,7 @@ enum {
 
 #define MOST_KEYS 20
 
-bool blm__next_op(struct blm_cursor *c, struct blm_op *out)
+bool blm__next_op(struct blm_cursor *c, struct blm__op *out)
 {
     if (blm__left(c) == 0)
         return false;
@@ -54,9 +54,9 @@ static bool pays_to_key(const uint8_t *p, size_t len)
            is_key(p + 1, len - 2);
 }
 
-/* A small number as multisig counts: OP_1 … OP_16, or 17 … 20 pushed as one byte by the shortest
- * push. 0: none of these. */
-static unsigned small_number(const struct blm_op *op)
+/* A small number as in multisig: OP_1 … OP_16, or 17 … 20 pushed as one byte by the shortest push.
+ * 0: none of these. */
+static unsigned small_number(const struct blm__op *op)
 {
     if (op->code >= OP_1 && op->code <= OP_16)
         return op->code - OP_1 + 1u;
@@ -67,7 +67,7 @@ static unsigned small_number(const struct blm_op *op)
 static bool is_multisig(const uint8_t *p, size_t len)
 {
     struct blm_cursor c = blm__cursor(p, len);
-    struct blm_op     op;
+    struct blm__op    op;
     if (len == 0 || p[len - 1] != OP_CHECKMULTISIG || !blm__next_op(&c, &op))
         return false;
     unsigned m = small_number(&op), keys = 0;

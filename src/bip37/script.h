@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* As much of Bitcoin's script as a filter needs: what it pushes, and whether it pays to keys. */
+/* What a filter needs of Bitcoin's script: what it pushes, and whether it pays to keys. */
 #ifndef BLM_BIP37_SCRIPT_H
 #define BLM_BIP37_SCRIPT_H
 
 #include "core/bytes.h"
 
-struct blm_op {
+struct blm__op {
     uint8_t        code;
-    const uint8_t *data; /* what it pushes; NULL and 0 for most */
+    const uint8_t *data; /* what it pushes; most opcodes push nothing: NULL and 0 */
     size_t         len;
 };
 
-/* The next opcode; false at the end, or where a push runs past it. */
-bool blm__next_op(struct blm_cursor *c, struct blm_op *out);
+/* Reads the next opcode; false at the end, or if a push runs past it. */
+bool blm__next_op(struct blm_cursor *c, struct blm__op *out);
 
-/* Pay-to-pubkey, or bare multisig: the outputs that name keys and no hash of them. */
+/* Pay-to-pubkey, or bare multisig: the outputs that have keys, and not hashes of them. */
 bool blm__pays_to_keys(const void *script, size_t len);
 
 #endif

@@ -84,7 +84,7 @@ static void skip_witness(struct reading *r, uint64_t inputs)
         bad(r, at, "a witness that is empty for every input");
 }
 
-/* No inputs where they are counted: a 0 that announces a witness, if the next byte says which. */
+/* A count of 0 inputs announces a witness, if the next byte is not 0. */
 static bool take_marker(struct reading *r)
 {
     if (blm__left(r->c) < 2 || r->c->data[r->c->at] != 0 || r->c->data[r->c->at + 1] == 0)
@@ -95,7 +95,7 @@ static bool take_marker(struct reading *r)
     return true;
 }
 
-blm_status blm__transaction_take(struct blm_cursor *c, struct blm_transaction *t, blm_error *err)
+blm_status blm__transaction_take(struct blm_cursor *c, struct blm__transaction *t, blm_error *err)
 {
     struct reading r = { c, err, BLM_OK };
     t->version       = blm__take(c, 4);
@@ -117,12 +117,12 @@ blm_status blm__transaction_take(struct blm_cursor *c, struct blm_transaction *t
     return r.status;
 }
 
-void blm__transaction_id(const struct blm_transaction *t, uint8_t out[32])
+void blm__transaction_id(const struct blm__transaction *t, uint8_t out[32])
 {
-    const blm_key piece[3] = { { t->version, 4 },
-                               { t->middle, t->middle_len },
-                               { t->lock_time, 4 } };
-    blm__sha256d(piece, 3, out);
+    const blm_key part[3] = { { t->version, 4 },
+                              { t->middle, t->middle_len },
+                              { t->lock_time, 4 } };
+    blm__sha256d(part, 3, out);
 }
 
 /* ---- one by one ---- */
@@ -135,22 +135,22 @@ static blm_key take_script(struct blm_cursor *c)
     return script;
 }
 
-struct blm_parts blm__inputs(const struct blm_transaction *t)
+struct blm__parts blm__inputs(const struct blm__transaction *t)
 {
-    struct blm_parts p = { blm__cursor(t->middle, t->outputs_at), 0 };
+    struct blm__parts p = { blm__cursor(t->middle, t->outputs_at), 0 };
     blm__take_compact(&p.c, &p.left);
     return p;
 }
 
-struct blm_parts blm__outputs(const struct blm_transaction *t)
+struct blm__parts blm__outputs(const struct blm__transaction *t)
 {
-    struct blm_parts p = { blm__cursor(t->middle + t->outputs_at, t->middle_len - t->outputs_at),
-                           0 };
+    struct blm__parts p = { blm__cursor(t->middle + t->outputs_at, t->middle_len - t->outputs_at),
+                            0 };
     blm__take_compact(&p.c, &p.left);
     return p;
 }
 
-bool blm__next_input(struct blm_parts *p, struct blm_input *out)
+bool blm__next_input(struct blm__parts *p, struct blm__input *out)
 {
     if (p->left == 0)
         return false;
@@ -161,7 +161,7 @@ bool blm__next_input(struct blm_parts *p, struct blm_input *out)
     return true;
 }
 
-bool blm__next_output(struct blm_parts *p, blm_key *script)
+bool blm__next_output(struct blm__parts *p, blm_key *script)
 {
     if (p->left == 0)
         return false;

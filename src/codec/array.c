@@ -19,7 +19,7 @@ blm_status blm__give_array(struct blm_body *b, const struct blm_shape *s, struct
                            uint64_t bytes, uint64_t start, blm_error *err)
 {
     blm_status st = BLM_OK;
-    if (!blm__slack_clear(s, block->words)) /* the block is zero behind the bytes read */
+    if (!blm__slack_clear(s, block->words)) /* behind the bytes read the block is zero */
         st = blm__fail_at(err, BLM_E_FORMAT, start + bytes - 1,
                           "the last byte has bits set past bit %llu, the filter's last",
                           (unsigned long long)(s->bits - 1));
@@ -39,7 +39,7 @@ blm_status blm__read_array(struct blm_source *in, const struct blm_shape *s, uin
     return st == BLM_OK ? blm__give_array(b, s, &block, bytes, start, err) : st;
 }
 
-/* A stream's length is not known: gather it, then move it to where words can be. */
+/* A stream's length is not known: reads all of it, then copies it to where words can be. */
 static blm_status gather(struct blm_source *in, const struct blm_body *b, struct blm_block *out,
                          uint64_t *bytes, blm_error *err)
 {
@@ -69,7 +69,7 @@ static blm_status read_rest(struct blm_source *in, const struct blm_body *b, con
     else if (*bytes > 0)
         st = blm__read_block(in, b->alloc, *bytes, b->max_bytes, out, err);
     if (st == BLM_OK && *bytes == 0)
-        st = blm__fail_at(err, BLM_E_TRUNCATED, start, "the input is empty: no %s", what);
+        st = blm__fail_at(err, BLM_E_TRUNCATED, start, "the input is empty: there are no %s", what);
     return st;
 }
 
@@ -80,7 +80,7 @@ blm_status blm__read_sized(struct blm_source *in, const blm_options *o, const st
     if (o->bits == 0)
         return read_rest(in, b, what, out, bytes, err);
     if (o->bits > BLM__MAX_BITS)
-        return blm__fail(err, BLM_E_LIMIT, "%llu bits: a filter has at most 2^48",
+        return blm__fail(err, BLM_E_LIMIT, "%llu bits are too many: a filter has at most 2^48",
                          (unsigned long long)o->bits);
     *bytes        = (o->bits + 7) / 8;
     blm_status st = blm__read_block(in, b->alloc, *bytes, b->max_bytes, out, err);

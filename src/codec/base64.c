@@ -33,7 +33,7 @@ size_t blm__base64_decode(const char *text, size_t len, uint8_t *out, size_t *ba
             continue;
         out[n++] = (uint8_t)(bits >> (6 - 2 * (i % 4)));
     }
-    /* Bits of the last character that no byte takes are 0. */
+    /* Bits of the last character that belong to no byte must be 0. */
     uint32_t unused = chars % 4 == 2 ? bits & 15 : chars % 4 == 3 ? bits & 3 : 0;
     if (len % 4 != 0 || chars % 4 == 1 || unused) {
         *bad = unused ? chars - 1 : len;

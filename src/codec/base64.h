@@ -8,9 +8,9 @@
 /* What a character stands for, 0 … 63, in either alphabet (+/ or -_); -1: it is not one of them. */
 int blm__base64_value(char c);
 
-/* Text to bytes: either alphabet (+/ or -_), padding required, nothing else. `out` has room for
- * len / 4 · 3 bytes. How many came of it; SIZE_MAX: not base64, and *bad is the first character
- * that does not fit (len: the text is too short). */
+/* Text to bytes: either alphabet, with padding, and nothing else. `out` has room for len / 4 · 3
+ * bytes. Returns how many there are; SIZE_MAX: not base64, and *bad is the first character that
+ * does not fit (len: the text is too short). */
 size_t blm__base64_decode(const char *text, size_t len, uint8_t *out, size_t *bad);
 
 /* A sink that writes what it gets to another, as base64 with the URL-safe alphabet. Make one, write

@@ -26,12 +26,12 @@ static int sniff(const uint8_t *head, size_t len, uint64_t total)
         return 0;
     blm__take(&c, (size_t)bytes);
     uint32_t probes = blm__take32le(&c);
-    if (c.bad) /* not all of it is here to look at */
+    if (c.bad) /* we do not have all of it */
         return total ? 50 : 5;
     return probes <= BLM__BIP37_PROBES ? (total ? 60 : 10) : 0;
 }
 
-/* Byte by byte, because a stream cannot be looked ahead in. */
+/* Reads the first byte, then as many as that says: a stream takes nothing back. */
 static blm_status take_length(struct blm_source *in, uint64_t *out, blm_error *err)
 {
     uint8_t  b[9];
@@ -48,11 +48,12 @@ static blm_status take_length(struct blm_source *in, uint64_t *out, blm_error *e
         return blm__fail_at(err, BLM_E_FORMAT, at,
                             "the number of bytes, %llu, is not written in its shortest form",
                             (unsigned long long)*out);
-    return blm__fail_at(err, BLM_E_FORMAT, at, "%llu bytes of bits: bip37 has at most 36000",
+    return blm__fail_at(err, BLM_E_FORMAT, at,
+                        "%llu bytes of bits are too many: bip37 has at most 36000",
                         (unsigned long long)*out);
 }
 
-/* What follows the bits. */
+/* Reads what follows the bits. */
 static blm_status take_tail(struct blm_source *in, uint64_t bytes, struct blm_body *b,
                             struct blm_shape *s, blm_error *err)
 {
@@ -62,7 +63,8 @@ static blm_status take_tail(struct blm_source *in, uint64_t bytes, struct blm_bo
         return blm__short(in, "nHashFuncs, nTweak and nFlags", err);
     uint32_t probes = blm__get32le(tail);
     if (probes > BLM__BIP37_PROBES)
-        return blm__fail_at(err, BLM_E_FORMAT, at, "%lu hash functions: bip37 has at most 50",
+        return blm__fail_at(err, BLM_E_FORMAT, at,
+                            "%lu hash functions are too many: bip37 has at most 50",
                             (unsigned long)probes);
     b->hasher.seed[0] = blm__get32le(tail + 4);
     b->hasher.policy  = BLM_SEED_FIXED;
@@ -91,7 +93,7 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
         st = blm__fail(err, BLM_E_MEMORY, "no memory for a filter of no bytes");
     if (st == BLM_OK)
         st = take_tail(in, bytes, b, &s, err);
-    if (st == BLM_OK && o->offset == 0) /* else it stands inside something larger, a message */
+    if (st == BLM_OK && o->offset == 0) /* else it is inside something larger, a message */
         st = blm__expect_end(in, err);
     if (st != BLM_OK) {
         blm__block_free(b->alloc, &block);

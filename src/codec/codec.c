@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of codecs, and the bytes in and out that all of them use. A new format is a file
- * beside this and a row here. */
+/* The table of codecs, and the reading and writing of bytes that all of them use. A new format is a
+ * file beside this one and a row here. */
 #include "codec/codec.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ const blm_format_row *blm_format_find(const char *name)
     return c ? &c->row : NULL;
 }
 
-/* Best first; among equals the table's order. Keeps the best `cap`, counts all. */
+/* Sorts as it goes: best first, equal bids in the table's order. */
 size_t blm_sniff(const void *head, size_t len, uint64_t total, blm_bid *out, size_t cap)
 {
     size_t bidders = 0, kept = 0;
@@ -87,7 +87,7 @@ static size_t read_stream(struct blm_source *s, uint8_t *to, size_t len)
         size_t n = s->read(s->ctx, to + got, len - got);
         if (n == 0)
             break;
-        if (n > len - got) { /* SIZE_MAX, or a reader that cannot count */
+        if (n > len - got) { /* SIZE_MAX: an error; and no reader may give more than asked */
             s->failed = true;
             break;
         }
@@ -185,9 +185,9 @@ blm_status blm__read_block(struct blm_source *s, const blm_allocator *a, uint64_
                            uint64_t max_bytes, struct blm_block *out, blm_error *err)
 {
     if (bytes > SIZE_MAX / 2 || (max_bytes && bytes > max_bytes))
-        return blm__fail_at(err, BLM_E_LIMIT, s->at, "%llu bytes of bits pass the cap of %llu",
-                            (unsigned long long)bytes,
-                            (unsigned long long)(max_bytes ? max_bytes : SIZE_MAX / 2));
+        return blm__fail_at(
+            err, BLM_E_LIMIT, s->at, "%llu bytes of bits are more than the limit of %llu",
+            (unsigned long long)bytes, (unsigned long long)(max_bytes ? max_bytes : SIZE_MAX / 2));
     if (!s->data)
         return read_unsure(s, a, bytes, out, err);
     if (blm__remaining(s) < bytes) {
@@ -220,12 +220,12 @@ blm_status blm__read_all(struct blm_source *s, const blm_allocator *a, uint64_t 
         size *= 2;
     }
     if (!p)
-        return blm__fail(err, BLM_E_MEMORY, "no memory for the input, past %zu bytes", have);
+        return blm__fail(err, BLM_E_MEMORY, "no memory for an input of more than %zu bytes", have);
     if (s->failed || have > cap || have == size) {
         blm__free(a, p, size);
         return s->failed ? blm__short(s, "the input", err)
                          : blm__fail_at(err, BLM_E_LIMIT, s->at,
-                                        "the input is larger than the cap of %llu bytes",
+                                        "the input is larger than the limit of %llu bytes",
                                         (unsigned long long)cap);
     }
     *out  = p;

@@ -13,8 +13,8 @@
  *   48   …   8·⌈m/64⌉ bytes of words
  *   …    …   attached data: all the rest, any bytes
  *
- * The newer one may be inside gzip as a whole (dcso-gz), which the first two bytes tell: a plain
- * file begins with 01.
+ * The newer one may be in gzip as a whole (dcso-gz). The first two bytes tell: a plain file begins
+ * with 01.
  */
 #include <math.h>
 
@@ -23,7 +23,7 @@
 #include "scheme/scheme.h"
 #include "store/store.h"
 
-/* A file's numbers, whichever layout they came from. */
+/* A file's numbers, from either layout. */
 struct fields {
     uint64_t n, k, m, count;
     double   p;
@@ -35,12 +35,12 @@ struct fields {
 static blm_status check(const struct fields *f, blm_error *err)
 {
     if (!(f->p > 0 && f->p < 1))
-        return blm__fail_at(err, BLM_E_FORMAT, f->at_p, "p is %g: it lies between 0 and 1", f->p);
+        return blm__fail_at(err, BLM_E_FORMAT, f->at_p, "p is %g, not between 0 and 1", f->p);
     if (f->k == 0 || f->k > BLM__MAX_PROBES)
-        return blm__fail_at(err, BLM_E_FORMAT, f->at_k, "k is %llu: 1 to %u",
+        return blm__fail_at(err, BLM_E_FORMAT, f->at_k, "k is %llu, not 1 to %u",
                             (unsigned long long)f->k, BLM__MAX_PROBES);
     if (f->m == 0 || f->m > BLM__MAX_BITS)
-        return blm__fail_at(err, BLM_E_FORMAT, f->at_m, "m is %llu: 1 to 2^48",
+        return blm__fail_at(err, BLM_E_FORMAT, f->at_m, "m is %llu, not 1 to 2^48",
                             (unsigned long long)f->m);
     return BLM_OK;
 }
@@ -67,8 +67,7 @@ static blm_status read_layer(struct blm_source *in, const struct fields *f,
     return st;
 }
 
-/* All that follows the words. The body frees what is attached by its length, so it is kept in a
- * block of just that. */
+/* Reads all that follows the words. It is copied, because the body frees it by its length. */
 static blm_status read_attached(struct blm_source *in, struct blm_body *out, blm_error *err)
 {
     uint8_t   *data;
@@ -91,7 +90,7 @@ static blm_status decode_plain(struct blm_source *in, const uint8_t first[2], ui
 {
     uint8_t h[48] = { first[0], first[1] };
     if (h[0] != 1)
-        return blm__fail_at(err, BLM_E_FORMAT, start, "version %u: dcso has 1", h[0]);
+        return blm__fail_at(err, BLM_E_FORMAT, start, "version %u is unknown: dcso has 1", h[0]);
     if (blm__read(in, h + 2, sizeof h - 2) != sizeof h - 2)
         return blm__short(in, "the header of 48 bytes", err);
     struct fields f  = { .n     = blm__get64le(h + 8),
@@ -114,7 +113,7 @@ static blm_status decode_gzip(struct blm_source *in, const uint8_t first[2], str
     uint8_t           head[2];
     uint64_t          cap = BLM__INFLATED_MOST;
     if (out->max_bytes && out->max_bytes < UINT64_MAX / 4)
-        cap = out->max_bytes * 2 + 48; /* words and attached data, each capped by itself */
+        cap = out->max_bytes * 2 + 48; /* words and attached data have a limit each */
     blm_status st = blm__gunzip_open(in, first, 2, out->alloc, cap, &gzip, &inflated, err);
     if (st != BLM_OK)
         return st;
@@ -203,7 +202,7 @@ static blm_status encode01(const struct blm_body *b, struct blm_sink *out, blm_e
     const struct blm_layer *l = &b->layers[0];
     if (l->shape.capacity > UINT32_MAX || l->shape.bits > UINT32_MAX)
         return blm__fail(err, BLM_E_UNSUPPORTED,
-                         "format dcso01 has 32-bit sizes: %llu keys and %llu bits do not fit",
+                         "format dcso01 has 32-bit sizes: %llu keys or %llu bits do not fit",
                          (unsigned long long)l->shape.capacity, (unsigned long long)l->shape.bits);
     uint8_t h[24];
     blm__put32le(h, (uint32_t)l->shape.capacity);
@@ -215,7 +214,7 @@ static blm_status encode01(const struct blm_body *b, struct blm_sink *out, blm_e
     return st == BLM_OK ? blm__write_words(out, BLM__LITTLE, b, l->words, l->word_count, err) : st;
 }
 
-/* ---- whose is it ------------------------------------------------------------------------- */
+/* ---- sniffing ---------------------------------------------------------------------------- */
 
 static bool plausible(double p, uint64_t k, uint64_t m)
 {
@@ -240,7 +239,7 @@ static int sniff_gzip(const uint8_t *head, size_t len, uint64_t total)
     return len >= 3 && head[0] == 0x1f && head[1] == 0x8b && head[2] == 8 ? 60 : 0;
 }
 
-/* Only a file whose length fits to the byte: there is nothing else to go by. */
+/* Only a file whose length fits exactly: nothing else tells it. */
 static int sniff01(const uint8_t *head, size_t len, uint64_t total)
 {
     if (len < 24)

@@ -9,32 +9,33 @@
 
 /* ---- in ---------------------------------------------------------------------------------- */
 
-/* A set shorter than m is believed if m takes no more than this beyond what is there. */
+/* A bit set may be shorter than m by this many bits: no more is allocated than the input
+ * justifies. */
 #define SHORTER ((uint64_t)64 << 13)
 
 blm_status blm__go_check(const struct blm_go *g, blm_error *err)
 {
     if (g->m == 0)
-        return blm__fail_at(err, BLM_E_FORMAT, g->at_m, "m is 0: a filter without bits");
+        return blm__fail_at(err, BLM_E_FORMAT, g->at_m, "m is 0: the filter has no bits");
     if (g->m > BLM__MAX_BITS)
-        return blm__fail_at(err, BLM_E_FORMAT, g->at_m, "m is %llu: at most 2^48",
+        return blm__fail_at(err, BLM_E_FORMAT, g->at_m, "m is %llu, more than 2^48",
                             (unsigned long long)g->m);
     if (g->k == 0 || g->k > BLM__MAX_PROBES)
-        return blm__fail_at(err, BLM_E_FORMAT, g->at_k, "k is %llu: 1 to %u",
+        return blm__fail_at(err, BLM_E_FORMAT, g->at_k, "k is %llu, not 1 to %u",
                             (unsigned long long)g->k, BLM__MAX_PROBES);
     if (g->length > BLM__MAX_BITS)
         return blm__fail_at(err, BLM_E_FORMAT, g->at_length,
-                            "the bit set has %llu bits: at most 2^48",
+                            "the bit set has %llu bits, more than 2^48",
                             (unsigned long long)g->length);
     if (g->length < g->m && g->m - g->length > SHORTER)
         return blm__fail_at(err, BLM_E_FORMAT, g->at_length,
-                            "the bit set has %llu bits and m is %llu",
+                            "the bit set has %llu bits, but m is %llu",
                             (unsigned long long)g->length, (unsigned long long)g->m);
     return BLM_OK;
 }
 
-/* How many words from `first` to the last that is not 0, without the bits below `from_bit` in the
- * first of them. */
+/* How many words there are from `first` to the last that is not 0; in the first one only bits from
+ * `from_bit` on count. */
 static uint64_t count_tail(const uint64_t *words, uint64_t first, uint64_t end, unsigned from_bit)
 {
     uint64_t n = 0;
@@ -48,7 +49,7 @@ static uint64_t count_tail(const uint64_t *words, uint64_t first, uint64_t end, 
     return n;
 }
 
-/* Moves the bits past m from the words to b->attached, with the type messages. */
+/* Moves the bits past m from the words to b->attached, together with the type messages. */
 static blm_status attach(struct blm_body *b, const struct blm_go *g, const uint8_t *types,
                          size_t types_len, uint64_t *words, blm_error *err)
 {
@@ -77,7 +78,7 @@ static blm_status attach(struct blm_body *b, const struct blm_go *g, const uint8
     return BLM_OK;
 }
 
-/* The bits of a set of another length than m, as m bits. */
+/* Reads a bit set of any length into words for m bits. */
 static blm_status read_odd(struct blm_source *in, const struct blm_go *g, struct blm_block *block,
                            struct blm_body *out, blm_error *err)
 {
@@ -148,9 +149,9 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
 
 /* ---- out --------------------------------------------------------------------------------- */
 
-/* What was attached when the filter was read; parts that do not fit each other count as none. */
+/* What was attached when the filter was read; nothing, if its parts do not fit each other. */
 struct extra {
-    uint64_t       first, words; /* the tail's place and number of words */
+    uint64_t       first, words; /* the tail's first word, and how many */
     const uint8_t *types, *tail;
     size_t         types_len;
 };
@@ -200,7 +201,7 @@ blm_status blm__go_of(const struct blm_body *b, const char *format, struct blm_g
     *g = (struct blm_go){ .m = l->shape.bits, .k = l->shape.probes, .length = l->shape.bits };
     if (l->shape.aux[0] && l->shape.aux[0] - 1 <= BLM__MAX_BITS)
         g->length = l->shape.aux[0] - 1;
-    if (g->length < g->m) { /* it has grown to the last bit that was set since */
+    if (g->length < g->m) { /* in Go it would have grown to the last bit that was set since */
         uint64_t grown = reach(l);
         g->length      = grown > g->length ? grown : g->length;
     }
@@ -213,7 +214,7 @@ blm_status blm__go_write(const struct blm_body *b, const struct blm_go *g, struc
     const struct blm_layer *l     = &b->layers[0];
     struct extra            e     = extra_of(b);
     uint64_t                words = blm__go_words(g->length);
-    /* The layer's words but the last, which may share a word with the tail. */
+    /* The layer's words, except the last if it shares a word with the tail. */
     uint64_t plain = e.words && e.first < l->word_count ? e.first : l->word_count;
     uint8_t  length[8];
     blm__put64be(length, g->length);

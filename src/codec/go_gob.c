@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Go's bloom inside a gob stream: one value of a type that encodes itself. Messages, each behind
- * its length:
+ * Go's bloom in a gob stream: one value of a type that encodes itself. The stream is messages, each
+ * after its length:
  *
  *   types    minus the type's id, then a wireType with one member set (GobEncoderT, or
- *            BinaryMarshalerT), in it a CommonType: perhaps a name, and an id. One such message,
- *            or, for a type that wraps the filter's, more: the value's comes first
+ *            BinaryMarshalerT), which has a CommonType: perhaps a name, and an id. There is one
+ *            such message, or more for a type that wraps the filter's; the value's type is first
  *   value    the type's id, a zero, a length, and that many bytes: the plain form (go.h)
  *
- * Ids are given out while a program runs: they are kept as read, and 65 and 66, what a program that
- * does nothing else begins with, stand in a stream we make. Numbers: below 128 one byte; else the
+ * Ids are given out while a program runs. They are kept as they were read; a stream that we make
+ * has 65 and 66, the first ones that a program gives out. Numbers: below 128 one byte; else the
  * count of bytes, negated, and the bytes, big-endian. Signed: twice the value, or twice ~value + 1.
  */
 #include "codec/go.h"
@@ -54,8 +54,8 @@ static size_t put_uint(uint8_t *p, uint64_t v)
     return n + 1;
 }
 
-/* From the source: up to 9 bytes, copied to `bytes`. How many; 0:
- * the input ended or is no number. */
+/* Reads a number of up to 9 bytes, copied to `bytes`. Returns how many; 0: the input ended, or this
+ * is not a number. */
 static size_t read_uint(struct blm_source *in, uint8_t bytes[9], uint64_t *v)
 {
     if (blm__read(in, bytes, 1) != 1)
@@ -107,17 +107,17 @@ static int sniff(const uint8_t *head, size_t len, uint64_t total)
 
 /* ---- in ---- */
 
-/* What comes before the filter's own bytes. */
+/* What comes before the bytes of the filter itself. */
 struct opening {
     uint8_t  types[TYPES_MOST];
     size_t   types_len;
-    uint64_t id;      /* the value's */
+    uint64_t id;      /* of the value's type */
     uint64_t message; /* bytes of the value's message … */
-    uint64_t start;   /* … which begins here */
+    uint64_t start;   /* … and where it begins */
 };
 
-/* Type messages, up to the value's length and id. Each message's length and id are read before it
- * is known whose they are. */
+/* Reads the type messages, and the length and id of the value's message: a message's length and id
+ * must be read before we know which it is. */
 static blm_status read_types(struct blm_source *in, struct opening *g, blm_error *err)
 {
     for (;;) {
@@ -142,7 +142,7 @@ static blm_status read_types(struct blm_source *in, struct opening *g, blm_error
         }
         if (g->message < id_len || g->message > TYPES_MOST - g->types_len - n)
             return blm__fail_at(err, BLM_E_FORMAT, begins,
-                                "a type definition of %llu bytes in the gob",
+                                "the gob has an impossible type definition of %llu bytes",
                                 (unsigned long long)g->message);
         size_t rest = (size_t)g->message - id_len;
         if (blm__read(in, at + n + id_len, rest) != rest)
@@ -151,7 +151,7 @@ static blm_status read_types(struct blm_source *in, struct opening *g, blm_error
     }
 }
 
-/* The value's message up to the words. */
+/* Reads the value's message up to the words. */
 static blm_status read_value(struct blm_source *in, const struct opening *o, struct blm_go *g,
                              blm_error *err)
 {
@@ -159,7 +159,7 @@ static blm_status read_value(struct blm_source *in, const struct opening *o, str
     uint64_t zero, bytes, id = type_id(o->types, o->types_len);
     if (id == 0)
         return blm__fail_at(err, BLM_E_FORMAT, 0,
-                            "the gob's first type is none that encodes itself");
+                            "the gob's first type is not one that encodes itself");
     if (id != o->id)
         return blm__fail_at(err, BLM_E_FORMAT, o->start,
                             "the gob's value is not of the type defined first");

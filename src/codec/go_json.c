@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Go's bloom as JSON: {"m":96,"k":7,"b":"…"} with nothing between and nothing behind, b being
- * base64 (URL-safe, padded) of L and the words of the plain form (go.h). Read with any spacing and
- * order, members that mean nothing ignored, and the other base64 alphabet accepted.
+ * Go's bloom as JSON: {"m":96,"k":7,"b":"…"} without any space. b is base64 (URL-safe, padded) of L
+ * and the words of the plain form (go.h). We read any spacing and order, ignore other members, and
+ * accept the other base64 alphabet.
  */
 #include "codec/go.h"
 
@@ -15,10 +15,10 @@
 #ifdef BLOOMERY_WITH_JANSSON
 #include <jansson.h>
 
-/* The text of a filter has three members. More than this many commas, colons and brackets is no
- * filter, and not worth the memory of a parsed value each. */
+/* The text of a filter has three members. With more commas, colons and brackets than this it is not
+ * a filter, and must not take the memory of all those values. */
 #define VALUES_MOST 64u
-/* Read when no cap is given; the text is held whole while it is parsed. */
+/* The longest text if there is no max_bytes: it is in memory as a whole while it is parsed. */
 #define TEXT_MOST   ((uint64_t)1 << 30)
 
 struct json_text {
@@ -31,7 +31,7 @@ static blm_status read_text(struct blm_source *in, const struct blm_body *b, str
                             blm_error *err)
 {
     uint64_t cap = b->max_bytes ? 4096 : TEXT_MOST;
-    if (b->max_bytes) /* base64 of the words, and the little around them */
+    if (b->max_bytes) /* base64 of the words, and a little around them */
         cap = b->max_bytes > UINT64_MAX / 2 - 4096 ? UINT64_MAX : b->max_bytes / 3 * 4 + 4096;
     t->start      = in->at;
     blm_status st = blm__read_all(in, b->alloc, cap, &t->text, &t->len, &t->room, err);
@@ -47,7 +47,7 @@ static blm_status read_text(struct blm_source *in, const struct blm_body *b, str
     return BLM_OK;
 }
 
-/* Where a member's name stands, for errors: the parser does not keep places. */
+/* Where a member's name is, for errors: the parser does not keep offsets. */
 static uint64_t place_of(const struct json_text *t, const char *name)
 {
     char quoted[8];
@@ -65,12 +65,12 @@ static blm_status get_number(const json_t *root, const char *name, const struct 
     *at             = place_of(t, name);
     if (!json_is_integer(j) || json_integer_value(j) < 0)
         return blm__fail_at(err, BLM_E_FORMAT, *at, "member %s is %s", name,
-                            !j ? "missing" : "not a whole number from 0 up");
+                            !j ? "missing" : "not a whole number, 0 or more");
     *v = (uint64_t)json_integer_value(j);
     return BLM_OK;
 }
 
-/* b's bytes: L, then the words, read as the plain form is. */
+/* Reads b's bytes, L and the words, as in the plain form. */
 static blm_status read_bits(const json_t *b, const struct json_text *t, struct blm_go *g,
                             struct blm_body *out, blm_error *err)
 {
@@ -93,11 +93,11 @@ static blm_status read_bits(const json_t *b, const struct json_text *t, struct b
         in.at        = 8;
         st           = blm__go_check(g, err);
     }
-    /* Offsets inside the base64 would mean nothing to the reader: check the length here. */
+    /* Offsets inside the base64 would tell the user nothing, so check the length here. */
     if (st == BLM_OK && in.len - 8 != blm__go_words(g->length) * 8)
         st = blm__fail_at(
             err, in.len - 8 < blm__go_words(g->length) * 8 ? BLM_E_TRUNCATED : BLM_E_FORMAT, at,
-            "member b has %zu bytes of words, a bit set of %" PRIu64 " bits takes %" PRIu64,
+            "member b has %zu bytes of words, but a bit set of %" PRIu64 " bits takes %" PRIu64,
             in.len - 8, g->length, blm__go_words(g->length) * 8);
     if (st == BLM_OK) {
         st = blm__go_read(&in, g, NULL, 0, out, err);
@@ -158,7 +158,7 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
     (void)o;
     (void)out;
     return blm__fail(err, BLM_E_UNSUPPORTED,
-                     "this build has no JSON reader (jansson): it writes go-json and reads go");
+                     "reading go-json needs jansson, and this build was made without it");
 }
 #define READS false
 
@@ -197,7 +197,7 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
     if (st == BLM_OK)
         st = blm__go_write(b, &g, &base64.sink, err);
     if (st == BLM_OK)
-        blm__base64_end(&base64); /* a failure is kept in out and told below */
+        blm__base64_end(&base64); /* if it fails, so does the next write */
     return st == BLM_OK ? blm__write_bytes(out, "\"}", 2, err) : st;
 }
 

@@ -7,7 +7,7 @@
  *   2   4     W, how many words follow, signed, > 0
  *   6   8·W   words; m = 64·W, bit i is bit i % 64 of word i / 64
  *
- * Keys, rate and funnel are not in the file: the funnel must be known to the reader.
+ * Keys, rate and funnel are not in the file: the reader must know the funnel.
  */
 #include "codec/words.h"
 #include "scheme/scheme.h"
@@ -36,12 +36,14 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
         return blm__short(in, "the header of 6 bytes", err);
     uint32_t words = blm__get32be(h + 2);
     if (h[0] > 1)
-        return blm__fail_at(err, BLM_E_FORMAT, start, "strategy %d: guava has 0 and 1", h[0]);
+        return blm__fail_at(err, BLM_E_FORMAT, start, "strategy %d is unknown: guava has 0 and 1",
+                            h[0]);
     if (h[1] == 0)
-        return blm__fail_at(err, BLM_E_FORMAT, start + 1, "no hash functions: k is 0");
+        return blm__fail_at(err, BLM_E_FORMAT, start + 1,
+                            "k is 0: the filter has no hash functions");
     if (words == 0 || words > INT32_MAX)
-        return blm__fail_at(err, BLM_E_FORMAT, start + 2, "a word count of %ld: 1 to 2^31 - 1",
-                            (long)(int32_t)words);
+        return blm__fail_at(err, BLM_E_FORMAT, start + 2,
+                            "the word count is %ld, not 1 to 2^31 - 1", (long)(int32_t)words);
     struct blm_shape s = { .kind      = BLM_CLASSIC,
                            .rule      = BLM__POSITIONS,
                            .scheme    = h[0] ? &blm__scheme_guava64 : &blm__scheme_guava32,
@@ -53,7 +55,7 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
     return st == BLM_OK ? blm__expect_end(in, err) : st;
 }
 
-/* The scheme lets no other filter be than the header can say: 255 probes, 2^31 − 1 whole words. */
+/* The scheme only makes filters that the header can describe: 255 probes, 2^31 − 1 whole words. */
 static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_error *err)
 {
     blm_status st = blm__expect_scheme(b, "guava", &blm__scheme_guava64, &blm__scheme_guava32, err);

@@ -23,7 +23,7 @@ struct blm_gzip {
     uint8_t              buffer[BUFFER];
 };
 
-/* zlib does not tell how large what it frees is: the size stands before it. */
+/* zlib does not tell the size of what it frees, so we keep the size in front of it. */
 #define ROOM 16u
 
 static void *z_alloc(void *opaque, unsigned items, unsigned size)
@@ -52,7 +52,7 @@ static struct blm_gzip *make(const blm_allocator *a)
     g->alloc    = a;
     g->z.zalloc = z_alloc;
     g->z.zfree  = z_free;
-    /* z_alloc takes it as const again. */
+    /* Drops the const, which z_alloc gives back. */
     memcpy(&g->z.opaque, &a, sizeof g->z.opaque);
     return g;
 }
@@ -71,7 +71,7 @@ static size_t stop(struct blm_gzip *g, blm_status st, const char *what)
     return SIZE_MAX;
 }
 
-/* More compressed bytes; false: there are none. */
+/* Gets more compressed bytes; false: there are none. */
 static bool refill(struct blm_gzip *g)
 {
     if (g->z.avail_in > 0)
@@ -113,7 +113,7 @@ static size_t inflate_some(void *ctx, void *bytes, size_t len)
     size_t got = want - g->z.avail_out;
     g->total += got;
     if (g->total > g->cap)
-        return stop(g, BLM_E_LIMIT, "the gzip stream inflates past the cap");
+        return stop(g, BLM_E_LIMIT, "the gzip stream inflates to more than the limit");
     return got;
 }
 
@@ -140,8 +140,8 @@ blm_status blm__gunzip_open(struct blm_source *from, const uint8_t *first, size_
     return BLM_OK;
 }
 
-/* An offset among inflated bytes is none of the input's: that one says how far gzip was read, and
- * the sentence names the other. */
+/* An offset among the inflated bytes means nothing in the input. So err->offset becomes how far
+ * gzip was read, and the text names the other. */
 static void retell(blm_error *err, uint64_t at)
 {
     blm_error inner = *err;
@@ -215,7 +215,7 @@ blm_status blm__gzip_close(struct blm_gzip *g, blm_status st, blm_error *err)
 {
     g->z.avail_in = 0;
     if (st == BLM_OK)
-        deflate_some(g, Z_FINISH); /* a failure is kept in the sink */
+        deflate_some(g, Z_FINISH); /* the sink remembers a failure */
     if (st == BLM_OK && g->to->failed)
         st = blm__put_failed(g->to, err);
     deflateEnd(&g->z);
@@ -227,7 +227,7 @@ blm_status blm__gzip_close(struct blm_gzip *g, blm_status st, blm_error *err)
 
 static blm_status without(blm_error *err)
 {
-    return blm__fail(err, BLM_E_UNSUPPORTED, "this build has no gzip (zlib)");
+    return blm__fail(err, BLM_E_UNSUPPORTED, "gzip needs zlib, and this build was made without it");
 }
 
 blm_status blm__gunzip_open(struct blm_source *from, const uint8_t *first, size_t first_len,

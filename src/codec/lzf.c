@@ -4,8 +4,8 @@
 #include <string.h>
 
 #define MOST_PLAIN 32u   /* bytes in one run */
-#define MOST_BACK  8192u /* how far */
-#define MOST_COPY  264u  /* how many at once */
+#define MOST_BACK  8192u /* how far back a copy reaches */
+#define MOST_COPY  264u  /* bytes in one copy */
 
 /* ---- unpack ---- */
 
@@ -32,7 +32,7 @@ bool blm__lzf_unpack(const uint8_t *in, size_t len, uint8_t *out, size_t out_len
         n += 2;
         if (back > to || n > out_len - to)
             return false;
-        for (size_t i = 0; i < n; i++, to++) /* may overlap what it makes */
+        for (size_t i = 0; i < n; i++, to++) /* a copy may overlap itself */
             out[to] = out[to - back];
     }
     return to == out_len;
@@ -40,7 +40,7 @@ bool blm__lzf_unpack(const uint8_t *in, size_t len, uint8_t *out, size_t out_len
 
 /* ---- pack ---- */
 
-/* `used` counts the bytes out, with one held back in front of the open run for its length. */
+/* `used` counts the bytes written, and one for the length of the open run. */
 struct packing {
     const uint8_t *in;
     size_t         run, run_from, used;
@@ -56,7 +56,7 @@ static void emit(struct packing *p, const void *bytes, size_t len)
         p->stopped = true;
 }
 
-/* The open run, if there is anything in it. */
+/* Writes the open run, if there is anything in it. */
 static void close_run(struct packing *p)
 {
     uint8_t head = (uint8_t)(p->run - 1);
@@ -86,9 +86,9 @@ static uint32_t *slot(struct packing *p, size_t at)
     return &p->table[((h >> 8) - h * 5) & (BLM__LZF_TABLE - 1)];
 }
 
-/* How many bytes at `from` and `at` agree, three being known to. Redis stops looking two bytes
- * before the end, except that where there are nineteen or more it compares that many without
- * asking; and so do we. */
+/* How many bytes at `from` and `at` are the same; the first three are known to be. Redis stops two
+ * bytes before the end, but where there are nineteen or more it compares that many without checking
+ * for the end. So do we. */
 static size_t agree(const struct packing *p, size_t from, size_t at, size_t len)
 {
     size_t most = len - at - 2, n = 3;
@@ -122,7 +122,7 @@ size_t blm__lzf_pack(const uint8_t *in, size_t len, size_t room, uint32_t *table
     while (at + 2 < len) {
         uint32_t *s = slot(&p, at), from = *s;
         *s = (uint32_t)at;
-        /* 0 stands for an empty slot, so the very first bytes are never copied from. */
+        /* 0 means an empty slot, so nothing is ever copied from the very first byte on. */
         if (from == 0 || at - from > MOST_BACK || memcmp(in + from, in + at, 3) != 0) {
             if (p.used >= room)
                 return 0;
@@ -137,7 +137,7 @@ size_t blm__lzf_pack(const uint8_t *in, size_t len, size_t room, uint32_t *table
         at += n;
         if (at + 2 >= len)
             break;
-        *slot(&p, at - 2) = (uint32_t)(at - 2); /* of what was copied only the end is remembered */
+        *slot(&p, at - 2) = (uint32_t)(at - 2); /* only the end of a copy is remembered */
         *slot(&p, at - 1) = (uint32_t)(at - 1);
     }
     if (p.used + 3 > room)

@@ -14,12 +14,11 @@
 /* No input unpacks to more than this times its length: 264 bytes from three. */
 #define BLM__LZF_RATIO 88u
 
-/* Unpacks to exactly out_len bytes; false: the input is no such thing. */
+/* Unpacks to exactly out_len bytes; false: the input is not LZF of that many. */
 bool blm__lzf_unpack(const uint8_t *in, size_t len, uint8_t *out, size_t out_len);
 
-/* Packs, making the choices that Redis makes, so that the same bytes come out. Returns the length,
- * or 0 when it does not fit `room`, or put (NULL: only count) says stop. table: BLM__LZF_TABLE
- * zeroes. len < 2^32. */
+/* Packs as Redis does, so that the bytes are the same. Returns the length; 0: it does not fit
+ * `room`, or put (NULL: only count) returned false. table: BLM__LZF_TABLE zeroes. len < 2^32. */
 size_t blm__lzf_pack(const uint8_t *in, size_t len, size_t room, uint32_t *table, blm_write_fn put,
                      void *ctx);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The native codec: bloomery's own file as a stream of bytes. One pass each way: the checksums of
- * a layer follow its words, so a writer hashes what it writes and a reader what it reads, and a
+ * The native codec: bloomery's own file as a stream of bytes, in one pass each way. The checksums
+ * of a layer follow its words, so a writer hashes what it writes and a reader what it reads, and a
  * filter that another process is adding to is saved with checksums that match.
  *
- * What is encoded is a closed file: no writer, no marks, both slots the same, and no random
- * identity, so that the bytes are a function of the filter alone.
+ * What is encoded is a closed file: no writer, no marks, both slots the same, and no random id, so
+ * that the bytes depend on the filter alone.
  */
 #include "store/layout.h"
 
@@ -31,7 +31,7 @@ struct writing {
     uint64_t               total;
 };
 
-/* Passes over what goes nowhere, up to `to`. */
+/* Skips what is not written, up to `to`. */
 static void skip_to(struct blm_sink *out, uint64_t to)
 {
     uint64_t most = out->from < to ? out->from : to;
@@ -68,7 +68,7 @@ static blm_status put_region(struct writing *w, const struct blm_layer *l,
     return BLM_OK;
 }
 
-/* Regions that go nowhere are read only when the checksums go somewhere. */
+/* Regions that are not written are read only if the checksums are. */
 static blm_status put_words(struct writing *w, const struct blm_layer *l,
                             const struct blm_native_section *s, uint8_t *sums, blm_error *err)
 {
@@ -92,8 +92,7 @@ static blm_status put_section(struct writing *w, const struct blm_layer *l,
     uint8_t record[BLM__RECORD_BYTES];
     size_t  table = (size_t)s->regions * 8;
     if (!blm__slack_clear(&l->shape, l->words))
-        return blm__fail(err, BLM_E_ARGUMENT,
-                         "bits past the last one are set: these words are not a filter's");
+        return blm__fail(err, BLM_E_ARGUMENT, "bits past the last one are set");
     uint8_t *sums = blm__alloc(w->b->alloc, table);
     if (!sums)
         return blm__fail(err, BLM_E_MEMORY, "no memory for %zu bytes of checksums", table);
@@ -176,7 +175,7 @@ struct reading {
     const struct blm_scheme *scheme;
 };
 
-/* Bytes up to `to` that must be zero. */
+/* Reads bytes up to `to`, which must be zero. */
 static blm_status take_zeroes(struct blm_source *in, uint64_t to, blm_error *err)
 {
     uint8_t bytes[512];
@@ -235,8 +234,8 @@ static blm_status take_attached(struct reading *r, blm_error *err)
     return BLM_OK;
 }
 
-/* The table of checksums against the words just read. A file that was not closed is taken by its
- * bits, as open takes it: what its checksums say may be older than they are. */
+/* Compares the table of checksums with the words just read. If the file was not closed, its bits
+ * count, as when it is opened: its checksums may be older. */
 static blm_status take_sums(struct reading *r, const struct blm_native_section *s, uint32_t i,
                             const uint64_t *words, blm_error *err)
 {
@@ -272,7 +271,7 @@ static blm_status take_marks(struct reading *r, const struct blm_native_section 
         for (size_t i = 0; i < n; i++)
             if (bytes[i] > most)
                 return blm__fail_at(err, BLM_E_FORMAT, from + i,
-                                    most ? "no such mark" : "a mark in a file that was closed");
+                                    most ? "the mark is invalid" : "a closed file has a mark");
         left -= n;
     }
     return BLM_OK;
@@ -289,7 +288,7 @@ static blm_status take_record(struct reading *r, uint32_t i, struct blm_native_s
         return st;
     if (!(r->slot.flags & BLM__SLOT_WRITER) && s->live != r->slot.layer[i].items)
         return blm__fail_at(err, BLM_E_FORMAT, s->at + BLM__RECORD_LIVE,
-                            "two counts of items disagree in a file that was closed");
+                            "the two counts of items differ in a closed file");
     for (uint32_t j = BLM__RECORD_LIVE + 8; j < BLM__RECORD_BYTES; j++)
         if (record[j])
             return blm__fail_at(err, BLM_E_FORMAT, s->at + j, "a byte that must be 0 is not");
@@ -317,7 +316,8 @@ static blm_status take_layer(struct reading *r, uint32_t i, blm_error *err)
     if (st != BLM_OK)
         return st;
     if (b->max_bytes && held >= b->max_bytes)
-        return blm__fail_at(err, BLM_E_LIMIT, s.at, "layer %u passes the cap of %llu bytes", i,
+        return blm__fail_at(err, BLM_E_LIMIT, s.at,
+                            "with layer %u there are more than the limit of %llu bytes", i,
                             (unsigned long long)b->max_bytes);
     st = blm__read_block(r->in, b->alloc, s.words_len, b->max_bytes ? b->max_bytes - held : 0,
                          &block, err);

@@ -9,12 +9,12 @@
  *   00                               stop
  *   numBytes bytes                   blocks of eight little-endian 32-bit words
  *
- * In a .parquet file the header starts where ColumnMetaData.bloom_filter_offset says (give it as
- * options.offset; what follows the bitset is then not ours). Elsewhere nothing may follow.
+ * In a .parquet file the header starts where ColumnMetaData.bloom_filter_offset says. That is
+ * options.offset, and then anything may follow the bitset; without an offset nothing may.
  * "parquet-bitset" is the bitset alone.
  *
- * Fields that a later version may add are skipped, whatever their type; another member of one of
- * the unions is another filter and is refused.
+ * Fields that a later version may add are skipped, whatever their type. Another member of one of
+ * the unions would be another filter, and is refused.
  */
 #include <string.h>
 
@@ -25,7 +25,7 @@
 #define HEADER_MOST 1024u /* bytes of fields, known or not: the real one has 14 to 18 */
 #define DEPTH_MOST  8u
 
-/* Thrift compact's types; 1 and 2 are the two booleans and take no byte of their own. */
+/* The types of Thrift's compact protocol; 1 and 2 are the two booleans and take no further byte. */
 enum { STOP, YES, NO, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT };
 
 /* ---- Thrift ---- */
@@ -236,7 +236,7 @@ static blm_status take_header(struct blm_source *in, struct header *h, blm_error
     return t.status;
 }
 
-/* Fields 2 to 4 and the stop, as every writer we know of writes them. */
+/* Fields 2 to 4 and the stop, as every writer that we know writes them. */
 static const uint8_t unions[13] = { 0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0 };
 
 /* ---- decode ---- */
@@ -245,7 +245,7 @@ static int sniff(const uint8_t *head, size_t len, uint64_t total)
 {
     (void)total;
     if (len >= 4 && memcmp(head, "PAR1", 4) == 0)
-        return 90; /* a whole file: we know best what to say about it */
+        return 90; /* a whole file: we can say what to do about it */
     if (len < 3 || head[0] != 0x15)
         return 0;
     size_t at = 1;
@@ -256,7 +256,7 @@ static int sniff(const uint8_t *head, size_t len, uint64_t total)
         return 0;
     size_t have = len - at < sizeof unions ? len - at : sizeof unions;
     if (memcmp(head + at, unions, have) != 0)
-        return (head[at] & 15) == STRUCT ? 15 : 0; /* one that is odd: we can say what is */
+        return (head[at] & 15) == STRUCT ? 15 : 0; /* an odd one: we can say what is wrong */
     return have == sizeof unions ? 95 : 40;
 }
 
@@ -266,8 +266,8 @@ static blm_status refuse_whole_file(struct blm_source *in, blm_error *err)
     uint64_t       have = in->data ? blm__remaining(in) : in->head_len - in->head_at;
     if (have >= 4 && memcmp(head, "PAR1", 4) == 0)
         return blm__fail_at(err, BLM_E_FORMAT, in->at,
-                            "this is a whole Parquet file: give the byte offset of one column's "
-                            "filter (bloom_filter_offset in its metadata) as options.offset");
+                            "this is a whole Parquet file: give the offset of one column's filter "
+                            "(bloom_filter_offset in its metadata)");
     return BLM_OK;
 }
 
@@ -297,7 +297,7 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
     return st == BLM_OK && o->offset == 0 ? blm__expect_end(in, err) : st;
 }
 
-/* As long as the input, or, within something larger, as options.bits says. */
+/* As long as the input, or, inside something larger, as options.bits says. */
 static blm_status decode_bitset(struct blm_source *in, const blm_options *o, struct blm_body *b,
                                 blm_error *err)
 {
@@ -309,7 +309,7 @@ static blm_status decode_bitset(struct blm_source *in, const blm_options *o, str
     if (bytes % 32 || bytes > INT32_MAX) {
         blm__block_free(b->alloc, &block);
         return blm__fail_at(err, BLM_E_FORMAT, start,
-                            "a bitset of %llu bytes: Parquet's are blocks of 32, less than 2^31",
+                            "the bitset has %llu bytes, not a multiple of 32 below 2^31",
                             (unsigned long long)bytes);
     }
     struct blm_shape s = shape_of(bytes);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The bits alone, bit i being bit i % 8 of byte i / 8: for schemes that never had a file format.
- * Everything else comes from the options: the scheme, its variant and seed, how many bits (the
- * input's length when not said) and, where the scheme leaves it open, how many probes. For how many
- * keys the filter was made, and at which rate, is known only if the options say that too.
+ * Everything else comes from the options: the scheme, its variant and seed, how many bits (if not
+ * given, the input's length) and, if the scheme leaves it open, how many probes. Capacity and rate
+ * are known only if the options give them too.
  *
- * "raw" takes any scheme but the native one, whose seed would be lost; "byteslot" is raw with its
- * scheme already said. Neither ever bids when a format is sniffed: every file could be one.
+ * "raw" takes any scheme except the native one, whose seed would be lost; "byteslot" is raw with
+ * that scheme. Neither bids for a file: any file could be one.
  */
 #include <string.h>
 
@@ -18,16 +18,17 @@ static blm_status named_scheme(const blm_options *o, const struct blm_scheme **o
 {
     if (!o->scheme)
         return blm__fail(err, BLM_E_ARGUMENT,
-                         "raw bits do not say what they are: give options.scheme, and probes where "
+                         "raw bits do not say what they are: give the scheme, and the probes if "
                          "the scheme leaves them open");
     *out = blm__scheme_find(o->scheme);
     if (!*out)
         return blm__fail(err, BLM_E_ARGUMENT, "unknown scheme %s", o->scheme);
     if ((*out)->missing)
-        return blm__fail(err, BLM_E_UNSUPPORTED, "scheme %s needs %s, which this build has not",
-                         o->scheme, (*out)->missing);
+        return blm__fail(err, BLM_E_UNSUPPORTED,
+                         "scheme %s needs %s, and this build was made without it", o->scheme,
+                         (*out)->missing);
     if (!(*out)->plan || !((*out)->row.kinds & (1u << BLM_CLASSIC | 1u << BLM_BLOCKED)))
-        return blm__fail(err, BLM_E_UNSUPPORTED, "a filter of scheme %s is more than its bits",
+        return blm__fail(err, BLM_E_UNSUPPORTED, "a filter of scheme %s is more than plain bits",
                          o->scheme);
     return BLM_OK;
 }
@@ -51,8 +52,8 @@ static blm_status plan_shape(const blm_options *o, const struct blm_scheme *sche
         b->hasher.policy = BLM_SEED_FIXED;
     }
     blm_status st = scheme->plan(&sized, b, s, err);
-    /* What a plan makes of m and k is what a new filter would be good for: of this one nobody said
-     * so. */
+    /* The plan's rate and capacity are those of a new filter. For this one they are not known,
+     * unless they were given. */
     if (o->rate == 0)
         s->rate = b->rate = 0;
     if (o->rate == 0 && o->items == 0)
@@ -72,11 +73,12 @@ static blm_status decode_as(struct blm_source *in, const blm_options *o,
     st = plan_shape(o, scheme, o->bits ? o->bits : bytes * 8, b, &s, err);
     if (st == BLM_OK && !o->bits && blm__shape_reach(&s) != s.bits)
         st = blm__fail_at(err, BLM_E_FORMAT, start,
-                          "%llu bits are no length that scheme %s fills: if it is meant, give "
-                          "options.bits",
-                          (unsigned long long)s.bits, scheme->row.name);
+                          "scheme %s does not reach all of %llu bits: if that is what you mean, "
+                          "give the number of bits",
+                          scheme->row.name, (unsigned long long)s.bits);
     if (st == BLM_OK && s.bits > bytes * 8)
-        st = blm__fail_at(err, BLM_E_FORMAT, start, "scheme %s would make %llu bits of %llu bytes",
+        st = blm__fail_at(err, BLM_E_FORMAT, start,
+                          "scheme %s would have %llu bits, but there are %llu bytes",
                           scheme->row.name, (unsigned long long)s.bits, (unsigned long long)bytes);
     if (st != BLM_OK) {
         blm__block_free(b->alloc, &block);
@@ -104,9 +106,9 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
     const struct blm_layer *l = &b->layers[0];
     if (l->shape.scheme->native)
         return blm__fail(err, BLM_E_UNSUPPORTED,
-                         "a native filter's bits mean nothing without its seed: save it as native");
+                         "a native filter's bits are useless without its seed: save it as native");
     if (b->layer_count != 1 || blm__grows(b) || l->shape.cell_bits != 1)
-        return blm__fail(err, BLM_E_UNSUPPORTED, "a %s filter is more than its bits",
+        return blm__fail(err, BLM_E_UNSUPPORTED, "a %s filter is more than plain bits",
                          blm_kind_name(b->kind));
     return blm__write_array(out, b, l, (l->shape.bits + 7) / 8, err);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A module's value as Redis dumps it: numbers, doubles and strings, each behind an opcode, and a
- * CRC-64 over all of it.
+ * A module's value as Redis dumps it: numbers, doubles and strings, each after an opcode, and a
+ * CRC-64 of all of it.
  *
  * Numbers are RDB lengths: 00xxxxxx; 01xxxxxx + 1 byte; 80 + 4 bytes; 81 + 8 bytes; big-endian. A
  * string is a length and bytes; or c3, packed and unpacked length, LZF; or c0, c1, c2 and a number
- * of 1, 2, 4 bytes of which it is the decimal text (Redis does that to whatever looks like one).
+ * of 1, 2, 4 bytes, whose decimal text it is (Redis does that to every string that looks like one).
  */
 #ifndef BLM_CODEC_RDB_H
 #define BLM_CODEC_RDB_H
@@ -20,31 +20,31 @@ enum blm_rdb_op {
     BLM__RDB_STRING   = 5
 };
 
-/* ---- in: after the first failure, which `status` and err keep, everything reads as 0 ---- */
+/* ---- in: `status` and err keep the first failure, and after it everything reads as 0 ---- */
 
 struct blm_rdb_in {
     struct blm_source *in;
-    struct blm_body   *b; /* for memory and caps */
+    struct blm_body   *b; /* for memory and its limit */
     blm_error         *err;
     blm_status         status;
     struct blm_crc64   table;
     uint64_t           crc;
-    const char        *what; /* is being read, for errors */
-    uint32_t           link; /* of which link; UINT32_MAX: of none */
+    const char        *what;  /* what is being read, for errors */
+    uint32_t           layer; /* of which layer; UINT32_MAX: of none */
 };
 
 void blm__rdb_in(struct blm_rdb_in *r, struct blm_source *in, struct blm_body *b, blm_error *err);
-/* "<what> of link <link>: <text>", unless something failed before. */
+/* Fails with "<what> of layer <layer>: <text>", unless something failed before. */
 void     blm__rdb_bad(struct blm_rdb_in *r, blm_status st, uint64_t at, const char *text);
 void     blm__rdb_take(struct blm_rdb_in *r, void *out, size_t len);
 uint64_t blm__rdb_length(struct blm_rdb_in *r);
 void     blm__rdb_opcode(struct blm_rdb_in *r, enum blm_rdb_op want);
 uint64_t blm__rdb_unsigned(struct blm_rdb_in *r, const char *what);
 double   blm__rdb_double(struct blm_rdb_in *r, const char *what);
-/* The string's length; its bytes in a block that is the caller's to free, also after a failure. */
+/* The string's length; its bytes in a block that the caller frees, even after a failure. */
 uint64_t blm__rdb_string(struct blm_rdb_in *r, const char *what, struct blm_block *out);
 
-/* ---- out: a failure is the sink's ---- */
+/* ---- out: the sink remembers a failure ---- */
 
 struct blm_rdb_out {
     const struct blm_body *b; /* for memory and progress */
@@ -52,10 +52,10 @@ struct blm_rdb_out {
     struct blm_crc64       table;
     uint64_t               crc;
     uint32_t              *slots; /* for packing */
-    bool                   torn;  /* a string was another the second time it was read */
+    bool                   torn;  /* a string changed between two reads */
 };
 
-/* E_MEMORY; else blm__rdb_out_end frees what it took. */
+/* Fails only with E_MEMORY; otherwise call blm__rdb_out_end. */
 blm_status blm__rdb_out(struct blm_rdb_out *w, const struct blm_body *b, struct blm_sink *out,
                         blm_error *err);
 void       blm__rdb_out_end(struct blm_rdb_out *w);

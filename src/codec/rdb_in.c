@@ -9,10 +9,10 @@
 void blm__rdb_in(struct blm_rdb_in *r, struct blm_source *in, struct blm_body *b, blm_error *err)
 {
     memset(r, 0, sizeof *r);
-    r->in   = in;
-    r->b    = b;
-    r->err  = err;
-    r->link = UINT32_MAX;
+    r->in    = in;
+    r->b     = b;
+    r->err   = err;
+    r->layer = UINT32_MAX;
     blm__crc64_init(&r->table);
 }
 
@@ -20,9 +20,9 @@ void blm__rdb_bad(struct blm_rdb_in *r, blm_status st, uint64_t at, const char *
 {
     if (r->status != BLM_OK)
         return;
-    if (r->link != UINT32_MAX)
-        r->status = blm__fail_at(r->err, st, at, "%s of link %lu: %s", r->what,
-                                 (unsigned long)r->link, text);
+    if (r->layer != UINT32_MAX)
+        r->status = blm__fail_at(r->err, st, at, "%s of layer %lu: %s", r->what,
+                                 (unsigned long)r->layer, text);
     else
         r->status = blm__fail_at(r->err, st, at, "%s: %s", r->what, text);
 }
@@ -38,8 +38,8 @@ void blm__rdb_take(struct blm_rdb_in *r, void *out, size_t len)
         r->crc = blm__crc64(&r->table, r->crc, out, len);
 }
 
-/* An RDB length. special (NULL: not allowed) becomes true when it is
- * a string's encoding instead. */
+/* Reads an RDB length. special (NULL: not allowed) becomes true if it is a string's encoding
+ * instead. */
 static uint64_t take_length(struct blm_rdb_in *r, bool *special)
 {
     uint64_t at = r->in->at;
@@ -74,7 +74,7 @@ void blm__rdb_opcode(struct blm_rdb_in *r, enum blm_rdb_op want)
 {
     uint64_t at = r->in->at, op = blm__rdb_length(r);
     if (op != (uint64_t)want)
-        blm__rdb_bad(r, BLM_E_FORMAT, at, "a value of another type");
+        blm__rdb_bad(r, BLM_E_FORMAT, at, "the value has another type");
 }
 
 uint64_t blm__rdb_unsigned(struct blm_rdb_in *r, const char *what)
@@ -110,9 +110,9 @@ static void take_packed(struct blm_rdb_in *r, uint64_t *len, struct blm_block *o
     struct blm_block block = { 0 };
     *len                   = blm__rdb_length(r);
     if (packed == 0 || *len == 0 || *len / BLM__LZF_RATIO > packed)
-        blm__rdb_bad(r, BLM_E_FORMAT, at, "lengths that LZF cannot have");
+        blm__rdb_bad(r, BLM_E_FORMAT, at, "its lengths are impossible for LZF");
     if (r->b->max_bytes && *len > r->b->max_bytes)
-        blm__rdb_bad(r, BLM_E_LIMIT, at, "larger than the cap");
+        blm__rdb_bad(r, BLM_E_LIMIT, at, "it is larger than the limit");
     take_plain(r, packed, &block);
     if (r->status == BLM_OK)
         r->status = blm__block_make(r->b->alloc, *len, out, r->err);
@@ -122,7 +122,7 @@ static void take_packed(struct blm_rdb_in *r, uint64_t *len, struct blm_block *o
     blm__block_free(r->b->alloc, &block);
 }
 
-/* A number that stands for its text. */
+/* Reads a number that stands for its decimal text. */
 static void take_decimal(struct blm_rdb_in *r, unsigned size, uint64_t *len, struct blm_block *out)
 {
     uint8_t b[4];
@@ -153,6 +153,6 @@ uint64_t blm__rdb_string(struct blm_rdb_in *r, const char *what, struct blm_bloc
     else if (how <= 2)
         take_decimal(r, 1u << how, &len, out);
     else
-        blm__rdb_bad(r, BLM_E_FORMAT, at, "a string in an unknown encoding");
+        blm__rdb_bad(r, BLM_E_FORMAT, at, "the string's encoding is unknown");
     return len;
 }

@@ -15,7 +15,7 @@ blm_status blm__rdb_out(struct blm_rdb_out *w, const struct blm_body *b, struct 
     w->out   = out;
     w->slots = blm__alloc(b->alloc, SLOTS);
     if (!w->slots)
-        return blm__fail(err, BLM_E_MEMORY, "no memory for %zu bytes to pack with", SLOTS);
+        return blm__fail(err, BLM_E_MEMORY, "no memory for %zu bytes to compress with", SLOTS);
     blm__crc64_init(&w->table);
     return BLM_OK;
 }
@@ -64,7 +64,7 @@ void blm__rdb_put_double(struct blm_rdb_out *w, double v)
     blm__rdb_put(w, b, 8);
 }
 
-/* Is this text a 32-bit number as it would be printed: no sign but a minus, no zero in front? */
+/* Whether this text is a 32-bit number as it would be printed: no plus, no zero in front. */
 static bool is_decimal(const uint8_t *s, uint64_t len, int64_t *out)
 {
     bool     minus = len > 0 && s[0] == '-';
@@ -93,8 +93,8 @@ static bool put_decimal(struct blm_rdb_out *w, const uint8_t *s, uint64_t len)
     return true;
 }
 
-/* Packed when that saves more than four bytes. Two passes, so that the length can stand in front
- * without keeping what follows. */
+/* Packs if that saves more than four bytes. It does so twice: the length comes first, and the
+ * packed bytes are not kept. */
 static bool put_packed(struct blm_rdb_out *w, const uint8_t *s, uint64_t len)
 {
     const uint8_t how = 0xc3;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * RedisBloom's SCANDUMP chunks, one after the other as BF.SCANDUMP hands them out: the header, then
- * the layers' arrays, oldest first. codec/redisbloom_header.c has the header's layouts.
+ * RedisBloom's SCANDUMP chunks, one after the other as BF.SCANDUMP returns them: the header, then
+ * the layers' arrays (RedisBloom says links), oldest first. codec/redisbloom_header.c has the
+ * header's layouts.
  *
- * Nothing says which of the three layouts it is, but only the right one makes sense as numbers:
+ * Nothing says which of the three layouts it is, but the numbers only make sense in the right one:
  * hashes follow from bpe, bits from bytes, the sizes add up. A single layer makes sense in both of
  * the 20-byte layouts, and then the input's length tells them apart; inside another file
- * (options.offset) today's is assumed. A chain is written back in the layout it came in.
+ * (options.offset) today's is assumed. A filter is written back in the layout it came in.
  *
- * To feed a server again, cut the file: BF.LOADCHUNK key 1 <header>, then pieces of one layer each
- * with iterator 1 + the offset behind the piece in the arrays laid end to end.
+ * To load it into a server again, cut the file: BF.LOADCHUNK key 1 <header>, then chunks of one
+ * layer's array each, with iterator 1 + the offset of the chunk's end in the arrays laid end to
+ * end.
  */
 #include <string.h>
 
@@ -27,8 +29,8 @@ static int sniff(const uint8_t *head, size_t len, uint64_t total)
     if (layers == 0 || layers > BLM_CHAIN_MAX_LAYERS || options > BLM_CHAIN_OPTIONS)
         return 0;
     for (enum blm_rb_layout v = BLM__RB_CURRENT; v <= BLM__RB_1; v++) {
-        /* 64 bytes show the first layer up to its hashes, and nothing of n2: try it as 0, or where
-         * bits are missing as what the bytes need. */
+        /* 64 bytes have the first layer up to its hashes, and not its n2: take that as 0, or, if
+         * bits are missing, as what the bytes need. */
         uint8_t         layer[64] = { 0 };
         blm_chain_layer l;
         unsigned        field;
@@ -42,13 +44,13 @@ static int sniff(const uint8_t *head, size_t len, uint64_t total)
     return 0;
 }
 
-/* 57 KB for the longest chain: too much for a stack. */
+/* 57 KB with the most layers: too much for a stack. */
 struct header {
     uint8_t *bytes;
     size_t   room;
 };
 
-/* Room for the header of so many layers, but not for more of it than the input can have. */
+/* Room for the header of so many layers, but not for more than the input can have. */
 static blm_status make_room(struct header *h, uint32_t layers, const struct blm_source *in,
                             const blm_allocator *a, blm_error *err)
 {
@@ -58,8 +60,8 @@ static blm_status make_room(struct header *h, uint32_t layers, const struct blm_
     return h->bytes ? BLM_OK : blm__fail(err, BLM_E_MEMORY, "no memory for the header");
 }
 
-/* Reads as much as the shortest layout takes, and more only while none fits: a stream gives
- * nothing back. */
+/* Reads as much as the shortest layout takes, and more only while none fits: a stream takes nothing
+ * back. */
 static blm_status take_header(struct blm_source *in, const blm_allocator *a, struct header *h,
                               enum blm_rb_layout *layout, blm_error *err)
 {
@@ -85,7 +87,7 @@ static blm_status take_header(struct blm_source *in, const blm_allocator *a, str
     }
 }
 
-/* Layer i over an array that is in the input, or already in a block. */
+/* Makes layer i over an array that is next in the input, or already in a block. */
 static blm_status take_layer(struct blm_source *in, struct blm_block *block, const uint8_t *h,
                              enum blm_rb_layout v, uint32_t i, struct blm_body *b, blm_error *err)
 {
@@ -100,8 +102,8 @@ static blm_status take_layer(struct blm_source *in, struct blm_block *block, con
     return st;
 }
 
-/* One layer, whose header is 69 bytes long or 73. Its array was read as if it were 69; if four more
- * bytes follow, the array's first four belonged to the header and all of it moves down. */
+/* One layer, whose header has 69 bytes or 73. Its array was read as if it were 69; if four more
+ * bytes follow, the array's first four belong to the header and the others move down. */
 static void move_down(uint8_t *h, uint8_t *array, size_t bytes, const uint8_t more[4])
 {
     size_t keep = bytes > 4 ? bytes - 4 : 0;

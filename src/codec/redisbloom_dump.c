@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What Redis' DUMP gives for a RedisBloom key, and RESTORE takes: the value as in an RDB file.
+ * What Redis' DUMP returns for a RedisBloom key, and RESTORE takes: the value as in an RDB file.
  *
  *   07                      a module's value
  *   81 + 8 bytes            the module's id: "MBbloom--" in nine times 6 bits, encver in 10
@@ -8,9 +8,10 @@
  *   00                      end of the values
  *   u16                     RDB version     u64  CRC-64 of all before it       both little-endian
  *
- * The values: size, nfilters, options, growth; and for each link entries, error, hashes, bpe, bits,
- * n2, the array, its size. Before encver 4 there was no growth (it was 2), before 2 no options (0),
- * in 0 neither bits nor n2. It is written as encver 4, strings packed where Redis would.
+ * The values: size, nfilters, options, growth; and for each layer (RedisBloom says link) entries,
+ * error, hashes, bpe, bits, n2, the array, its size. Before encver 4 there was no growth (it was
+ * 2), before 2 no options (0), in 0 neither bits nor n2. We write encver 4, with strings packed as
+ * Redis would.
  */
 #include <string.h>
 
@@ -60,7 +61,7 @@ static void take_link(struct blm_rdb_in *r, unsigned encver, uint64_t variant)
     l.items        = blm__rdb_unsigned(r, "size");
     l.hashes       = hashes <= UINT32_MAX ? (uint32_t)hashes : UINT32_MAX;
     l.n2           = n2 <= UINT8_MAX ? (uint8_t)n2 : UINT8_MAX;
-    /* Old links may have no bits but n2 only, as in the header of their time. */
+    /* Old layers may have only n2 and no bits, as in the header of their time. */
     const char *fault = blm__rb_fault(&l, l.bits ? BLM__RB_CURRENT : BLM__RB_1, &field);
     if (fault && r->status == BLM_OK) {
         r->what = names[field];
@@ -96,7 +97,7 @@ static void take_front(struct blm_rdb_in *r, struct value *v)
     if (id >> 10 != module_id(0) >> 10)
         blm__rdb_bad(r, BLM_E_FORMAT, 1, "not MBbloom--");
     if (v->encver > ENCVER)
-        blm__rdb_bad(r, BLM_E_VERSION, 1, "its encoding version is above 4, the last one known");
+        blm__rdb_bad(r, BLM_E_VERSION, 1, "its encoding version is above 4, the last one we know");
     v->size     = blm__rdb_unsigned(r, "size");
     uint64_t at = r->in->at;
     v->links    = blm__rdb_unsigned(r, "nfilters");
@@ -105,7 +106,7 @@ static void take_front(struct blm_rdb_in *r, struct value *v)
     at         = r->in->at;
     v->options = v->encver >= 2 ? blm__rdb_unsigned(r, "options") : 0;
     if (v->options & ~(uint64_t)BLM_CHAIN_OPTIONS)
-        blm__rdb_bad(r, BLM_E_FORMAT, at, "above 15 none are known");
+        blm__rdb_bad(r, BLM_E_FORMAT, at, "those above 15 are unknown");
     at        = r->in->at;
     v->growth = v->encver >= 4 ? blm__rdb_unsigned(r, "growth") : NO_GROWTH;
     if (v->growth > UINT32_MAX)
@@ -120,7 +121,7 @@ static void take_end(struct blm_rdb_in *r, const struct value *v, uint64_t *rdb)
         size += r->b->layers[i].items;
     r->what = "size";
     if (size != v->size)
-        blm__rdb_bad(r, BLM_E_FORMAT, 10, "it is not what the links' sizes add up to");
+        blm__rdb_bad(r, BLM_E_FORMAT, 10, "it is not the sum of the layers' sizes");
     r->what = "the end of the values";
     blm__rdb_opcode(r, BLM__RDB_END);
     r->what     = "the RDB version";
@@ -153,9 +154,9 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
     uint64_t          rdb = 0;
     blm__rdb_in(&r, in, b, err);
     take_front(&r, &v);
-    for (r.link = 0; r.status == BLM_OK && r.link < v.links; r.link++)
+    for (r.layer = 0; r.status == BLM_OK && r.layer < v.links; r.layer++)
         take_link(&r, v.encver, blm__rb_variant((uint32_t)v.options, BLM__RB_CURRENT));
-    r.link = UINT32_MAX;
+    r.layer = UINT32_MAX;
     if (r.status == BLM_OK)
         take_end(&r, &v, &rdb);
     if (r.status == BLM_OK && o->offset == 0)
@@ -206,8 +207,8 @@ static blm_status put_value(struct blm_rdb_out *w, blm_error *err)
     blm__rdb_put(w, tail, 2);
     blm__put64le(tail, w->crc);
     blm__rdb_put(w, tail, 8);
-    if (st == BLM_OK && w->torn) /* mapped from a file that has a writer */
-        st = blm__fail(err, BLM_E_BUSY, "the filter changed while it was written");
+    if (st == BLM_OK && w->torn) /* it is mapped from a file that has a writer */
+        st = blm__fail(err, BLM_E_BUSY, "the filter changed while it was being written");
     if (st == BLM_OK && w->out->failed)
         st = blm__put_failed(w->out, err);
     return st;

@@ -34,7 +34,7 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
         return blm__short(in, "the version", err);
     uint32_t version = blm__get32be(h);
     if (version != 1 && version != 2)
-        return blm__fail_at(err, BLM_E_FORMAT, start, "version %ld: spark has 1 and 2",
+        return blm__fail_at(err, BLM_E_FORMAT, start, "version %ld is unknown: spark has 1 and 2",
                             (long)(int32_t)version);
     size_t size = header_of(version);
     if (blm__read(in, h + 4, size - 4) != size - 4)
@@ -42,11 +42,11 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
                           err);
     uint32_t k = blm__get32be(h + 4), words = blm__get32be(h + size - 4);
     if (k == 0 || k > BLM__MAX_PROBES)
-        return blm__fail_at(err, BLM_E_FORMAT, start + 4, "k is %ld: 1 to %u", (long)(int32_t)k,
+        return blm__fail_at(err, BLM_E_FORMAT, start + 4, "k is %ld, not 1 to %u", (long)(int32_t)k,
                             BLM__MAX_PROBES);
     if (words == 0 || words > INT32_MAX)
         return blm__fail_at(err, BLM_E_FORMAT, start + size - 4,
-                            "a word count of %ld: 1 to 2^31 - 1", (long)(int32_t)words);
+                            "the word count is %ld, not 1 to 2^31 - 1", (long)(int32_t)words);
     struct blm_shape s = { .kind      = BLM_CLASSIC,
                            .rule      = BLM__POSITIONS,
                            .scheme    = version == 1 ? &blm__scheme_spark1 : &blm__scheme_spark2,
@@ -62,7 +62,7 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
     return st == BLM_OK ? blm__expect_end(in, err) : st;
 }
 
-/* The scheme lets no other filter be than the header can say: 2^31 − 1 whole words. */
+/* The scheme only makes filters that the header can describe: 2^31 − 1 whole words. */
 static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_error *err)
 {
     blm_status st = blm__expect_scheme(b, "spark", &blm__scheme_spark2, &blm__scheme_spark1, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The few integer tricks the filters rest on. */
+/* The few integer tricks that filters use. */
 #ifndef BLM_CORE_BITS_H
 #define BLM_CORE_BITS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes in, bytes out. Loads and stores with a stated byte order, and one bounded cursor that
- * every decoder reads through: it never runs past the end, and remembers where it failed. */
+/* Loads and stores with a given byte order, and the bounded cursor that every decoder reads
+ * through: it never runs past the end, and remembers where it failed. */
 #ifndef BLM_CORE_BYTES_H
 #define BLM_CORE_BYTES_H
 
@@ -50,8 +50,8 @@ static inline uint64_t blm__get64le(const void *p)
     return BLM__BIG_ENDIAN ? blm__swap64(v) : v;
 }
 
-/* The last n < 8 bytes before `end`, as a little-endian number, of a key of len ≥ n bytes: without
- * a loop, by reading bytes twice. */
+/* The last n < 8 bytes before `end`, as a little-endian number, of a key of len ≥ n bytes. Without
+ * a loop: some bytes are read twice. */
 static inline uint64_t blm__last64(const uint8_t *end, size_t n, size_t len)
 {
     const uint8_t *p = end - n;
@@ -114,8 +114,8 @@ static inline uint64_t blm__f64_bits(double d)
     return v;
 }
 
-/* A bounded cursor. After the first read past the end every read gives 0 and `short_at` keeps the
- * offset of that read: check `bad` once, at the end of a group of fields. */
+/* A bounded cursor. After the first read past the end, every read gives 0, and `short_at` keeps the
+ * offset of that read. So check `bad` once, after a group of fields. */
 struct blm_cursor {
     const uint8_t *data;
     size_t         len, at;

@@ -6,14 +6,14 @@
 
 #include "core/bytes.h"
 
-/* Bytes that a number with this first byte takes. */
+/* How many bytes a number with this first byte takes. */
 static inline size_t blm__compact_size(uint8_t first)
 {
     return first < 0xfd ? 1 : first == 0xfd ? 3 : first == 0xfe ? 5 : 9;
 }
 
-/* False: the input ends (then c->bad), or the number (in *out all the same) is not in its shortest
- * form. */
+/* False: the input ends (then c->bad), or the number is not in its shortest form (*out has it even
+ * so). */
 static inline bool blm__take_compact(struct blm_cursor *c, uint64_t *out)
 {
     uint8_t first = blm__take8(c);

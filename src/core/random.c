@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Seeds must be ones nobody can guess: whoever knows the seed can make keys that collide. */
+/* Nobody may be able to guess a seed: whoever knows it can make keys that collide. */
 #include "core/random.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ static bool from_device(unsigned char *p, size_t len)
 
 bool blm__random(void *out, size_t len)
 {
-    int            saved = errno; /* not ours to change */
+    int            saved = errno; /* the library does not change it */
     bool           ok    = false;
     unsigned char *p     = out;
 #if defined(__linux__)

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Fills with secret random bytes from the system. False when it gives none. */
+/* Fills a buffer with secret random bytes from the system. False: the system has none. */
 bool blm__random(void *out, size_t len);
 
 #endif

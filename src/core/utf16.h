@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Text for schemes that were born in Java and JavaScript, where a string is UTF-16: the units of a
- * key given as UTF-8, one after the other, without a buffer.
+/* Text for schemes that come from Java and JavaScript, where a string is UTF-16: gives the units of
+ * a key in UTF-8, one after the other, without a buffer.
  *
- * Bytes that are not UTF-8 become U+FFFD, one for each longest piece that could have begun a
- * character (a surrogate written as three bytes counts as one piece), as new String(bytes, UTF_8)
- * does in Java: what a Java program that read the same bytes would have hashed. */
+ * Bytes that are not UTF-8 become U+FFFD, one for each longest sequence that could have begun a
+ * character (a surrogate written as three bytes counts as one), as new String(bytes, UTF_8) does in
+ * Java: so a Java program that read the same bytes hashes the same. */
 #ifndef BLM_CORE_UTF16_H
 #define BLM_CORE_UTF16_H
 
@@ -23,7 +23,7 @@ static inline struct blm_utf16 blm__utf16(const void *text, size_t len)
     return u;
 }
 
-/* The next character from at least one byte; U+FFFD where there is none. */
+/* The next character, from at least one byte; U+FFFD if the bytes are not one. */
 static inline uint32_t blm__utf8_take(struct blm_utf16 *u)
 {
     uint32_t c = *u->at++;

@@ -4,7 +4,7 @@
  *
  *   epoch    who is inside a filter (readers), who is between filter and data set (writers)
  *   table    exact knowledge about single keys: confirmed absences, puts that failed
- *   trust    whether the file beside the data set may be believed
+ *   trust    whether the file beside the data set can be trusted
  *   rebuild  a new generation from a scan
  *   ops      get, put, delete, update
  *   report   figures

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Clopper and Pearson's interval: every rate at which seeing this many hits, or more (fewer),
- * would not be too surprising. It is found by bisection on the binomial tail, which is summed
- * from its largest term outwards, so all terms are positive and shrink. The largest term comes
- * from Stirling's series in deviance form (after Loader), since logarithms of factorials of 10^12
- * leave no digits. Past a million hits the tail is long and the normal law with its skewness term
- * is good to a millionth of the interval's width.
+ * Clopper and Pearson's interval: every rate at which this many hits, or more (fewer), would not be
+ * too surprising. It is found by bisection on the binomial tail, which is summed from its largest
+ * term outwards, so that all terms are positive and shrink. The largest term comes from Stirling's
+ * series in deviance form (after Loader), since logarithms of factorials of 10^12 leave no digits.
+ * Past a million hits the tail is long, and the normal distribution with a term for its skewness is
+ * good to a millionth of the interval's width.
  */
 #include <math.h>
 
@@ -19,7 +19,7 @@
 static double stirling_rest(double n)
 {
     static const double low[] = {
-        /* n = 1…7, where the series has not settled */
+        /* n = 1…7, where the series is not exact enough */
         0.08106146679532726, 0.04134069595540929, 0.02767792568499834, 0.02079067210376509,
         0.01664469118982119, 0.01387612882307075, 0.01189670994589177,
     };
@@ -98,7 +98,7 @@ static double end_by_normal(double x, double y, double tail, bool up)
     return p;
 }
 
-/* The rate at which x or more hits (up: the lower end) or x or fewer (the upper end) have just
+/* The rate at which x or more hits (up: the lower end) or x or fewer (the upper end) have exactly
  * this chance. */
 static double end_of(double x, double y, double tail, bool up)
 {

@@ -5,7 +5,7 @@
 #include <math.h>
 
 /* all ← matrix · all. Rows from the last, so that no row reads what another has written. */
-static void apply(struct blm_cover *c, double *all)
+static void apply(struct blm__cover *c, double *all)
 {
     for (uint32_t j = c->bits; j > 0; j--) {
         const double *row = blm__cover_at(c, j, 0);
@@ -17,7 +17,7 @@ static void apply(struct blm_cover *c, double *all)
 }
 
 /* In place: row j is only read by rows from j on, and entry (j, i) only by (j, i') with i' ≤ i. */
-static void square(struct blm_cover *c)
+static void square(struct blm__cover *c)
 {
     for (uint32_t j = c->bits; j > 0; j--) {
         double *row = blm__cover_at(c, j, 0);
@@ -30,14 +30,14 @@ static void square(struct blm_cover *c)
     }
 }
 
-static void set_diagonal(struct blm_cover *c, double power)
+static void set_diagonal(struct blm__cover *c, double power)
 {
     *blm__cover_at(c, 0, 0) = 1;
     for (uint32_t j = 1; j <= c->bits; j++)
         *blm__cover_at(c, j, j) = exp(power * c->log_stay[j]);
 }
 
-void blm__cover_power(struct blm_cover *c, uint64_t n, double *all)
+void blm__cover_power(struct blm__cover *c, uint64_t n, double *all)
 {
     all[0] = 1;
     for (uint32_t j = 1; j <= c->bits; j++)

@@ -2,9 +2,9 @@
 /*
  * From set bits back to keys, and from keys to how many bits will be set.
  *
- * n keys leave a bit clear with chance e^(−kn/m), so the share of set bits gives n back (Swamidass
- * and Baldi). The error bars rest on the variance of the number of clear bits Z when μ = kn/m
- * throws a bit have fallen: m·e^−μ·(1 − (1 + μ)·e^−μ). docs/maths.md, "Back from the bits".
+ * n keys leave a bit clear with a chance of e^(−kn/m), so n follows from the share of set bits
+ * (Swamidass and Baldi). The intervals come from the variance of the number of clear bits Z after
+ * μ = kn/m throws per bit: m·e^−μ·(1 − (1 + μ)·e^−μ). docs/maths.md, "Back from the bits".
  */
 #include <math.h>
 
@@ -41,8 +41,8 @@ static double log_variance(double mu)
     return mu < 1e-4 ? mu * mu * (0.5 + mu / 6) : expm1(mu) - mu; /* the difference cancels */
 }
 
-/* μ̂ = −ln(1 − set/m), and how many more bits μ is expected to set than are set. Both count on the
- * side, set or clear, that has fewer, so that one bit in 2^48 still counts. */
+/* μ̂ = −ln(1 − set/m), and how many more bits μ should set than are set. Both count the set or the
+ * clear bits, whichever are fewer, so that one bit in 2^48 still counts. */
 static double load_of(double m, double set, double clear)
 {
     return set < clear ? -log1p(-set / m) : log(m / clear);
@@ -52,9 +52,9 @@ static double surplus(double m, double set, double clear, double mu)
     return set < clear ? -m * expm1(-mu) - set : clear - m * exp(-mu);
 }
 
-/* The μ at which the bits set lie just z spreads above (low end) or below (high end) what is
- * expected: the variance is taken there, not at the estimate, which keeps the ends right when few
- * are clear. */
+/* The μ at which the number of set bits is z standard deviations above (low end) or below (high
+ * end) what is expected. The variance is taken there and not at the estimate, which keeps the ends
+ * right when few bits are clear. */
 static double load_end(double m, double set, double clear, bool high)
 {
     double at  = load_of(m, set, clear > 0 ? clear : 0.5);
@@ -70,8 +70,8 @@ static double load_end(double m, double set, double clear, bool high)
     return (low + top) / 2;
 }
 
-/* In throws a bit: μ̂ and its interval. All set: the throws until the last bit falls, on average
- * m·H_m; nothing says how many more there were. */
+/* μ̂ and its interval, in throws per bit. If all bits are set: the throws until the last one is
+ * set, on average m·H_m; there may have been any number more. */
 static void estimate_load(uint64_t m, uint64_t ones, blm_estimate *out)
 {
     double cells = (double)m, set = (double)ones, clear = (double)(m - ones);
@@ -140,7 +140,7 @@ static void estimate_shared(double m, blm_overlap *o)
     }
 }
 
-/* A full array says nothing about what the two share, but that it is no more than the smaller. */
+/* A full array says only that the two have no more in common than the smaller one has. */
 static void shared_unknown(blm_overlap *o)
 {
     o->both.value =

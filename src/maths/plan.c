@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What every plan shares, and the plan of kinds whose probes fall anywhere: see plan.h. */
+/* What all plans have in common, and the plan of kinds whose probes may fall anywhere: see
+ * plan.h. */
 #include "maths/plan.h"
 
 #include <inttypes.h>
@@ -15,7 +16,7 @@
 uint64_t blm__greatest(bool (*holds)(const void *ctx, uint64_t x), const void *ctx, uint64_t guess,
                        uint64_t most)
 {
-    uint64_t low = 0, high = most, step = 1; /* holds(low); not known to hold beyond high */
+    uint64_t low = 0, high = most, step = 1; /* holds(low), and not beyond high */
     if (guess > most)
         guess = most;
     if (holds(ctx, guess)) {
@@ -48,13 +49,13 @@ uint64_t blm__greatest(bool (*holds)(const void *ctx, uint64_t x), const void *c
 }
 
 static blm_status read_size(const blm_options *o, uint32_t cell_bits, uint64_t unit,
-                            struct blm_want *out, blm_error *err)
+                            struct blm__want *out, blm_error *err)
 {
     const uint64_t most = BLM__MAX_BITS / cell_bits / unit * unit;
     if (o->bits > most)
         return blm__fail(err, BLM_E_LIMIT,
                          "bits = %" PRIu64 " is more than the %" PRIu64
-                         " one filter can have; split the keys over several",
+                         " that one filter can have; split the keys over several filters",
                          o->bits, most);
     out->cells     = (o->bits + unit - 1) / unit * unit;
     uint64_t bytes = o->memory;
@@ -77,14 +78,12 @@ static blm_status read_size(const blm_options *o, uint32_t cell_bits, uint64_t u
 }
 
 blm_status blm__want_read(const blm_options *o, uint32_t cell_bits, uint64_t unit,
-                          struct blm_want *out, blm_error *err)
+                          struct blm__want *out, blm_error *err)
 {
-    *out = (struct blm_want){ o->items, o->rate, 0, o->probes, o->lines };
+    *out = (struct blm__want){ o->items, o->rate, 0, o->probes, o->lines };
     if (o->rate != 0 && !(o->rate > 0 && o->rate < 1))
         return blm__fail(err, BLM_E_ARGUMENT,
-                         "rate = %g is no false-positive rate; it lies between 0 and 1, "
-                         "0.01 for one in a hundred",
-                         o->rate);
+                         "rate must be between 0 and 1, not %g; 0.01 is one in a hundred", o->rate);
     if (o->probes > BLM__MAX_PROBES)
         return blm__fail(err, BLM_E_ARGUMENT, "probes = %" PRIu32 " is more than the %u allowed",
                          o->probes, BLM__MAX_PROBES);
@@ -93,11 +92,11 @@ blm_status blm__want_read(const blm_options *o, uint32_t cell_bits, uint64_t uni
         return s;
     if (out->items == 0)
         return blm__fail(err, BLM_E_ARGUMENT,
-                         "items is 0 and no size is given; say how many keys will come (items) "
-                         "and how often maybe may be wrong (rate), or give bits or memory");
+                         "items is 0 and no size is given; give the number of keys (items) and how "
+                         "often maybe may be wrong (rate), or give bits or memory");
     if (out->rate == 0)
         return blm__fail(err, BLM_E_ARGUMENT,
-                         "items = %" PRIu64 " alone gives no size; add rate, memory or bits",
+                         "items = %" PRIu64 " alone is not enough; give rate, memory or bits too",
                          out->items);
     return BLM_OK;
 }
@@ -135,15 +134,15 @@ blm_status blm__plan_finish(const blm_options *o, uint32_t cell_bits, double ask
     out->bits_per_item = (double)out->bits * cell_bits / (double)out->items;
     if (o->max_bytes && out->bytes > o->max_bytes)
         return blm__fail(err, BLM_E_LIMIT,
-                         "the filter takes %" PRIu64 " bytes, max_bytes is %" PRIu64
-                         "; raise it, or ask for fewer items or a higher rate",
+                         "the filter takes %" PRIu64 " bytes, more than the limit of %" PRIu64
+                         "; raise that, or ask for fewer items or a higher rate",
                          out->bytes, o->max_bytes);
     return BLM_OK;
 }
 
 /* ---- probes anywhere ---- */
 
-/* A plan in the making; as the context of a search, with the one number left open. */
+/* A plan with one number still missing: the context of a search. */
 struct cells {
     uint64_t m, n;
     uint32_t k;
@@ -163,8 +162,8 @@ static bool too_small(const void *ctx, uint64_t units)
     return units == 0 || blm__rate_classic(units * c->unit, c->k, c->n) > c->p;
 }
 
-/* The least m, a multiple of unit, for n keys at rate p with k probes; UINT64_MAX: none. The
- * usual formula is off by a few cells only, so the search ends after a few steps. */
+/* The least m, a multiple of unit, for n keys at rate p with k probes; UINT64_MAX: there is none.
+ * The usual formula is only a few cells off, so the search takes few steps. */
 static uint64_t least_cells(uint64_t n, double p, uint32_t k, uint64_t unit, uint64_t most)
 {
     struct cells c     = { 0, n, k, p, unit };
@@ -183,7 +182,7 @@ static uint32_t fewest_probes(double p)
     return k < 1 ? 1 : k > BLM__COVER_MAX ? BLM__COVER_MAX : (uint32_t)k;
 }
 
-/* k = 0: the best. Of two with the same m the one with fewer probes. */
+/* k = 0: the best k. Of two with the same m, the smaller. */
 static uint64_t best_cells(uint64_t n, double p, uint32_t *k, uint64_t unit, uint64_t most)
 {
     if (*k > 0)
@@ -201,8 +200,8 @@ static uint64_t best_cells(uint64_t n, double p, uint32_t *k, uint64_t unit, uin
     return best;
 }
 
-/* The best k for n keys in m cells: m/n·ln 2 rounded either way. Where the filter is so roomy that
- * hash collisions are all that is left of the rate, no more probes than bring it there. */
+/* The best k for n keys in m cells: m/n·ln 2, rounded either way. If the filter is so large that
+ * only hash collisions are left of the rate, no more probes than it takes to get there. */
 static uint32_t probes_at(uint64_t m, uint64_t n)
 {
     double   exact = (double)m / (double)n * BLM__LN2;
@@ -216,7 +215,7 @@ static uint32_t probes_at(uint64_t m, uint64_t n)
 }
 
 /* Size and keys are given. */
-static blm_status plan_rate(const struct blm_want *w, blm_plan *out)
+static blm_status plan_rate(const struct blm__want *w, blm_plan *out)
 {
     out->bits   = w->cells;
     out->items  = w->items;
@@ -236,14 +235,14 @@ static uint64_t most_keys(uint64_t m, uint32_t k, double p)
     return blm__greatest(holds_keys, &c, guess, UINT64_MAX);
 }
 
-/* Half of the cells set, on average: (1 − 1/m)^(kn) = 1/2. */
+/* How many keys set half of the cells, on average: (1 − 1/m)^(kn) = 1/2. */
 static uint64_t half_full(uint64_t m, uint32_t k)
 {
     return m < 2 ? 0 : (uint64_t)(-BLM__LN2 / ((double)k * log1p(-1 / (double)m)));
 }
 
 /* Size is given, keys are not: how many fit. */
-static blm_status plan_items(const struct blm_want *w, double p, blm_plan *out, blm_error *err)
+static blm_status plan_items(const struct blm__want *w, double p, blm_plan *out, blm_error *err)
 {
     out->bits   = w->cells;
     out->probes = w->probes;
@@ -265,7 +264,7 @@ static blm_status plan_items(const struct blm_want *w, double p, blm_plan *out, 
     }
     if (out->items == 0)
         return blm__fail(err, BLM_E_LIMIT,
-                         "%" PRIu64 " cells do not hold one key at a rate of %g%s; give more, or a "
+                         "%" PRIu64 " cells cannot hold one key at a rate of %g%s; give more, or a "
                          "higher rate",
                          w->cells, p, w->probes ? " with these probes" : "");
     out->rate = blm__rate_classic(out->bits, out->probes, out->items);
@@ -274,9 +273,9 @@ static blm_status plan_items(const struct blm_want *w, double p, blm_plan *out, 
 
 blm_status blm__plan_cells(const blm_options *o, uint32_t cell_bits, blm_plan *out, blm_error *err)
 {
-    const uint64_t  unit = 64 / cell_bits, most = BLM__MAX_BITS / cell_bits;
-    struct blm_want w;
-    blm_status      s = blm__want_read(o, cell_bits, 1, &w, err);
+    const uint64_t   unit = 64 / cell_bits, most = BLM__MAX_BITS / cell_bits;
+    struct blm__want w;
+    blm_status       s = blm__want_read(o, cell_bits, 1, &w, err);
     if (s != BLM_OK)
         return s;
     double asked = w.rate;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Options to plan: how many cells, how many probes, for how many keys at what rate. Pure; what
- * blm_plan_for documents, for the native scheme, kind by kind. `kind` and `size` of the plan are
- * the caller's. A size comes from o->bits, else o->memory, else o->word_count words of the
- * caller's; o->memory beside o->bits is a cap. The plan is always for the whole of a given size.
+ * From options to a plan: how many cells, how many probes, for how many keys at what rate. Pure
+ * functions that do what blm_plan_for documents, for each kind of the native scheme. The caller
+ * fills `kind` and `size` of the plan. A size comes from o->bits, else o->memory, else the caller's
+ * own o->word_count words; with o->bits, o->memory is a limit. A plan always uses all of a given
+ * size.
  */
 #ifndef BLM_MATHS_PLAN_H
 #define BLM_MATHS_PLAN_H
@@ -14,12 +15,13 @@
 /* Classic: probes anywhere in o->bits cells of cell_bits each. */
 blm_status blm__plan_cells(const blm_options *o, uint32_t cell_bits, blm_plan *out, blm_error *err);
 
-/* Blocked: o->lines lines of 512 bits a key (0: chosen), o->bits rounded up to whole lines.
- * plan.bits = 512 × line count, plan.lines = L, plan.probes = L × words used in a line. More than
- * one line a key takes at least 2L lines, below which a key's own lines meet too often. */
+/* Blocked: o->lines lines of 512 bits per key (0: chosen), o->bits rounded up to whole lines.
+ * plan.bits = 512 × line count, plan.lines = L, plan.probes = L × words used in a line. With more
+ * than one line per key there are at least 2L lines: with fewer, the lines of a key would too often
+ * be the same. */
 blm_status blm__plan_lines(const blm_options *o, blm_plan *out, blm_error *err);
 
-/* A layer of scalable: the same, with a line less where that costs up to a seventh of the space. */
+/* A layer of scalable: the same, with a line less if that costs at most a seventh of the space. */
 blm_status blm__plan_layer(const blm_options *o, blm_plan *out, blm_error *err);
 
 /* Counting: the same in lines of 128 counters; o->bits and plan.bits count counters. */
@@ -27,10 +29,10 @@ blm_status blm__plan_counters(const blm_options *o, blm_plan *out, blm_error *er
 
 /* ---- for all of them (plan.c) ---- */
 
-#define BLM__DEFAULT_RATE 0.01 /* where a size is given and no rate, keys or probes */
+#define BLM__DEFAULT_RATE 0.01 /* if a size is given, and no rate, keys or probes */
 
-/* Options read and found sensible. Zero: not given. */
-struct blm_want {
+/* Options that were read and make sense. Zero: not given. */
+struct blm__want {
     uint64_t items;
     double   rate;
     uint64_t cells; /* of the size given */
@@ -38,12 +40,12 @@ struct blm_want {
     uint32_t lines;
 };
 
-/* Checks everything that does not depend on the kind. `unit`: cells a size is rounded to (up when
- * given as bits, down when given as memory). */
+/* Checks everything that does not depend on the kind. `unit`: a size is rounded to this many cells
+ * (up if given as bits, down if given as memory). */
 blm_status blm__want_read(const blm_options *o, uint32_t cell_bits, uint64_t unit,
-                          struct blm_want *out, blm_error *err);
+                          struct blm__want *out, blm_error *err);
 
-/* The rate asked for leaves room for collisions of 64-bit hashes. */
+/* Checks that the rate asked for leaves room for collisions of 64-bit hashes. */
 blm_status blm__want_hashes(uint64_t items, double rate, blm_error *err);
 
 /* Fills the rest of a plan whose items, rate, bits, probes and lines are set: bytes, asked, fits,
@@ -52,8 +54,8 @@ blm_status blm__want_hashes(uint64_t items, double rate, blm_error *err);
 blm_status blm__plan_finish(const blm_options *o, uint32_t cell_bits, double asked, uint64_t needed,
                             blm_plan *out, blm_error *err);
 
-/* The largest x in 0…most with holds(x), which holds up to some x and not beyond, and at 0. Looks
- * around `guess` first. */
+/* The largest x in 0…most with holds(x), which must be true at 0 and up to some x, and false
+ * beyond. Looks around `guess` first. */
 uint64_t blm__greatest(bool (*holds)(const void *ctx, uint64_t x), const void *ctx, uint64_t guess,
                        uint64_t most);
 

@@ -3,11 +3,11 @@
  * The plan of blocked and counting filters: how many lines there are, how many of them a key has
  * (L) and how many words of a line it uses (k, 1…8).
  *
- * One line a key is the fastest, but its rate below 1/1000 costs space that a second line saves:
- * L is the least with p^(1/L) ≥ 1/1000, at most 3. A line of counters has a quarter of the cells,
- * so that its load varies more: there the border is 1/100, and L at most 5. docs/maths.md has the
- * frontier. A smaller L is taken where it costs no more (a filter of one or two lines). For each L
- * the best k is the one whose lines bear most keys.
+ * One line per key is fastest, but at rates below 1/1000 it takes space that a second line saves: L
+ * is the least with p^(1/L) ≥ 1/1000, at most 3. A line of counters has a quarter of the cells, so
+ * its load varies more: there the limit is 1/100, and L is at most 5. docs/maths.md has the
+ * frontier. A smaller L is taken if it costs no more (a filter of one or two lines). For each L the
+ * best k is the one with which a line holds most keys.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -17,24 +17,24 @@
 #include "maths/plan.h"
 #include "maths/sizing.h"
 
-#define NEARLY 0.9 /* words that bear this share of the best load are tried too */
+#define NEARLY 0.9 /* numbers of words that reach this share of the best load are tried too */
 
-/* What blocked and counting differ in. */
+/* What differs between blocked and counting. */
 struct layout {
     uint32_t cell_bits, cells; /* of a cell; of a line */
-    uint32_t lines_most;       /* lines a key */
+    uint32_t lines_most;       /* lines per key */
     uint64_t count_most;       /* lines in all */
-    double   least_rate;       /* that one line is good for */
+    double   least_rate;       /* for which one line is enough */
 };
 static const struct layout bits = { 1, BLM__LINE_BITS, BLM__MAX_LINES,
                                     BLM__MAX_BITS / BLM__LINE_BITS, 1e-3 };
-/* Layers of a scalable filter: every one is asked, so that lines cost more than bits. */
+/* Layers of a scalable filter: each of them is asked, so lines cost more than bits. */
 static const struct layout layers   = { 1, BLM__LINE_BITS, BLM__MAX_LINES,
                                         BLM__MAX_BITS / BLM__LINE_BITS, 2.5e-4 };
 static const struct layout counters = { 4, BLM__SHORT_CELLS, BLM__MAX_SHORT,
                                         BLM__MAX_BITS / 4 / BLM__SHORT_CELLS, 1e-2 };
 
-/* A plan in the making; as the context of a search, with the one number left open. */
+/* A plan with one number still missing: the context of a search. */
 struct lines {
     uint64_t             count, n;
     uint32_t             words, lines;
@@ -63,14 +63,15 @@ static bool too_few(const void *ctx, uint64_t count)
 
 static uint64_t least_count(uint32_t lines) { return lines > 1 ? 2 * lines : 1; }
 
-/* Keys a line bears at this rate of its own, with many lines: where the search starts, so a few
- * digits do. ln F is nearly straight in ln λ: secant steps from the λ of k independent bits. */
+/* How many keys a line holds at this rate, if there are many lines. The search starts here, so a
+ * few digits are enough. ln F is nearly linear in ln λ: secant steps from the λ of k independent
+ * bits. */
 static double load_for(uint32_t cells, uint32_t words, double rate)
 {
     double fill = pow(rate, 1.0 / words), target = log(rate);
     double x = log(-(double)cells / words * log1p(-fill)), slope = words;
     if (!isfinite(x))
-        return 0x1p60; /* a rate of all but 1: any load */
+        return 0x1p60; /* the rate is nearly 1: any load will do */
     double y = log(blm__line_rate(cells, words, exp(x)));
     for (int i = 0; i < 6 && fabs(y - target) > 1e-4 && isfinite(y); i++) {
         double dx = (target - y) / slope, next = log(blm__line_rate(cells, words, exp(x + dx)));
@@ -82,8 +83,8 @@ static double load_for(uint32_t cells, uint32_t words, double rate)
     return exp(x);
 }
 
-/* Whether a is better than b: fewer lines or, their number being given, more keys. A plan with
- * count 0 is none. */
+/* Whether a is better than b: fewer lines or, if their number is given, more keys. A plan with
+ * count 0 is not a plan. */
 static bool saves(const struct lines *a, const struct lines *b)
 {
     if (a->count == 0 || b->count == 0)
@@ -110,7 +111,7 @@ static void solve_one(struct lines *l, double load)
 /* The same for the best number of words (want.words = 0) or the one wanted. */
 static struct lines solve(const struct lines *want)
 {
-    /* What one line may let through, when the hash collisions are taken off. */
+    /* The rate of one line, without the hash collisions. */
     double room = want->p - (want->n ? ldexp((double)want->n, -64) : 0);
     double each = pow(room, 1.0 / want->lines), load[BLM__LINE_WORDS + 1] = { 0 }, top = 0;
     for (uint32_t k = 1; k <= BLM__LINE_WORDS; k++) {
@@ -131,7 +132,7 @@ static struct lines solve(const struct lines *want)
     return best;
 }
 
-/* The rule above: the number of lines for a rate. */
+/* How many lines per key, by the rule above. */
 static uint32_t lines_for(const struct layout *in, double rate)
 {
     uint32_t lines = 1;
@@ -140,15 +141,15 @@ static uint32_t lines_for(const struct layout *in, double rate)
     return lines;
 }
 
-/* k and L as given: probes split over lines. False: they cannot be. */
-static bool split_probes(const struct blm_want *w, uint32_t lines, uint32_t *words)
+/* Splits the given probes over lines. False: that is impossible. */
+static bool split_probes(const struct blm__want *w, uint32_t lines, uint32_t *words)
 {
     *words = w->probes / lines;
     return w->probes % lines == 0 && *words <= BLM__LINE_WORDS && (!w->lines || w->lines == lines);
 }
 
-/* Solves for every L up to the one that rate and probes call for. A greater L has to save. */
-static struct lines solve_all(const struct layout *in, const struct blm_want *w, uint64_t count,
+/* Solves for every L up to the one that rate and probes need. A larger L must be better. */
+static struct lines solve_all(const struct layout *in, const struct blm__want *w, uint64_t count,
                               double rate)
 {
     struct lines best = { 0 };
@@ -168,8 +169,8 @@ static struct lines solve_all(const struct layout *in, const struct blm_want *w,
     return best;
 }
 
-/* Size and keys given: the best words and, unless given, the L that the rate reached calls for. */
-static struct lines fit(const struct layout *in, const struct blm_want *w, uint64_t count)
+/* Size and keys are given: the best words and, unless given, the L that the rate needs. */
+static struct lines fit(const struct layout *in, const struct blm__want *w, uint64_t count)
 {
     struct lines best    = { 0 };
     double       reached = 2;
@@ -196,8 +197,8 @@ static struct lines fit(const struct layout *in, const struct blm_want *w, uint6
     return best;
 }
 
-/* Size and probes given, nothing else: half of the bits set. */
-static struct lines half_full(const struct layout *in, const struct blm_want *w, uint64_t count)
+/* Only size and probes are given: half of the bits set. */
+static struct lines half_full(const struct layout *in, const struct blm__want *w, uint64_t count)
 {
     struct lines l = { 0 };
     for (uint32_t lines = 1; lines <= in->lines_most && l.count == 0; lines++) {
@@ -211,12 +212,12 @@ static struct lines half_full(const struct layout *in, const struct blm_want *w,
     return l;
 }
 
-static blm_status check_shape(const struct layout *in, const struct blm_want *w, uint64_t count,
+static blm_status check_shape(const struct layout *in, const struct blm__want *w, uint64_t count,
                               blm_error *err)
 {
     if (w->lines > in->lines_most)
-        return blm__fail(err, BLM_E_ARGUMENT, "lines = %" PRIu32 "; a key has 1 to %u lines",
-                         w->lines, in->lines_most);
+        return blm__fail(err, BLM_E_ARGUMENT, "lines must be 1 to %u, not %" PRIu32, in->lines_most,
+                         w->lines);
     uint32_t least = w->lines ? w->lines : 1, words;
     if (w->probes) {
         while (least <= in->lines_most && !split_probes(w, least, &words))
@@ -230,8 +231,8 @@ static blm_status check_shape(const struct layout *in, const struct blm_want *w,
     }
     if (count && count < least_count(least))
         return blm__fail(err, BLM_E_ARGUMENT,
-                         "%" PRIu32 " lines a key need a filter of at least %" PRIu64
-                         " %s; give fewer lines or probes, or more of them",
+                         "%" PRIu32 " lines per key need a filter of at least %" PRIu64
+                         " %s; give more of them, or fewer lines or probes",
                          least, least_count(least) * in->cells,
                          in->cell_bits == 1 ? "bits" : "counters");
     return BLM_OK;
@@ -248,8 +249,8 @@ static void fill_plan(const struct lines *l, blm_plan *out)
 
 static blm_status plan(const struct layout *in, const blm_options *o, blm_plan *out, blm_error *err)
 {
-    struct blm_want w;
-    blm_status      s = blm__want_read(o, in->cell_bits, in->cells, &w, err);
+    struct blm__want w;
+    blm_status       s = blm__want_read(o, in->cell_bits, in->cells, &w, err);
     if (s == BLM_OK)
         s = check_shape(in, &w, w.cells / in->cells, err);
     if (s == BLM_OK && w.cells == 0)
@@ -276,7 +277,7 @@ static blm_status plan(const struct layout *in, const blm_options *o, blm_plan *
                          w.items, w.rate);
     if (l.n == 0)
         return blm__fail(err, BLM_E_LIMIT,
-                         "%" PRIu64 " %s do not hold one key at a rate of %g; give more, or a "
+                         "%" PRIu64 " %s cannot hold one key at a rate of %g; give more, or a "
                          "higher rate",
                          w.cells, in->cell_bits == 1 ? "bits" : "counters", asked);
     fill_plan(&l, out);

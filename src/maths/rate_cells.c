@@ -2,10 +2,10 @@
 /*
  * The rate of probes that may fall anywhere in m bits.
  *
- * independent   every probe of every key uniform and on its own: E[(X/m)^k], X being the number of
- *               set bits after kn throws. Exact for k ≤ 64, by way of maths/cover.h; between
- *               Jensen's inequality and negative association beyond.
- * double        probes a + i·b mod m, b ≠ 0. A key's probes lie in step, so one member can cover
+ * independent   every probe of every key is uniform and independent: E[(X/m)^k], X being the
+ *               number of set bits after kn throws. Exact for k ≤ 64, by maths/cover.h; beyond
+ *               that, bounded by Jensen's inequality and negative association.
+ * double        probes a + i·b mod m, b ≠ 0. A key's probes are in step, so one member can cover
  *               many probes of one question. The part without such members is exact (k ≤ 64); what
  *               they add is taken to first order, which enumeration of every pair of keys confirms
  *               (tests/unit/maths/test_rate_cells.c).
@@ -60,10 +60,10 @@ static uint32_t throws_meet(uint64_t m, uint32_t k, double *on)
 /* One step of the chain is one throw; kn of them. A product past 2^64 is past every m we take. */
 static double independent_exact(uint64_t m, uint32_t k, uint64_t n)
 {
-    double           on[BLM__COVER_MAX + 1], all[BLM__COVER_MAX + 1];
-    struct blm_cover c;
-    uint64_t         throws = n > UINT64_MAX / k ? UINT64_MAX : n * k;
-    c.bits                  = throws_meet(m, k, on);
+    double            on[BLM__COVER_MAX + 1], all[BLM__COVER_MAX + 1];
+    struct blm__cover c;
+    uint64_t          throws = n > UINT64_MAX / k ? UINT64_MAX : n * k;
+    c.bits                   = throws_meet(m, k, on);
     for (uint32_t j = 1; j <= c.bits; j++) {
         for (uint32_t i = 0; i + 1 < j; i++)
             *blm__cover_at(&c, j, i) = 0;
@@ -159,7 +159,7 @@ static uint32_t step_orders(uint64_t m, uint32_t k, double *order)
 }
 
 /* The row of j clear bits: a key sets d different bits of m, drawn one after the other. */
-static void double_row(struct blm_cover *c, uint64_t m, const double *order, uint32_t j)
+static void double_row(struct blm__cover *c, uint64_t m, const double *order, uint32_t j)
 {
     double  hit[BLM__COVER_MAX + 1] = { 1 }; /* hit[h]: h of the j are among those drawn so far */
     double  log_miss = 0, change = 0;
@@ -181,8 +181,8 @@ static void double_row(struct blm_cover *c, uint64_t m, const double *order, uin
 /* The rate as if members met a question's bits no more than pairwise; *fill: one bit's chance. */
 static double double_exact(uint64_t m, uint32_t k, uint64_t n, double *fill)
 {
-    double           order[BLM__COVER_MAX + 1], all[BLM__COVER_MAX + 1], sum = 0;
-    struct blm_cover c;
+    double            order[BLM__COVER_MAX + 1], all[BLM__COVER_MAX + 1], sum = 0;
+    struct blm__cover c;
     c.bits = step_orders(m, k, order);
     for (uint32_t j = 1; j <= c.bits; j++)
         double_row(&c, m, order, j);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The textbook's formulas as they stand in the textbook, and the one door to the models of the
- * rate. What blm_create takes is maths/plan.c's business. */
+/* The formulas as the textbook has them, and blm_rate_of, which chooses a model of the rate. What
+ * blm_create makes is planned in maths/plan.c. */
 #include "maths/sizing.h"
 #include "bloomery/maths.h"
 
@@ -44,7 +44,7 @@ blm_status blm_probes_for_rate(double p, uint32_t *k)
 {
     if (!k || !rate_ok(p))
         return BLM_E_ARGUMENT;
-    int exponent; /* p = f·2^exponent, 1/2 ≤ f < 1: no logarithm that could be off by one */
+    int exponent; /* p = f·2^exponent, 1/2 ≤ f < 1: a logarithm could be off by one */
     frexp(p, &exponent);
     *k = (uint32_t)(1 - exponent);
     return BLM_OK;
@@ -58,7 +58,7 @@ blm_status blm_best_rate(uint64_t m, uint64_t n, double *p)
     return BLM_OK;
 }
 
-/* The most n with blm__rate_usual(m, k, n) ≤ p: the inverse, then what rounding left undone. */
+/* The largest n with blm__rate_usual(m, k, n) ≤ p: the inverse, corrected for rounding. */
 static uint64_t usual_capacity(uint64_t m, uint32_t k, double p)
 {
     double   exact = -(double)m / k * log1p(-pow(p, 1.0 / k));
@@ -82,7 +82,7 @@ blm_status blm_capacity_for(uint64_t m, uint32_t k, double p, uint64_t *n)
         *n = usual_capacity(m, k, p);
         return BLM_OK;
     }
-    /* The best k is −log2 p but for rounding, one way or the other. */
+    /* The best k is −log2 p, rounded one way or the other. */
     uint32_t up;
     blm_probes_for_rate(p, &up);
     uint64_t a = usual_capacity(m, up, p), b = up > 1 ? usual_capacity(m, up - 1, p) : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The rate of a filter before it exists: the models behind blm_rate_of, as the planner and the
- * kinds call them. All pure. docs/maths.md derives each and sets it beside measurements. */
+/* The rate of a filter before it exists: the models behind blm_rate_of, for the planner and the
+ * kinds. Pure functions. docs/maths.md derives each and compares it with measurements. */
 #ifndef BLM_MATHS_SIZING_H
 #define BLM_MATHS_SIZING_H
 
@@ -13,20 +13,21 @@
 /* (1 − e^(−kn/m))^k. */
 double blm__rate_usual(uint64_t m, uint32_t k, uint64_t n);
 
-/* Two keys with one 64-bit hash are one key to a native filter: adds n/2^64 to a rate. */
+/* Adds n/2^64 to a rate: to a native filter, two keys with the same 64-bit hash are one key. */
 double blm__with_collisions(double rate, uint64_t n);
 
-/* The rate of native classic probes: independent probes, and collisions. m ≥ 1,
- * k ≥ 1. Some microseconds at k = 7, up to a few milliseconds at k = 64. */
+/* The rate of native classic filters: independent probes, and collisions. m ≥ 1, k ≥ 1. Takes some
+ * microseconds at k = 7, up to a few milliseconds at k = 64. */
 double blm__rate_classic(uint64_t m, uint32_t k, uint64_t n);
 
-/* The rate of native blocked (counting) probes: `lines` lines of `cells` = 512 (128) cells a key,
- * one in each of `words` (1…8) eighths of a line; and collisions. Some ten microseconds. */
+/* The rate of native blocked (counting) filters: per key `lines` lines of `cells` = 512 (128)
+ * cells, one cell in each of `words` (1…8) eighths of a line; and collisions. Some ten
+ * microseconds. */
 double blm__rate_lines(uint32_t cells, uint64_t line_count, uint32_t words, uint32_t lines,
                        uint64_t n);
 
-/* The same for one line of very many, into which `load` keys fall on average (Poisson): where
- * sizing starts. */
+/* The same for one line of very many, with `load` keys on average (Poisson): where sizing
+ * starts. */
 double blm__line_rate(uint32_t cells, uint32_t words, double load);
 
 /* The models with their bounds; arguments already checked (m and k at least 1). */

@@ -11,7 +11,7 @@ static blm_status refuse_native(const blm_options *o, blm_error *err)
 {
     if (o->hash != BLM_HASH_XXH3)
         return blm__fail(err, BLM_E_UNSUPPORTED,
-                         "scheme %s has its own hash: another cannot be chosen", o->scheme);
+                         "scheme %s has its own hash, which cannot be changed", o->scheme);
     if (o->lines)
         return blm__fail(err, BLM_E_UNSUPPORTED, "scheme %s has no lines", o->scheme);
     return BLM_OK;
@@ -24,24 +24,28 @@ blm_status blm__asked(const blm_options *o, struct blm_asked *out, blm_error *er
         return st;
     struct blm_asked a = { o->items, o->rate, o->bits, o->probes };
     if (a.rate != 0 && !(a.rate > 0 && a.rate < 1))
-        return blm__fail(err, BLM_E_ARGUMENT, "a rate of %g: it lies between 0 and 1", a.rate);
+        return blm__fail(err, BLM_E_ARGUMENT, "rate must be between 0 and 1, not %g", a.rate);
     if (o->memory && o->bits)
-        return blm__fail(err, BLM_E_ARGUMENT, "bits and memory are both given: one decides");
+        return blm__fail(err, BLM_E_ARGUMENT, "bits and memory are both given: give one of them");
     if (o->memory && o->memory < 8)
-        return blm__fail(err, BLM_E_ARGUMENT, "%llu bytes of memory: a filter takes at least 8",
+        return blm__fail(err, BLM_E_ARGUMENT,
+                         "%llu bytes of memory are too few: a filter takes at least 8",
                          (unsigned long long)o->memory);
     if (o->memory > BLM__MAX_BITS / 8)
-        return blm__fail(err, BLM_E_LIMIT, "%llu bytes of memory: a filter has at most 2^48 bits",
+        return blm__fail(err, BLM_E_LIMIT,
+                         "%llu bytes of memory are too many: a filter has at most 2^48 bits",
                          (unsigned long long)o->memory);
     if (o->memory)
         a.bits = o->memory / 8 * 64;
     if (a.probes && !a.bits)
         return blm__fail(err, BLM_E_ARGUMENT,
-                         "probes are given without bits: they follow from items and rate");
+                         "probes are given without bits: with items and rate, leave them out");
     if (a.bits && !a.probes && !a.items && a.rate == 0)
-        return blm__fail(err, BLM_E_ARGUMENT, "bits need probes, items or a rate beside them");
+        return blm__fail(err, BLM_E_ARGUMENT,
+                         "bits alone are not enough: give probes, items or a rate too");
     if (!a.bits && !a.items && a.rate == 0)
-        return blm__fail(err, BLM_E_ARGUMENT, "no size: give items and rate, or bits and probes");
+        return blm__fail(err, BLM_E_ARGUMENT,
+                         "no size is given: give items and rate, or bits and probes");
     *out = a;
     return BLM_OK;
 }
@@ -51,7 +55,7 @@ uint32_t blm__asked_probes(const struct blm_asked *a, uint64_t bits)
     uint32_t k = 1;
     if (a->probes)
         return a->probes;
-    /* Past the most a filter may have is as good as any number that will be refused. */
+    /* Any number above the most probes will do: it will be refused. */
     double best =
         a->items ? floor((double)bits / (double)a->items * BLM__LN2 + 0.5) : ceil(-log2(a->rate));
     if (best >= 1)
@@ -64,10 +68,10 @@ static double usual_rate(const struct blm_shape *s, uint64_t n)
     return blm__rate_usual(blm__shape_reach(s), s->probes, n);
 }
 
-blm_status blm__asked_settle(const struct blm_asked *a, struct blm_body *b, struct blm_shape *s,
-                             blm_error *err)
+blm_status blm__asked_promise(const struct blm_asked *a, struct blm_body *b, struct blm_shape *s,
+                              blm_error *err)
 {
-    /* Keys that set half of the bits. */
+    /* How many keys set half of the bits. */
     double half = (double)blm__shape_reach(s) / (double)s->probes * BLM__LN2;
     s->capacity = a->items;
     s->rate     = a->rate;
@@ -79,8 +83,8 @@ blm_status blm__asked_settle(const struct blm_asked *a, struct blm_body *b, stru
         s->rate = usual_rate(s, s->capacity);
     if (a->bits && a->items && a->rate > 0 && usual_rate(s, a->items) > a->rate)
         return blm__fail(err, BLM_E_LIMIT,
-                         "a rate of %g for %llu keys does not fit %llu bits with %u probes: they "
-                         "give %.3g",
+                         "a rate of %g for %llu keys cannot be reached with %llu bits and %u "
+                         "probes: they give %.3g",
                          a->rate, (unsigned long long)a->items, (unsigned long long)s->bits,
                          (unsigned)s->probes, usual_rate(s, a->items));
     b->rate = s->rate;

@@ -3,10 +3,10 @@
  * BIP37, the filter a Bitcoin wallet sends to a node: hash i is MurmurHash3 x86 32 of the key with
  * seed i · 0xFBA4C795 + tweak, modulo m, for i = 0 … k−1; m = 8 · bytes.
  *
- * The tweak is the filter's seed, its flags (what a match adds to the filter: see
- * blm_bip37_match) are the variant. Two filters match everything and take no keys: one of no bytes
- * (here a dummy byte, and aux[0] set; aux[1] is the k it claimed) and one of no hash functions.
- * Core's sizing makes both when asked for too little.
+ * The tweak is the filter's seed; its flags (what a match adds to the filter: see blm_bip37_match)
+ * are the variant. Two filters match everything and take no keys: one without bytes (here it has
+ * one byte that is not used, aux[0] is set, and aux[1] is the k it claims) and one without hash
+ * functions. Bitcoin Core's sizing makes both if asked for too little.
  */
 #include <math.h>
 
@@ -33,8 +33,8 @@ static bool positions_raw(const struct blm_shape *s, const blm_digest *d, uint64
     return true;
 }
 
-/* Core's constructor, in its order of operations: whole bytes, rounded down; k from a division of
- * whole numbers, rounded down again. */
+/* Bitcoin Core's constructor, in its order of operations: whole bytes, rounded down; k from a
+ * division of whole numbers, rounded down again. */
 static uint64_t core_bytes(uint64_t n, double p)
 {
     double bits = -1 / 0.4804530139182014246671 * (double)n * log(p);
@@ -49,10 +49,11 @@ static uint32_t core_probes(uint64_t n, uint64_t bytes)
 static blm_status check_options(const blm_options *o, blm_error *err)
 {
     if (o->variant > 255)
-        return blm__fail(err, BLM_E_ARGUMENT, "variant %llu: bip37's flags are one byte",
+        return blm__fail(err, BLM_E_ARGUMENT,
+                         "variant %llu is too large: bip37's flags are one byte",
                          (unsigned long long)o->variant);
     if (o->flags & BLM_SEEDED && (o->seed[0] > UINT32_MAX || o->seed[1]))
-        return blm__fail(err, BLM_E_ARGUMENT, "bip37's tweak, the seed, has 32 bits");
+        return blm__fail(err, BLM_E_ARGUMENT, "the seed is too large: bip37's tweak has 32 bits");
     return BLM_OK;
 }
 
@@ -71,18 +72,19 @@ static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shap
     if (st != BLM_OK)
         return st;
     if (!a.bits && (a.items == 0 || a.rate == 0))
-        return blm__fail(err, BLM_E_ARGUMENT, "no size: give items and rate, or bits and probes");
+        return blm__fail(err, BLM_E_ARGUMENT,
+                         "no size is given: give items and rate, or bits and probes");
     uint64_t bytes = a.bits ? a.bits / 8 : core_bytes(a.items, a.rate);
     s->probes = a.probes || !a.items ? blm__asked_probes(&a, a.bits) : core_probes(a.items, bytes);
     if (a.bits % 8 || bytes > BLM__BIP37_BYTES || s->probes > BLM__BIP37_PROBES)
         return blm__fail(err, BLM_E_LIMIT,
-                         "%llu bits and %u probes: bip37 has whole bytes, at most 36000, and at "
-                         "most 50 probes",
+                         "%llu bits and %u probes do not fit bip37: it has whole bytes, at most "
+                         "36000, and at most 50 probes",
                          (unsigned long long)a.bits, (unsigned)s->probes);
     s->bits = bytes ? bytes * 8 : 8;
     if (bytes && s->probes)
-        return blm__asked_settle(&a, b, s, err);
-    s->probes   = 0; /* matches everything, so there is nothing to promise */
+        return blm__asked_promise(&a, b, s, err);
+    s->probes   = 0; /* it matches everything, so it promises no rate */
     s->aux[0]   = bytes == 0;
     s->capacity = a.items;
     return BLM_OK;
@@ -95,20 +97,20 @@ static const char *fault(const struct blm_shape *s)
     if (s->probes > BLM__BIP37_PROBES || s->aux[1] > BLM__BIP37_PROBES)
         return "it has at most 50 probes";
     if (s->aux[0] > 1 || (s->aux[0] && (s->probes || s->bits != 8)))
-        return "a filter of no bytes has bits";
+        return "a filter without bytes has bits";
     return s->variant > 255 ? "its flags are one byte" : NULL;
 }
 
 static const char *notice(const struct blm_shape *s)
 {
     if (s->aux[0])
-        return "a filter of no bytes: it matches everything";
-    return s->probes == 0 ? "a filter of no hash functions: it matches everything" : NULL;
+        return "the filter has no bytes: it matches everything";
+    return s->probes == 0 ? "the filter has no hash functions: it matches everything" : NULL;
 }
 
 const struct blm_scheme blm__scheme_bip37 = {
     .row           = { sizeof(blm_scheme_row), "bip37",
-                       "Bitcoin wallet filter: MurmurHash3 once a probe, seeded by a tweak",
+                       "Bitcoin wallet filter: MurmurHash3 once per probe, seeded by a tweak",
                        "sizes and probes are rounded down, and cut at 36000 bytes, so that the rate can come "
                                  "out above the one asked for; too small a filter matches everything",
                        NULL, true, .seeded = true, .kinds = 1u << BLM_CLASSIC, .format = "bip37" },

@@ -3,8 +3,8 @@
  * DCSO's bloom. FNV-1 64 of the key, and then
  *
  *   dcso    since 0.2.0: h = fnv mod P, k times: h = (h·g mod 2^64) mod P, position h mod m.
- *           The product wraps before it is reduced, so this is no generator of the field it
- *           was meant to be.
+ *           The product wraps before it is reduced, so this does not generate the field as it
+ *           was meant to.
  *   dcso01  before: h2 = FNV-1 64 of the key followed by "this-is-magical",
  *           position i = (h1 + (i + 1)·h2 mod 2^64) mod m,      i = 0 … k−1
  */
@@ -89,10 +89,10 @@ static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shap
         estimate(a.items, a.rate, s);
         if (s->bits == 0)
             return blm__fail(err, BLM_E_ARGUMENT,
-                             "a rate of %g for %llu keys comes to 0 bits in scheme %s", a.rate,
+                             "a rate of %g for %llu keys gives 0 bits in scheme %s", a.rate,
                              (unsigned long long)a.items, s->scheme->row.name);
     }
-    return blm__asked_settle(&a, b, s, err);
+    return blm__asked_promise(&a, b, s, err);
 }
 
 const struct blm_scheme blm__scheme_dcso = {

@@ -10,14 +10,15 @@ blm_status blm__asked_fixed(const blm_options *o, uint32_t k, uint32_t cell_bits
 {
     blm_options sized = *o;
     if (o->probes && o->probes != k)
-        return blm__fail(err, BLM_E_ARGUMENT, "scheme %s has %u probes a key, not %u", o->scheme,
+        return blm__fail(err, BLM_E_ARGUMENT, "scheme %s has %u probes per key, not %u", o->scheme,
                          (unsigned)k, (unsigned)o->probes);
     sized.probes  = o->bits || o->memory ? k : 0;
     blm_status st = blm__asked(&sized, out, err);
     if (st == BLM_OK && o->memory)
         out->bits /= cell_bits; /* whole words, so at least 16 cells */
     if (st == BLM_OK && !out->bits && (out->items == 0 || out->rate == 0))
-        st = blm__fail(err, BLM_E_ARGUMENT, "no size: give items and rate, or bits, or memory");
+        st = blm__fail(err, BLM_E_ARGUMENT,
+                       "no size is given: give items and rate, or bits, or memory");
     return st;
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Sizes of schemes whose number of probes is not a choice. */
+/* Sizes of schemes that have a fixed number of probes. */
 #ifndef BLM_SCHEME_FIXED_H
 #define BLM_SCHEME_FIXED_H
 
 #include "scheme/asked.h"
 
-/* As blm__asked, where bits alone are enough and the only k is `k`; out->bits are cells of
- * cell_bits each. Without bits, items and rate must both be there. */
+/* As blm__asked, for schemes that always have k probes, so that bits alone are enough. out->bits
+ * counts cells of cell_bits each. Without bits, both items and rate must be given. */
 blm_status blm__asked_fixed(const blm_options *o, uint32_t k, uint32_t cell_bits,
                             struct blm_asked *out, blm_error *err);
 

@@ -6,7 +6,7 @@
  *   location i = h[i mod 2] + i · h[2 + ((i + i mod 2) mod 4) / 2]  mod 2^64,   i = 0 … k−1
  *   position i = location i mod m
  *
- * Versions before 2.0.1 hashed otherwise and wrote the same layout: nothing in a file tells.
+ * Versions before 2.0.1 hashed in another way and wrote the same layout: a file does not say which.
  */
 #include <math.h>
 
@@ -37,8 +37,8 @@ static bool raw(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
     return true;
 }
 
-/* EstimateParameters, in Go's order of operations. With 0 < p < 1 neither comes to 0, and k to
- * 1 075 at most: the smallest double is 2^-1074. */
+/* EstimateParameters, in Go's order of operations. With 0 < p < 1 neither m nor k is 0, and k is at
+ * most 1 075, since the smallest double is 2^-1074. */
 static void estimate(uint64_t n, double p, struct blm_shape *s)
 {
     double m  = ceil(-1 * (double)n * log(p) / pow(log(2), 2));
@@ -74,12 +74,12 @@ static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shap
         s->aux[0] = 1; /* New(0, k): a bit set of length 0 until the first add */
     if (o->words && o->word_count * 64 != s->bits)
         s->aux[0] = o->word_count * 64 + 1;
-    return blm__asked_settle(&a, b, s, err);
+    return blm__asked_promise(&a, b, s, err);
 }
 
 const struct blm_scheme blm__scheme_go = {
     .row = { sizeof(blm_scheme_row), "go", "Go package bloom (willf, bits-and-blooms), since 2.0.1",
-             "versions before 2.0.1 hashed otherwise and nothing in their files says so; the "
+             "versions before 2.0.1 hashed in another way, and their files do not say so; the "
              "number of keys is not recorded",
              NULL, true, .kinds = 1u << BLM_CLASSIC, .format = "go" },
     .version       = 1,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Guava's BloomFilter. One MurmurHash3 x64 128 (seed 0) a key gives h1, h2; then
+ * Guava's BloomFilter. MurmurHash3 x64 128 (seed 0) of a key gives h1, h2; then
  *
  *   guava64  MURMUR128_MITZ_64, what Guava's create makes:
  *            position i = ((h1 + i·h2) mod 2^64, without its top bit) mod m,     i = 0 … k−1
  *   guava32  MURMUR128_MITZ_32, from the two 32-bit halves of h1 alone:
  *            c = low + i·high in wrapping int32, ~c where negative, mod m,       i = 1 … k
  *
- * m is a multiple of 64. Funnels say what of the key is hashed; all but "chars" hash the bytes they
- * are given ("int" and "long" want 4 and 8 of them, little-endian, and take any).
+ * m is a multiple of 64. The funnel says how a key is hashed; all except "chars" hash the bytes
+ * they are given ("int" and "long" mean 4 and 8 of them, little-endian, but take any number).
  */
 #include <string.h>
 
@@ -19,7 +19,7 @@
 
 static const char *const funnels[] = { "bytes", "string", "chars", "int", "long", NULL };
 
-/* The chars funnel: UTF-8 in, the hash of its UTF-16 units, each two bytes little-endian. */
+/* The chars funnel: the key is UTF-8; its UTF-16 units are hashed, two little-endian bytes each. */
 static void hash_chars(const void *key, size_t len, uint64_t out[2])
 {
     struct blm_murmur3_128 s;
@@ -34,7 +34,7 @@ static void hash_chars(const void *key, size_t len, uint64_t out[2])
     blm__murmur3_128_end(&s, out);
 }
 
-/* Asked for every key: strcmp only where the answer is likely yes. */
+/* Called for every key, so it calls strcmp only if the answer is probably yes. */
 static bool is_chars(const struct blm_hasher *h)
 {
     return h->funnel && h->funnel[0] == 'c' && strcmp(h->funnel, "chars") == 0;
@@ -50,7 +50,7 @@ static void digest(const struct blm_hasher *h, uint32_t k, const void *key, size
         blm__murmur3_128(key, len, 0, d->w);
 }
 
-/* Keys of 8 bytes side by side, in a loop that need not ask each of them what it is. */
+/* Keys of 8 bytes, side by side: a loop without a branch on each key's length. */
 static void pairs_of_longs(const uint8_t *keys, size_t n, uint64_t *start, uint64_t *step)
 {
     for (size_t i = 0; i < n; i++) {
@@ -105,7 +105,7 @@ static bool raw32(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
 /* ---- sizing ---- */
 
 /* variant 0: k from the rate alone, as since Guava 33.4; 1: from bits and keys, as before. The
- * variant is spent here: filters of both are the same filters, and unite. */
+ * variant is not kept: filters of both can be united. */
 static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
                        blm_error *err)
 {
@@ -115,7 +115,7 @@ static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shap
         return st;
     if (o->variant > 1)
         return blm__fail(err, BLM_E_ARGUMENT,
-                         "variant %llu: guava has 0 (33.4 and later) and 1 (before)",
+                         "variant %llu is unknown: guava has 0 (33.4 and later) and 1 (before)",
                          (unsigned long long)o->variant);
     uint64_t bits = a.bits;
     if (bits) {
@@ -131,10 +131,10 @@ static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shap
     }
     st = blm__java_words(bits, &s->bits, err);
     if (st == BLM_OK && s->probes > 255)
-        st =
-            blm__fail(err, BLM_E_ARGUMENT, "%u probes: guava has at most 255", (unsigned)s->probes);
+        st = blm__fail(err, BLM_E_ARGUMENT, "%u probes are too many: guava has at most 255",
+                       (unsigned)s->probes);
     s->variant = 0;
-    return st == BLM_OK ? blm__asked_settle(&a, b, s, err) : st;
+    return st == BLM_OK ? blm__asked_promise(&a, b, s, err) : st;
 }
 
 static const char *fault(const struct blm_shape *s)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How Guava and Spark size a filter: one formula, in one order of floating-point operations, so
- * that the same doubles come out; 64-bit words, of which there are at most 2^31 − 1. */
+/* How Guava and Spark size a filter: by one formula, with floating-point operations in one order,
+ * so that the results are the same; in 64-bit words, of which there are at most 2^31 − 1. */
 #ifndef BLM_SCHEME_JAVA_H
 #define BLM_SCHEME_JAVA_H
 
@@ -11,7 +11,7 @@
 
 #define BLM__JAVA_WORDS ((uint64_t)INT32_MAX)
 
-/* ⌊−n·ln p / ln²2⌋ as a Java long: what does not fit is its largest value. */
+/* ⌊−n·ln p / ln²2⌋ as a Java long: if it does not fit, the largest one. */
 static inline uint64_t blm__java_bits(uint64_t n, double p)
 {
     double bits = -(double)n * log(p) / (log(2) * log(2));
@@ -30,19 +30,20 @@ static inline uint32_t blm__java_probes(uint64_t n, uint64_t bits)
     return blm__java_round((double)bits / (double)n * log(2));
 }
 
-/* Bits in whole words; E_ARGUMENT for none, E_LIMIT for more than a Java array holds. */
+/* Rounds up to whole words. E_ARGUMENT: 0 bits. E_LIMIT: more than a Java array holds. */
 static inline blm_status blm__java_words(uint64_t bits, uint64_t *rounded, blm_error *err)
 {
     if (bits == 0)
-        return blm__fail(err, BLM_E_ARGUMENT, "this rate for so few keys comes to 0 bits");
+        return blm__fail(err, BLM_E_ARGUMENT, "this rate for so few keys gives 0 bits");
     if (bits > BLM__JAVA_WORDS * 64)
-        return blm__fail(err, BLM_E_LIMIT, "%llu bits: a Java array holds at most 2^31 - 1 words",
+        return blm__fail(err, BLM_E_LIMIT,
+                         "%llu bits are too many: a Java array holds at most 2^31 - 1 words",
                          (unsigned long long)bits);
     *rounded = (bits + 63) / 64 * 64;
     return BLM_OK;
 }
 
-/* Not a filter of a Java library: see scheme.h. */
+/* scheme.fault of filters from Java. */
 static inline const char *blm__java_fault(const struct blm_shape *s)
 {
     if (s->bits % 64 || s->bits > BLM__JAVA_WORDS * 64)
@@ -50,7 +51,7 @@ static inline const char *blm__java_fault(const struct blm_shape *s)
     return NULL;
 }
 
-/* Both libraries' older ways compute positions as a non-negative Java int. */
+/* In both libraries the older way computes positions as a non-negative Java int. */
 #define BLM__INT_REACH ((uint64_t)1 << 31)
 static inline uint64_t blm__int_reach(const struct blm_shape *s)
 {
@@ -59,7 +60,7 @@ static inline uint64_t blm__int_reach(const struct blm_shape *s)
 static inline const char *blm__int_notice(const struct blm_shape *s)
 {
     return s->bits > BLM__INT_REACH ? "probes never reach bit 2^31: the bits from there on are "
-                                      "wasted, and its library promises a rate it does not keep"
+                                      "wasted, and the rate is worse than its library promises"
                                     : NULL;
 }
 

@@ -62,7 +62,7 @@ static void or_digest(const struct blm_hasher *h, uint32_t k, const void *key, s
 #define cat_digest no_digest
 #define or_digest  no_digest
 
-/* Never asked: `missing` has every such filter refused. */
+/* Never called: because of `missing` every such filter is refused. */
 static void no_digest(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
                       blm_digest *d)
 {
@@ -94,8 +94,8 @@ static const char *fault(const struct blm_shape *s)
 
 const struct blm_scheme blm__scheme_md5_cat = {
     .row = { sizeof(blm_scheme_row), "md5-cat", "MD5 of the key followed by the probe's number",
-             "the key \"x1\" shares hashes with the key \"x\" from its eleventh probe on", NULL,
-             CREATES, .kinds = KINDS, .format = "native" },
+             "the key \"x1\" has hashes in common with the key \"x\" from its eleventh probe on",
+             NULL, CREATES, .kinds = KINDS, .format = "native" },
     COMMON,
     .model  = BLM_MODEL_INDEPENDENT,
     .digest = cat_digest,
@@ -105,7 +105,7 @@ const struct blm_scheme blm__scheme_md5_or = {
     .row = { sizeof(blm_scheme_row), "md5-or",
              "MD5 of the key, its last byte ORed with the probe's number",
              "few distinct hashes: a last byte with its low bits set gives the same hash for every "
-             "probe, and keys whose last bytes differ in those bits share theirs",
+             "probe, and keys whose last bytes differ only in those bits share their hashes",
              NULL, CREATES, .kinds = KINDS, .format = "native" },
     COMMON,
     .model  = BLM_MODEL_USUAL,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The native scheme: one 64-bit hash a key, from which the engines derive every probe
- * (core/probe.h). */
+/* The native scheme: one 64-bit hash per key, from which the engines derive every probe by
+ * core/probe.h. */
 #include "bloomery/maths.h"
 #include "core/hash/siphash.h"
 #include "core/hash/xxh3_key.h"
@@ -35,7 +35,7 @@ void blm__native_hash_many(const struct blm_hasher *h, const struct blm_kernel *
         out[i] = blm__native_hash(h, keys[i].data, keys[i].len);
 }
 
-/* One loop per common width: with the length a constant, XXH3 is a few instructions. */
+/* One loop for each common width: if the length is a constant, XXH3 is a few instructions. */
 #define FIXED(w)                                    \
     case w:                                         \
         for (size_t i = 0; i < n; i++)              \

@@ -3,9 +3,8 @@
  * Parquet's split-block filter: blocks of 32 bytes, eight 32-bit words each. The upper half of a
  * key's XXH64 picks the block, the lower half times eight odd constants picks a bit in each word.
  *
- * Keys are a column's values in plain encoding, without the length prefix of byte arrays: what an
- * int32 or a string is in bytes is settled before they come here, so the funnels are only names
- * for what a reader of the column would say.
+ * Keys are a column's values in plain encoding, without the length prefix of byte arrays. The
+ * caller has already turned an int32 or a string into bytes, so the funnels are only names.
  */
 #include <math.h>
 
@@ -38,7 +37,7 @@ static void positions(const struct blm_shape *s, const blm_digest *d, uint64_t *
         out[j] = block * BLOCK_BITS + j * 32 + (x * salt[j] >> 27);
 }
 
-/* As Arrow sizes: the next power of two of the bits a classic filter of eight probes would take. */
+/* Arrow's sizing: the bits of a classic filter with eight probes, rounded up to a power of two. */
 static uint64_t bits_for(uint64_t n, double p)
 {
     double   want = floor(-8.0 * (double)n / log(1 - pow(p, 1.0 / 8)));
@@ -61,16 +60,17 @@ static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shap
         s->bits -= s->bits % BLOCK_BITS;
     if (s->bits == 0 || s->bits % BLOCK_BITS)
         return blm__fail(err, BLM_E_ARGUMENT,
-                         "%llu bits: a Parquet filter is made of blocks of 256",
+                         "%llu bits do not fit: a Parquet filter has whole blocks of 256",
                          (unsigned long long)a.bits);
     if (s->bits / BLOCK_BITS >= MOST_BLOCKS)
-        return blm__fail(err, BLM_E_LIMIT, "%llu bytes: a Parquet filter has less than 2^31",
+        return blm__fail(err, BLM_E_LIMIT,
+                         "%llu bytes are too many: a Parquet filter has fewer than 2^31",
                          (unsigned long long)(s->bits / 8));
-    return blm__asked_settle(&a, b, s, err);
+    return blm__asked_promise(&a, b, s, err);
 }
 
-/* Blocks are unequally full, and a question goes to each as often: the mean over blocks of the
- * chance to meet a set bit in all eight words. */
+/* Blocks differ in fill, and each is asked equally often: the mean over all blocks of the chance to
+ * find a set bit in all eight words. */
 static double rate_now(const struct blm_layer *l)
 {
     double sum = 0;
@@ -85,11 +85,11 @@ static double rate_now(const struct blm_layer *l)
     return sum / (double)(l->shape.bits / BLOCK_BITS);
 }
 
-/* The chance that i keys in a block cover the bit asked for in each word. */
+/* The chance that i keys in a block have set, in each word, the bit that is asked for. */
 static double pass_chance(double i) { return pow(1 - pow(31.0 / 32, i), 8); }
 
-/* n keys on z blocks: Poisson(n/z) keys a block. The weights are summed from the most likely number
- * outwards, relative to its own, until they no longer count. */
+/* n keys in z blocks: Poisson(n/z) keys per block. Weights are relative to the most likely
+ * number's, and are summed from there outwards until they no longer matter. */
 static double rate_at(const struct blm_shape *s, uint64_t n)
 {
     double mean = (double)n / (double)(s->bits / BLOCK_BITS), mode = floor(mean);
@@ -113,16 +113,16 @@ static const char *fault(const struct blm_shape *s)
     if (s->probes != WORDS)
         return "its keys set eight bits";
     if (s->bits % BLOCK_BITS || s->bits / BLOCK_BITS >= MOST_BLOCKS)
-        return "it is made of blocks of 32 bytes, less than 2^31 bytes in all";
+        return "it has whole blocks of 32 bytes, fewer than 2^31 bytes in all";
     return NULL;
 }
 
 static const char *notice(const struct blm_shape *s)
 {
     if (s->bits & (s->bits - 1) || s->bits > MOST_BITS)
-        return "legal, but Arrow reads only powers of two from 32 bytes to 128 MiB";
+        return "the size is valid, but Arrow reads only powers of two from 32 bytes to 128 MiB";
     if (s->bits == MOST_BITS && s->rate > 0 && rate_at(s, s->capacity) > s->rate)
-        return "cut to 128 MiB, as Arrow cuts it: too small for the rate asked for";
+        return "the size is cut to 128 MiB, as Arrow does: too small for the rate asked for";
     return NULL;
 }
 
@@ -132,7 +132,7 @@ static const char *const funnels[] = { "bytes", "string", "int32", "int64",
 const struct blm_scheme blm__scheme_parquet = {
     .row       = { sizeof(blm_scheme_row), "parquet",
                    "Parquet split-block: XXH64, one bit in each of eight words of a 32-byte block",
-                   "sized by the formula for bits without blocks, so that the rate can come out above "
+                   "the size comes from the formula for filters without blocks, so the rate can be above "
                          "the one asked for; 0.0 and -0.0 are different keys",
                    funnels, true, .kinds = 1u << BLM_BLOCKED, .format = "parquet" },
     .version   = 1,

@@ -4,12 +4,12 @@
  * wrapping 32 bits: h = seed·h + c.
  *
  *   byteslot    `size` bytes, eight seeds, h from 5381. v = (h ^ h >>> 16) without its top bit;
- *               hash i sets bit i of byte v % size: each has a plane of `size` bits to itself.
+ *               hash i sets bit i of byte v % size, so each hash has `size` bits of its own, a plane.
  *   polynomial  `cap` bits, seven seeds, h from 0, bit h & (cap − 1). That reaches every bit only
- *               when cap is a power of two, and the original's own example, 15 MiB, is not one.
+ *               if cap is a power of two, and the original's own example, 15 MiB, is not one.
  *
- * Neither has a file of its own: the array is kept in a native file, or read and written alone by
- * codec "raw" ("byteslot").
+ * Neither has a file format: the array is kept in a native file, or read and written by itself as
+ * format "raw" ("byteslot").
  */
 #include <math.h>
 
@@ -19,11 +19,11 @@
 #include "scheme/fixed.h"
 
 #define SLOTS      8u
-#define MOST_BYTES ((uint64_t)1 << 31) /* v has 31 bits, and a Java array's index no more */
+#define MOST_BYTES ((uint64_t)1 << 31) /* v has 31 bits, as a Java array's index has */
 #define SEEDS      7u
 #define MOST_BITS  ((uint64_t)1 << 31)
 
-/* All seeds in one pass over the text. */
+/* Hashes with all seeds in one pass over the text. */
 static void hash_units(const void *key, size_t len, const uint32_t *seed, unsigned n, uint32_t *h)
 {
     struct blm_utf16 text = blm__utf16(key, len);
@@ -72,7 +72,7 @@ static blm_status slot_plan(const blm_options *o, struct blm_body *b, struct blm
 {
     struct blm_asked a     = { 0 };
     blm_options      sized = *o;
-    /* Items alone: the original's advice, one and a half bytes a key. */
+    /* Only items: the original's advice, one and a half bytes per key. */
     if (o->items && o->rate == 0 && !o->bits && !o->memory)
         sized.bits = o->items < MOST_BYTES ? (o->items + (o->items + 1) / 2) * 8 : MOST_BYTES * 16;
     if (o->memory && o->memory <= MOST_BYTES && !o->bits) { /* to the byte, not the word */
@@ -85,15 +85,15 @@ static blm_status slot_plan(const blm_options *o, struct blm_body *b, struct blm
     s->probes = SLOTS;
     s->bits   = a.bits ? a.bits : (blm__bits_for(a.items, a.rate, SLOTS) + 7) / 8 * 8;
     if (s->bits % 8)
-        return blm__fail(err, BLM_E_ARGUMENT, "%llu bits: byteslot has whole bytes",
+        return blm__fail(err, BLM_E_ARGUMENT, "%llu bits do not fit: byteslot has whole bytes",
                          (unsigned long long)s->bits);
     if (s->bits / 8 > MOST_BYTES)
-        return blm__fail(err, BLM_E_LIMIT, "%llu bytes: byteslot has at most 2 GiB",
+        return blm__fail(err, BLM_E_LIMIT, "%llu bytes are too many: byteslot has at most 2 GiB",
                          (unsigned long long)(s->bits / 8));
-    return blm__asked_settle(&a, b, s, err);
+    return blm__asked_promise(&a, b, s, err);
 }
 
-/* A probe asks its own plane: the product of the planes' fills. */
+/* Each probe asks its own plane, so this is the product of the planes' fills. */
 static double slot_rate_now(const struct blm_layer *l)
 {
     double pass = 1;
@@ -116,15 +116,15 @@ static const char *slot_fault(const struct blm_shape *s)
 static const char *slot_notice(const struct blm_shape *s)
 {
     return s->capacity && (double)(s->bits / 8) < 1.5 * (double)s->capacity
-               ? "smaller than the original advises: 1.5 bytes a key or more"
+               ? "the filter is smaller than the original advises: at least 1.5 bytes per key"
                : NULL;
 }
 
 const struct blm_scheme blm__scheme_byteslot = {
     .row           = { sizeof(blm_scheme_row), "byteslot",
                        "Java byte array, eight polynomial hashes of UTF-16, hash i sets bit i of its byte",
-                       "keys that differ in their last unit only land side by side; the empty key sets all "
-                                 "eight bits of one byte",
+                       "keys that differ only in their last unit set bits side by side; the empty key sets "
+                                 "all eight bits of one byte",
                        NULL, true, .kinds = 1u << BLM_CLASSIC, .format = "native" },
     .version       = 1,
     .model         = BLM_MODEL_USUAL,
@@ -179,18 +179,18 @@ static blm_status poly_plan(const blm_options *o, struct blm_body *b, struct blm
         return st;
     s->probes = SEEDS;
     s->bits   = a.bits;
-    if (!a.bits || o->memory) { /* ours to choose: a power of two, so that every bit is reached */
+    if (!a.bits || o->memory) { /* we choose a power of two, so that every bit is reached */
         uint64_t want = a.bits ? a.bits / 2 + 1 : blm__bits_for(a.items, a.rate, SEEDS);
         for (s->bits = 1; s->bits < want;)
             s->bits *= 2;
     }
     if (s->bits > MOST_BITS)
-        return blm__fail(err, BLM_E_LIMIT, "%llu bits: polynomial has at most 2^31",
+        return blm__fail(err, BLM_E_LIMIT, "%llu bits are too many: polynomial has at most 2^31",
                          (unsigned long long)s->bits);
-    return blm__asked_settle(&a, b, s, err);
+    return blm__asked_promise(&a, b, s, err);
 }
 
-/* The cells whose number has no bit that cap − 1 has not. */
+/* How many cells have a number whose bits are all set in cap − 1. */
 static uint64_t poly_reach(const struct blm_shape *s)
 {
     return (uint64_t)1 << BLM__POPCOUNT64(s->bits - 1);
@@ -205,17 +205,17 @@ static const char *poly_fault(const struct blm_shape *s)
 
 static const char *poly_notice(const struct blm_shape *s)
 {
-    return poly_reach(s) != s->bits
-               ? "the capacity is no power of two: hash & (capacity - 1) leaves bits that no key "
-                 "reaches, and the rate is that of a smaller filter"
-               : NULL;
+    return poly_reach(s) != s->bits ? "the capacity is not a power of two: with hash & (capacity - "
+                                      "1) no key reaches some "
+                                      "of the bits, and the rate is that of a smaller filter"
+                                    : NULL;
 }
 
 const struct blm_scheme blm__scheme_polynomial = {
     .row           = { sizeof(blm_scheme_row), "polynomial",
                        "Java BitSet, seven polynomial hashes of UTF-16 with small seeds",
                        "all seven hashes of a key of one character are the same bit, the empty key's are bit "
-                                 "0; a capacity that is no power of two leaves bits unreached",
+                                 "0; if the capacity is not a power of two, some bits are never reached",
                        NULL, true, .kinds = 1u << BLM_CLASSIC | 1u << BLM_COUNTING, .format = "native" },
     .version       = 1,
     .model         = BLM_MODEL_USUAL,

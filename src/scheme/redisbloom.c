@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * RedisBloom: a chain of links, each a filter of its own with positions (a + i·b) mod M, where a
+ * RedisBloom: layers (its links), each a filter of its own with positions (a + i·b) mod M, where a
  * and b are MurmurHash64A (or, before 1.1.1, MurmurHash2) of the key, b with a as its seed. A key
- * is in the chain when any link has it; it is added to the newest, and only when none has it, so
- * that what falsely seems to be there is never stored.
+ * is in the filter if any layer has it. It is added to the newest layer, and only if no layer has
+ * it, so a key that is falsely answered "maybe" is never stored.
  *
- * Sizes come out of the original's arithmetic with its decimal constants, in its order: a link's
- * bytes are compared with dumps byte for byte.
+ * Sizes are computed in the original's order with its decimal constants, so that the bytes are the
+ * same as in its dumps.
  */
 #include "scheme/redisbloom.h"
 
@@ -39,7 +39,7 @@ static void digest(const struct blm_hasher *h, uint32_t k, const void *key, size
     }
 }
 
-/* Keys of Redis are short texts: their words are read and mixed once for both hashes. */
+/* Keys in Redis are mostly short texts: their words are read and mixed once for both hashes. */
 #define SHORT 31u
 
 static uint64_t hash_short(const uint64_t *mixed, size_t len, uint64_t tail, uint64_t seed)
@@ -108,8 +108,7 @@ static void pairs(const struct blm_hasher *h, const struct blm_kernel *v,
     }
 }
 
-/* aux[0]: bpe, as a double's bits. aux[1]: n2 (8 bits), the RDB version (8),
- * the bits field (48). */
+/* aux[0]: the bits of the double bpe. aux[1]: n2 (8 bits), the RDB version (8), bits (48). */
 static uint8_t  n2_of(const struct blm_shape *s) { return (uint8_t)s->aux[1]; }
 static uint64_t bits_of(const struct blm_shape *s) { return s->aux[1] >> 16; }
 uint8_t         blm__rb_rdb(const struct blm_shape *s) { return (uint8_t)(s->aux[1] >> 8); }
@@ -129,9 +128,9 @@ static bool positions_raw(const struct blm_shape *s, const blm_digest *d, uint64
 
 static uint64_t reduce(const struct blm_shape *s, uint64_t raw) { return raw % modulus(s); }
 
-/* A division takes some 25 cycles, a key asks for eight remainders or more, all by one number. So
+/* A division takes some 25 cycles, and a key needs eight remainders or more, all by one number. So
  * that number is inverted once: inv = ⌊(2^64 − 1)/m⌋, and the high half of g·inv is g/m or one
- * less. 100 adds of eight probes among 1e7 keys: 19 µs become 10. */
+ * less. 100 adds of eight probes in a filter of 1e7 keys: 19 µs become 10. */
 static void positions(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
 {
     uint64_t m = modulus(s), inv = UINT64_MAX / m, g = d->w[0];
@@ -141,11 +140,11 @@ static void positions(const struct blm_shape *s, const blm_digest *d, uint64_t *
     }
 }
 
-/* ---- links ---- */
+/* ---- layers ---- */
 
 static uint64_t hashes_for(double bpe) { return (uint64_t)ceil(LN2 * bpe); }
 
-/* The field that says M: 8·bytes, or up to 7 bits less where old versions rounded to bytes. */
+/* bits, which is M: 8·bytes, or up to 7 less, since old versions rounded to bytes. */
 static bool bits_fit(const blm_chain_layer *l, enum blm_rb_layout layout)
 {
     if (l->bits == 0) /* old: only n2 counted */
@@ -162,8 +161,8 @@ const char *blm__rb_fault(const blm_chain_layer *l, enum blm_rb_layout layout, u
         { 0, "no bytes" },
         { 0, "more than 2^45 bytes" },
         { 3, "an error rate that is not between 0 and 1" },
-        { 4, "bits per entry that are no positive number" },
-        { 5, "hashes that are not what the bits per entry ask for" },
+        { 4, "bits per entry that are not a positive number" },
+        { 5, "hashes that do not follow from the bits per entry" },
         { 7, "n2 above 63" },
         { 1, "bits and bytes that do not agree" },
         { 7, "2^n2 bits, more than there are" },
@@ -234,7 +233,7 @@ static const char *fault(const struct blm_shape *s)
 
 /* ---- sizes ---- */
 
-/* How a version lays a link out, beside its options. */
+/* How a version rounds a layer's size. */
 enum rounding { TO_WORDS, TO_BYTES };
 
 static bool to_power_of_two(blm_chain_layer *l, double need, uint64_t *bits)
@@ -248,7 +247,7 @@ static bool to_power_of_two(blm_chain_layer *l, double need, uint64_t *bits)
     return true;
 }
 
-/* A new link for so many entries at this error. */
+/* A new layer for this many entries at this rate. */
 static blm_status make_link(uint64_t entries, double error, uint64_t variant, enum rounding round,
                             struct blm_shape *out, blm_error *err)
 {
@@ -256,7 +255,7 @@ static blm_status make_link(uint64_t entries, double error, uint64_t variant, en
     uint64_t        bits = 0;
     if (entries == 0 || !(error > 0 && error < 1))
         return blm__fail(err, BLM_E_FULL,
-                         "RedisBloom makes no link of %llu entries at a rate of %g",
+                         "RedisBloom makes no layer of %llu entries at a rate of %g",
                          (unsigned long long)entries, error);
     l.bpe       = fabs(log(error) / LN2_SQUARED);
     double need = (double)entries * l.bpe;
@@ -266,7 +265,7 @@ static blm_status make_link(uint64_t entries, double error, uint64_t variant, en
     else if (fits)
         fits = to_power_of_two(&l, need, &bits);
     if (!fits)
-        return blm__fail(err, BLM_E_LIMIT, "a link of %llu entries at a rate of %g is too large",
+        return blm__fail(err, BLM_E_LIMIT, "a layer of %llu entries at a rate of %g is too large",
                          (unsigned long long)entries, error);
     l.hashes = (uint32_t)hashes_for(l.bpe);
     l.bytes  = round == TO_WORDS ? (bits + 63) / 64 * 8 : (bits + 7) / 8;
@@ -277,8 +276,8 @@ static blm_status make_link(uint64_t entries, double error, uint64_t variant, en
     return BLM_OK;
 }
 
-/* Links of 2.2.0 to 2.2.4 are told from later ones by a number of
- * bits that is no multiple of 64. */
+/* Layers of 2.2.0 to 2.2.4 have a number of bits that is not a multiple of 64; later ones do
+ * not. */
 static enum rounding rounding_of(const struct blm_body *b)
 {
     if (blm__rb_layout(b->layers[0].shape.variant) != BLM__RB_CURRENT)
@@ -301,9 +300,9 @@ static blm_status grow(const struct blm_body *b, struct blm_shape *out, blm_erro
     uint64_t                variant = b->layers[0].shape.variant, growth = (uint64_t)b->growth;
     bool                    old = blm__rb_layout(variant) == BLM__RB_1;
     if (blm__rb_options(variant) & BLM_CHAIN_NO_SCALING)
-        return blm__fail(err, BLM_E_FULL, "the filter is full, and it was made not to scale");
+        return blm__fail(err, BLM_E_FULL, "the filter is full, and was made not to grow");
     if (growth && last->capacity > UINT64_MAX / growth)
-        return blm__fail(err, BLM_E_LIMIT, "the next link would hold more than 2^64 entries");
+        return blm__fail(err, BLM_E_LIMIT, "the next layer would hold more than 2^64 entries");
     double tighter = old ? pow(TIGHTENING, b->layer_count + 1.0) : TIGHTENING;
     return blm__rb_next(b, last->capacity * growth, last->rate * tighter, out, err);
 }
@@ -317,7 +316,7 @@ void blm__rb_body(struct blm_body *b, uint32_t growth)
     b->growth     = growth;
     b->tightening = TIGHTENING;
     b->active     = b->layer_count - 1;
-    /* What was asked for when it was made: half of it went to the first link. */
+    /* The rate that was asked for when it was made: half of it went to the first layer. */
     b->rate     = halved && first->rate < 0.5 ? first->rate * 2 : first->rate;
     b->rate_cap = b->rate < 0.05 ? b->rate * 10 : b->rate < 0.5 ? 0.5 : b->rate;
 }
@@ -325,30 +324,31 @@ void blm__rb_body(struct blm_body *b, uint32_t growth)
 static blm_status check_options(const blm_options *o, blm_error *err)
 {
     if (o->bits || o->probes || o->memory)
-        return blm__fail(
-            err, BLM_E_ARGUMENT,
-            "RedisBloom sizes by items and rate: bits, probes and memory do not apply");
+        return blm__fail(err, BLM_E_ARGUMENT,
+                         "RedisBloom's filters are sized by items and rate: bits, probes and "
+                         "memory do not apply");
     if (o->tightening != 0 && o->tightening != TIGHTENING)
         return blm__fail(err, BLM_E_ARGUMENT, "RedisBloom's tightening is 0.5");
     if (o->rate != 0 && !(o->rate > 0 && o->rate < 1))
         return blm__fail(err, BLM_E_ARGUMENT, "rate must be between 0 and 1, not %g", o->rate);
     if (o->items > MOST_ITEMS)
-        return blm__fail(err, BLM_E_LIMIT, "%llu items: RedisBloom reserves at most 2^30",
+        return blm__fail(err, BLM_E_LIMIT,
+                         "%llu items are too many: RedisBloom reserves at most 2^30",
                          (unsigned long long)o->items);
     if (!(o->growth == 0 || (o->growth >= 1 && o->growth <= MOST_GROWTH)) ||
         floor(o->growth) != o->growth)
         return blm__fail(err, BLM_E_ARGUMENT,
-                         "growth %g: RedisBloom's expansion is a whole number up to 32768",
+                         "growth must be a whole number up to 32768 in RedisBloom, not %g",
                          o->growth);
     if (o->variant & ~(uint64_t)BLM_CHAIN_OPTIONS || o->variant & BLM_CHAIN_ENTRIES_ARE_BITS)
         return blm__fail(err, BLM_E_ARGUMENT,
-                         "variant %llu: RedisBloom's options are 1 (any size), 4 (64-bit hash), "
-                         "8 (does not scale)",
+                         "variant %llu is unknown: RedisBloom's options are 1 (any size), 4 "
+                         "(64-bit hash), 8 (does not grow)",
                          (unsigned long long)o->variant);
     return BLM_OK;
 }
 
-/* As BF.RESERVE; without items and rate as BF.ADD of a new key: 100 and 1%. */
+/* As BF.RESERVE; without items and rate as BF.ADD to a new filter: 100 keys at 1%. */
 static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
                        blm_error *err)
 {
@@ -371,17 +371,18 @@ static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shap
 static const char *notice(const struct blm_shape *s)
 {
     if (modulus(s) < s->bits - 63)
-        return "bits that no key reaches: the modulus is smaller than the array";
+        return "no key reaches some of the bits: the modulus is smaller than the array";
     if (!(s->variant & BLM_CHAIN_FORCE64))
-        return "32-bit hash, as before RedisBloom 1.1.1: past some 10^8 keys the rate grows";
+        return "the hash has 32 bits, as before RedisBloom 1.1.1: past some 10^8 keys the rate "
+               "grows";
     return NULL;
 }
 
 const struct blm_scheme blm__scheme_redisbloom = {
     .row            = { sizeof(blm_scheme_row), "redisbloom",
-                        "RedisBloom BF.*: chains of links, MurmurHash64A (or MurmurHash2) twice, a + i·b",
-                        "a key that falsely seems present is not stored; a new link halves the rate and so "
-                                   "takes one more probe each time",
+                        "RedisBloom BF.*: layers, MurmurHash64A (or MurmurHash2) twice, a + i·b",
+                        "a key that is falsely answered maybe is not stored; each new layer halves the "
+                                   "rate and so takes one more probe",
                         NULL, true, .kinds = 1u << BLM_SCALABLE, .format = "redisbloom" },
     .version        = 1,
     .digest_variant = BLM_CHAIN_FORCE64,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* RedisBloom's links (its word for layers), for the scheme and for the two codecs. */
+/* RedisBloom's layers, which it calls links, for the scheme and for the two codecs. */
 #ifndef BLM_SCHEME_REDISBLOOM_H
 #define BLM_SCHEME_REDISBLOOM_H
 
@@ -7,10 +7,10 @@
 #include "core/error.h"
 #include "scheme/scheme.h"
 
-/* shape.variant: RedisBloom's options (BLM_CHAIN_…), and above them which header the chain came
+/* shape.variant: RedisBloom's options (BLM_CHAIN_…), and above them which header the filter came
  * with. */
 enum blm_rb_layout {
-    BLM__RB_CURRENT, /* 20 + 53 a link: 2.2.1 and later */
+    BLM__RB_CURRENT, /* 20 bytes + 53 per layer: 2.2.1 and later */
     BLM__RB_220,     /* 20 + 49: 2.2.0 */
     BLM__RB_1        /* 16 + 49: 1.0.0 to 2.0.3 */
 };
@@ -31,15 +31,15 @@ const char *blm__rb_fault(const blm_chain_layer *l, enum blm_rb_layout layout, u
 /* To a shape and back. */
 void blm__rb_shape(const blm_chain_layer *l, uint64_t variant, struct blm_shape *out);
 void blm__rb_layer(const struct blm_layer *l, blm_chain_layer *out);
-/* The RDB version of the DUMP payload it came in; 0: none. */
+/* The RDB version of the dump it came from; 0: none. */
 uint8_t blm__rb_rdb(const struct blm_shape *s);
 void    blm__rb_set_rdb(struct blm_shape *s, uint8_t rdb);
 
-/* The shape of a new link for so many entries at this error, laid out as the body's others are. */
+/* The shape of a new layer for this many entries at this rate, laid out as the others are. */
 blm_status blm__rb_next(const struct blm_body *b, uint64_t entries, double error,
                         struct blm_shape *out, blm_error *err);
 
-/* What a chain's body has beside its links. */
+/* Fills what the body has beside its layers. */
 void blm__rb_body(struct blm_body *b, uint32_t growth);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of schemes. A new one is a file beside this and a row here. */
+/* The table of schemes. A new one is a file beside this one and a row here. */
 #include "scheme/scheme.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ static const struct blm_scheme *const schemes[] = {
     &blm__scheme_bkdr,       &blm__scheme_js,      &blm__scheme_rs,         &blm__scheme_bkdr_js_rs,
 };
 
-/* What people say when they do not say which: the one the original makes today. */
+/* What people say when they do not say which version: the one that the original makes today. */
 static const struct {
     const blm_scheme_row    *row;
     const struct blm_scheme *means;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* A scheme is the rule from key to positions. One file and one row in scheme.c each. */
+/* A scheme is the rule from a key to its positions. Each has a file and a row in scheme.c. */
 #ifndef BLM_SCHEME_SCHEME_H
 #define BLM_SCHEME_SCHEME_H
 
 #include "bloomery/maths.h"
 #include "core/keys.h"
 
-/* How a filter of this scheme can be made smaller without its keys (blm_fold). */
+/* How a filter of this scheme is made smaller without its keys (blm_fold). */
 enum blm_fold_rule {
     BLM__FOLD_NONE,
-    BLM__FOLD_ADJACENT, /* multiply-shift reduction: neighbouring units meet */
-    BLM__FOLD_STRIDED   /* modulo reduction: units m/factor apart meet */
+    BLM__FOLD_ADJACENT, /* multiply-shift reduction: neighbouring units are joined */
+    BLM__FOLD_STRIDED   /* modulo reduction: units m/factor apart are joined */
 };
 
 struct blm_scheme {
@@ -18,56 +18,56 @@ struct blm_scheme {
     uint32_t       version;
     bool           native;    /* digest.w[0] is a 64-bit hash: chains, lines and kernels apply */
     bool           no_probes; /* k = 0 is allowed: such a filter answers "maybe" to everything */
-    bool           per_probe; /* hashes once a probe: digests hold w[26] = how many probes */
-    uint64_t       digest_variant; /* bits of shape.variant that a digest depends on */
-    uint64_t       fixed_variant;  /* bits of it that say: it may not grow */
-    const char    *missing; /* a library this build was made without and the scheme needs; NULL */
+    bool           per_probe; /* hashes once per probe: w[26] of a digest is how many probes */
+    uint64_t       digest_variant; /* the bits of shape.variant that a digest depends on */
+    uint64_t       fixed_variant;  /* those that say that it may not grow */
+    const char    *missing; /* a library that it needs and this build was made without; or NULL */
     blm_model      model;   /* of its probes, for the rate */
     enum blm_fold_rule fold;
     uint32_t           fold_unit; /* in cells; positions inside a unit stay */
     uint32_t           layers;    /* most layers in memory; 0: BLM__MAX_LAYERS, as in a file */
 
-    /* Key to digest. k: probes, for schemes that hash once a probe. Fills d->w, not d->tag. */
+    /* From key to digest. k: probes, for schemes that hash once per probe. Fills d->w, not
+     * d->tag. */
     void (*digest)(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
                    blm_digest *d);
-    /* Digest to positions: exactly shape->probes of them. NULL: native, where engines do it. */
+    /* From digest to positions: exactly shape->probes of them. NULL: native, where engines do it. */
     void (*positions)(const struct blm_shape *s, const blm_digest *d, uint64_t *out);
-    /* Before reduction. NULL: the scheme has no such thing. */
+    /* The values before they are reduced. NULL: the scheme has none. */
     bool (*positions_raw)(const struct blm_shape *s, const blm_digest *d, uint64_t *out);
-    /* Where a position is its raw value modulo one number: that number, never 0. Then a batch does
-     * without positions(). NULL: it is not. */
+    /* If a position is its raw value modulo one number: that number, never 0. A batch then does not
+     * call positions(). NULL: it is not. */
     uint64_t (*modulus)(const struct blm_shape *s);
-    /* Where moreover raw value i is start + i·step mod 2^wrap, from two words of a key: that wrap,
-     * and those words, for many keys at once. Then a batch does without digests
-     * (core/kernel/steps.h). 0 and NULL: it is not so. */
+    /* If, besides, raw value i is start + i·step mod 2^wrap: that wrap, and start and step of many
+     * keys at once. A batch then needs no digests (core/kernel/steps.h). 0 and NULL: it is not. */
     uint8_t wrap;
     void (*pairs)(const struct blm_hasher *h, const struct blm_kernel *v,
                   const struct blm__keys *keys, size_t n, uint64_t *start, uint64_t *step);
-    /* One raw value to a position; NULL when positions_raw is. */
+    /* From one raw value to a position; NULL if positions_raw is. */
     uint64_t (*reduce)(const struct blm_shape *s, uint64_t raw);
 
-    /* Options to shape, sized as the original sizes: fills bits, probes, capacity, rate, variant,
-     * aux (kind, engine, scheme, cell_bits are set already) and in b what is body-wide (growth,
-     * rate, hasher.seed from options). NULL: the kind plans, as for native. */
+    /* From options to a shape, sized as the original would: fills bits, probes, capacity, rate,
+     * variant, aux (kind, engine, scheme, cell_bits are set already), and in b what concerns the
+     * whole filter (growth, rate, hasher.seed). NULL: the kind plans, as for native. */
     blm_status (*plan)(const blm_options *o, struct blm_body *b, struct blm_shape *out,
                        blm_error *err);
-    /* Scalable chains: the shape of the layer after the last one; E_FULL: it may not grow.
-     * NULL: the native rule (growth, tightening). */
+    /* Scalable: the shape of the layer after the last one; E_FULL: it may not grow. NULL: the
+     * native rule (growth, tightening). */
     blm_status (*grow)(const struct blm_body *b, struct blm_shape *out, blm_error *err);
-    /* The rate the bits give now, where fill^k is not it (parquet's blocks). NULL: fill^k. */
+    /* The rate now, if it is not fill^k (Parquet's blocks). NULL: fill^k. */
     double (*rate_now)(const struct blm_layer *l);
-    /* The rate of a shape with n keys in it, where `model` does not give it. NULL: it does. */
+    /* The rate of a shape with n keys in it. NULL: `model` gives it. */
     double (*rate_at)(const struct blm_shape *s, uint64_t n);
-    /* Cells that a probe can reach, where that is not all of them. NULL: all. */
+    /* How many cells a probe can reach. NULL: all. */
     uint64_t (*reach)(const struct blm_shape *s);
-    /* Why no filter of this scheme has such a shape: asked of every layer that comes from a file,
-     * before positions() sees it, which may then rely on the answer. NULL: nothing to object. */
+    /* Why no filter of this scheme can have such a shape; NULL: it can. Every layer that comes from
+     * a file is checked by this before positions() sees it, which may rely on that. */
     const char *(*fault)(const struct blm_shape *s);
-    /* What a user should know about a shape that is allowed (blm_params.notice). */
+    /* What a user should know about a shape that is allowed (blm_params.notice); or NULL. */
     const char *(*notice)(const struct blm_shape *s);
 };
 
-/* Most layers that a filter of this scheme may have where the body keeps them. */
+/* How many layers a filter of this scheme may have, in memory or in a file. */
 static inline uint32_t blm__most_layers(const struct blm_body *b, const struct blm_scheme *s)
 {
     bool file = b->store->backing == BLM_FILE_READ || b->store->backing == BLM_FILE_WRITE;

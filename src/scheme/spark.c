@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Apache Spark's sketch BloomFilter. Two 32-bit hashes a key, the second seeded by the first:
+ * Apache Spark's sketch BloomFilter. Two 32-bit hashes per key, the second seeded by the first:
  * h1 = H(key, seed), h2 = H(key, h1), H being MurmurHash3 x86 32 with Spark's own tail. Then
  *
  *   spark1  seed 0; c = h1 + i·h2 in wrapping int32, ~c where negative, mod m,    i = 1 … k
@@ -72,7 +72,7 @@ static blm_status check_seed(struct blm_hasher *h, blm_error *err)
 {
     uint64_t seed = h->seed[0];
     if (seed > UINT32_MAX && seed < UINT64_MAX - INT32_MAX)
-        return blm__fail(err, BLM_E_ARGUMENT, "seed %llu: spark's has 32 bits",
+        return blm__fail(err, BLM_E_ARGUMENT, "seed %llu is too large: spark's has 32 bits",
                          (unsigned long long)seed);
     h->seed[0] = (uint32_t)seed;
     h->seed[1] = 0;
@@ -101,7 +101,7 @@ static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shap
     s->probes =
         a.items && !a.probes ? blm__java_probes(a.items, bits) : blm__asked_probes(&a, bits);
     st = blm__java_words(bits, &s->bits, err);
-    return st == BLM_OK ? blm__asked_settle(&a, b, s, err) : st;
+    return st == BLM_OK ? blm__asked_promise(&a, b, s, err) : st;
 }
 
 const struct blm_scheme blm__scheme_spark1 = {

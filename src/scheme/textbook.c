@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Schemes of course material and small old programs: plain hashes of the key's bytes, modulo m.
+ * Schemes from course material and small old programs: plain hashes of the key's bytes, modulo m.
  *
- *   bkdr         BKDR with multiplier 131, 31, 1313, 13131, … for probe 0, 1, 2, 3, …; with a seed,
- *                one probe and the seed is its multiplier
+ *   bkdr         BKDR with multiplier 131, 31, 1313, 13131, … for probe 0, 1, 2, 3, …; with a seed
+ *                there is one probe, and the seed is its multiplier
  *   js, rs       one probe each
  *   bkdr-js-rs   three probes: BKDR (131), JS, RS
  *   fnv-murmur   two probes: FNV-1 as JavaScript computes it, and MurmurHash2 with seed 0
@@ -23,7 +23,7 @@ enum { U32, U31, U64, SIGNED_CHAR, VARIANTS };
 
 #define MULTIPLIERS 8u
 
-/* ---- what all share ---- */
+/* ---- shared ---- */
 
 bool blm__textbook_raw(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
 {
@@ -38,7 +38,7 @@ blm_status blm__textbook_plan(const blm_options *o, uint32_t most, struct blm_bo
     struct blm_asked a = { 0 };
     uint32_t         k = most == 1 ? 1 : o->probes;
     if (o->probes > most)
-        return blm__fail(err, BLM_E_ARGUMENT, "%u probes: scheme %s has at most %u",
+        return blm__fail(err, BLM_E_ARGUMENT, "%u probes are too many: scheme %s has at most %u",
                          (unsigned)o->probes, o->scheme, (unsigned)most);
     if (k == 0 && o->items && o->rate > 0 && o->rate < 1) {
         uint64_t m;
@@ -46,13 +46,14 @@ blm_status blm__textbook_plan(const blm_options *o, uint32_t most, struct blm_bo
             k = most;
     }
     if (k == 0 && (o->bits || o->memory))
-        return blm__fail(err, BLM_E_ARGUMENT, "bits need probes, or items and rate, beside them");
+        return blm__fail(err, BLM_E_ARGUMENT,
+                         "bits alone are not enough: give probes, or items and rate, too");
     blm_status st = blm__asked_fixed(o, k, s->cell_bits, &a, err);
     if (st != BLM_OK)
         return st;
     s->probes = k;
     s->bits   = a.bits ? a.bits : blm__bits_for(a.items, a.rate, k);
-    return blm__asked_settle(&a, b, s, err);
+    return blm__asked_promise(&a, b, s, err);
 }
 
 static blm_status check_variant(const blm_options *o, blm_error *err)
@@ -60,7 +61,8 @@ static blm_status check_variant(const blm_options *o, blm_error *err)
     if (o->variant < VARIANTS)
         return BLM_OK;
     return blm__fail(err, BLM_E_ARGUMENT,
-                     "variant %llu: scheme %s has 0 (32 bits), 1 (31), 2 (64), 3 (signed char)",
+                     "variant %llu is unknown: scheme %s has 0 (32 bits), 1 (31), 2 (64), 3 "
+                     "(signed char)",
                      (unsigned long long)o->variant, o->scheme);
 }
 
@@ -141,7 +143,7 @@ static blm_status one_plan(const blm_options *o, struct blm_body *b, struct blm_
 
 static const char *one_fault(const struct blm_shape *s) { return fault(s, 1); }
 
-/* Exactly k: the two and the three hashes are not a choice. */
+/* Exactly k probes: these schemes have two or three hashes, no more and no fewer. */
 static blm_status exact_plan(const blm_options *o, uint32_t k, struct blm_body *b,
                              struct blm_shape *s, blm_error *err)
 {
@@ -151,7 +153,7 @@ static blm_status exact_plan(const blm_options *o, uint32_t k, struct blm_body *
         return st;
     s->probes = k;
     s->bits   = a.bits ? a.bits : blm__bits_for(a.items, a.rate, k);
-    return blm__asked_settle(&a, b, s, err);
+    return blm__asked_promise(&a, b, s, err);
 }
 
 static blm_status three_plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
@@ -168,8 +170,8 @@ static const char *three_fault(const struct blm_shape *s)
 
 /* ---- fnv-murmur ---- */
 
-/* A whole number as a JavaScript Number keeps it: 53 significant bits, ties to even. In integers,
- * because not every machine's double arithmetic rounds at once. |v| < 2^63. */
+/* A whole number as a JavaScript Number keeps it: 53 significant bits, ties to even. Computed in
+ * integers, because not every machine rounds doubles at each step. |v| < 2^63. */
 static int64_t as_number(int64_t v)
 {
     uint64_t u    = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;

@@ -2,9 +2,9 @@
 /*
  * A filter in a mapped native file: opening, making and closing it.
  *
- * Opening reads the header, the slots and one record a layer (file_load.c), whatever the filter's
- * size. A reader takes no lock. A writer holds one on the file, and says in the slots, with its
- * boot and process, that it writes, before it changes anything.
+ * Opening reads the header, the slots and one record per layer (file_load.c), however large the
+ * filter is. A reader takes no lock. A writer holds one on the file, and before it changes anything
+ * it writes in the slots that it is the writer, with its boot and process.
  */
 #include "store/file.h"
 
@@ -24,8 +24,8 @@ static const struct blm_store store_reader, store_writer;
 
 /* ---- closing ----------------------------------------------------------------------------- */
 
-/* The lock goes with the open file, which a child that was forked meanwhile has open too: so it is
- * dropped, not left to the last of them. */
+/* The lock belongs to the open file, which a forked child has open too. So it is dropped here, and
+ * not left to the last process that closes it. */
 static void close_fd(int fd)
 {
     blm__lock_drop(fd);
@@ -40,7 +40,7 @@ static blm_status file_close(struct blm_body *b, blm_error *err)
     blm_status       st      = f->begun && !parents ? blm__file_finish(b, err) : BLM_OK;
     blm__file_release(b, f);
     if (parents)
-        close(fd); /* and its parent's lock */
+        close(fd); /* the lock is the parent's */
     else
         close_fd(fd);
     return st;
@@ -54,7 +54,7 @@ static blm_status refuse_open(int why, bool write, blm_error *err)
                  : blm__fail_system(err, why, "cannot open it: %s", blm__os_text(why));
 }
 
-/* A regular file, open; its first bytes in head, all zero where there are none. */
+/* Opens a regular file and reads its first bytes; head is zero where there are none. */
 static blm_status open_file(const char *path, bool write, int *out, uint8_t *head, size_t *got,
                             blm_error *err)
 {
@@ -72,11 +72,10 @@ static blm_status open_file(const char *path, bool write, int *out, uint8_t *hea
     if (why)
         status = refuse_open(why, write, err);
     else if (!S_ISREG(st.st_mode))
-        status =
-            blm__fail(err, BLM_E_UNSUPPORTED, "not a regular file: read it with blm_decode_stream");
+        status = blm__fail(err, BLM_E_UNSUPPORTED, "not a regular file");
     else if (*got == 0)
         status = blm__fail_at(err, BLM_E_TRUNCATED, 0, "the file is empty");
-    else if (write && !(st.st_mode & 0222)) /* the superuser could, but nobody meant him to */
+    else if (write && !(st.st_mode & 0222)) /* the superuser could, but should not */
         status = refuse_open(EACCES, true, err);
     if (status != BLM_OK)
         close(fd);
@@ -96,7 +95,7 @@ static blm_status busy(int fd, const uint8_t *bytes, blm_error *err)
                      (unsigned long long)f.slot.pid);
 }
 
-/* The path may be given to another file between our open and our lock. */
+/* Between our open and our lock the path may have been given to another file. */
 static bool still_there(int fd, const char *path)
 {
     struct stat ours, theirs;
@@ -137,7 +136,7 @@ blm_writer blm__file_judge(const struct blm_native_slot *s)
     return same_boot(s) ? BLM_WRITER_DIED : BLM_WRITER_CRASH;
 }
 
-/* A copy of a file may have holes; an add must not find the disk full. */
+/* A copy of a file may have holes, and an add must not find the disk full. */
 static blm_status fill_holes(const struct blm_file *f, blm_error *err)
 {
     struct stat st;
@@ -158,10 +157,10 @@ blm_status blm__file_begin(struct blm_body *b, blm_error *err)
         return st;
     if (f->found == (int)BLM_WRITER_CRASH ||
         (f->found == (int)BLM_WRITER_DIED && (f->slot.flags & BLM__SLOT_SHARED)))
-        for (uint32_t i = 0; i < f->count; i++) /* marks that cannot be relied on */
+        for (uint32_t i = 0; i < f->count; i++) /* its marks cannot be relied on: set all */
             memset(f->part[i].marks, 1, (size_t)f->part[i].s.regions);
-    /* Whoever wrote the slots left the last one to the system. Written over the other, which alone
-     * may be on the disk, a power cut could tear both: so first let both be there. */
+    /* The last of the slots may not have reached the disk yet. We are going to write the other one,
+     * and a power cut could then damage both. So flush them first. */
     int why = blm__os.sync_file(f->fd);
     if (why)
         return blm__file_broke(f, why, err);
@@ -227,13 +226,13 @@ blm_status blm__file_refresh(struct blm_body *b, blm_error *err)
     struct blm_file *old   = blm__file_of(b);
     struct blm_body  fresh = *b;
     if (b->store != &store_reader)
-        return BLM_OK; /* a writer sees what it does */
+        return BLM_OK; /* a writer knows its own layers */
     fresh.layers      = NULL;
     fresh.layer_count = fresh.layer_room = 0;
     blm_status st                        = blm__file_load(old->fd, &old->head, false, &fresh, err);
     if (st != BLM_OK)
         return st;
-    struct blm_hasher hasher = b->hasher; /* knows the caller's function and the digest's tag */
+    struct blm_hasher hasher = b->hasher; /* has the caller's function and the digests' tag */
     blm__file_release(b, old);
     *b        = fresh;
     b->hasher = hasher;
@@ -284,7 +283,7 @@ static blm_status make_file(int fd, struct blm_body *b, const struct blm_shape *
     if (st != BLM_OK)
         return st;
     if (!blm__random(head.uuid, sizeof head.uuid))
-        return blm__fail(err, BLM_E_IO, "the system gives no random bytes");
+        return blm__fail(err, BLM_E_IO, "the system has no random bytes");
     int why = blm__lock_try(fd);
     if (why)
         return blm__fail_system(err, why, "cannot lock it: %s", blm__os_text(why));
@@ -315,7 +314,7 @@ blm_status blm__file_create(const char *path, uint32_t flags, struct blm_body *b
         blm__temp_abandon(&t);
         return st;
     }
-    /* The name goes its way; the file stays ours. */
+    /* The commit closes its descriptor; we keep another. */
     int fd  = fcntl(t.fd, F_DUPFD_CLOEXEC, 0);
     int why = errno;
     if (fd < 0) {
@@ -343,7 +342,7 @@ blm_writer blm__file_state(const struct blm_body *b, struct blm_native_slot *now
     const struct blm_file *f = blm__file_of(b);
     uint8_t                both[2 * BLM__SLOT_MAX];
     unsigned               which;
-    if (f->writer) { /* perhaps beside a sync in another thread: the slot is not ours to read */
+    if (f->writer) { /* another thread may be syncing, so the slot must not be read */
         blm_writer found = (blm_writer)__atomic_load_n(&f->found, __ATOMIC_RELAXED);
         memset(now, 0, sizeof *now);
         return found == BLM_WRITER_NONE ? BLM_WRITER_LIVE : found;

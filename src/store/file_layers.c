@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layers of a mapped file: how one comes and goes.
+ * Layers of a mapped file: how they come and go.
  *
- * Each section is mapped by itself, so a layer that comes does not move the others. A new layer is
- * reserved, formatted and flushed behind the end of the file before a slot names it; a layer that
- * goes is first unnamed. The file never gets shorter: a reader may have the end of it mapped, and
- * would be killed by touching what is no longer there.
+ * Each section has its own mapping, so a new layer does not move the others. A new layer is
+ * reserved, formatted and flushed behind the end of the file before a slot names it. A layer that
+ * goes is first removed from the slots. The file never gets shorter: a reader may have its end
+ * mapped, and would be killed if it touched what is no longer there.
  */
 #include <errno.h>
 #include <string.h>
@@ -24,8 +24,7 @@ blm_status blm__part_map(const struct blm_file *f, const struct blm_native_secti
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), from = s->at / page * page;
     if (s->end - from > SIZE_MAX / 2)
         return blm__fail(err, BLM_E_LIMIT,
-                         "a layer of %llu bytes does not fit this machine's "
-                         "addresses",
+                         "a layer of %llu bytes is more than this machine can address",
                          (unsigned long long)s->words_len);
     size_t len = (size_t)(s->end - from);
     void  *map = mmap(NULL, len, f->writer ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, f->fd,
@@ -56,7 +55,7 @@ void blm__part_format(struct blm_part *p)
     uint64_t last  = p->s.regions - 1, full, rest;
     uint64_t bytes = blm__native_region_bytes(&p->s, 0);
     blm__native_put_record(&p->s, p->record);
-    /* All regions are alike but for the last. */
+    /* All regions are the same, except perhaps the last. */
     blm__checksum_words(p->words, bytes / 8, NULL, NULL, &full);
     bytes = blm__native_region_bytes(&p->s, last);
     blm__checksum_words(p->words + (last << p->s.region_log2) / 8, bytes / 8, NULL, NULL, &rest);
@@ -77,7 +76,7 @@ blm_status blm__part_show(struct blm_file *f, struct blm_body *b, struct blm_par
     if (f->writer) {
         l->marks      = p->marks;
         l->mark_shift = p->s.region_log2 - 3;
-        if (!b->shared) /* threads would fight over one count */
+        if (!b->shared) /* threads would contend for one count */
             l->live = p->record + BLM__RECORD_LIVE;
     }
     l->items = items;
@@ -89,7 +88,7 @@ blm_status blm__part_show(struct blm_file *f, struct blm_body *b, struct blm_par
     return BLM_OK;
 }
 
-/* Space for a section behind the end, all zeroes. */
+/* Allocates space for a section behind the end, all zeroes. */
 static blm_status reserve_section(struct blm_file *f, const struct blm_native_section *s,
                                   struct blm_part *out, blm_error *err)
 {
@@ -103,15 +102,15 @@ static blm_status reserve_section(struct blm_file *f, const struct blm_native_se
             : blm__part_map(f, s, out, err);
     if (status != BLM_OK) {
         if ((uint64_t)st.st_size < s->end && ftruncate(f->fd, st.st_size) < 0)
-            errno = 0; /* a longer file is no harm: its end is not named by a slot */
+            errno = 0; /* a longer file does no harm: no slot names its end */
         return status;
     }
-    if ((uint64_t)st.st_size > s->at) /* what a dropped layer, or a killed writer, left there */
+    if ((uint64_t)st.st_size > s->at) /* a dropped layer, or a killed writer, left something */
         memset(out->record, 0, (size_t)(s->end - s->at));
     return BLM_OK;
 }
 
-/* Flushes the new section, then names it. */
+/* Flushes the new section, then names it in the slots. */
 static blm_status publish(struct blm_file *f, struct blm_body *b, struct blm_part *p,
                           blm_error *err)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From an open native file to a body with mapped layers, and back to nothing.
+ * From an open native file to a body with mapped layers, and the release of both.
  *
- * Beside a writer every part may be in motion. Slots that look torn are read again; and when all
- * is read, the epochs tell whether layers came or went meanwhile, in which case what was seen may
- * be a mixture and everything is read again.
+ * While there is a writer, every part may be changing. Slots that look damaged are read again. When
+ * all is read, the epochs show whether layers came or went meanwhile; then what was read may be a
+ * mixture, and everything is read again.
  */
 #include <errno.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 #include "kind/kind.h"
 #include "store/file.h"
 
-#define TRIES 200 /* at slots that somebody keeps changing; a millisecond apart */
+#define TRIES 200 /* to read what somebody keeps changing; a millisecond apart */
 
 void blm__file_pause(void)
 {
@@ -62,8 +62,8 @@ blm_status blm__file_read_slots(const struct blm_file *f, uint8_t *both, blm_err
     return BLM_OK;
 }
 
-/* The slot that counts. Beside a writer both may look torn to us: the first while it was being
- * written, the second because meanwhile the writer had come to it. */
+/* The slot that counts. While there is a writer, both may look damaged: we may read the first while
+ * it is being written, and the second when the writer has come to that. */
 blm_status blm__file_load_slot(struct blm_file *f, blm_error *err)
 {
     uint8_t    both[2 * BLM__SLOT_MAX];
@@ -208,8 +208,7 @@ blm_status blm__file_load(int fd, const struct blm_native_head *head, bool write
         if (st == BLM_OK && !blm__file_stale(b))
             return BLM_OK;
         if (st == BLM_OK)
-            blm__file_release(
-                b, blm__file_of(b)); /* layers came or went: what we saw may be a mixture */
+            blm__file_release(b, blm__file_of(b)); /* layers came or went: perhaps a mixture */
         else if ((st != BLM_E_CHECKSUM && st != BLM_E_FORMAT && st != BLM_E_TRUNCATED) ||
                  !blm__lock_held(fd))
             return st;

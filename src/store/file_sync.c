@@ -2,17 +2,17 @@
 /*
  * What reaches the disk, and in which order.
  *
- *   sync     checksum every marked region and clear its mark; flush the maps; commit
- *   commit   write the spare slot, flush, write the other, which is the spare one from then on:
- *            it alone may not have reached the disk. So a power cut at any moment leaves at least
+ *   sync     checksum every marked region and clear its mark; flush the mappings; commit
+ *   commit   write the spare slot, flush, write the other. The other is then the spare one, since
+ *            only it may not have reached the disk. So a power cut at any moment leaves at least
  *            one of them whole, and everything that a whole one names was flushed before it
  *
- * A sync may run beside adds to a shared filter. docs/formats/native.md, "Marks", proves that no
+ * A sync may run during adds to a shared filter. docs/formats/native.md, "Marks", proves that no
  * region whose words and checksum differ is left without a mark.
  *
- * After a flush has failed the system may have dropped the very pages it could not write, and a
- * second flush would succeed without them. So the first failure is final: the file stays marked as
- * being written, and every later sync says why.
+ * When a flush fails, the system may drop the very pages that it could not write, and a second
+ * flush would succeed without them. So the first failure is final: the file still says that it has
+ * a writer, and every later sync fails and says why.
  */
 #include <string.h>
 #include <unistd.h>
@@ -30,7 +30,7 @@ blm_status blm__file_broke(struct blm_file *f, int why, blm_error *err)
 {
     f->broken = true;
     return blm__fail_system(err, why,
-                            "cannot write to the disk: %s; what is there is unknown: save the "
+                            "cannot write to the disk: %s; nobody knows what is on it: save the "
                             "filter to another file",
                             blm__os_text(why));
 }
@@ -60,7 +60,7 @@ static void slot_from(const struct blm_file *f, const struct blm_body *b, uint32
     if (flags & BLM__SLOT_WRITER) {
         out->pid = (uint64_t)getpid();
         if (!blm__os.boot_id(out->boot))
-            memset(out->boot, 0, sizeof out->boot); /* never anybody's boot: always "crash" */
+            memset(out->boot, 0, sizeof out->boot); /* no boot has this id: always "crash" */
     }
     out->length = f->part[f->count - 1].s.end;
     for (uint32_t i = 0; i < BLM__MAX_LAYERS; i++) {
@@ -89,8 +89,9 @@ blm_status blm__file_commit(struct blm_file *f, const struct blm_body *b, uint32
     return BLM_OK;
 }
 
-/* One region whose mark is set. An add that comes while we read sets the mark to 1 again, and our
- * exchange of 2 for 0 then fails: the region stays marked, for the next sync. */
+/* Stores the checksum of a marked region and clears its mark. An add that comes while we read sets
+ * the mark to 1 again; our exchange of 2 for 0 then fails, and the region stays marked for the next
+ * sync. */
 static void sum_region(struct blm_part *p, uint64_t r)
 {
     uint8_t *mark = &p->marks[r], syncing = 2;
@@ -102,7 +103,7 @@ static void sum_region(struct blm_part *p, uint64_t r)
     __atomic_compare_exchange_n(mark, &syncing, 0, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
-/* A sync can be cancelled; closing the file cannot, only watched. */
+/* Progress can cancel a sync, but not the closing of a file. */
 static blm_status sum_marked(struct blm_file *f, const struct blm_body *b, bool closing,
                              blm_error *err)
 {
@@ -113,7 +114,7 @@ static blm_status sum_marked(struct blm_file *f, const struct blm_body *b, bool 
             if (__atomic_load_n(&p->marks[r], __ATOMIC_SEQ_CST) != 0) {
                 if (!blm__go_on(b, done, total) && !closing)
                     return blm__fail(err, BLM_E_CANCELLED,
-                                     "cancelled after %llu of %llu bytes: nothing was promised",
+                                     "cancelled after %llu of %llu bytes: the sync is incomplete",
                                      (unsigned long long)done, (unsigned long long)total);
                 sum_region(p, r);
             }
@@ -131,13 +132,13 @@ static blm_status sync_with(struct blm_body *b, uint32_t flags, blm_error *err)
         return st;
     if (f->broken)
         return blm__fail(err, BLM_E_IO,
-                         "an earlier flush failed, and what is on the disk is unknown: save the "
+                         "an earlier flush failed, and nobody knows what is on the disk: save the "
                          "filter to another file");
     st = sum_marked(f, b, !(flags & BLM__SLOT_WRITER), err);
     if (st != BLM_OK)
         return st;
     for (uint32_t i = 0; i < f->count; i++)
-        if (!b->layers[i].live) /* the count is elsewhere until now */
+        if (!b->layers[i].live) /* else it is up to date */
             blm__put64le(f->part[i].record + BLM__RECORD_LIVE, blm__layer_items(&b->layers[i]));
     for (uint32_t i = 0; i < f->count; i++) {
         int why = blm__os.sync_map(f->part[i].map, f->part[i].map_len);

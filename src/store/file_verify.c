@@ -2,25 +2,25 @@
 /*
  * What the checksums of a mapped file say.
  *
- * A region whose checksum matches is good, whatever its mark. One that does not match is damaged if
- * nothing excuses it, and unverified if something does: its mark; a machine that went down, after
- * which words and checksums on the disk may be of different ages; or a shared writer that was
- * killed, perhaps between the two marks of an add.
+ * A region whose checksum matches is good, whatever its mark says. One that does not match is
+ * unverified if there is an innocent reason, else damaged. Reasons are: its mark is set; the
+ * machine went down, so that words and checksums on the disk may be of different ages; or a shared
+ * writer was killed, perhaps between the two marks of an add.
  */
 #include <string.h>
 
 #include "core/checksum.h"
 #include "store/file.h"
 
-/* Beside a living writer a mismatch may only be a moment's: between its bit and its second mark,
- * or because a sync came between our reading the words and the checksum. Look again, but not for
- * ever: this many times in one verification, a millisecond apart. */
+/* While there is a live writer, a mismatch may last only a moment: we may look between an add's bit
+ * and its second mark, or a sync may come between our reading of the words and of the checksum. So
+ * look again, up to this many times in one verification, a millisecond apart. */
 #define SECOND_LOOKS 100
 
 struct verifying {
     const struct blm_body *b;
     blm_verdict           *out;
-    bool                   excused; /* every mismatch is */
+    bool                   excused; /* no mismatch counts as damage */
     int                    looks;
 };
 
@@ -68,9 +68,9 @@ static void verify_region(struct verifying *v, const struct blm_part *p, uint64_
                 blm__native_region_bytes(&p->s, r));
 }
 
-/* Of two slots one is enough; the other may be what a power cut left half written, and nobody can
- * tell that from damage. So it counts as one region more, unverified, until the next writer mends
- * it. */
+/* One whole slot is enough. The other may have been left half written by a power cut, which cannot
+ * be told from damage. So it counts as one more region, unverified, until the next writer writes it
+ * again. */
 static blm_status verify_slots(const struct blm_file *f, blm_verdict *out, blm_error *err)
 {
     uint8_t                both[2 * BLM__SLOT_MAX];
@@ -87,19 +87,19 @@ static blm_status verify_slots(const struct blm_file *f, blm_verdict *out, blm_e
     return st;
 }
 
-/* The parts that opening reads, once more: they may have been damaged since. */
+/* Checks again what opening has read: it may have been damaged since. */
 static blm_status verify_front(const struct blm_file *f, blm_verdict *out, blm_error *err)
 {
     struct blm_native_head head;
     blm_status             st = blm__native_get_head(f->front, &head, err);
     for (uint32_t i = 0; st == BLM_OK && i < f->count; i++) {
         uint8_t record[BLM__RECORD_BYTES] = { 0 };
-        memcpy(record, f->part[i].record, BLM__RECORD_LIVE); /* what follows is in motion */
+        memcpy(record, f->part[i].record, BLM__RECORD_LIVE); /* what follows may be changing */
         if (!blm__native_record_whole(record))
             st = blm__fail_at(err, BLM_E_CHECKSUM, f->part[i].s.at,
                               "the description of layer %u is damaged", i);
     }
-    /* Beside a writer, or ours, the slots are in motion. */
+    /* While there is a writer, which may be us, the slots may be changing. */
     return st == BLM_OK && out->writer != BLM_WRITER_LIVE ? verify_slots(f, out, err) : st;
 }
 
@@ -125,7 +125,7 @@ blm_status blm__file_verify(const struct blm_body *b, blm_verdict *out, blm_erro
     out->writer = blm__file_state(b, &now);
     if (!f->writer && blm__file_stale(b))
         return blm__fail(err, BLM_E_BUSY,
-                         "a writer has added or dropped layers: call blm_refresh first");
+                         "a writer has added or dropped layers: refresh the filter first");
     v.excused = out->writer == BLM_WRITER_CRASH ||
                 (out->writer == BLM_WRITER_DIED && (now.flags & BLM__SLOT_SHARED));
     v.looks = out->writer == BLM_WRITER_LIVE ? SECOND_LOOKS : 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fields of the native file, written and read. See layout.h for the map and
- * docs/formats/native.md for the tables; the numbers below are those tables' offsets.
+ * Writes and reads the fields of the native file. layout.h has the map, docs/formats/native.md the
+ * tables; the numbers below are offsets from those tables.
  *
- * Everything read is hostile until checked here: the checksums only say that nobody damaged it.
+ * Everything that is read must be checked here: a checksum shows that nothing was damaged, not that
+ * nobody forged it.
  */
 #include "store/layout.h"
 
@@ -21,7 +22,7 @@
 #define MAX_LENGTH   ((uint64_t)1 << 62)
 #define MAX_ATTACHED ((uint64_t)1 << 32)
 
-/* High bit set, letters, then both line ends: a transfer that mangles text mangles this. */
+/* A byte with its high bit set, letters, both line ends: whatever mangles text mangles this. */
 static const uint8_t magic[8] = { 0x89, 'b', 'l', 'o', 'o', 'm', '\r', '\n' };
 #define MAGIC_ENOUGH 6u /* bytes of it make a damaged native file */
 
@@ -112,7 +113,7 @@ blm_status blm__native_head_of(const struct blm_body *b, const struct blm_shape 
         return blm__fail(err, BLM_E_LIMIT, "more than 4 GiB of attached bytes");
     if (b->layer_count > out->room)
         return blm__fail(err, BLM_E_LIMIT,
-                         "a native file has room for %u layers, this chain has %u: keep it as "
+                         "a native file has room for %u layers, this filter has %u: save it as "
                          "redisbloom or redisbloom-dump, or rebuild it from its keys",
                          (unsigned)out->room, (unsigned)b->layer_count);
     if (!put_name(out->scheme, sizeof out->scheme, first->scheme->row.name) ||
@@ -120,8 +121,8 @@ blm_status blm__native_head_of(const struct blm_body *b, const struct blm_shape 
         !put_name(out->funnel, sizeof out->funnel, b->hasher.funnel) ||
         !name_valid(out->hash_name, sizeof out->hash_name))
         return blm__fail(err, BLM_E_UNSUPPORTED,
-                         "a name of scheme, hash or funnel does not fit a native file: 1 to 15 "
-                         "printable characters for a hash");
+                         "the name of the scheme, hash or funnel does not fit a native file: a "
+                         "hash's name has 1 to 15 printable characters");
     return BLM_OK;
 }
 
@@ -171,7 +172,7 @@ static blm_status check_frame(const uint8_t *in, blm_error *err)
     bool whole = blm__sum_matches(blm__checksum(in, HEAD_SUM), blm__get64le(in + HEAD_SUM));
     if (blm__get32le(in + 8) == 0 && whole)
         return blm__fail_at(err, BLM_E_UNSUPPORTED, 8,
-                            "format version 0, from before the format was settled: rebuild the "
+                            "format version 0, from before the first release: rebuild the "
                             "filter from its keys");
     if (blm__get32le(in + 8) != VERSION)
         return blm__fail_at(err, BLM_E_VERSION, 8,
@@ -180,10 +181,11 @@ static blm_status check_frame(const uint8_t *in, blm_error *err)
     if (!whole)
         return blm__fail_at(err, BLM_E_CHECKSUM, HEAD_SUM, "the header is damaged");
     if (blm__get32le(in + 12) != BLM__HEAD_BYTES)
-        return blm__fail_at(err, BLM_E_FORMAT, 12, "a header of %u bytes", blm__get32le(in + 12));
+        return blm__fail_at(err, BLM_E_FORMAT, 12, "the header claims %u bytes",
+                            blm__get32le(in + 12));
     if (blm__get64le(in + 16) != 0)
         return blm__fail_at(err, BLM_E_VERSION, 16,
-                            "needs features 0x%llx that this library does not have",
+                            "the file needs features 0x%llx, which this library does not have",
                             (unsigned long long)blm__get64le(in + 16));
     return BLM_OK;
 }
@@ -212,17 +214,18 @@ blm_status blm__native_get_head(const uint8_t in[BLM__HEAD_BYTES], struct blm_na
     memcpy(out->funnel, in + 160, 32);
 
     if (out->block != 512 && out->block != 4096)
-        return blm__fail_at(err, BLM_E_FORMAT, 48, "blocks of %u bytes", out->block);
+        return blm__fail_at(err, BLM_E_FORMAT, 48, "the block size %u is not 512 or 4096",
+                            out->block);
     if (out->room < 1 || out->room > BLM__MAX_LAYERS)
-        return blm__fail_at(err, BLM_E_FORMAT, 56, "room for %u layers", out->room);
+        return blm__fail_at(err, BLM_E_FORMAT, 56, "impossible room for %u layers", out->room);
     if (out->slot_bytes != slot_bytes(out->room, out->block))
-        return blm__fail_at(err, BLM_E_FORMAT, 52, "slots of %u bytes", out->slot_bytes);
+        return blm__fail_at(err, BLM_E_FORMAT, 52, "impossible slot size %u", out->slot_bytes);
     if (out->attached_len > MAX_ATTACHED)
         return blm__fail_at(err, BLM_E_FORMAT, 144, "more than 4 GiB of attached bytes");
     return BLM_OK;
 }
 
-/* The scheme's own text for a stored funnel name, since a body keeps static text. */
+/* The scheme's own text for a funnel's name in a file, since a body points to static text. */
 static blm_status find_funnel(const struct blm_scheme *s, const char *name, const char **out,
                               blm_error *err)
 {
@@ -234,11 +237,11 @@ static blm_status find_funnel(const struct blm_scheme *s, const char *name, cons
             *out = *f;
             return BLM_OK;
         }
-    return blm__fail_at(err, BLM_E_UNSUPPORTED, 160, "scheme %s has no funnel %s here", s->row.name,
-                        name);
+    return blm__fail_at(err, BLM_E_UNSUPPORTED, 160, "this library's scheme %s has no funnel %s",
+                        s->row.name, name);
 }
 
-/* Hash and name mean something to the native scheme only; others hash in their own way. */
+/* Only the native scheme uses the hash and its name; others hash in their own way. */
 static blm_status hasher_to(const struct blm_native_head *h, bool native, struct blm_hasher *to,
                             blm_error *err)
 {
@@ -248,9 +251,10 @@ static blm_status hasher_to(const struct blm_native_head *h, bool native, struct
     if (!name_valid(h->hash_name, sizeof h->hash_name) ||
         (native && (!h->hash_name[0] ||
                     (h->hash < BLM_HASH_CUSTOM && strcmp(names[h->hash], h->hash_name) != 0))))
-        return blm__fail_at(err, BLM_E_FORMAT, 104, "not the name of hash number %u", h->hash);
+        return blm__fail_at(err, BLM_E_FORMAT, 104, "this is not the name of hash number %u",
+                            h->hash);
     if (h->seed_policy > BLM_SEED_FIXED)
-        return blm__fail_at(err, BLM_E_FORMAT, 136, "no such policy of seeds");
+        return blm__fail_at(err, BLM_E_FORMAT, 136, "the seed policy is unknown");
     to->id = (blm_hash)h->hash;
     memcpy(to->name, h->hash_name, sizeof to->name);
     to->seed[0] = h->seed[0];
@@ -264,18 +268,19 @@ blm_status blm__native_head_to(const struct blm_native_head *h, struct blm_body 
 {
     const struct blm__kind *kind = blm__kind_numbered(h->kind);
     if (!kind)
-        return blm__fail_at(err, BLM_E_FORMAT, 60, "no such kind of filter");
+        return blm__fail_at(err, BLM_E_FORMAT, 60, "the kind of filter is unknown");
     if (!name_valid(h->scheme, sizeof h->scheme) || !name_valid(h->funnel, sizeof h->funnel))
-        return blm__fail_at(err, BLM_E_FORMAT, 64, "not a name of a scheme or funnel");
+        return blm__fail_at(err, BLM_E_FORMAT, 64, "the name of the scheme or funnel is invalid");
     *scheme = blm__scheme_find(h->scheme);
     if (!*scheme)
-        return blm__fail_at(err, BLM_E_UNSUPPORTED, 64, "scheme %s is unknown here", h->scheme);
+        return blm__fail_at(err, BLM_E_UNSUPPORTED, 64, "this library does not know scheme %s",
+                            h->scheme);
     if (h->scheme_version != (*scheme)->version)
         return blm__fail_at(err, BLM_E_VERSION, 96,
                             "version %u of scheme %s; this library has version %u",
                             h->scheme_version, h->scheme, (*scheme)->version);
     if (!((*scheme)->row.kinds >> kind->row.kind & 1))
-        return blm__fail_at(err, BLM_E_FORMAT, 60, "scheme %s does not go with its kind",
+        return blm__fail_at(err, BLM_E_FORMAT, 60, "scheme %s does not have filters of this kind",
                             h->scheme);
     b->kind       = kind->row.kind;
     blm_status st = hasher_to(h, (*scheme)->native, &b->hasher, err);
@@ -334,12 +339,12 @@ bool blm__native_slot_whole(const struct blm_native_head *h, const uint8_t *in)
                             blm__get64le(in + h->slot_bytes - 8));
 }
 
-/* Layers stand one behind the other, so their places must rise from the first to the length. */
+/* Layers follow each other, so their places must increase from the first one to the length. */
 static blm_status check_slot(const struct blm_native_head *h, const struct blm_native_slot *s,
                              uint64_t at, blm_error *err)
 {
     if (s->layer_count < 1 || s->layer_count > h->room)
-        return blm__fail_at(err, BLM_E_FORMAT, at + 24, "%u layers where there is room for %u",
+        return blm__fail_at(err, BLM_E_FORMAT, at + 24, "%u layers, but there is room for %u",
                             s->layer_count, h->room);
     if (s->flags & ~(BLM__SLOT_WRITER | BLM__SLOT_SHARED))
         return blm__fail_at(err, BLM_E_FORMAT, at + 32, "unknown flags 0x%x", s->flags);
@@ -352,7 +357,7 @@ static blm_status check_slot(const struct blm_native_head *h, const struct blm_n
         before = here;
     }
     if (s->length > MAX_LENGTH)
-        return blm__fail_at(err, BLM_E_FORMAT, at + 16, "an impossible length");
+        return blm__fail_at(err, BLM_E_FORMAT, at + 16, "the length is impossible");
     return BLM_OK;
 }
 
@@ -384,7 +389,7 @@ blm_status blm__native_get_slot(const struct blm_native_head *h, const uint8_t *
     bool           a = blm__native_slot_whole(h, both), b = blm__native_slot_whole(h, second);
     if (!a && !b)
         return blm__fail_at(err, BLM_E_CHECKSUM, blm__native_slot_at(h, 0),
-                            "both copies of the header's changing part are damaged");
+                            "both copies of the part of the header that changes are damaged");
     *which = !a || (b && blm__get64le(second) > blm__get64le(both));
     read_slot(*which ? second : both, h->room, out);
     return check_slot(h, out, blm__native_slot_at(h, *which), err);
@@ -446,7 +451,7 @@ static bool take_shape(const uint8_t *in, const struct blm_scheme *scheme, struc
     return true;
 }
 
-/* The places are stored for those who read the file by hand; there is only one right answer. */
+/* Places are stored for people who read the file by hand; they follow from the shape. */
 static bool places_match(const uint8_t *in, const struct blm_native_section *s)
 {
     return blm__get32le(in + 36) == s->region_log2 && blm__get64le(in + 80) == s->words_at &&
@@ -467,7 +472,7 @@ blm_status blm__native_get_record(const struct blm_native_head *h, const struct 
         return blm__fail_at(err, BLM_E_CHECKSUM, at + RECORD_SUM,
                             "the description of layer %u is damaged", i);
     if (!take_shape(in, scheme, &shape))
-        return blm__fail_at(err, BLM_E_FORMAT, at, "layer %u is of no known kind", i);
+        return blm__fail_at(err, BLM_E_FORMAT, at, "the kind of layer %u is unknown", i);
     blm_status st = blm__shape_valid(&shape, scheme->native, at, err);
     if (st != BLM_OK)
         return st;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The native file, version 1: where every byte is. docs/formats/native.md is the specification;
- * this and layout.c are its only implementation in C, used by the codec (bytes in, bytes
- * out) and by the mapped file (store/file.c).
+ * The native file, version 1: where every byte is. docs/formats/native.md is the specification.
+ * This and layout.c are its only implementation in C, for the codec (bytes in, bytes out) and for
+ * the mapped file (store/file.c).
  *
  *     0              header     512 bytes, written once; zeroes up to `block`
- *     block          slot 0     what changes: layers, items, writer; twice, so that one is always
- *     + slot_bytes   slot 1     whole. At rest both are the same
- *     + slot_bytes   attached   bytes another format carries along; mostly none
+ *     block          slot 0     what changes: layers, items, writer. There are two, so that one is
+ *     + slot_bytes   slot 1     always whole; in a closed file they are the same
+ *     + slot_bytes   attached   bytes that another format carries along; usually none
  *     next block     section    one a layer: record, words, checksums, marks
  *     next block     section    …
  *
@@ -21,8 +21,8 @@
 
 #define BLM__HEAD_BYTES   512u
 #define BLM__RECORD_BYTES 256u
-#define BLM__RECORD_LIVE  192u /* place of the live count in a record */
-#define BLM__SLOT_EPOCH   8u   /* place of the epoch in a slot */
+#define BLM__RECORD_LIVE  192u /* where the live count is in a record */
+#define BLM__SLOT_EPOCH   8u   /* where the epoch is in a slot */
 #define BLM__SLOT_MAX     8192u
 #define BLM__MAX_REGIONS  65536u
 #define BLM__MIN_REGION   16u /* log2 of the bytes of the smallest regions */
@@ -46,8 +46,8 @@ struct blm_native_head {
 };
 
 struct blm_native_slot {
-    uint64_t generation; /* one more with every change; the larger of two valid slots counts */
-    uint64_t epoch;      /* one more whenever layers come or go */
+    uint64_t generation; /* counts changes; of two whole slots the one with the larger counts */
+    uint64_t epoch;      /* counts layers that come and go */
     uint64_t length;     /* bytes of the file that are the filter */
     uint32_t layer_count, active, flags;
     uint8_t  boot[16];
@@ -64,36 +64,36 @@ struct blm_native_section {
     uint32_t         region_log2; /* bytes of a region, as a power of two */
     uint64_t         words_at, words_len;
     uint64_t         regions, sums_at, marks_at, end;
-    uint64_t         live; /* items, kept up to date between syncs by an exclusive writer */
+    uint64_t         live; /* items: a writer that is not shared keeps it up to date */
 };
 
 /* ---- places ---- */
 
 static inline uint64_t blm__align(uint64_t v, uint64_t to) { return (v + to - 1) / to * to; }
 
-/* First section's place. */
+/* Where the first section is. */
 uint64_t               blm__native_first(const struct blm_native_head *h);
 static inline uint64_t blm__native_slot_at(const struct blm_native_head *h, unsigned i)
 {
     return h->block + (uint64_t)i * h->slot_bytes;
 }
-/* Everything in a section but `live`, from its shape and place. False: past 2^62 bytes. */
+/* Everything in a section except `live`, from its shape and place. False: past 2^62 bytes. */
 bool blm__native_place(const struct blm_shape *s, uint64_t at, uint32_t block,
                        struct blm_native_section *out);
 /* Bytes of region r; the last one may be short. */
 uint64_t blm__native_region_bytes(const struct blm_native_section *s, uint64_t r);
-/* What the table says of region r whose words hash to `sum`: the number goes in, so that two
- * regions that changed places are noticed. */
+/* What the table has for region r if its words hash to `sum`. The number is added, so that two
+ * regions that changed places do not match. */
 static inline uint64_t blm__native_region_sum(uint64_t sum, uint64_t r) { return sum + r; }
 
 /* ---- body → bytes ---- */
 
-/* E_UNSUPPORTED when a name is too long, E_LIMIT when there are too many layers. `first` is the
- * first layer's shape. */
+/* E_UNSUPPORTED: a name is too long. E_LIMIT: there are too many layers. `first` is the first
+ * layer's shape. */
 blm_status blm__native_head_of(const struct blm_body *b, const struct blm_shape *first,
                                struct blm_native_head *out, blm_error *err);
 void       blm__native_put_head(const struct blm_native_head *h, uint8_t out[BLM__HEAD_BYTES]);
-/* The slot's fields that the body knows; items and places of layers are the caller's. */
+/* Fills what the body knows; items and places of layers are for the caller to fill. */
 void blm__native_slot_of(const struct blm_body *b, struct blm_native_slot *out);
 void blm__native_put_slot(const struct blm_native_head *h, const struct blm_native_slot *s,
                           uint8_t *out); /* slot_bytes */
@@ -110,15 +110,15 @@ blm_status blm__native_get_head(const uint8_t in[BLM__HEAD_BYTES], struct blm_na
 /* The scheme, hasher and kind of a body. */
 blm_status blm__native_head_to(const struct blm_native_head *h, struct blm_body *b,
                                const struct blm_scheme **scheme, blm_error *err);
-/* Is this slot whole? */
+/* Whether this slot's checksum matches. */
 bool blm__native_slot_whole(const struct blm_native_head *h, const uint8_t *in);
-/* Of two slots side by side the one that counts: BLM_OK and which, or E_CHECKSUM when neither is
- * whole, or E_FORMAT when what it says cannot be. */
+/* Reads the one of two slots that counts, and says which. E_CHECKSUM: neither is whole. E_FORMAT:
+ * what it says is impossible. */
 blm_status blm__native_get_slot(const struct blm_native_head *h, const uint8_t *both,
                                 struct blm_native_slot *out, unsigned *which, blm_error *err);
 void       blm__native_slot_to(const struct blm_native_slot *s, struct blm_body *b);
-/* Items of layer i: as of the last sync, or as of now while an exclusive writer has, or had, the
- * file open. */
+/* Items of layer i: as of now if a writer that is not shared has, or had, the file open, else as of
+ * the last sync. */
 static inline uint64_t blm__native_items(const struct blm_native_slot *s, uint32_t i, uint64_t live)
 {
     bool now = (s->flags & BLM__SLOT_WRITER) && !(s->flags & BLM__SLOT_SHARED);

@@ -2,10 +2,10 @@
 /*
  * Layers in memory: the store of every filter that is not a mapped file.
  *
- * A layer's words are a block of the body's allocator (add_layer), a block somebody else filled
- * (take: decoders), or a caller's own words (borrow). Only the first two are ours to free; a
- * borrowed layer has block.size 0. Filters over borrowed words answer through a second table that
- * differs in nothing but what blm_get_params reports as their backing.
+ * A layer's words are a block from the body's allocator (add_layer), a block that a decoder filled
+ * (take), or the caller's own words (borrow). Only the first two are ours to free; a borrowed layer
+ * has block.size 0. Filters over borrowed words have a store of their own, which differs only in
+ * what blm_get_params reports as their backing.
  */
 #include "engine/engine.h"
 #include "store/store.h"
@@ -17,23 +17,23 @@ static void release_layer(struct blm_body *b, struct blm_layer *l)
     memset(l, 0, sizeof *l);
 }
 
-/* Bytes of a new layer, checked against the address space and the caller's cap. */
+/* Bytes of a new layer, checked against the address space and max_bytes. */
 static blm_status layer_bytes(const struct blm_body *b, const struct blm_shape *s, uint64_t *out,
                               blm_error *err)
 {
     uint64_t bytes = blm__shape_words(s) * 8, held = blm__body_bytes(b);
     if (bytes > SIZE_MAX - 64)
-        return blm__fail(err, BLM_E_LIMIT, "%llu bytes do not fit this machine's addresses",
+        return blm__fail(err, BLM_E_LIMIT, "%llu bytes are more than this machine can address",
                          (unsigned long long)bytes);
     if (b->max_bytes && (held > b->max_bytes || bytes > b->max_bytes - held))
         return blm__fail(
-            err, BLM_E_LIMIT, "%llu bytes of bits (%llu there already) pass the cap of %llu",
+            err, BLM_E_LIMIT, "%llu bytes of bits (beside %llu) are more than the limit of %llu",
             (unsigned long long)bytes, (unsigned long long)held, (unsigned long long)b->max_bytes);
     *out = bytes;
     return BLM_OK;
 }
 
-/* The last step of every way to get a layer. Takes nothing unless it succeeds. */
+/* Every way to get a layer ends here. Takes nothing unless it succeeds. */
 static blm_status append_layer(struct blm_body *b, const struct blm_shape *s, uint64_t *words,
                                const struct blm_block *block, blm_error *err)
 {

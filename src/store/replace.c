@@ -35,7 +35,7 @@ void blm__temp_abandon(struct blm_temp *t)
     end_temp(t);
 }
 
-/* Where a symbolic link leads, if it leads somewhere; malloc'd by the C library. */
+/* Where a symbolic link leads, if it leads somewhere. For free(): realpath allocates it. */
 static char *follow(const char *path)
 {
     struct stat link;
@@ -66,7 +66,7 @@ static bool set_names(struct blm_temp *t, const char *path)
     return t->target != NULL;
 }
 
-/* The file to be replaced: may it be, and is nobody writing it? Keeps it locked if we may. */
+/* Checks that the old file may be replaced and has no writer. Keeps it locked if we can. */
 static blm_status hold_old(struct blm_temp *t, struct stat *st, blm_error *err)
 {
     if (lstat(t->target, st) < 0)
@@ -79,7 +79,7 @@ static blm_status hold_old(struct blm_temp *t, struct stat *st, blm_error *err)
     if (S_ISDIR(st->st_mode))
         return blm__fail_system(err, EISDIR, "is a directory");
     if (!S_ISREG(st->st_mode) && !S_ISLNK(st->st_mode))
-        return blm__fail(err, BLM_E_UNSUPPORTED, "not a regular file: write to it with blm_encode");
+        return blm__fail(err, BLM_E_UNSUPPORTED, "not a regular file");
     if (!S_ISREG(st->st_mode))
         return BLM_OK; /* a link that leads nowhere */
     bool ours = true;
@@ -98,13 +98,13 @@ static int create_named(struct blm_temp *t)
 {
     int fd = open(t->temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0)
-        return errno == EINTR ? EEXIST : errno; /* once more */
+        return errno == EINTR ? EEXIST : errno; /* EEXIST: try again */
     t->fd = fd;
     return 0;
 }
 static int name_it(struct blm_temp *t) { return blm__os.give_name(t->fd, t->temp); }
 
-/* Under a name that nobody has; `how` says EEXIST when it was taken. */
+/* Tries names until one is free; `how` returns EEXIST if a name is taken. */
 static blm_status with_name(struct blm_temp *t, int (*how)(struct blm_temp *), blm_error *err)
 {
     char *digits = strrchr(t->temp, '-') + 1;
@@ -113,7 +113,7 @@ static blm_status with_name(struct blm_temp *t, int (*how)(struct blm_temp *), b
         uint8_t random[8];
         char    hex[17];
         if (!blm__random(random, sizeof random))
-            return blm__fail(err, BLM_E_IO, "the system gives no random bytes");
+            return blm__fail(err, BLM_E_IO, "the system has no random bytes");
         for (size_t j = 0; j < sizeof random; j++)
             snprintf(hex + 2 * j, 3, "%02x", random[j]);
         memcpy(digits, hex, 16);
@@ -137,7 +137,7 @@ blm_status blm__temp_begin(const char *path, uint32_t flags, const blm_allocator
     struct stat     old;
     *out = t;
     if (path[0] == 0)
-        return blm__fail(err, BLM_E_ARGUMENT, "an empty path");
+        return blm__fail(err, BLM_E_ARGUMENT, "the path is empty");
     if (!set_names(&t, path))
         return blm__fail(err, BLM_E_MEMORY, "no memory for a file name");
     blm_status st = hold_old(&t, &old, err);
@@ -148,8 +148,8 @@ blm_status blm__temp_begin(const char *path, uint32_t flags, const blm_allocator
         return st;
     }
     if (t.over && S_ISREG(old.st_mode)) {
-        /* Not ours to insist on: who may not give files away keeps what he creates. The owner
-         * comes last, in give_away. */
+        /* If we may not give files away, this file stays ours. The owner comes last, in
+         * give_away. */
         t.owner = old.st_uid;
         if (fchown(t.fd, (uid_t)-1, old.st_gid) < 0)
             errno = 0;
@@ -159,8 +159,8 @@ blm_status blm__temp_begin(const char *path, uint32_t flags, const blm_allocator
     return BLM_OK;
 }
 
-/* After it has its name: Linux links no file of somebody else's (protected_hardlinks) for who has
- * the right to give files away (CAP_CHOWN) but not that to treat all as his (CAP_FOWNER). */
+/* To be called when the file has its name: Linux does not link a file of somebody else
+ * (protected_hardlinks) for a process that has CAP_CHOWN but not CAP_FOWNER. */
 static void give_away(struct blm_temp *t)
 {
     if (t->owner != geteuid() && fchown(t->fd, t->owner, (gid_t)-1) < 0)
@@ -176,7 +176,7 @@ static blm_status put_in_place(struct blm_temp *t, blm_error *err)
     int why =
         t->over ? blm__os.rename_over(t->temp, t->target) : blm__os.rename_new(t->temp, t->target);
     if (why == EEXIST && (t->flags & BLM_REPLACE)) {
-        /* It was not there when we began. */
+        /* It has appeared since we began. */
         struct stat old;
         st = hold_old(t, &old, err);
         if (st != BLM_OK)
@@ -206,8 +206,8 @@ blm_status blm__temp_commit(struct blm_temp *t, blm_error *err)
     end_temp(t);
     if (why)
         return blm__fail_system(err, why,
-                                "it is in place, but its directory cannot be flushed, so a power "
-                                "cut may still undo that: %s",
+                                "the file is in place, but its directory cannot be flushed: a "
+                                "power cut may still undo that: %s",
                                 blm__os_text(why));
     return BLM_OK;
 }

@@ -8,7 +8,7 @@
 
 /* In memory, through the body's allocator. */
 extern const struct blm_store blm__store_memory;
-/* For create over a caller's words: a layer whose words are the caller's. adopt: freed with it. */
+/* For create with options.words: a layer over the caller's words. adopt: they are freed with it. */
 blm_status blm__memory_borrow(struct blm_body *b, const struct blm_shape *s, uint64_t *words,
                               bool adopt, blm_error *err);
 /* For decoders: a layer over a block that is already filled; the body takes the block. */
@@ -21,19 +21,20 @@ blm_status blm__memory_attach(struct blm_body *b, size_t len, blm_error *err);
  * create: b has everything but layers; `first` is the first layer's shape. flags: BLM_REPLACE. */
 blm_status blm__file_create(const char *path, uint32_t flags, struct blm_body *b,
                             const struct blm_shape *first, blm_error *err);
-/* open: fills b from the file. flags: BLM_WRITE, BLM_VERIFY, BLM_SHARED. *foreign becomes true,
- * and nothing else happens, when the file's first bytes are not a native file's. */
+/* open: fills b from the file. flags: BLM_WRITE, BLM_VERIFY, BLM_SHARED. If the file does not begin
+ * as a native file does, *foreign becomes true and nothing else happens. */
 blm_status blm__file_open(const char *path, uint32_t flags, struct blm_body *b, bool *foreign,
                           blm_error *err);
-/* Of a file opened with BLM_WRITE: takes its space, settles what the last writer left, and says in
- * the file that it is being written. Until then nothing may change, and closing changes nothing. */
+/* For a file opened with BLM_WRITE: allocates its space, puts right what the last writer left, and
+ * says in the file that it has a writer. Before this nothing may change, and closing changes
+ * nothing. */
 blm_status blm__file_begin(struct blm_body *b, blm_error *err);
 blm_status blm__file_refresh(struct blm_body *b, blm_error *err);
-/* *out is filled whole; its size field does not matter. */
+/* Fills all of *out, whatever its size field says. */
 blm_status blm__file_verify(const struct blm_body *b, blm_verdict *out, blm_error *err);
 /* Bytes taken to manage the mapping, beside the layers' structs. */
 size_t blm__file_memory(const struct blm_body *b);
-/* Is b mapped from the file that has this path now? */
+/* Whether b is mapped from the file that is at this path now. */
 bool blm__file_same(const struct blm_body *b, const char *path);
 
 #endif

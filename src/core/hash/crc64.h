@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* CRC-64 as Redis ends its dumps with: Jones' polynomial, reflected, from 0, nothing inverted. */
+/* The CRC-64 at the end of Redis' dumps: Jones' polynomial, reflected, from 0, nothing inverted. */
 #ifndef BLM_CORE_HASH_CRC64_H
 #define BLM_CORE_HASH_CRC64_H
 

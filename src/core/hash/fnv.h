@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* FNV-1 (multiply, then xor) and FNV-1a (xor, then multiply), 32 and 64 bits. A hash may be
- * continued: pass the result so far as `h`, and a basis to start. */
+/* FNV-1 (multiply, then xor) and FNV-1a (xor, then multiply), 32 and 64 bits. Pass a basis as `h`
+ * to start, or the result so far to continue. */
 #ifndef BLM_CORE_HASH_FNV_H
 #define BLM_CORE_HASH_FNV_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* MurmurHash2 and 64A (Austin Appleby, public domain), written from their definitions. The length
- * goes in at the start; the original takes it as an int, so from 2^31 bytes on nobody agrees on
- * the result and ours is the definition taken literally. */
+ * goes in at the start. The original takes it as an int, so from 2^31 bytes on implementations
+ * differ; ours follows the definition literally. */
 #include "core/hash/murmur2.h"
 
 #include "core/bytes.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* MurmurHash2, which RedisBloom (64A and 32-bit) and course material still use. */
+/* MurmurHash2, which RedisBloom (64A and 32 bits) and course material still use. */
 #ifndef BLM_CORE_HASH_MURMUR2_H
 #define BLM_CORE_HASH_MURMUR2_H
 

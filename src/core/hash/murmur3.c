@@ -14,8 +14,8 @@ static uint32_t block32(uint32_t h, uint32_t k)
     return blm__rotl32(h ^ scramble32(k), 13) * 5 + 0xe6546b64u;
 }
 
-/* Length and final avalanche. The reference mixes an int in;
- * past 2^32 bytes that is the low half. */
+/* The length and the final avalanche. The reference mixes in an int: past 2^32 bytes, the low
+ * half. */
 static uint32_t finish32(uint32_t h, size_t len)
 {
     h ^= (uint32_t)len;

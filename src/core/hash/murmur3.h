@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* MurmurHash3 as the foreign schemes use it: Guava, Go and BIP37 the standard forms, Spark its own
- * treatment of the last bytes. */
+/* MurmurHash3 as the foreign schemes use it: Guava, Go and BIP37 have the standard forms, Spark
+ * treats the last bytes in its own way. */
 #ifndef BLM_CORE_HASH_MURMUR3_H
 #define BLM_CORE_HASH_MURMUR3_H
 
@@ -13,8 +13,8 @@ uint32_t blm__murmur3_32(const void *data, size_t len, uint32_t seed);
  * (Guava) comes sign-extended, an unsigned one (the reference code) zero-extended. */
 void blm__murmur3_128(const void *data, size_t len, uint64_t seed, uint64_t out[2]);
 
-/* The same in pieces: start, any number of puts, end. A copy of the state after some puts can be
- * ended by itself: two hashes with a common beginning cost one pass over it. */
+/* The same for bytes that come one after the other: start, any number of puts, end. A copy of the
+ * state can be ended by itself, so two hashes with a common beginning take one pass over it. */
 struct blm_murmur3_128 {
     uint64_t h[2];
     uint64_t len;
@@ -24,7 +24,7 @@ void blm__murmur3_128_start(struct blm_murmur3_128 *s, uint64_t seed);
 void blm__murmur3_128_put(struct blm_murmur3_128 *s, const void *data, size_t len);
 void blm__murmur3_128_end(struct blm_murmur3_128 *s, uint64_t out[2]);
 
-/* Its parts, open to the compiler: keys of 8 bytes are hashed by the thousand. */
+/* Its parts, for the compiler to inline: keys of 8 bytes are hashed by the thousand. */
 static inline uint64_t blm__murmur3_low(uint64_t k)
 {
     return blm__rotl64(k * 0x87c37b91114253d5u, 31) * 0x4cf5ad432745937fu;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The string hashes of textbooks and old programs: BKDR (Kernighan and Ritchie's book), JS (Justin
- * Sobel's), RS (Robert Sedgewick's). Written for C's char, 32 bits and unsigned at first, and found
- * since with signed chars and in languages whose long has 64 bits. */
+ * Sobel's), RS (Robert Sedgewick's). They were written for unsigned 32 bits and C's char, and are
+ * also found with signed chars and in languages whose long has 64 bits. */
 #ifndef BLM_CORE_HASH_STRINGS_H
 #define BLM_CORE_HASH_STRINGS_H
 
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One byte as C's char gave it: 0 … 255, or −128 … 127 wrapped to 64 bits. */
+/* One byte as C's char has it: 0 … 255, or −128 … 127 wrapped to 64 bits. */
 static inline uint64_t blm__char(uint8_t c, bool is_signed)
 {
     return is_signed && c >= 0x80 ? c - (uint64_t)256 : c;

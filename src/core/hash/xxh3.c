@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* XXH3 out of line: the library's, for long keys; ours, for callers that cannot inline it; and many
- * keys at once. */
+/* XXH3 that is not inlined: the library's, for long keys; ours, for callers that cannot inline it;
+ * and for many keys at once. */
 #include "core/hash/xxh3.h"
 
 #include "core/hash/xxh3_key.h"
@@ -15,13 +15,14 @@ uint64_t blm__xxh3_any(const void *key, size_t len, uint64_t seed)
     return blm__xxh3(key, len, seed);
 }
 
-/* Keys are taken in groups, and a group has one loop for all its lengths where they allow it: no
- * branch on a length that the next key breaks. Zen 3, ns a key, lengths at random, in cache: 40 to
- * 89 bytes 10.5 with a branch a key, 8.1 in groups; 60 bytes 5.6 and 5.5; but 7.6 if all six mixes
- * were always done. Lengths from 17 to 128 gain nothing (10 to 12, mispredicted either way). */
+/* Keys are taken in groups. If all lengths of a group allow it, one loop hashes them without a
+ * branch on the length, which the next key would mispredict. Zen 3, ns per key, random lengths, in
+ * cache: 40 to 89 bytes 10.5 with a branch per key, 8.1 in groups; 60 bytes 5.6 and 5.5, but 7.6 if
+ * all six mixes were always done. Lengths from 17 to 128 gain nothing (10 to 12, mispredicted
+ * either way). */
 #define GROUP 16u
-/* Keys may come from all over memory: ask for them this far ahead (keys in random order
- * 16.2 → 11.9; side by side, where the processor sees them coming, it costs 0.5). */
+/* Keys may be anywhere in memory: prefetch them this far ahead (keys in random order: 16.2 → 11.9;
+ * side by side, where the processor prefetches by itself, it costs 0.5). */
 #define AHEAD 16u
 
 static void shortest_longest(const blm_key *k, size_t *lo, size_t *hi)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * XXH3-64 with a seed, spelled out for the lengths that keys have: bit for bit what
- * XXH3_64bits_withSeed of the system's xxHash gives (tests/unit/core/hash/test_xxh3_key.c asks it),
- * but open to the compiler where the library is not. The algorithm is frozen since xxHash 0.8.0.
+ * XXH3-64 with a seed, written out for the lengths that keys have. It gives bit for bit what
+ * XXH3_64bits_withSeed of the system's xxHash does (tests/unit/core/hash/test_xxh3_key.c compares
+ * them), but the compiler can inline all of it. The algorithm has not changed since xxHash 0.8.0.
  *
- * Why not the library: single calls want the 8-byte form with the seed prepared and nothing around
- * it, kernels want it in vectors, and batches of strings want one loop for keys of 33 to 96 bytes
+ * Why not the library: single calls need the 8-byte form with a prepared seed and nothing around
+ * it, kernels need it in vectors, and batches of strings need one loop for keys of 33 to 96 bytes
  * (core/hash/xxh3.c has the figures). Above 128 bytes the library's own loops are as good as any.
  */
 #ifndef BLM_CORE_HASH_XXH3_KEY_H
@@ -22,7 +22,8 @@ uint64_t blm__xxh3_any(const void *key, size_t len, uint64_t seed);
 /* Many keys; data may be NULL where len is 0. */
 void blm__xxh3_many(const blm_key *keys, size_t n, uint64_t seed, uint64_t *out);
 
-/* The words of XXH3's default secret that short inputs use, and the pairs that they use as one. */
+/* The words of XXH3's default secret that short inputs use; of some pairs only the xor is
+ * needed. */
 #define BLM__XXH3_PAIR_0    0x8726f9105dc21ddcu /* bytes 56 ^ 64: the empty key */
 #define BLM__XXH3_PAIR_1    0x87275a9bu         /* bytes 0 ^ 4, 32 bits: 1 to 3 bytes */
 #define BLM__XXH3_PAIR_4    0xc73ab174c5ecd5a2u /* bytes 8 ^ 16: 4 to 8 bytes */
@@ -67,7 +68,7 @@ BLM__INLINE uint64_t blm__xxh3_avalanche_64(uint64_t h) /* XXH64's */
 
 /* ---- 4 to 8 bytes: one word, two multiplies ---- */
 
-/* What a seed does to every key of 4 to 8 bytes: xor this. */
+/* What every key of 4 to 8 bytes is xored with, for a seed. */
 BLM__INLINE uint64_t blm__xxh3_flip(uint64_t seed)
 {
     return BLM__XXH3_PAIR_4 - (seed ^ (uint64_t)blm__swap32((uint32_t)seed) << 32);
@@ -96,8 +97,8 @@ BLM__INLINE uint64_t blm__xxh3_8(const void *key, uint64_t flip)
     return blm__xxh3_word(blm__rotl64(blm__get64le(key), 32) ^ flip, 8);
 }
 
-/* The same for single calls, with blm__xxh3_turn(flip) at hand: rotations and xor may change
- * places, so the key's three rotations begin at once, two steps of the chain fewer. */
+/* The same for single calls, with blm__xxh3_turn(flip) computed before: rotations and xor commute,
+ * so the key's three rotations start at once, and the dependency chain is two steps shorter. */
 BLM__INLINE uint64_t blm__xxh3_8_one(const void *key, uint64_t turned_flip)
 {
     uint64_t k = blm__get64le(key);

@@ -289,7 +289,7 @@ static void native_files_have_room_for_256(void **state)
             assert_true(blm_equal(f, g));
             blm_free(g);
         } else {
-            check_error(&e, want, "keep it as redisbloom");
+            check_error(&e, want, "save it as redisbloom");
             assert_int_equal(b.len, 0);
             assert_status(blm_encoded_size(f, "native", &size, NULL), want);
         }

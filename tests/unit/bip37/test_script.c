@@ -126,7 +126,7 @@ static void test_ops(void **state)
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         struct blm_cursor c = blm__cursor(row[i].script, row[i].script_len);
-        struct blm_op     op;
+        struct blm__op    op;
         const char       *want = row[i].pushes;
         for (; blm__next_op(&c, &op); want++)
             assert_int_equal(*want, op.len ? '0' + (int)op.len : '.');

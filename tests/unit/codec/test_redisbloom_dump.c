@@ -195,7 +195,7 @@ static void test_strings(void **state)
     holds("a number's text", 4, "\xc2\x4e\x61\xbc\0", 5, "12345678");
     holds("a negative number's text", 4, "\xc2\x79\x29\xed\xff", 5, "-1234567");
     holds("a small number's text", 4, "\xc0\5", 2, NULL); /* one byte is not 64 bits */
-    holds("an unknown encoding", 4, "\xc4\5", 2, NULL);
+    holds("encoding is unknown", 4, "\xc4\5", 2, NULL);
     holds("an empty string", 4, "\0", 1, NULL);
     holds("7 bytes", 4, "\7abcdefg", 8, NULL);
     holds("9 bytes", 4, "\11abcdefghi", 10, NULL);

@@ -153,10 +153,10 @@ static void test_places(void **state)
         { "version-neg.bin", "version -1", BLM_E_FORMAT, 0 },
         { "v1-k-neg.bin", "k is -", BLM_E_FORMAT, 4 },
         { "v1-k-huge.bin", "k is 2147483647", BLM_E_FORMAT, 4 },
-        { "v1-words-zero.bin", "word count of 0", BLM_E_FORMAT, 8 },
-        { "v1-words-neg.bin", "word count of -", BLM_E_FORMAT, 8 },
+        { "v1-words-zero.bin", "word count is 0", BLM_E_FORMAT, 8 },
+        { "v1-words-neg.bin", "word count is -", BLM_E_FORMAT, 8 },
         { "v1-words-huge.bin", "ends", BLM_E_TRUNCATED, 36 },
-        { "v2-words-zero.bin", "word count of 0", BLM_E_FORMAT, 12 },
+        { "v2-words-zero.bin", "word count is 0", BLM_E_FORMAT, 12 },
         { "v1-trailing.bin", "follow", BLM_E_FORMAT, 36 },
         { "v2-trailing.bin", "follow", BLM_E_FORMAT, 32 },
     };

@@ -11,7 +11,7 @@
 #include "near.h"
 
 /* One throw at m cells: each of j clear bits is met with chance 1/m. */
-static void one_throw(struct blm_cover *c, uint32_t bits, double m)
+static void one_throw(struct blm__cover *c, uint32_t bits, double m)
 {
     c->bits = bits;
     for (uint32_t j = 1; j <= bits; j++) {
@@ -34,10 +34,10 @@ static void walk(uint32_t bits, double m, uint64_t n, double *all)
 static void power_is_the_walk(void **state)
 {
     (void)state;
-    static const uint64_t   throws[] = { 1, 2, 3, 7, 64, 1000, 12345 };
-    static const double     cells[]  = { 1, 10, 64, 1000, 1e6, 1e12 };
-    static struct blm_cover c;
-    double                  fast[BLM__COVER_MAX + 1], slow[BLM__COVER_MAX + 1];
+    static const uint64_t    throws[] = { 1, 2, 3, 7, 64, 1000, 12345 };
+    static const double      cells[]  = { 1, 10, 64, 1000, 1e6, 1e12 };
+    static struct blm__cover c;
+    double                   fast[BLM__COVER_MAX + 1], slow[BLM__COVER_MAX + 1];
     for (size_t a = 0; a < sizeof throws / sizeof *throws; a++) {
         for (size_t b = 0; b < sizeof cells / sizeof *cells; b++) {
             uint32_t bits = cells[b] < BLM__COVER_MAX ? (uint32_t)cells[b] : BLM__COVER_MAX;
@@ -54,8 +54,8 @@ static void power_is_the_walk(void **state)
 static void nothing_thrown_nothing_set(void **state)
 {
     (void)state;
-    static struct blm_cover c;
-    double                  all[4];
+    static struct blm__cover c;
+    double                   all[4];
     one_throw(&c, 3, 100);
     blm__cover_power(&c, 0, all);
     assert_true(all[0] == 1 && all[1] == 0 && all[2] == 0 && all[3] == 0);
@@ -65,9 +65,9 @@ static void nothing_thrown_nothing_set(void **state)
 static void huge_powers_keep_their_digits(void **state)
 {
     (void)state;
-    static struct blm_cover c;
-    double                  all[9];
-    const double            m = 0x1p48;
+    static struct blm__cover c;
+    double                   all[9];
+    const double             m = 0x1p48;
     for (uint64_t n = 1; n < (uint64_t)1 << 52; n *= 8) {
         one_throw(&c, 8, m);
         blm__cover_power(&c, n, all);

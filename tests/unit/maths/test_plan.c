@@ -192,7 +192,7 @@ static void what_makes_no_sense_is_refused(void **state)
         refused(&o, BLM_E_ARGUMENT, "between 0 and 1");
     }
     refused(&OPTIONS(.items = 0), BLM_E_ARGUMENT, "items");
-    refused(&OPTIONS(.rate = 0.01), BLM_E_ARGUMENT, "how many keys");
+    refused(&OPTIONS(.rate = 0.01), BLM_E_ARGUMENT, "number of keys");
     refused(&OPTIONS(.items = 10), BLM_E_ARGUMENT, "rate, memory or bits");
     refused(&OPTIONS(.items = 10, .probes = 3), BLM_E_ARGUMENT, "rate, memory or bits");
     refused(&OPTIONS(.bits = 10, .probes = 2049), BLM_E_ARGUMENT, "2048");
@@ -207,7 +207,7 @@ static void what_is_too_large_is_refused(void **state)
     refused(&OPTIONS(.items = 100000000000, .rate = 1e-9), BLM_E_LIMIT, "at least 1.1e-08");
     refused(&OPTIONS(.items = 1, .rate = 1e-310), BLM_E_LIMIT, "64-bit hashes");
     refused(&OPTIONS(.items = 1000000, .rate = 0.01, .max_bytes = 1000000), BLM_E_LIMIT,
-            "max_bytes");
+            "limit of 1000000");
     refused(&OPTIONS(.bits = 64, .rate = 1e-18), BLM_E_LIMIT, "one key");
     refused(&OPTIONS(.bits = 100000, .memory = 1000, .items = 10), BLM_E_LIMIT, "memory");
     /* The last that is not. */

@@ -221,7 +221,7 @@ static void what_is_too_large_is_refused(void **state)
     refused(&OPTIONS(.bits = 512, .rate = 1e-18), BLM_E_LIMIT, "one key");
     refused(&OPTIONS(.bits = 5120, .rate = 1e-310), BLM_E_LIMIT, "one key");
     refused(&OPTIONS(.items = 1000000, .rate = 0.01, .max_bytes = 1000000), BLM_E_LIMIT,
-            "max_bytes");
+            "limit of 1000000");
     refused(&OPTIONS(.bits = 10000, .memory = 1000, .items = 10), BLM_E_LIMIT, "memory");
     blm_options most = OPTIONS(.memory = UINT64_MAX, .rate = 0.01);
     assert_int_equal(plan(&most).bits, BLM__MAX_BITS);
