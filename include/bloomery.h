@@ -148,6 +148,10 @@ typedef enum blm_hash {
 /* A caller's own hash. 64 well-mixed bits of (key, seed), the same on every call and machine. */
 typedef uint64_t (*blm_hash_fn)(void *ctx, const void *key, size_t len, const uint64_t seed[2]);
 
+/* The caller's own k hash functions (scheme "functions"): function i of the key, any 64 bits, the
+ * same on every call and machine; position i is its value mod m. */
+typedef uint64_t (*blm_probe_fn)(void *ctx, uint32_t i, const void *key, size_t len);
+
 typedef struct blm_key {
     const void *data;
     size_t      len;
@@ -233,6 +237,11 @@ typedef struct blm_options {
 
     uint64_t offset;  /* open, decode: where in the input the filter starts, inside another file */
     uint32_t threads; /* for batches, as blm_set_threads says; 0 and 1: the caller's alone */
+
+    /* With scheme "functions" (classic, counting; at most 26 probes), and hash_name, by which files
+     * know them: opened without them, or under another name, is E_HASH. */
+    blm_probe_fn probe_fn;
+    void        *probe_ctx;
 } blm_options;
 
 #ifdef __cplusplus
@@ -428,11 +437,6 @@ typedef struct blm_params {
 BLM_API blm_status blm_get_params(const blm_filter *f, blm_params *out);
 BLM_API blm_status blm_get_layer(const blm_filter *f, uint32_t layer, blm_params *out);
 
-/* Bytes of memory that the filter has taken: handle, layers, bits, counts of threads, kept hashes,
- * bytes that a format carries along. A caller's borrowed words and the pages of a mapped file
- * (params.bytes of BLM_IN_WORDS, BLM_FILE_…) are not among them. O(layers). */
-BLM_API uint64_t blm_memory(const blm_filter *f);
-
 /* A number with its error bar (95% unless said otherwise). */
 typedef struct blm_estimate {
     double value, low, high;
@@ -493,7 +497,8 @@ BLM_API blm_status blm_create_file(const char *path, const blm_options *o, blm_f
 /* Opens a filter file. A native file is mapped: O(1) whatever its size; read-only unless
  * BLM_WRITE, also while another process writes. Another system's file (options.format, or sniffed)
  * is read into memory; BLM_WRITE is E_UNSUPPORTED there: change it and blm_save it. `o` may be
- * NULL; read from it: flags (WRITE, VERIFY, SHARED), format, funnel, hash_fn, allocator, caps. */
+ * NULL; read from it: flags (WRITE, VERIFY, SHARED), format, funnel, hash_fn, probe_fn, allocator,
+ * caps. */
 BLM_API blm_status blm_open(const char *path, const blm_options *o, blm_filter **out,
                             blm_error *err);
 
@@ -569,8 +574,9 @@ typedef struct blm_scheme_row {
     bool               creates;                 /* usable for a new filter */
     bool               seeded;                  /* has a seed (options.seed) */
     uint32_t           kinds;                   /* 1u << kind for each that it can be kept in */
-    const char        *format; /* that a new filter is saved in when nobody says another */
-    const char        *means;  /* this is a second name, of this scheme; else NULL */
+    const char        *format;    /* that a new filter is saved in when nobody says another */
+    const char        *means;     /* this is a second name, of this scheme; else NULL */
+    bool               by_caller; /* needs the caller's functions (options.probe_fn) */
 } blm_scheme_row;
 typedef struct blm_format_row {
     size_t             size;

@@ -60,6 +60,13 @@ BLM_API blm_status blm_positions_raw(const blm_filter *f, const void *key, size_
 BLM_API bool blm_check_positions(const blm_filter *f, const uint64_t *pos, size_t count);
 BLM_API bool blm_check_positions_raw(const blm_filter *f, const uint64_t *pos, size_t count);
 
+/* Adds a key by its positions, where the caller has made them: as blm_positions lists them, or by
+ * any rule of the caller's own. Sets each (counting: raises each counter once for each time it is
+ * listed). BLM_OK: at least one was clear, and the key is counted; BLM_PRESENT: none was (or the
+ * list is empty). E_ARGUMENT: one is not below m, and nothing changed. E_UNSUPPORTED: scalable
+ * filters, which choose the layer themselves. */
+BLM_API blm_status blm_add_positions(blm_filter *f, const uint64_t *pos, size_t count);
+
 /* ---- bits and memory --- */
 
 /* Writes bytes over those of a layer from byte `at` on, as blm_view shows them: for who carries a
@@ -70,6 +77,11 @@ BLM_API blm_status blm_write_bits(blm_filter *f, uint32_t layer, uint64_t at, co
 
 /* Changes how many bytes the filter may grow to (options.max_bytes; 0: no cap). Exclusive. */
 BLM_API void blm_set_max_bytes(blm_filter *f, uint64_t max_bytes);
+
+/* Bytes of memory that the filter has taken: handle, layers, bits, counts of threads, kept hashes,
+ * bytes that a format carries along. A caller's borrowed words and the pages of a mapped file
+ * (params.bytes of BLM_IN_WORDS, BLM_FILE_…) are not among them. O(layers). */
+BLM_API uint64_t blm_memory(const blm_filter *f);
 
 /* For allocators that move memory to close gaps: `move` is shown each piece that a filter in memory
  * owns, the handle last, and returns its new place (content copied, the old one freed) or NULL to

@@ -206,6 +206,8 @@ static blm_status options_to_shape(blm_filter *f, const blm_options *o, struct b
     blm_status st = choose_kind(f, o, err);
     if (st == BLM_OK && f->scheme->native)
         st = set_hash(&f->body.hasher, o, err);
+    if (st == BLM_OK && f->scheme->row.by_caller)
+        st = blm__new_functions(&f->body.hasher, o, err);
     if (st == BLM_OK)
         st = set_seed(&f->body.hasher, f->scheme, o, err);
     if (st == BLM_OK)
@@ -298,7 +300,11 @@ blm_status blm__filter_settle(blm_filter *f, const blm_options *o, blm_error *er
             return blm__fail(err, BLM_E_FORMAT, "not a filter of scheme %s: %s",
                              f->scheme->row.name, fault);
     }
-    if (h->id == BLM_HASH_CUSTOM) {
+    if (f->scheme->row.by_caller) {
+        blm_status own = blm__old_functions(h, o, err);
+        if (own != BLM_OK)
+            return own;
+    } else if (h->id == BLM_HASH_CUSTOM) {
         if (!o->hash_fn || !o->hash_name || strcmp(o->hash_name, h->name) != 0)
             return blm__fail(err, BLM_E_HASH,
                              "the filter was made with the custom hash %s: give it in "

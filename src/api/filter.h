@@ -63,6 +63,11 @@ static inline bool blm__filter_stale(const blm_filter *f)
 blm_status blm__choose_funnel(struct blm_hasher *h, const struct blm_scheme *s, const char *name,
                               blm_error *err);
 
+/* The caller's functions (scheme.row.by_caller), for a new filter, or for one from a file, whose
+ * name for them must be the caller's: api/functions.c */
+blm_status blm__new_functions(struct blm_hasher *h, const blm_options *o, blm_error *err);
+blm_status blm__old_functions(struct blm_hasher *h, const blm_options *o, blm_error *err);
+
 /* What blm_rate_of calls the probes of a shape: api/rate.c */
 blm_model blm__shape_model(const struct blm_shape *s);
 

@@ -74,6 +74,11 @@ static unsigned raise(struct blm_layer *l, uint64_t cell, bool shared)
     }
 }
 
+unsigned blm__counter_raise(struct blm_layer *l, uint64_t cell, bool shared)
+{
+    return raise(l, cell, shared);
+}
+
 static void lower(struct blm_layer *l, uint64_t cell)
 {
     uint64_t *w     = &l->words[cell >> 4];

@@ -106,6 +106,8 @@ size_t blm__positions_check(const struct blm_body *b, const struct blm_layer *l,
 bool   blm__bits_check_one(const struct blm_body *b, const struct blm_layer *l, uint64_t h);
 double blm__lines_rate_now(const struct blm_layer *l);  /* kind/blocked.c */
 uint64_t blm__counters_ones(const struct blm_layer *l); /* kind/counting.c */
+/* Up by one unless stuck; the value before. */
+unsigned blm__counter_raise(struct blm_layer *l, uint64_t cell, bool shared);
 uint64_t blm__counters_stuck(const struct blm_layer *l);
 void     blm__counters_reduce(const struct blm_layer *from, struct blm_layer *to);
 void     blm__bits_fold(const struct blm_layer *from, uint64_t factor, struct blm_layer *to);
