@@ -55,6 +55,12 @@ BLM_API blm_status blm_positions(const blm_filter *f, const void *key, size_t le
                                  size_t cap, size_t *count);
 BLM_API blm_status blm_positions_raw(const blm_filter *f, const void *key, size_t len,
                                      uint64_t *out, size_t cap, size_t *count);
+/* The k unreduced values of a key without a filter: Go's Locations(key, k) with scheme "go". Seed
+ * 0, the scheme's default funnel and variant. E_UNSUPPORTED: the scheme has no such values, or
+ * another number of them; E_ARGUMENT: no such scheme, or it sizes itself. A filter that is at hand
+ * is faster: blm_positions_raw. */
+BLM_API blm_status blm_locations(const char *scheme, uint32_t k, const void *key, size_t len,
+                                 uint64_t *out);
 /* true when every listed position is set (for scalable: all of one layer's). A position that is
  * out of range counts as "maybe". The raw form reduces first. */
 BLM_API bool blm_check_positions(const blm_filter *f, const uint64_t *pos, size_t count);
