@@ -589,7 +589,7 @@ typedef struct blm_format_row {
 BLM_API const blm_kind_row   *blm_kind_at(size_t i);
 BLM_API const blm_scheme_row *blm_scheme_at(size_t i);
 BLM_API const blm_format_row *blm_format_at(size_t i);
-/* The row of this kind, or of this name; NULL: there is none. */
+/* The row of this kind (the default: classic's), or of this name; NULL: there is none. */
 BLM_API const blm_kind_row   *blm_kind_find(blm_kind k);
 BLM_API const blm_scheme_row *blm_scheme_find(const char *name);
 BLM_API const blm_format_row *blm_format_find(const char *name);

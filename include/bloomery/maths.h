@@ -85,7 +85,7 @@ BLM_API blm_status blm_layer_rate_at(const blm_filter *f, uint32_t layer, uint64
 /* The rate by trial, of a filter that is not there yet: makes it, adds n keys (the numbers 0 … n−1,
  * four bytes each, big-endian), asks the 100 000 from n + 1 on, and frees it. With scheme "go",
  * bits = m and probes = k, out->rate is what Go's EstimateFalsePositiveRate(m, k, n) returns.
- * modelled: blm_rate_at. E_LIMIT: n past 2^32 − 100 001. Takes as long as the adds, and progress. */
+ * modelled: blm_rate_at. E_LIMIT: n past 2^32 − 100 001. Takes progress. */
 BLM_API blm_status blm_try_options(const blm_options *o, uint64_t n, blm_trial *out,
                                    blm_error *err);
 

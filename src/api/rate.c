@@ -2,9 +2,9 @@
 /*
  * The modelled rate of a filter when it holds so many keys: that of the probes it really makes.
  *
- * A filter that grows is modelled as it fills: its layers one after the other, each to its capacity,
- * then the layers that it would grow. For that a body without bits is grown, by the rule that
- * grows the real one.
+ * A filter that grows is modelled as it fills: its layers one after the other, each to its
+ * capacity, then the layers that it would grow. For that a body without bits is grown, by the rule
+ * that grows the real one.
  */
 #include <math.h>
 

@@ -29,7 +29,7 @@ static const char *fault(const struct blm_shape *s)
 
 const struct blm_scheme blm__scheme_functions = {
     .row           = { sizeof(blm_scheme_row), "functions",
-                       "the caller's own hash functions, one a probe, taken mod m", NULL, NULL, true,
+                       "the caller's own hash functions, one a probe, mod m", NULL, NULL, true,
                        .kinds = 1u << BLM_CLASSIC | 1u << BLM_COUNTING, .format = "native",
                        .by_caller = true },
     .version       = 1,
