@@ -21,7 +21,10 @@ static void show_schemes(void)
     const blm_scheme_row *s;
     out_print("Schemes (create --scheme): the rule from a key to its bits\n");
     for (size_t i = 0; (s = blm_scheme_at(i)) != NULL; i++) {
-        out_print("  %-14s %s%s\n", s->name, s->summary, s->creates ? "" : " (reads only)");
+        out_print("  %-14s %s%s\n", s->name, s->summary,
+                  s->by_caller ? " (in programs only)"
+                  : s->creates ? ""
+                               : " (reads only)");
         for (size_t f = 0; s->funnels && s->funnels[f]; f++)
             out_print("%s%s", f ? " " : "                 funnels: ", s->funnels[f]);
         if (s->funnels && s->funnels[0])
@@ -49,7 +52,7 @@ static void json_schemes(struct json *j)
         json_open(j, NULL, '{');
         json_text(j, "name", s->name);
         json_text(j, "summary", s->summary);
-        json_bool(j, "creates", s->creates);
+        json_bool(j, "creates", s->creates && !s->by_caller);
         json_open(j, "funnels", '[');
         for (size_t f = 0; s->funnels && s->funnels[f]; f++)
             json_text(j, NULL, s->funnels[f]);

@@ -167,6 +167,10 @@ typedef enum blm_hash {
 /* Your own hash: 64 well-mixed bits of key and seed, the same on every call and every machine. */
 typedef uint64_t (*blm_hash_fn)(void *ctx, const void *key, size_t len, const uint64_t seed[2]);
 
+/* The caller's own k hash functions (scheme "functions"): function i of the key, any 64 bits, the
+ * same on every call and machine; position i is its value mod m. */
+typedef uint64_t (*blm_probe_fn)(void *ctx, uint32_t i, const void *key, size_t len);
+
 typedef struct blm_key {
     const void *data;
     size_t      len;
@@ -253,6 +257,11 @@ typedef struct blm_options {
 
     uint64_t offset;  /* open, decode: the byte of the input at which the filter starts */
     uint32_t threads; /* for batches, as in blm_set_threads */
+
+    /* With scheme "functions" (classic, counting; at most 26 probes). hash_name is the name by which
+     * files know them: opening one without them, or under another name, is E_HASH. */
+    blm_probe_fn probe_fn;
+    void        *probe_ctx;
 } blm_options;
 
 #ifdef __cplusplus
@@ -447,11 +456,6 @@ typedef struct blm_params {
 BLM_API blm_status blm_get_params(const blm_filter *f, blm_params *out);
 BLM_API blm_status blm_get_layer(const blm_filter *f, uint32_t layer, blm_params *out);
 
-/* Bytes of memory that the filter owns: handle, layers, bits, counters of threads, kept hashes,
- * bytes that a format carries along. A caller's borrowed words and the pages of a mapped file
- * (params.bytes) are not included. O(layers). */
-BLM_API uint64_t blm_memory(const blm_filter *f);
-
 /* An estimated number and its interval: 95% unless said otherwise. */
 typedef struct blm_estimate {
     double value, low, high;
@@ -513,7 +517,7 @@ BLM_API blm_status blm_create_file(const char *path, const blm_options *o, blm_f
 /* Opens a filter file. A native file is mapped, which takes no longer for a large one. It can be
  * read while another process writes to it; BLM_WRITE makes you its one writer. Another system's
  * file is read into memory; BLM_WRITE is E_UNSUPPORTED there: change the filter and blm_save it.
- * `o` may be NULL; flags (WRITE, VERIFY, SHARED), format, funnel, hash_fn, allocator, max_bytes,
+ * `o` may be NULL; flags (WRITE, VERIFY, SHARED), format, funnel, hash_fn, probe_fn, allocator, max_bytes,
  * progress, offset and threads are read from it. */
 BLM_API blm_status blm_open(const char *path, const blm_options *o, blm_filter **out,
                             blm_error *err);
@@ -588,12 +592,13 @@ typedef struct blm_kind_row {
 typedef struct blm_scheme_row {
     size_t             size;
     const char        *name, *summary, *faults; /* faults: of the original; NULL: none known */
-    const char *const *funnels; /* ends with NULL, the default first; NULL: there are none */
-    bool               creates; /* new filters can have this scheme */
-    bool               seeded;  /* has a seed (options.seed) */
-    uint32_t           kinds;   /* 1u << kind, for each kind that it can be kept in */
-    const char        *format;  /* a new filter is saved in it unless told otherwise */
-    const char        *means;   /* this is another name for that scheme; else NULL */
+    const char *const *funnels;   /* ends with NULL, the default first; NULL: there are none */
+    bool               creates;   /* new filters can have this scheme */
+    bool               seeded;    /* has a seed (options.seed) */
+    uint32_t           kinds;     /* 1u << kind, for each kind that it can be kept in */
+    const char        *format;    /* a new filter is saved in it unless told otherwise */
+    const char        *means;     /* this is another name for that scheme; else NULL */
+    bool               by_caller; /* needs the caller's functions (options.probe_fn) */
 } blm_scheme_row;
 typedef struct blm_format_row {
     size_t             size;

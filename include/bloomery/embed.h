@@ -62,10 +62,23 @@ BLM_API blm_status blm_positions(const blm_filter *f, const void *key, size_t le
                                  size_t cap, size_t *count);
 BLM_API blm_status blm_positions_raw(const blm_filter *f, const void *key, size_t len,
                                      uint64_t *out, size_t cap, size_t *count);
+/* The k unreduced values of a key, without a filter: Go's Locations(key, k) with scheme "go". Seed
+ * 0, the scheme's default funnel and variant. E_UNSUPPORTED: the scheme has no such values, or
+ * another number of them. E_ARGUMENT: no such scheme, or it sizes itself. If you have a filter,
+ * blm_positions_raw is faster. */
+BLM_API blm_status blm_locations(const char *scheme, uint32_t k, const void *key, size_t len,
+                                 uint64_t *out);
 /* true if every cell at these positions is in use (scalable: all those of one layer). A position
  * past the end counts as in use. The raw form reduces them first. */
 BLM_API bool blm_check_positions(const blm_filter *f, const uint64_t *pos, size_t count);
 BLM_API bool blm_check_positions_raw(const blm_filter *f, const uint64_t *pos, size_t count);
+
+/* Adds a key by its positions, where the caller has made them: as blm_positions lists them, or by
+ * any rule of the caller's own. Sets each (counting: raises each counter once for each time it is
+ * listed). BLM_OK: at least one was clear, and the key is counted; BLM_PRESENT: none was (or the
+ * list is empty). E_ARGUMENT: one is not below m, and nothing changed. E_UNSUPPORTED: scalable
+ * filters, which choose the layer themselves. */
+BLM_API blm_status blm_add_positions(blm_filter *f, const uint64_t *pos, size_t count);
 
 /* ---- bits and memory --- */
 
@@ -77,6 +90,11 @@ BLM_API blm_status blm_write_bits(blm_filter *f, uint32_t layer, uint64_t at, co
 
 /* Changes options.max_bytes for later growth (0: no limit). Exclusive. */
 BLM_API void blm_set_max_bytes(blm_filter *f, uint64_t max_bytes);
+
+/* Bytes of memory that the filter owns: handle, layers, bits, counters of threads, kept hashes,
+ * bytes that a format carries along. A caller's borrowed words and the pages of a mapped file
+ * (params.bytes) are not included. O(layers). */
+BLM_API uint64_t blm_memory(const blm_filter *f);
 
 /* For allocators that move memory to close gaps. `move` is called with each allocation of a filter
  * in memory, the handle last. It returns where the content now is, having copied it and freed the

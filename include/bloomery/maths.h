@@ -91,6 +91,13 @@ BLM_API blm_status blm_rate_of(blm_model model, uint64_t m, uint32_t k, uint32_t
 BLM_API blm_status blm_rate_at(const blm_filter *f, uint64_t n, double *rate);
 BLM_API blm_status blm_layer_rate_at(const blm_filter *f, uint32_t layer, uint64_t n, double *rate);
 
+/* The rate by trial, of a filter that does not exist yet: makes it, adds n keys (the numbers
+ * 0 … n−1, four bytes each, big-endian), checks the 100 000 from n + 1 on, and frees it. With scheme
+ * "go", bits = m and probes = k, out->rate is what Go's EstimateFalsePositiveRate(m, k, n) returns.
+ * modelled: blm_rate_at. E_LIMIT: n is above 2^32 − 100 001. Takes progress. */
+BLM_API blm_status blm_try_options(const blm_options *o, uint64_t n, blm_trial *out,
+                                   blm_error *err);
+
 /* The expected fill, and an interval that the fill leaves with a probability of at most
  * 1 − confidence (Azuma–Hoeffding: 2·exp(−2λ²/kn) for independent probes, k²n for derived ones). */
 BLM_API blm_status blm_fill_interval(uint64_t m, uint32_t k, uint64_t n, bool derived,

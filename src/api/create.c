@@ -209,6 +209,8 @@ static blm_status options_to_shape(blm_filter *f, const blm_options *o, struct b
     blm_status st = choose_kind(&f->body, o, err);
     if (st == BLM_OK && f->body.scheme->native)
         st = set_hash(&f->body.hasher, o, err);
+    if (st == BLM_OK && f->body.scheme->row.by_caller)
+        st = blm__new_functions(&f->body.hasher, o, err);
     if (st == BLM_OK)
         st = set_seed(&f->body.hasher, f->body.scheme, o, err);
     if (st == BLM_OK)
@@ -306,7 +308,11 @@ blm_status blm__filter_finish(blm_filter *f, const blm_options *o, blm_error *er
     blm_status st = check_layers(b, err);
     if (st != BLM_OK)
         return st;
-    if (h->id == BLM_HASH_CUSTOM) {
+    if (b->scheme->row.by_caller) {
+        st = blm__old_functions(h, o, err);
+        if (st != BLM_OK)
+            return st;
+    } else if (h->id == BLM_HASH_CUSTOM) {
         if (!o->hash_fn || !o->hash_name || strcmp(o->hash_name, h->name) != 0)
             return blm__fail(err, BLM_E_HASH,
                              "the filter was made with the custom hash %s: give it in "

@@ -61,6 +61,11 @@ static inline bool blm__filter_stale(const blm_filter *f)
 blm_status blm__choose_funnel(struct blm_hasher *h, const struct blm_scheme *s, const char *name,
                               blm_error *err);
 
+/* The caller's functions (scheme.row.by_caller), for a new filter, or for one from a file, whose
+ * name for them must be the caller's: api/functions.c */
+blm_status blm__new_functions(struct blm_hasher *h, const blm_options *o, blm_error *err);
+blm_status blm__old_functions(struct blm_hasher *h, const blm_options *o, blm_error *err);
+
 /* BLM_CAN_… of this filter: api/rows.c */
 uint32_t blm__filter_can(const blm_filter *f);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The funnel of a filter that is there already: most files do not say through which their keys came,
- * and whoever opens one learns its scheme, and with it the funnels, only then. */
+/* The funnel of a filter that is there already: most files do not say through which their keys
+ * came, and whoever opens one learns its scheme, and with it the funnels, only then. */
 #include "api/filter.h"
 
 blm_status blm_set_funnel(blm_filter *f, const char *name, blm_error *err)

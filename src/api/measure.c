@@ -15,7 +15,8 @@ static void layer_params(const blm_filter *f, const struct blm_layer *l, blm_par
     p->kind           = l->shape.kind;
     p->scheme         = f->body.scheme->row.name;
     p->scheme_version = f->body.scheme->version;
-    p->hash           = f->body.scheme->native ? b->hasher.name : f->body.scheme->row.name;
+    p->hash           = f->body.scheme->native || f->body.scheme->row.by_caller ? b->hasher.name
+                                                                                : f->body.scheme->row.name;
     p->bits           = l->shape.bits;
     p->probes         = blm__shape_probes(&l->shape);
     p->lines          = l->shape.lines;

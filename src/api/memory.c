@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The memory that a filter has taken, to the byte as its allocator was asked for it. */
 #include "api/filter.h"
+#include "bloomery/embed.h"
 #include "store/store.h"
 
 uint64_t blm_memory(const blm_filter *f)

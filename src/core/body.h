@@ -83,7 +83,8 @@ static inline uint32_t blm__lines_most(enum blm__rule r)
 /* What all layers of a filter share: how a key is hashed. */
 struct blm_hasher {
     blm_hash        id;
-    blm_hash_fn     fn; /* custom */
+    blm_hash_fn     fn;    /* custom */
+    blm_probe_fn    probe; /* … of scheme functions */
     void           *ctx;
     char            name[16]; /* "xxh3", "siphash", or the custom one's */
     uint64_t        seed[2];

@@ -10,6 +10,7 @@ static const struct blm_scheme *const schemes[] = {
     &blm__scheme_bip37,      &blm__scheme_parquet, &blm__scheme_redisbloom, &blm__scheme_byteslot,
     &blm__scheme_polynomial, &blm__scheme_md5_cat, &blm__scheme_md5_or,     &blm__scheme_fnv_murmur,
     &blm__scheme_bkdr,       &blm__scheme_js,      &blm__scheme_rs,         &blm__scheme_bkdr_js_rs,
+    &blm__scheme_functions,
 };
 
 /* What people say when they do not say which version: the one that the original makes today. */

@@ -88,7 +88,7 @@ extern const blm_scheme_row    blm__alias_guava, blm__alias_spark;
 extern const struct blm_scheme blm__scheme_bip37, blm__scheme_parquet, blm__scheme_redisbloom,
     blm__scheme_byteslot, blm__scheme_polynomial, blm__scheme_md5_cat, blm__scheme_md5_or,
     blm__scheme_fnv_murmur, blm__scheme_bkdr, blm__scheme_js, blm__scheme_rs,
-    blm__scheme_bkdr_js_rs;
+    blm__scheme_bkdr_js_rs, blm__scheme_functions;
 
 /* Fills hasher->variant and then hasher->tag, from the rest and a layer's shape. */
 void blm__hasher_tag(struct blm_hasher *h, const struct blm_shape *s);

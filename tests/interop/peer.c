@@ -12,6 +12,7 @@
  * KEYS is a file with a key in hex a line; FUNNEL is - where a scheme has none.
  */
 #include <bloomery.h>
+#include <bloomery/maths.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,37 +131,19 @@ static void merge(void)
     blm_free(b);
 }
 
-static void put32be(uint8_t *p, uint32_t v)
-{
-    for (int i = 0; i < 4; i++)
-        p[i] = (uint8_t)(v >> (24 - 8 * i));
-}
-
 static void rate(void)
 {
-    enum { ROUNDS = 100000 };
     blm_options o = BLM_OPTIONS_INIT;
+    blm_trial   t = { .size = sizeof t };
     blm_error   err;
-    blm_filter *f;
-    uint32_t    n = (uint32_t)strtoul(command[3], NULL, 10);
-    uint8_t     key[4], *absent = malloc(ROUNDS * 4);
     o.scheme = "go";
     o.bits   = strtoull(command[1], NULL, 10);
     o.probes = (uint32_t)strtoul(command[2], NULL, 10);
-    if (!absent || blm_create(&o, &f, &err) != BLM_OK)
-        die("create", &err);
-    for (uint32_t i = 0; i < n; i++) {
-        put32be(key, i);
-        blm_add(f, key, 4);
-    }
-    for (uint32_t i = 0; i < ROUNDS; i++)
-        put32be(absent + 4 * i, i + n + 1);
-    size_t hits = blm_check_fixed(f, absent, 4, ROUNDS, NULL);
-    FILE  *out  = open_or_die(command[4], "w");
-    fprintf(out, "%zu\n", hits);
+    if (blm_try_options(&o, strtoull(command[3], NULL, 10), &t, &err) != BLM_OK)
+        die("rate", &err);
+    FILE *out = open_or_die(command[4], "w");
+    fprintf(out, "%llu\n", (unsigned long long)t.hits);
     fclose(out);
-    blm_free(f);
-    free(absent);
 }
 
 int main(void)

@@ -2,8 +2,10 @@
 /* blm_memory against an allocator that counts what it has given and not got back. */
 #include <unistd.h>
 
-#include "unit/files.h"
+#include "bloomery/embed.h"
 #include "unit/support.h"
+
+#include "unit/files.h"
 
 static void *give(void *ctx, size_t size)
 {

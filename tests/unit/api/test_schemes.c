@@ -21,7 +21,7 @@ static void each_scheme(void (*law)(const struct made *m, const struct key_set *
     unsigned       pairs = 0;
     for (size_t i = 0; blm_scheme_at(i); i++) {
         struct made m = { .scheme = blm__scheme_find(blm_scheme_at(i)->name) };
-        if (!m.scheme->row.creates || m.scheme->missing)
+        if (!m.scheme->row.creates || m.scheme->missing || m.scheme->row.by_caller)
             continue;
         for (int kind = BLM_CLASSIC; kind <= BLM_SCALABLE; kind++) {
             if (!(m.scheme->row.kinds >> kind & 1))
@@ -245,7 +245,7 @@ static void kinds_fit_schemes(void **state)
     (void)state;
     for (size_t i = 0; blm_scheme_at(i); i++) {
         const struct blm_scheme *s = blm__scheme_find(blm_scheme_at(i)->name);
-        if (!s->row.creates || s->missing)
+        if (!s->row.creates || s->missing || s->row.by_caller)
             continue;
         for (int kind = BLM_ANY_KIND; kind <= BLM_SCALABLE; kind++) {
             blm_options o = BLM_OPTIONS_INIT;

@@ -139,6 +139,10 @@ static void test_locations(void **state)
         char   *list = field[1];
         assert_int_equal(blm_positions_raw(g, key.data, key.len, raw, 8, &count), BLM_OK);
         assert_int_equal(count, 8);
+        assert_int_equal(blm_locations("go", 8, key.data, key.len, pos), BLM_OK);
+        assert_memory_equal(pos, raw, sizeof raw);
+        assert_int_equal(blm_locations("go", 3, key.data, key.len, pos), BLM_OK);
+        assert_memory_equal(pos, raw, 3 * sizeof *raw);
         assert_int_equal(blm_positions(g, key.data, key.len, pos, 8, &count), BLM_OK);
         for (size_t i = 0; i < 8; i++, list++) {
             assert_int_equal(raw[i], strtoull(list, &list, 10));
@@ -201,28 +205,15 @@ static void test_approximated_size(void **state)
     }
 }
 
-/* EstimateFalsePositiveRate(m, k, n): keys 0 … n−1 as big-endian uint32, then 100 000 from n + 1
- * on asked. The same number as Go's, to the last hit. */
+/* EstimateFalsePositiveRate(m, k, n): the same number as Go's, to the last hit. */
 static double estimate_rate(uint64_t m, uint32_t k, uint32_t n)
 {
-    enum { ROUNDS = 100000 };
-    blm_filter *f      = new_go(m, k);
-    uint8_t(*bytes)[4] = malloc(ROUNDS * 4);
-    blm_key  *keys     = malloc(ROUNDS * sizeof *keys);
-    blm_trial t        = { .size = sizeof t };
-    for (uint32_t i = 0; i < n; i++) {
-        uint8_t key[4];
-        blm__put32be(key, i);
-        blm_add(f, key, 4);
-    }
-    for (uint32_t i = 0; i < ROUNDS; i++) {
-        blm__put32be(bytes[i], i + n + 1);
-        keys[i] = (blm_key){ bytes[i], 4 };
-    }
-    assert_int_equal(blm_try_rate(f, keys, ROUNDS, 0, &t, NULL), BLM_OK);
-    blm_free(f);
-    free(bytes);
-    free(keys);
+    blm_options o = BLM_OPTIONS_INIT;
+    blm_trial   t = { .size = sizeof t };
+    o.scheme      = "go";
+    o.bits        = m;
+    o.probes      = k;
+    assert_int_equal(blm_try_options(&o, n, &t, NULL), BLM_OK);
     return t.rate;
 }
 
