@@ -29,7 +29,7 @@ struct run {
 
 /* Hashes keys from `at` on, before `end`, up to the first that is no key of this filter's. How
  * many. */
-static size_t hash_run(const struct blm_body *b, const struct blm__keys *k, size_t at, size_t end,
+static size_t hash_run(const struct blm__body *b, const struct blm__keys *k, size_t at, size_t end,
                        struct run *r)
 {
     struct blm__hash_room room = { r->h, r->step, r->d, BLM__BATCH, BLM__BATCH_DIGESTS };
@@ -38,16 +38,16 @@ static size_t hash_run(const struct blm_body *b, const struct blm__keys *k, size
 }
 
 /* The layer that takes these keys raw; NULL: there is none. */
-static struct blm_layer *raw_layer(const struct blm_body *b, const struct blm__keys *k)
+static struct blm__layer *raw_layer(const struct blm__body *b, const struct blm__keys *k)
 {
-    struct blm_layer *l = b->ops->only(b);
+    struct blm__layer *l = b->ops->only(b);
     return l && l->engine->takes && l->engine->takes(b, l, k) ? l : NULL;
 }
 
 /* ---- add ---- */
 
 /* At most TELL keys; how many. */
-static size_t add_raw(const struct blm_body *b, struct blm_layer *l, const struct blm__keys *k,
+static size_t add_raw(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
                       size_t at, size_t end, uint8_t *fresh)
 {
     uint8_t          unasked[UNASKED];
@@ -57,7 +57,7 @@ static size_t add_raw(const struct blm_body *b, struct blm_layer *l, const struc
     return n;
 }
 
-static blm_status add_run(struct blm_body *b, const struct blm__keys *k, size_t at, size_t end,
+static blm_status add_run(struct blm__body *b, const struct blm__keys *k, size_t at, size_t end,
                           uint8_t *fresh, size_t *added)
 {
     struct run r;
@@ -70,12 +70,12 @@ static blm_status add_run(struct blm_body *b, const struct blm__keys *k, size_t 
 blm_status blm__plain_add(blm_filter *f, const struct blm__keys *k, size_t *at, size_t end,
                           uint8_t *fresh)
 {
-    struct blm_body *b    = &f->body;
-    size_t           told = *at;
-    blm_status       st   = BLM_OK;
+    struct blm__body *b    = &f->body;
+    size_t            told = *at;
+    blm_status        st   = BLM_OK;
     while (st == BLM_OK && *at < end) {
-        size_t            added = 0;
-        struct blm_layer *raw   = b->shared ? NULL : raw_layer(b, k);
+        size_t             added = 0;
+        struct blm__layer *raw   = b->shared ? NULL : raw_layer(b, k);
         if (raw && b->ops->room(b) >= TELL)
             added = add_raw(b, raw, k, *at, end, fresh);
         else
@@ -104,7 +104,7 @@ static blm_status add_keys(blm_filter *f, const struct blm__keys *k, uint8_t *fr
 
 /* ---- check ---- */
 
-static size_t check_raw(const struct blm_body *b, const struct blm_layer *l,
+static size_t check_raw(const struct blm__body *b, const struct blm__layer *l,
                         const struct blm__keys *k, size_t at, size_t end, uint8_t *maybe)
 {
     uint8_t unasked[UNASKED];
@@ -117,13 +117,13 @@ static size_t check_raw(const struct blm_body *b, const struct blm_layer *l,
     return hits;
 }
 
-static size_t check_range(const struct blm_body *b, const struct blm__keys *k, size_t at,
+static size_t check_range(const struct blm__body *b, const struct blm__keys *k, size_t at,
                           size_t end, uint8_t *maybe)
 {
-    struct run              r;
-    uint8_t                 scratch[BLM__BATCH];
-    size_t                  hits = 0;
-    const struct blm_layer *raw  = raw_layer(b, k);
+    struct run               r;
+    uint8_t                  scratch[BLM__BATCH];
+    size_t                   hits = 0;
+    const struct blm__layer *raw  = raw_layer(b, k);
     if (raw)
         return check_raw(b, raw, k, at, end, maybe);
     while (at < end) {
@@ -141,7 +141,7 @@ static size_t check_range(const struct blm_body *b, const struct blm__keys *k, s
 }
 
 struct check {
-    const struct blm_body  *b;
+    const struct blm__body *b;
     const struct blm__keys *k;
     uint8_t                *maybe;
     _Atomic size_t          next, hits;
@@ -180,10 +180,10 @@ static size_t all_maybe(size_t count, uint8_t *maybe)
 static blm_status remove_keys(blm_filter *f, const struct blm__keys *k, uint8_t *gone,
                               size_t *removed)
 {
-    struct blm_body *b = &f->body;
-    struct run       r;
-    uint8_t          scratch[BLM__BATCH];
-    size_t           sum = 0, at = 0, told = 0;
+    struct blm__body *b = &f->body;
+    struct run        r;
+    uint8_t           scratch[BLM__BATCH];
+    size_t            sum = 0, at = 0, told = 0;
     blm_status st = !b->ops->remove ? BLM_E_UNSUPPORTED : b->read_only ? BLM_E_READONLY : BLM_OK;
     while (st == BLM_OK && at < k->n) {
         if (hash_run(b, k, at, k->n, &r))

@@ -19,11 +19,11 @@ static inline blm_status blm__bad_key(const struct blm__keys *k)
 
 /* From how many keys, into a filter of how many bytes, adds are sorted, and the most memory that
  * may take. Nothing changes these but a test that has not got all day. */
-struct blm_bulk {
+struct blm__bulk {
     size_t   keys;
     uint64_t bytes, room;
 };
-extern struct blm_bulk blm__bulk;
+extern struct blm__bulk blm__bulk;
 
 /* Add all keys sorted (bulk.c), or by the filter's threads (split.c). False: this filter, or this
  * number of keys, is better served another way, and nothing was done. True: *st and *done are as

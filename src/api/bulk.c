@@ -28,7 +28,7 @@
 #include "core/kernel/loops.h"
 #include "core/threads.h"
 
-struct blm_bulk blm__bulk = {
+struct blm__bulk blm__bulk = {
     .keys  = 1000000,            /* fewer do not pay for the sorting */
     .bytes = (uint64_t)16 << 20, /* caches do not hold more */
     .room  = (uint64_t)128 << 20,
@@ -41,7 +41,7 @@ struct blm_bulk blm__bulk = {
 struct round {
     blm_filter             *f;
     const struct blm__keys *source;
-    struct blm_layer       *layer;
+    struct blm__layer      *layer;
     uint32_t                threads, pieces, parts;
     uint32_t                probes; /* of one key: lines, or bits of a chain */
     unsigned                shift;  /* part = line >> shift */
@@ -68,9 +68,9 @@ struct round {
  * cannot be. For a blocked filter whose keys have to be told apart, sorting the keys' numbers along
  * costs what it gains (17 ns a key where 13 are usual, 10 bits a key, 36 MB); single bits gain all
  * the same. */
-static struct blm_layer *sorted_layer(const struct blm_body *b, bool fresh)
+static struct blm__layer *sorted_layer(const struct blm__body *b, bool fresh)
 {
-    struct blm_layer *l = blm__grows(b) ? NULL : b->ops->only(b);
+    struct blm__layer *l = blm__grows(b) ? NULL : b->ops->only(b);
     if (!l || l->engine->sorting == BLM__SORTS_NOT)
         return NULL;
     return l->engine->sorting == BLM__SORTS_BITS || (l->shape.lines == 1 && !fresh) ? l : NULL;
@@ -80,10 +80,10 @@ static uint64_t parts_of(uint64_t lines, unsigned shift) { return ((lines - 1) >
 
 static bool plan(struct round *r, size_t count)
 {
-    struct blm_layer *l     = r->layer;
-    uint64_t          lines = (l->shape.bits + BLM__LINE_BITS - 1) / BLM__LINE_BITS;
-    r->chain                = l->engine->sorting == BLM__SORTS_BITS;
-    r->probes               = r->chain ? l->shape.probes : 1;
+    struct blm__layer *l     = r->layer;
+    uint64_t           lines = (l->shape.bits + BLM__LINE_BITS - 1) / BLM__LINE_BITS;
+    r->chain                 = l->engine->sorting == BLM__SORTS_BITS;
+    r->probes                = r->chain ? l->shape.probes : 1;
     if (l->word_count * 8 < blm__bulk.bytes || count < lines / r->probes / 4)
         return false;
     for (r->shift = PART_SHIFT; parts_of(lines, r->shift) > MOST_PARTS; r->shift++)
@@ -114,7 +114,7 @@ static void size_buckets(struct round *r, size_t count, uint64_t room)
     r->piece = (r->piece + BLM__BATCH - 1) / BLM__BATCH * BLM__BATCH;
 }
 
-static bool make_room(struct round *r, size_t count, struct blm_block *block)
+static bool make_room(struct round *r, size_t count, struct blm__block *block)
 {
     /* As much again as the filter has, up to blm__bulk.room, and past that a quarter. Every round
      * reads and writes all of the filter, so fewer rounds are faster: half of this took 8.3 ns a
@@ -241,12 +241,12 @@ static void empty_chain(const struct round *r, const uint64_t *probe, uint32_t n
     }
 }
 
-static uint64_t empty_lines(const struct round *r, struct blm_layer *l, const uint64_t *probe,
+static uint64_t empty_lines(const struct round *r, struct blm__layer *l, const uint64_t *probe,
                             uint32_t n)
 {
-    const struct blm_kernel *v = r->f->body.kernel;
-    uint8_t                  fresh[8 * BLM__BATCH];
-    uint64_t                 count = 0;
+    const struct blm__kernel *v = r->f->body.kernel;
+    uint8_t                   fresh[8 * BLM__BATCH];
+    uint64_t                  count = 0;
     for (uint32_t i = 0; i < n; i += sizeof fresh)
         count += (r->f->body.shared ? v->lines_add_shared : v->lines_add)(
             l, probe + i, n - i < sizeof fresh ? n - i : sizeof fresh, fresh);
@@ -258,7 +258,7 @@ static uint64_t empty_lines(const struct round *r, struct blm_layer *l, const ui
  * sync, which does no harm. */
 static void mark_part(const struct round *r, size_t part)
 {
-    struct blm_layer *l = r->layer;
+    struct blm__layer *l = r->layer;
     uint64_t at = (uint64_t)part << (r->shift + 3), end = (uint64_t)(part + 1) << (r->shift + 3);
     if (!l->marks || r->f->body.shared)
         return;
@@ -287,11 +287,11 @@ static uint8_t *notes_of(const struct round *r, size_t worker)
 
 static void empty_buckets(void *ctx)
 {
-    struct round    *r     = ctx;
-    uint64_t         count = 0;
-    uint8_t         *notes = notes_of(r, blm__next_share(&r->worker));
-    size_t           part;
-    struct blm_layer l = *r->layer;
+    struct round     *r     = ctx;
+    uint64_t          count = 0;
+    uint8_t          *notes = notes_of(r, blm__next_share(&r->worker));
+    size_t            part;
+    struct blm__layer l = *r->layer;
     if (!r->f->body.shared)
         l.marks = NULL; /* see mark_part */
     if (r->chain)
@@ -362,10 +362,10 @@ static bool do_round(struct round *r)
 bool blm__bulk_add(blm_filter *f, const struct blm__keys *k, uint8_t *fresh, size_t *done,
                    blm_status *st)
 {
-    const size_t     count   = k->n;
-    uint32_t         threads = f->threads < 1 ? 1 : f->threads;
-    struct round     r       = { .f = f, .source = k };
-    struct blm_block block;
+    const size_t      count   = k->n;
+    uint32_t          threads = f->threads < 1 ? 1 : f->threads;
+    struct round      r       = { .f = f, .source = k };
+    struct blm__block block;
     if (count < blm__bulk.keys || !(r.layer = sorted_layer(&f->body, fresh != NULL)))
         return false;
     r.threads = threads < BLM__MAX_THREADS ? threads : BLM__MAX_THREADS;

@@ -11,8 +11,8 @@ blm_status blm_write_bits(blm_filter *f, uint32_t layer, uint64_t at, const void
         return BLM_E_READONLY;
     if (layer >= f->body.layer_count || (!bytes && len))
         return BLM_E_ARGUMENT;
-    struct blm_layer *l    = &f->body.layers[layer];
-    uint64_t          bits = l->shape.bits * l->shape.cell_bits, size = (bits + 7) / 8;
+    struct blm__layer *l    = &f->body.layers[layer];
+    uint64_t           bits = l->shape.bits * l->shape.cell_bits, size = (bits + 7) / 8;
     if (at > size || len > size - at)
         return BLM_E_ARGUMENT;
     if (len == 0)
@@ -35,15 +35,15 @@ void blm_set_max_bytes(blm_filter *f, uint64_t max_bytes) { f->body.max_bytes = 
 
 blm_filter *blm_relocate(blm_filter *f, blm_move_fn move, void *ctx)
 {
-    struct blm_body  *b = &f->body;
+    struct blm__body *b = &f->body;
     struct blm__mover m = { move, ctx };
     if (b->store->backing == BLM_FILE_READ || b->store->backing == BLM_FILE_WRITE)
         return f;
     for (uint32_t i = 0; i < b->layer_count; i++) {
-        struct blm_layer *l = &b->layers[i];
-        l->words            = blm__moved_block(&m, &l->block, l->words, (size_t)l->word_count * 8);
+        struct blm__layer *l = &b->layers[i];
+        l->words             = blm__moved_block(&m, &l->block, l->words, (size_t)l->word_count * 8);
         if (l->stripes)
-            l->stripes = (struct blm_stripe *)(void *)blm__moved_block(
+            l->stripes = (struct blm__stripe *)(void *)blm__moved_block(
                 &m, &l->stripes_block, (uint64_t *)(void *)l->stripes,
                 BLM__STRIPES * sizeof *l->stripes);
     }

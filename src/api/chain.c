@@ -45,18 +45,18 @@ static blm_status check_layers(const blm_chain_layer *layers, uint32_t count, ui
     return BLM_OK;
 }
 
-static blm_status add_one(struct blm_body *b, const blm_chain_layer *l, uint64_t variant,
+static blm_status add_one(struct blm__body *b, const blm_chain_layer *l, uint64_t variant,
                           blm_error *err)
 {
-    blm_chain_layer  r = *l;
-    struct blm_shape s;
-    blm_status       st;
+    blm_chain_layer   r = *l;
+    struct blm__shape s;
+    blm_status        st;
     if (r.bits == 0)
         r.bits = r.bytes * 8;
     blm__rb_shape(&r, variant, &s);
     if (l->words) {
-        struct blm_block block = { .words = l->words, .base = l->words, .size = (size_t)l->bytes };
-        st                     = blm__memory_take(b, &s, &block, err);
+        struct blm__block block = { .words = l->words, .base = l->words, .size = (size_t)l->bytes };
+        st                      = blm__memory_take(b, &s, &block, err);
     } else {
         st = b->store->add_layer(b, &s, err);
     }
@@ -116,8 +116,8 @@ blm_status blm_chain_get_layer(const blm_filter *f, uint32_t layer, blm_chain_la
 
 blm_status blm_chain_grow(blm_filter *f, uint64_t entries, double error, blm_error *err)
 {
-    struct blm_body *b = &f->body;
-    struct blm_shape s;
+    struct blm__body *b = &f->body;
+    struct blm__shape s;
     if (f->body.scheme != &blm__scheme_redisbloom)
         return blm__fail(err, BLM_E_UNSUPPORTED, "scheme %s has no chain of layers",
                          f->body.scheme->row.name);
@@ -137,7 +137,7 @@ blm_status blm_chain_grow(blm_filter *f, uint64_t entries, double error, blm_err
 /* ---- the header of a dump ---- */
 
 /* Its length says which layout it is. */
-static bool layout_of(uint32_t layers, size_t len, enum blm_rb_layout *out)
+static bool layout_of(uint32_t layers, size_t len, enum blm__rb_layout *out)
 {
     for (*out = BLM__RB_CURRENT; *out <= BLM__RB_1; (*out)++)
         if (len == blm__rb_header_size(*out, layers))
@@ -148,8 +148,8 @@ static bool layout_of(uint32_t layers, size_t len, enum blm_rb_layout *out)
 blm_status blm_chain_read_header(const void *bytes, size_t len, blm_chain_header *out,
                                  blm_chain_layer *layers, uint32_t cap, blm_error *err)
 {
-    const uint8_t     *h = bytes;
-    enum blm_rb_layout v;
+    const uint8_t      *h = bytes;
+    enum blm__rb_layout v;
     if (!bytes || !out || (!layers && cap))
         return blm__fail(err, BLM_E_ARGUMENT, "no bytes, or nowhere to put what they say (NULL)");
     if (len < BLM__RB_FRONT)
@@ -182,13 +182,13 @@ blm_status blm_chain_read_header(const void *bytes, size_t len, blm_chain_header
 blm_status blm_chain_write_header(const blm_filter *f, void *out, size_t cap, size_t *len,
                                   blm_error *err)
 {
-    const struct blm_body *b = &f->body;
+    const struct blm__body *b = &f->body;
     if (f->body.scheme != &blm__scheme_redisbloom)
         return blm__fail(err, BLM_E_UNSUPPORTED, "scheme %s has no such header",
                          f->body.scheme->row.name);
-    enum blm_rb_layout v    = blm__rb_layout(b->layers[0].shape.variant);
-    size_t             need = blm__rb_header_size(v, b->layer_count);
-    *len                    = need;
+    enum blm__rb_layout v    = blm__rb_layout(b->layers[0].shape.variant);
+    size_t              need = blm__rb_header_size(v, b->layer_count);
+    *len                     = need;
     if (!out)
         return BLM_OK;
     if (need > cap)

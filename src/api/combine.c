@@ -7,7 +7,7 @@
 
 blm_status blm_clear(blm_filter *f)
 {
-    struct blm_body *b = &f->body;
+    struct blm__body *b = &f->body;
     if (b->read_only)
         return BLM_E_READONLY;
     bool dropped = b->layer_count > 1;
@@ -17,7 +17,7 @@ blm_status blm_clear(blm_filter *f)
             return st;
         b->active = 0;
     }
-    struct blm_layer *l = &b->layers[0];
+    struct blm__layer *l = &b->layers[0];
     blm__mark_all(l);
     memset(l->words, 0, (size_t)l->word_count * 8);
     blm__layer_recount(l, 0);
@@ -38,20 +38,20 @@ static blm_status sibling(const blm_filter *f, blm_filter **out, blm_error *err)
     blm_status st  = blm__filter_blank(&o, out, err);
     if (st != BLM_OK)
         return st;
-    blm_filter      *g = *out;
-    struct blm_body *b = &g->body;
-    b->kind            = f->body.kind;
-    b->ops             = f->body.ops;
-    b->scheme          = f->body.scheme;
-    b->hasher          = f->body.hasher;
-    b->kernel          = f->body.kernel;
-    b->shared          = f->body.shared;
-    b->rate            = f->body.rate;
-    b->growth          = f->body.growth;
-    b->tightening      = f->body.tightening;
-    b->rate_cap        = f->body.rate_cap;
-    b->format          = f->body.format;
-    b->active          = f->body.active;
+    blm_filter       *g = *out;
+    struct blm__body *b = &g->body;
+    b->kind             = f->body.kind;
+    b->ops              = f->body.ops;
+    b->scheme           = f->body.scheme;
+    b->hasher           = f->body.hasher;
+    b->kernel           = f->body.kernel;
+    b->shared           = f->body.shared;
+    b->rate             = f->body.rate;
+    b->growth           = f->body.growth;
+    b->tightening       = f->body.tightening;
+    b->rate_cap         = f->body.rate_cap;
+    b->format           = f->body.format;
+    b->active           = f->body.active;
     if (f->body.attached_len) {
         b->attached = blm__alloc(b->alloc, f->body.attached_len);
         if (!b->attached) {
@@ -67,7 +67,7 @@ static blm_status sibling(const blm_filter *f, blm_filter **out, blm_error *err)
 }
 
 /* Word by word, because another thread may be adding to a shared original. */
-static void copy_words(struct blm_layer *to, const struct blm_layer *from, bool shared)
+static void copy_words(struct blm__layer *to, const struct blm__layer *from, bool shared)
 {
     if (!shared) {
         memcpy(to->words, from->words, (size_t)from->word_count * 8);
@@ -86,8 +86,8 @@ blm_status blm_copy(const blm_filter *f, blm_filter **out, blm_error *err)
                          "a writer has added layers to the file: call blm_refresh first");
     blm_status st = sibling(f, &g, err);
     for (uint32_t i = 0; st == BLM_OK && i < f->body.layer_count; i++) {
-        const struct blm_layer *from = &f->body.layers[i];
-        st                           = g->body.store->add_layer(&g->body, &from->shape, err);
+        const struct blm__layer *from = &f->body.layers[i];
+        st                            = g->body.store->add_layer(&g->body, &from->shape, err);
         if (st != BLM_OK) {
             blm_free(g);
             return st;
@@ -107,7 +107,7 @@ blm_status blm_copy(const blm_filter *f, blm_filter **out, blm_error *err)
 
 #define REMEDY "make one of them with options.like (--like) the other"
 
-static bool same_shape(const struct blm_shape *a, const struct blm_shape *b, blm_error *err)
+static bool same_shape(const struct blm__shape *a, const struct blm__shape *b, blm_error *err)
 {
     if (a->bits != b->bits)
         blm__fail_with(err, BLM_E_MISMATCH, REMEDY, "the sizes differ: %llu and %llu bits",
@@ -133,7 +133,7 @@ static bool same_shape(const struct blm_shape *a, const struct blm_shape *b, blm
 /* Everything that decides where a key lands, but for the sizes. */
 static bool same_rule(const blm_filter *a, const blm_filter *b, blm_error *err)
 {
-    const struct blm_hasher *x = &a->body.hasher, *y = &b->body.hasher;
+    const struct blm__hasher *x = &a->body.hasher, *y = &b->body.hasher;
     if (a->body.kind != b->body.kind)
         blm__fail_with(err, BLM_E_MISMATCH, REMEDY, "the kinds differ: %s and %s",
                        a->body.ops->row.name, b->body.ops->row.name);
@@ -175,7 +175,7 @@ static bool same_parameters(const blm_filter *a, const blm_filter *b, blm_error 
     return same_layers(a, b, a->body.layer_count, err);
 }
 
-bool blm__filter_replaced(const blm_filter *earlier, const struct blm_shape *later)
+bool blm__filter_replaced(const blm_filter *earlier, const struct blm__shape *later)
 {
     return earlier->body.ops->replaced &&
            earlier->body.ops->replaced(&earlier->body.layers[0].shape, later);
@@ -208,7 +208,7 @@ blm_status blm_can_meet(const blm_filter *a, const blm_filter *b, blm_error *err
     return same ? BLM_OK : BLM_E_MISMATCH;
 }
 
-static bool same_words(const struct blm_layer *a, const struct blm_layer *b, bool shared)
+static bool same_words(const struct blm__layer *a, const struct blm__layer *b, bool shared)
 {
     if (!shared)
         return memcmp(a->words, b->words, (size_t)a->word_count * 8) == 0;
@@ -265,7 +265,7 @@ blm_status blm_intersect(blm_filter *dst, const blm_filter *src, blm_error *err)
 
 /* ---- smaller ---- */
 
-static blm_status fold_shape(const blm_filter *f, uint64_t factor, struct blm_shape *s,
+static blm_status fold_shape(const blm_filter *f, uint64_t factor, struct blm__shape *s,
                              blm_error *err)
 {
     *s            = f->body.layers[0].shape;
@@ -290,8 +290,8 @@ static blm_status fold_shape(const blm_filter *f, uint64_t factor, struct blm_sh
 
 blm_status blm_fold(const blm_filter *f, uint64_t factor, blm_filter **out, blm_error *err)
 {
-    struct blm_shape s;
-    blm_filter      *g;
+    struct blm__shape s;
+    blm_filter       *g;
     *out          = NULL;
     blm_status st = fold_shape(f, factor, &s, err);
     if (st == BLM_OK)
@@ -320,7 +320,7 @@ blm_status blm_reduce(const blm_filter *f, blm_filter **out, blm_error *err)
     blm_status  st = sibling(f, &g, err);
     if (st != BLM_OK)
         return st;
-    struct blm_shape s = f->body.layers[0].shape;
+    struct blm__shape s = f->body.layers[0].shape;
     e->reduced(&s);
     g->body.kind = s.kind;
     g->body.ops  = blm__kind_of(s.kind);
@@ -340,7 +340,7 @@ const void *blm_view(const blm_filter *f, uint32_t layer, uint64_t *bytes)
 {
     if (layer >= f->body.layer_count)
         return NULL;
-    const struct blm_layer *l = &f->body.layers[layer];
+    const struct blm__layer *l = &f->body.layers[layer];
     if (bytes)
         *bytes = (l->shape.bits * l->shape.cell_bits + 7) / 8;
     return l->words;

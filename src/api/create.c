@@ -61,7 +61,7 @@ blm_status blm__filter_blank(const blm_options *o, blm_filter **out, blm_error *
     return BLM_OK;
 }
 
-static blm_status set_hash(struct blm_hasher *h, const blm_options *o, blm_error *err)
+static blm_status set_hash(struct blm__hasher *h, const blm_options *o, blm_error *err)
 {
     h->id = o->hash;
     switch (o->hash) {
@@ -89,7 +89,7 @@ static blm_status set_hash(struct blm_hasher *h, const blm_options *o, blm_error
     return BLM_OK;
 }
 
-static blm_status set_seed(struct blm_hasher *h, const struct blm_scheme *s, const blm_options *o,
+static blm_status set_seed(struct blm__hasher *h, const struct blm__scheme *s, const blm_options *o,
                            blm_error *err)
 {
     h->policy = BLM_SEED_NONE;
@@ -109,7 +109,7 @@ static blm_status set_seed(struct blm_hasher *h, const struct blm_scheme *s, con
     return BLM_OK;
 }
 
-blm_status blm__choose_funnel(struct blm_hasher *h, const struct blm_scheme *s, const char *name,
+blm_status blm__choose_funnel(struct blm__hasher *h, const struct blm__scheme *s, const char *name,
                               blm_error *err)
 {
     if (!h->funnel) /* a file may have said which */
@@ -124,7 +124,7 @@ blm_status blm__choose_funnel(struct blm_hasher *h, const struct blm_scheme *s, 
     return blm__fail(err, BLM_E_FUNNEL, "scheme %s has no funnel called %s", s->row.name, name);
 }
 
-blm_kind blm__usual_kind(const struct blm_scheme *s, const blm_options *o)
+blm_kind blm__usual_kind(const struct blm__scheme *s, const blm_options *o)
 {
     blm_kind k = BLM_CLASSIC;
     if (s->native)
@@ -134,7 +134,7 @@ blm_kind blm__usual_kind(const struct blm_scheme *s, const blm_options *o)
     return k;
 }
 
-static blm_status choose_kind(struct blm_body *b, const blm_options *o, blm_error *err)
+static blm_status choose_kind(struct blm__body *b, const blm_options *o, blm_error *err)
 {
     b->kind = o->kind ? o->kind : blm__usual_kind(b->scheme, o);
     b->ops  = blm__kind_of(b->kind);
@@ -155,7 +155,7 @@ static blm_status choose_kind(struct blm_body *b, const blm_options *o, blm_erro
     return BLM_OK;
 }
 
-static blm_status check_size(const struct blm_shape *s, const blm_options *o, blm_error *err)
+static blm_status check_size(const struct blm__shape *s, const blm_options *o, blm_error *err)
 {
     uint64_t bytes = blm__shape_words(s) * 8;
     if (s->bits == 0 || s->bits > BLM__MAX_BITS)
@@ -171,7 +171,7 @@ static blm_status check_size(const struct blm_shape *s, const blm_options *o, bl
 }
 
 /* Native: the kind plans. What does not fit the asked memory is refused here, not in the plan. */
-static blm_status plan_native(blm_filter *f, const blm_options *o, struct blm_shape *s,
+static blm_status plan_native(blm_filter *f, const blm_options *o, struct blm__shape *s,
                               blm_error *err)
 {
     blm_plan   p  = { .size = sizeof p };
@@ -190,13 +190,13 @@ static blm_status plan_native(blm_filter *f, const blm_options *o, struct blm_sh
     return BLM_OK;
 }
 
-static blm_status no_library(const struct blm_scheme *s, blm_error *err)
+static blm_status no_library(const struct blm__scheme *s, blm_error *err)
 {
     return blm__fail(err, BLM_E_UNSUPPORTED, "scheme %s needs %s, which this build has not",
                      s->row.name, s->missing);
 }
 
-static blm_status options_to_shape(blm_filter *f, const blm_options *o, struct blm_shape *s,
+static blm_status options_to_shape(blm_filter *f, const blm_options *o, struct blm__shape *s,
                                    blm_error *err)
 {
     f->body.scheme = blm__scheme_find(o->scheme);
@@ -232,7 +232,7 @@ static blm_status options_to_shape(blm_filter *f, const blm_options *o, struct b
 }
 
 /* Everything of another filter but its keys. */
-static blm_status shape_like(blm_filter *f, const blm_options *o, struct blm_shape *s,
+static blm_status shape_like(blm_filter *f, const blm_options *o, struct blm__shape *s,
                              blm_error *err)
 {
     const blm_filter *like = o->like;
@@ -255,7 +255,7 @@ static blm_status shape_like(blm_filter *f, const blm_options *o, struct blm_sha
     return BLM_OK;
 }
 
-blm_status blm__filter_prepare(const blm_options *o, blm_filter **out, struct blm_shape *first,
+blm_status blm__filter_prepare(const blm_options *o, blm_filter **out, struct blm__shape *first,
                                blm_error *err)
 {
     blm_filter *f  = NULL;
@@ -276,11 +276,11 @@ blm_status blm__filter_prepare(const blm_options *o, blm_filter **out, struct bl
 }
 
 /* Is every layer one that the scheme could have made? */
-static blm_status check_layers(const struct blm_body *b, blm_error *err)
+static blm_status check_layers(const struct blm__body *b, blm_error *err)
 {
     for (uint32_t i = 0; i < b->layer_count; i++) {
-        const struct blm_shape *s     = &b->layers[i].shape;
-        const char             *fault = s->scheme->fault ? s->scheme->fault(s) : NULL;
+        const struct blm__shape *s     = &b->layers[i].shape;
+        const char              *fault = s->scheme->fault ? s->scheme->fault(s) : NULL;
         if (s->probes == 0 && !s->scheme->no_probes)
             fault = "it has no probes";
         if (s->scheme != b->scheme)
@@ -294,10 +294,10 @@ static blm_status check_layers(const struct blm_body *b, blm_error *err)
 
 blm_status blm__filter_finish(blm_filter *f, const blm_options *o, blm_error *err)
 {
-    struct blm_body   *b = &f->body;
-    struct blm_hasher *h = &b->hasher;
-    b->ops               = blm__kind_of(b->kind);
-    b->scheme            = b->layer_count ? b->layers[0].shape.scheme : NULL;
+    struct blm__body   *b = &f->body;
+    struct blm__hasher *h = &b->hasher;
+    b->ops                = blm__kind_of(b->kind);
+    b->scheme             = b->layer_count ? b->layers[0].shape.scheme : NULL;
     if (!b->ops || !b->scheme || !(b->scheme->row.kinds >> b->kind & 1))
         return blm__fail(err, BLM_E_FORMAT, "kind and scheme do not go together");
     if (b->scheme->missing)
@@ -343,7 +343,7 @@ static blm_status over_words(const blm_options *o, blm_options *sized, blm_error
     return BLM_OK;
 }
 
-static blm_status make_layer(blm_filter *f, const struct blm_shape *s, const blm_options *o,
+static blm_status make_layer(blm_filter *f, const struct blm__shape *s, const blm_options *o,
                              blm_error *err)
 {
     if (!o->words)
@@ -375,8 +375,8 @@ blm_status blm_create(const blm_options *options, blm_filter **out, blm_error *e
         blm_options given = o;
         st                = over_words(&given, &o, err);
     }
-    blm_filter      *f = NULL;
-    struct blm_shape first;
+    blm_filter       *f = NULL;
+    struct blm__shape first;
     if (st == BLM_OK)
         st = blm__filter_prepare(&o, &f, &first, err);
     if (st != BLM_OK)

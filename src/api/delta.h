@@ -32,6 +32,6 @@
 #define BLM__DELTA_WORDS   (BLM__FRAME_PAYLOAD / 8u) /* words looked at in one go */
 #define BLM__DELTA_GROWTH  4096u /* times its base's size, at most, is what a delta may make */
 
-enum blm_frame { BLM__FRAME_LAYER = 1, BLM__FRAME_FLIPS, BLM__FRAME_WORDS, BLM__FRAME_END };
+enum blm__frame { BLM__FRAME_LAYER = 1, BLM__FRAME_FLIPS, BLM__FRAME_WORDS, BLM__FRAME_END };
 
 #endif

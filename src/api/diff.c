@@ -11,14 +11,14 @@
 
 struct diff {
     const blm_filter *to;
-    struct blm_sink   out;
+    struct blm__sink  out;
     uint8_t          *frame; /* BLM__FRAME_MAX bytes */
     size_t            len;   /* of the payload so far */
     uint64_t          from;  /* flips: the bit that the frame's first gap counts from … */
     uint64_t          next;  /* … and the one that the next gap will */
 };
 
-static bool put_frame(struct diff *d, enum blm_frame type, uint64_t place)
+static bool put_frame(struct diff *d, enum blm__frame type, uint64_t place)
 {
     uint8_t *f   = d->frame;
     size_t   sum = BLM__FRAME_FRONT + d->len;
@@ -81,10 +81,10 @@ static bool put_words(struct diff *d, uint64_t at, const uint64_t *old, const ui
     return put_frame(d, BLM__FRAME_WORDS, at);
 }
 
-static bool put_shape(struct diff *d, uint32_t i, const struct blm_layer *l)
+static bool put_shape(struct diff *d, uint32_t i, const struct blm__layer *l)
 {
-    const struct blm_shape *s = &l->shape;
-    uint8_t                *p = d->frame + BLM__FRAME_FRONT;
+    const struct blm__shape *s = &l->shape;
+    uint8_t                 *p = d->frame + BLM__FRAME_FRONT;
     memset(p, 0, BLM__DELTA_LAYER);
     blm__put64le(p, blm__layer_items(l));
     blm__put64le(p + 8, s->bits);
@@ -109,11 +109,11 @@ static blm_status stopped(const struct diff *d, blm_error *err)
 }
 
 /* old: the same layer of the earlier snapshot; NULL when it is new. */
-static blm_status put_layer(struct diff *d, uint32_t i, const struct blm_layer *old, uint64_t *done,
-                            blm_error *err)
+static blm_status put_layer(struct diff *d, uint32_t i, const struct blm__layer *old,
+                            uint64_t *done, blm_error *err)
 {
-    const struct blm_body  *b = &d->to->body;
-    const struct blm_layer *l = &b->layers[i];
+    const struct blm__body  *b = &d->to->body;
+    const struct blm__layer *l = &b->layers[i];
     if (!put_shape(d, i, l))
         return stopped(d, err);
     d->from = d->next = 0;
@@ -132,9 +132,9 @@ static blm_status put_layer(struct diff *d, uint32_t i, const struct blm_layer *
 
 static blm_status put_header(struct diff *d, const blm_filter *from, blm_error *err)
 {
-    const struct blm_body *b                    = &d->to->body;
-    uint8_t                h[BLM__DELTA_HEADER] = { 0 };
-    blm_status             st                   = blm_fingerprint(from, h + 16);
+    const struct blm__body *b                    = &d->to->body;
+    uint8_t                 h[BLM__DELTA_HEADER] = { 0 };
+    blm_status              st                   = blm_fingerprint(from, h + 16);
     if (st == BLM_OK)
         st = blm_fingerprint(d->to, h + 32);
     if (st != BLM_OK)
@@ -165,9 +165,9 @@ static blm_status may_diff(const blm_filter *from, const blm_filter *to, blm_err
 }
 
 /* Layer i as it was; NULL: it is new, or was made anew. */
-static const struct blm_layer *earlier(const blm_filter *from, const blm_filter *to, uint32_t i)
+static const struct blm__layer *earlier(const blm_filter *from, const blm_filter *to, uint32_t i)
 {
-    const struct blm_layer *old = i < from->body.layer_count ? &from->body.layers[i] : NULL;
+    const struct blm__layer *old = i < from->body.layer_count ? &from->body.layers[i] : NULL;
     return old && i == 0 && blm__filter_replaced(from, &to->body.layers[0].shape) ? NULL : old;
 }
 

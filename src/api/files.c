@@ -36,7 +36,7 @@ static blm_status name_file(blm_status st, const char *path, blm_error *err)
 
 /* ---- which codec ------------------------------------------------------------------------- */
 
-static blm_status codec_named(const char *name, const struct blm_codec **out, blm_error *err)
+static blm_status codec_named(const char *name, const struct blm__codec **out, blm_error *err)
 {
     *out = blm__codec_find(name);
     return *out ? BLM_OK : blm__fail(err, BLM_E_ARGUMENT, "unknown format %s", name);
@@ -56,7 +56,7 @@ static blm_status ambiguous(const blm_bid *bids, size_t count, blm_error *err)
 }
 
 static blm_status codec_sniffed(const uint8_t *head, size_t len, uint64_t total,
-                                const struct blm_codec **out, blm_error *err)
+                                const struct blm__codec **out, blm_error *err)
 {
     blm_bid bids[MOST_BIDS] = { { NULL, 0 } };
     size_t  count           = blm_sniff(head, len, total, bids, MOST_BIDS);
@@ -72,8 +72,8 @@ static blm_status codec_sniffed(const uint8_t *head, size_t len, uint64_t total,
 /* ---- in ---------------------------------------------------------------------------------- */
 
 /* The format asked for, or the one the first bytes look like. total: 0 when unknown. */
-static blm_status choose_codec(struct blm_source *in, const blm_options *o, uint64_t total,
-                               const struct blm_codec **out, blm_error *err)
+static blm_status choose_codec(struct blm__source *in, const blm_options *o, uint64_t total,
+                               const struct blm__codec **out, blm_error *err)
 {
     blm_status st;
     if (o->format) {
@@ -92,7 +92,7 @@ static blm_status choose_codec(struct blm_source *in, const blm_options *o, uint
 }
 
 /* To the place where the filter starts, which becomes the source's byte 0. */
-static blm_status skip_to(struct blm_source *in, uint64_t offset, blm_error *err)
+static blm_status skip_to(struct blm__source *in, uint64_t offset, blm_error *err)
 {
     uint8_t  bytes[4096];
     uint64_t left = offset;
@@ -112,7 +112,7 @@ static blm_status skip_to(struct blm_source *in, uint64_t offset, blm_error *err
     return BLM_OK;
 }
 
-static blm_status decode_with(const struct blm_codec *codec, struct blm_source *in,
+static blm_status decode_with(const struct blm__codec *codec, struct blm__source *in,
                               const blm_options *o, blm_filter **out, blm_error *err)
 {
     blm_filter *f  = NULL;
@@ -135,11 +135,11 @@ static blm_status decode_with(const struct blm_codec *codec, struct blm_source *
     return BLM_OK;
 }
 
-static blm_status decode_source(struct blm_source *in, const blm_options *options, blm_filter **out,
-                                blm_error *err)
+static blm_status decode_source(struct blm__source *in, const blm_options *options,
+                                blm_filter **out, blm_error *err)
 {
-    blm_options             o;
-    const struct blm_codec *codec;
+    blm_options              o;
+    const struct blm__codec *codec;
     if (!out)
         return blm__fail(err, BLM_E_ARGUMENT, "nowhere to put the filter: out is NULL");
     *out          = NULL;
@@ -160,7 +160,7 @@ blm_status blm_decode(const void *bytes, size_t len, const blm_options *o, blm_f
 {
     if (!bytes && len)
         return blm__fail(err, BLM_E_ARGUMENT, "NULL with a length");
-    struct blm_source in = { .data = bytes ? bytes : (const void *)"", .len = len };
+    struct blm__source in = { .data = bytes ? bytes : (const void *)"", .len = len };
     return decode_source(&in, o, out, err);
 }
 
@@ -169,7 +169,7 @@ blm_status blm_decode_stream(blm_read_fn read, void *ctx, const blm_options *o, 
 {
     if (!read)
         return blm__fail(err, BLM_E_ARGUMENT, "no function to read with");
-    struct blm_source in = { .read = read, .ctx = ctx };
+    struct blm__source in = { .read = read, .ctx = ctx };
     return decode_source(&in, o, out, err);
 }
 
@@ -194,10 +194,10 @@ static size_t read_fd(void *ctx, void *bytes, size_t len)
 
 static blm_status decode_fd(int fd, const blm_options *o, blm_filter **out, blm_error *err)
 {
-    struct file_in          file = { fd, 0 };
-    struct blm_source       in   = { .read = read_fd, .ctx = &file };
-    const struct blm_codec *codec;
-    struct stat             s;
+    struct file_in           file = { fd, 0 };
+    struct blm__source       in   = { .read = read_fd, .ctx = &file };
+    const struct blm__codec *codec;
+    struct stat              s;
     if (fstat(fd, &s) < 0)
         return blm__fail_system(err, errno, "cannot look at it: %s", blm__os_text(errno));
     uint64_t   size = S_ISREG(s.st_mode) ? (uint64_t)s.st_size : 0;
@@ -270,16 +270,16 @@ blm_status blm_open(const char *path, const blm_options *options, blm_filter **o
 
 static bool is_native(const char *scheme)
 {
-    const struct blm_scheme *s = blm__scheme_find(scheme);
+    const struct blm__scheme *s = blm__scheme_find(scheme);
     return s && s->native;
 }
 
 blm_status blm_create_file(const char *path, const blm_options *options, blm_filter **out,
                            blm_error *err)
 {
-    blm_options      o;
-    blm_filter      *f = NULL;
-    struct blm_shape first;
+    blm_options       o;
+    blm_filter       *f = NULL;
+    struct blm__shape first;
     if (!path || !out)
         return blm__fail(err, BLM_E_ARGUMENT, "no path, or nowhere to put the filter (NULL)");
     *out          = NULL;
@@ -315,7 +315,7 @@ blm_status blm_sync(blm_filter *f, blm_error *err)
 
 /* ---- out --------------------------------------------------------------------------------- */
 
-static blm_status codec_for(const blm_filter *f, const char *format, const struct blm_codec **out,
+static blm_status codec_for(const blm_filter *f, const char *format, const struct blm__codec **out,
                             blm_error *err)
 {
     const char *name = format ? format : f->body.format ? f->body.format : "native";
@@ -328,11 +328,11 @@ static blm_status codec_for(const blm_filter *f, const char *format, const struc
     return st;
 }
 
-static blm_status encode_to(const blm_filter *f, const char *format, struct blm_sink *out,
+static blm_status encode_to(const blm_filter *f, const char *format, struct blm__sink *out,
                             blm_error *err)
 {
-    const struct blm_codec *codec;
-    blm_status              st = codec_for(f, format, &codec, err);
+    const struct blm__codec *codec;
+    blm_status               st = codec_for(f, format, &codec, err);
     if (st == BLM_OK)
         st = codec->encode(&f->body, out, err);
     if (st == BLM_OK && out->failed)
@@ -349,7 +349,7 @@ blm_status blm_encode(const blm_filter *f, const char *format, blm_write_fn writ
 blm_status blm_encode_from(const blm_filter *f, const char *format, uint64_t at, blm_write_fn write,
                            void *ctx, blm_error *err)
 {
-    struct blm_sink out = { .write = write, .ctx = ctx, .from = at };
+    struct blm__sink out = { .write = write, .ctx = ctx, .from = at };
     if (!write)
         return blm__fail(err, BLM_E_ARGUMENT, "no function to write with");
     return encode_to(f, format, &out, err);
@@ -358,9 +358,9 @@ blm_status blm_encode_from(const blm_filter *f, const char *format, uint64_t at,
 blm_status blm_encoded_size(const blm_filter *f, const char *format, uint64_t *bytes,
                             blm_error *err)
 {
-    struct blm_sink out = { .from = UINT64_MAX };
-    blm_status      st  = encode_to(f, format, &out, err);
-    *bytes              = st == BLM_OK ? out.written : 0;
+    struct blm__sink out = { .from = UINT64_MAX };
+    blm_status       st  = encode_to(f, format, &out, err);
+    *bytes               = st == BLM_OK ? out.written : 0;
     return st;
 }
 
@@ -397,16 +397,16 @@ static bool write_out(void *ctx, const void *bytes, size_t len)
     return true;
 }
 
-static blm_status save_new(const blm_filter *f, const char *path, const struct blm_codec *codec,
+static blm_status save_new(const blm_filter *f, const char *path, const struct blm__codec *codec,
                            uint32_t flags, blm_error *err)
 {
-    struct blm_temp t;
-    blm_status      st = blm__temp_begin(path, flags, f->body.alloc, &t, err);
+    struct blm__temp t;
+    blm_status       st = blm__temp_begin(path, flags, f->body.alloc, &t, err);
     if (st != BLM_OK)
         return st;
-    struct file_out out  = { .fd = t.fd };
-    struct blm_sink sink = { .write = write_out, .ctx = &out };
-    st                   = codec->encode(&f->body, &sink, err);
+    struct file_out  out  = { .fd = t.fd };
+    struct blm__sink sink = { .write = write_out, .ctx = &out };
+    st                    = codec->encode(&f->body, &sink, err);
     if (st == BLM_OK)
         flush_out(&out);
     if (out.why)
@@ -421,20 +421,20 @@ static blm_status save_new(const blm_filter *f, const char *path, const struct b
 /* Over the very file a writer has mapped: another file in its place would take the name away from
  * under it, and every later add would go to a file without one. The file has the filter already,
  * or will have when it is synced. */
-static blm_status save_in_place(const blm_filter *f, const struct blm_codec *codec, blm_error *err)
+static blm_status save_in_place(const blm_filter *f, const struct blm__codec *codec, blm_error *err)
 {
     if (codec != &blm__codec_native)
         return blm__fail(err, BLM_E_BUSY,
                          "this filter is the file's writer: close it before another format goes "
                          "there");
-    struct blm_body body = f->body; /* what sync changes is behind store_ctx */
+    struct blm__body body = f->body; /* what sync changes is behind store_ctx */
     return body.store->sync(&body, err);
 }
 
 blm_status blm_save(const blm_filter *f, const char *path, const char *format, uint32_t flags,
                     blm_error *err)
 {
-    const struct blm_codec *codec;
+    const struct blm__codec *codec;
     if (!path)
         return blm__fail(err, BLM_E_ARGUMENT, "no path (NULL)");
     if (flags & ~BLM_REPLACE)

@@ -26,9 +26,9 @@ static inline blm_status blm__emit(void *out, const void *result, size_t size)
 }
 
 struct blm_filter {
-    struct blm_body body;    /* first: single calls find the filter by it */
-    uint32_t        threads; /* for batches; 0 and 1: the caller's */
-    blm_allocator   own;     /* body.alloc points here: a copy of the caller's struct */
+    struct blm__body body;    /* first: single calls find the filter by it */
+    uint32_t         threads; /* for batches; 0 and 1: the caller's */
+    blm_allocator    own;     /* body.alloc points here: a copy of the caller's struct */
 };
 
 /* A copy of the caller's options with later fields zero; E_ARGUMENT when NULL, or of a size this
@@ -38,7 +38,7 @@ blm_status blm__options_read(const blm_options *o, bool null_ok, blm_options *ou
 /* The kind of filters whose options name none. Where the scheme leaves the choice: the fast one, or
  * classic where bits and probes are both given, because only it has them exactly. Else the first
  * kind that the scheme is kept in. */
-blm_kind blm__usual_kind(const struct blm_scheme *s, const blm_options *o);
+blm_kind blm__usual_kind(const struct blm__scheme *s, const blm_options *o);
 
 /* A filter with no layers and nothing decided but allocator, kernel, caps, progress and the memory
  * store: what decoders fill. Released by blm_free. */
@@ -47,7 +47,7 @@ blm_status blm__filter_blank(const blm_options *o, blm_filter **out, blm_error *
  * together, takes the hash function and funnel from o, computes the digest tag. */
 blm_status blm__filter_finish(blm_filter *f, const blm_options *o, blm_error *err);
 /* Options (already read) to a filter with no layers, and the shape its first layer is to have. */
-blm_status blm__filter_prepare(const blm_options *o, blm_filter **out, struct blm_shape *first,
+blm_status blm__filter_prepare(const blm_options *o, blm_filter **out, struct blm__shape *first,
                                blm_error *err);
 
 /* Has a writer added layers to the file that we do not see? Then our layers are not the filter, and
@@ -58,13 +58,13 @@ static inline bool blm__filter_stale(const blm_filter *f)
 }
 
 /* The funnel of this name; NULL: the one it has, or the scheme's first. */
-blm_status blm__choose_funnel(struct blm_hasher *h, const struct blm_scheme *s, const char *name,
+blm_status blm__choose_funnel(struct blm__hasher *h, const struct blm__scheme *s, const char *name,
                               blm_error *err);
 
 /* The caller's functions (scheme.row.by_caller), for a new filter, or for one from a file, whose
  * name for them must be the caller's: api/functions.c */
-blm_status blm__new_functions(struct blm_hasher *h, const blm_options *o, blm_error *err);
-blm_status blm__old_functions(struct blm_hasher *h, const blm_options *o, blm_error *err);
+blm_status blm__new_functions(struct blm__hasher *h, const blm_options *o, blm_error *err);
+blm_status blm__old_functions(struct blm__hasher *h, const blm_options *o, blm_error *err);
 
 /* BLM_CAN_… of this filter: api/rows.c */
 uint32_t blm__filter_can(const blm_filter *f);
@@ -73,7 +73,7 @@ uint32_t blm__filter_can(const blm_filter *f);
  * that differs. */
 blm_status blm__filter_same(const blm_filter *a, const blm_filter *b, blm_error *err);
 /* May the first layer of a filter have been replaced by this one since (kind.replaced)? */
-bool blm__filter_replaced(const blm_filter *earlier, const struct blm_shape *later);
+bool blm__filter_replaced(const blm_filter *earlier, const struct blm__shape *later);
 /* The same when `to` may have grown layers that `from` has not. */
 blm_status blm__filter_extends(const blm_filter *from, const blm_filter *to, blm_error *err);
 

@@ -6,7 +6,7 @@
 #include "api/filter.h"
 #include "core/checksum.h"
 
-static void print_number(struct blm_print *p, uint64_t v)
+static void print_number(struct blm__print *p, uint64_t v)
 {
     uint8_t bytes[8];
     blm__put64le(bytes, v);
@@ -19,8 +19,8 @@ static bool print_piece(void *ctx, const void *bytes, size_t len)
     return true;
 }
 
-static blm_status print_layer(struct blm_print *p, const struct blm_body *b,
-                              const struct blm_layer *l, uint64_t done)
+static blm_status print_layer(struct blm__print *p, const struct blm__body *b,
+                              const struct blm__layer *l, uint64_t done)
 {
     const uint64_t piece = (uint64_t)1 << 20; /* words between two reports of progress */
     print_number(p, l->shape.bits);
@@ -43,11 +43,11 @@ static blm_status print_layer(struct blm_print *p, const struct blm_body *b,
 /* What blm_equal compares, in one order, as little-endian bytes. */
 blm_status blm_fingerprint(const blm_filter *f, uint8_t out[16])
 {
-    struct blm_print         p;
-    const struct blm_body   *b      = &f->body;
-    const struct blm_hasher *h      = &b->hasher;
-    const char              *scheme = f->body.scheme->row.name;
-    uint64_t                 done   = 0;
+    struct blm__print         p;
+    const struct blm__body   *b      = &f->body;
+    const struct blm__hasher *h      = &b->hasher;
+    const char               *scheme = f->body.scheme->row.name;
+    uint64_t                  done   = 0;
     blm__print_begin(&p);
     print_number(&p, blm__kind_number(b->kind));
     print_number(&p, strlen(scheme));

@@ -15,18 +15,18 @@
 #define ASKED 16u
 
 struct flow {
-    struct blm_steps_flow w; /* first: it is what fill and tell get */
-    const blm_filter     *f;
-    const blm_flow       *c;
-    uint32_t              main;      /* of the links */
-    uint64_t              room;      /* keys that may come: a layer's, or the arrays' below */
-    size_t                sum, told; /* answers of 1, and all */
-    size_t                at, have;  /* of key: taken, and there */
-    bool                  ended;     /* the caller has no more keys */
-    blm_key               key[BLM__BATCH];
-    size_t                n, answered; /* of a chain's round, by the main link */
-    uint64_t              start[BLM__BATCH], step[BLM__BATCH];
-    uint8_t               answer[BLM__BATCH];
+    struct blm__steps_flow w; /* first: it is what fill and tell get */
+    const blm_filter      *f;
+    const blm_flow        *c;
+    uint32_t               main;      /* of the links */
+    uint64_t               room;      /* keys that may come: a layer's, or the arrays' below */
+    size_t                 sum, told; /* answers of 1, and all */
+    size_t                 at, have;  /* of key: taken, and there */
+    bool                   ended;     /* the caller has no more keys */
+    blm_key                key[BLM__BATCH];
+    size_t                 n, answered; /* of a chain's round, by the main link */
+    uint64_t               start[BLM__BATCH], step[BLM__BATCH];
+    uint8_t                answer[BLM__BATCH];
 };
 
 static void begin(struct flow *s, const blm_filter *f, const blm_flow *c)
@@ -79,7 +79,7 @@ static size_t take(struct flow *s, uint64_t *a, uint64_t *b, size_t n)
     return good;
 }
 
-static size_t fill(struct blm_steps_flow *w, uint64_t *a, uint64_t *b)
+static size_t fill(struct blm__steps_flow *w, uint64_t *a, uint64_t *b)
 {
     struct flow *s   = (struct flow *)w;
     size_t       got = 0;
@@ -96,7 +96,7 @@ static size_t fill(struct blm_steps_flow *w, uint64_t *a, uint64_t *b)
     return got;
 }
 
-static void tell(struct blm_steps_flow *w, const uint8_t *answer, size_t n)
+static void tell(struct blm__steps_flow *w, const uint8_t *answer, size_t n)
 {
     told((struct flow *)w, answer, n);
 }
@@ -104,14 +104,14 @@ static void tell(struct blm_steps_flow *w, const uint8_t *answer, size_t n)
 /* ---- chains of them ---- */
 
 /* The words stay in their arrays, which have room for a round. */
-static size_t fill_round(struct blm_steps_flow *w, uint64_t *a, uint64_t *b)
+static size_t fill_round(struct blm__steps_flow *w, uint64_t *a, uint64_t *b)
 {
     size_t n = fill(w, a, b);
     ((struct flow *)w)->n += n;
     return n;
 }
 
-static void tell_round(struct blm_steps_flow *w, const uint8_t *answer, size_t n)
+static void tell_round(struct blm__steps_flow *w, const uint8_t *answer, size_t n)
 {
     struct flow *s = (struct flow *)w;
     for (size_t i = 0; i < n; i++)
@@ -134,9 +134,9 @@ static size_t keep_open(struct flow *s, uint16_t *at, size_t n, const uint8_t *h
 
 static void ask_others(struct flow *s)
 {
-    const struct blm_body *b = &s->f->body;
-    uint8_t                has[BLM__BATCH];
-    uint16_t               at[BLM__BATCH];
+    const struct blm__body *b = &s->f->body;
+    uint8_t                 has[BLM__BATCH];
+    uint16_t                at[BLM__BATCH];
     for (size_t i = 0; i < s->n; i++) {
         at[i]  = (uint16_t)i;
         has[i] = s->answer[i];
@@ -167,13 +167,13 @@ static void check_chain(struct flow *s)
 
 /* The layer to flow through, or NULL: it is not that kind of filter, or in cache, where nothing
  * waits. Checks look in the link with the most keys first, adds go to the active one. */
-static struct blm_layer *layer_of(struct flow *s, bool add)
+static struct blm__layer *layer_of(struct flow *s, bool add)
 {
-    const struct blm_body *b    = &s->f->body;
-    uint64_t               most = 0;
+    const struct blm__body *b    = &s->f->body;
+    uint64_t                most = 0;
     for (uint32_t i = 0; i < b->layer_count; i++) {
-        const struct blm_layer *l     = &b->layers[i];
-        const uint64_t          items = blm__layer_items(l);
+        const struct blm__layer *l     = &b->layers[i];
+        const uint64_t           items = blm__layer_items(l);
         if (!l->engine->flows || l->shape.probes > BLM__FLOW_MOST)
             return NULL;
         if (!add && items >= most) {
@@ -187,8 +187,8 @@ static struct blm_layer *layer_of(struct flow *s, bool add)
 /* Keys until they end, or one is no key. */
 static void run_check(struct flow *s)
 {
-    const struct blm_body *b = &s->f->body;
-    s->w.layer               = b->store->stale ? NULL : layer_of(s, false);
+    const struct blm__body *b = &s->f->body;
+    s->w.layer                = b->store->stale ? NULL : layer_of(s, false);
     if (!s->w.layer)
         return;
     if (b->layer_count > 1) {
@@ -202,9 +202,9 @@ static void run_check(struct flow *s)
 }
 
 /* Keys until they end, or one is no key, or the layer is full. */
-static void run_add(struct flow *s, struct blm_body *b)
+static void run_add(struct flow *s, struct blm__body *b)
 {
-    struct blm_layer *l = layer_of(s, true);
+    struct blm__layer *l = layer_of(s, true);
     if (!l || b->layer_count > 1 || b->shared || l->marks)
         return;
     s->w.layer = l;

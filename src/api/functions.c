@@ -6,7 +6,7 @@
 
 static bool name_fits(const char *name) { return name && *name && strlen(name) <= 15; }
 
-blm_status blm__new_functions(struct blm_hasher *h, const blm_options *o, blm_error *err)
+blm_status blm__new_functions(struct blm__hasher *h, const blm_options *o, blm_error *err)
 {
     if (!o->probe_fn)
         return blm__fail(err, BLM_E_ARGUMENT,
@@ -22,7 +22,7 @@ blm_status blm__new_functions(struct blm_hasher *h, const blm_options *o, blm_er
     return BLM_OK;
 }
 
-blm_status blm__old_functions(struct blm_hasher *h, const blm_options *o, blm_error *err)
+blm_status blm__old_functions(struct blm__hasher *h, const blm_options *o, blm_error *err)
 {
     /* Bits alone have no name: the caller's is as good as any. */
     bool same = name_fits(o->hash_name) && (!h->name[0] || strcmp(o->hash_name, h->name) == 0);
@@ -38,9 +38,9 @@ blm_status blm__old_functions(struct blm_hasher *h, const blm_options *o, blm_er
 
 blm_status blm_add_positions(blm_filter *f, const uint64_t *pos, size_t count)
 {
-    struct blm_body  *b      = &f->body;
-    struct blm_layer *l      = &b->layers[0];
-    unsigned          is_new = 0;
+    struct blm__body  *b      = &f->body;
+    struct blm__layer *l      = &b->layers[0];
+    unsigned           is_new = 0;
     if (!pos && count)
         return BLM_E_ARGUMENT;
     if (b->read_only)

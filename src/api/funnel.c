@@ -5,10 +5,10 @@
 
 blm_status blm_set_funnel(blm_filter *f, const char *name, blm_error *err)
 {
-    struct blm_hasher *h   = &f->body.hasher;
-    const char        *was = h->funnel;
-    h->funnel              = NULL; /* so that NULL is the scheme's first */
-    blm_status st          = blm__choose_funnel(h, f->body.scheme, name, err);
+    struct blm__hasher *h   = &f->body.hasher;
+    const char         *was = h->funnel;
+    h->funnel               = NULL; /* so that NULL is the scheme's first */
+    blm_status st           = blm__choose_funnel(h, f->body.scheme, name, err);
     if (st != BLM_OK)
         h->funnel = was;
     else

@@ -8,9 +8,9 @@
 
 /* ---- parameters ---- */
 
-static void layer_params(const blm_filter *f, const struct blm_layer *l, blm_params *p)
+static void layer_params(const blm_filter *f, const struct blm__layer *l, blm_params *p)
 {
-    const struct blm_body *b = &f->body;
+    const struct blm__body *b = &f->body;
     memset(p, 0, sizeof *p);
     p->kind           = l->shape.kind;
     p->scheme         = f->body.scheme->row.name;
@@ -44,7 +44,7 @@ static void layer_params(const blm_filter *f, const struct blm_layer *l, blm_par
 
 static void body_params(const blm_filter *f, blm_params *p)
 {
-    const struct blm_body *b = &f->body;
+    const struct blm__body *b = &f->body;
     layer_params(f, &b->layers[b->active], p);
     p->kind       = b->kind;
     p->layers     = b->layer_count;
@@ -55,7 +55,7 @@ static void body_params(const blm_filter *f, blm_params *p)
     p->kept       = b->ops->kept ? b->ops->kept(b) : 0;
     p->bits = p->capacity = p->items = p->bytes = 0;
     for (uint32_t i = 0; i < b->layer_count; i++) {
-        const struct blm_layer *l = &b->layers[i];
+        const struct blm__layer *l = &b->layers[i];
         p->bits += l->shape.bits;
         p->capacity += l->shape.capacity;
         p->items += blm__layer_items(l);
@@ -107,14 +107,14 @@ static bool beyond_chance(const blm_stats *s)
 
 blm_status blm_get_stats(const blm_filter *f, blm_stats *out)
 {
-    const struct blm_body *b = &f->body;
-    blm_stats              s;
-    double                 absent = 1; /* chance that no layer says maybe */
+    const struct blm__body *b = &f->body;
+    blm_stats               s;
+    double                  absent = 1; /* chance that no layer says maybe */
     memset(&s, 0, sizeof s);
     body_params(f, &s.params);
     s.params.size = sizeof s.params;
     for (uint32_t i = 0; i < b->layer_count; i++) {
-        const struct blm_layer *l = &b->layers[i];
+        const struct blm__layer *l = &b->layers[i];
         uint64_t     ones = blm__layer_ones(l, b->kernel), reach = blm__shape_reach(&l->shape);
         blm_estimate e = { 0, 0, INFINITY, true }; /* of no probes nothing can be said */
         if (ones > reach) /* bits past m set in a caller's own words, or where no key leads */
@@ -137,8 +137,8 @@ blm_status blm_get_stats(const blm_filter *f, blm_stats *out)
 
 blm_status blm_fill_map(const blm_filter *f, double *out, size_t slices)
 {
-    const struct blm_body *b     = &f->body;
-    uint64_t               total = 0, base = 0;
+    const struct blm__body *b     = &f->body;
+    uint64_t                total = 0, base = 0;
     if (!out || slices == 0)
         return BLM_E_ARGUMENT;
     for (uint32_t i = 0; i < b->layer_count; i++)
@@ -175,11 +175,11 @@ blm_status blm_compare(const blm_filter *a, const blm_filter *b, blm_overlap *ou
     blm_status st = blm__filter_same(a, b, err);
     if (st != BLM_OK)
         return st;
-    const struct blm_layer *x = &a->body.layers[0], *y = &b->body.layers[0];
-    blm_overlap             o     = { .size = sizeof o };
-    uint64_t                of_a  = blm__layer_ones(x, a->body.kernel);
-    uint64_t                of_b  = blm__layer_ones(y, b->body.kernel);
-    uint64_t                of_or = x->engine->ones_or(x, y, a->body.kernel);
+    const struct blm__layer *x = &a->body.layers[0], *y = &b->body.layers[0];
+    blm_overlap              o     = { .size = sizeof o };
+    uint64_t                 of_a  = blm__layer_ones(x, a->body.kernel);
+    uint64_t                 of_b  = blm__layer_ones(y, b->body.kernel);
+    uint64_t                 of_or = x->engine->ones_or(x, y, a->body.kernel);
     if (of_or > of_a + of_b) /* bits that came between the counts, on a shared filter */
         of_or = of_a + of_b;
     st = blm_estimate_overlap(blm__shape_reach(&x->shape), blm__shape_probes(&x->shape), of_a, of_b,
@@ -237,9 +237,9 @@ blm_status blm_try_rate(const blm_filter *f, const blm_key *keys, uint64_t count
 /* A foreign scheme sizes as its original does. */
 static blm_status plan_scheme(const blm_options *o, blm_plan *p, blm_error *err)
 {
-    blm_filter      *f = NULL;
-    struct blm_shape s;
-    blm_status       st = blm__filter_prepare(o, &f, &s, err);
+    blm_filter       *f = NULL;
+    struct blm__shape s;
+    blm_status        st = blm__filter_prepare(o, &f, &s, err);
     if (st != BLM_OK)
         return st;
     memset(p, 0, sizeof *p);
@@ -266,7 +266,7 @@ blm_status blm_plan_for(const blm_options *options, blm_plan *out, blm_error *er
     blm_status  st = blm__options_read(options, false, &o, err);
     if (st != BLM_OK)
         return st;
-    const struct blm_scheme *scheme = blm__scheme_find(o.scheme);
+    const struct blm__scheme *scheme = blm__scheme_find(o.scheme);
     if (!scheme)
         return blm__fail(err, BLM_E_ARGUMENT, "unknown scheme %s", o.scheme);
     if (scheme->plan || o.like) {

@@ -6,8 +6,8 @@
 
 uint64_t blm_memory(const blm_filter *f)
 {
-    const struct blm_body *b   = &f->body;
-    uint64_t               sum = sizeof *f + b->layer_room * sizeof *b->layers;
+    const struct blm__body *b   = &f->body;
+    uint64_t                sum = sizeof *f + b->layer_room * sizeof *b->layers;
     for (uint32_t i = 0; i < b->layer_count; i++)
         sum += b->layers[i].block.size + b->layers[i].stripes_block.size;
     sum += (b->ops->memory ? b->ops->memory(b) : 0) + b->attached_len;

@@ -70,8 +70,8 @@ blm_status blm_try_options(const blm_options *o, uint64_t n, blm_trial *out, blm
 /* ---- the values of a key ---- */
 
 /* A shape of k probes: the values do not depend on its size, which is any that schemes take. */
-static blm_status prepare(const struct blm_scheme *s, uint32_t k, blm_filter **out,
-                          struct blm_shape *shape)
+static blm_status prepare(const struct blm__scheme *s, uint32_t k, blm_filter **out,
+                          struct blm__shape *shape)
 {
     blm_options o = BLM_OPTIONS_INIT;
     o.scheme      = s->row.name;
@@ -84,10 +84,10 @@ static blm_status prepare(const struct blm_scheme *s, uint32_t k, blm_filter **o
 
 blm_status blm_locations(const char *scheme, uint32_t k, const void *key, size_t len, uint64_t *out)
 {
-    const struct blm_scheme *s = blm__scheme_find(scheme);
-    struct blm_shape         shape;
-    blm_filter              *f = NULL;
-    blm_digest               d;
+    const struct blm__scheme *s = blm__scheme_find(scheme);
+    struct blm__shape         shape;
+    blm_filter               *f = NULL;
+    blm_digest                d;
     if (!s || (!key && len) || !out || k == 0)
         return BLM_E_ARGUMENT;
     if (!s->positions_raw || s->missing)

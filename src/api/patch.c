@@ -13,11 +13,11 @@
 #include "engine/shape.h"
 
 struct patch {
-    struct blm_source in;
-    blm_filter       *f;     /* the copy */
-    uint8_t          *frame; /* BLM__FRAME_MAX bytes */
-    uint8_t           header[BLM__DELTA_HEADER];
-    uint64_t          most; /* bytes that the result may have */
+    struct blm__source in;
+    blm_filter        *f;     /* the copy */
+    uint8_t           *frame; /* BLM__FRAME_MAX bytes */
+    uint8_t            header[BLM__DELTA_HEADER];
+    uint64_t           most; /* bytes that the result may have */
     /* the frame last read */
     uint64_t frame_at, place;
     uint32_t type, len;
@@ -95,7 +95,7 @@ static blm_status take_frame(struct patch *p, blm_error *err)
     return BLM_OK;
 }
 
-static struct blm_layer *layer(const struct patch *p) { return &p->f->body.layers[p->layers - 1]; }
+static struct blm__layer *layer(const struct patch *p) { return &p->f->body.layers[p->layers - 1]; }
 
 /* Bits of the layer's cells; those of its last word past them stay clear. */
 static uint64_t layer_bits(const struct patch *p)
@@ -146,7 +146,7 @@ static blm_status take_words(struct patch *p, blm_error *err)
 
 /* ---- layers ---- */
 
-static void get_shape(const struct patch *p, struct blm_shape *s)
+static void get_shape(const struct patch *p, struct blm__shape *s)
 {
     const uint8_t *b = p->frame + BLM__FRAME_FRONT;
     memset(s, 0, sizeof *s);
@@ -166,16 +166,16 @@ static void get_shape(const struct patch *p, struct blm_shape *s)
     s->aux[1]      = blm__get64le(b + 72);
 }
 
-static bool same_cells(const struct blm_shape *a, const struct blm_shape *b)
+static bool same_cells(const struct blm__shape *a, const struct blm__shape *b)
 {
     return a->bits == b->bits && a->kind == b->kind && a->rule == b->rule &&
            a->probes == b->probes && a->lines == b->lines && a->cell_bits == b->cell_bits &&
            a->variant == b->variant && blm__shape_reach(a) == blm__shape_reach(b);
 }
 
-static blm_status new_layer(struct patch *p, const struct blm_shape *s, blm_error *err)
+static blm_status new_layer(struct patch *p, const struct blm__shape *s, blm_error *err)
 {
-    struct blm_body *b = &p->f->body;
+    struct blm__body *b = &p->f->body;
     if (!blm__grows(b))
         return BAD(p, "a new layer for a filter that does not grow");
     uint64_t bytes = blm__shape_words(s) * 8, held = blm__body_bytes(b);
@@ -189,8 +189,8 @@ static blm_status new_layer(struct patch *p, const struct blm_shape *s, blm_erro
 
 static blm_status take_layer(struct patch *p, blm_error *err)
 {
-    struct blm_shape s;
-    struct blm_body *b = &p->f->body;
+    struct blm__shape s;
+    struct blm__body *b = &p->f->body;
     if (p->len != BLM__DELTA_LAYER || p->place != p->layers || p->layers == layers_after(p))
         return BAD(p, "layers out of order");
     get_shape(p, &s);
@@ -208,8 +208,8 @@ static blm_status take_layer(struct patch *p, blm_error *err)
         st = BAD(p, "layer %u is not the filter's", (unsigned)p->layers);
     if (st != BLM_OK)
         return st;
-    struct blm_layer *l = &b->layers[p->layers];
-    l->shape            = s;
+    struct blm__layer *l = &b->layers[p->layers];
+    l->shape             = s;
     blm__layer_recount(l, blm__get64le(p->frame + BLM__FRAME_FRONT));
     p->layers++;
     p->next = 0;
@@ -220,8 +220,8 @@ static blm_status take_layer(struct patch *p, blm_error *err)
 
 static blm_status take_end(struct patch *p, blm_error *err)
 {
-    struct blm_body *b = &p->f->body;
-    uint8_t          print[16], more;
+    struct blm__body *b = &p->f->body;
+    uint8_t           print[16], more;
     if (p->layers != layers_after(p) || p->len != 0 || p->place != p->layers)
         return BAD(p, "the delta ends too early");
     if (blm__read(&p->in, &more, 1) != 0)

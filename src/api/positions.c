@@ -13,8 +13,8 @@ static blm_status list_positions(const blm_filter *f, const void *key, size_t le
     uint64_t base = 0;
     size_t   n    = 0;
     for (uint32_t i = 0; i < f->body.layer_count; i++) {
-        const struct blm_shape *s = &f->body.layers[i].shape;
-        uint64_t                pos[BLM__MAX_PROBES];
+        const struct blm__shape *s = &f->body.layers[i].shape;
+        uint64_t                 pos[BLM__MAX_PROBES];
         if (!f->body.layers[i].engine->positions(s, &d, raw, pos))
             return BLM_E_UNSUPPORTED;
         for (uint32_t j = 0; j < blm__shape_probes(s); j++, n++)
@@ -44,7 +44,7 @@ static bool check_list(const blm_filter *f, const uint64_t *pos, size_t count, b
         return true;
     uint64_t base = 0;
     for (uint32_t i = 0; i < f->body.layer_count; i++) {
-        const struct blm_layer *l = &f->body.layers[i];
+        const struct blm__layer *l = &f->body.layers[i];
         /* One layer: whatever was given. Several: each has its own part of the list. */
         size_t part = f->body.layer_count == 1 ? count : blm__shape_probes(&l->shape);
         bool   all  = true;

@@ -17,9 +17,9 @@ bool blm_check(const blm_filter *f, const void *key, size_t len)
 
 blm_status blm_remove(blm_filter *f, const void *key, size_t len)
 {
-    struct blm_body *b = &f->body;
-    struct blm__one  k;
-    uint8_t          gone;
+    struct blm__body *b = &f->body;
+    struct blm__one   k;
+    uint8_t           gone;
     if (!key && len)
         return BLM_E_ARGUMENT;
     if (!b->ops->remove)
@@ -33,7 +33,7 @@ blm_status blm_remove(blm_filter *f, const void *key, size_t len)
 /* ---- digests ---- */
 
 /* The digest as the engines take it. False: it is not for this filter. */
-static bool digest_keys(const struct blm_body *b, const blm_digest *d, struct blm__keys *out)
+static bool digest_keys(const struct blm__body *b, const blm_digest *d, struct blm__keys *out)
 {
     struct blm__keys one = { .n = 1, .digests = d };
     if (blm__keys_good(b, &one) == 0)
@@ -49,8 +49,8 @@ blm_status blm_digest_of(const blm_filter *f, const void *key, size_t len, blm_d
     if (!key && len)
         return BLM_E_ARGUMENT;
     memset(out, 0, sizeof *out);
-    const struct blm_body *b      = &f->body;
-    uint32_t               probes = b->layers[0].shape.probes;
+    const struct blm__body *b      = &f->body;
+    uint32_t                probes = b->layers[0].shape.probes;
     b->scheme->digest(&b->hasher, probes, key ? key : "", len, out);
     out->tag = b->hasher.tag;
     if (b->scheme->per_probe)
@@ -68,9 +68,9 @@ blm_status blm_add_digest(blm_filter *f, const blm_digest *d)
 
 bool blm_check_digest(const blm_filter *f, const blm_digest *d)
 {
-    const struct blm_body *b = &f->body;
-    struct blm__keys       k;
-    uint8_t                maybe;
+    const struct blm__body *b = &f->body;
+    struct blm__keys        k;
+    uint8_t                 maybe;
     if (!digest_keys(b, d, &k))
         return true;
     return k.hashes ? b->ops->check_one(b, k.hashes[0]) : b->ops->check(b, &k, &maybe) != 0;

@@ -26,8 +26,8 @@
 struct split {
     blm_filter             *f;
     const struct blm__keys *source;
-    struct blm_layer       *layer;
-    struct blm_layer        one_line; /* the layer as if a key had one line */
+    struct blm__layer      *layer;
+    struct blm__layer       one_line; /* the layer as if a key had one line */
     uint32_t                threads;
     bool                    noted; /* a key has lines in several stretches */
 
@@ -89,10 +89,10 @@ struct some {
 
 static uint64_t set_some(struct split *p, struct some *s, size_t n, uint8_t *notes)
 {
-    const struct blm_kernel *v      = p->f->body.kernel;
-    bool                     shared = p->f->body.shared;
-    uint8_t                  fresh[BLM__BATCH];
-    uint64_t                 count;
+    const struct blm__kernel *v      = p->f->body.kernel;
+    bool                      shared = p->f->body.shared;
+    uint8_t                   fresh[BLM__BATCH];
+    uint64_t                  count;
     count = (shared ? v->lines_add_shared : v->lines_add)(&p->one_line, s->hash, n, fresh);
     if (p->noted)
         for (size_t i = 0; i < n; i++)
@@ -111,7 +111,7 @@ static uint64_t set_some(struct split *p, struct some *s, size_t n, uint8_t *not
 static void take_lines(const struct split *p, uint64_t g, uint32_t i, uint64_t first,
                        uint64_t lines, struct some *s)
 {
-    const struct blm_shape *shape = &p->layer->shape;
+    const struct blm__shape *shape = &p->layer->shape;
     for (uint32_t j = 0; j < shape->lines; j++, g = blm__line_next(blm__line_x(g))) {
         s->hash[s->n] = g;
         s->key[s->n]  = i;
@@ -168,14 +168,14 @@ static uint64_t gather(struct split *p)
 /* ---- rounds ---- */
 
 /* The layer that can be cut into stretches; NULL: none. */
-static struct blm_layer *stretched_layer(const struct blm_body *b)
+static struct blm__layer *stretched_layer(const struct blm__body *b)
 {
-    struct blm_layer *l = blm__grows(b) ? NULL : b->ops->only(b);
+    struct blm__layer *l = blm__grows(b) ? NULL : b->ops->only(b);
     return l && l->engine->stretches ? l : NULL;
 }
 
 /* Is hashing these keys work enough to be shared, when nothing else can be? */
-static bool hashes_long(const struct blm_body *b, const struct blm__keys *k)
+static bool hashes_long(const struct blm__body *b, const struct blm__keys *k)
 {
     return !k->hashes && !k->digests &&
            (k->list || k->width > 32 || !b->scheme->native || b->hasher.id != BLM_HASH_XXH3);
@@ -206,12 +206,12 @@ static blm_status add_round(struct split *p, bool whole, size_t count, uint8_t *
     return st;
 }
 
-static bool make_room(struct split *p, bool whole, struct blm_block *block)
+static bool make_room(struct split *p, bool whole, struct blm__block *block)
 {
-    const struct blm_scheme *scheme = p->f->body.scheme;
-    uint64_t                 hashes = scheme->native ? ROUND * sizeof *p->hash
-                                      : scheme->wrap ? ROUND * 2 * sizeof *p->hash
-                                                     : ROUND_DIGESTS * sizeof *p->digest;
+    const struct blm__scheme *scheme = p->f->body.scheme;
+    uint64_t                  hashes = scheme->native ? ROUND * sizeof *p->hash
+                                       : scheme->wrap ? ROUND * 2 * sizeof *p->hash
+                                                      : ROUND_DIGESTS * sizeof *p->digest;
     if (!blm__block_alloc(p->f->body.alloc, hashes + (whole && p->noted ? p->threads * ROUND : 0),
                           block))
         return false;
@@ -228,9 +228,9 @@ static bool make_room(struct split *p, bool whole, struct blm_block *block)
 bool blm__split_add(blm_filter *f, const struct blm__keys *k, uint8_t *fresh, size_t *done,
                     blm_status *st)
 {
-    const struct blm_body *b     = &f->body;
-    const size_t           count = k->n;
-    struct blm_block       block;
+    const struct blm__body *b     = &f->body;
+    const size_t            count = k->n;
+    struct blm__block       block;
     if (f->threads < 2 || count < LEAST)
         return false;
     struct split p     = { .f = f, .source = k, .threads = f->threads };

@@ -38,8 +38,8 @@ static blm_status may_match(const blm_filter *f, blm_error *err)
 
 static bool any_push_matches(const blm_filter *f, blm_key script)
 {
-    struct blm_cursor c = blm__cursor(script.data, script.len);
-    struct blm__op    op;
+    struct blm__cursor c = blm__cursor(script.data, script.len);
+    struct blm__op     op;
     while (blm__next_op(&c, &op))
         if (op.len && blm_check(f, op.data, op.len))
             return true;
@@ -80,7 +80,7 @@ static bool match(blm_filter *f, const struct blm__transaction *t, const uint8_t
 blm_status blm_bip37_match(blm_filter *f, const void *tx, size_t len, bool *relevant,
                            uint8_t txid[32], blm_error *err)
 {
-    struct blm_cursor       c = blm__cursor(tx ? tx : "", tx ? len : 0);
+    struct blm__cursor      c = blm__cursor(tx ? tx : "", tx ? len : 0);
     struct blm__transaction t;
     uint8_t                 id[32];
     blm_status              st = may_match(f, err);
@@ -102,7 +102,7 @@ blm_status blm_bip37_match(blm_filter *f, const void *tx, size_t len, bool *rele
 /* ---- a block ---- */
 
 /* Reads through the whole block before anything is matched: a damaged one changes no filter. */
-static blm_status take_block(struct blm_cursor *c, uint32_t *count, size_t *first, blm_error *err)
+static blm_status take_block(struct blm__cursor *c, uint32_t *count, size_t *first, blm_error *err)
 {
     uint64_t n = 0;
     blm__take(c, BLM__MERKLE_HEADER);
@@ -163,7 +163,7 @@ static blm_status put_merkleblock(const uint8_t *header, const struct blm__merkl
 }
 
 /* Matches in order, so that the next transaction sees what one adds. */
-static blm_status match_all(blm_filter *f, struct blm_cursor *c, uint32_t count, uint8_t (*id)[32],
+static blm_status match_all(blm_filter *f, struct blm__cursor *c, uint32_t count, uint8_t (*id)[32],
                             uint8_t *matched, blm_bip37_fn found, void *ctx, blm_error *err)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -183,10 +183,10 @@ static blm_status match_all(blm_filter *f, struct blm_cursor *c, uint32_t count,
 blm_status blm_bip37_match_block(blm_filter *f, const void *block, size_t len, blm_bip37_fn found,
                                  void *found_ctx, blm_write_fn write, void *ctx, blm_error *err)
 {
-    struct blm_cursor c     = blm__cursor(block ? block : "", block ? len : 0);
-    uint32_t          count = 0;
-    size_t            first = 0;
-    blm_status        st    = may_match(f, err);
+    struct blm__cursor c     = blm__cursor(block ? block : "", block ? len : 0);
+    uint32_t           count = 0;
+    size_t             first = 0;
+    blm_status         st    = may_match(f, err);
     if (st == BLM_OK)
         st = take_block(&c, &count, &first, err);
     if (st != BLM_OK)
@@ -212,7 +212,7 @@ blm_status blm_bip37_match_block(blm_filter *f, const void *block, size_t len, b
 /* ---- a merkleblock ---- */
 
 /* Reads a list after its count; NULL: the input does not have all of it. */
-static const uint8_t *take_list(struct blm_cursor *c, size_t unit, uint64_t *count, uint64_t *at,
+static const uint8_t *take_list(struct blm__cursor *c, size_t unit, uint64_t *count, uint64_t *at,
                                 bool *shortest)
 {
     *shortest &= blm__take_compact(c, count);
@@ -220,7 +220,7 @@ static const uint8_t *take_list(struct blm_cursor *c, size_t unit, uint64_t *cou
     return *count <= blm__left(c) / unit ? blm__take(c, (size_t)*count * unit) : NULL;
 }
 
-static blm_status take_proof(struct blm_cursor *c, struct blm__proof *p, blm_error *err)
+static blm_status take_proof(struct blm__cursor *c, struct blm__proof *p, blm_error *err)
 {
     const char *where    = NULL;
     bool        shortest = true;
@@ -258,9 +258,9 @@ static bool count_match(void *ctx, uint32_t index, const uint8_t txid[32])
 blm_status blm_bip37_check(const void *merkleblock, size_t len, blm_bip37_fn found, void *ctx,
                            blm_bip37_proof *out, blm_error *err)
 {
-    struct blm_cursor c = blm__cursor(merkleblock ? merkleblock : "", merkleblock ? len : 0);
-    struct blm__proof p = { 0 };
-    blm_bip37_proof   r = { .size = sizeof r };
+    struct blm__cursor c = blm__cursor(merkleblock ? merkleblock : "", merkleblock ? len : 0);
+    struct blm__proof  p = { 0 };
+    blm_bip37_proof    r = { .size = sizeof r };
     if (!BLM__SHA256)
         return no_sha256(err);
     blm_status st = take_proof(&c, &p, err);

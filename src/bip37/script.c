@@ -13,7 +13,7 @@ enum {
 
 #define MOST_KEYS 20
 
-bool blm__next_op(struct blm_cursor *c, struct blm__op *out)
+bool blm__next_op(struct blm__cursor *c, struct blm__op *out)
 {
     if (blm__left(c) == 0)
         return false;
@@ -66,8 +66,8 @@ static unsigned small_number(const struct blm__op *op)
 /* m <key> … <key> n OP_CHECKMULTISIG */
 static bool is_multisig(const uint8_t *p, size_t len)
 {
-    struct blm_cursor c = blm__cursor(p, len);
-    struct blm__op    op;
+    struct blm__cursor c = blm__cursor(p, len);
+    struct blm__op     op;
     if (len == 0 || p[len - 1] != OP_CHECKMULTISIG || !blm__next_op(&c, &op))
         return false;
     unsigned m = small_number(&op), keys = 0;

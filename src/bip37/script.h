@@ -12,7 +12,7 @@ struct blm__op {
 };
 
 /* Reads the next opcode; false at the end, or if a push runs past it. */
-bool blm__next_op(struct blm_cursor *c, struct blm__op *out);
+bool blm__next_op(struct blm__cursor *c, struct blm__op *out);
 
 /* Pay-to-pubkey, or bare multisig: the outputs that have keys, and not hashes of them. */
 bool blm__pays_to_keys(const void *script, size_t len);

@@ -13,9 +13,9 @@
 #define MOST ((uint64_t)0x02000000) /* the largest CompactSize that Bitcoin reads */
 
 struct reading {
-    struct blm_cursor *c;
-    blm_error         *err;
-    blm_status         status;
+    struct blm__cursor *c;
+    blm_error          *err;
+    blm_status          status;
 };
 
 static void bad(struct reading *r, size_t at, const char *what)
@@ -95,7 +95,7 @@ static bool take_marker(struct reading *r)
     return true;
 }
 
-blm_status blm__transaction_take(struct blm_cursor *c, struct blm__transaction *t, blm_error *err)
+blm_status blm__transaction_take(struct blm__cursor *c, struct blm__transaction *t, blm_error *err)
 {
     struct reading r = { c, err, BLM_OK };
     t->version       = blm__take(c, 4);
@@ -127,7 +127,7 @@ void blm__transaction_id(const struct blm__transaction *t, uint8_t out[32])
 
 /* ---- one by one ---- */
 
-static blm_key take_script(struct blm_cursor *c)
+static blm_key take_script(struct blm__cursor *c)
 {
     uint64_t n = 0;
     blm__take_compact(c, &n);

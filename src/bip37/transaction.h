@@ -16,15 +16,15 @@ struct blm__transaction {
 
 /* Reads one transaction, with or without witness. If it fails, err says what is wrong, and at which
  * offset of the cursor's bytes. */
-blm_status blm__transaction_take(struct blm_cursor *c, struct blm__transaction *t, blm_error *err);
+blm_status blm__transaction_take(struct blm__cursor *c, struct blm__transaction *t, blm_error *err);
 
 /* The id: SHA-256, twice, of everything except the witness. Internal byte order. */
 void blm__transaction_id(const struct blm__transaction *t, uint8_t out[32]);
 
 /* Inputs and outputs, one by one. The transaction has been read, so nothing is missing. */
 struct blm__parts {
-    struct blm_cursor c;
-    uint64_t          left;
+    struct blm__cursor c;
+    uint64_t           left;
 };
 struct blm__input {
     const uint8_t *outpoint; /* 36 bytes: the id of the transaction it spends, and which output */

@@ -15,8 +15,8 @@ int blm__never_bids(const uint8_t *head, size_t len, uint64_t total)
     return 0;
 }
 
-blm_status blm__give_array(struct blm_body *b, const struct blm_shape *s, struct blm_block *block,
-                           uint64_t bytes, uint64_t start, blm_error *err)
+blm_status blm__give_array(struct blm__body *b, const struct blm__shape *s,
+                           struct blm__block *block, uint64_t bytes, uint64_t start, blm_error *err)
 {
     blm_status st = BLM_OK;
     if (!blm__slack_clear(s, block->words)) /* behind the bytes read the block is zero */
@@ -30,17 +30,17 @@ blm_status blm__give_array(struct blm_body *b, const struct blm_shape *s, struct
     return st;
 }
 
-blm_status blm__read_array(struct blm_source *in, const struct blm_shape *s, uint64_t bytes,
-                           struct blm_body *b, blm_error *err)
+blm_status blm__read_array(struct blm__source *in, const struct blm__shape *s, uint64_t bytes,
+                           struct blm__body *b, blm_error *err)
 {
-    struct blm_block block = { 0 };
-    uint64_t         start = in->at;
-    blm_status       st    = blm__read_block(in, b->alloc, bytes, b->max_bytes, &block, err);
+    struct blm__block block = { 0 };
+    uint64_t          start = in->at;
+    blm_status        st    = blm__read_block(in, b->alloc, bytes, b->max_bytes, &block, err);
     return st == BLM_OK ? blm__give_array(b, s, &block, bytes, start, err) : st;
 }
 
 /* A stream's length is not known: reads all of it, then copies it to where words can be. */
-static blm_status gather(struct blm_source *in, const struct blm_body *b, struct blm_block *out,
+static blm_status gather(struct blm__source *in, const struct blm__body *b, struct blm__block *out,
                          uint64_t *bytes, blm_error *err)
 {
     uint8_t   *all;
@@ -58,8 +58,8 @@ static blm_status gather(struct blm_source *in, const struct blm_body *b, struct
     return st;
 }
 
-static blm_status read_rest(struct blm_source *in, const struct blm_body *b, const char *what,
-                            struct blm_block *out, uint64_t *bytes, blm_error *err)
+static blm_status read_rest(struct blm__source *in, const struct blm__body *b, const char *what,
+                            struct blm__block *out, uint64_t *bytes, blm_error *err)
 {
     uint64_t   start = in->at;
     blm_status st    = BLM_OK;
@@ -73,8 +73,9 @@ static blm_status read_rest(struct blm_source *in, const struct blm_body *b, con
     return st;
 }
 
-blm_status blm__read_sized(struct blm_source *in, const blm_options *o, const struct blm_body *b,
-                           const char *what, struct blm_block *out, uint64_t *bytes, blm_error *err)
+blm_status blm__read_sized(struct blm__source *in, const blm_options *o, const struct blm__body *b,
+                           const char *what, struct blm__block *out, uint64_t *bytes,
+                           blm_error *err)
 {
     memset(out, 0, sizeof *out);
     if (o->bits == 0)
@@ -92,8 +93,8 @@ blm_status blm__read_sized(struct blm_source *in, const blm_options *o, const st
     return st;
 }
 
-blm_status blm__write_array(struct blm_sink *out, const struct blm_body *b,
-                            const struct blm_layer *l, uint64_t bytes, blm_error *err)
+blm_status blm__write_array(struct blm__sink *out, const struct blm__body *b,
+                            const struct blm__layer *l, uint64_t bytes, blm_error *err)
 {
     blm_status st = blm__write_words(out, BLM__LITTLE, b, l->words, bytes / 8, err);
     if (st != BLM_OK || bytes % 8 == 0)

@@ -42,7 +42,7 @@ size_t blm__base64_decode(const char *text, size_t len, uint8_t *out, size_t *ba
     return n;
 }
 
-static bool put_group(struct blm_base64 *b, const uint8_t *p, size_t n)
+static bool put_group(struct blm__base64 *b, const uint8_t *p, size_t n)
 {
     uint32_t v = (uint32_t)p[0] << 16 | (n > 1 ? (uint32_t)p[1] << 8 : 0) | (n > 2 ? p[2] : 0);
     char     text[4];
@@ -53,8 +53,8 @@ static bool put_group(struct blm_base64 *b, const uint8_t *p, size_t n)
 
 static bool take(void *ctx, const void *bytes, size_t len)
 {
-    struct blm_base64 *b = ctx;
-    const uint8_t     *p = bytes;
+    struct blm__base64 *b = ctx;
+    const uint8_t      *p = bytes;
     for (size_t i = 0; i < len; i++) {
         b->rest[b->rest_len++] = p[i];
         if (b->rest_len < 3)
@@ -66,7 +66,7 @@ static bool take(void *ctx, const void *bytes, size_t len)
     return true;
 }
 
-void blm__base64_begin(struct blm_base64 *b, struct blm_sink *to)
+void blm__base64_begin(struct blm__base64 *b, struct blm__sink *to)
 {
     memset(b, 0, sizeof *b);
     b->sink.write = take;
@@ -74,7 +74,7 @@ void blm__base64_begin(struct blm_base64 *b, struct blm_sink *to)
     b->to         = to;
 }
 
-bool blm__base64_end(struct blm_base64 *b)
+bool blm__base64_end(struct blm__base64 *b)
 {
     return b->rest_len == 0 || put_group(b, b->rest, b->rest_len);
 }

@@ -15,13 +15,13 @@ size_t blm__base64_decode(const char *text, size_t len, uint8_t *out, size_t *ba
 
 /* A sink that writes what it gets to another, as base64 with the URL-safe alphabet. Make one, write
  * to .sink, then call blm__base64_end, which pads. */
-struct blm_base64 {
-    struct blm_sink  sink;
-    struct blm_sink *to;
-    uint8_t          rest[3];
-    size_t           rest_len;
+struct blm__base64 {
+    struct blm__sink  sink;
+    struct blm__sink *to;
+    uint8_t           rest[3];
+    size_t            rest_len;
 };
-void blm__base64_begin(struct blm_base64 *b, struct blm_sink *to);
-bool blm__base64_end(struct blm_base64 *b);
+void blm__base64_begin(struct blm__base64 *b, struct blm__sink *to);
+bool blm__base64_end(struct blm__base64 *b);
 
 #endif

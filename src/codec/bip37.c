@@ -18,8 +18,8 @@
 
 static int sniff(const uint8_t *head, size_t len, uint64_t total)
 {
-    struct blm_cursor c = blm__cursor(head, len);
-    uint64_t          bytes;
+    struct blm__cursor c = blm__cursor(head, len);
+    uint64_t           bytes;
     if (!blm__take_compact(&c, &bytes) || bytes > BLM__BIP37_BYTES)
         return 0;
     if (total && total != c.at + bytes + TAIL)
@@ -32,14 +32,14 @@ static int sniff(const uint8_t *head, size_t len, uint64_t total)
 }
 
 /* Reads the first byte, then as many as that says: a stream takes nothing back. */
-static blm_status take_length(struct blm_source *in, uint64_t *out, blm_error *err)
+static blm_status take_length(struct blm__source *in, uint64_t *out, blm_error *err)
 {
     uint8_t  b[9];
     uint64_t at = in->at;
     size_t   n  = blm__read(in, b, 1);
     if (n == 1)
         n += blm__read(in, b + 1, blm__compact_size(b[0]) - 1);
-    struct blm_cursor c = blm__cursor(b, n);
+    struct blm__cursor c = blm__cursor(b, n);
     if (blm__take_compact(&c, out) && *out <= BLM__BIP37_BYTES)
         return BLM_OK;
     if (c.bad)
@@ -54,8 +54,8 @@ static blm_status take_length(struct blm_source *in, uint64_t *out, blm_error *e
 }
 
 /* Reads what follows the bits. */
-static blm_status take_tail(struct blm_source *in, uint64_t bytes, struct blm_body *b,
-                            struct blm_shape *s, blm_error *err)
+static blm_status take_tail(struct blm__source *in, uint64_t bytes, struct blm__body *b,
+                            struct blm__shape *s, blm_error *err)
 {
     uint8_t  tail[TAIL];
     uint64_t at = in->at;
@@ -76,17 +76,17 @@ static blm_status take_tail(struct blm_source *in, uint64_t bytes, struct blm_bo
     return BLM_OK;
 }
 
-static blm_status decode(struct blm_source *in, const blm_options *o, struct blm_body *b,
+static blm_status decode(struct blm__source *in, const blm_options *o, struct blm__body *b,
                          blm_error *err)
 {
-    struct blm_shape s = {
+    struct blm__shape s = {
         .kind = BLM_CLASSIC, .rule = BLM__POSITIONS, .scheme = &blm__scheme_bip37, .cell_bits = 1
     };
-    struct blm_block block = { 0 };
-    uint64_t         bytes = 0, start;
-    b->kind                = BLM_CLASSIC;
-    blm_status st          = take_length(in, &bytes, err);
-    start                  = in->at;
+    struct blm__block block = { 0 };
+    uint64_t          bytes = 0, start;
+    b->kind                 = BLM_CLASSIC;
+    blm_status st           = take_length(in, &bytes, err);
+    start                   = in->at;
     if (st == BLM_OK && bytes)
         st = blm__read_block(in, b->alloc, bytes, b->max_bytes, &block, err);
     else if (st == BLM_OK && !blm__block_alloc(b->alloc, 1, &block))
@@ -102,16 +102,16 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
     return blm__give_array(b, &s, &block, bytes, start, err);
 }
 
-static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_error *err)
+static blm_status encode(const struct blm__body *b, struct blm__sink *out, blm_error *err)
 {
     blm_status st = blm__expect_scheme(b, "bip37", &blm__scheme_bip37, NULL, err);
     if (st != BLM_OK)
         return st;
-    const struct blm_layer *l     = &b->layers[0];
-    bool                    none  = l->shape.aux[0] != 0;
-    uint64_t                bytes = none ? 0 : l->shape.bits / 8;
-    uint8_t                 head[9], tail[TAIL];
-    size_t                  n = blm__put_compact(head, bytes);
+    const struct blm__layer *l     = &b->layers[0];
+    bool                     none  = l->shape.aux[0] != 0;
+    uint64_t                 bytes = none ? 0 : l->shape.bits / 8;
+    uint8_t                  head[9], tail[TAIL];
+    size_t                   n = blm__put_compact(head, bytes);
     blm__put32le(tail, none ? (uint32_t)l->shape.aux[1] : l->shape.probes);
     blm__put32le(tail + 4, (uint32_t)b->hasher.seed[0]);
     tail[8] = (uint8_t)l->shape.variant;
@@ -121,7 +121,7 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
     return st == BLM_OK ? blm__write_bytes(out, tail, TAIL, err) : st;
 }
 
-const struct blm_codec blm__codec_bip37 = {
+const struct blm__codec blm__codec_bip37 = {
     .row    = { sizeof(blm_format_row), "bip37", "Bitcoin filterload payload (BIP37)", true, true,
                 .sniffs = true, .schemes = (const char *const[]){ "bip37", NULL } },
     .sniff  = sniff,

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static const struct blm_codec *const codecs[] = {
+static const struct blm__codec *const codecs[] = {
     &blm__codec_native,     &blm__codec_guava,           &blm__codec_go,
     &blm__codec_go_json,    &blm__codec_go_gob,          &blm__codec_spark,
     &blm__codec_dcso,       &blm__codec_dcso_gz,         &blm__codec_dcso01,
@@ -16,7 +16,7 @@ static const struct blm_codec *const codecs[] = {
 
 #define CODECS (sizeof codecs / sizeof *codecs)
 
-const struct blm_codec *blm__codec_find(const char *name)
+const struct blm__codec *blm__codec_find(const char *name)
 {
     for (size_t i = 0; i < CODECS; i++)
         if (strcmp(codecs[i]->row.name, name) == 0)
@@ -28,7 +28,7 @@ const blm_format_row *blm_format_at(size_t i) { return i < CODECS ? &codecs[i]->
 
 const blm_format_row *blm_format_find(const char *name)
 {
-    const struct blm_codec *c = blm__codec_find(name);
+    const struct blm__codec *c = blm__codec_find(name);
     return c ? &c->row : NULL;
 }
 
@@ -59,7 +59,7 @@ size_t blm_sniff(const void *head, size_t len, uint64_t total, blm_bid *out, siz
 
 /* ---- out --------------------------------------------------------------------------------- */
 
-bool blm__put(struct blm_sink *s, const void *bytes, size_t len)
+bool blm__put(struct blm__sink *s, const void *bytes, size_t len)
 {
     uint64_t skip = s->from > s->written ? s->from - s->written : 0;
     if (!s->failed && len > skip &&
@@ -70,7 +70,7 @@ bool blm__put(struct blm_sink *s, const void *bytes, size_t len)
     return !s->failed;
 }
 
-blm_status blm__put_failed(const struct blm_sink *s, blm_error *err)
+blm_status blm__put_failed(const struct blm__sink *s, blm_error *err)
 {
     return blm__fail_at(err, BLM_E_IO, s->written, "writing stopped after %llu bytes",
                         (unsigned long long)s->written);
@@ -78,7 +78,7 @@ blm_status blm__put_failed(const struct blm_sink *s, blm_error *err)
 
 /* ---- in ---------------------------------------------------------------------------------- */
 
-static size_t read_stream(struct blm_source *s, uint8_t *to, size_t len)
+static size_t read_stream(struct blm__source *s, uint8_t *to, size_t len)
 {
     size_t got = 0;
     while (got < len && s->head_at < s->head_len)
@@ -96,7 +96,7 @@ static size_t read_stream(struct blm_source *s, uint8_t *to, size_t len)
     return got;
 }
 
-size_t blm__read(struct blm_source *s, void *bytes, size_t len)
+size_t blm__read(struct blm__source *s, void *bytes, size_t len)
 {
     size_t got;
     if (s->data) {
@@ -109,12 +109,12 @@ size_t blm__read(struct blm_source *s, void *bytes, size_t len)
     return got;
 }
 
-uint64_t blm__remaining(const struct blm_source *s)
+uint64_t blm__remaining(const struct blm__source *s)
 {
     return s->data ? s->len - s->at : UINT64_MAX;
 }
 
-blm_status blm__short(const struct blm_source *s, const char *what, blm_error *err)
+blm_status blm__short(const struct blm__source *s, const char *what, blm_error *err)
 {
     if (s->failed)
         return blm__fail_at(err, BLM_E_IO, s->at, "reading failed within %s", what);
@@ -128,9 +128,9 @@ blm_status blm__short(const struct blm_source *s, const char *what, blm_error *e
 #define BLOCKS      48u /* 64 KiB · 2^47 is more than any input */
 
 struct gathered {
-    struct blm_block block[BLOCKS];
-    uint64_t         len[BLOCKS];
-    unsigned         count;
+    struct blm__block block[BLOCKS];
+    uint64_t          len[BLOCKS];
+    unsigned          count;
 };
 
 static void free_gathered(const blm_allocator *a, struct gathered *g)
@@ -139,7 +139,7 @@ static void free_gathered(const blm_allocator *a, struct gathered *g)
         blm__block_free(a, &g->block[i]);
 }
 
-static blm_status gather(struct blm_source *s, const blm_allocator *a, uint64_t bytes,
+static blm_status gather(struct blm__source *s, const blm_allocator *a, uint64_t bytes,
                          struct gathered *g, blm_error *err)
 {
     uint64_t next = FIRST_BLOCK;
@@ -159,8 +159,8 @@ static blm_status gather(struct blm_source *s, const blm_allocator *a, uint64_t 
     return BLM_OK;
 }
 
-static blm_status read_unsure(struct blm_source *s, const blm_allocator *a, uint64_t bytes,
-                              struct blm_block *out, blm_error *err)
+static blm_status read_unsure(struct blm__source *s, const blm_allocator *a, uint64_t bytes,
+                              struct blm__block *out, blm_error *err)
 {
     struct gathered g  = { .count = 0 };
     blm_status      st = gather(s, a, bytes, &g, err);
@@ -181,8 +181,8 @@ static blm_status read_unsure(struct blm_source *s, const blm_allocator *a, uint
     return st;
 }
 
-blm_status blm__read_block(struct blm_source *s, const blm_allocator *a, uint64_t bytes,
-                           uint64_t max_bytes, struct blm_block *out, blm_error *err)
+blm_status blm__read_block(struct blm__source *s, const blm_allocator *a, uint64_t bytes,
+                           uint64_t max_bytes, struct blm__block *out, blm_error *err)
 {
     if (bytes > SIZE_MAX / 2 || (max_bytes && bytes > max_bytes))
         return blm__fail_at(
@@ -200,7 +200,7 @@ blm_status blm__read_block(struct blm_source *s, const blm_allocator *a, uint64_
     return st;
 }
 
-blm_status blm__read_all(struct blm_source *s, const blm_allocator *a, uint64_t cap, uint8_t **out,
+blm_status blm__read_all(struct blm__source *s, const blm_allocator *a, uint64_t cap, uint8_t **out,
                          size_t *len, size_t *room, blm_error *err)
 {
     uint64_t known = blm__remaining(s);

@@ -45,30 +45,31 @@ static blm_status check(const struct fields *f, blm_error *err)
     return BLM_OK;
 }
 
-static blm_status read_layer(struct blm_source *in, const struct fields *f,
-                             const struct blm_scheme *scheme, struct blm_body *out, blm_error *err)
+static blm_status read_layer(struct blm__source *in, const struct fields *f,
+                             const struct blm__scheme *scheme, struct blm__body *out,
+                             blm_error *err)
 {
     blm_status st = check(f, err);
     if (st != BLM_OK)
         return st;
-    struct blm_shape s = { .kind      = BLM_CLASSIC,
-                           .rule      = BLM__POSITIONS,
-                           .scheme    = scheme,
-                           .bits      = f->m,
-                           .probes    = (uint32_t)f->k,
-                           .cell_bits = 1,
-                           .capacity  = f->n,
-                           .rate      = f->p };
-    out->kind          = BLM_CLASSIC;
-    out->rate          = f->p;
-    st                 = blm__read_words(in, BLM__LITTLE, &s, out, err);
+    struct blm__shape s = { .kind      = BLM_CLASSIC,
+                            .rule      = BLM__POSITIONS,
+                            .scheme    = scheme,
+                            .bits      = f->m,
+                            .probes    = (uint32_t)f->k,
+                            .cell_bits = 1,
+                            .capacity  = f->n,
+                            .rate      = f->p };
+    out->kind           = BLM_CLASSIC;
+    out->rate           = f->p;
+    st                  = blm__read_words(in, BLM__LITTLE, &s, out, err);
     if (st == BLM_OK)
         out->layers[0].items = f->count;
     return st;
 }
 
 /* Reads all that follows the words. It is copied, because the body frees it by its length. */
-static blm_status read_attached(struct blm_source *in, struct blm_body *out, blm_error *err)
+static blm_status read_attached(struct blm__source *in, struct blm__body *out, blm_error *err)
 {
     uint8_t   *data;
     size_t     len, room;
@@ -85,8 +86,8 @@ static blm_status read_attached(struct blm_source *in, struct blm_body *out, blm
 }
 
 /* `first`: the first two bytes, already read. */
-static blm_status decode_plain(struct blm_source *in, const uint8_t first[2], uint64_t start,
-                               struct blm_body *out, blm_error *err)
+static blm_status decode_plain(struct blm__source *in, const uint8_t first[2], uint64_t start,
+                               struct blm__body *out, blm_error *err)
 {
     uint8_t h[48] = { first[0], first[1] };
     if (h[0] != 1)
@@ -105,13 +106,13 @@ static blm_status decode_plain(struct blm_source *in, const uint8_t first[2], ui
     return st == BLM_OK ? read_attached(in, out, err) : st;
 }
 
-static blm_status decode_gzip(struct blm_source *in, const uint8_t first[2], struct blm_body *out,
+static blm_status decode_gzip(struct blm__source *in, const uint8_t first[2], struct blm__body *out,
                               blm_error *err)
 {
-    struct blm_gzip  *gzip;
-    struct blm_source inflated;
-    uint8_t           head[2];
-    uint64_t          cap = BLM__INFLATED_MOST;
+    struct blm__gzip  *gzip;
+    struct blm__source inflated;
+    uint8_t            head[2];
+    uint64_t           cap = BLM__INFLATED_MOST;
     if (out->max_bytes && out->max_bytes < UINT64_MAX / 4)
         cap = out->max_bytes * 2 + 48; /* words and attached data have a limit each */
     blm_status st = blm__gunzip_open(in, first, 2, out->alloc, cap, &gzip, &inflated, err);
@@ -125,7 +126,7 @@ static blm_status decode_gzip(struct blm_source *in, const uint8_t first[2], str
     return blm__gunzip_close(gzip, st, err);
 }
 
-static blm_status decode(struct blm_source *in, const blm_options *o, struct blm_body *out,
+static blm_status decode(struct blm__source *in, const blm_options *o, struct blm__body *out,
                          blm_error *err)
 {
     uint8_t  first[2];
@@ -139,7 +140,7 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
     return decode_plain(in, first, start, out, err);
 }
 
-static blm_status decode01(struct blm_source *in, const blm_options *o, struct blm_body *out,
+static blm_status decode01(struct blm__source *in, const blm_options *o, struct blm__body *out,
                            blm_error *err)
 {
     uint8_t  h[24];
@@ -161,10 +162,10 @@ static blm_status decode01(struct blm_source *in, const blm_options *o, struct b
 
 /* ---- out --------------------------------------------------------------------------------- */
 
-static blm_status encode_plain(const struct blm_body *b, struct blm_sink *out, blm_error *err)
+static blm_status encode_plain(const struct blm__body *b, struct blm__sink *out, blm_error *err)
 {
-    const struct blm_layer *l     = &b->layers[0];
-    uint8_t                 h[48] = { 1 };
+    const struct blm__layer *l     = &b->layers[0];
+    uint8_t                  h[48] = { 1 };
     blm__put64le(h + 8, l->shape.capacity);
     blm__put64le(h + 16, blm__f64_bits(l->shape.rate));
     blm__put64le(h + 24, l->shape.probes);
@@ -176,17 +177,17 @@ static blm_status encode_plain(const struct blm_body *b, struct blm_sink *out, b
     return st == BLM_OK ? blm__write_bytes(out, b->attached, b->attached_len, err) : st;
 }
 
-static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_error *err)
+static blm_status encode(const struct blm__body *b, struct blm__sink *out, blm_error *err)
 {
     blm_status st = blm__expect_scheme(b, "dcso", &blm__scheme_dcso, NULL, err);
     return st == BLM_OK ? encode_plain(b, out, err) : st;
 }
 
-static blm_status encode_gzip(const struct blm_body *b, struct blm_sink *out, blm_error *err)
+static blm_status encode_gzip(const struct blm__body *b, struct blm__sink *out, blm_error *err)
 {
-    struct blm_gzip *gzip;
-    struct blm_sink  deflated;
-    blm_status       st = blm__expect_scheme(b, "dcso-gz", &blm__scheme_dcso, NULL, err);
+    struct blm__gzip *gzip;
+    struct blm__sink  deflated;
+    blm_status        st = blm__expect_scheme(b, "dcso-gz", &blm__scheme_dcso, NULL, err);
     if (st == BLM_OK)
         st = blm__gzip_open(out, b->alloc, &gzip, &deflated, err);
     if (st != BLM_OK)
@@ -194,12 +195,12 @@ static blm_status encode_gzip(const struct blm_body *b, struct blm_sink *out, bl
     return blm__gzip_close(gzip, encode_plain(b, &deflated, err), err);
 }
 
-static blm_status encode01(const struct blm_body *b, struct blm_sink *out, blm_error *err)
+static blm_status encode01(const struct blm__body *b, struct blm__sink *out, blm_error *err)
 {
     blm_status st = blm__expect_scheme(b, "dcso01", &blm__scheme_dcso01, NULL, err);
     if (st != BLM_OK)
         return st;
-    const struct blm_layer *l = &b->layers[0];
+    const struct blm__layer *l = &b->layers[0];
     if (l->shape.capacity > UINT32_MAX || l->shape.bits > UINT32_MAX)
         return blm__fail(err, BLM_E_UNSUPPORTED,
                          "format dcso01 has 32-bit sizes: %llu keys or %llu bits do not fit",
@@ -250,7 +251,7 @@ static int sniff01(const uint8_t *head, size_t len, uint64_t total)
     return total == 24 + (m + 63) / 64 * 8 ? 50 : 0;
 }
 
-const struct blm_codec blm__codec_dcso = {
+const struct blm__codec blm__codec_dcso = {
     .row = { sizeof(blm_format_row), "dcso", "DCSO bloom, since 0.2.0", true, true, .sniffs = true,
              .schemes = (const char *const[]){ "dcso", NULL } },
     .sniff  = sniff,
@@ -258,7 +259,7 @@ const struct blm_codec blm__codec_dcso = {
     .encode = encode,
 };
 
-const struct blm_codec blm__codec_dcso_gz = {
+const struct blm__codec blm__codec_dcso_gz = {
     .row   = { sizeof(blm_format_row), "dcso-gz", "DCSO bloom, since 0.2.0, in gzip", BLM__HAS_GZIP,
                BLM__HAS_GZIP, .sniffs = true, .schemes = (const char *const[]){ "dcso", NULL } },
     .sniff = sniff_gzip,
@@ -266,7 +267,7 @@ const struct blm_codec blm__codec_dcso_gz = {
     .encode = encode_gzip,
 };
 
-const struct blm_codec blm__codec_dcso01 = {
+const struct blm__codec blm__codec_dcso01 = {
     .row    = { sizeof(blm_format_row), "dcso01", "DCSO bloom before 0.2.0", true, true,
                 .sniffs = true, .schemes = (const char *const[]){ "dcso01", NULL } },
     .sniff  = sniff01,

@@ -13,7 +13,7 @@
  * justifies. */
 #define SHORTER ((uint64_t)64 << 13)
 
-blm_status blm__go_check(const struct blm_go *g, blm_error *err)
+blm_status blm__go_check(const struct blm__go *g, blm_error *err)
 {
     if (g->m == 0)
         return blm__fail_at(err, BLM_E_FORMAT, g->at_m, "m is 0: the filter has no bits");
@@ -50,7 +50,7 @@ static uint64_t count_tail(const uint64_t *words, uint64_t first, uint64_t end, 
 }
 
 /* Moves the bits past m from the words to b->attached, together with the type messages. */
-static blm_status attach(struct blm_body *b, const struct blm_go *g, const uint8_t *types,
+static blm_status attach(struct blm__body *b, const struct blm__go *g, const uint8_t *types,
                          size_t types_len, uint64_t *words, blm_error *err)
 {
     uint64_t first = g->m >> 6, end = blm__go_words(g->length);
@@ -79,8 +79,8 @@ static blm_status attach(struct blm_body *b, const struct blm_go *g, const uint8
 }
 
 /* Reads a bit set of any length into words for m bits. */
-static blm_status read_odd(struct blm_source *in, const struct blm_go *g, struct blm_block *block,
-                           struct blm_body *out, blm_error *err)
+static blm_status read_odd(struct blm__source *in, const struct blm__go *g,
+                           struct blm__block *block, struct blm__body *out, blm_error *err)
 {
     uint64_t   words = blm__go_words(g->length), need = blm__go_words(g->m);
     uint64_t   start = in->at;
@@ -97,7 +97,7 @@ static blm_status read_odd(struct blm_source *in, const struct blm_go *g, struct
                             "the last word has bits set past the bit set's length");
     if (words >= need)
         return BLM_OK;
-    struct blm_block larger;
+    struct blm__block larger;
     st = blm__block_make(out->alloc, need * 8, &larger, err);
     if (st != BLM_OK)
         return st;
@@ -108,17 +108,17 @@ static blm_status read_odd(struct blm_source *in, const struct blm_go *g, struct
     return BLM_OK;
 }
 
-blm_status blm__go_read(struct blm_source *in, const struct blm_go *g, const uint8_t *types,
-                        size_t types_len, struct blm_body *out, blm_error *err)
+blm_status blm__go_read(struct blm__source *in, const struct blm__go *g, const uint8_t *types,
+                        size_t types_len, struct blm__body *out, blm_error *err)
 {
-    struct blm_block block = { 0 };
-    struct blm_shape s     = { .kind      = BLM_CLASSIC,
-                               .rule      = BLM__POSITIONS,
-                               .scheme    = &blm__scheme_go,
-                               .bits      = g->m,
-                               .probes    = (uint32_t)g->k,
-                               .cell_bits = 1 };
-    out->kind              = BLM_CLASSIC;
+    struct blm__block block = { 0 };
+    struct blm__shape s     = { .kind      = BLM_CLASSIC,
+                                .rule      = BLM__POSITIONS,
+                                .scheme    = &blm__scheme_go,
+                                .bits      = g->m,
+                                .probes    = (uint32_t)g->k,
+                                .cell_bits = 1 };
+    out->kind               = BLM_CLASSIC;
     if (g->length != g->m)
         s.aux[0] = g->length + 1;
     blm_status st = read_odd(in, g, &block, out, err);
@@ -131,7 +131,7 @@ blm_status blm__go_read(struct blm_source *in, const struct blm_go *g, const uin
     return st;
 }
 
-static blm_status decode(struct blm_source *in, const blm_options *o, struct blm_body *out,
+static blm_status decode(struct blm__source *in, const blm_options *o, struct blm__body *out,
                          blm_error *err)
 {
     uint8_t  h[BLM__GO_HEADER];
@@ -139,9 +139,9 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
     (void)o;
     if (blm__read(in, h, sizeof h) != sizeof h)
         return blm__short(in, "the header of 24 bytes", err);
-    struct blm_go g  = { blm__get64be(h), blm__get64be(h + 8), blm__get64be(h + 16),
-                         start,           start + 8,           start + 16 };
-    blm_status    st = blm__go_check(&g, err);
+    struct blm__go g  = { blm__get64be(h), blm__get64be(h + 8), blm__get64be(h + 16),
+                          start,           start + 8,           start + 16 };
+    blm_status     st = blm__go_check(&g, err);
     if (st == BLM_OK)
         st = blm__go_read(in, &g, NULL, 0, out, err);
     return st == BLM_OK ? blm__expect_end(in, err) : st;
@@ -156,11 +156,11 @@ struct extra {
     size_t         types_len;
 };
 
-static struct extra extra_of(const struct blm_body *b)
+static struct extra extra_of(const struct blm__body *b)
 {
-    struct extra      e     = { 0 };
-    struct blm_cursor c     = blm__cursor(b->attached, b->attached_len);
-    uint64_t          first = blm__take64le(&c), len = blm__take64le(&c);
+    struct extra       e     = { 0 };
+    struct blm__cursor c     = blm__cursor(b->attached, b->attached_len);
+    uint64_t           first = blm__take64le(&c), len = blm__take64le(&c);
     if (c.bad || len > blm__left(&c))
         return e;
     e.first     = first;
@@ -171,7 +171,7 @@ static struct extra extra_of(const struct blm_body *b)
     return e;
 }
 
-const uint8_t *blm__go_types(const struct blm_body *b, size_t *len)
+const uint8_t *blm__go_types(const struct blm__body *b, size_t *len)
 {
     struct extra e = extra_of(b);
     *len           = e.types_len;
@@ -179,7 +179,7 @@ const uint8_t *blm__go_types(const struct blm_body *b, size_t *len)
 }
 
 /* One past the highest bit that is set. */
-static uint64_t reach(const struct blm_layer *l)
+static uint64_t reach(const struct blm__layer *l)
 {
     for (uint64_t i = l->word_count; i > 0; i--) {
         uint64_t w = blm__le64(__atomic_load_n(&l->words[i - 1], __ATOMIC_RELAXED)), n = 0;
@@ -191,14 +191,14 @@ static uint64_t reach(const struct blm_layer *l)
     return 0;
 }
 
-blm_status blm__go_of(const struct blm_body *b, const char *format, struct blm_go *g,
+blm_status blm__go_of(const struct blm__body *b, const char *format, struct blm__go *g,
                       blm_error *err)
 {
     blm_status st = blm__expect_scheme(b, format, &blm__scheme_go, NULL, err);
     if (st != BLM_OK)
         return st;
-    const struct blm_layer *l = &b->layers[0];
-    *g = (struct blm_go){ .m = l->shape.bits, .k = l->shape.probes, .length = l->shape.bits };
+    const struct blm__layer *l = &b->layers[0];
+    *g = (struct blm__go){ .m = l->shape.bits, .k = l->shape.probes, .length = l->shape.bits };
     if (l->shape.aux[0] && l->shape.aux[0] - 1 <= BLM__MAX_BITS)
         g->length = l->shape.aux[0] - 1;
     if (g->length < g->m) { /* in Go it would have grown to the last bit that was set since */
@@ -208,12 +208,12 @@ blm_status blm__go_of(const struct blm_body *b, const char *format, struct blm_g
     return BLM_OK;
 }
 
-blm_status blm__go_write(const struct blm_body *b, const struct blm_go *g, struct blm_sink *out,
+blm_status blm__go_write(const struct blm__body *b, const struct blm__go *g, struct blm__sink *out,
                          blm_error *err)
 {
-    const struct blm_layer *l     = &b->layers[0];
-    struct extra            e     = extra_of(b);
-    uint64_t                words = blm__go_words(g->length);
+    const struct blm__layer *l     = &b->layers[0];
+    struct extra             e     = extra_of(b);
+    uint64_t                 words = blm__go_words(g->length);
     /* The layer's words, except the last if it shares a word with the tail. */
     uint64_t plain = e.words && e.first < l->word_count ? e.first : l->word_count;
     uint8_t  length[8];
@@ -233,11 +233,11 @@ blm_status blm__go_write(const struct blm_body *b, const struct blm_go *g, struc
     return st;
 }
 
-static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_error *err)
+static blm_status encode(const struct blm__body *b, struct blm__sink *out, blm_error *err)
 {
-    struct blm_go g;
-    uint8_t       h[16];
-    blm_status    st = blm__go_of(b, "go", &g, err);
+    struct blm__go g;
+    uint8_t        h[16];
+    blm_status     st = blm__go_of(b, "go", &g, err);
     if (st != BLM_OK)
         return st;
     blm__put64be(h, g.m);
@@ -250,9 +250,9 @@ static int sniff(const uint8_t *head, size_t len, uint64_t total)
 {
     if (len < BLM__GO_HEADER)
         return 0;
-    struct blm_go g = { .m      = blm__get64be(head),
-                        .k      = blm__get64be(head + 8),
-                        .length = blm__get64be(head + 16) };
+    struct blm__go g = { .m      = blm__get64be(head),
+                         .k      = blm__get64be(head + 8),
+                         .length = blm__get64be(head + 16) };
     if (blm__go_check(&g, NULL) != BLM_OK)
         return 0;
     if (total == 0)
@@ -260,7 +260,7 @@ static int sniff(const uint8_t *head, size_t len, uint64_t total)
     return total == BLM__GO_HEADER + blm__go_words(g.length) * 8 ? 60 : 0;
 }
 
-const struct blm_codec blm__codec_go = {
+const struct blm__codec blm__codec_go = {
     .row = { sizeof(blm_format_row), "go", "Go bloom (willf, bits-and-blooms), WriteTo", true, true,
              .sniffs = true, .schemes = (const char *const[]){ "go", NULL } },
     .sniff  = sniff,

@@ -23,7 +23,7 @@
 
 #define BLM__GO_HEADER 24u
 
-struct blm_go {
+struct blm__go {
     uint64_t m, k, length;
     uint64_t at_m, at_k, at_length; /* their offsets, for errors */
 };
@@ -35,18 +35,18 @@ static inline uint64_t blm__go_words(uint64_t length)
 }
 
 /* Refuses numbers that no filter has. That the bits are really there is not checked yet. */
-blm_status blm__go_check(const struct blm_go *g, blm_error *err);
+blm_status blm__go_check(const struct blm__go *g, blm_error *err);
 /* Reads the words behind the header and fills the body. types: gob type messages to keep. */
-blm_status blm__go_read(struct blm_source *in, const struct blm_go *g, const uint8_t *types,
-                        size_t types_len, struct blm_body *out, blm_error *err);
+blm_status blm__go_read(struct blm__source *in, const struct blm__go *g, const uint8_t *types,
+                        size_t types_len, struct blm__body *out, blm_error *err);
 
 /* The numbers as they will be written. E_UNSUPPORTED: not a Go filter. */
-blm_status blm__go_of(const struct blm_body *b, const char *format, struct blm_go *g,
+blm_status blm__go_of(const struct blm__body *b, const char *format, struct blm__go *g,
                       blm_error *err);
 /* Writes L and the words. */
-blm_status blm__go_write(const struct blm_body *b, const struct blm_go *g, struct blm_sink *out,
+blm_status blm__go_write(const struct blm__body *b, const struct blm__go *g, struct blm__sink *out,
                          blm_error *err);
 /* The gob type messages that were read, or NULL. */
-const uint8_t *blm__go_types(const struct blm_body *b, size_t *len);
+const uint8_t *blm__go_types(const struct blm__body *b, size_t *len);
 
 #endif

@@ -22,7 +22,7 @@ static const uint8_t default_type[] = { 0x0a, 0xff, 0x81, 0x05, 0x01, 0x02,
 
 /* ---- numbers ---- */
 
-static uint64_t take_uint(struct blm_cursor *c)
+static uint64_t take_uint(struct blm__cursor *c)
 {
     uint8_t first = blm__take8(c);
     if (first < 128)
@@ -56,15 +56,15 @@ static size_t put_uint(uint8_t *p, uint64_t v)
 
 /* Reads a number of up to 9 bytes, copied to `bytes`. Returns how many; 0: the input ended, or this
  * is not a number. */
-static size_t read_uint(struct blm_source *in, uint8_t bytes[9], uint64_t *v)
+static size_t read_uint(struct blm__source *in, uint8_t bytes[9], uint64_t *v)
 {
     if (blm__read(in, bytes, 1) != 1)
         return 0;
     size_t more = bytes[0] < 128 ? 0 : 256u - bytes[0];
     if (more > 8 || blm__read(in, bytes + 1, more) != more)
         return 0;
-    struct blm_cursor c = blm__cursor(bytes, more + 1);
-    *v                  = take_uint(&c);
+    struct blm__cursor c = blm__cursor(bytes, more + 1);
+    *v                   = take_uint(&c);
     return more + 1;
 }
 
@@ -74,8 +74,8 @@ static size_t read_uint(struct blm_source *in, uint8_t bytes[9], uint64_t *v)
  * first of these messages defines; 0 when that is no type which encodes itself. */
 static uint64_t type_id(const uint8_t *types, size_t len)
 {
-    struct blm_cursor c      = blm__cursor(types, len);
-    uint64_t          length = take_uint(&c);
+    struct blm__cursor c      = blm__cursor(types, len);
+    uint64_t           length = take_uint(&c);
     if (c.bad || length > blm__left(&c))
         return 0;
     c.len       = c.at + (size_t)length;
@@ -118,7 +118,7 @@ struct opening {
 
 /* Reads the type messages, and the length and id of the value's message: a message's length and id
  * must be read before we know which it is. */
-static blm_status read_types(struct blm_source *in, struct opening *g, blm_error *err)
+static blm_status read_types(struct blm__source *in, struct opening *g, blm_error *err)
 {
     for (;;) {
         uint8_t *at     = g->types + g->types_len;
@@ -152,7 +152,7 @@ static blm_status read_types(struct blm_source *in, struct opening *g, blm_error
 }
 
 /* Reads the value's message up to the words. */
-static blm_status read_value(struct blm_source *in, const struct opening *o, struct blm_go *g,
+static blm_status read_value(struct blm__source *in, const struct opening *o, struct blm__go *g,
                              blm_error *err)
 {
     uint8_t  scratch[9], h[BLM__GO_HEADER];
@@ -175,8 +175,8 @@ static blm_status read_value(struct blm_source *in, const struct opening *o, str
     uint64_t at = in->at;
     if (blm__read(in, h, sizeof h) != sizeof h)
         return blm__short(in, "the filter's header", err);
-    *g = (struct blm_go){ blm__get64be(h), blm__get64be(h + 8), blm__get64be(h + 16), at, at + 8,
-                          at + 16 };
+    *g = (struct blm__go){ blm__get64be(h), blm__get64be(h + 8), blm__get64be(h + 16), at, at + 8,
+                           at + 16 };
     blm_status st = blm__go_check(g, err);
     if (st == BLM_OK && bytes != BLM__GO_HEADER + blm__go_words(g->length) * 8)
         st = blm__fail_at(err, BLM_E_FORMAT, at_bytes,
@@ -185,11 +185,11 @@ static blm_status read_value(struct blm_source *in, const struct opening *o, str
     return st;
 }
 
-static blm_status decode(struct blm_source *in, const blm_options *options, struct blm_body *out,
+static blm_status decode(struct blm__source *in, const blm_options *options, struct blm__body *out,
                          blm_error *err)
 {
     struct opening o;
-    struct blm_go  g;
+    struct blm__go g;
     (void)options;
     o.types_len   = 0;
     blm_status st = read_types(in, &o, err);
@@ -206,10 +206,10 @@ static blm_status decode(struct blm_source *in, const blm_options *options, stru
 
 /* ---- out ---- */
 
-static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_error *err)
+static blm_status encode(const struct blm__body *b, struct blm__sink *out, blm_error *err)
 {
-    struct blm_go g;
-    blm_status    st = blm__go_of(b, "go-gob", &g, err);
+    struct blm__go g;
+    blm_status     st = blm__go_of(b, "go-gob", &g, err);
     if (st != BLM_OK)
         return st;
     size_t         types_len;
@@ -239,7 +239,7 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
     return st == BLM_OK ? blm__go_write(b, &g, out, err) : st;
 }
 
-const struct blm_codec blm__codec_go_gob = {
+const struct blm__codec blm__codec_go_gob = {
     .row    = { sizeof(blm_format_row), "go-gob", "Go bloom, in a gob stream", true, true,
                 .sniffs = true, .schemes = (const char *const[]){ "go", NULL } },
     .sniff  = sniff,

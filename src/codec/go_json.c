@@ -27,7 +27,7 @@ struct json_text {
     uint64_t start; /* its offset in the input */
 };
 
-static blm_status read_text(struct blm_source *in, const struct blm_body *b, struct json_text *t,
+static blm_status read_text(struct blm__source *in, const struct blm__body *b, struct json_text *t,
                             blm_error *err)
 {
     uint64_t cap = b->max_bytes ? 4096 : TEXT_MOST;
@@ -71,17 +71,17 @@ static blm_status get_number(const json_t *root, const char *name, const struct 
 }
 
 /* Reads b's bytes, L and the words, as in the plain form. */
-static blm_status read_bits(const json_t *b, const struct json_text *t, struct blm_go *g,
-                            struct blm_body *out, blm_error *err)
+static blm_status read_bits(const json_t *b, const struct json_text *t, struct blm__go *g,
+                            struct blm__body *out, blm_error *err)
 {
     size_t   len = json_string_length(b), room = len / 4 * 3 + 3, bad = 0;
     uint64_t at  = place_of(t, "b");
     uint8_t *raw = blm__alloc(out->alloc, room);
     if (!raw)
         return blm__fail(err, BLM_E_MEMORY, "no memory for %zu bytes of base64", room);
-    struct blm_source in = { .data = raw };
-    blm_status        st = BLM_OK;
-    in.len               = blm__base64_decode(json_string_value(b), len, raw, &bad);
+    struct blm__source in = { .data = raw };
+    blm_status         st = BLM_OK;
+    in.len                = blm__base64_decode(json_string_value(b), len, raw, &bad);
     if (in.len == SIZE_MAX)
         st = blm__fail_at(err, BLM_E_FORMAT, at, "member b is not base64 from character %zu on",
                           bad);
@@ -108,11 +108,11 @@ static blm_status read_bits(const json_t *b, const struct json_text *t, struct b
     return st;
 }
 
-static blm_status read_object(const json_t *root, const struct json_text *t, struct blm_body *out,
+static blm_status read_object(const json_t *root, const struct json_text *t, struct blm__body *out,
                               blm_error *err)
 {
-    struct blm_go g  = { 0 };
-    blm_status    st = BLM_OK;
+    struct blm__go g  = { 0 };
+    blm_status     st = BLM_OK;
     if (!json_is_object(root))
         return blm__fail_at(err, BLM_E_FORMAT, t->start, "the JSON value is not an object");
     st = get_number(root, "m", t, &g.m, &g.at_m, err);
@@ -127,7 +127,7 @@ static blm_status read_object(const json_t *root, const struct json_text *t, str
     return read_bits(b, t, &g, out, err);
 }
 
-static blm_status decode(struct blm_source *in, const blm_options *o, struct blm_body *out,
+static blm_status decode(struct blm__source *in, const blm_options *o, struct blm__body *out,
                          blm_error *err)
 {
     struct json_text t = { 0 };
@@ -151,7 +151,7 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
 
 #else
 
-static blm_status decode(struct blm_source *in, const blm_options *o, struct blm_body *out,
+static blm_status decode(struct blm__source *in, const blm_options *o, struct blm__body *out,
                          blm_error *err)
 {
     (void)in;
@@ -183,15 +183,15 @@ static int sniff(const uint8_t *head, size_t len, uint64_t total)
     return head[at + 1] == 'm' || head[at + 1] == 'k' || head[at + 1] == 'b' ? 85 : 0;
 }
 
-static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_error *err)
+static blm_status encode(const struct blm__body *b, struct blm__sink *out, blm_error *err)
 {
-    struct blm_go g;
-    char          text[80];
-    blm_status    st = blm__go_of(b, "go-json", &g, err);
+    struct blm__go g;
+    char           text[80];
+    blm_status     st = blm__go_of(b, "go-json", &g, err);
     if (st != BLM_OK)
         return st;
     int n = snprintf(text, sizeof text, "{\"m\":%" PRIu64 ",\"k\":%" PRIu64 ",\"b\":\"", g.m, g.k);
-    struct blm_base64 base64;
+    struct blm__base64 base64;
     blm__base64_begin(&base64, out);
     st = blm__write_bytes(out, text, (size_t)n, err);
     if (st == BLM_OK)
@@ -201,7 +201,7 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
     return st == BLM_OK ? blm__write_bytes(out, "\"}", 2, err) : st;
 }
 
-const struct blm_codec blm__codec_go_json = {
+const struct blm__codec blm__codec_go_json = {
     .row    = { sizeof(blm_format_row), "go-json", "Go bloom, MarshalJSON", READS, true,
                 .sniffs = true, .schemes = (const char *const[]){ "go", NULL } },
     .sniff  = sniff,

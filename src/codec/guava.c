@@ -26,7 +26,7 @@ static int sniff(const uint8_t *head, size_t len, uint64_t total)
     return total == HEADER + (uint64_t)words * 8 ? 55 : 0;
 }
 
-static blm_status decode(struct blm_source *in, const blm_options *o, struct blm_body *out,
+static blm_status decode(struct blm__source *in, const blm_options *o, struct blm__body *out,
                          blm_error *err)
 {
     (void)o;
@@ -44,31 +44,31 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
     if (words == 0 || words > INT32_MAX)
         return blm__fail_at(err, BLM_E_FORMAT, start + 2,
                             "the word count is %ld, not 1 to 2^31 - 1", (long)(int32_t)words);
-    struct blm_shape s = { .kind      = BLM_CLASSIC,
-                           .rule      = BLM__POSITIONS,
-                           .scheme    = h[0] ? &blm__scheme_guava64 : &blm__scheme_guava32,
-                           .bits      = (uint64_t)words * 64,
-                           .probes    = h[1],
-                           .cell_bits = 1 };
-    out->kind          = BLM_CLASSIC;
-    blm_status st      = blm__read_words(in, BLM__BIG, &s, out, err);
+    struct blm__shape s = { .kind      = BLM_CLASSIC,
+                            .rule      = BLM__POSITIONS,
+                            .scheme    = h[0] ? &blm__scheme_guava64 : &blm__scheme_guava32,
+                            .bits      = (uint64_t)words * 64,
+                            .probes    = h[1],
+                            .cell_bits = 1 };
+    out->kind           = BLM_CLASSIC;
+    blm_status st       = blm__read_words(in, BLM__BIG, &s, out, err);
     return st == BLM_OK ? blm__expect_end(in, err) : st;
 }
 
 /* The scheme only makes filters that the header can describe: 255 probes, 2^31 − 1 whole words. */
-static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_error *err)
+static blm_status encode(const struct blm__body *b, struct blm__sink *out, blm_error *err)
 {
     blm_status st = blm__expect_scheme(b, "guava", &blm__scheme_guava64, &blm__scheme_guava32, err);
     if (st != BLM_OK)
         return st;
-    const struct blm_layer *l = &b->layers[0];
+    const struct blm__layer *l = &b->layers[0];
     uint8_t h[HEADER] = { l->shape.scheme == &blm__scheme_guava64, (uint8_t)l->shape.probes };
     blm__put32be(h + 2, (uint32_t)l->word_count);
     st = blm__write_bytes(out, h, HEADER, err);
     return st == BLM_OK ? blm__write_words(out, BLM__BIG, b, l->words, l->word_count, err) : st;
 }
 
-const struct blm_codec blm__codec_guava = {
+const struct blm__codec blm__codec_guava = {
     .row    = { sizeof(blm_format_row), "guava", "Guava BloomFilter.writeTo", true, true,
                 .sniffs = true, .schemes = (const char *const[]){ "guava64", "guava32", NULL } },
     .sniff  = sniff,

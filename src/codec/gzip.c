@@ -8,11 +8,11 @@
 
 #define BUFFER 16384u
 
-struct blm_gzip {
+struct blm__gzip {
     z_stream             z;
     const blm_allocator *alloc;
-    struct blm_source   *from;
-    struct blm_sink     *to;
+    struct blm__source  *from;
+    struct blm__sink    *to;
     uint64_t             cap, total; /* inflated bytes: allowed, given out */
     uint64_t             start;      /* offset of the gzip stream in `from` */
     uint64_t             read;       /* compressed bytes read so far */
@@ -44,9 +44,9 @@ static void z_free(void *opaque, void *address)
     blm__free(opaque, p, n);
 }
 
-static struct blm_gzip *make(const blm_allocator *a)
+static struct blm__gzip *make(const blm_allocator *a)
 {
-    struct blm_gzip *g = blm__zalloc(a, sizeof *g);
+    struct blm__gzip *g = blm__zalloc(a, sizeof *g);
     if (!g)
         return NULL;
     g->alloc    = a;
@@ -64,7 +64,7 @@ static blm_status no_memory(blm_error *err)
 
 /* ---- in ---- */
 
-static size_t stop(struct blm_gzip *g, blm_status st, const char *what)
+static size_t stop(struct blm__gzip *g, blm_status st, const char *what)
 {
     g->status = st;
     g->what   = what;
@@ -72,7 +72,7 @@ static size_t stop(struct blm_gzip *g, blm_status st, const char *what)
 }
 
 /* Gets more compressed bytes; false: there are none. */
-static bool refill(struct blm_gzip *g)
+static bool refill(struct blm__gzip *g)
 {
     if (g->z.avail_in > 0)
         return true;
@@ -86,10 +86,10 @@ static bool refill(struct blm_gzip *g)
 /* blm_read_fn: fills part of `bytes`, 0 at the end of the last member. */
 static size_t inflate_some(void *ctx, void *bytes, size_t len)
 {
-    struct blm_gzip *g    = ctx;
-    size_t           want = len < (1u << 30) ? len : (1u << 30);
-    g->z.next_out         = bytes;
-    g->z.avail_out        = (unsigned)want;
+    struct blm__gzip *g    = ctx;
+    size_t            want = len < (1u << 30) ? len : (1u << 30);
+    g->z.next_out          = bytes;
+    g->z.avail_out         = (unsigned)want;
     if (g->status != BLM_OK)
         return SIZE_MAX;
     while (g->z.avail_out == want) {
@@ -117,11 +117,11 @@ static size_t inflate_some(void *ctx, void *bytes, size_t len)
     return got;
 }
 
-blm_status blm__gunzip_open(struct blm_source *from, const uint8_t *first, size_t first_len,
-                            const blm_allocator *a, uint64_t cap, struct blm_gzip **gzip,
-                            struct blm_source *out, blm_error *err)
+blm_status blm__gunzip_open(struct blm__source *from, const uint8_t *first, size_t first_len,
+                            const blm_allocator *a, uint64_t cap, struct blm__gzip **gzip,
+                            struct blm__source *out, blm_error *err)
 {
-    struct blm_gzip *g = make(a);
+    struct blm__gzip *g = make(a);
     if (!g)
         return no_memory(err);
     if (inflateInit2(&g->z, 15 + 16) != Z_OK) {
@@ -135,7 +135,7 @@ blm_status blm__gunzip_open(struct blm_source *from, const uint8_t *first, size_
     g->cap        = cap;
     g->start      = from->at - first_len;
     g->read       = first_len;
-    *out          = (struct blm_source){ .read = inflate_some, .ctx = g };
+    *out          = (struct blm__source){ .read = inflate_some, .ctx = g };
     *gzip         = g;
     return BLM_OK;
 }
@@ -149,7 +149,7 @@ static void retell(blm_error *err, uint64_t at)
                  (unsigned long long)inner.offset, inner.text);
 }
 
-blm_status blm__gunzip_close(struct blm_gzip *g, blm_status st, blm_error *err)
+blm_status blm__gunzip_close(struct blm__gzip *g, blm_status st, blm_error *err)
 {
     uint64_t at = g->start + g->read - g->z.avail_in;
     if (st != BLM_OK && err && err->offset != BLM_NO_OFFSET)
@@ -163,7 +163,7 @@ blm_status blm__gunzip_close(struct blm_gzip *g, blm_status st, blm_error *err)
 
 /* ---- out ---- */
 
-static bool deflate_some(struct blm_gzip *g, int flush)
+static bool deflate_some(struct blm__gzip *g, int flush)
 {
     int r;
     do {
@@ -178,8 +178,8 @@ static bool deflate_some(struct blm_gzip *g, int flush)
 
 static bool take(void *ctx, const void *bytes, size_t len)
 {
-    struct blm_gzip *g = ctx;
-    const uint8_t   *p = bytes;
+    struct blm__gzip *g = ctx;
+    const uint8_t    *p = bytes;
     while (len > 0) {
         size_t  n = len < BUFFER ? len : BUFFER;
         uint8_t copy[BUFFER]; /* an older zlib does not take const bytes */
@@ -194,10 +194,10 @@ static bool take(void *ctx, const void *bytes, size_t len)
     return true;
 }
 
-blm_status blm__gzip_open(struct blm_sink *to, const blm_allocator *a, struct blm_gzip **gzip,
-                          struct blm_sink *out, blm_error *err)
+blm_status blm__gzip_open(struct blm__sink *to, const blm_allocator *a, struct blm__gzip **gzip,
+                          struct blm__sink *out, blm_error *err)
 {
-    struct blm_gzip *g = make(a);
+    struct blm__gzip *g = make(a);
     if (!g)
         return no_memory(err);
     if (deflateInit2(&g->z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) !=
@@ -206,12 +206,12 @@ blm_status blm__gzip_open(struct blm_sink *to, const blm_allocator *a, struct bl
         return no_memory(err);
     }
     g->to = to;
-    *out  = (struct blm_sink){ .write = take, .ctx = g };
+    *out  = (struct blm__sink){ .write = take, .ctx = g };
     *gzip = g;
     return BLM_OK;
 }
 
-blm_status blm__gzip_close(struct blm_gzip *g, blm_status st, blm_error *err)
+blm_status blm__gzip_close(struct blm__gzip *g, blm_status st, blm_error *err)
 {
     g->z.avail_in = 0;
     if (st == BLM_OK)
@@ -230,9 +230,9 @@ static blm_status without(blm_error *err)
     return blm__fail(err, BLM_E_UNSUPPORTED, "gzip needs zlib, and this build was made without it");
 }
 
-blm_status blm__gunzip_open(struct blm_source *from, const uint8_t *first, size_t first_len,
-                            const blm_allocator *a, uint64_t cap, struct blm_gzip **gzip,
-                            struct blm_source *out, blm_error *err)
+blm_status blm__gunzip_open(struct blm__source *from, const uint8_t *first, size_t first_len,
+                            const blm_allocator *a, uint64_t cap, struct blm__gzip **gzip,
+                            struct blm__source *out, blm_error *err)
 {
     (void)from;
     (void)first;
@@ -244,15 +244,15 @@ blm_status blm__gunzip_open(struct blm_source *from, const uint8_t *first, size_
     return without(err);
 }
 
-blm_status blm__gunzip_close(struct blm_gzip *gzip, blm_status st, blm_error *err)
+blm_status blm__gunzip_close(struct blm__gzip *gzip, blm_status st, blm_error *err)
 {
     (void)gzip;
     (void)err;
     return st;
 }
 
-blm_status blm__gzip_open(struct blm_sink *to, const blm_allocator *a, struct blm_gzip **gzip,
-                          struct blm_sink *out, blm_error *err)
+blm_status blm__gzip_open(struct blm__sink *to, const blm_allocator *a, struct blm__gzip **gzip,
+                          struct blm__sink *out, blm_error *err)
 {
     (void)to;
     (void)a;
@@ -261,7 +261,7 @@ blm_status blm__gzip_open(struct blm_sink *to, const blm_allocator *a, struct bl
     return without(err);
 }
 
-blm_status blm__gzip_close(struct blm_gzip *gzip, blm_status st, blm_error *err)
+blm_status blm__gzip_close(struct blm__gzip *gzip, blm_status st, blm_error *err)
 {
     (void)gzip;
     (void)err;

@@ -26,20 +26,20 @@ static int sniff(const uint8_t *head, size_t len, uint64_t total)
 /* ---- encode ------------------------------------------------------------------------------ */
 
 struct writing {
-    const struct blm_body *b;
-    struct blm_sink       *out;
-    uint64_t               total;
+    const struct blm__body *b;
+    struct blm__sink       *out;
+    uint64_t                total;
 };
 
 /* Skips what is not written, up to `to`. */
-static void skip_to(struct blm_sink *out, uint64_t to)
+static void skip_to(struct blm__sink *out, uint64_t to)
 {
     uint64_t most = out->from < to ? out->from : to;
     if (out->written < most && !out->failed)
         out->written = most;
 }
 
-static bool put_zeroes(struct blm_sink *out, uint64_t to)
+static bool put_zeroes(struct blm__sink *out, uint64_t to)
 {
     static const uint8_t none[512];
     skip_to(out, to);
@@ -53,8 +53,8 @@ static bool put_zeroes(struct blm_sink *out, uint64_t to)
 static bool to_sink(void *ctx, const void *bytes, size_t len) { return blm__put(ctx, bytes, len); }
 
 /* Reads a region: into the sink, or (write is NULL) only for its checksum. */
-static blm_status put_region(struct writing *w, const struct blm_layer *l,
-                             const struct blm_native_section *s, uint64_t r, blm_write_fn write,
+static blm_status put_region(struct writing *w, const struct blm__layer *l,
+                             const struct blm__native_section *s, uint64_t r, blm_write_fn write,
                              uint8_t *sums, blm_error *err)
 {
     uint64_t sum, from = r << s->region_log2;
@@ -69,8 +69,8 @@ static blm_status put_region(struct writing *w, const struct blm_layer *l,
 }
 
 /* Regions that are not written are read only if the checksums are. */
-static blm_status put_words(struct writing *w, const struct blm_layer *l,
-                            const struct blm_native_section *s, uint8_t *sums, blm_error *err)
+static blm_status put_words(struct writing *w, const struct blm__layer *l,
+                            const struct blm__native_section *s, uint8_t *sums, blm_error *err)
 {
     blm_status st   = BLM_OK;
     uint64_t   from = w->out->from, skipped = 0;
@@ -86,8 +86,8 @@ static blm_status put_words(struct writing *w, const struct blm_layer *l,
     return st;
 }
 
-static blm_status put_section(struct writing *w, const struct blm_layer *l,
-                              const struct blm_native_section *s, blm_error *err)
+static blm_status put_section(struct writing *w, const struct blm__layer *l,
+                              const struct blm__native_section *s, blm_error *err)
 {
     uint8_t record[BLM__RECORD_BYTES];
     size_t  table = (size_t)s->regions * 8;
@@ -110,15 +110,15 @@ static blm_status put_section(struct writing *w, const struct blm_layer *l,
 }
 
 /* Where everything will be. */
-static blm_status place_all(const struct blm_body *b, const struct blm_native_head *h,
-                            struct blm_native_slot *slot, blm_error *err)
+static blm_status place_all(const struct blm__body *b, const struct blm__native_head *h,
+                            struct blm__native_slot *slot, blm_error *err)
 {
     memset(slot, 0, sizeof *slot);
     blm__native_slot_of(b, slot);
     slot->generation = slot->epoch = 1;
     slot->length                   = blm__native_first(h);
     for (uint32_t i = 0; i < b->layer_count; i++) {
-        struct blm_native_section s;
+        struct blm__native_section s;
         slot->layer[i].at    = slot->length;
         slot->layer[i].items = blm__layer_items(&b->layers[i]);
         if (!blm__native_place(&b->layers[i].shape, slot->length, h->block, &s))
@@ -128,8 +128,8 @@ static blm_status place_all(const struct blm_body *b, const struct blm_native_he
     return BLM_OK;
 }
 
-static blm_status put_front(struct writing *w, const struct blm_native_head *h,
-                            const struct blm_native_slot *slot, blm_error *err)
+static blm_status put_front(struct writing *w, const struct blm__native_head *h,
+                            const struct blm__native_slot *slot, blm_error *err)
 {
     uint8_t head[BLM__HEAD_BYTES], bytes[BLM__SLOT_MAX];
     blm__native_put_head(h, head);
@@ -142,12 +142,12 @@ static blm_status put_front(struct writing *w, const struct blm_native_head *h,
     return put_zeroes(w->out, blm__native_first(h)) ? BLM_OK : blm__put_failed(w->out, err);
 }
 
-static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_error *err)
+static blm_status encode(const struct blm__body *b, struct blm__sink *out, blm_error *err)
 {
-    struct blm_native_head  head;
-    struct blm_native_slot  slot;
-    const struct blm_shape *first = &b->layers[0].shape;
-    blm_status              st    = blm__body_valid(b, first->scheme->native, BLM_NO_OFFSET, err);
+    struct blm__native_head  head;
+    struct blm__native_slot  slot;
+    const struct blm__shape *first = &b->layers[0].shape;
+    blm_status               st    = blm__body_valid(b, first->scheme->native, BLM_NO_OFFSET, err);
     if (st == BLM_OK)
         st = blm__native_head_of(b, first, &head, err);
     if (st == BLM_OK)
@@ -157,7 +157,7 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
     struct writing w = { b, out, slot.length };
     st               = put_front(&w, &head, &slot, err);
     for (uint32_t i = 0; st == BLM_OK && i < b->layer_count; i++) {
-        struct blm_native_section s;
+        struct blm__native_section s;
         blm__native_place(&b->layers[i].shape, slot.layer[i].at, head.block, &s);
         s.live = slot.layer[i].items;
         st     = put_section(&w, &b->layers[i], &s, err);
@@ -168,15 +168,15 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
 /* ---- decode ------------------------------------------------------------------------------ */
 
 struct reading {
-    struct blm_source       *in;
-    struct blm_body         *b;
-    struct blm_native_head   head;
-    struct blm_native_slot   slot;
-    const struct blm_scheme *scheme;
+    struct blm__source       *in;
+    struct blm__body         *b;
+    struct blm__native_head   head;
+    struct blm__native_slot   slot;
+    const struct blm__scheme *scheme;
 };
 
 /* Reads bytes up to `to`, which must be zero. */
-static blm_status take_zeroes(struct blm_source *in, uint64_t to, blm_error *err)
+static blm_status take_zeroes(struct blm__source *in, uint64_t to, blm_error *err)
 {
     uint8_t bytes[512];
     while (in->at < to) {
@@ -215,9 +215,9 @@ static blm_status take_front(struct reading *r, blm_error *err)
 
 static blm_status take_attached(struct reading *r, blm_error *err)
 {
-    struct blm_body *b   = r->b;
-    uint64_t         len = r->head.attached_len, at = r->in->at;
-    struct blm_block block;
+    struct blm__body *b   = r->b;
+    uint64_t          len = r->head.attached_len, at = r->in->at;
+    struct blm__block block;
     if (len == 0)
         return BLM_OK;
     blm_status st = blm__read_block(r->in, b->alloc, len, b->max_bytes, &block, err);
@@ -236,7 +236,7 @@ static blm_status take_attached(struct reading *r, blm_error *err)
 
 /* Compares the table of checksums with the words just read. If the file was not closed, its bits
  * count, as when it is opened: its checksums may be older. */
-static blm_status take_sums(struct reading *r, const struct blm_native_section *s, uint32_t i,
+static blm_status take_sums(struct reading *r, const struct blm__native_section *s, uint32_t i,
                             const uint64_t *words, blm_error *err)
 {
     bool closed = !(r->slot.flags & BLM__SLOT_WRITER);
@@ -259,7 +259,7 @@ static blm_status take_sums(struct reading *r, const struct blm_native_section *
     return BLM_OK;
 }
 
-static blm_status take_marks(struct reading *r, const struct blm_native_section *s, blm_error *err)
+static blm_status take_marks(struct reading *r, const struct blm__native_section *s, blm_error *err)
 {
     uint8_t most = r->slot.flags & BLM__SLOT_WRITER ? 2 : 0;
     for (uint64_t left = s->regions; left > 0;) {
@@ -277,7 +277,7 @@ static blm_status take_marks(struct reading *r, const struct blm_native_section 
     return BLM_OK;
 }
 
-static blm_status take_record(struct reading *r, uint32_t i, struct blm_native_section *s,
+static blm_status take_record(struct reading *r, uint32_t i, struct blm__native_section *s,
                               blm_error *err)
 {
     uint8_t record[BLM__RECORD_BYTES];
@@ -295,7 +295,7 @@ static blm_status take_record(struct reading *r, uint32_t i, struct blm_native_s
     return take_zeroes(r->in, s->words_at, err);
 }
 
-static blm_status check_layer(struct reading *r, const struct blm_native_section *s, uint32_t i,
+static blm_status check_layer(struct reading *r, const struct blm__native_section *s, uint32_t i,
                               const uint64_t *words, blm_error *err)
 {
     blm_status st = take_sums(r, s, i, words, err);
@@ -308,11 +308,11 @@ static blm_status check_layer(struct reading *r, const struct blm_native_section
 
 static blm_status take_layer(struct reading *r, uint32_t i, blm_error *err)
 {
-    struct blm_native_section s;
-    struct blm_block          block;
-    struct blm_body          *b    = r->b;
-    uint64_t                  held = blm__body_bytes(b);
-    blm_status                st   = take_record(r, i, &s, err);
+    struct blm__native_section s;
+    struct blm__block          block;
+    struct blm__body          *b    = r->b;
+    uint64_t                   held = blm__body_bytes(b);
+    blm_status                 st   = take_record(r, i, &s, err);
     if (st != BLM_OK)
         return st;
     if (b->max_bytes && held >= b->max_bytes)
@@ -334,7 +334,7 @@ static blm_status take_layer(struct reading *r, uint32_t i, blm_error *err)
     return BLM_OK;
 }
 
-static blm_status decode(struct blm_source *in, const blm_options *o, struct blm_body *b,
+static blm_status decode(struct blm__source *in, const blm_options *o, struct blm__body *b,
                          blm_error *err)
 {
     (void)o;
@@ -351,7 +351,7 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
     return st;
 }
 
-const struct blm_codec blm__codec_native = {
+const struct blm__codec blm__codec_native = {
     .row    = { sizeof(blm_format_row), "native",
                 "bloomery's own file: mapped, checksummed, every kind", true, true, .sniffs = true,
                 .maps = true },

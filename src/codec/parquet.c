@@ -31,10 +31,10 @@ enum { STOP, YES, NO, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUC
 /* ---- Thrift ---- */
 
 struct thrift {
-    struct blm_source *in;
-    blm_error         *err;
-    blm_status         status; /* the first failure; nothing is read after it */
-    uint64_t           start;
+    struct blm__source *in;
+    blm_error          *err;
+    blm_status          status; /* the first failure; nothing is read after it */
+    uint64_t            start;
 };
 
 static void bad(struct thrift *t, uint64_t at, const char *what)
@@ -195,7 +195,7 @@ static void take_bytes(struct thrift *t, unsigned type, struct header *h)
         bad(t, h->bytes_at, "numBytes is not a positive multiple of 32");
 }
 
-static blm_status take_header(struct blm_source *in, struct header *h, blm_error *err)
+static blm_status take_header(struct blm__source *in, struct header *h, blm_error *err)
 {
     struct thrift t  = { in, err, BLM_OK, in->at };
     uint64_t      id = 0, start = in->at;
@@ -260,7 +260,7 @@ static int sniff(const uint8_t *head, size_t len, uint64_t total)
     return have == sizeof unions ? 95 : 40;
 }
 
-static blm_status refuse_whole_file(struct blm_source *in, blm_error *err)
+static blm_status refuse_whole_file(struct blm__source *in, blm_error *err)
 {
     const uint8_t *head = in->data ? in->data + in->at : in->head + in->head_at;
     uint64_t       have = in->data ? blm__remaining(in) : in->head_len - in->head_at;
@@ -271,18 +271,18 @@ static blm_status refuse_whole_file(struct blm_source *in, blm_error *err)
     return BLM_OK;
 }
 
-static struct blm_shape shape_of(uint64_t bytes)
+static struct blm__shape shape_of(uint64_t bytes)
 {
-    struct blm_shape s = { .kind      = BLM_BLOCKED,
-                           .rule      = BLM__POSITIONS,
-                           .scheme    = &blm__scheme_parquet,
-                           .bits      = bytes * 8,
-                           .probes    = 8,
-                           .cell_bits = 1 };
+    struct blm__shape s = { .kind      = BLM_BLOCKED,
+                            .rule      = BLM__POSITIONS,
+                            .scheme    = &blm__scheme_parquet,
+                            .bits      = bytes * 8,
+                            .probes    = 8,
+                            .cell_bits = 1 };
     return s;
 }
 
-static blm_status decode(struct blm_source *in, const blm_options *o, struct blm_body *b,
+static blm_status decode(struct blm__source *in, const blm_options *o, struct blm__body *b,
                          blm_error *err)
 {
     struct header h;
@@ -291,19 +291,19 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
         st = take_header(in, &h, err);
     if (st != BLM_OK)
         return st;
-    struct blm_shape s = shape_of(h.bytes);
-    b->kind            = BLM_BLOCKED;
-    st                 = blm__read_array(in, &s, h.bytes, b, err);
+    struct blm__shape s = shape_of(h.bytes);
+    b->kind             = BLM_BLOCKED;
+    st                  = blm__read_array(in, &s, h.bytes, b, err);
     return st == BLM_OK && o->offset == 0 ? blm__expect_end(in, err) : st;
 }
 
 /* As long as the input, or, inside something larger, as options.bits says. */
-static blm_status decode_bitset(struct blm_source *in, const blm_options *o, struct blm_body *b,
+static blm_status decode_bitset(struct blm__source *in, const blm_options *o, struct blm__body *b,
                                 blm_error *err)
 {
-    struct blm_block block;
-    uint64_t         start = in->at, bytes = 0;
-    blm_status       st = blm__read_sized(in, o, b, "bitset", &block, &bytes, err);
+    struct blm__block block;
+    uint64_t          start = in->at, bytes = 0;
+    blm_status        st = blm__read_sized(in, o, b, "bitset", &block, &bytes, err);
     if (st != BLM_OK)
         return st;
     if (bytes % 32 || bytes > INT32_MAX) {
@@ -312,21 +312,21 @@ static blm_status decode_bitset(struct blm_source *in, const blm_options *o, str
                             "the bitset has %llu bytes, not a multiple of 32 below 2^31",
                             (unsigned long long)bytes);
     }
-    struct blm_shape s = shape_of(bytes);
-    b->kind            = BLM_BLOCKED;
+    struct blm__shape s = shape_of(bytes);
+    b->kind             = BLM_BLOCKED;
     return blm__give_array(b, &s, &block, bytes, start, err);
 }
 
 /* ---- encode ---- */
 
-static blm_status encode_bitset(const struct blm_body *b, struct blm_sink *out, blm_error *err)
+static blm_status encode_bitset(const struct blm__body *b, struct blm__sink *out, blm_error *err)
 {
     blm_status st = blm__expect_scheme(b, "parquet", &blm__scheme_parquet, NULL, err);
     return st == BLM_OK ? blm__write_array(out, b, &b->layers[0], b->layers[0].shape.bits / 8, err)
                         : st;
 }
 
-static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_error *err)
+static blm_status encode(const struct blm__body *b, struct blm__sink *out, blm_error *err)
 {
     uint8_t    h[1 + 5 + sizeof unions] = { 0x15 };
     size_t     n                        = 1;
@@ -340,7 +340,7 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
     return st == BLM_OK ? encode_bitset(b, out, err) : st;
 }
 
-const struct blm_codec blm__codec_parquet = {
+const struct blm__codec blm__codec_parquet = {
     .row    = { sizeof(blm_format_row), "parquet",
                 "Parquet split-block filter: Thrift header and bitset", true, true, .sniffs = true,
                 .schemes = (const char *const[]){ "parquet", NULL } },
@@ -349,7 +349,7 @@ const struct blm_codec blm__codec_parquet = {
     .encode = encode,
 };
 
-const struct blm_codec blm__codec_parquet_bitset = {
+const struct blm__codec blm__codec_parquet_bitset = {
     .row    = { sizeof(blm_format_row), "parquet-bitset",
                 "Parquet split-block filter: the bitset alone", true, true,
                 .schemes = (const char *const[]){ "parquet", NULL } },

@@ -14,7 +14,7 @@
 #include "codec/words.h"
 #include "kind/kind.h"
 
-static blm_status named_scheme(const blm_options *o, const struct blm_scheme **out, blm_error *err)
+static blm_status named_scheme(const blm_options *o, const struct blm__scheme **out, blm_error *err)
 {
     if (!o->scheme)
         return blm__fail(err, BLM_E_ARGUMENT,
@@ -33,8 +33,8 @@ static blm_status named_scheme(const blm_options *o, const struct blm_scheme **o
     return BLM_OK;
 }
 
-static blm_status plan_shape(const blm_options *o, const struct blm_scheme *scheme, uint64_t bits,
-                             struct blm_body *b, struct blm_shape *s, blm_error *err)
+static blm_status plan_shape(const blm_options *o, const struct blm__scheme *scheme, uint64_t bits,
+                             struct blm__body *b, struct blm__shape *s, blm_error *err)
 {
     blm_options sized = *o;
     sized.bits        = bits;
@@ -61,13 +61,13 @@ static blm_status plan_shape(const blm_options *o, const struct blm_scheme *sche
     return st;
 }
 
-static blm_status decode_as(struct blm_source *in, const blm_options *o,
-                            const struct blm_scheme *scheme, struct blm_body *b, blm_error *err)
+static blm_status decode_as(struct blm__source *in, const blm_options *o,
+                            const struct blm__scheme *scheme, struct blm__body *b, blm_error *err)
 {
-    struct blm_block block;
-    struct blm_shape s;
-    uint64_t         bytes = 0, start = in->at;
-    blm_status       st = blm__read_sized(in, o, b, "bits", &block, &bytes, err);
+    struct blm__block block;
+    struct blm__shape s;
+    uint64_t          bytes = 0, start = in->at;
+    blm_status        st = blm__read_sized(in, o, b, "bits", &block, &bytes, err);
     if (st != BLM_OK)
         return st;
     st = plan_shape(o, scheme, o->bits ? o->bits : bytes * 8, b, &s, err);
@@ -87,23 +87,23 @@ static blm_status decode_as(struct blm_source *in, const blm_options *o,
     return blm__give_array(b, &s, &block, bytes, start, err);
 }
 
-static blm_status decode(struct blm_source *in, const blm_options *o, struct blm_body *b,
+static blm_status decode(struct blm__source *in, const blm_options *o, struct blm__body *b,
                          blm_error *err)
 {
-    const struct blm_scheme *scheme = NULL;
-    blm_status               st     = named_scheme(o, &scheme, err);
+    const struct blm__scheme *scheme = NULL;
+    blm_status                st     = named_scheme(o, &scheme, err);
     return st == BLM_OK ? decode_as(in, o, scheme, b, err) : st;
 }
 
-static blm_status decode_byteslot(struct blm_source *in, const blm_options *o, struct blm_body *b,
+static blm_status decode_byteslot(struct blm__source *in, const blm_options *o, struct blm__body *b,
                                   blm_error *err)
 {
     return decode_as(in, o, &blm__scheme_byteslot, b, err);
 }
 
-static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_error *err)
+static blm_status encode(const struct blm__body *b, struct blm__sink *out, blm_error *err)
 {
-    const struct blm_layer *l = &b->layers[0];
+    const struct blm__layer *l = &b->layers[0];
     if (l->shape.scheme->native)
         return blm__fail(err, BLM_E_UNSUPPORTED,
                          "a native filter's bits are useless without its seed: save it as native");
@@ -113,13 +113,13 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
     return blm__write_array(out, b, l, (l->shape.bits + 7) / 8, err);
 }
 
-static blm_status encode_byteslot(const struct blm_body *b, struct blm_sink *out, blm_error *err)
+static blm_status encode_byteslot(const struct blm__body *b, struct blm__sink *out, blm_error *err)
 {
     blm_status st = blm__expect_scheme(b, "byteslot", &blm__scheme_byteslot, NULL, err);
     return st == BLM_OK ? encode(b, out, err) : st;
 }
 
-const struct blm_codec blm__codec_raw = {
+const struct blm__codec blm__codec_raw = {
     .row    = { sizeof(blm_format_row), "raw",
                 "the bits alone: scheme, bits and probes come from outside", true, true,
                 .schemes = NULL },
@@ -128,7 +128,7 @@ const struct blm_codec blm__codec_raw = {
     .encode = encode,
 };
 
-const struct blm_codec blm__codec_byteslot = {
+const struct blm__codec blm__codec_byteslot = {
     .row = { sizeof(blm_format_row), "byteslot", "the byte array of a byteslot filter", true, true,
              .schemes = (const char *const[]){ "byteslot", NULL } },
     .sniff  = blm__never_bids,

@@ -6,7 +6,7 @@
 #include "codec/lzf.h"
 #include "codec/rdb.h"
 
-void blm__rdb_in(struct blm_rdb_in *r, struct blm_source *in, struct blm_body *b, blm_error *err)
+void blm__rdb_in(struct blm__rdb_in *r, struct blm__source *in, struct blm__body *b, blm_error *err)
 {
     memset(r, 0, sizeof *r);
     r->in    = in;
@@ -16,7 +16,7 @@ void blm__rdb_in(struct blm_rdb_in *r, struct blm_source *in, struct blm_body *b
     blm__crc64_init(&r->table);
 }
 
-void blm__rdb_bad(struct blm_rdb_in *r, blm_status st, uint64_t at, const char *text)
+void blm__rdb_bad(struct blm__rdb_in *r, blm_status st, uint64_t at, const char *text)
 {
     if (r->status != BLM_OK)
         return;
@@ -27,7 +27,7 @@ void blm__rdb_bad(struct blm_rdb_in *r, blm_status st, uint64_t at, const char *
         r->status = blm__fail_at(r->err, st, at, "%s: %s", r->what, text);
 }
 
-void blm__rdb_take(struct blm_rdb_in *r, void *out, size_t len)
+void blm__rdb_take(struct blm__rdb_in *r, void *out, size_t len)
 {
     memset(out, 0, len);
     if (r->status != BLM_OK)
@@ -40,7 +40,7 @@ void blm__rdb_take(struct blm_rdb_in *r, void *out, size_t len)
 
 /* Reads an RDB length. special (NULL: not allowed) becomes true if it is a string's encoding
  * instead. */
-static uint64_t take_length(struct blm_rdb_in *r, bool *special)
+static uint64_t take_length(struct blm__rdb_in *r, bool *special)
 {
     uint64_t at = r->in->at;
     uint8_t  b[8];
@@ -68,23 +68,23 @@ static uint64_t take_length(struct blm_rdb_in *r, bool *special)
     return 0;
 }
 
-uint64_t blm__rdb_length(struct blm_rdb_in *r) { return take_length(r, NULL); }
+uint64_t blm__rdb_length(struct blm__rdb_in *r) { return take_length(r, NULL); }
 
-void blm__rdb_opcode(struct blm_rdb_in *r, enum blm_rdb_op want)
+void blm__rdb_opcode(struct blm__rdb_in *r, enum blm__rdb_op want)
 {
     uint64_t at = r->in->at, op = blm__rdb_length(r);
     if (op != (uint64_t)want)
         blm__rdb_bad(r, BLM_E_FORMAT, at, "the value has another type");
 }
 
-uint64_t blm__rdb_unsigned(struct blm_rdb_in *r, const char *what)
+uint64_t blm__rdb_unsigned(struct blm__rdb_in *r, const char *what)
 {
     r->what = what;
     blm__rdb_opcode(r, BLM__RDB_UNSIGNED);
     return blm__rdb_length(r);
 }
 
-double blm__rdb_double(struct blm_rdb_in *r, const char *what)
+double blm__rdb_double(struct blm__rdb_in *r, const char *what)
 {
     uint8_t b[8];
     r->what = what;
@@ -95,7 +95,7 @@ double blm__rdb_double(struct blm_rdb_in *r, const char *what)
 
 /* ---- strings ---- */
 
-static void take_plain(struct blm_rdb_in *r, uint64_t len, struct blm_block *out)
+static void take_plain(struct blm__rdb_in *r, uint64_t len, struct blm__block *out)
 {
     if (r->status != BLM_OK)
         return;
@@ -104,11 +104,11 @@ static void take_plain(struct blm_rdb_in *r, uint64_t len, struct blm_block *out
         r->crc = blm__crc64(&r->table, r->crc, out->words, (size_t)len);
 }
 
-static void take_packed(struct blm_rdb_in *r, uint64_t *len, struct blm_block *out)
+static void take_packed(struct blm__rdb_in *r, uint64_t *len, struct blm__block *out)
 {
-    uint64_t         at = r->in->at, packed = blm__rdb_length(r);
-    struct blm_block block = { 0 };
-    *len                   = blm__rdb_length(r);
+    uint64_t          at = r->in->at, packed = blm__rdb_length(r);
+    struct blm__block block = { 0 };
+    *len                    = blm__rdb_length(r);
     if (packed == 0 || *len == 0 || *len / BLM__LZF_RATIO > packed)
         blm__rdb_bad(r, BLM_E_FORMAT, at, "its lengths are impossible for LZF");
     if (r->b->max_bytes && *len > r->b->max_bytes)
@@ -123,7 +123,8 @@ static void take_packed(struct blm_rdb_in *r, uint64_t *len, struct blm_block *o
 }
 
 /* Reads a number that stands for its decimal text. */
-static void take_decimal(struct blm_rdb_in *r, unsigned size, uint64_t *len, struct blm_block *out)
+static void take_decimal(struct blm__rdb_in *r, unsigned size, uint64_t *len,
+                         struct blm__block *out)
 {
     uint8_t b[4];
     char    text[16];
@@ -138,7 +139,7 @@ static void take_decimal(struct blm_rdb_in *r, unsigned size, uint64_t *len, str
         memcpy(out->words, text, (size_t)*len);
 }
 
-uint64_t blm__rdb_string(struct blm_rdb_in *r, const char *what, struct blm_block *out)
+uint64_t blm__rdb_string(struct blm__rdb_in *r, const char *what, struct blm__block *out)
 {
     bool special = false;
     r->what      = what;

@@ -7,7 +7,7 @@
 #define STEP  ((size_t)1 << 20) /* bytes between two calls of progress */
 #define SLOTS (BLM__LZF_TABLE * sizeof(uint32_t))
 
-blm_status blm__rdb_out(struct blm_rdb_out *w, const struct blm_body *b, struct blm_sink *out,
+blm_status blm__rdb_out(struct blm__rdb_out *w, const struct blm__body *b, struct blm__sink *out,
                         blm_error *err)
 {
     memset(w, 0, sizeof *w);
@@ -20,16 +20,16 @@ blm_status blm__rdb_out(struct blm_rdb_out *w, const struct blm_body *b, struct 
     return BLM_OK;
 }
 
-void blm__rdb_out_end(struct blm_rdb_out *w) { blm__free(w->b->alloc, w->slots, SLOTS); }
+void blm__rdb_out_end(struct blm__rdb_out *w) { blm__free(w->b->alloc, w->slots, SLOTS); }
 
 bool blm__rdb_put(void *ctx, const void *bytes, size_t len)
 {
-    struct blm_rdb_out *w = ctx;
-    w->crc                = blm__crc64(&w->table, w->crc, bytes, len);
+    struct blm__rdb_out *w = ctx;
+    w->crc                 = blm__crc64(&w->table, w->crc, bytes, len);
     return blm__put(w->out, bytes, len);
 }
 
-void blm__rdb_put_length(struct blm_rdb_out *w, uint64_t v)
+void blm__rdb_put_length(struct blm__rdb_out *w, uint64_t v)
 {
     uint8_t b[9];
     if (v < 1 << 6) {
@@ -50,13 +50,13 @@ void blm__rdb_put_length(struct blm_rdb_out *w, uint64_t v)
     }
 }
 
-void blm__rdb_put_unsigned(struct blm_rdb_out *w, uint64_t v)
+void blm__rdb_put_unsigned(struct blm__rdb_out *w, uint64_t v)
 {
     blm__rdb_put_length(w, BLM__RDB_UNSIGNED);
     blm__rdb_put_length(w, v);
 }
 
-void blm__rdb_put_double(struct blm_rdb_out *w, double v)
+void blm__rdb_put_double(struct blm__rdb_out *w, double v)
 {
     uint8_t b[8];
     blm__put64le(b, blm__f64_bits(v));
@@ -80,7 +80,7 @@ static bool is_decimal(const uint8_t *s, uint64_t len, int64_t *out)
     return *out >= INT32_MIN && *out <= INT32_MAX;
 }
 
-static bool put_decimal(struct blm_rdb_out *w, const uint8_t *s, uint64_t len)
+static bool put_decimal(struct blm__rdb_out *w, const uint8_t *s, uint64_t len)
 {
     uint8_t b[5];
     int64_t v;
@@ -95,7 +95,7 @@ static bool put_decimal(struct blm_rdb_out *w, const uint8_t *s, uint64_t len)
 
 /* Packs if that saves more than four bytes. It does so twice: the length comes first, and the
  * packed bytes are not kept. */
-static bool put_packed(struct blm_rdb_out *w, const uint8_t *s, uint64_t len)
+static bool put_packed(struct blm__rdb_out *w, const uint8_t *s, uint64_t len)
 {
     const uint8_t how = 0xc3;
     if (len <= 20 || len > UINT32_MAX)
@@ -113,7 +113,7 @@ static bool put_packed(struct blm_rdb_out *w, const uint8_t *s, uint64_t len)
     return true;
 }
 
-blm_status blm__rdb_put_string(struct blm_rdb_out *w, const uint8_t *s, uint64_t len,
+blm_status blm__rdb_put_string(struct blm__rdb_out *w, const uint8_t *s, uint64_t len,
                                blm_error *err)
 {
     blm__rdb_put_length(w, BLM__RDB_STRING);

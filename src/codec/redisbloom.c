@@ -28,7 +28,7 @@ static int sniff(const uint8_t *head, size_t len, uint64_t total)
     uint32_t layers = blm__get32le(head + 8), options = blm__get32le(head + 12);
     if (layers == 0 || layers > BLM_CHAIN_MAX_LAYERS || options > BLM_CHAIN_OPTIONS)
         return 0;
-    for (enum blm_rb_layout v = BLM__RB_CURRENT; v <= BLM__RB_1; v++) {
+    for (enum blm__rb_layout v = BLM__RB_CURRENT; v <= BLM__RB_1; v++) {
         /* 64 bytes have the first layer up to its hashes, and not its n2: take that as 0, or, if
          * bits are missing, as what the bytes need. */
         uint8_t         layer[64] = { 0 };
@@ -51,7 +51,7 @@ struct header {
 };
 
 /* Room for the header of so many layers, but not for more than the input can have. */
-static blm_status make_room(struct header *h, uint32_t layers, const struct blm_source *in,
+static blm_status make_room(struct header *h, uint32_t layers, const struct blm__source *in,
                             const blm_allocator *a, blm_error *err)
 {
     uint64_t there = blm__remaining(in), need = blm__rb_header_size(BLM__RB_CURRENT, layers);
@@ -62,8 +62,8 @@ static blm_status make_room(struct header *h, uint32_t layers, const struct blm_
 
 /* Reads as much as the shortest layout takes, and more only while none fits: a stream takes nothing
  * back. */
-static blm_status take_header(struct blm_source *in, const blm_allocator *a, struct header *h,
-                              enum blm_rb_layout *layout, blm_error *err)
+static blm_status take_header(struct blm__source *in, const blm_allocator *a, struct header *h,
+                              enum blm__rb_layout *layout, blm_error *err)
 {
     uint8_t front[BLM__RB_FRONT];
     size_t  have = blm__read(in, front, BLM__RB_FRONT);
@@ -88,11 +88,11 @@ static blm_status take_header(struct blm_source *in, const blm_allocator *a, str
 }
 
 /* Makes layer i over an array that is next in the input, or already in a block. */
-static blm_status take_layer(struct blm_source *in, struct blm_block *block, const uint8_t *h,
-                             enum blm_rb_layout v, uint32_t i, struct blm_body *b, blm_error *err)
+static blm_status take_layer(struct blm__source *in, struct blm__block *block, const uint8_t *h,
+                             enum blm__rb_layout v, uint32_t i, struct blm__body *b, blm_error *err)
 {
-    blm_chain_layer  l;
-    struct blm_shape s;
+    blm_chain_layer   l;
+    struct blm__shape s;
     blm__rb_get_layer(h + blm__rb_layer_at(v, i), v, &l);
     blm__rb_shape(&l, blm__rb_variant(blm__get32le(h + 12), v), &s);
     blm_status st = block ? blm__give_array(b, &s, block, l.bytes, in->at - l.bytes, err)
@@ -114,13 +114,14 @@ static void move_down(uint8_t *h, uint8_t *array, size_t bytes, const uint8_t mo
         array[i] = more[i + 4 - bytes];
 }
 
-static blm_status take_single(struct blm_source *in, uint8_t *h, struct blm_body *b, blm_error *err)
+static blm_status take_single(struct blm__source *in, uint8_t *h, struct blm__body *b,
+                              blm_error *err)
 {
-    enum blm_rb_layout v     = BLM__RB_220;
-    struct blm_block   block = { 0 };
-    uint64_t           bytes = blm__get64le(h + blm__rb_layer_at(v, 0));
-    uint8_t            more[4];
-    blm_status         st = blm__read_block(in, b->alloc, bytes, b->max_bytes, &block, err);
+    enum blm__rb_layout v     = BLM__RB_220;
+    struct blm__block   block = { 0 };
+    uint64_t            bytes = blm__get64le(h + blm__rb_layer_at(v, 0));
+    uint8_t             more[4];
+    blm_status          st = blm__read_block(in, b->alloc, bytes, b->max_bytes, &block, err);
     if (st != BLM_OK)
         return st;
     size_t extra = blm__read(in, more, sizeof more);
@@ -137,8 +138,8 @@ static blm_status take_single(struct blm_source *in, uint8_t *h, struct blm_body
     return st;
 }
 
-static blm_status take_layers(struct blm_source *in, uint8_t *h, enum blm_rb_layout v,
-                              const blm_options *o, struct blm_body *b, blm_error *err)
+static blm_status take_layers(struct blm__source *in, uint8_t *h, enum blm__rb_layout v,
+                              const blm_options *o, struct blm__body *b, blm_error *err)
 {
     uint32_t   layers = blm__get32le(h + 8);
     blm_status st     = BLM_OK;
@@ -154,12 +155,12 @@ static blm_status take_layers(struct blm_source *in, uint8_t *h, enum blm_rb_lay
     return st;
 }
 
-static blm_status decode(struct blm_source *in, const blm_options *o, struct blm_body *b,
+static blm_status decode(struct blm__source *in, const blm_options *o, struct blm__body *b,
                          blm_error *err)
 {
-    struct header      h  = { 0 };
-    enum blm_rb_layout v  = BLM__RB_CURRENT;
-    blm_status         st = take_header(in, b->alloc, &h, &v, err);
+    struct header       h  = { 0 };
+    enum blm__rb_layout v  = BLM__RB_CURRENT;
+    blm_status          st = take_header(in, b->alloc, &h, &v, err);
     if (st == BLM_OK)
         st = take_layers(in, h.bytes, v, o, b, err);
     blm__free(b->alloc, h.bytes, h.room);
@@ -168,14 +169,14 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
 
 /* ---- encode ---- */
 
-static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_error *err)
+static blm_status encode(const struct blm__body *b, struct blm__sink *out, blm_error *err)
 {
     blm_status st = blm__only_scheme(b, "redisbloom", &blm__scheme_redisbloom, NULL, err);
     if (st != BLM_OK)
         return st;
-    enum blm_rb_layout v    = blm__rb_layout(b->layers[0].shape.variant);
-    size_t             room = blm__rb_header_size(v, b->layer_count);
-    uint8_t           *h    = blm__alloc(b->alloc, room);
+    enum blm__rb_layout v    = blm__rb_layout(b->layers[0].shape.variant);
+    size_t              room = blm__rb_header_size(v, b->layer_count);
+    uint8_t            *h    = blm__alloc(b->alloc, room);
     if (!h)
         return blm__fail(err, BLM_E_MEMORY, "no memory for the header");
     st = blm__rb_put_header(b, v, h, err);
@@ -187,7 +188,7 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
     return st;
 }
 
-const struct blm_codec blm__codec_redisbloom = {
+const struct blm__codec blm__codec_redisbloom = {
     .row    = { sizeof(blm_format_row), "redisbloom",
                 "RedisBloom SCANDUMP chunks, one after the other", true, true, .sniffs = true,
                 .schemes = (const char *const[]){ "redisbloom", NULL } },

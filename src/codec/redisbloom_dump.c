@@ -37,13 +37,13 @@ static uint64_t module_id(unsigned encver)
 
 /* ---- in ---- */
 
-static void take_link(struct blm_rdb_in *r, unsigned encver, uint64_t variant)
+static void take_link(struct blm__rdb_in *r, unsigned encver, uint64_t variant)
 {
     static const char *const names[] = { "the array", "bits",   "size",    "error",
                                          "bpe",       "hashes", "entries", "n2" };
     blm_chain_layer          l       = { 0 };
-    struct blm_block         block   = { 0 };
-    struct blm_shape         s;
+    struct blm__block        block   = { 0 };
+    struct blm__shape        s;
     unsigned                 field = 0;
     uint64_t                 start = r->in->at, n2 = 0, hashes;
     l.entries = blm__rdb_unsigned(r, "entries");
@@ -84,7 +84,7 @@ struct value {
     uint64_t size, links, options, growth;
 };
 
-static void take_front(struct blm_rdb_in *r, struct value *v)
+static void take_front(struct blm__rdb_in *r, struct value *v)
 {
     uint8_t type;
     r->what = "the type";
@@ -113,7 +113,7 @@ static void take_front(struct blm_rdb_in *r, struct value *v)
         blm__rdb_bad(r, BLM_E_FORMAT, at, "more than 32 bits");
 }
 
-static void take_end(struct blm_rdb_in *r, const struct value *v, uint64_t *rdb)
+static void take_end(struct blm__rdb_in *r, const struct value *v, uint64_t *rdb)
 {
     uint8_t  b[8];
     uint64_t size = 0;
@@ -146,12 +146,12 @@ static int sniff(const uint8_t *head, size_t len, uint64_t total)
     return blm__get64be(head + 2) >> 10 == module_id(0) >> 10 ? 100 : 0;
 }
 
-static blm_status decode(struct blm_source *in, const blm_options *o, struct blm_body *b,
+static blm_status decode(struct blm__source *in, const blm_options *o, struct blm__body *b,
                          blm_error *err)
 {
-    struct blm_rdb_in r;
-    struct value      v   = { 0 };
-    uint64_t          rdb = 0;
+    struct blm__rdb_in r;
+    struct value       v   = { 0 };
+    uint64_t           rdb = 0;
     blm__rdb_in(&r, in, b, err);
     take_front(&r, &v);
     for (r.layer = 0; r.status == BLM_OK && r.layer < v.links; r.layer++)
@@ -171,7 +171,7 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
 
 /* ---- out ---- */
 
-static blm_status put_link(struct blm_rdb_out *w, const struct blm_layer *layer, blm_error *err)
+static blm_status put_link(struct blm__rdb_out *w, const struct blm__layer *layer, blm_error *err)
 {
     blm_chain_layer l;
     blm__rb_layer(layer, &l);
@@ -186,12 +186,12 @@ static blm_status put_link(struct blm_rdb_out *w, const struct blm_layer *layer,
     return st;
 }
 
-static blm_status put_value(struct blm_rdb_out *w, blm_error *err)
+static blm_status put_value(struct blm__rdb_out *w, blm_error *err)
 {
-    const struct blm_body *b    = w->b;
-    uint8_t                type = 7, tail[8], rdb = blm__rb_rdb(&b->layers[0].shape);
-    uint64_t               size = 0;
-    blm_status             st   = BLM_OK;
+    const struct blm__body *b    = w->b;
+    uint8_t                 type = 7, tail[8], rdb = blm__rb_rdb(&b->layers[0].shape);
+    uint64_t                size = 0;
+    blm_status              st   = BLM_OK;
     blm__rdb_put(w, &type, 1);
     blm__rdb_put_length(w, module_id(ENCVER));
     for (uint32_t i = 0; i < b->layer_count; i++)
@@ -214,9 +214,9 @@ static blm_status put_value(struct blm_rdb_out *w, blm_error *err)
     return st;
 }
 
-static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_error *err)
+static blm_status encode(const struct blm__body *b, struct blm__sink *out, blm_error *err)
 {
-    struct blm_rdb_out w;
+    struct blm__rdb_out w;
     blm_status st = blm__only_scheme(b, "redisbloom-dump", &blm__scheme_redisbloom, NULL, err);
     if (st == BLM_OK)
         st = blm__rdb_out(&w, b, out, err);
@@ -227,7 +227,7 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
     return st;
 }
 
-const struct blm_codec blm__codec_redisbloom_dump = {
+const struct blm__codec blm__codec_redisbloom_dump = {
     .row    = { sizeof(blm_format_row), "redisbloom-dump", "RedisBloom key as Redis' DUMP gives it",
                 true, true, .sniffs = true, .schemes = (const char *const[]){ "redisbloom", NULL } },
     .sniff  = sniff,

@@ -19,22 +19,22 @@
 #define LAYER      53u
 #define OLD_GROWTH 2u /* before headers said it */
 
-static size_t fixed_of(enum blm_rb_layout v) { return v == BLM__RB_1 ? BLM__RB_FRONT : FIXED; }
-static size_t layer_of(enum blm_rb_layout v) { return v == BLM__RB_CURRENT ? LAYER : LAYER_OLD; }
+static size_t fixed_of(enum blm__rb_layout v) { return v == BLM__RB_1 ? BLM__RB_FRONT : FIXED; }
+static size_t layer_of(enum blm__rb_layout v) { return v == BLM__RB_CURRENT ? LAYER : LAYER_OLD; }
 
-size_t blm__rb_layer_at(enum blm_rb_layout v, uint32_t layer)
+size_t blm__rb_layer_at(enum blm__rb_layout v, uint32_t layer)
 {
     return fixed_of(v) + layer_of(v) * layer;
 }
 
-size_t blm__rb_header_size(enum blm_rb_layout v, uint32_t layers)
+size_t blm__rb_header_size(enum blm__rb_layout v, uint32_t layers)
 {
     return blm__rb_layer_at(v, layers);
 }
 
 /* ---- bytes to numbers ---- */
 
-void blm__rb_get_layer(const uint8_t *p, enum blm_rb_layout v, blm_chain_layer *out)
+void blm__rb_get_layer(const uint8_t *p, enum blm__rb_layout v, blm_chain_layer *out)
 {
     bool old = v != BLM__RB_CURRENT;
     *out     = (blm_chain_layer){ .bytes   = blm__get64le(p),
@@ -47,7 +47,7 @@ void blm__rb_get_layer(const uint8_t *p, enum blm_rb_layout v, blm_chain_layer *
                                   .n2      = p[old ? 48 : 52] };
 }
 
-uint32_t blm__rb_get_growth(const uint8_t *h, enum blm_rb_layout v)
+uint32_t blm__rb_get_growth(const uint8_t *h, enum blm__rb_layout v)
 {
     return v == BLM__RB_1 ? OLD_GROWTH : blm__get32le(h + BLM__RB_FRONT);
 }
@@ -68,14 +68,14 @@ blm_status blm__rb_check_front(const uint8_t *h, blm_error *err)
 }
 
 /* Where the fields of a layer stand, in the order of the header. */
-static uint64_t field_at(enum blm_rb_layout v, uint32_t layer, unsigned field)
+static uint64_t field_at(enum blm__rb_layout v, uint32_t layer, unsigned field)
 {
     static const uint8_t at[8]  = { 0, 8, 16, 24, 32, 40, 44, 52 };
     uint64_t             inside = field == 7 && v != BLM__RB_CURRENT ? 48 : at[field];
     return blm__rb_layer_at(v, layer) + inside;
 }
 
-blm_status blm__rb_check_header(const uint8_t *h, enum blm_rb_layout v, uint32_t layers,
+blm_status blm__rb_check_header(const uint8_t *h, enum blm__rb_layout v, uint32_t layers,
                                 blm_error *err)
 {
     uint64_t items = 0;
@@ -97,7 +97,7 @@ blm_status blm__rb_check_header(const uint8_t *h, enum blm_rb_layout v, uint32_t
 
 /* ---- and back ---- */
 
-static void put_layer(uint8_t *p, enum blm_rb_layout v, const blm_chain_layer *l)
+static void put_layer(uint8_t *p, enum blm__rb_layout v, const blm_chain_layer *l)
 {
     bool old = v != BLM__RB_CURRENT;
     blm__put64le(p, l->bytes);
@@ -113,7 +113,7 @@ static void put_layer(uint8_t *p, enum blm_rb_layout v, const blm_chain_layer *l
     p[old ? 48 : 52] = l->n2;
 }
 
-blm_status blm__rb_put_header(const struct blm_body *b, enum blm_rb_layout v, uint8_t *h,
+blm_status blm__rb_put_header(const struct blm__body *b, enum blm__rb_layout v, uint8_t *h,
                               blm_error *err)
 {
     uint64_t items = 0;

@@ -24,7 +24,7 @@ static int sniff(const uint8_t *head, size_t len, uint64_t total)
     return total == header_of(version) + (uint64_t)words * 8 ? 65 : 0;
 }
 
-static blm_status decode(struct blm_source *in, const blm_options *o, struct blm_body *out,
+static blm_status decode(struct blm__source *in, const blm_options *o, struct blm__body *out,
                          blm_error *err)
 {
     uint8_t  h[16];
@@ -47,13 +47,13 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
     if (words == 0 || words > INT32_MAX)
         return blm__fail_at(err, BLM_E_FORMAT, start + size - 4,
                             "the word count is %ld, not 1 to 2^31 - 1", (long)(int32_t)words);
-    struct blm_shape s = { .kind      = BLM_CLASSIC,
-                           .rule      = BLM__POSITIONS,
-                           .scheme    = version == 1 ? &blm__scheme_spark1 : &blm__scheme_spark2,
-                           .bits      = (uint64_t)words * 64,
-                           .probes    = k,
-                           .cell_bits = 1 };
-    out->kind          = BLM_CLASSIC;
+    struct blm__shape s = { .kind      = BLM_CLASSIC,
+                            .rule      = BLM__POSITIONS,
+                            .scheme    = version == 1 ? &blm__scheme_spark1 : &blm__scheme_spark2,
+                            .bits      = (uint64_t)words * 64,
+                            .probes    = k,
+                            .cell_bits = 1 };
+    out->kind           = BLM_CLASSIC;
     if (version == 2) {
         out->hasher.seed[0] = blm__get32be(h + 8);
         out->hasher.policy  = BLM_SEED_FIXED;
@@ -63,14 +63,14 @@ static blm_status decode(struct blm_source *in, const blm_options *o, struct blm
 }
 
 /* The scheme only makes filters that the header can describe: 2^31 − 1 whole words. */
-static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_error *err)
+static blm_status encode(const struct blm__body *b, struct blm__sink *out, blm_error *err)
 {
     blm_status st = blm__expect_scheme(b, "spark", &blm__scheme_spark2, &blm__scheme_spark1, err);
     if (st != BLM_OK)
         return st;
-    const struct blm_layer *l = &b->layers[0];
-    uint8_t                 h[16];
-    uint32_t                version = l->shape.scheme == &blm__scheme_spark1 ? 1 : 2;
+    const struct blm__layer *l = &b->layers[0];
+    uint8_t                  h[16];
+    uint32_t                 version = l->shape.scheme == &blm__scheme_spark1 ? 1 : 2;
     blm__put32be(h, version);
     blm__put32be(h + 4, l->shape.probes);
     blm__put32be(h + 8, (uint32_t)b->hasher.seed[0]);
@@ -79,7 +79,7 @@ static blm_status encode(const struct blm_body *b, struct blm_sink *out, blm_err
     return st == BLM_OK ? blm__write_words(out, BLM__BIG, b, l->words, l->word_count, err) : st;
 }
 
-const struct blm_codec blm__codec_spark = {
+const struct blm__codec blm__codec_spark = {
     .row    = { sizeof(blm_format_row), "spark", "Apache Spark BloomFilter.writeTo", true, true,
                 .sniffs = true, .schemes = (const char *const[]){ "spark1", "spark2", NULL } },
     .sniff  = sniff,

@@ -12,12 +12,12 @@ static void swap_words(uint64_t *w, uint64_t n)
         w[i] = blm__swap64(w[i]);
 }
 
-blm_status blm__read_words(struct blm_source *in, enum blm_order order, const struct blm_shape *s,
-                           struct blm_body *out, blm_error *err)
+blm_status blm__read_words(struct blm__source *in, enum blm__order order,
+                           const struct blm__shape *s, struct blm__body *out, blm_error *err)
 {
-    struct blm_block block = { 0 };
-    uint64_t         words = blm__shape_words(s), start = in->at;
-    blm_status       st = blm__read_block(in, out->alloc, words * 8, out->max_bytes, &block, err);
+    struct blm__block block = { 0 };
+    uint64_t          words = blm__shape_words(s), start = in->at;
+    blm_status        st = blm__read_block(in, out->alloc, words * 8, out->max_bytes, &block, err);
     if (st != BLM_OK)
         return st;
     if (order == BLM__BIG)
@@ -33,14 +33,14 @@ blm_status blm__read_words(struct blm_source *in, enum blm_order order, const st
     return st;
 }
 
-blm_status blm__write_bytes(struct blm_sink *out, const void *bytes, size_t len, blm_error *err)
+blm_status blm__write_bytes(struct blm__sink *out, const void *bytes, size_t len, blm_error *err)
 {
     return blm__put(out, bytes, len) ? BLM_OK : blm__put_failed(out, err);
 }
 
 #define BUFFER 512u /* words */
 
-blm_status blm__write_words(struct blm_sink *out, enum blm_order order, const struct blm_body *b,
+blm_status blm__write_words(struct blm__sink *out, enum blm__order order, const struct blm__body *b,
                             const uint64_t *words, uint64_t count, blm_error *err)
 {
     uint64_t   buffer[BUFFER];
@@ -59,7 +59,7 @@ blm_status blm__write_words(struct blm_sink *out, enum blm_order order, const st
     return st;
 }
 
-blm_status blm__expect_end(struct blm_source *in, blm_error *err)
+blm_status blm__expect_end(struct blm__source *in, blm_error *err)
 {
     uint8_t  more;
     uint64_t end = in->at;
@@ -70,11 +70,11 @@ blm_status blm__expect_end(struct blm_source *in, blm_error *err)
     return BLM_OK;
 }
 
-blm_status blm__only_scheme(const struct blm_body *b, const char *format,
-                            const struct blm_scheme *scheme, const struct blm_scheme *other,
+blm_status blm__only_scheme(const struct blm__body *b, const char *format,
+                            const struct blm__scheme *scheme, const struct blm__scheme *other,
                             blm_error *err)
 {
-    const struct blm_scheme *has = b->layers[0].shape.scheme;
+    const struct blm__scheme *has = b->layers[0].shape.scheme;
     if (has == scheme || has == other)
         return BLM_OK;
     return blm__fail(err, BLM_E_UNSUPPORTED,
@@ -83,12 +83,12 @@ blm_status blm__only_scheme(const struct blm_body *b, const char *format,
                      format, scheme->row.name, has->row.name);
 }
 
-blm_status blm__expect_scheme(const struct blm_body *b, const char *format,
-                              const struct blm_scheme *scheme, const struct blm_scheme *other,
+blm_status blm__expect_scheme(const struct blm__body *b, const char *format,
+                              const struct blm__scheme *scheme, const struct blm__scheme *other,
                               blm_error *err)
 {
-    const struct blm_shape *s  = &b->layers[0].shape;
-    blm_status              st = blm__only_scheme(b, format, scheme, other, err);
+    const struct blm__shape *s  = &b->layers[0].shape;
+    blm_status               st = blm__only_scheme(b, format, scheme, other, err);
     if (st != BLM_OK)
         return st;
     if (b->layer_count != 1 || blm__grows(b) || s->cell_bits != 1)

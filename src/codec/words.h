@@ -6,29 +6,29 @@
 
 #include "codec/codec.h"
 
-enum blm_order { BLM__LITTLE, BLM__BIG };
+enum blm__order { BLM__LITTLE, BLM__BIG };
 
 /* Reads the words of a shape and gives them to the body as a layer. E_FORMAT if bits past the last
  * one are set. */
-blm_status blm__read_words(struct blm_source *in, enum blm_order order, const struct blm_shape *s,
-                           struct blm_body *out, blm_error *err);
+blm_status blm__read_words(struct blm__source *in, enum blm__order order,
+                           const struct blm__shape *s, struct blm__body *out, blm_error *err);
 /* Writes words that are in memory, a few at a time. */
-blm_status blm__write_words(struct blm_sink *out, enum blm_order order, const struct blm_body *b,
+blm_status blm__write_words(struct blm__sink *out, enum blm__order order, const struct blm__body *b,
                             const uint64_t *words, uint64_t count, blm_error *err);
 /* Writes bytes; E_IO if the sink stops. */
-blm_status blm__write_bytes(struct blm_sink *out, const void *bytes, size_t len, blm_error *err);
+blm_status blm__write_bytes(struct blm__sink *out, const void *bytes, size_t len, blm_error *err);
 
 /* E_FORMAT unless the input ends here. */
-blm_status blm__expect_end(struct blm_source *in, blm_error *err);
+blm_status blm__expect_end(struct blm__source *in, blm_error *err);
 
 /* E_UNSUPPORTED unless the body is of `scheme` or `other` (may be NULL), the only ones that
  * `format` can hold. */
-blm_status blm__only_scheme(const struct blm_body *b, const char *format,
-                            const struct blm_scheme *scheme, const struct blm_scheme *other,
+blm_status blm__only_scheme(const struct blm__body *b, const char *format,
+                            const struct blm__scheme *scheme, const struct blm__scheme *other,
                             blm_error *err);
 /* The same, and it must be one layer of bits: no counters. */
-blm_status blm__expect_scheme(const struct blm_body *b, const char *format,
-                              const struct blm_scheme *scheme, const struct blm_scheme *other,
+blm_status blm__expect_scheme(const struct blm__body *b, const char *format,
+                              const struct blm__scheme *scheme, const struct blm__scheme *other,
                               blm_error *err);
 
 #endif

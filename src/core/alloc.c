@@ -61,7 +61,7 @@ static size_t whole_pages(size_t size)
     return whole - size <= size / 8 ? whole : size;
 }
 
-static bool map_block(size_t size, struct blm_block *out)
+static bool map_block(size_t size, struct blm__block *out)
 {
     size = whole_pages(size);
     /* Two MiB more than needed, so that the words can start where a huge page does. */
@@ -72,7 +72,7 @@ static bool map_block(size_t size, struct blm_block *out)
     if (p == MAP_FAILED)
         return false;
     uintptr_t start = ((uintptr_t)p + HUGE_FROM - 1) & ~(uintptr_t)(HUGE_FROM - 1);
-    *out            = (struct blm_block){ (uint64_t *)start, p, room, true, false };
+    *out            = (struct blm__block){ (uint64_t *)start, p, room, true, false };
 #ifdef MADV_HUGEPAGE
     out->huge = madvise((void *)start, size, MADV_HUGEPAGE) == 0;
 #endif
@@ -80,7 +80,7 @@ static bool map_block(size_t size, struct blm_block *out)
 }
 #endif
 
-bool blm__block_alloc(const blm_allocator *a, uint64_t bytes, struct blm_block *out)
+bool blm__block_alloc(const blm_allocator *a, uint64_t bytes, struct blm__block *out)
 {
     if (bytes == 0 || bytes > SIZE_MAX / 2)
         return false;
@@ -94,11 +94,11 @@ bool blm__block_alloc(const blm_allocator *a, uint64_t bytes, struct blm_block *
     if (!p)
         return false;
     uintptr_t start = ((uintptr_t)p + ALIGN - 1) & ~(uintptr_t)(ALIGN - 1);
-    *out            = (struct blm_block){ (uint64_t *)start, p, room, false, false };
+    *out            = (struct blm__block){ (uint64_t *)start, p, room, false, false };
     return true;
 }
 
-blm_status blm__block_make(const blm_allocator *a, uint64_t bytes, struct blm_block *out,
+blm_status blm__block_make(const blm_allocator *a, uint64_t bytes, struct blm__block *out,
                            blm_error *err)
 {
     if (blm__block_alloc(a, bytes, out))
@@ -107,7 +107,7 @@ blm_status blm__block_make(const blm_allocator *a, uint64_t bytes, struct blm_bl
                      (unsigned long long)bytes);
 }
 
-void blm__block_free(const blm_allocator *a, struct blm_block *b)
+void blm__block_free(const blm_allocator *a, struct blm__block *b)
 {
     if (b->size == 0)
         return;
@@ -132,7 +132,7 @@ void *blm__moved(const struct blm__mover *m, void *p)
 
 /* A bit array starts on a cache line somewhere in its block, and the new block may begin at another
  * distance from one. What was adopted stands at the block's very start, and stays there. */
-uint64_t *blm__moved_block(const struct blm__mover *m, struct blm_block *b, uint64_t *words,
+uint64_t *blm__moved_block(const struct blm__mover *m, struct blm__block *b, uint64_t *words,
                            size_t bytes)
 {
     if (b->size == 0 || b->mapped)

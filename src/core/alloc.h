@@ -14,7 +14,7 @@ void *blm__zalloc(const blm_allocator *a, size_t size);        /* zeroed */
 void  blm__free(const blm_allocator *a, void *p, size_t size); /* p may be NULL */
 
 /* A bit array: `words` is 64-byte aligned and zeroed; `base` and `size` are what to free. */
-struct blm_block {
+struct blm__block {
     uint64_t *words;
     void     *base;
     size_t    size;   /* 0: not ours to free (borrowed words, a file's mapping) */
@@ -23,11 +23,11 @@ struct blm_block {
 };
 
 /* bytes > 0, rounded up to a multiple of 64. False if there is no memory. */
-bool blm__block_alloc(const blm_allocator *a, uint64_t bytes, struct blm_block *out);
+bool blm__block_alloc(const blm_allocator *a, uint64_t bytes, struct blm__block *out);
 /* The same with an error: E_MEMORY. */
-blm_status blm__block_make(const blm_allocator *a, uint64_t bytes, struct blm_block *out,
+blm_status blm__block_make(const blm_allocator *a, uint64_t bytes, struct blm__block *out,
                            blm_error *err);
-void       blm__block_free(const blm_allocator *a, struct blm_block *b);
+void       blm__block_free(const blm_allocator *a, struct blm__block *b);
 
 /* blm_relocate: shows memory to whoever moves it, and follows it. Both return where it is now. */
 struct blm__mover {
@@ -36,7 +36,7 @@ struct blm__mover {
 };
 void *blm__moved(const struct blm__mover *m, void *p); /* p may be NULL */
 /* A block in use for `bytes` from `words` on, which is somewhere inside it. */
-uint64_t *blm__moved_block(const struct blm__mover *m, struct blm_block *b, uint64_t *words,
+uint64_t *blm__moved_block(const struct blm__mover *m, struct blm__block *b, uint64_t *words,
                            size_t bytes);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "core/body.h"
 
-uint64_t blm__body_bytes(const struct blm_body *b)
+uint64_t blm__body_bytes(const struct blm__body *b)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < b->layer_count; i++)
@@ -12,7 +12,7 @@ uint64_t blm__body_bytes(const struct blm_body *b)
     return sum;
 }
 
-uint64_t blm__layer_items(const struct blm_layer *l)
+uint64_t blm__layer_items(const struct blm__layer *l)
 {
     uint64_t sum = l->items;
     if (l->stripes)
@@ -30,7 +30,7 @@ static unsigned my_stripe(void)
     return (unsigned)(blm__mix64(v) % BLM__STRIPES);
 }
 
-void blm__layer_count(struct blm_layer *l, int64_t n)
+void blm__layer_count(struct blm__layer *l, int64_t n)
 {
     if (n == 0)
         return;
@@ -43,7 +43,7 @@ void blm__layer_count(struct blm_layer *l, int64_t n)
         blm__put64le(l->live, l->items);
 }
 
-void blm__layer_recount(struct blm_layer *l, uint64_t n)
+void blm__layer_recount(struct blm__layer *l, uint64_t n)
 {
     if (l->stripes)
         for (unsigned i = 0; i < BLM__STRIPES; i++)
@@ -53,11 +53,11 @@ void blm__layer_recount(struct blm_layer *l, uint64_t n)
         blm__put64le(l->live, n);
 }
 
-struct blm_layer *blm__body_room(struct blm_body *b)
+struct blm__layer *blm__body_room(struct blm__body *b)
 {
     if (b->layer_count == b->layer_room) {
-        uint32_t          room  = b->layer_room ? b->layer_room * 2 : 1;
-        struct blm_layer *grown = blm__zalloc(b->alloc, room * sizeof *grown);
+        uint32_t           room  = b->layer_room ? b->layer_room * 2 : 1;
+        struct blm__layer *grown = blm__zalloc(b->alloc, room * sizeof *grown);
         if (!grown)
             return NULL;
         if (b->layer_count)
@@ -66,31 +66,31 @@ struct blm_layer *blm__body_room(struct blm_body *b)
         b->layers     = grown;
         b->layer_room = room;
     }
-    struct blm_layer *l = &b->layers[b->layer_count];
+    struct blm__layer *l = &b->layers[b->layer_count];
     memset(l, 0, sizeof *l);
     return l;
 }
 
-bool blm__layer_stripes(struct blm_body *b, struct blm_layer *l)
+bool blm__layer_stripes(struct blm__body *b, struct blm__layer *l)
 {
     if (!b->shared || l->stripes)
         return true;
     /* _Alignas(64) does not bind the allocator: align by hand through a block. */
-    struct blm_block block;
+    struct blm__block block;
     if (!blm__block_alloc(b->alloc, BLM__STRIPES * sizeof *l->stripes, &block))
         return false;
-    l->stripes       = (struct blm_stripe *)(void *)block.words;
+    l->stripes       = (struct blm__stripe *)(void *)block.words;
     l->stripes_block = block;
     return true;
 }
 
-void blm__layer_unstripe(struct blm_body *b, struct blm_layer *l)
+void blm__layer_unstripe(struct blm__body *b, struct blm__layer *l)
 {
     blm__block_free(b->alloc, &l->stripes_block);
     l->stripes = NULL;
 }
 
-void blm__mark_all(const struct blm_layer *l)
+void blm__mark_all(const struct blm__layer *l)
 {
     if (!l->marks)
         return;

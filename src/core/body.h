@@ -18,11 +18,11 @@
 #include "core/alloc.h"
 #include "core/bits.h"
 
-struct blm_scheme;  /* scheme/scheme.h */
+struct blm__scheme; /* scheme/scheme.h */
 struct blm__engine; /* engine/engine.h */
 struct blm__kind;   /* kind/kind.h */
-struct blm_kernel;  /* core/kernel/kernel.h */
-struct blm_store;   /* below */
+struct blm__kernel; /* core/kernel/kernel.h */
+struct blm__store;  /* below */
 
 #define BLM__MAX_BITS    ((uint64_t)1 << 48)
 #define BLM__MAX_PROBES  2048u /* RedisBloom's smallest rates ask for 1 075 */
@@ -43,27 +43,27 @@ enum blm__rule {
     BLM__SHORT     = 3 /* native: as LINES, but of 128 cells: counters, and the bits made of them */
 };
 
-struct blm_shape {
-    blm_kind                 kind; /* of this layer: classic, blocked or counting; never scalable */
-    enum blm__rule           rule;
-    const struct blm_scheme *scheme;
-    uint64_t                 bits;       /* m: cells (bits, or counters) */
-    uint64_t                 line_count; /* LINES: bits / 512; SHORT: bits / 128; else 0 */
-    uint32_t                 probes;     /* k; for LINES and SHORT, cells per line (1…8) */
-    uint32_t                 lines;      /* LINES, SHORT: lines per key; else 0 */
-    uint32_t                 cell_bits;  /* 1, or 4 for counting */
-    uint64_t                 capacity;   /* n it was planned for; 0: unknown */
-    double                   rate;       /* promised at capacity; 0: none */
-    uint64_t                 variant; /* the scheme's own: bip37 flags, redisbloom options, … */
-    uint64_t                 aux[2];  /* the codec's own, kept for writing back */
+struct blm__shape {
+    blm_kind       kind; /* of this layer: classic, blocked or counting; never scalable */
+    enum blm__rule rule;
+    const struct blm__scheme *scheme;
+    uint64_t                  bits;       /* m: cells (bits, or counters) */
+    uint64_t                  line_count; /* LINES: bits / 512; SHORT: bits / 128; else 0 */
+    uint32_t                  probes;     /* k; for LINES and SHORT, cells per line (1…8) */
+    uint32_t                  lines;      /* LINES, SHORT: lines per key; else 0 */
+    uint32_t                  cell_bits;  /* 1, or 4 for counting */
+    uint64_t                  capacity;   /* n it was planned for; 0: unknown */
+    double                    rate;       /* promised at capacity; 0: none */
+    uint64_t                  variant; /* the scheme's own: bip37 flags, redisbloom options, … */
+    uint64_t                  aux[2];  /* the codec's own, kept for writing back */
 };
 
 /* 64-bit words that hold the cells of a shape. */
-static inline uint64_t blm__shape_words(const struct blm_shape *s)
+static inline uint64_t blm__shape_words(const struct blm__shape *s)
 {
     return (s->bits * s->cell_bits + 63) / 64;
 }
-static inline uint32_t blm__shape_probes(const struct blm_shape *s)
+static inline uint32_t blm__shape_probes(const struct blm__shape *s)
 {
     return s->lines ? s->lines * s->probes : s->probes;
 }
@@ -81,7 +81,7 @@ static inline uint32_t blm__lines_most(enum blm__rule r)
 }
 
 /* What all layers of a filter share: how a key is hashed. */
-struct blm_hasher {
+struct blm__hasher {
     blm_hash        id;
     blm_hash_fn     fn;    /* custom */
     blm_probe_fn    probe; /* … of scheme functions */
@@ -96,60 +96,60 @@ struct blm_hasher {
 
 /* Items are counted in stripes when many threads add, each on a cache line of its own. */
 #define BLM__STRIPES 16u
-struct blm_stripe {
+struct blm__stripe {
     _Alignas(64) _Atomic uint64_t count;
 };
 
 /* What core/kernel/steps.h needs of a scheme whose positions are (a + i·b mod 2^wrap) mod m. */
-struct blm_steps {
+struct blm__steps {
     uint64_t m;      /* 0: this layer's positions are not of that form */
     uint64_t hi, lo; /* of ⌊(2^128 − 1) / m⌋ */
     uint64_t turn;   /* 2^wrap / m, the fraction, in units of 2^-64 */
     unsigned spare;  /* 64 − wrap */
 };
 
-struct blm_layer {
-    struct blm_shape          shape;
+struct blm__layer {
+    struct blm__shape         shape;
     const struct blm__engine *engine; /* set when the layer is made, with … */
-    struct blm_steps          steps;  /* … what it works out beforehand */
+    struct blm__steps         steps;  /* … what it works out beforehand */
     uint64_t                 *words;
     uint64_t                  word_count;
-    uint64_t           items;   /* adds that were new (counting: adds less removes), but for … */
-    struct blm_stripe *stripes; /* … those counted here: shared filters only, else NULL */
-    struct blm_block   stripes_block; /* their memory, freed with the layer */
-    uint8_t           *marks;      /* one dirty mark a region (file-backed, writable), else NULL */
-    unsigned           mark_shift; /* region = word index >> mark_shift */
-    uint8_t           *live;       /* where a file keeps `items` between syncs (little-endian), so
+    uint64_t            items;   /* adds that were new (counting: adds less removes), but for … */
+    struct blm__stripe *stripes; /* … those counted here: shared filters only, else NULL */
+    struct blm__block   stripes_block; /* their memory, freed with the layer */
+    uint8_t            *marks;      /* one dirty mark a region (file-backed, writable), else NULL */
+    unsigned            mark_shift; /* region = word index >> mark_shift */
+    uint8_t            *live;       /* where a file keeps `items` between syncs (little-endian), so
                                    that a killed writer's count is there; NULL: nowhere */
-    struct blm_block   block;      /* owned memory; size 0 when the words are someone else's */
+    struct blm__block   block;      /* owned memory; size 0 when the words are someone else's */
 };
 
 /* Where layers live: memory (store/memory.c) or a mapped file (store/file.c). */
-struct blm_body;
-struct blm_store {
+struct blm__body;
+struct blm__store {
     const char *name;
     blm_backing backing;
     /* Appends an empty layer of this shape to the body, durable before it is visible. */
-    blm_status (*add_layer)(struct blm_body *b, const struct blm_shape *s, blm_error *err);
+    blm_status (*add_layer)(struct blm__body *b, const struct blm__shape *s, blm_error *err);
     /* Keeps only the first `keep` layers. */
-    blm_status (*drop_layers)(struct blm_body *b, uint32_t keep, blm_error *err);
+    blm_status (*drop_layers)(struct blm__body *b, uint32_t keep, blm_error *err);
     /* The newest layer takes the place of the first, which goes. NULL:
      * layers stay where they are. */
-    void (*supplant)(struct blm_body *b);
-    blm_status (*sync)(struct blm_body *b, blm_error *err);  /* NULL: nothing to do */
-    blm_status (*close)(struct blm_body *b, blm_error *err); /* releases layers and b->store_ctx */
-    blm_writer (*writer)(const struct blm_body *b);          /* NULL: none */
-    bool (*stale)(const struct blm_body *b);                 /* NULL: never; true: a writer has
+    void (*supplant)(struct blm__body *b);
+    blm_status (*sync)(struct blm__body *b, blm_error *err);  /* NULL: nothing to do */
+    blm_status (*close)(struct blm__body *b, blm_error *err); /* releases layers and b->store_ctx */
+    blm_writer (*writer)(const struct blm__body *b);          /* NULL: none */
+    bool (*stale)(const struct blm__body *b);                 /* NULL: never; true: a writer has
                                                                 added layers we do not see */
 };
 
 /* What blm_check and blm_add do, argument checks and counting included. */
-typedef bool (*blm__check_key)(const struct blm_body *b, const void *key, size_t len);
-typedef blm_status (*blm__add_key)(struct blm_body *b, const void *key, size_t len);
+typedef bool (*blm__check_key)(const struct blm__body *b, const void *key, size_t len);
+typedef blm_status (*blm__add_key)(struct blm__body *b, const void *key, size_t len);
 
 /* layers[0] as the shortest single calls want it: each load through a pointer less is an
  * instruction of fifty. A copy, kept by blm__body_ready (engine/engine.h). */
-struct blm_quick {
+struct blm__quick {
     uint64_t *words;
     uint64_t  line_count;
     size_t    add_len;   /* of keys that may be added without further questions: 8, or none's */
@@ -157,58 +157,58 @@ struct blm_quick {
     uint8_t   ones[8][8];
 };
 
-struct blm_body {
+struct blm__body {
     /* Single calls, chosen when the filter is made and never NULL: for the common native filters a
      * kernel's function that does it all, else the long way by scheme and kind (kind/one.c). First,
      * and a tail call with the caller's arguments in place: a check is few enough instructions for
      * each of them to count. What they choose by never changes in a filter's life. */
-    blm__check_key   check_key;
-    blm__add_key     add_key;
-    uint64_t         flip; /* the seed as single 8-byte keys want it: blm__xxh3_8_one */
-    struct blm_quick quick;
+    blm__check_key    check_key;
+    blm__add_key      add_key;
+    uint64_t          flip; /* the seed as single 8-byte keys want it: blm__xxh3_8_one */
+    struct blm__quick quick;
 
-    blm_kind                 kind;   /* of the whole filter */
-    const struct blm__kind  *ops;    /* … and what it does; NULL while a decoder fills the body */
-    const struct blm_scheme *scheme; /* of all layers; NULL likewise */
-    struct blm_hasher        hasher;
-    const struct blm_kernel *kernel;
-    const blm_allocator     *alloc;  /* never NULL */
-    struct blm_layer        *layers; /* oldest first */
-    uint32_t                 layer_count, layer_room;
-    uint32_t                 active; /* the layer that adds go to (scalable; else 0) */
-    bool                     shared;
-    bool                     read_only;
-    double                   rate;            /* promised for the whole; 0: none */
+    blm_kind                  kind; /* of the whole filter */
+    const struct blm__kind   *ops;  /* … and what it does; NULL while a decoder fills the body */
+    const struct blm__scheme *scheme; /* of all layers; NULL likewise */
+    struct blm__hasher        hasher;
+    const struct blm__kernel *kernel;
+    const blm_allocator      *alloc;  /* never NULL */
+    struct blm__layer        *layers; /* oldest first */
+    uint32_t                  layer_count, layer_room;
+    uint32_t                  active; /* the layer that adds go to (scalable; else 0) */
+    bool                      shared;
+    bool                      read_only;
+    double                    rate;           /* promised for the whole; 0: none */
     double      growth, tightening, rate_cap; /* scalable; else 0 (growth 0: usual rule) */
     void       *state;                        /* the kind's own, behind its hooks; or NULL */
     const char *format;                       /* codec it came from; NULL: native. Static text */
     uint8_t    *attached;                     /* bytes a format carries along (dcso); NULL: none */
     size_t      attached_len;
-    uint64_t    max_bytes;         /* 0: none */
-    const struct blm_store *store; /* never NULL */
-    void                   *store_ctx;
-    blm_progress_fn         progress;
-    void                   *progress_ctx;
+    uint64_t    max_bytes;          /* 0: none */
+    const struct blm__store *store; /* never NULL */
+    void                    *store_ctx;
+    blm_progress_fn          progress;
+    void                    *progress_ctx;
 };
 
 /* Bytes of all layers' words. */
-uint64_t blm__body_bytes(const struct blm_body *b);
+uint64_t blm__body_bytes(const struct blm__body *b);
 /* Items of a layer, stripes included. */
-uint64_t blm__layer_items(const struct blm_layer *l);
+uint64_t blm__layer_items(const struct blm__layer *l);
 /* Adds n to (or, exclusive only, takes from) a layer's items. */
-void blm__layer_count(struct blm_layer *l, int64_t n);
+void blm__layer_count(struct blm__layer *l, int64_t n);
 /* Makes it n, whatever was counted. Exclusive. */
-void blm__layer_recount(struct blm_layer *l, uint64_t n);
+void blm__layer_recount(struct blm__layer *l, uint64_t n);
 /* Room for one more layer struct at the end (zeroed, not yet counted in layer_count); NULL: no
  * memory. For stores. */
-struct blm_layer *blm__body_room(struct blm_body *b);
+struct blm__layer *blm__body_room(struct blm__body *b);
 /* Allocates stripes if the body is shared. False: no memory. For stores. */
-bool blm__layer_stripes(struct blm_body *b, struct blm_layer *l);
+bool blm__layer_stripes(struct blm__body *b, struct blm__layer *l);
 /* Frees them; l->stripes may be NULL and is NULL afterwards. Their counts are lost: move them into
  * l->items first where they still matter. For stores. */
-void blm__layer_unstripe(struct blm_body *b, struct blm_layer *l);
+void blm__layer_unstripe(struct blm__body *b, struct blm__layer *l);
 /* Reports progress; false means the caller wants to stop. */
-static inline bool blm__go_on(const struct blm_body *b, uint64_t done, uint64_t total)
+static inline bool blm__go_on(const struct blm__body *b, uint64_t done, uint64_t total)
 {
     return !b->progress || b->progress(b->progress_ctx, done, total);
 }
@@ -217,13 +217,13 @@ static inline bool blm__go_on(const struct blm_body *b, uint64_t done, uint64_t 
  * is at it. Set to 1 before the words change; on shared filters also after, which lets sync run
  * beside adds (docs/formats/native.md, "Marks", says why that is enough). The order is what counts,
  * so everything is sequentially consistent: a plain load on x86, one that acquires on ARM. */
-static inline void blm__mark(const struct blm_layer *l, uint64_t word)
+static inline void blm__mark(const struct blm__layer *l, uint64_t word)
 {
     uint8_t *m = &l->marks[word >> l->mark_shift];
     if (__atomic_load_n(m, __ATOMIC_SEQ_CST) != 1)
         __atomic_store_n(m, 1, __ATOMIC_SEQ_CST);
 }
 /* Every region of the layer: before clear, union into, … */
-void blm__mark_all(const struct blm_layer *l);
+void blm__mark_all(const struct blm__layer *l);
 
 #endif

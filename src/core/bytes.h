@@ -116,21 +116,21 @@ static inline uint64_t blm__f64_bits(double d)
 
 /* A bounded cursor. After the first read past the end, every read gives 0, and `short_at` keeps the
  * offset of that read. So check `bad` once, after a group of fields. */
-struct blm_cursor {
+struct blm__cursor {
     const uint8_t *data;
     size_t         len, at;
     bool           bad;
     size_t         short_at;
 };
 
-static inline struct blm_cursor blm__cursor(const void *data, size_t len)
+static inline struct blm__cursor blm__cursor(const void *data, size_t len)
 {
-    struct blm_cursor c = { data, len, 0, false, 0 };
+    struct blm__cursor c = { data, len, 0, false, 0 };
     return c;
 }
-static inline size_t blm__left(const struct blm_cursor *c) { return c->len - c->at; }
+static inline size_t blm__left(const struct blm__cursor *c) { return c->len - c->at; }
 /* The next n bytes, or NULL. */
-static inline const uint8_t *blm__take(struct blm_cursor *c, size_t n)
+static inline const uint8_t *blm__take(struct blm__cursor *c, size_t n)
 {
     if (c->bad || n > c->len - c->at) {
         if (!c->bad)
@@ -142,37 +142,37 @@ static inline const uint8_t *blm__take(struct blm_cursor *c, size_t n)
     c->at += n;
     return p;
 }
-static inline uint8_t blm__take8(struct blm_cursor *c)
+static inline uint8_t blm__take8(struct blm__cursor *c)
 {
     const uint8_t *p = blm__take(c, 1);
     return p ? *p : 0;
 }
-static inline uint16_t blm__take16le(struct blm_cursor *c)
+static inline uint16_t blm__take16le(struct blm__cursor *c)
 {
     const uint8_t *p = blm__take(c, 2);
     return p ? blm__get16le(p) : 0;
 }
-static inline uint32_t blm__take32le(struct blm_cursor *c)
+static inline uint32_t blm__take32le(struct blm__cursor *c)
 {
     const uint8_t *p = blm__take(c, 4);
     return p ? blm__get32le(p) : 0;
 }
-static inline uint64_t blm__take64le(struct blm_cursor *c)
+static inline uint64_t blm__take64le(struct blm__cursor *c)
 {
     const uint8_t *p = blm__take(c, 8);
     return p ? blm__get64le(p) : 0;
 }
-static inline uint32_t blm__take32be(struct blm_cursor *c)
+static inline uint32_t blm__take32be(struct blm__cursor *c)
 {
     const uint8_t *p = blm__take(c, 4);
     return p ? blm__get32be(p) : 0;
 }
-static inline uint64_t blm__take64be(struct blm_cursor *c)
+static inline uint64_t blm__take64be(struct blm__cursor *c)
 {
     const uint8_t *p = blm__take(c, 8);
     return p ? blm__get64be(p) : 0;
 }
-static inline double blm__takef64le(struct blm_cursor *c)
+static inline double blm__takef64le(struct blm__cursor *c)
 {
     return blm__f64_from_bits(blm__take64le(c));
 }

@@ -48,23 +48,23 @@ bool blm__checksum_words(const uint64_t *words, uint64_t count, blm_write_fn wri
     return true;
 }
 
-_Static_assert(sizeof(XXH3_state_t) <= sizeof(struct blm_print), "an XXH3 state fits");
-_Static_assert(_Alignof(XXH3_state_t) <= _Alignof(struct blm_print), "and is aligned");
+_Static_assert(sizeof(XXH3_state_t) <= sizeof(struct blm__print), "an XXH3 state fits");
+_Static_assert(_Alignof(XXH3_state_t) <= _Alignof(struct blm__print), "and is aligned");
 
-static XXH3_state_t *state_of(struct blm_print *p) { return (XXH3_state_t *)(void *)p->state; }
+static XXH3_state_t *state_of(struct blm__print *p) { return (XXH3_state_t *)(void *)p->state; }
 
-void blm__print_begin(struct blm_print *p)
+void blm__print_begin(struct blm__print *p)
 {
     XXH3_INITSTATE(state_of(p));
     XXH3_128bits_reset(state_of(p));
 }
 
-void blm__print_add(struct blm_print *p, const void *bytes, size_t len)
+void blm__print_add(struct blm__print *p, const void *bytes, size_t len)
 {
     XXH3_128bits_update(state_of(p), bytes, len);
 }
 
-void blm__print_end(struct blm_print *p, uint8_t out[16])
+void blm__print_end(struct blm__print *p, uint8_t out[16])
 {
     XXH128_canonical_t c;
     XXH128_canonicalFromHash(&c, XXH3_128bits_digest(state_of(p)));

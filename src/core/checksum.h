@@ -30,11 +30,11 @@ bool blm__checksum_words(const uint64_t *words, uint64_t count, blm_write_fn wri
                          uint64_t *out);
 
 /* XXH3-128 of a sequence of byte strings, for fingerprints. */
-struct blm_print {
+struct blm__print {
     _Alignas(64) unsigned char state[640];
 };
-void blm__print_begin(struct blm_print *p);
-void blm__print_add(struct blm_print *p, const void *bytes, size_t len);
-void blm__print_end(struct blm_print *p, uint8_t out[16]);
+void blm__print_begin(struct blm__print *p);
+void blm__print_add(struct blm__print *p, const void *bytes, size_t len);
+void blm__print_end(struct blm__print *p, uint8_t out[16]);
 
 #endif

@@ -14,7 +14,7 @@ static inline size_t blm__compact_size(uint8_t first)
 
 /* False: the input ends (then c->bad), or the number is not in its shortest form (*out has it even
  * so). */
-static inline bool blm__take_compact(struct blm_cursor *c, uint64_t *out)
+static inline bool blm__take_compact(struct blm__cursor *c, uint64_t *out)
 {
     uint8_t first = blm__take8(c);
     switch (first) {

@@ -39,7 +39,7 @@ static bool runs_avx512(void)
 #endif
 
 static const struct {
-    const struct blm_kernel *kernel;
+    const struct blm__kernel *kernel;
     bool (*runs)(void);
 } rows[] = {
 #ifdef BLM__HAVE_AVX512
@@ -55,7 +55,7 @@ static const struct {
 };
 #define ROWS (sizeof rows / sizeof *rows)
 
-const struct blm_kernel *blm__kernel_named(const char *name)
+const struct blm__kernel *blm__kernel_named(const char *name)
 {
     for (size_t i = 0; i < ROWS; i++)
         if (strcmp(name, rows[i].kernel->name) == 0 && rows[i].runs())
@@ -63,10 +63,10 @@ const struct blm_kernel *blm__kernel_named(const char *name)
     return NULL;
 }
 
-const struct blm_kernel *blm__kernel_best(void)
+const struct blm__kernel *blm__kernel_best(void)
 {
-    static _Atomic(const struct blm_kernel *) chosen;
-    const struct blm_kernel *k = atomic_load_explicit(&chosen, memory_order_acquire);
+    static _Atomic(const struct blm__kernel *) chosen;
+    const struct blm__kernel *k = atomic_load_explicit(&chosen, memory_order_acquire);
     if (k)
         return k;
     find_cache();

@@ -192,7 +192,7 @@ static bool os_boot_id(uint8_t out[16])
     return n == 32;
 }
 
-struct blm_os blm__os = {
+struct blm__os blm__os = {
     .write_at      = os_write_at,
     .sync_file     = os_sync_file,
     .sync_map      = os_sync_map,

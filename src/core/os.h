@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct blm_os {
+struct blm__os {
     int (*write_at)(int fd, const void *bytes, size_t len, uint64_t at); /* all of it */
     int (*sync_file)(int fd); /* data, and what it takes to find it again */
     int (*sync_map)(void *map, size_t len);
@@ -30,7 +30,7 @@ struct blm_os {
     bool (*boot_id)(uint8_t out[16]);
 };
 
-extern struct blm_os blm__os;
+extern struct blm__os blm__os;
 
 /* One writer: an exclusive lock on the whole file, held by the open file, not by the process. try:
  * 0, or EAGAIN if another has it, or an error. held: does anybody else have it? For readers. */

@@ -12,19 +12,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct blm_utf16 {
+struct blm__utf16 {
     const uint8_t *at, *end;
     uint16_t       low; /* second half of a surrogate pair, still to come; else 0 */
 };
 
-static inline struct blm_utf16 blm__utf16(const void *text, size_t len)
+static inline struct blm__utf16 blm__utf16(const void *text, size_t len)
 {
-    struct blm_utf16 u = { text, (const uint8_t *)text + len, 0 };
+    struct blm__utf16 u = { text, (const uint8_t *)text + len, 0 };
     return u;
 }
 
 /* The next character, from at least one byte; U+FFFD if the bytes are not one. */
-static inline uint32_t blm__utf8_take(struct blm_utf16 *u)
+static inline uint32_t blm__utf8_take(struct blm__utf16 *u)
 {
     uint32_t c = *u->at++;
     if (c < 0x80)
@@ -48,7 +48,7 @@ static inline uint32_t blm__utf8_take(struct blm_utf16 *u)
 }
 
 /* The next unit; false at the end. */
-static inline bool blm__utf16_next(struct blm_utf16 *u, uint16_t *unit)
+static inline bool blm__utf16_next(struct blm__utf16 *u, uint16_t *unit)
 {
     if (u->low) {
         *unit  = u->low;

@@ -4,28 +4,29 @@
 
 #include "core/kernel/loops.h"
 
-uint64_t blm__bits_ones(const struct blm_layer *l, const struct blm_kernel *v)
+uint64_t blm__bits_ones(const struct blm__layer *l, const struct blm__kernel *v)
 {
     return v->popcount(l->words, l->word_count);
 }
 
-uint64_t blm__bits_ones_or(const struct blm_layer *a, const struct blm_layer *b,
-                           const struct blm_kernel *v)
+uint64_t blm__bits_ones_or(const struct blm__layer *a, const struct blm__layer *b,
+                           const struct blm__kernel *v)
 {
     return v->popcount_or(a->words, b->words, a->word_count);
 }
 
-void blm__bits_unite(const struct blm_kernel *v, uint64_t *dst, const uint64_t *src, uint64_t n)
+void blm__bits_unite(const struct blm__kernel *v, uint64_t *dst, const uint64_t *src, uint64_t n)
 {
     v->or_into(dst, src, n);
 }
 
-void blm__bits_intersect(const struct blm_kernel *v, uint64_t *dst, const uint64_t *src, uint64_t n)
+void blm__bits_intersect(const struct blm__kernel *v, uint64_t *dst, const uint64_t *src,
+                         uint64_t n)
 {
     v->and_into(dst, src, n);
 }
 
-unsigned blm__bits_use(const struct blm_body *b, struct blm_layer *l, uint64_t cell)
+unsigned blm__bits_use(const struct blm__body *b, struct blm__layer *l, uint64_t cell)
 {
     return blm__bit_set(l, cell, b->shared);
 }
@@ -50,7 +51,7 @@ static void or_bits(uint64_t *dst, uint64_t to, const uint64_t *src, uint64_t fr
     }
 }
 
-void blm__bits_fold(const struct blm_layer *from, uint64_t factor, struct blm_layer *to)
+void blm__bits_fold(const struct blm__layer *from, uint64_t factor, struct blm__layer *to)
 {
     uint64_t unit = blm__fold_unit(&from->shape), units = to->shape.bits / unit;
     for (uint64_t part = 0; part < factor; part++)

@@ -6,32 +6,32 @@
 #include "engine/engine.h"
 
 /* ---- bits: engine/bits.c ---- */
-uint64_t blm__bits_ones(const struct blm_layer *l, const struct blm_kernel *v);
-uint64_t blm__bits_ones_or(const struct blm_layer *a, const struct blm_layer *b,
-                           const struct blm_kernel *v);
-void blm__bits_unite(const struct blm_kernel *v, uint64_t *dst, const uint64_t *src, uint64_t n);
-void blm__bits_intersect(const struct blm_kernel *v, uint64_t *dst, const uint64_t *src,
+uint64_t blm__bits_ones(const struct blm__layer *l, const struct blm__kernel *v);
+uint64_t blm__bits_ones_or(const struct blm__layer *a, const struct blm__layer *b,
+                           const struct blm__kernel *v);
+void blm__bits_unite(const struct blm__kernel *v, uint64_t *dst, const uint64_t *src, uint64_t n);
+void blm__bits_intersect(const struct blm__kernel *v, uint64_t *dst, const uint64_t *src,
                          uint64_t n);
-void blm__bits_fold(const struct blm_layer *from, uint64_t factor, struct blm_layer *to);
-unsigned blm__bits_use(const struct blm_body *b, struct blm_layer *l, uint64_t cell);
+void blm__bits_fold(const struct blm__layer *from, uint64_t factor, struct blm__layer *to);
+unsigned blm__bits_use(const struct blm__body *b, struct blm__layer *l, uint64_t cell);
 
 /* ---- four-bit counters: engine/counter.c ---- */
-unsigned blm__counter_get(const struct blm_layer *l, uint64_t cell);
+unsigned blm__counter_get(const struct blm__layer *l, uint64_t cell);
 /* Up by one unless stuck; the value before. */
-unsigned blm__counter_raise(struct blm_layer *l, uint64_t cell, bool shared);
-void     blm__counter_lower(struct blm_layer *l, uint64_t cell); /* unless stuck */
-uint64_t blm__counters_ones(const struct blm_layer *l, const struct blm_kernel *v);
-uint64_t blm__counters_ones_or(const struct blm_layer *a, const struct blm_layer *b,
-                               const struct blm_kernel *v);
-uint64_t blm__counters_stuck(const struct blm_layer *l);
-void     blm__counters_unite(const struct blm_kernel *v, uint64_t *dst, const uint64_t *src,
+unsigned blm__counter_raise(struct blm__layer *l, uint64_t cell, bool shared);
+void     blm__counter_lower(struct blm__layer *l, uint64_t cell); /* unless stuck */
+uint64_t blm__counters_ones(const struct blm__layer *l, const struct blm__kernel *v);
+uint64_t blm__counters_ones_or(const struct blm__layer *a, const struct blm__layer *b,
+                               const struct blm__kernel *v);
+uint64_t blm__counters_stuck(const struct blm__layer *l);
+void     blm__counters_unite(const struct blm__kernel *v, uint64_t *dst, const uint64_t *src,
                              uint64_t n);
-void     blm__counters_intersect(const struct blm_kernel *v, uint64_t *dst, const uint64_t *src,
+void     blm__counters_intersect(const struct blm__kernel *v, uint64_t *dst, const uint64_t *src,
                                  uint64_t n);
-void     blm__counters_reduce(const struct blm_layer *from, struct blm_layer *to);
-unsigned blm__counters_use(const struct blm_body *b, struct blm_layer *l, uint64_t cell);
+void     blm__counters_reduce(const struct blm__layer *from, struct blm__layer *to);
+unsigned blm__counters_use(const struct blm__body *b, struct blm__layer *l, uint64_t cell);
 /* Takes what was removed off the layer's items, which a file may have counted too low. */
-static inline void blm__counters_uncount(struct blm_layer *l, size_t gone)
+static inline void blm__counters_uncount(struct blm__layer *l, size_t gone)
 {
     uint64_t items = blm__layer_items(l);
     blm__layer_count(l, -(int64_t)(gone < items ? gone : items));
@@ -39,17 +39,17 @@ static inline void blm__counters_uncount(struct blm_layer *l, size_t gone)
 
 /* ---- lines of either length: engine/lines.c ---- */
 /* Lines are unequally full: the rate is the mean over lines of the chance to pass. */
-double blm__lines_rate_now(const struct blm_layer *l, uint64_t ones);
-double blm__lines_rate_at(const struct blm_shape *s, uint64_t n);
-bool blm__lines_positions(const struct blm_shape *s, const blm_digest *d, bool raw, uint64_t *out);
+double blm__lines_rate_now(const struct blm__layer *l, uint64_t ones);
+double blm__lines_rate_at(const struct blm__shape *s, uint64_t n);
+bool blm__lines_positions(const struct blm__shape *s, const blm_digest *d, bool raw, uint64_t *out);
 
 /* ---- other schemes' positions: engine/positions.c ---- */
-size_t blm__positions_add(const struct blm_body *b, struct blm_layer *l, const struct blm__keys *k,
-                          uint8_t *fresh);
-size_t blm__positions_check(const struct blm_body *b, const struct blm_layer *l,
+size_t blm__positions_add(const struct blm__body *b, struct blm__layer *l,
+                          const struct blm__keys *k, uint8_t *fresh);
+size_t blm__positions_check(const struct blm__body *b, const struct blm__layer *l,
                             const struct blm__keys *k, uint8_t *maybe);
-bool   blm__positions_list(const struct blm_shape *s, const blm_digest *d, bool raw, uint64_t *out);
-double blm__fill_rate_now(const struct blm_layer *l, uint64_t ones); /* fill^k */
-double blm__scheme_rate_at(const struct blm_shape *s, uint64_t n);
+bool blm__positions_list(const struct blm__shape *s, const blm_digest *d, bool raw, uint64_t *out);
+double blm__fill_rate_now(const struct blm__layer *l, uint64_t ones); /* fill^k */
+double blm__scheme_rate_at(const struct blm__shape *s, uint64_t n);
 
 #endif

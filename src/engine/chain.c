@@ -6,29 +6,29 @@
 #include "engine/bits.h"
 #include "maths/sizing.h"
 
-static size_t add(const struct blm_body *b, struct blm_layer *l, const struct blm__keys *k,
+static size_t add(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
                   uint8_t *fresh)
 {
-    const struct blm_kernel *v = b->kernel;
+    const struct blm__kernel *v = b->kernel;
     size_t count = (b->shared ? v->chain_add_shared : v->chain_add)(l, k->hashes, k->n, fresh);
     blm__layer_count(l, (int64_t)count);
     return count;
 }
 
-static size_t check(const struct blm_body *b, const struct blm_layer *l, const struct blm__keys *k,
-                    uint8_t *maybe)
+static size_t check(const struct blm__body *b, const struct blm__layer *l,
+                    const struct blm__keys *k, uint8_t *maybe)
 {
     return b->kernel->chain_check(l, k->hashes, k->n, maybe);
 }
 
-static bool check_one(const struct blm_body *b, const struct blm_layer *l, uint64_t h)
+static bool check_one(const struct blm__body *b, const struct blm__layer *l, uint64_t h)
 {
     return b->kernel->chain_check_one(l, h);
 }
 
-static void singles(struct blm_body *b, const struct blm_shape *s, bool only)
+static void singles(struct blm__body *b, const struct blm__shape *s, bool only)
 {
-    const struct blm_kernel *v = b->kernel;
+    const struct blm__kernel *v = b->kernel;
     (void)s;
     if (!only || b->hasher.id != BLM_HASH_XXH3)
         return;
@@ -36,7 +36,7 @@ static void singles(struct blm_body *b, const struct blm_shape *s, bool only)
     b->add_key   = b->shared ? v->chain_add_key_shared : v->chain_add_key;
 }
 
-static bool positions(const struct blm_shape *s, const blm_digest *d, bool raw, uint64_t *out)
+static bool positions(const struct blm__shape *s, const blm_digest *d, bool raw, uint64_t *out)
 {
     uint64_t g = d->w[0];
     for (uint32_t i = 0; i < s->probes; i++, g = blm__chain_next(g))
@@ -44,7 +44,7 @@ static bool positions(const struct blm_shape *s, const blm_digest *d, bool raw, 
     return true;
 }
 
-static double rate_at(const struct blm_shape *s, uint64_t n)
+static double rate_at(const struct blm__shape *s, uint64_t n)
 {
     return blm__rate_classic(s->bits, s->probes, n);
 }

@@ -11,17 +11,17 @@
 #define EVEN 0x0f0f0f0f0f0f0f0fu /* every other counter, with room to add */
 
 /* A word of sixteen; others may be adding to it. */
-static uint64_t sixteen(const struct blm_layer *l, uint64_t word)
+static uint64_t sixteen(const struct blm__layer *l, uint64_t word)
 {
     return blm__le64(blm__load(&l->words[word]));
 }
 
-unsigned blm__counter_get(const struct blm_layer *l, uint64_t cell)
+unsigned blm__counter_get(const struct blm__layer *l, uint64_t cell)
 {
     return (unsigned)(sixteen(l, cell >> 4) >> ((cell & 15) * 4)) & 15;
 }
 
-unsigned blm__counter_raise(struct blm_layer *l, uint64_t cell, bool shared)
+unsigned blm__counter_raise(struct blm__layer *l, uint64_t cell, bool shared)
 {
     uint64_t *w     = &l->words[cell >> 4];
     unsigned  shift = (unsigned)(cell & 15) * 4;
@@ -47,7 +47,7 @@ unsigned blm__counter_raise(struct blm_layer *l, uint64_t cell, bool shared)
     }
 }
 
-void blm__counter_lower(struct blm_layer *l, uint64_t cell)
+void blm__counter_lower(struct blm__layer *l, uint64_t cell)
 {
     uint64_t *w     = &l->words[cell >> 4];
     unsigned  shift = (unsigned)(cell & 15) * 4;
@@ -59,7 +59,7 @@ void blm__counter_lower(struct blm_layer *l, uint64_t cell)
     *w = blm__le64(v - ((uint64_t)1 << shift));
 }
 
-unsigned blm__counters_use(const struct blm_body *b, struct blm_layer *l, uint64_t cell)
+unsigned blm__counters_use(const struct blm__body *b, struct blm__layer *l, uint64_t cell)
 {
     return blm__counter_raise(l, cell, b->shared) == 0;
 }
@@ -85,14 +85,15 @@ static uint64_t min_sixteen(uint64_t a, uint64_t b)
     return min_half(a & EVEN, b & EVEN) | min_half(a >> 4 & EVEN, b >> 4 & EVEN) << 4;
 }
 
-void blm__counters_unite(const struct blm_kernel *v, uint64_t *dst, const uint64_t *src, uint64_t n)
+void blm__counters_unite(const struct blm__kernel *v, uint64_t *dst, const uint64_t *src,
+                         uint64_t n)
 {
     (void)v;
     for (uint64_t i = 0; i < n; i++)
         dst[i] = blm__le64(add_sixteen(blm__le64(dst[i]), blm__le64(blm__load(&src[i]))));
 }
 
-void blm__counters_intersect(const struct blm_kernel *v, uint64_t *dst, const uint64_t *src,
+void blm__counters_intersect(const struct blm__kernel *v, uint64_t *dst, const uint64_t *src,
                              uint64_t n)
 {
     (void)v;
@@ -105,7 +106,7 @@ void blm__counters_intersect(const struct blm_kernel *v, uint64_t *dst, const ui
 static uint64_t non_zero(uint64_t w) { return (w | w >> 1 | w >> 2 | w >> 3) & LOW; }
 static uint64_t all_set(uint64_t w) { return w & w >> 1 & w >> 2 & w >> 3 & LOW; }
 
-uint64_t blm__counters_ones(const struct blm_layer *l, const struct blm_kernel *v)
+uint64_t blm__counters_ones(const struct blm__layer *l, const struct blm__kernel *v)
 {
     uint64_t sum = 0;
     (void)v;
@@ -114,8 +115,8 @@ uint64_t blm__counters_ones(const struct blm_layer *l, const struct blm_kernel *
     return sum;
 }
 
-uint64_t blm__counters_ones_or(const struct blm_layer *a, const struct blm_layer *b,
-                               const struct blm_kernel *v)
+uint64_t blm__counters_ones_or(const struct blm__layer *a, const struct blm__layer *b,
+                               const struct blm__kernel *v)
 {
     uint64_t sum = 0;
     (void)v;
@@ -124,7 +125,7 @@ uint64_t blm__counters_ones_or(const struct blm_layer *a, const struct blm_layer
     return sum;
 }
 
-uint64_t blm__counters_stuck(const struct blm_layer *l)
+uint64_t blm__counters_stuck(const struct blm__layer *l)
 {
     uint64_t sum = 0;
     for (uint64_t i = 0; i < l->word_count; i++)
@@ -132,7 +133,7 @@ uint64_t blm__counters_stuck(const struct blm_layer *l)
     return sum;
 }
 
-void blm__counters_reduce(const struct blm_layer *from, struct blm_layer *to)
+void blm__counters_reduce(const struct blm__layer *from, struct blm__layer *to)
 {
     for (uint64_t i = 0; i < from->word_count; i++) {
         uint64_t set = non_zero(sixteen(from, i)), bits = 0;

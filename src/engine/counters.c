@@ -8,38 +8,38 @@
 
 #include "engine/bits.h"
 
-static size_t add(const struct blm_body *b, struct blm_layer *l, const struct blm__keys *k,
+static size_t add(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
                   uint8_t *fresh)
 {
-    const struct blm_counters *c = b->kernel->counters;
-    size_t count                 = (b->shared ? c->add_shared : c->add)(l, k->hashes, k->n, fresh);
+    const struct blm__counters *c = b->kernel->counters;
+    size_t count                  = (b->shared ? c->add_shared : c->add)(l, k->hashes, k->n, fresh);
     blm__layer_count(l, (int64_t)k->n); /* every add counts, because every one can be taken back */
     return count;
 }
 
-static size_t check(const struct blm_body *b, const struct blm_layer *l, const struct blm__keys *k,
-                    uint8_t *maybe)
+static size_t check(const struct blm__body *b, const struct blm__layer *l,
+                    const struct blm__keys *k, uint8_t *maybe)
 {
     return b->kernel->counters->check(l, k->hashes, k->n, maybe);
 }
 
-static bool check_one(const struct blm_body *b, const struct blm_layer *l, uint64_t h)
+static bool check_one(const struct blm__body *b, const struct blm__layer *l, uint64_t h)
 {
     uint8_t maybe;
     return b->kernel->counters->check(l, &h, 1, &maybe) != 0;
 }
 
-static size_t remove_keys(const struct blm_body *b, struct blm_layer *l, const struct blm__keys *k,
-                          uint8_t *gone)
+static size_t remove_keys(const struct blm__body *b, struct blm__layer *l,
+                          const struct blm__keys *k, uint8_t *gone)
 {
     size_t count = b->kernel->counters->remove(l, k->hashes, k->n, gone);
     blm__counters_uncount(l, count);
     return count;
 }
 
-static void singles(struct blm_body *b, const struct blm_shape *s, bool only)
+static void singles(struct blm__body *b, const struct blm__shape *s, bool only)
 {
-    const struct blm_counters *c = b->kernel->counters;
+    const struct blm__counters *c = b->kernel->counters;
     (void)s;
     if (!only || b->hasher.id != BLM_HASH_XXH3)
         return;
@@ -49,14 +49,14 @@ static void singles(struct blm_body *b, const struct blm_shape *s, bool only)
 }
 
 /* Neighbouring lines meet, counter by counter. */
-static void fold(const struct blm_layer *from, uint64_t factor, struct blm_layer *to)
+static void fold(const struct blm__layer *from, uint64_t factor, struct blm__layer *to)
 {
     for (uint64_t i = 0; i < from->shape.line_count; i++)
         blm__counters_unite(NULL, to->words + i / factor * BLM__LINE_WORDS,
                             from->words + i * BLM__LINE_WORDS, BLM__LINE_WORDS);
 }
 
-static void reduced(struct blm_shape *s)
+static void reduced(struct blm__shape *s)
 {
     s->kind      = BLM_BLOCKED;
     s->cell_bits = 1;

@@ -14,7 +14,7 @@ static const struct blm__engine *const engines[] = {
 };
 #define COUNT (sizeof engines / sizeof *engines)
 
-const struct blm__engine *blm__engine_of(const struct blm_shape *s)
+const struct blm__engine *blm__engine_of(const struct blm__shape *s)
 {
     bool steps = s->scheme && s->scheme->wrap;
     for (size_t i = 0; i < COUNT; i++) {
@@ -25,17 +25,17 @@ const struct blm__engine *blm__engine_of(const struct blm_shape *s)
     return NULL;
 }
 
-void blm__layer_ready(struct blm_layer *l)
+void blm__layer_ready(struct blm__layer *l)
 {
     l->engine = blm__engine_of(&l->shape);
     if (l->engine && l->engine->ready)
         l->engine->ready(l);
 }
 
-void blm__body_ready(struct blm_body *b)
+void blm__body_ready(struct blm__body *b)
 {
-    const struct blm_layer *l = b->layers;
-    struct blm_quick       *q = &b->quick;
+    const struct blm__layer *l = b->layers;
+    struct blm__quick       *q = &b->quick;
     memset(q, 0, sizeof *q);
     q->add_len = SIZE_MAX;
     if (b->layer_count == 0)
@@ -48,23 +48,23 @@ void blm__body_ready(struct blm_body *b)
         l->engine->quick(b, q);
 }
 
-double blm__layer_rate_now(const struct blm_layer *l, uint64_t ones)
+double blm__layer_rate_now(const struct blm__layer *l, uint64_t ones)
 {
     return l->engine->rate_now(l, ones);
 }
 
-double blm__shape_rate(const struct blm_shape *s, uint64_t n)
+double blm__shape_rate(const struct blm__shape *s, uint64_t n)
 {
     return blm__engine_of(s)->rate_at(s, n);
 }
 
-blm_model blm__shape_model(const struct blm_shape *s)
+blm_model blm__shape_model(const struct blm__shape *s)
 {
     const struct blm__engine *e = blm__engine_of(s);
     return e->native ? e->model : s->scheme->model;
 }
 
-double blm__layer_model(const struct blm_shape *s, uint64_t n)
+double blm__layer_model(const struct blm__shape *s, uint64_t n)
 {
     if (s->probes == 0)
         return 1; /* everything is "maybe" */
@@ -72,7 +72,7 @@ double blm__layer_model(const struct blm_shape *s, uint64_t n)
     return r < 1 ? r : 1;
 }
 
-uint64_t blm__fold_unit(const struct blm_shape *s)
+uint64_t blm__fold_unit(const struct blm__shape *s)
 {
     return s->lines ? blm__line_cells(s->rule) : s->scheme->fold_unit;
 }
@@ -85,7 +85,7 @@ static uint64_t used(uint64_t w, unsigned width)
     return width == 4 ? (w | w >> 1 | w >> 2 | w >> 3) & 0x1111111111111111u : w;
 }
 
-uint64_t blm__cells_used(const struct blm_layer *l, uint64_t from, uint64_t to)
+uint64_t blm__cells_used(const struct blm__layer *l, uint64_t from, uint64_t to)
 {
     unsigned width = l->shape.cell_bits;
     uint64_t sum   = 0;
@@ -103,7 +103,7 @@ uint64_t blm__cells_used(const struct blm_layer *l, uint64_t from, uint64_t to)
     return sum;
 }
 
-bool blm__cell_used(const struct blm_layer *l, uint64_t cell)
+bool blm__cell_used(const struct blm__layer *l, uint64_t cell)
 {
     return blm__cells_used(l, cell, cell + 1) != 0;
 }

@@ -48,85 +48,85 @@ struct blm__engine {
     bool              flows;     /* keys can come and answers go one by one (api/flow.c) */
 
     /* What the layer needs worked out before its first key; NULL: nothing. */
-    void (*ready)(struct blm_layer *l);
+    void (*ready)(struct blm__layer *l);
 
     /* Adds hashed keys in order, at most BLM__BATCH, and counts them; fresh[i]: key i changed a
      * cell from unused to used. Returns how many did. */
-    size_t (*add)(const struct blm_body *b, struct blm_layer *l, const struct blm__keys *k,
+    size_t (*add)(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
                   uint8_t *fresh);
-    size_t (*check)(const struct blm_body *b, const struct blm_layer *l, const struct blm__keys *k,
-                    uint8_t *maybe);
+    size_t (*check)(const struct blm__body *b, const struct blm__layer *l,
+                    const struct blm__keys *k, uint8_t *maybe);
     /* One native hash; NULL: it has none. */
-    bool (*check_one)(const struct blm_body *b, const struct blm_layer *l, uint64_t h);
+    bool (*check_one)(const struct blm__body *b, const struct blm__layer *l, uint64_t h);
     /* In order; gone[i]: key i may have been there, and one add of it was taken back. Returns how
      * many. NULL: it never forgets. */
-    size_t (*remove)(const struct blm_body *b, struct blm_layer *l, const struct blm__keys *k,
+    size_t (*remove)(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
                      uint8_t *gone);
 
     /* Raw keys to answers in one loop: for keys that `takes` says yes to, any number, and a layer
      * that alone is asked. Adds count, and are exclusive. All three NULL: there is no such loop. */
-    bool (*takes)(const struct blm_body *b, const struct blm_layer *l, const struct blm__keys *k);
-    size_t (*add_raw)(const struct blm_body *b, struct blm_layer *l, const struct blm__keys *k,
+    bool (*takes)(const struct blm__body *b, const struct blm__layer *l, const struct blm__keys *k);
+    size_t (*add_raw)(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
                       uint8_t *fresh);
-    size_t (*check_raw)(const struct blm_body *b, const struct blm_layer *l,
+    size_t (*check_raw)(const struct blm__body *b, const struct blm__layer *l,
                         const struct blm__keys *k, uint8_t *maybe);
 
     /* Better single calls than the long way (kind/one.c): replaces what is there already in
      * b->check_key and b->add_key. only: the body has one layer, of shape s, and never another;
      * otherwise b->check_key must ask all layers. NULL: there are none. */
-    void (*singles)(struct blm_body *b, const struct blm_shape *s, bool only);
+    void (*singles)(struct blm__body *b, const struct blm__shape *s, bool only);
     /* b->quick, of the first layer, for them. NULL: they do not look there. */
-    void (*quick)(struct blm_body *b, struct blm_quick *q);
+    void (*quick)(struct blm__body *b, struct blm__quick *q);
 
     /* The cells of a key, in probe order; for blm_positions and what is built on it. raw: the
      * 64-bit values before they are brought below m. False: there is no such thing. */
-    bool (*positions)(const struct blm_shape *s, const blm_digest *d, bool raw, uint64_t *out);
+    bool (*positions)(const struct blm__shape *s, const blm_digest *d, bool raw, uint64_t *out);
     /* Marks a cell as used by one more key: blm_add_positions. 1: it was unused. */
-    unsigned (*use)(const struct blm_body *b, struct blm_layer *l, uint64_t cell);
+    unsigned (*use)(const struct blm__body *b, struct blm__layer *l, uint64_t cell);
 
     /* Numbers. */
-    uint64_t (*ones)(const struct blm_layer *l, const struct blm_kernel *v); /* cells in use */
+    uint64_t (*ones)(const struct blm__layer *l, const struct blm__kernel *v); /* cells in use */
     /* … in either of two layers of one shape. */
-    uint64_t (*ones_or)(const struct blm_layer *a, const struct blm_layer *b,
-                        const struct blm_kernel *v);
-    uint64_t (*stuck)(const struct blm_layer *l); /* saturated counters; NULL: it has none */
-    double (*rate_now)(const struct blm_layer *l, uint64_t ones);
-    double (*rate_at)(const struct blm_shape *s, uint64_t n);
+    uint64_t (*ones_or)(const struct blm__layer *a, const struct blm__layer *b,
+                        const struct blm__kernel *v);
+    uint64_t (*stuck)(const struct blm__layer *l); /* saturated counters; NULL: it has none */
+    double (*rate_now)(const struct blm__layer *l, uint64_t ones);
+    double (*rate_at)(const struct blm__shape *s, uint64_t n);
 
     /* Whole layers. dst becomes what both together, or what both have in common, for n words. */
-    void (*unite)(const struct blm_kernel *v, uint64_t *dst, const uint64_t *src, uint64_t n);
-    void (*intersect)(const struct blm_kernel *v, uint64_t *dst, const uint64_t *src, uint64_t n);
+    void (*unite)(const struct blm__kernel *v, uint64_t *dst, const uint64_t *src, uint64_t n);
+    void (*intersect)(const struct blm__kernel *v, uint64_t *dst, const uint64_t *src, uint64_t n);
     /* Into zeroed words of the smaller shape; the scheme says whether that is possible. */
-    void (*fold)(const struct blm_layer *from, uint64_t factor, struct blm_layer *to);
+    void (*fold)(const struct blm__layer *from, uint64_t factor, struct blm__layer *to);
     /* Counters to the plain bits with the same answers: the shape, and the words into zeroed ones.
      * NULL: it has none. */
-    void (*reduced)(struct blm_shape *s);
-    void (*reduce)(const struct blm_layer *from, struct blm_layer *to);
+    void (*reduced)(struct blm__shape *s);
+    void (*reduce)(const struct blm__layer *from, struct blm__layer *to);
 };
 
 /* The engine of layers of this shape; NULL: there is none, the shape is not valid. */
-const struct blm__engine *blm__engine_of(const struct blm_shape *s);
+const struct blm__engine *blm__engine_of(const struct blm__shape *s);
 
 /* For stores, the last touch to a new layer: gives it its engine. */
-void blm__layer_ready(struct blm_layer *l);
+void blm__layer_ready(struct blm__layer *l);
 /* b->quick: whoever makes, moves or opens layers, or changes read_only, must call it. */
-void blm__body_ready(struct blm_body *b);
+void blm__body_ready(struct blm__body *b);
 
 /* Of one layer, by its engine: */
-static inline uint64_t blm__layer_ones(const struct blm_layer *l, const struct blm_kernel *v)
+static inline uint64_t blm__layer_ones(const struct blm__layer *l, const struct blm__kernel *v)
 {
     return l->engine->ones(l, v);
 }
-double blm__layer_rate_now(const struct blm_layer *l, uint64_t ones);
+double blm__layer_rate_now(const struct blm__layer *l, uint64_t ones);
 /* The modelled rate of a shape with n keys in it, and by which model. */
-double    blm__shape_rate(const struct blm_shape *s, uint64_t n);
-blm_model blm__shape_model(const struct blm_shape *s);
+double    blm__shape_rate(const struct blm__shape *s, uint64_t n);
+blm_model blm__shape_model(const struct blm__shape *s);
 /* The same with the ends made safe: 0 without keys, 1 without probes, never above 1. */
-double blm__layer_model(const struct blm_shape *s, uint64_t n);
+double blm__layer_model(const struct blm__shape *s, uint64_t n);
 /* Cells that a fold moves together: a line, or what the scheme says. */
-uint64_t blm__fold_unit(const struct blm_shape *s);
+uint64_t blm__fold_unit(const struct blm__shape *s);
 /* Is this cell in use? And how many of from … to − 1 are. */
-bool     blm__cell_used(const struct blm_layer *l, uint64_t cell);
-uint64_t blm__cells_used(const struct blm_layer *l, uint64_t from, uint64_t to);
+bool     blm__cell_used(const struct blm__layer *l, uint64_t cell);
+uint64_t blm__cells_used(const struct blm__layer *l, uint64_t from, uint64_t to);
 
 #endif

@@ -9,34 +9,34 @@
 
 /* ---- keys ---- */
 
-static size_t add(const struct blm_body *b, struct blm_layer *l, const struct blm__keys *k,
+static size_t add(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
                   uint8_t *fresh)
 {
-    const struct blm_kernel *v = b->kernel;
+    const struct blm__kernel *v = b->kernel;
     size_t count = (b->shared ? v->lines_add_shared : v->lines_add)(l, k->hashes, k->n, fresh);
     blm__layer_count(l, (int64_t)count);
     return count;
 }
 
-static size_t check(const struct blm_body *b, const struct blm_layer *l, const struct blm__keys *k,
-                    uint8_t *maybe)
+static size_t check(const struct blm__body *b, const struct blm__layer *l,
+                    const struct blm__keys *k, uint8_t *maybe)
 {
     return b->kernel->lines_check(l, k->hashes, k->n, maybe);
 }
 
-static bool check_one(const struct blm_body *b, const struct blm_layer *l, uint64_t h)
+static bool check_one(const struct blm__body *b, const struct blm__layer *l, uint64_t h)
 {
     return b->kernel->lines_check_one(l, h);
 }
 
 /* ---- 8-byte keys: from bytes to answers in one loop ---- */
 
-static bool takes(const struct blm_body *b, const struct blm_layer *l, const struct blm__keys *k)
+static bool takes(const struct blm__body *b, const struct blm__layer *l, const struct blm__keys *k)
 {
     return k->fixed && k->width == 8 && l->shape.lines == 1 && b->hasher.id == BLM_HASH_XXH3;
 }
 
-static size_t add_raw(const struct blm_body *b, struct blm_layer *l, const struct blm__keys *k,
+static size_t add_raw(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
                       uint8_t *fresh)
 {
     size_t count = b->kernel->line_add8(l, b->hasher.seed[0], k->fixed, k->n, fresh);
@@ -44,15 +44,15 @@ static size_t add_raw(const struct blm_body *b, struct blm_layer *l, const struc
     return count;
 }
 
-static size_t check_raw(const struct blm_body *b, const struct blm_layer *l,
+static size_t check_raw(const struct blm__body *b, const struct blm__layer *l,
                         const struct blm__keys *k, uint8_t *maybe)
 {
     return b->kernel->line_check8(l, b->hasher.seed[0], k->fixed, k->n, maybe);
 }
 
-static void singles(struct blm_body *b, const struct blm_shape *s, bool only)
+static void singles(struct blm__body *b, const struct blm__shape *s, bool only)
 {
-    const struct blm_kernel *v = b->kernel;
+    const struct blm__kernel *v = b->kernel;
     if (!only || b->hasher.id != BLM_HASH_XXH3)
         return;
     bool one     = s->lines == 1;
@@ -60,14 +60,14 @@ static void singles(struct blm_body *b, const struct blm_shape *s, bool only)
     b->add_key   = b->shared ? v->lines_add_key_shared : one ? v->line_add_key : v->lines_add_key;
 }
 
-static void quick(struct blm_body *b, struct blm_quick *q)
+static void quick(struct blm__body *b, struct blm__quick *q)
 {
     b->kernel->quick(q, b->layers[0].shape.probes);
 }
 
 /* ---- positions ---- */
 
-bool blm__lines_positions(const struct blm_shape *s, const blm_digest *d, bool raw, uint64_t *out)
+bool blm__lines_positions(const struct blm__shape *s, const blm_digest *d, bool raw, uint64_t *out)
 {
     uint64_t h     = d->w[0];
     uint32_t cells = blm__line_cells(s->rule), group = cells / BLM__LINE_WORDS;
@@ -104,7 +104,7 @@ static double pass_chance(const double *fill, uint32_t k)
 }
 
 /* The share of cells in use in each eighth of line i: a word of bits or of counters, or 16 bits. */
-static void fill_of(const struct blm_layer *l, uint64_t i, double *fill)
+static void fill_of(const struct blm__layer *l, uint64_t i, double *fill)
 {
     const bool bits = l->shape.cell_bits == 1, narrow = bits && l->shape.rule == BLM__SHORT;
     for (unsigned j = 0; j < BLM__LINE_WORDS; j++) {
@@ -118,7 +118,7 @@ static void fill_of(const struct blm_layer *l, uint64_t i, double *fill)
     }
 }
 
-double blm__lines_rate_now(const struct blm_layer *l, uint64_t ones)
+double blm__lines_rate_now(const struct blm__layer *l, uint64_t ones)
 {
     double sum = 0, fill[BLM__LINE_WORDS];
     (void)ones;
@@ -129,7 +129,7 @@ double blm__lines_rate_now(const struct blm_layer *l, uint64_t ones)
     return pow(sum / (double)l->shape.line_count, l->shape.lines);
 }
 
-double blm__lines_rate_at(const struct blm_shape *s, uint64_t n)
+double blm__lines_rate_at(const struct blm__shape *s, uint64_t n)
 {
     return blm__rate_lines(blm__line_cells(s->rule), s->line_count, s->probes, s->lines, n);
 }

@@ -41,7 +41,7 @@ static inline uint64_t mod(const struct modulus *by, uint64_t v)
 }
 
 /* How a layer's positions are made: from raw values (by.m > 0) or by the scheme at once. */
-static struct modulus modulus_of(const struct blm_shape *s)
+static struct modulus modulus_of(const struct blm__shape *s)
 {
     struct modulus by = { s->scheme->modulus ? s->scheme->modulus(s) : 0, 0 };
     if (by.m)
@@ -49,7 +49,7 @@ static struct modulus modulus_of(const struct blm_shape *s)
     return by;
 }
 
-static void list(const struct blm_shape *s, const struct modulus *by, const blm_digest *d,
+static void list(const struct blm__shape *s, const struct modulus *by, const blm_digest *d,
                  uint64_t *pos)
 {
     if (by->m)
@@ -59,7 +59,7 @@ static void list(const struct blm_shape *s, const struct modulus *by, const blm_
 }
 
 /* Positions from … to − 1 of a key, reduced and asked for. */
-static inline void fetch(const struct blm_layer *l, const struct modulus *by, uint64_t *pos,
+static inline void fetch(const struct blm__layer *l, const struct modulus *by, uint64_t *pos,
                          uint32_t from, uint32_t to, bool write)
 {
     for (uint32_t j = from; j < to; j++) {
@@ -73,7 +73,7 @@ static inline void fetch(const struct blm_layer *l, const struct modulus *by, ui
     }
 }
 
-static inline bool test(const struct blm_layer *l, const uint64_t *pos, uint32_t from, uint32_t to)
+static inline bool test(const struct blm__layer *l, const uint64_t *pos, uint32_t from, uint32_t to)
 {
     unsigned all = 1;
     for (uint32_t j = from; j < to; j++)
@@ -83,7 +83,7 @@ static inline bool test(const struct blm_layer *l, const uint64_t *pos, uint32_t
 
 /* ---- keys ---- */
 
-static size_t list_add(struct blm_layer *l, const struct blm__keys *keys, uint8_t *fresh,
+static size_t list_add(struct blm__layer *l, const struct blm__keys *keys, uint8_t *fresh,
                        bool shared)
 {
     const size_t         n  = keys->n;
@@ -110,7 +110,7 @@ static size_t list_add(struct blm_layer *l, const struct blm__keys *keys, uint8_
     return count;
 }
 
-static size_t check_group(const struct blm_layer *l, const struct modulus *by,
+static size_t check_group(const struct blm__layer *l, const struct modulus *by,
                           const struct blm__keys *keys, size_t from, size_t n, uint64_t *pos,
                           uint8_t *maybe)
 {
@@ -133,15 +133,15 @@ static size_t check_group(const struct blm_layer *l, const struct modulus *by,
     return hits;
 }
 
-size_t blm__positions_add(const struct blm_body *b, struct blm_layer *l, const struct blm__keys *k,
-                          uint8_t *fresh)
+size_t blm__positions_add(const struct blm__body *b, struct blm__layer *l,
+                          const struct blm__keys *k, uint8_t *fresh)
 {
     size_t count = list_add(l, k, fresh, b->shared);
     blm__layer_count(l, (int64_t)count);
     return count;
 }
 
-size_t blm__positions_check(const struct blm_body *b, const struct blm_layer *l,
+size_t blm__positions_check(const struct blm__body *b, const struct blm__layer *l,
                             const struct blm__keys *k, uint8_t *maybe)
 {
     const size_t         n  = k->n;
@@ -154,7 +154,7 @@ size_t blm__positions_check(const struct blm_body *b, const struct blm_layer *l,
     return hits;
 }
 
-bool blm__positions_list(const struct blm_shape *s, const blm_digest *d, bool raw, uint64_t *out)
+bool blm__positions_list(const struct blm__shape *s, const blm_digest *d, bool raw, uint64_t *out)
 {
     if (raw)
         return s->scheme->positions_raw && s->scheme->positions_raw(s, d, out);
@@ -164,14 +164,14 @@ bool blm__positions_list(const struct blm_shape *s, const blm_digest *d, bool ra
 
 /* ---- rates ---- */
 
-double blm__fill_rate_now(const struct blm_layer *l, uint64_t ones)
+double blm__fill_rate_now(const struct blm__layer *l, uint64_t ones)
 {
     if (l->shape.scheme->rate_now)
         return l->shape.scheme->rate_now(l);
     return pow((double)ones / (double)blm__shape_reach(&l->shape), l->shape.probes);
 }
 
-double blm__scheme_rate_at(const struct blm_shape *s, uint64_t n)
+double blm__scheme_rate_at(const struct blm__shape *s, uint64_t n)
 {
     if (s->scheme->rate_at)
         return s->scheme->rate_at(s, n);

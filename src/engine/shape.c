@@ -6,7 +6,7 @@
 bool blm__rate_valid(double p) { return p >= 0 && p < 1; } /* false for a NaN */
 
 /* How a key finds its cells must fit what the cells are, and who hashes it. */
-static const char *engine_fault(const struct blm_shape *s, bool native)
+static const char *engine_fault(const struct blm__shape *s, bool native)
 {
     const struct blm__engine *e = blm__engine_of(s);
     if (!e)
@@ -17,7 +17,7 @@ static const char *engine_fault(const struct blm_shape *s, bool native)
     return e->kinds >> s->kind & 1 ? NULL : "cells that its kind does not have";
 }
 
-static const char *lines_fault(const struct blm_shape *s)
+static const char *lines_fault(const struct blm__shape *s)
 {
     uint32_t cells = blm__line_cells(s->rule);
     if (cells == 0)
@@ -32,7 +32,7 @@ static const char *lines_fault(const struct blm_shape *s)
     return NULL;
 }
 
-static const char *shape_fault(const struct blm_shape *s, bool native)
+static const char *shape_fault(const struct blm__shape *s, bool native)
 {
     if ((unsigned)s->kind >= 32)
         return "no such kind of layer";
@@ -46,7 +46,8 @@ static const char *shape_fault(const struct blm_shape *s, bool native)
     return fault ? fault : lines_fault(s);
 }
 
-blm_status blm__shape_valid(const struct blm_shape *s, bool native, uint64_t offset, blm_error *err)
+blm_status blm__shape_valid(const struct blm__shape *s, bool native, uint64_t offset,
+                            blm_error *err)
 {
     const char *fault = shape_fault(s, native);
     if (fault)
@@ -60,7 +61,7 @@ blm_status blm__shape_valid(const struct blm_shape *s, bool native, uint64_t off
     return BLM_OK;
 }
 
-bool blm__slack_clear(const struct blm_shape *s, const uint64_t *words)
+bool blm__slack_clear(const struct blm__shape *s, const uint64_t *words)
 {
     unsigned used = (unsigned)(s->bits * s->cell_bits % 64);
     if (used == 0)

@@ -10,7 +10,7 @@
  * library does not go to) with a sentence, and `offset` as the place: where the input keeps the
  * shape. native: the scheme is one of chains and lines. After BLM_OK blm__shape_words cannot
  * overflow, and no kernel or positions() leaves the words. */
-blm_status blm__shape_valid(const struct blm_shape *s, bool native, uint64_t offset,
+blm_status blm__shape_valid(const struct blm__shape *s, bool native, uint64_t offset,
                             blm_error *err);
 
 /* 0 ≤ p < 1 and a number: a promised rate, or none. */
@@ -18,6 +18,6 @@ bool blm__rate_valid(double p);
 
 /* Are the unused bits of the last word clear? They must be:
  * popcounts and comparisons go by words. */
-bool blm__slack_clear(const struct blm_shape *s, const uint64_t *words);
+bool blm__slack_clear(const struct blm__shape *s, const uint64_t *words);
 
 #endif

@@ -4,7 +4,7 @@
 #include "core/kernel/counters.h"
 #include "engine/bits.h"
 
-static size_t add(const struct blm_body *b, struct blm_layer *l, const struct blm__keys *k,
+static size_t add(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
                   uint8_t *fresh)
 {
     size_t count = blm__short_add(l, k->hashes, k->n, fresh, b->shared);
@@ -12,14 +12,14 @@ static size_t add(const struct blm_body *b, struct blm_layer *l, const struct bl
     return count;
 }
 
-static size_t check(const struct blm_body *b, const struct blm_layer *l, const struct blm__keys *k,
-                    uint8_t *maybe)
+static size_t check(const struct blm__body *b, const struct blm__layer *l,
+                    const struct blm__keys *k, uint8_t *maybe)
 {
     (void)b;
     return blm__short_check(l, k->hashes, k->n, maybe);
 }
 
-static bool check_one(const struct blm_body *b, const struct blm_layer *l, uint64_t h)
+static bool check_one(const struct blm__body *b, const struct blm__layer *l, uint64_t h)
 {
     uint8_t maybe;
     (void)b;

@@ -9,14 +9,14 @@
 #include "engine/bits.h"
 
 /* A layer from a file that will be refused has no modulus yet. */
-static void ready(struct blm_layer *l)
+static void ready(struct blm__layer *l)
 {
-    const struct blm_scheme *s = l->shape.scheme;
+    const struct blm__scheme *s = l->shape.scheme;
     if (!s->fault || !s->fault(&l->shape))
         l->steps = blm__steps_of(s->modulus(&l->shape), s->wrap);
 }
 
-static size_t add(const struct blm_body *b, struct blm_layer *l, const struct blm__keys *k,
+static size_t add(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
                   uint8_t *fresh)
 {
     size_t count = 0;
@@ -32,8 +32,8 @@ static size_t add(const struct blm_body *b, struct blm_layer *l, const struct bl
     return count;
 }
 
-static size_t check(const struct blm_body *b, const struct blm_layer *l, const struct blm__keys *k,
-                    uint8_t *maybe)
+static size_t check(const struct blm__body *b, const struct blm__layer *l,
+                    const struct blm__keys *k, uint8_t *maybe)
 {
     if (!k->steps)
         return blm__positions_check(b, l, k, maybe);
@@ -45,7 +45,7 @@ static size_t check(const struct blm_body *b, const struct blm_layer *l, const s
 /* ---- single calls ---- */
 
 /* False: it is no key. */
-static bool words_of(const struct blm_body *b, const void *key, size_t len, uint64_t *start,
+static bool words_of(const struct blm__body *b, const void *key, size_t len, uint64_t *start,
                      uint64_t *step)
 {
     struct blm__keys one = { .n = 1, .fixed = key ? key : "", .width = len };
@@ -55,7 +55,7 @@ static bool words_of(const struct blm_body *b, const void *key, size_t len, uint
     return true;
 }
 
-static bool check_key(const struct blm_body *b, const void *key, size_t len)
+static bool check_key(const struct blm__body *b, const void *key, size_t len)
 {
     uint64_t start, step;
     if (!words_of(b, key, len, &start, &step))
@@ -64,7 +64,7 @@ static bool check_key(const struct blm_body *b, const void *key, size_t len)
 }
 
 /* All layers, the newest first; one that we do not see yet may have it. */
-static bool check_layers(const struct blm_body *b, const void *key, size_t len)
+static bool check_layers(const struct blm__body *b, const void *key, size_t len)
 {
     uint64_t start, step;
     if (!words_of(b, key, len, &start, &step))
@@ -75,7 +75,7 @@ static bool check_layers(const struct blm_body *b, const void *key, size_t len)
     return b->store->stale && b->store->stale(b);
 }
 
-static blm_status add_key(struct blm_body *b, const void *key, size_t len)
+static blm_status add_key(struct blm__body *b, const void *key, size_t len)
 {
     uint64_t start, step;
     if (!words_of(b, key, len, &start, &step))
@@ -86,7 +86,7 @@ static blm_status add_key(struct blm_body *b, const void *key, size_t len)
                           b->shared);
 }
 
-static void singles(struct blm_body *b, const struct blm_shape *s, bool only)
+static void singles(struct blm__body *b, const struct blm__shape *s, bool only)
 {
     (void)s;
     b->check_key = only ? check_key : check_layers;

@@ -11,7 +11,7 @@ static size_t group_of(uint32_t k)
     return fit < 32 ? fit : 32;
 }
 
-static void fetch(const struct blm_layer *l, const struct blm__keys *k, size_t at, size_t n,
+static void fetch(const struct blm__layer *l, const struct blm__keys *k, size_t at, size_t n,
                   uint64_t *pos)
 {
     for (size_t i = 0; i < n; i++) {
@@ -22,7 +22,7 @@ static void fetch(const struct blm_layer *l, const struct blm__keys *k, size_t a
     }
 }
 
-static bool raise_list(struct blm_layer *l, const uint64_t *pos, bool shared)
+static bool raise_list(struct blm__layer *l, const uint64_t *pos, bool shared)
 {
     unsigned is_new = 0;
     for (uint32_t j = 0; j < l->shape.probes; j++)
@@ -30,7 +30,7 @@ static bool raise_list(struct blm_layer *l, const uint64_t *pos, bool shared)
     return is_new != 0;
 }
 
-static bool present(const struct blm_layer *l, const uint64_t *pos)
+static bool present(const struct blm__layer *l, const uint64_t *pos)
 {
     for (uint32_t j = 0; j < l->shape.probes; j++)
         if (blm__counter_get(l, pos[j]) == 0)
@@ -39,7 +39,7 @@ static bool present(const struct blm_layer *l, const uint64_t *pos)
 }
 
 /* Had this key been added, each of its counters would be at least as high as the key names it. */
-static bool removable(const struct blm_layer *l, const uint64_t *pos)
+static bool removable(const struct blm__layer *l, const uint64_t *pos)
 {
     for (uint32_t j = 0; j < l->shape.probes; j++) {
         unsigned named = 0;
@@ -51,7 +51,7 @@ static bool removable(const struct blm_layer *l, const uint64_t *pos)
     return true;
 }
 
-static bool lower_list(struct blm_layer *l, const uint64_t *pos)
+static bool lower_list(struct blm__layer *l, const uint64_t *pos)
 {
     if (!removable(l, pos))
         return false;
@@ -63,7 +63,7 @@ static bool lower_list(struct blm_layer *l, const uint64_t *pos)
 enum deed { ADD, ADD_SHARED, CHECK, REMOVE };
 
 /* Does it to every key, in order; out[i] is its answer. Returns how many were yes. */
-static size_t each(struct blm_layer *l, const struct blm__keys *k, uint8_t *out, enum deed deed)
+static size_t each(struct blm__layer *l, const struct blm__keys *k, uint8_t *out, enum deed deed)
 {
     uint64_t pos[BLM__MAX_PROBES];
     size_t   count = 0, group = group_of(l->shape.probes);
@@ -80,7 +80,7 @@ static size_t each(struct blm_layer *l, const struct blm__keys *k, uint8_t *out,
     return count;
 }
 
-static size_t add(const struct blm_body *b, struct blm_layer *l, const struct blm__keys *k,
+static size_t add(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
                   uint8_t *fresh)
 {
     size_t count = each(l, k, fresh, b->shared ? ADD_SHARED : ADD);
@@ -88,16 +88,16 @@ static size_t add(const struct blm_body *b, struct blm_layer *l, const struct bl
     return count;
 }
 
-static size_t check(const struct blm_body *b, const struct blm_layer *l, const struct blm__keys *k,
-                    uint8_t *maybe)
+static size_t check(const struct blm__body *b, const struct blm__layer *l,
+                    const struct blm__keys *k, uint8_t *maybe)
 {
-    struct blm_layer same = *l; /* which CHECK does not change */
+    struct blm__layer same = *l; /* which CHECK does not change */
     (void)b;
     return each(&same, k, maybe, CHECK);
 }
 
-static size_t remove_keys(const struct blm_body *b, struct blm_layer *l, const struct blm__keys *k,
-                          uint8_t *gone)
+static size_t remove_keys(const struct blm__body *b, struct blm__layer *l,
+                          const struct blm__keys *k, uint8_t *gone)
 {
     size_t count = each(l, k, gone, REMOVE);
     (void)b;
@@ -105,7 +105,7 @@ static size_t remove_keys(const struct blm_body *b, struct blm_layer *l, const s
     return count;
 }
 
-static void put(struct blm_layer *l, uint64_t cell, unsigned value)
+static void put(struct blm__layer *l, uint64_t cell, unsigned value)
 {
     unsigned shift      = (unsigned)(cell & 15) * 4;
     uint64_t v          = blm__le64(l->words[cell >> 4]);
@@ -113,7 +113,7 @@ static void put(struct blm_layer *l, uint64_t cell, unsigned value)
     l->words[cell >> 4] = blm__le64(v);
 }
 
-static void fold(const struct blm_layer *from, uint64_t factor, struct blm_layer *to)
+static void fold(const struct blm__layer *from, uint64_t factor, struct blm__layer *to)
 {
     bool strided = from->shape.scheme->fold == BLM__FOLD_STRIDED;
     for (uint64_t c = 0; c < from->shape.bits; c++) {
@@ -126,7 +126,7 @@ static void fold(const struct blm_layer *from, uint64_t factor, struct blm_layer
     }
 }
 
-static void reduced(struct blm_shape *s)
+static void reduced(struct blm__shape *s)
 {
     s->kind      = BLM_CLASSIC;
     s->cell_bits = 1;

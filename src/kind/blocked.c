@@ -8,8 +8,8 @@ static blm_status plan(const blm_options *o, blm_plan *out, blm_error *err)
     return blm__plan_lines(o, out, err);
 }
 
-static void shape(const blm_options *o, const blm_plan *p, struct blm_body *b,
-                  struct blm_shape *out)
+static void shape(const blm_options *o, const blm_plan *p, struct blm__body *b,
+                  struct blm__shape *out)
 {
     (void)o;
     (void)b;

@@ -9,8 +9,8 @@ static blm_status plan(const blm_options *o, blm_plan *out, blm_error *err)
     return blm__plan_cells(o, 1, out, err);
 }
 
-static void shape(const blm_options *o, const blm_plan *p, struct blm_body *b,
-                  struct blm_shape *out)
+static void shape(const blm_options *o, const blm_plan *p, struct blm__body *b,
+                  struct blm__shape *out)
 {
     (void)o;
     (void)b;

@@ -37,7 +37,7 @@ bool blm_kind_from_name(const char *name, blm_kind *out)
     return false;
 }
 
-blm_status blm__body_valid(const struct blm_body *b, bool native, uint64_t offset, blm_error *err)
+blm_status blm__body_valid(const struct blm__body *b, bool native, uint64_t offset, blm_error *err)
 {
     if (b->layer_count == 0)
         return blm__fail_at(err, BLM_E_FORMAT, offset, "not a valid filter: no layers");

@@ -20,56 +20,57 @@ struct blm__kind {
     blm_status (*plan)(const blm_options *o, blm_plan *out, blm_error *err);
     /* Plan to the shape of the first layer (bits, probes, …; the caller fills scheme, capacity and
      * rate), and what is body-wide (growth, …). */
-    void (*shape)(const blm_options *o, const blm_plan *p, struct blm_body *b,
-                  struct blm_shape *out);
+    void (*shape)(const blm_options *o, const blm_plan *p, struct blm__body *b,
+                  struct blm__shape *out);
     /* The options of a filter that is to live in a file, changed where that matters; NULL: it does
      * not. */
     void (*in_file)(blm_options *o);
     /* options.like: what b takes from another filter beside its first layer's shape. NULL:
      * nothing. */
-    void (*like)(struct blm_body *b, const struct blm_body *other, const struct blm_shape *first);
+    void (*like)(struct blm__body *b, const struct blm__body *other,
+                 const struct blm__shape *first);
     /* Why this body, its layers filled, is no filter of the kind; for decoders. NULL: it is one. */
-    const char *(*fault)(const struct blm_body *b, bool native);
+    const char *(*fault)(const struct blm__body *b, bool native);
 
     /* Hashed keys, at most BLM__BATCH. Adds in order; *done were added when it fails. */
-    blm_status (*add)(struct blm_body *b, const struct blm__keys *k, uint8_t *fresh, size_t *done);
-    size_t (*check)(const struct blm_body *b, const struct blm__keys *k, uint8_t *maybe);
-    bool (*check_one)(const struct blm_body *b, uint64_t h); /* native schemes */
+    blm_status (*add)(struct blm__body *b, const struct blm__keys *k, uint8_t *fresh, size_t *done);
+    size_t (*check)(const struct blm__body *b, const struct blm__keys *k, uint8_t *maybe);
+    bool (*check_one)(const struct blm__body *b, uint64_t h); /* native schemes */
     /* In order; gone[i]: one add of key i was taken back. Returns how many. NULL: never forgets. */
-    size_t (*remove)(struct blm_body *b, const struct blm__keys *k, uint8_t *gone);
+    size_t (*remove)(struct blm__body *b, const struct blm__keys *k, uint8_t *gone);
     /* The layer that is asked, and added to, as long as it is the only one; NULL: there are more,
      * or may be. Whoever has it may pass the kind by: for any number of checks, and for `room`
      * adds. */
-    struct blm_layer *(*only)(const struct blm_body *b);
-    uint64_t (*room)(const struct blm_body *b);
+    struct blm__layer *(*only)(const struct blm__body *b);
+    uint64_t (*room)(const struct blm__body *b);
 
     /* Both have the same parameters; those that grow only the rule by which keys find their
      * cells. */
-    blm_status (*unite)(struct blm_body *dst, const struct blm_body *src, blm_error *err);
-    blm_status (*intersect)(struct blm_body *dst, const struct blm_body *src, blm_error *err);
+    blm_status (*unite)(struct blm__body *dst, const struct blm__body *src, blm_error *err);
+    blm_status (*intersect)(struct blm__body *dst, const struct blm__body *src, blm_error *err);
     /* Layer 0 of an earlier and of a later snapshot of one filter: may the layer have been replaced
      * meanwhile? NULL: never. */
-    bool (*replaced)(const struct blm_shape *earlier, const struct blm_shape *later);
+    bool (*replaced)(const struct blm__shape *earlier, const struct blm__shape *later);
     /* The modelled rate when the filter holds n keys. */
-    blm_status (*rate_at)(const struct blm_body *b, uint64_t n, double *rate);
+    blm_status (*rate_at)(const struct blm__body *b, uint64_t n, double *rate);
     /* The growth that blm_params tells. NULL: body.growth. */
-    double (*growth)(const struct blm_body *b);
+    double (*growth)(const struct blm__body *b);
 
     /* body.state, where a kind keeps what is its own. NULL: it keeps nothing, or there is nothing
      * to do. clear: the first layer is empty, and the only one (dropped: there were others).
      * changed: somebody wrote cells behind the kind's back. kept: blm_params.kept. memory: all bytes
      * beside the layers. */
-    void (*clear)(struct blm_body *b, bool dropped);
-    void (*copy)(struct blm_body *to, const struct blm_body *from);
-    void (*changed)(struct blm_body *b);
-    void (*move)(struct blm_body *b, const struct blm__mover *m);
-    uint64_t (*kept)(const struct blm_body *b);
-    uint64_t (*memory)(const struct blm_body *b);
-    void (*close)(struct blm_body *b);
+    void (*clear)(struct blm__body *b, bool dropped);
+    void (*copy)(struct blm__body *to, const struct blm__body *from);
+    void (*changed)(struct blm__body *b);
+    void (*move)(struct blm__body *b, const struct blm__mover *m);
+    uint64_t (*kept)(const struct blm__body *b);
+    uint64_t (*memory)(const struct blm__body *b);
+    void (*close)(struct blm__body *b);
 };
 
 /* Has it, or may it get, several layers? */
-static inline bool blm__grows(const struct blm_body *b)
+static inline bool blm__grows(const struct blm__body *b)
 {
     return (b->ops->row.can & BLM_CAN_GROW) != 0;
 }
@@ -82,21 +83,21 @@ static inline uint32_t blm__kind_number(blm_kind k) { return (uint32_t)k - 1; }
 const struct blm__kind *blm__kind_numbered(uint32_t number);
 
 /* BLM_OK when the layers and the body-wide values go together; for decoders, at the end. */
-blm_status blm__body_valid(const struct blm_body *b, bool native, uint64_t offset, blm_error *err);
+blm_status blm__body_valid(const struct blm__body *b, bool native, uint64_t offset, blm_error *err);
 
 /* ---- one key: kind/one.c ---- */
 
 /* Chooses body.check_key and add_key: when kind, scheme, hash, sharing and the first layer's shape
  * are known. */
-void blm__body_singles(struct blm_body *b, const struct blm_shape *first);
+void blm__body_singles(struct blm__body *b, const struct blm__shape *first);
 /* One key as the engines take it: in `room` of one key. */
 struct blm__one {
     uint64_t         h, step;
     blm_digest       d;
     struct blm__keys keys;
 };
-void blm__hash_one(const struct blm_body *b, const void *key, size_t len, struct blm__one *out);
-blm_status blm__add_one(struct blm_body *b, const struct blm__keys *one);
+void blm__hash_one(const struct blm__body *b, const void *key, size_t len, struct blm__one *out);
+blm_status blm__add_one(struct blm__body *b, const struct blm__keys *one);
 
 /* ---- kinds of one layer: kind/single.c ---- */
 
@@ -105,16 +106,17 @@ blm_status blm__add_one(struct blm_body *b, const struct blm__keys *one);
     .check_one = blm__single_check_one, .only = blm__single_only, .room = blm__single_room, \
     .rate_at = blm__single_rate_at, .unite = blm__single_unite, .intersect = blm__single_intersect
 
-const char *blm__single_fault(const struct blm_body *b, bool native);
-blm_status  blm__single_add(struct blm_body *b, const struct blm__keys *k, uint8_t *fresh,
+const char *blm__single_fault(const struct blm__body *b, bool native);
+blm_status  blm__single_add(struct blm__body *b, const struct blm__keys *k, uint8_t *fresh,
                             size_t *done);
-size_t      blm__single_check(const struct blm_body *b, const struct blm__keys *k, uint8_t *maybe);
-bool        blm__single_check_one(const struct blm_body *b, uint64_t h);
-size_t      blm__single_remove(struct blm_body *b, const struct blm__keys *k, uint8_t *gone);
-struct blm_layer *blm__single_only(const struct blm_body *b);
-uint64_t          blm__single_room(const struct blm_body *b);
-blm_status        blm__single_rate_at(const struct blm_body *b, uint64_t n, double *rate);
-blm_status blm__single_unite(struct blm_body *dst, const struct blm_body *src, blm_error *err);
-blm_status blm__single_intersect(struct blm_body *dst, const struct blm_body *src, blm_error *err);
+size_t      blm__single_check(const struct blm__body *b, const struct blm__keys *k, uint8_t *maybe);
+bool        blm__single_check_one(const struct blm__body *b, uint64_t h);
+size_t      blm__single_remove(struct blm__body *b, const struct blm__keys *k, uint8_t *gone);
+struct blm__layer *blm__single_only(const struct blm__body *b);
+uint64_t           blm__single_room(const struct blm__body *b);
+blm_status         blm__single_rate_at(const struct blm__body *b, uint64_t n, double *rate);
+blm_status blm__single_unite(struct blm__body *dst, const struct blm__body *src, blm_error *err);
+blm_status blm__single_intersect(struct blm__body *dst, const struct blm__body *src,
+                                 blm_error *err);
 
 #endif

@@ -5,7 +5,7 @@
 #include "kind/kind.h"
 #include "scheme/keys.h"
 
-void blm__hash_one(const struct blm_body *b, const void *key, size_t len, struct blm__one *out)
+void blm__hash_one(const struct blm__body *b, const void *key, size_t len, struct blm__one *out)
 {
     if (b->scheme->native) { /* a third of the instructions of the way below */
         out->h    = blm__native_hash(&b->hasher, key, len);
@@ -17,7 +17,7 @@ void blm__hash_one(const struct blm_body *b, const void *key, size_t len, struct
     blm__keys_hash(b, &raw, &room, &out->keys);
 }
 
-blm_status blm__add_one(struct blm_body *b, const struct blm__keys *one)
+blm_status blm__add_one(struct blm__body *b, const struct blm__keys *one)
 {
     uint8_t    fresh;
     size_t     done;
@@ -25,7 +25,7 @@ blm_status blm__add_one(struct blm_body *b, const struct blm__keys *one)
     return st != BLM_OK ? st : fresh ? BLM_OK : BLM_PRESENT;
 }
 
-static blm_status add_any(struct blm_body *b, const void *key, size_t len)
+static blm_status add_any(struct blm__body *b, const void *key, size_t len)
 {
     struct blm__one k;
     if (!key && len)
@@ -36,7 +36,7 @@ static blm_status add_any(struct blm_body *b, const void *key, size_t len)
     return blm__add_one(b, &k.keys);
 }
 
-static bool check_any(const struct blm_body *b, const void *key, size_t len)
+static bool check_any(const struct blm__body *b, const void *key, size_t len)
 {
     struct blm__one k;
     uint8_t         maybe;
@@ -46,14 +46,14 @@ static bool check_any(const struct blm_body *b, const void *key, size_t len)
     return b->ops->check(b, &k.keys, &maybe) != 0;
 }
 
-static bool check_native(const struct blm_body *b, const void *key, size_t len)
+static bool check_native(const struct blm__body *b, const void *key, size_t len)
 {
     if (!key && len)
         return true;
     return b->ops->check_one(b, blm__native_hash(&b->hasher, key, len));
 }
 
-void blm__body_singles(struct blm_body *b, const struct blm_shape *first)
+void blm__body_singles(struct blm__body *b, const struct blm__shape *first)
 {
     const struct blm__engine *e = blm__engine_of(first);
     b->flip                     = blm__xxh3_turn(blm__xxh3_flip(b->hasher.seed[0]));

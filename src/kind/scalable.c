@@ -19,17 +19,17 @@
 #define FAR_BYTES (64u << 10) /* layers share the caches: past this one is fetched ahead */
 
 /* The layer of a young filter, larger; or its youth is over. */
-static void rebuild(struct blm_body *b)
+static void rebuild(struct blm__body *b)
 {
-    struct blm_shape s;
+    struct blm__shape s;
     if (blm__scalable_next(b, &s, NULL) != BLM_OK || !blm__young_grow(b, &s))
         blm__young_end(b);
 }
 
-static blm_status grow(struct blm_body *b, blm_error *err)
+static blm_status grow(struct blm__body *b, blm_error *err)
 {
-    struct blm_shape s;
-    blm_status       st = blm__scalable_next_layer(b, &s, err);
+    struct blm__shape s;
+    blm_status        st = blm__scalable_next_layer(b, &s, err);
     if (st != BLM_OK)
         return st;
     /* Said before, because a file publishes it together with the layer: a writer that is killed
@@ -95,8 +95,8 @@ static void rest_drop(struct rest *r, size_t from, const uint8_t *gone)
 }
 
 /* Claims, from `from` on, the keys that layer l has; sets maybe for them. */
-static void claim(const struct blm_body *b, const struct blm_layer *l, struct rest *r, size_t from,
-                  uint8_t *maybe)
+static void claim(const struct blm__body *b, const struct blm__layer *l, struct rest *r,
+                  size_t from, uint8_t *maybe)
 {
     uint8_t has[BLM__BATCH];
     size_t  n = r->n - from;
@@ -114,21 +114,21 @@ static void claim(const struct blm_body *b, const struct blm_layer *l, struct re
 
 /* All layers but `without` (UINT32_MAX: all), those of one line a key first. False: they cannot be
  * asked at once, because one has no lines, or they are too many. */
-static bool stack_of(const struct blm_body *b, uint32_t without, struct blm_stack *s)
+static bool stack_of(const struct blm__body *b, uint32_t without, struct blm__stack *s)
 {
     s->count = 0;
     if (b->layer_count > BLM__STACK)
         return false;
     for (int several = 0; several < 2; several++) {
         for (uint32_t i = b->layer_count; i-- > 0;) {
-            const struct blm_layer *l = &b->layers[i];
+            const struct blm__layer *l = &b->layers[i];
             if (l->shape.rule != BLM__LINES)
                 return false;
             if (i == without || (l->shape.lines > 1) != several)
                 continue;
             s->layer[s->count++] =
-                (struct blm_stacked){ l->words, l->shape.line_count, l->shape.probes,
-                                      l->shape.lines, l->word_count * 8 > FAR_BYTES };
+                (struct blm__stacked){ l->words, l->shape.line_count, l->shape.probes,
+                                       l->shape.lines, l->word_count * 8 > FAR_BYTES };
         }
         if (!several)
             s->single = s->count;
@@ -136,9 +136,9 @@ static bool stack_of(const struct blm_body *b, uint32_t without, struct blm_stac
     return true;
 }
 
-static bool stale(const struct blm_body *b) { return b->store->stale && b->store->stale(b); }
+static bool stale(const struct blm__body *b) { return b->store->stale && b->store->stale(b); }
 
-static size_t check(const struct blm_body *b, const struct blm__keys *k, uint8_t *maybe)
+static size_t check(const struct blm__body *b, const struct blm__keys *k, uint8_t *maybe)
 {
     if (stale(b)) { /* a writer has added layers that we do not see: not knowing is maybe */
         memset(maybe, 1, k->n);
@@ -146,7 +146,7 @@ static size_t check(const struct blm_body *b, const struct blm__keys *k, uint8_t
     }
     if (b->layer_count == 1)
         return b->layers->engine->check(b, b->layers, k, maybe);
-    struct blm_stack s;
+    struct blm__stack s;
     if (k->n > 1 && stack_of(b, UINT32_MAX, &s))
         return b->kernel->layers_check(&s, k->hashes, k->n, maybe);
     struct rest r;
@@ -157,7 +157,7 @@ static size_t check(const struct blm_body *b, const struct blm__keys *k, uint8_t
     return k->n - r.n;
 }
 
-static bool check_one(const struct blm_body *b, uint64_t h)
+static bool check_one(const struct blm__body *b, uint64_t h)
 {
     for (uint32_t i = b->layer_count; i-- > 0;)
         if (b->layers[i].engine->check_one(b, &b->layers[i], h))
@@ -166,10 +166,10 @@ static bool check_one(const struct blm_body *b, uint64_t h)
 }
 
 /* Claims what layers other than the one that adds go to have. */
-static void claim_others(const struct blm_body *b, struct rest *r)
+static void claim_others(const struct blm__body *b, struct rest *r)
 {
-    struct blm_stack s;
-    uint8_t          has[BLM__BATCH];
+    struct blm__stack s;
+    uint8_t           has[BLM__BATCH];
     if (r->n > 1 && stack_of(b, b->active, &s)) {
         if (s.count > 0 && b->kernel->layers_check(&s, r->h, r->n, has) > 0)
             rest_drop(r, 0, has);
@@ -182,17 +182,17 @@ static void claim_others(const struct blm_body *b, struct rest *r)
 
 /* Keys that a layer still has room for. A young one goes by its hashes, which are all its keys,
  * those too that its bits cover by chance. */
-static uint64_t room_of(const struct blm_body *b, const struct blm_layer *l)
+static uint64_t room_of(const struct blm__body *b, const struct blm__layer *l)
 {
     uint64_t keys = blm__young(b) ? blm__young_count(b) : blm__layer_items(l);
     return keys < l->shape.capacity ? l->shape.capacity - keys : 0;
 }
 
 /* All of a batch that the active layer has room for, asked and added in one pass. */
-static bool add_at_once(struct blm_body *b, const struct blm__keys *k, uint8_t *fresh)
+static bool add_at_once(struct blm__body *b, const struct blm__keys *k, uint8_t *fresh)
 {
-    struct blm_stack  s;
-    struct blm_layer *mine = &b->layers[b->active];
+    struct blm__stack  s;
+    struct blm__layer *mine = &b->layers[b->active];
     if (k->n < 2 || room_of(b, mine) < k->n || !stack_of(b, b->active, &s))
         return false;
     size_t count = b->kernel->layers_add(&s, mine, k->hashes, k->n, fresh);
@@ -200,7 +200,8 @@ static bool add_at_once(struct blm_body *b, const struct blm__keys *k, uint8_t *
     return true;
 }
 
-static bool has_key(const struct blm_body *b, const struct blm_layer *l, const struct blm__keys *k)
+static bool has_key(const struct blm__body *b, const struct blm__layer *l,
+                    const struct blm__keys *k)
 {
     uint8_t maybe;
     return l->engine->native ? l->engine->check_one(b, l, k->hashes[0])
@@ -208,9 +209,9 @@ static bool has_key(const struct blm_body *b, const struct blm_layer *l, const s
 }
 
 /* A single key, where there is room. */
-static bool add_alone(struct blm_body *b, const struct blm__keys *k, uint8_t *fresh)
+static bool add_alone(struct blm__body *b, const struct blm__keys *k, uint8_t *fresh)
 {
-    struct blm_layer *mine = &b->layers[b->active];
+    struct blm__layer *mine = &b->layers[b->active];
     if (k->n != 1 || room_of(b, mine) < 1)
         return false;
     *fresh = 0;
@@ -221,7 +222,7 @@ static bool add_alone(struct blm_body *b, const struct blm__keys *k, uint8_t *fr
     return true;
 }
 
-static blm_status add(struct blm_body *b, const struct blm__keys *k, uint8_t *fresh, size_t *done)
+static blm_status add(struct blm__body *b, const struct blm__keys *k, uint8_t *fresh, size_t *done)
 {
     struct rest r;
     if (b->layer_count == 1 && room_of(b, &b->layers[0]) >= k->n) {
@@ -240,8 +241,8 @@ static blm_status add(struct blm_body *b, const struct blm__keys *k, uint8_t *fr
     claim_others(b, &r);
     size_t at = 0;
     while (at < r.n) {
-        struct blm_layer *mine = &b->layers[b->active];
-        uint64_t          room = room_of(b, mine);
+        struct blm__layer *mine = &b->layers[b->active];
+        uint64_t           room = room_of(b, mine);
         /* A full layer still says of its keys that it has them; only new ones need room. */
         if (room == 0 && blm__young(b)) {
             at += blm__young_known(b, r.h + at, r.n - at);
@@ -273,7 +274,7 @@ static blm_status add(struct blm_body *b, const struct blm__keys *k, uint8_t *fr
 }
 
 /* src's layers are copied behind ours. Rates add up: the promise becomes the sum of both. */
-static blm_status unite(struct blm_body *dst, const struct blm_body *src, blm_error *err)
+static blm_status unite(struct blm__body *dst, const struct blm__body *src, blm_error *err)
 {
     if (dst == src) /* nothing it does not have */
         return BLM_OK;
@@ -298,7 +299,7 @@ static blm_status unite(struct blm_body *dst, const struct blm_body *src, blm_er
             dst->store->drop_layers(dst, had, NULL);
             return st;
         }
-        struct blm_layer *d = &dst->layers[had + i];
+        struct blm__layer *d = &dst->layers[had + i];
         blm__mark_all(d);
         memcpy(d->words, src->layers[i].words, (size_t)d->word_count * 8);
         blm__layer_count(d, (int64_t)blm__layer_items(&src->layers[i]));
@@ -308,7 +309,7 @@ static blm_status unite(struct blm_body *dst, const struct blm_body *src, blm_er
 
 /* ---- the kind ---- */
 
-static const char *fault(const struct blm_body *b, bool native)
+static const char *fault(const struct blm__body *b, bool native)
 {
     /* Other systems' chains may not grow at all, or by equal steps. */
     if (!(b->growth == 0 || (native ? b->growth > 1 : b->growth > 0)) || isinf(b->growth))
@@ -327,17 +328,17 @@ static const char *fault(const struct blm_body *b, bool native)
 }
 
 /* A reader of a file learns of other layers only by asking. */
-static struct blm_layer *only(const struct blm_body *b)
+static struct blm__layer *only(const struct blm__body *b)
 {
     return b->layer_count == 1 && !b->store->stale ? b->layers : NULL;
 }
 
-static uint64_t room_now(const struct blm_body *b)
+static uint64_t room_now(const struct blm__body *b)
 {
     return blm__young(b) ? 0 : room_of(b, b->layers);
 }
 
-static void clear(struct blm_body *b, bool dropped)
+static void clear(struct blm__body *b, bool dropped)
 {
     if (dropped)
         b->rate = blm__scalable_rate(b, &b->layers[0].shape);

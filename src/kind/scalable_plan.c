@@ -23,7 +23,7 @@ static const struct {
 
 /* The share of the filter's rate that its first layer has: 1 − tightening, or half for one that is
  * or was young. */
-static double first_share(const struct blm_shape *first, double tightening)
+static double first_share(const struct blm__shape *first, double tightening)
 {
     return first->aux[0] == BLM__HALF ? 0.5 : 1 - tightening;
 }
@@ -49,14 +49,14 @@ static bool may_be_young(const blm_options *o)
     return o->items == 0 && o->growth == 0 && o->tightening == 0 && !o->layer_classic;
 }
 
-static double next_growth(const struct blm_body *b)
+static double next_growth(const struct blm__body *b)
 {
     if (b->growth != 0)
         return b->growth;
     if (blm__young(b))
         return (double)blm__young_next(b->layers[0].shape.capacity) /
                (double)b->layers[0].shape.capacity;
-    const struct blm_shape *last = &b->layers[b->active].shape;
+    const struct blm__shape *last = &b->layers[b->active].shape;
     if (last->aux[0] == BLM__HALF && last->capacity > 0 && last->capacity < steps[0].below)
         return (double)FIRST_LAYER / (double)last->capacity; /* small by nobody's wish */
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
@@ -96,7 +96,7 @@ blm_status blm__scalable_plan(const blm_options *o, blm_plan *out, blm_error *er
     return BLM_OK;
 }
 
-static void shape_of(const blm_plan *p, bool classic, struct blm_shape *out)
+static void shape_of(const blm_plan *p, bool classic, struct blm__shape *out)
 {
     out->kind      = classic ? BLM_CLASSIC : BLM_BLOCKED;
     out->rule      = classic ? BLM__CHAIN : BLM__LINES;
@@ -112,8 +112,8 @@ static void shape_of(const blm_plan *p, bool classic, struct blm_shape *out)
     }
 }
 
-void blm__scalable_shape(const blm_options *o, const blm_plan *p, struct blm_body *b,
-                         struct blm_shape *out)
+void blm__scalable_shape(const blm_options *o, const blm_plan *p, struct blm__body *b,
+                         struct blm__shape *out)
 {
     growth_of(o, &b->growth, &b->tightening, NULL); /* checked by plan */
     b->rate     = o->rate;
@@ -128,10 +128,10 @@ void blm__scalable_shape(const blm_options *o, const blm_plan *p, struct blm_bod
     out->rate = o->rate * first_share(out, b->tightening);
 }
 
-blm_status blm__scalable_next(const struct blm_body *b, struct blm_shape *out, blm_error *err)
+blm_status blm__scalable_next(const struct blm__body *b, struct blm__shape *out, blm_error *err)
 {
-    const struct blm_shape *last = &b->layers[b->active].shape;
-    *out                         = *last;
+    const struct blm__shape *last = &b->layers[b->active].shape;
+    *out                          = *last;
     if (last->scheme->grow)
         return last->scheme->grow(b, out, err);
     blm_options o    = BLM_OPTIONS_INIT;
@@ -158,7 +158,8 @@ blm_status blm__scalable_next(const struct blm_body *b, struct blm_shape *out, b
     return BLM_OK;
 }
 
-blm_status blm__scalable_next_layer(const struct blm_body *b, struct blm_shape *out, blm_error *err)
+blm_status blm__scalable_next_layer(const struct blm__body *b, struct blm__shape *out,
+                                    blm_error *err)
 {
     uint32_t most = blm__most_layers(b, b->layers[0].shape.scheme);
     if (b->layer_count >= most)
@@ -180,13 +181,13 @@ void blm__scalable_in_file(blm_options *o)
         o->items = FIRST_LAYER;
 }
 
-double blm__scalable_rate(const struct blm_body *b, const struct blm_shape *first)
+double blm__scalable_rate(const struct blm__body *b, const struct blm__shape *first)
 {
     return first->scheme->native ? first->rate / first_share(first, b->tightening) : b->rate;
 }
 
-void blm__scalable_like(struct blm_body *b, const struct blm_body *other,
-                        const struct blm_shape *first)
+void blm__scalable_like(struct blm__body *b, const struct blm__body *other,
+                        const struct blm__shape *first)
 {
     b->growth     = other->growth;
     b->tightening = other->tightening;
@@ -195,7 +196,7 @@ void blm__scalable_like(struct blm_body *b, const struct blm_body *other,
         b->rate = blm__scalable_rate(b, first);
 }
 
-double blm__scalable_growth(const struct blm_body *b)
+double blm__scalable_growth(const struct blm__body *b)
 {
     return b->layers[0].shape.scheme->native ? next_growth(b) : b->growth;
 }
@@ -203,12 +204,12 @@ double blm__scalable_growth(const struct blm_body *b)
 /* ---- the rate of a filter as it fills ---- */
 
 /* Layers in order, each full before the next. Returns the keys that are left over. */
-static uint64_t fill(const struct blm_body *b, uint64_t n, double *rate)
+static uint64_t fill(const struct blm__body *b, uint64_t n, double *rate)
 {
     double absent = 0; /* log of the chance that no layer says "maybe" */
     for (uint32_t i = 0; i < b->layer_count; i++) {
-        const struct blm_shape *s    = &b->layers[i].shape;
-        uint64_t                some = n < s->capacity ? n : s->capacity;
+        const struct blm__shape *s    = &b->layers[i].shape;
+        uint64_t                 some = n < s->capacity ? n : s->capacity;
         absent += log1p(-blm__layer_model(s, some));
         n -= some;
     }
@@ -216,7 +217,7 @@ static uint64_t fill(const struct blm_body *b, uint64_t n, double *rate)
     return n;
 }
 
-static uint64_t capacity_of(const struct blm_body *b)
+static uint64_t capacity_of(const struct blm__body *b)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < b->layer_count; i++)
@@ -225,14 +226,14 @@ static uint64_t capacity_of(const struct blm_body *b)
 }
 
 /* One more layer, or, of a young filter, a larger one in its place. */
-static blm_status grow(struct blm_body *b)
+static blm_status grow(struct blm__body *b)
 {
-    struct blm_shape s;
-    blm_status       st =
+    struct blm__shape s;
+    blm_status        st =
         blm__young(b) ? blm__scalable_next(b, &s, NULL) : blm__scalable_next_layer(b, &s, NULL);
     if (st != BLM_OK)
         return st;
-    struct blm_layer *l = blm__young(b) ? &b->layers[0] : blm__body_room(b);
+    struct blm__layer *l = blm__young(b) ? &b->layers[0] : blm__body_room(b);
     if (!l)
         return BLM_E_MEMORY;
     l->shape      = s;
@@ -244,12 +245,12 @@ static blm_status grow(struct blm_body *b)
     return BLM_OK;
 }
 
-static blm_status grown(const struct blm_body *real, uint64_t n, double *rate)
+static blm_status grown(const struct blm__body *real, uint64_t n, double *rate)
 {
-    struct blm_body b  = *real; /* of which only the shapes are read */
-    size_t          sz = b.layer_count * sizeof *b.layers;
-    b.layers           = blm__alloc(b.alloc, sz);
-    b.layer_room       = b.layer_count;
+    struct blm__body b  = *real; /* of which only the shapes are read */
+    size_t           sz = b.layer_count * sizeof *b.layers;
+    b.layers            = blm__alloc(b.alloc, sz);
+    b.layer_room        = b.layer_count;
     if (!b.layers)
         return BLM_E_MEMORY;
     memcpy(b.layers, real->layers, sz);
@@ -264,7 +265,7 @@ static blm_status grown(const struct blm_body *real, uint64_t n, double *rate)
 
 /* As it fills: its layers one after the other, each to its capacity, then the layers that it would
  * grow. For that a body without bits is grown, by the rule that grows the real one. */
-blm_status blm__scalable_rate_at(const struct blm_body *b, uint64_t n, double *rate)
+blm_status blm__scalable_rate_at(const struct blm__body *b, uint64_t n, double *rate)
 {
     return fill(b, n, rate) > 0 ? grown(b, n, rate) : BLM_OK;
 }

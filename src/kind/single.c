@@ -3,7 +3,7 @@
  * is asked. */
 #include "kind/kind.h"
 
-const char *blm__single_fault(const struct blm_body *b, bool native)
+const char *blm__single_fault(const struct blm__body *b, bool native)
 {
     (void)native;
     if (b->layer_count != 1)
@@ -17,7 +17,7 @@ const char *blm__single_fault(const struct blm_body *b, bool native)
 
 /* ---- keys ---- */
 
-blm_status blm__single_add(struct blm_body *b, const struct blm__keys *k, uint8_t *fresh,
+blm_status blm__single_add(struct blm__body *b, const struct blm__keys *k, uint8_t *fresh,
                            size_t *done)
 {
     b->layers->engine->add(b, b->layers, k, fresh);
@@ -25,30 +25,30 @@ blm_status blm__single_add(struct blm_body *b, const struct blm__keys *k, uint8_
     return BLM_OK;
 }
 
-size_t blm__single_check(const struct blm_body *b, const struct blm__keys *k, uint8_t *maybe)
+size_t blm__single_check(const struct blm__body *b, const struct blm__keys *k, uint8_t *maybe)
 {
     return b->layers->engine->check(b, b->layers, k, maybe);
 }
 
-bool blm__single_check_one(const struct blm_body *b, uint64_t h)
+bool blm__single_check_one(const struct blm__body *b, uint64_t h)
 {
     return b->layers->engine->check_one(b, b->layers, h);
 }
 
-size_t blm__single_remove(struct blm_body *b, const struct blm__keys *k, uint8_t *gone)
+size_t blm__single_remove(struct blm__body *b, const struct blm__keys *k, uint8_t *gone)
 {
     return b->layers->engine->remove(b, b->layers, k, gone);
 }
 
-struct blm_layer *blm__single_only(const struct blm_body *b) { return b->layers; }
+struct blm__layer *blm__single_only(const struct blm__body *b) { return b->layers; }
 
-uint64_t blm__single_room(const struct blm_body *b)
+uint64_t blm__single_room(const struct blm__body *b)
 {
     (void)b;
     return UINT64_MAX;
 }
 
-blm_status blm__single_rate_at(const struct blm_body *b, uint64_t n, double *rate)
+blm_status blm__single_rate_at(const struct blm__body *b, uint64_t n, double *rate)
 {
     *rate = blm__layer_model(&b->layers[0].shape, n);
     return BLM_OK;
@@ -60,14 +60,14 @@ blm_status blm__single_rate_at(const struct blm_body *b, uint64_t n, double *rat
  * keys: more "maybe", never a wrong "no"; a stopped intersection is as harmless. */
 #define RUN ((uint64_t)1 << 20)
 
-typedef void (*combine_fn)(const struct blm_kernel *v, uint64_t *dst, const uint64_t *src,
+typedef void (*combine_fn)(const struct blm__kernel *v, uint64_t *dst, const uint64_t *src,
                            uint64_t n);
 
-static blm_status combine(struct blm_body *dst, const struct blm_body *src, combine_fn op,
+static blm_status combine(struct blm__body *dst, const struct blm__body *src, combine_fn op,
                           blm_error *err)
 {
-    struct blm_layer       *d = &dst->layers[0];
-    const struct blm_layer *s = &src->layers[0];
+    struct blm__layer       *d = &dst->layers[0];
+    const struct blm__layer *s = &src->layers[0];
     blm__mark_all(d);
     for (uint64_t at = 0; at < d->word_count; at += RUN) {
         uint64_t n = d->word_count - at < RUN ? d->word_count - at : RUN;
@@ -80,7 +80,7 @@ static blm_status combine(struct blm_body *dst, const struct blm_body *src, comb
 }
 
 /* A set united with itself is itself; counters united with themselves count twice. */
-blm_status blm__single_unite(struct blm_body *dst, const struct blm_body *src, blm_error *err)
+blm_status blm__single_unite(struct blm__body *dst, const struct blm__body *src, blm_error *err)
 {
     const struct blm__engine *e = dst->layers[0].engine;
     if (dst == src && !e->remove)
@@ -92,7 +92,7 @@ blm_status blm__single_unite(struct blm_body *dst, const struct blm_body *src, b
 }
 
 /* No one counted the common keys: the smaller count is the most there can be. */
-blm_status blm__single_intersect(struct blm_body *dst, const struct blm_body *src, blm_error *err)
+blm_status blm__single_intersect(struct blm__body *dst, const struct blm__body *src, blm_error *err)
 {
     blm_status st = combine(dst, src, dst->layers[0].engine->intersect, err);
     if (st != BLM_OK)

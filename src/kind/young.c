@@ -24,14 +24,14 @@
 #include <string.h>
 
 struct young {
-    bool             zero;  /* this hash too */
-    uint64_t        *slots; /* 0: free. NULL: none yet */
-    uint64_t         count; /* taken */
-    unsigned         shift; /* slots: 2^(64 − shift) */
-    struct blm_block block;
+    bool              zero;  /* this hash too */
+    uint64_t         *slots; /* 0: free. NULL: none yet */
+    uint64_t          count; /* taken */
+    unsigned          shift; /* slots: 2^(64 − shift) */
+    struct blm__block block;
 };
 
-static struct young *young_of(const struct blm_body *b) { return b->state; }
+static struct young *young_of(const struct blm__body *b) { return b->state; }
 
 /* Keys of which a table of 2^n slots is as full as it gets. */
 #define FULL(n)     ((uint64_t)7 << ((n)-3))
@@ -54,13 +54,13 @@ uint64_t blm__young_next(uint64_t capacity)
 }
 
 /* Without memory for it the filter is as old as any other. */
-void blm__young_begin(struct blm_body *b)
+void blm__young_begin(struct blm__body *b)
 {
     if (b->store->supplant && !b->state)
         b->state = blm__zalloc(b->alloc, sizeof(struct young));
 }
 
-void blm__young_end(struct blm_body *b)
+void blm__young_end(struct blm__body *b)
 {
     struct young *y = young_of(b);
     if (!y)
@@ -75,17 +75,17 @@ static uint64_t slots_of(const struct young *y)
     return y->slots ? (uint64_t)1 << (64 - y->shift) : 0;
 }
 
-uint64_t blm__young_kept(const struct blm_body *b)
+uint64_t blm__young_kept(const struct blm__body *b)
 {
     return blm__young(b) ? slots_of(young_of(b)) * 8 : 0;
 }
 
-uint64_t blm__young_memory(const struct blm_body *b)
+uint64_t blm__young_memory(const struct blm__body *b)
 {
     return blm__young(b) ? sizeof(struct young) + young_of(b)->block.size : 0;
 }
 
-void blm__young_clear(struct blm_body *b)
+void blm__young_clear(struct blm__body *b)
 {
     struct young *y = young_of(b);
     if (!y)
@@ -133,14 +133,14 @@ static bool has_room(const struct young *y, uint64_t more)
 }
 
 /* The cap is for bits and hashes together, and for the old and the new while both are there. */
-static bool may_take(const struct blm_body *b, uint64_t bytes)
+static bool may_take(const struct blm__body *b, uint64_t bytes)
 {
     uint64_t held = blm__body_bytes(b) + blm__young_kept(b);
     return b->max_bytes == 0 || (held <= b->max_bytes && bytes <= b->max_bytes - held);
 }
 
 /* For `more` hashes. False: it cannot, and nothing has changed. */
-static bool make_room(struct blm_body *b, uint64_t more)
+static bool make_room(struct blm__body *b, uint64_t more)
 {
     struct young *y = young_of(b), wide = *y;
     wide.count = 0;
@@ -161,7 +161,7 @@ static bool make_room(struct blm_body *b, uint64_t more)
     return true;
 }
 
-uint64_t blm__young_count(const struct blm_body *b)
+uint64_t blm__young_count(const struct blm__body *b)
 {
     return young_of(b)->count + young_of(b)->zero;
 }
@@ -179,7 +179,7 @@ static bool has(const struct young *y, uint64_t h)
     return false;
 }
 
-size_t blm__young_known(const struct blm_body *b, const uint64_t *h, size_t n)
+size_t blm__young_known(const struct blm__body *b, const uint64_t *h, size_t n)
 {
     size_t i = 0;
     while (i < n && has(young_of(b), h[i]))
@@ -188,7 +188,7 @@ size_t blm__young_known(const struct blm_body *b, const uint64_t *h, size_t n)
 }
 
 /* All of them, new to the layer or not: what its bits cover by chance, a larger one's would not. */
-void blm__young_keep(struct blm_body *b, const uint64_t *h, size_t n)
+void blm__young_keep(struct blm__body *b, const uint64_t *h, size_t n)
 {
     struct young *y    = young_of(b);
     bool          good = has_room(y, n) || make_room(b, n);
@@ -201,7 +201,7 @@ void blm__young_keep(struct blm_body *b, const uint64_t *h, size_t n)
         blm__young_end(b);
 }
 
-void blm__young_copy(struct blm_body *to, const struct blm_body *from)
+void blm__young_copy(struct blm__body *to, const struct blm__body *from)
 {
     const struct young *y = young_of(from);
     if (!y)
@@ -211,7 +211,7 @@ void blm__young_copy(struct blm_body *to, const struct blm_body *from)
         blm__young_end(to);
 }
 
-void blm__young_move(struct blm_body *b, const struct blm__mover *m)
+void blm__young_move(struct blm__body *b, const struct blm__mover *m)
 {
     struct young *y = young_of(b);
     if (!y)
@@ -222,7 +222,7 @@ void blm__young_move(struct blm_body *b, const struct blm__mover *m)
 
 /* ---- growing ---- */
 
-bool blm__young_replaced(const struct blm_shape *earlier, const struct blm_shape *later)
+bool blm__young_replaced(const struct blm__shape *earlier, const struct blm__shape *later)
 {
     return earlier->scheme->native && earlier->rule == BLM__LINES && later->rule == BLM__LINES &&
            earlier->aux[0] == BLM__HALF && later->aux[0] == BLM__HALF &&
@@ -230,10 +230,10 @@ bool blm__young_replaced(const struct blm_shape *earlier, const struct blm_shape
 }
 
 /* Fills the newest layer, its lines nearly in order. */
-static void add_kept(struct blm_body *b)
+static void add_kept(struct blm__body *b)
 {
     const struct young *y = young_of(b);
-    struct blm_layer   *l = &b->layers[b->layer_count - 1];
+    struct blm__layer  *l = &b->layers[b->layer_count - 1];
     uint64_t            h[BLM__BATCH];
     uint8_t             fresh[BLM__BATCH];
     struct blm__keys    k = { .hashes = h };
@@ -250,7 +250,7 @@ static void add_kept(struct blm_body *b)
     }
 }
 
-bool blm__young_grow(struct blm_body *b, const struct blm_shape *larger)
+bool blm__young_grow(struct blm__body *b, const struct blm__shape *larger)
 {
     uint64_t items = blm__layer_items(&b->layers[0]);
     if (!may_take(b, blm__shape_words(larger) * 8) ||

@@ -8,25 +8,25 @@
 
 #define BLM__HALF 1u /* shape.aux[0] of a layer that is, or was, young: it has half of the rate */
 
-static inline bool blm__young(const struct blm_body *b) { return b->state != NULL; }
+static inline bool blm__young(const struct blm__body *b) { return b->state != NULL; }
 
-uint64_t blm__young_first(void);               /* keys of the first layer */
-uint64_t blm__young_next(uint64_t capacity);   /* of the one after it; 0: none */
-void     blm__young_begin(struct blm_body *b); /* where the store can; no layers yet */
-void     blm__young_keep(struct blm_body *b, const uint64_t *h, size_t n);
-uint64_t blm__young_count(const struct blm_body *b); /* different hashes kept */
+uint64_t blm__young_first(void);                /* keys of the first layer */
+uint64_t blm__young_next(uint64_t capacity);    /* of the one after it; 0: none */
+void     blm__young_begin(struct blm__body *b); /* where the store can; no layers yet */
+void     blm__young_keep(struct blm__body *b, const uint64_t *h, size_t n);
+uint64_t blm__young_count(const struct blm__body *b); /* different hashes kept */
 /* How many of h[0], h[1], … are kept, up to the first that is not. */
-size_t blm__young_known(const struct blm_body *b, const uint64_t *h, size_t n);
+size_t blm__young_known(const struct blm__body *b, const uint64_t *h, size_t n);
 /* False: it cannot, and nothing has changed. */
-bool blm__young_grow(struct blm_body *b, const struct blm_shape *larger);
+bool blm__young_grow(struct blm__body *b, const struct blm__shape *larger);
 
 /* Hooks of the kind. */
-void     blm__young_clear(struct blm_body *b);
-void     blm__young_copy(struct blm_body *to, const struct blm_body *from);
-void     blm__young_move(struct blm_body *b, const struct blm__mover *m);
-uint64_t blm__young_kept(const struct blm_body *b);
-uint64_t blm__young_memory(const struct blm_body *b);
-bool     blm__young_replaced(const struct blm_shape *earlier, const struct blm_shape *later);
-void     blm__young_end(struct blm_body *b); /* also when it is not young */
+void     blm__young_clear(struct blm__body *b);
+void     blm__young_copy(struct blm__body *to, const struct blm__body *from);
+void     blm__young_move(struct blm__body *b, const struct blm__mover *m);
+uint64_t blm__young_kept(const struct blm__body *b);
+uint64_t blm__young_memory(const struct blm__body *b);
+bool     blm__young_replaced(const struct blm__shape *earlier, const struct blm__shape *later);
+void     blm__young_end(struct blm__body *b); /* also when it is not young */
 
 #endif

@@ -17,12 +17,12 @@ static blm_status refuse_native(const blm_options *o, blm_error *err)
     return BLM_OK;
 }
 
-blm_status blm__asked(const blm_options *o, struct blm_asked *out, blm_error *err)
+blm_status blm__asked(const blm_options *o, struct blm__asked *out, blm_error *err)
 {
     blm_status st = refuse_native(o, err);
     if (st != BLM_OK)
         return st;
-    struct blm_asked a = { o->items, o->rate, o->bits, o->probes };
+    struct blm__asked a = { o->items, o->rate, o->bits, o->probes };
     if (a.rate != 0 && !(a.rate > 0 && a.rate < 1))
         return blm__fail(err, BLM_E_ARGUMENT, "rate must be between 0 and 1, not %g", a.rate);
     if (o->memory && o->bits)
@@ -50,7 +50,7 @@ blm_status blm__asked(const blm_options *o, struct blm_asked *out, blm_error *er
     return BLM_OK;
 }
 
-uint32_t blm__asked_probes(const struct blm_asked *a, uint64_t bits)
+uint32_t blm__asked_probes(const struct blm__asked *a, uint64_t bits)
 {
     uint32_t k = 1;
     if (a->probes)
@@ -63,12 +63,12 @@ uint32_t blm__asked_probes(const struct blm_asked *a, uint64_t bits)
     return k;
 }
 
-static double usual_rate(const struct blm_shape *s, uint64_t n)
+static double usual_rate(const struct blm__shape *s, uint64_t n)
 {
     return blm__rate_usual(blm__shape_reach(s), s->probes, n);
 }
 
-blm_status blm__asked_promise(const struct blm_asked *a, struct blm_body *b, struct blm_shape *s,
+blm_status blm__asked_promise(const struct blm__asked *a, struct blm__body *b, struct blm__shape *s,
                               blm_error *err)
 {
     /* How many keys set half of the bits. */

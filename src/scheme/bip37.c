@@ -16,7 +16,7 @@
 #include "scheme/asked.h"
 #include "scheme/bip37.h"
 
-static void digest(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
+static void digest(const struct blm__hasher *h, uint32_t k, const void *key, size_t len,
                    blm_digest *d)
 {
     uint32_t seed = (uint32_t)h->seed[0];
@@ -26,7 +26,7 @@ static void digest(const struct blm_hasher *h, uint32_t k, const void *key, size
     }
 }
 
-static bool positions_raw(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+static bool positions_raw(const struct blm__shape *s, const blm_digest *d, uint64_t *out)
 {
     for (uint32_t i = 0; i < s->probes; i++)
         out[i] = (uint32_t)(d->w[i / 2] >> (i % 2 * 32));
@@ -57,11 +57,11 @@ static blm_status check_options(const blm_options *o, blm_error *err)
     return BLM_OK;
 }
 
-static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
+static blm_status plan(const blm_options *o, struct blm__body *b, struct blm__shape *s,
                        blm_error *err)
 {
-    struct blm_asked a     = { 0 };
-    blm_options      sized = *o;
+    struct blm__asked a     = { 0 };
+    blm_options       sized = *o;
     if (o->memory && o->memory <= BLM__BIP37_BYTES && !o->bits) { /* to the byte, not the word */
         sized.bits   = o->memory * 8;
         sized.memory = 0;
@@ -90,7 +90,7 @@ static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shap
     return BLM_OK;
 }
 
-static const char *fault(const struct blm_shape *s)
+static const char *fault(const struct blm__shape *s)
 {
     if (s->bits % 8 || s->bits > BLM__BIP37_BYTES * 8)
         return "it has whole bytes, at most 36000";
@@ -101,14 +101,14 @@ static const char *fault(const struct blm_shape *s)
     return s->variant > 255 ? "its flags are one byte" : NULL;
 }
 
-static const char *notice(const struct blm_shape *s)
+static const char *notice(const struct blm__shape *s)
 {
     if (s->aux[0])
         return "the filter has no bytes: it matches everything";
     return s->probes == 0 ? "the filter has no hash functions: it matches everything" : NULL;
 }
 
-const struct blm_scheme blm__scheme_bip37 = {
+const struct blm__scheme blm__scheme_bip37 = {
     .row           = { sizeof(blm_scheme_row), "bip37",
                        "Bitcoin wallet filter: MurmurHash3 once per probe, seeded by a tweak",
                        "sizes and probes are rounded down, and cut at 36000 bytes, so that the rate can come "

@@ -18,7 +18,7 @@
 #define P 18446744073709551557u /* the largest prime below 2^64 */
 #define G 18446744073709550147u
 
-static void digest(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
+static void digest(const struct blm__hasher *h, uint32_t k, const void *key, size_t len,
                    blm_digest *d)
 {
     (void)h;
@@ -26,7 +26,7 @@ static void digest(const struct blm_hasher *h, uint32_t k, const void *key, size
     d->w[0] = blm__fnv1_64(BLM__FNV64_BASIS, key, len);
 }
 
-static void digest01(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
+static void digest01(const struct blm__hasher *h, uint32_t k, const void *key, size_t len,
                      blm_digest *d)
 {
     static const char magic[] = "this-is-magical";
@@ -34,7 +34,7 @@ static void digest01(const struct blm_hasher *h, uint32_t k, const void *key, si
     d->w[1] = blm__fnv1_64(d->w[0], magic, sizeof magic - 1);
 }
 
-static void pairs01(const struct blm_hasher *h, const struct blm_kernel *v,
+static void pairs01(const struct blm__hasher *h, const struct blm__kernel *v,
                     const struct blm__keys *keys, size_t n, uint64_t *start, uint64_t *step)
 {
     (void)v;
@@ -47,7 +47,7 @@ static void pairs01(const struct blm_hasher *h, const struct blm_kernel *v,
     }
 }
 
-static bool raw(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+static bool raw(const struct blm__shape *s, const blm_digest *d, uint64_t *out)
 {
     uint64_t h = d->w[0] % P;
     for (uint32_t i = 0; i < s->probes; i++)
@@ -55,7 +55,7 @@ static bool raw(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
     return true;
 }
 
-static bool raw01(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+static bool raw01(const struct blm__shape *s, const blm_digest *d, uint64_t *out)
 {
     for (uint64_t i = 0; i < s->probes; i++)
         out[i] = d->w[0] + (i + 1) * d->w[1];
@@ -64,7 +64,7 @@ static bool raw01(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
 
 /* m = |⌈n·ln p / ln²2⌉|: the ceiling of a negative number, so it rounds down, perhaps to 0. k is at
  * most 1 075: the smallest double is 2^-1074. */
-static void estimate(uint64_t n, double p, struct blm_shape *s)
+static void estimate(uint64_t n, double p, struct blm__shape *s)
 {
     double m  = fabs(ceil((double)n * log(p) / pow(log(2), 2)));
     double k  = ceil(log(2) * m / (double)n);
@@ -72,11 +72,11 @@ static void estimate(uint64_t n, double p, struct blm_shape *s)
     s->probes = (uint32_t)k;
 }
 
-static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
+static blm_status plan(const blm_options *o, struct blm__body *b, struct blm__shape *s,
                        blm_error *err)
 {
-    struct blm_asked a  = { 0 };
-    blm_status       st = blm__asked(o, &a, err);
+    struct blm__asked a  = { 0 };
+    blm_status        st = blm__asked(o, &a, err);
     if (st != BLM_OK)
         return st;
     if (a.bits) {
@@ -95,7 +95,7 @@ static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shap
     return blm__asked_promise(&a, b, s, err);
 }
 
-const struct blm_scheme blm__scheme_dcso = {
+const struct blm__scheme blm__scheme_dcso = {
     .row           = { sizeof(blm_scheme_row), "dcso", "DCSO bloom, since 0.2.0",
                        "m is rounded down, so the rate is a little above what was asked; FNV-1 is not "
                                  "keyed and mixes the last byte of a key weakly",
@@ -112,7 +112,7 @@ const struct blm_scheme blm__scheme_dcso = {
     .plan          = plan,
 };
 
-const struct blm_scheme blm__scheme_dcso01 = {
+const struct blm__scheme blm__scheme_dcso01 = {
     .row           = { sizeof(blm_scheme_row), "dcso01", "DCSO bloom before 0.2.0",
                        "both hashes are FNV-1 of one beginning, so probes of a key are related; m is "
                                  "rounded down; sizes are 32-bit",

@@ -6,7 +6,7 @@
 #include "core/error.h"
 
 blm_status blm__asked_fixed(const blm_options *o, uint32_t k, uint32_t cell_bits,
-                            struct blm_asked *out, blm_error *err)
+                            struct blm__asked *out, blm_error *err)
 {
     blm_options sized = *o;
     if (o->probes && o->probes != k)

@@ -9,25 +9,25 @@
 
 #define MOST 26u /* values that a digest has room for */
 
-static void digest(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
+static void digest(const struct blm__hasher *h, uint32_t k, const void *key, size_t len,
                    blm_digest *d)
 {
     for (uint32_t i = 0; i < k; i++)
         d->w[i] = h->probe(h->ctx, i, key, len);
 }
 
-static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
+static blm_status plan(const blm_options *o, struct blm__body *b, struct blm__shape *s,
                        blm_error *err)
 {
     return blm__textbook_plan(o, MOST, b, s, err);
 }
 
-static const char *fault(const struct blm_shape *s)
+static const char *fault(const struct blm__shape *s)
 {
     return s->probes > MOST ? "more than 26 probes" : NULL;
 }
 
-const struct blm_scheme blm__scheme_functions = {
+const struct blm__scheme blm__scheme_functions = {
     .row           = { sizeof(blm_scheme_row), "functions",
                        "the caller's own hash functions, one a probe, mod m", NULL, NULL, true,
                        .kinds = 1u << BLM_CLASSIC | 1u << BLM_COUNTING, .format = "native",

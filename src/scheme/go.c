@@ -15,11 +15,11 @@
 #include "core/hash/murmur3.h"
 #include "scheme/asked.h"
 
-static void digest(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
+static void digest(const struct blm__hasher *h, uint32_t k, const void *key, size_t len,
                    blm_digest *d)
 {
-    static const uint8_t   one = 1;
-    struct blm_murmur3_128 longer, plain;
+    static const uint8_t    one = 1;
+    struct blm__murmur3_128 longer, plain;
     (void)h;
     (void)k;
     blm__murmur3_128_start(&longer, 0);
@@ -30,7 +30,7 @@ static void digest(const struct blm_hasher *h, uint32_t k, const void *key, size
     blm__murmur3_128_end(&longer, d->w + 2);
 }
 
-static bool raw(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+static bool raw(const struct blm__shape *s, const blm_digest *d, uint64_t *out)
 {
     for (uint64_t i = 0; i < s->probes; i++)
         out[i] = d->w[i & 1] + i * d->w[2 + ((i + (i & 1)) & 3) / 2];
@@ -39,7 +39,7 @@ static bool raw(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
 
 /* EstimateParameters, in Go's order of operations. With 0 < p < 1 neither m nor k is 0, and k is at
  * most 1 075, since the smallest double is 2^-1074. */
-static void estimate(uint64_t n, double p, struct blm_shape *s)
+static void estimate(uint64_t n, double p, struct blm__shape *s)
 {
     double m  = ceil(-1 * (double)n * log(p) / pow(log(2), 2));
     double k  = ceil(log(2) * m / (double)n);
@@ -49,12 +49,12 @@ static void estimate(uint64_t n, double p, struct blm_shape *s)
 
 /* (items, rate) is NewWithEstimates. Without either, (bits, probes) is New, which takes 0 as 1, or,
  * over the caller's words, From and FromWithM. aux[0]: see codec/go.h. */
-static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
+static blm_status plan(const blm_options *o, struct blm__body *b, struct blm__shape *s,
                        blm_error *err)
 {
-    struct blm_asked a    = { 0 };
-    blm_options      made = *o;
-    bool             new_ = o->items == 0 && o->rate == 0 && o->memory == 0;
+    struct blm__asked a    = { 0 };
+    blm_options       made = *o;
+    bool              new_ = o->items == 0 && o->rate == 0 && o->memory == 0;
     if (new_) {
         made.bits   = o->bits ? o->bits : 1;
         made.probes = o->probes ? o->probes : 1;
@@ -77,7 +77,7 @@ static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shap
     return blm__asked_promise(&a, b, s, err);
 }
 
-const struct blm_scheme blm__scheme_go = {
+const struct blm__scheme blm__scheme_go = {
     .row = { sizeof(blm_scheme_row), "go", "Go package bloom (willf, bits-and-blooms), since 2.0.1",
              "versions before 2.0.1 hashed in another way, and their files do not say so; the "
              "number of keys is not recorded",

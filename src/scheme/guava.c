@@ -22,10 +22,10 @@ static const char *const funnels[] = { "bytes", "string", "chars", "int", "long"
 /* The chars funnel: the key is UTF-8; its UTF-16 units are hashed, two little-endian bytes each. */
 static void hash_chars(const void *key, size_t len, uint64_t out[2])
 {
-    struct blm_murmur3_128 s;
-    struct blm_utf16       text = blm__utf16(key, len);
-    uint16_t               unit;
-    uint8_t                bytes[2];
+    struct blm__murmur3_128 s;
+    struct blm__utf16       text = blm__utf16(key, len);
+    uint16_t                unit;
+    uint8_t                 bytes[2];
     blm__murmur3_128_start(&s, 0);
     while (blm__utf16_next(&text, &unit)) {
         blm__put16le(bytes, unit);
@@ -35,12 +35,12 @@ static void hash_chars(const void *key, size_t len, uint64_t out[2])
 }
 
 /* Called for every key, so it calls strcmp only if the answer is probably yes. */
-static bool is_chars(const struct blm_hasher *h)
+static bool is_chars(const struct blm__hasher *h)
 {
     return h->funnel && h->funnel[0] == 'c' && strcmp(h->funnel, "chars") == 0;
 }
 
-static void digest(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
+static void digest(const struct blm__hasher *h, uint32_t k, const void *key, size_t len,
                    blm_digest *d)
 {
     (void)k;
@@ -61,7 +61,7 @@ static void pairs_of_longs(const uint8_t *keys, size_t n, uint64_t *start, uint6
     }
 }
 
-static void pairs64(const struct blm_hasher *h, const struct blm_kernel *v,
+static void pairs64(const struct blm__hasher *h, const struct blm__kernel *v,
                     const struct blm__keys *keys, size_t n, uint64_t *start, uint64_t *step)
 {
     (void)v;
@@ -84,7 +84,7 @@ static void pairs64(const struct blm_hasher *h, const struct blm_kernel *v,
 
 /* ---- positions ---- */
 
-static bool raw64(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+static bool raw64(const struct blm__shape *s, const blm_digest *d, uint64_t *out)
 {
     uint64_t c = d->w[0];
     for (uint32_t i = 0; i < s->probes; i++, c += d->w[1])
@@ -92,7 +92,7 @@ static bool raw64(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
     return true;
 }
 
-static bool raw32(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+static bool raw32(const struct blm__shape *s, const blm_digest *d, uint64_t *out)
 {
     uint32_t low = (uint32_t)d->w[0], high = (uint32_t)(d->w[0] >> 32);
     for (uint32_t i = 1; i <= s->probes; i++) {
@@ -106,11 +106,11 @@ static bool raw32(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
 
 /* variant 0: k from the rate alone, as since Guava 33.4; 1: from bits and keys, as before. The
  * variant is not kept: filters of both can be united. */
-static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
+static blm_status plan(const blm_options *o, struct blm__body *b, struct blm__shape *s,
                        blm_error *err)
 {
-    struct blm_asked a  = { 0 };
-    blm_status       st = blm__asked(o, &a, err);
+    struct blm__asked a  = { 0 };
+    blm_status        st = blm__asked(o, &a, err);
     if (st != BLM_OK)
         return st;
     if (o->variant > 1)
@@ -137,12 +137,12 @@ static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shap
     return st == BLM_OK ? blm__asked_promise(&a, b, s, err) : st;
 }
 
-static const char *fault(const struct blm_shape *s)
+static const char *fault(const struct blm__shape *s)
 {
     return s->probes > 255 ? "it has more than 255 probes" : blm__java_fault(s);
 }
 
-const struct blm_scheme blm__scheme_guava64 = {
+const struct blm__scheme blm__scheme_guava64 = {
     .row           = { sizeof(blm_scheme_row), "guava64", "Guava BloomFilter, MURMUR128_MITZ_64",
                        "the empty key and every key whose hash is 0 probe bit 0 only; the number of keys "
                                  "is not recorded",
@@ -162,7 +162,7 @@ const struct blm_scheme blm__scheme_guava64 = {
     .fault         = fault,
 };
 
-const struct blm_scheme blm__scheme_guava32 = {
+const struct blm__scheme blm__scheme_guava32 = {
     .row           = { sizeof(blm_scheme_row), "guava32", "Guava BloomFilter, MURMUR128_MITZ_32",
                        "probes never reach bit 2^31, so a larger filter does not help; two keys that "
                                  "agree in 64 bits of hash agree in everything; the empty key probes bit 0 only",

@@ -44,7 +44,7 @@ static inline blm_status blm__java_words(uint64_t bits, uint64_t *rounded, blm_e
 }
 
 /* scheme.fault of filters from Java. */
-static inline const char *blm__java_fault(const struct blm_shape *s)
+static inline const char *blm__java_fault(const struct blm__shape *s)
 {
     if (s->bits % 64 || s->bits > BLM__JAVA_WORDS * 64)
         return "its size is not 1 to 2^31 - 1 whole words";
@@ -53,11 +53,11 @@ static inline const char *blm__java_fault(const struct blm_shape *s)
 
 /* In both libraries the older way computes positions as a non-negative Java int. */
 #define BLM__INT_REACH ((uint64_t)1 << 31)
-static inline uint64_t blm__int_reach(const struct blm_shape *s)
+static inline uint64_t blm__int_reach(const struct blm__shape *s)
 {
     return s->bits < BLM__INT_REACH ? s->bits : BLM__INT_REACH;
 }
-static inline const char *blm__int_notice(const struct blm_shape *s)
+static inline const char *blm__int_notice(const struct blm__shape *s)
 {
     return s->bits > BLM__INT_REACH ? "probes never reach bit 2^31: the bits from there on are "
                                       "wasted, and the rate is worse than its library promises"

@@ -13,7 +13,7 @@ static size_t good_keys(const blm_key *list, size_t n)
     return i;
 }
 
-static size_t good_digests(const struct blm_body *b, const blm_digest *d, size_t n)
+static size_t good_digests(const struct blm__body *b, const blm_digest *d, size_t n)
 {
     const uint64_t tag  = b->hasher.tag;
     const uint64_t need = b->scheme->per_probe ? b->layers[0].shape.probes : 0;
@@ -23,7 +23,7 @@ static size_t good_digests(const struct blm_body *b, const blm_digest *d, size_t
     return i;
 }
 
-size_t blm__keys_good(const struct blm_body *b, const struct blm__keys *k)
+size_t blm__keys_good(const struct blm__body *b, const struct blm__keys *k)
 {
     return k->list      ? good_keys(k->list, k->n)
            : k->digests ? good_digests(b, k->digests, k->n)
@@ -34,7 +34,7 @@ size_t blm__keys_good(const struct blm_body *b, const struct blm__keys *k)
  * asked for ahead, as a digest is 224 bytes and what counts is the first 16: a batch check in cache
  * takes 2.6 ns a digest where two passes that wait for each took 5.9 (Zen 3). */
 #define DIGESTS_AHEAD 8u
-static size_t digest_hashes(const struct blm_body *b, const blm_digest *d, size_t n, uint64_t *h)
+static size_t digest_hashes(const struct blm__body *b, const blm_digest *d, size_t n, uint64_t *h)
 {
     const uint64_t tag = b->hasher.tag;
     for (size_t i = 0; i < n; i++) {
@@ -47,7 +47,7 @@ static size_t digest_hashes(const struct blm_body *b, const blm_digest *d, size_
     return n;
 }
 
-static void hash_native(const struct blm_body *b, const struct blm__keys *k,
+static void hash_native(const struct blm__body *b, const struct blm__keys *k,
                         const struct blm__hash_room *room, struct blm__keys *out)
 {
     size_t n    = least(k->n, room->words);
@@ -66,7 +66,7 @@ static void hash_native(const struct blm_body *b, const struct blm__keys *k,
     }
 }
 
-static void hash_steps(const struct blm_body *b, const struct blm__keys *k,
+static void hash_steps(const struct blm__body *b, const struct blm__keys *k,
                        const struct blm__hash_room *room, struct blm__keys *out)
 {
     size_t n = least(k->n, room->words);
@@ -82,7 +82,7 @@ static void hash_steps(const struct blm_body *b, const struct blm__keys *k,
 }
 
 /* As a caller would bring them: they say whose they are. */
-static void make_digests(const struct blm_body *b, const struct blm__keys *k, size_t n,
+static void make_digests(const struct blm__body *b, const struct blm__keys *k, size_t n,
                          blm_digest *d)
 {
     uint32_t probes = b->layers[0].shape.probes;
@@ -95,7 +95,7 @@ static void make_digests(const struct blm_body *b, const struct blm__keys *k, si
     }
 }
 
-static void hash_digests(const struct blm_body *b, const struct blm__keys *k,
+static void hash_digests(const struct blm__body *b, const struct blm__keys *k,
                          const struct blm__hash_room *room, struct blm__keys *out)
 {
     size_t n = least(k->n, room->digest_count);
@@ -109,7 +109,7 @@ static void hash_digests(const struct blm_body *b, const struct blm__keys *k,
     make_digests(b, k, out->n, room->digests);
 }
 
-size_t blm__keys_hash(const struct blm_body *b, const struct blm__keys *k,
+size_t blm__keys_hash(const struct blm__body *b, const struct blm__keys *k,
                       const struct blm__hash_room *room, struct blm__keys *out)
 {
     *out = (struct blm__keys){ .n = 0 };

@@ -29,7 +29,7 @@ static uint64_t finish(const MD5_CTX *start, const uint8_t *last, size_t len)
     return blm__get64le(sum);
 }
 
-static void cat_digest(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
+static void cat_digest(const struct blm__hasher *h, uint32_t k, const void *key, size_t len,
                        blm_digest *d)
 {
     MD5_CTX c;
@@ -42,7 +42,7 @@ static void cat_digest(const struct blm_hasher *h, uint32_t k, const void *key, 
     }
 }
 
-static void or_digest(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
+static void or_digest(const struct blm__hasher *h, uint32_t k, const void *key, size_t len,
                       blm_digest *d)
 {
     MD5_CTX c;
@@ -63,7 +63,7 @@ static void or_digest(const struct blm_hasher *h, uint32_t k, const void *key, s
 #define or_digest  no_digest
 
 /* Never called: because of `missing` every such filter is refused. */
-static void no_digest(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
+static void no_digest(const struct blm__hasher *h, uint32_t k, const void *key, size_t len,
                       blm_digest *d)
 {
     (void)h;
@@ -74,13 +74,13 @@ static void no_digest(const struct blm_hasher *h, uint32_t k, const void *key, s
 }
 #endif
 
-static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
+static blm_status plan(const blm_options *o, struct blm__body *b, struct blm__shape *s,
                        blm_error *err)
 {
     return blm__textbook_plan(o, MOST, b, s, err);
 }
 
-static const char *fault(const struct blm_shape *s)
+static const char *fault(const struct blm__shape *s)
 {
     return s->probes > MOST ? "more than 26 probes" : NULL;
 }
@@ -92,7 +92,7 @@ static const char *fault(const struct blm_shape *s)
     .fold_unit = 1, .positions = blm__positions_m, .positions_raw = blm__textbook_raw, \
     .reduce = blm__reduce_m, .plan = plan, .fault = fault
 
-const struct blm_scheme blm__scheme_md5_cat = {
+const struct blm__scheme blm__scheme_md5_cat = {
     .row = { sizeof(blm_scheme_row), "md5-cat", "MD5 of the key followed by the probe's number",
              "the key \"x1\" has hashes in common with the key \"x\" from its eleventh probe on",
              NULL, CREATES, .kinds = KINDS, .format = "native" },
@@ -101,7 +101,7 @@ const struct blm_scheme blm__scheme_md5_cat = {
     .digest = cat_digest,
 };
 
-const struct blm_scheme blm__scheme_md5_or = {
+const struct blm__scheme blm__scheme_md5_or = {
     .row = { sizeof(blm_scheme_row), "md5-or",
              "MD5 of the key, its last byte ORed with the probe's number",
              "few distinct hashes: a last byte with its low bits set gives the same hash for every "

@@ -8,7 +8,7 @@
 #include "core/probe.h"
 #include "scheme/scheme.h"
 
-uint64_t blm__native_hash(const struct blm_hasher *h, const void *key, size_t len)
+uint64_t blm__native_hash(const struct blm__hasher *h, const void *key, size_t len)
 {
     static const char none[1] = { 0 };
     if (!key)
@@ -24,7 +24,7 @@ uint64_t blm__native_hash(const struct blm_hasher *h, const void *key, size_t le
     return h->fn(h->ctx, key, len, h->seed);
 }
 
-void blm__native_hash_many(const struct blm_hasher *h, const struct blm_kernel *v,
+void blm__native_hash_many(const struct blm__hasher *h, const struct blm__kernel *v,
                            const blm_key *keys, size_t n, uint64_t *out)
 {
     if (h->id == BLM_HASH_XXH3) {
@@ -42,7 +42,7 @@ void blm__native_hash_many(const struct blm_hasher *h, const struct blm_kernel *
             out[i] = blm__xxh3(p + i * w, w, seed); \
         return;
 
-void blm__native_hash_fixed(const struct blm_hasher *h, const struct blm_kernel *v,
+void blm__native_hash_fixed(const struct blm__hasher *h, const struct blm__kernel *v,
                             const void *keys, size_t width, size_t n, uint64_t *out)
 {
     const uint8_t *p    = keys;
@@ -62,14 +62,14 @@ void blm__native_hash_fixed(const struct blm_hasher *h, const struct blm_kernel 
         out[i] = blm__native_hash(h, p + i * width, width);
 }
 
-static void digest(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
+static void digest(const struct blm__hasher *h, uint32_t k, const void *key, size_t len,
                    blm_digest *d)
 {
     (void)k;
     d->w[0] = blm__native_hash(h, key, len);
 }
 
-static uint64_t reduce(const struct blm_shape *s, uint64_t raw)
+static uint64_t reduce(const struct blm__shape *s, uint64_t raw)
 {
     return blm__reduce(raw, s->bits);
 }
@@ -77,7 +77,7 @@ static uint64_t reduce(const struct blm_shape *s, uint64_t raw)
 #define KIND_BIT(NAME, value, name) | 1u << value
 #define EVERY_KIND                  (0u BLM_KIND_MAP(KIND_BIT))
 
-const struct blm_scheme blm__scheme_native = {
+const struct blm__scheme blm__scheme_native = {
     .row       = { sizeof(blm_scheme_row), "native",
                    "bloomery's own: one seeded 64-bit hash, probes derived, multiply-shift", NULL, NULL,
                    true, .seeded = true, .kinds = EVERY_KIND, .format = "native" },

@@ -21,7 +21,7 @@
 static const uint32_t salt[WORDS] = { 0x47b6137bu, 0x44974d91u, 0x8824ad5bu, 0xa2b7289du,
                                       0x705495c7u, 0x2df1424bu, 0x9efc4947u, 0x5c6bfb31u };
 
-static void digest(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
+static void digest(const struct blm__hasher *h, uint32_t k, const void *key, size_t len,
                    blm_digest *d)
 {
     (void)h;
@@ -29,7 +29,7 @@ static void digest(const struct blm_hasher *h, uint32_t k, const void *key, size
     d->w[0] = XXH64(key, len, 0);
 }
 
-static void positions(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+static void positions(const struct blm__shape *s, const blm_digest *d, uint64_t *out)
 {
     uint64_t block = (d->w[0] >> 32) * (s->bits / BLOCK_BITS) >> 32;
     uint32_t x     = (uint32_t)d->w[0];
@@ -47,11 +47,11 @@ static uint64_t bits_for(uint64_t n, double p)
     return bits;
 }
 
-static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
+static blm_status plan(const blm_options *o, struct blm__body *b, struct blm__shape *s,
                        blm_error *err)
 {
-    struct blm_asked a  = { 0 };
-    blm_status       st = blm__asked_fixed(o, WORDS, 1, &a, err);
+    struct blm__asked a  = { 0 };
+    blm_status        st = blm__asked_fixed(o, WORDS, 1, &a, err);
     if (st != BLM_OK)
         return st;
     s->probes = WORDS;
@@ -71,7 +71,7 @@ static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shap
 
 /* Blocks differ in fill, and each is asked equally often: the mean over all blocks of the chance to
  * find a set bit in all eight words. */
-static double rate_now(const struct blm_layer *l)
+static double rate_now(const struct blm__layer *l)
 {
     double sum = 0;
     for (uint64_t w = 0; w < l->word_count; w += BLOCK_BITS / 64) {
@@ -90,7 +90,7 @@ static double pass_chance(double i) { return pow(1 - pow(31.0 / 32, i), 8); }
 
 /* n keys in z blocks: Poisson(n/z) keys per block. Weights are relative to the most likely
  * number's, and are summed from there outwards until they no longer matter. */
-static double rate_at(const struct blm_shape *s, uint64_t n)
+static double rate_at(const struct blm__shape *s, uint64_t n)
 {
     double mean = (double)n / (double)(s->bits / BLOCK_BITS), mode = floor(mean);
     double sum = pass_chance(mode), all = 1, w = 1;
@@ -108,7 +108,7 @@ static double rate_at(const struct blm_shape *s, uint64_t n)
     return sum / all;
 }
 
-static const char *fault(const struct blm_shape *s)
+static const char *fault(const struct blm__shape *s)
 {
     if (s->probes != WORDS)
         return "its keys set eight bits";
@@ -117,7 +117,7 @@ static const char *fault(const struct blm_shape *s)
     return NULL;
 }
 
-static const char *notice(const struct blm_shape *s)
+static const char *notice(const struct blm__shape *s)
 {
     if (s->bits & (s->bits - 1) || s->bits > MOST_BITS)
         return "the size is valid, but Arrow reads only powers of two from 32 bytes to 128 MiB";
@@ -129,7 +129,7 @@ static const char *notice(const struct blm_shape *s)
 static const char *const funnels[] = { "bytes", "string", "int32", "int64",
                                        "float", "double", "int96", NULL };
 
-const struct blm_scheme blm__scheme_parquet = {
+const struct blm__scheme blm__scheme_parquet = {
     .row       = { sizeof(blm_scheme_row), "parquet",
                    "Parquet split-block: XXH64, one bit in each of eight words of a 32-byte block",
                    "the size comes from the formula for filters without blocks, so the rate can be above "

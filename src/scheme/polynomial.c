@@ -26,8 +26,8 @@
 /* Hashes with all seeds in one pass over the text. */
 static void hash_units(const void *key, size_t len, const uint32_t *seed, unsigned n, uint32_t *h)
 {
-    struct blm_utf16 text = blm__utf16(key, len);
-    uint16_t         unit;
+    struct blm__utf16 text = blm__utf16(key, len);
+    uint16_t          unit;
     while (blm__utf16_next(&text, &unit))
         for (unsigned i = 0; i < n; i++)
             h[i] = seed[i] * h[i] + unit;
@@ -35,7 +35,7 @@ static void hash_units(const void *key, size_t len, const uint32_t *seed, unsign
 
 /* ---- byteslot ---- */
 
-static void slot_digest(const struct blm_hasher *hasher, uint32_t k, const void *key, size_t len,
+static void slot_digest(const struct blm__hasher *hasher, uint32_t k, const void *key, size_t len,
                         blm_digest *d)
 {
     static const uint32_t seed[SLOTS] = { 33, 53, 79, 97, 113, 137, 163, 181 };
@@ -48,7 +48,7 @@ static void slot_digest(const struct blm_hasher *hasher, uint32_t k, const void 
 }
 
 /* Raw: the value before % size, with the plane in the low three bits. */
-static bool slot_raw(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+static bool slot_raw(const struct blm__shape *s, const blm_digest *d, uint64_t *out)
 {
     (void)s;
     for (unsigned i = 0; i < SLOTS; i++)
@@ -56,22 +56,22 @@ static bool slot_raw(const struct blm_shape *s, const blm_digest *d, uint64_t *o
     return true;
 }
 
-static uint64_t slot_reduce(const struct blm_shape *s, uint64_t raw)
+static uint64_t slot_reduce(const struct blm__shape *s, uint64_t raw)
 {
     return (raw >> 3) % (s->bits / 8) * 8 + (raw & 7);
 }
 
-static void slot_positions(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+static void slot_positions(const struct blm__shape *s, const blm_digest *d, uint64_t *out)
 {
     for (unsigned i = 0; i < SLOTS; i++)
         out[i] = d->w[i] % (s->bits / 8) * 8 + i;
 }
 
-static blm_status slot_plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
+static blm_status slot_plan(const blm_options *o, struct blm__body *b, struct blm__shape *s,
                             blm_error *err)
 {
-    struct blm_asked a     = { 0 };
-    blm_options      sized = *o;
+    struct blm__asked a     = { 0 };
+    blm_options       sized = *o;
     /* Only items: the original's advice, one and a half bytes per key. */
     if (o->items && o->rate == 0 && !o->bits && !o->memory)
         sized.bits = o->items < MOST_BYTES ? (o->items + (o->items + 1) / 2) * 8 : MOST_BYTES * 16;
@@ -94,7 +94,7 @@ static blm_status slot_plan(const blm_options *o, struct blm_body *b, struct blm
 }
 
 /* Each probe asks its own plane, so this is the product of the planes' fills. */
-static double slot_rate_now(const struct blm_layer *l)
+static double slot_rate_now(const struct blm__layer *l)
 {
     double pass = 1;
     for (unsigned i = 0; i < SLOTS; i++) {
@@ -106,21 +106,21 @@ static double slot_rate_now(const struct blm_layer *l)
     return pass;
 }
 
-static const char *slot_fault(const struct blm_shape *s)
+static const char *slot_fault(const struct blm__shape *s)
 {
     if (s->probes != SLOTS)
         return "its keys set eight bits";
     return s->bits % 8 || s->bits / 8 > MOST_BYTES ? "it has whole bytes, at most 2 GiB" : NULL;
 }
 
-static const char *slot_notice(const struct blm_shape *s)
+static const char *slot_notice(const struct blm__shape *s)
 {
     return s->capacity && (double)(s->bits / 8) < 1.5 * (double)s->capacity
                ? "the filter is smaller than the original advises: at least 1.5 bytes per key"
                : NULL;
 }
 
-const struct blm_scheme blm__scheme_byteslot = {
+const struct blm__scheme blm__scheme_byteslot = {
     .row           = { sizeof(blm_scheme_row), "byteslot",
                        "Java byte array, eight polynomial hashes of UTF-16, hash i sets bit i of its byte",
                        "keys that differ only in their last unit set bits side by side; the empty key sets "
@@ -142,7 +142,7 @@ const struct blm_scheme blm__scheme_byteslot = {
 
 /* ---- polynomial ---- */
 
-static void poly_digest(const struct blm_hasher *hasher, uint32_t k, const void *key, size_t len,
+static void poly_digest(const struct blm__hasher *hasher, uint32_t k, const void *key, size_t len,
                         blm_digest *d)
 {
     static const uint32_t seed[SEEDS] = { 5, 7, 11, 13, 31, 37, 61 };
@@ -154,7 +154,7 @@ static void poly_digest(const struct blm_hasher *hasher, uint32_t k, const void 
         d->w[i] = h[i];
 }
 
-static bool poly_raw(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+static bool poly_raw(const struct blm__shape *s, const blm_digest *d, uint64_t *out)
 {
     (void)s;
     for (unsigned i = 0; i < SEEDS; i++)
@@ -162,19 +162,22 @@ static bool poly_raw(const struct blm_shape *s, const blm_digest *d, uint64_t *o
     return true;
 }
 
-static uint64_t poly_reduce(const struct blm_shape *s, uint64_t raw) { return raw & (s->bits - 1); }
+static uint64_t poly_reduce(const struct blm__shape *s, uint64_t raw)
+{
+    return raw & (s->bits - 1);
+}
 
-static void poly_positions(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+static void poly_positions(const struct blm__shape *s, const blm_digest *d, uint64_t *out)
 {
     for (unsigned i = 0; i < SEEDS; i++)
         out[i] = d->w[i] & (s->bits - 1);
 }
 
-static blm_status poly_plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
+static blm_status poly_plan(const blm_options *o, struct blm__body *b, struct blm__shape *s,
                             blm_error *err)
 {
-    struct blm_asked a  = { 0 };
-    blm_status       st = blm__asked_fixed(o, SEEDS, s->cell_bits, &a, err);
+    struct blm__asked a  = { 0 };
+    blm_status        st = blm__asked_fixed(o, SEEDS, s->cell_bits, &a, err);
     if (st != BLM_OK)
         return st;
     s->probes = SEEDS;
@@ -191,19 +194,19 @@ static blm_status poly_plan(const blm_options *o, struct blm_body *b, struct blm
 }
 
 /* How many cells have a number whose bits are all set in cap − 1. */
-static uint64_t poly_reach(const struct blm_shape *s)
+static uint64_t poly_reach(const struct blm__shape *s)
 {
     return (uint64_t)1 << BLM__POPCOUNT64(s->bits - 1);
 }
 
-static const char *poly_fault(const struct blm_shape *s)
+static const char *poly_fault(const struct blm__shape *s)
 {
     if (s->probes != SEEDS)
         return "its keys set seven bits";
     return s->bits > MOST_BITS ? "it has at most 2^31 bits" : NULL;
 }
 
-static const char *poly_notice(const struct blm_shape *s)
+static const char *poly_notice(const struct blm__shape *s)
 {
     return poly_reach(s) != s->bits ? "the capacity is not a power of two: with hash & (capacity - "
                                       "1) no key reaches some "
@@ -211,7 +214,7 @@ static const char *poly_notice(const struct blm_shape *s)
                                     : NULL;
 }
 
-const struct blm_scheme blm__scheme_polynomial = {
+const struct blm__scheme blm__scheme_polynomial = {
     .row           = { sizeof(blm_scheme_row), "polynomial",
                        "Java BitSet, seven polynomial hashes of UTF-16 with small seeds",
                        "all seven hashes of a key of one character are the same bit, the empty key's are bit "

@@ -26,7 +26,7 @@
 
 #define SEED64 BLM__MURMUR64A /* RedisBloom seeds the hash with the hash's own constant */
 
-static void digest(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
+static void digest(const struct blm__hasher *h, uint32_t k, const void *key, size_t len,
                    blm_digest *d)
 {
     (void)k;
@@ -68,7 +68,7 @@ static uint64_t hash8(uint64_t word, uint64_t seed)
     return blm__murmur64a_finish(blm__murmur64a_word(seed ^ 8 * BLM__MURMUR64A, word));
 }
 
-static void pair(const struct blm_hasher *h, const uint8_t *key, size_t len, uint64_t *start,
+static void pair(const struct blm__hasher *h, const uint8_t *key, size_t len, uint64_t *start,
                  uint64_t *step)
 {
     blm_digest d;
@@ -81,12 +81,12 @@ static void pair(const struct blm_hasher *h, const uint8_t *key, size_t len, uin
     *step  = d.w[1];
 }
 
-static void pairs(const struct blm_hasher *h, const struct blm_kernel *v,
+static void pairs(const struct blm__hasher *h, const struct blm__kernel *v,
                   const struct blm__keys *keys, size_t n, uint64_t *start, uint64_t *step)
 {
-    const struct blm_stepper *vectors = v->stepper;
-    const bool                wide    = h->variant & BLM_CHAIN_FORCE64;
-    const bool                four    = wide && keys->list;
+    const struct blm__stepper *vectors = v->stepper;
+    const bool                 wide    = h->variant & BLM_CHAIN_FORCE64;
+    const bool                 four    = wide && keys->list;
     if (four && n == 4 && vectors->murmur4(keys->list, SEED64, start, step))
         return; /* a flow's */
     if (wide && !keys->list && keys->width == 8) {
@@ -109,16 +109,16 @@ static void pairs(const struct blm_hasher *h, const struct blm_kernel *v,
 }
 
 /* aux[0]: the bits of the double bpe. aux[1]: n2 (8 bits), the RDB version (8), bits (48). */
-static uint8_t  n2_of(const struct blm_shape *s) { return (uint8_t)s->aux[1]; }
-static uint64_t bits_of(const struct blm_shape *s) { return s->aux[1] >> 16; }
-uint8_t         blm__rb_rdb(const struct blm_shape *s) { return (uint8_t)(s->aux[1] >> 8); }
+static uint8_t  n2_of(const struct blm__shape *s) { return (uint8_t)s->aux[1]; }
+static uint64_t bits_of(const struct blm__shape *s) { return s->aux[1] >> 16; }
+uint8_t         blm__rb_rdb(const struct blm__shape *s) { return (uint8_t)(s->aux[1] >> 8); }
 
-static uint64_t modulus(const struct blm_shape *s)
+static uint64_t modulus(const struct blm__shape *s)
 {
     return n2_of(s) ? (uint64_t)1 << n2_of(s) : bits_of(s);
 }
 
-static bool positions_raw(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+static bool positions_raw(const struct blm__shape *s, const blm_digest *d, uint64_t *out)
 {
     uint64_t g = d->w[0];
     for (uint32_t i = 0; i < s->probes; i++, g += d->w[1])
@@ -126,12 +126,12 @@ static bool positions_raw(const struct blm_shape *s, const blm_digest *d, uint64
     return true;
 }
 
-static uint64_t reduce(const struct blm_shape *s, uint64_t raw) { return raw % modulus(s); }
+static uint64_t reduce(const struct blm__shape *s, uint64_t raw) { return raw % modulus(s); }
 
 /* A division takes some 25 cycles, and a key needs eight remainders or more, all by one number. So
  * that number is inverted once: inv = ⌊(2^64 − 1)/m⌋, and the high half of g·inv is g/m or one
  * less. 100 adds of eight probes in a filter of 1e7 keys: 19 µs become 10. */
-static void positions(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+static void positions(const struct blm__shape *s, const blm_digest *d, uint64_t *out)
 {
     uint64_t m = modulus(s), inv = UINT64_MAX / m, g = d->w[0];
     for (uint32_t i = 0; i < s->probes; i++, g += d->w[1]) {
@@ -145,14 +145,14 @@ static void positions(const struct blm_shape *s, const blm_digest *d, uint64_t *
 static uint64_t hashes_for(double bpe) { return (uint64_t)ceil(LN2 * bpe); }
 
 /* bits, which is M: 8·bytes, or up to 7 less, since old versions rounded to bytes. */
-static bool bits_fit(const blm_chain_layer *l, enum blm_rb_layout layout)
+static bool bits_fit(const blm_chain_layer *l, enum blm__rb_layout layout)
 {
     if (l->bits == 0) /* old: only n2 counted */
         return layout == BLM__RB_1 && l->n2 && l->bytes == (((uint64_t)1 << l->n2) + 7) / 8;
     return (l->bits + 7) / 8 == l->bytes;
 }
 
-const char *blm__rb_fault(const blm_chain_layer *l, enum blm_rb_layout layout, unsigned *field)
+const char *blm__rb_fault(const blm_chain_layer *l, enum blm__rb_layout layout, unsigned *field)
 {
     static const struct {
         unsigned    field;
@@ -190,25 +190,25 @@ const char *blm__rb_fault(const blm_chain_layer *l, enum blm_rb_layout layout, u
     return fault[i - 1].text;
 }
 
-void blm__rb_set_rdb(struct blm_shape *s, uint8_t rdb) { s->aux[1] |= (uint64_t)rdb << 8; }
+void blm__rb_set_rdb(struct blm__shape *s, uint8_t rdb) { s->aux[1] |= (uint64_t)rdb << 8; }
 
-void blm__rb_shape(const blm_chain_layer *l, uint64_t variant, struct blm_shape *out)
+void blm__rb_shape(const blm_chain_layer *l, uint64_t variant, struct blm__shape *out)
 {
-    struct blm_shape s = { .kind      = BLM_CLASSIC,
-                           .rule      = BLM__POSITIONS,
-                           .scheme    = &blm__scheme_redisbloom,
-                           .bits      = l->bytes * 8,
-                           .probes    = l->hashes,
-                           .cell_bits = 1,
-                           .capacity  = l->entries,
-                           .rate      = l->error,
-                           .variant   = variant };
-    s.aux[0]           = blm__f64_bits(l->bpe);
-    s.aux[1]           = l->n2 | l->bits << 16;
-    *out               = s;
+    struct blm__shape s = { .kind      = BLM_CLASSIC,
+                            .rule      = BLM__POSITIONS,
+                            .scheme    = &blm__scheme_redisbloom,
+                            .bits      = l->bytes * 8,
+                            .probes    = l->hashes,
+                            .cell_bits = 1,
+                            .capacity  = l->entries,
+                            .rate      = l->error,
+                            .variant   = variant };
+    s.aux[0]            = blm__f64_bits(l->bpe);
+    s.aux[1]            = l->n2 | l->bits << 16;
+    *out                = s;
 }
 
-void blm__rb_layer(const struct blm_layer *l, blm_chain_layer *out)
+void blm__rb_layer(const struct blm__layer *l, blm_chain_layer *out)
 {
     *out = (blm_chain_layer){ .bytes   = l->shape.bits / 8,
                               .bits    = bits_of(&l->shape),
@@ -220,11 +220,11 @@ void blm__rb_layer(const struct blm_layer *l, blm_chain_layer *out)
                               .n2      = n2_of(&l->shape) };
 }
 
-static const char *fault(const struct blm_shape *s)
+static const char *fault(const struct blm__shape *s)
 {
-    struct blm_layer l = { .shape = *s };
-    blm_chain_layer  link;
-    unsigned         field;
+    struct blm__layer l = { .shape = *s };
+    blm_chain_layer   link;
+    unsigned          field;
     blm__rb_layer(&l, &link);
     if (blm__rb_options(s->variant) & ~BLM_CHAIN_OPTIONS || s->variant >> 32 > BLM__RB_1)
         return "unknown options";
@@ -249,7 +249,7 @@ static bool to_power_of_two(blm_chain_layer *l, double need, uint64_t *bits)
 
 /* A new layer for this many entries at this rate. */
 static blm_status make_link(uint64_t entries, double error, uint64_t variant, enum rounding round,
-                            struct blm_shape *out, blm_error *err)
+                            struct blm__shape *out, blm_error *err)
 {
     blm_chain_layer l    = { .error = error, .entries = entries };
     uint64_t        bits = 0;
@@ -278,7 +278,7 @@ static blm_status make_link(uint64_t entries, double error, uint64_t variant, en
 
 /* Layers of 2.2.0 to 2.2.4 have a number of bits that is not a multiple of 64; later ones do
  * not. */
-static enum rounding rounding_of(const struct blm_body *b)
+static enum rounding rounding_of(const struct blm__body *b)
 {
     if (blm__rb_layout(b->layers[0].shape.variant) != BLM__RB_CURRENT)
         return TO_BYTES;
@@ -288,17 +288,17 @@ static enum rounding rounding_of(const struct blm_body *b)
     return TO_WORDS;
 }
 
-blm_status blm__rb_next(const struct blm_body *b, uint64_t entries, double error,
-                        struct blm_shape *out, blm_error *err)
+blm_status blm__rb_next(const struct blm__body *b, uint64_t entries, double error,
+                        struct blm__shape *out, blm_error *err)
 {
     return make_link(entries, error, b->layers[0].shape.variant, rounding_of(b), out, err);
 }
 
-static blm_status grow(const struct blm_body *b, struct blm_shape *out, blm_error *err)
+static blm_status grow(const struct blm__body *b, struct blm__shape *out, blm_error *err)
 {
-    const struct blm_shape *last    = &b->layers[b->active].shape;
-    uint64_t                variant = b->layers[0].shape.variant, growth = (uint64_t)b->growth;
-    bool                    old = blm__rb_layout(variant) == BLM__RB_1;
+    const struct blm__shape *last    = &b->layers[b->active].shape;
+    uint64_t                 variant = b->layers[0].shape.variant, growth = (uint64_t)b->growth;
+    bool                     old = blm__rb_layout(variant) == BLM__RB_1;
     if (blm__rb_options(variant) & BLM_CHAIN_NO_SCALING)
         return blm__fail(err, BLM_E_FULL, "the filter is full, and was made not to grow");
     if (growth && last->capacity > UINT64_MAX / growth)
@@ -307,10 +307,10 @@ static blm_status grow(const struct blm_body *b, struct blm_shape *out, blm_erro
     return blm__rb_next(b, last->capacity * growth, last->rate * tighter, out, err);
 }
 
-void blm__rb_body(struct blm_body *b, uint32_t growth)
+void blm__rb_body(struct blm__body *b, uint32_t growth)
 {
-    const struct blm_shape *first  = &b->layers[0].shape;
-    bool                    halved = blm__rb_layout(first->variant) != BLM__RB_1 &&
+    const struct blm__shape *first  = &b->layers[0].shape;
+    bool                     halved = blm__rb_layout(first->variant) != BLM__RB_1 &&
                   !(blm__rb_options(first->variant) & BLM_CHAIN_NO_SCALING);
     b->kind       = BLM_SCALABLE;
     b->growth     = growth;
@@ -349,7 +349,7 @@ static blm_status check_options(const blm_options *o, blm_error *err)
 }
 
 /* As BF.RESERVE; without items and rate as BF.ADD to a new filter: 100 keys at 1%. */
-static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
+static blm_status plan(const blm_options *o, struct blm__body *b, struct blm__shape *s,
                        blm_error *err)
 {
     blm_status st = check_options(o, err);
@@ -368,7 +368,7 @@ static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shap
     return BLM_OK;
 }
 
-static const char *notice(const struct blm_shape *s)
+static const char *notice(const struct blm__shape *s)
 {
     if (modulus(s) < s->bits - 63)
         return "no key reaches some of the bits: the modulus is smaller than the array";
@@ -378,7 +378,7 @@ static const char *notice(const struct blm_shape *s)
     return NULL;
 }
 
-const struct blm_scheme blm__scheme_redisbloom = {
+const struct blm__scheme blm__scheme_redisbloom = {
     .row            = { sizeof(blm_scheme_row), "redisbloom",
                         "RedisBloom BF.*: layers, MurmurHash64A (or MurmurHash2) twice, a + i·b",
                         "a key that is falsely answered maybe is not stored; each new layer halves the "

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static const struct blm_scheme *const schemes[] = {
+static const struct blm__scheme *const schemes[] = {
     &blm__scheme_native,     &blm__scheme_guava64, &blm__scheme_guava32,    &blm__scheme_go,
     &blm__scheme_spark1,     &blm__scheme_spark2,  &blm__scheme_dcso,       &blm__scheme_dcso01,
     &blm__scheme_bip37,      &blm__scheme_parquet, &blm__scheme_redisbloom, &blm__scheme_byteslot,
@@ -15,8 +15,8 @@ static const struct blm_scheme *const schemes[] = {
 
 /* What people say when they do not say which version: the one that the original makes today. */
 static const struct {
-    const blm_scheme_row    *row;
-    const struct blm_scheme *means;
+    const blm_scheme_row     *row;
+    const struct blm__scheme *means;
 } aliases[] = {
     { &blm__alias_guava, &blm__scheme_guava64 },
     { &blm__alias_spark, &blm__scheme_spark2 },
@@ -25,7 +25,7 @@ static const struct {
 #define COUNT   (sizeof schemes / sizeof *schemes)
 #define ALIASES (sizeof aliases / sizeof *aliases)
 
-const struct blm_scheme *blm__scheme_find(const char *name)
+const struct blm__scheme *blm__scheme_find(const char *name)
 {
     if (!name)
         return &blm__scheme_native;
@@ -54,18 +54,18 @@ const blm_scheme_row *blm_scheme_find(const char *name)
     return NULL;
 }
 
-uint64_t blm__modulus_m(const struct blm_shape *s) { return s->bits; }
+uint64_t blm__modulus_m(const struct blm__shape *s) { return s->bits; }
 
-uint64_t blm__reduce_m(const struct blm_shape *s, uint64_t raw) { return raw % s->bits; }
+uint64_t blm__reduce_m(const struct blm__shape *s, uint64_t raw) { return raw % s->bits; }
 
-void blm__positions_m(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+void blm__positions_m(const struct blm__shape *s, const blm_digest *d, uint64_t *out)
 {
     s->scheme->positions_raw(s, d, out);
     for (uint32_t i = 0; i < s->probes; i++)
         out[i] %= s->bits;
 }
 
-uint64_t blm__shape_reach(const struct blm_shape *s)
+uint64_t blm__shape_reach(const struct blm__shape *s)
 {
     return s->scheme->reach ? s->scheme->reach(s) : s->bits;
 }
@@ -77,7 +77,7 @@ static uint64_t absorb(uint64_t t, const char *text)
     return blm__mix64(t);
 }
 
-void blm__hasher_tag(struct blm_hasher *h, const struct blm_shape *s)
+void blm__hasher_tag(struct blm__hasher *h, const struct blm__shape *s)
 {
     h->variant = s->variant & s->scheme->digest_variant;
     uint64_t t = absorb(0, s->scheme->row.name) + s->scheme->version;

@@ -17,7 +17,7 @@
 
 static const char *const funnels[] = { "string", "binary", "long", NULL };
 
-static bool is_long(const struct blm_hasher *h)
+static bool is_long(const struct blm__hasher *h)
 {
     return h->funnel && strcmp(h->funnel, "long") == 0;
 }
@@ -29,7 +29,7 @@ static void widen(const uint8_t *key, size_t len, uint8_t out[8])
     memcpy(out, key, len);
 }
 
-static void digest(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
+static void digest(const struct blm__hasher *h, uint32_t k, const void *key, size_t len,
                    blm_digest *d)
 {
     uint8_t wide[8];
@@ -47,7 +47,7 @@ static void digest(const struct blm_hasher *h, uint32_t k, const void *key, size
 /* A 32-bit value as int, widened to 64 bits with its sign. */
 static uint64_t signed32(uint64_t v) { return ((v & 0xffffffffu) ^ 0x80000000u) - 0x80000000u; }
 
-static bool raw1(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+static bool raw1(const struct blm__shape *s, const blm_digest *d, uint64_t *out)
 {
     uint32_t c = (uint32_t)d->w[0];
     for (uint32_t i = 0; i < s->probes; i++) {
@@ -57,7 +57,7 @@ static bool raw1(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
     return true;
 }
 
-static bool raw2(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+static bool raw2(const struct blm__shape *s, const blm_digest *d, uint64_t *out)
 {
     uint64_t step = signed32(d->w[1]), c = signed32(d->w[0]) * INT32_MAX;
     for (uint32_t i = 0; i < s->probes; i++) {
@@ -68,7 +68,7 @@ static bool raw2(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
 }
 
 /* A seed is a Java int: given as such, or as its 32 bits. */
-static blm_status check_seed(struct blm_hasher *h, blm_error *err)
+static blm_status check_seed(struct blm__hasher *h, blm_error *err)
 {
     uint64_t seed = h->seed[0];
     if (seed > UINT32_MAX && seed < UINT64_MAX - INT32_MAX)
@@ -80,11 +80,11 @@ static blm_status check_seed(struct blm_hasher *h, blm_error *err)
     return BLM_OK;
 }
 
-static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
+static blm_status plan(const blm_options *o, struct blm__body *b, struct blm__shape *s,
                        blm_error *err)
 {
-    struct blm_asked a  = { 0 };
-    blm_status       st = blm__asked(o, &a, err);
+    struct blm__asked a  = { 0 };
+    blm_status        st = blm__asked(o, &a, err);
     if (st == BLM_OK && s->scheme->row.seeded)
         st = check_seed(&b->hasher, err);
     if (st != BLM_OK)
@@ -104,7 +104,7 @@ static blm_status plan(const blm_options *o, struct blm_body *b, struct blm_shap
     return st == BLM_OK ? blm__asked_promise(&a, b, s, err) : st;
 }
 
-const struct blm_scheme blm__scheme_spark1 = {
+const struct blm__scheme blm__scheme_spark1 = {
     .row           = { sizeof(blm_scheme_row), "spark1", "Apache Spark BloomFilter, version 1",
                        "probes never reach bit 2^31, so the rate of a large filter is worse than promised; "
                                  "the number of keys is not recorded",
@@ -124,7 +124,7 @@ const struct blm_scheme blm__scheme_spark1 = {
     .fault         = blm__java_fault,
 };
 
-const struct blm_scheme blm__scheme_spark2 = {
+const struct blm__scheme blm__scheme_spark2 = {
     .row           = { sizeof(blm_scheme_row), "spark2", "Apache Spark BloomFilter, version 2",
                        "two keys that agree in two 32-bit hashes agree in every probe; the number of keys "
                                  "is not recorded",

@@ -25,18 +25,18 @@ enum { U32, U31, U64, SIGNED_CHAR, VARIANTS };
 
 /* ---- shared ---- */
 
-bool blm__textbook_raw(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+bool blm__textbook_raw(const struct blm__shape *s, const blm_digest *d, uint64_t *out)
 {
     for (uint32_t i = 0; i < s->probes; i++)
         out[i] = d->w[i];
     return true;
 }
 
-blm_status blm__textbook_plan(const blm_options *o, uint32_t most, struct blm_body *b,
-                              struct blm_shape *s, blm_error *err)
+blm_status blm__textbook_plan(const blm_options *o, uint32_t most, struct blm__body *b,
+                              struct blm__shape *s, blm_error *err)
 {
-    struct blm_asked a = { 0 };
-    uint32_t         k = most == 1 ? 1 : o->probes;
+    struct blm__asked a = { 0 };
+    uint32_t          k = most == 1 ? 1 : o->probes;
     if (o->probes > most)
         return blm__fail(err, BLM_E_ARGUMENT, "%u probes are too many: scheme %s has at most %u",
                          (unsigned)o->probes, o->scheme, (unsigned)most);
@@ -66,7 +66,7 @@ static blm_status check_variant(const blm_options *o, blm_error *err)
                      (unsigned long long)o->variant, o->scheme);
 }
 
-static const char *fault(const struct blm_shape *s, uint32_t most)
+static const char *fault(const struct blm__shape *s, uint32_t most)
 {
     if (s->probes > most)
         return "more probes than it has hashes";
@@ -86,7 +86,7 @@ static uint64_t js(const void *key, size_t len, uint64_t variant)
 
 /* ---- bkdr ---- */
 
-static void bkdr_digest(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
+static void bkdr_digest(const struct blm__hasher *h, uint32_t k, const void *key, size_t len,
                         blm_digest *d)
 {
     static const uint32_t multiplier[MULTIPLIERS] = { 131,    31,      1313,     13131,
@@ -98,7 +98,7 @@ static void bkdr_digest(const struct blm_hasher *h, uint32_t k, const void *key,
                 h->variant);
 }
 
-static blm_status bkdr_plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
+static blm_status bkdr_plan(const blm_options *o, struct blm__body *b, struct blm__shape *s,
                             blm_error *err)
 {
     blm_status st = check_variant(o, err);
@@ -106,25 +106,25 @@ static blm_status bkdr_plan(const blm_options *o, struct blm_body *b, struct blm
                         : st;
 }
 
-static const char *bkdr_fault(const struct blm_shape *s) { return fault(s, MULTIPLIERS); }
+static const char *bkdr_fault(const struct blm__shape *s) { return fault(s, MULTIPLIERS); }
 
 /* ---- js, rs, and all three ---- */
 
-static void js_digest(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
+static void js_digest(const struct blm__hasher *h, uint32_t k, const void *key, size_t len,
                       blm_digest *d)
 {
     (void)k;
     d->w[0] = js(key, len, h->variant);
 }
 
-static void rs_digest(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
+static void rs_digest(const struct blm__hasher *h, uint32_t k, const void *key, size_t len,
                       blm_digest *d)
 {
     (void)k;
     d->w[0] = cut(blm__rs(key, len, h->variant == SIGNED_CHAR), h->variant);
 }
 
-static void three_digest(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
+static void three_digest(const struct blm__hasher *h, uint32_t k, const void *key, size_t len,
                          blm_digest *d)
 {
     bool is_signed = h->variant == SIGNED_CHAR;
@@ -134,21 +134,21 @@ static void three_digest(const struct blm_hasher *h, uint32_t k, const void *key
     d->w[2] = cut(blm__rs(key, len, is_signed), h->variant);
 }
 
-static blm_status one_plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
+static blm_status one_plan(const blm_options *o, struct blm__body *b, struct blm__shape *s,
                            blm_error *err)
 {
     blm_status st = check_variant(o, err);
     return st == BLM_OK ? blm__textbook_plan(o, 1, b, s, err) : st;
 }
 
-static const char *one_fault(const struct blm_shape *s) { return fault(s, 1); }
+static const char *one_fault(const struct blm__shape *s) { return fault(s, 1); }
 
 /* Exactly k probes: these schemes have two or three hashes, no more and no fewer. */
-static blm_status exact_plan(const blm_options *o, uint32_t k, struct blm_body *b,
-                             struct blm_shape *s, blm_error *err)
+static blm_status exact_plan(const blm_options *o, uint32_t k, struct blm__body *b,
+                             struct blm__shape *s, blm_error *err)
 {
-    struct blm_asked a  = { 0 };
-    blm_status       st = blm__asked_fixed(o, k, s->cell_bits, &a, err);
+    struct blm__asked a  = { 0 };
+    blm_status        st = blm__asked_fixed(o, k, s->cell_bits, &a, err);
     if (st != BLM_OK)
         return st;
     s->probes = k;
@@ -156,14 +156,14 @@ static blm_status exact_plan(const blm_options *o, uint32_t k, struct blm_body *
     return blm__asked_promise(&a, b, s, err);
 }
 
-static blm_status three_plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
+static blm_status three_plan(const blm_options *o, struct blm__body *b, struct blm__shape *s,
                              blm_error *err)
 {
     blm_status st = check_variant(o, err);
     return st == BLM_OK ? exact_plan(o, 3, b, s, err) : st;
 }
 
-static const char *three_fault(const struct blm_shape *s)
+static const char *three_fault(const struct blm__shape *s)
 {
     return s->probes != 3 ? "its keys set three bits" : fault(s, 3);
 }
@@ -198,7 +198,7 @@ static uint64_t fnv_of_numbers(const void *key, size_t len)
     return (uint64_t)(h < 0 ? -h : h);
 }
 
-static void pair_digest(const struct blm_hasher *h, uint32_t k, const void *key, size_t len,
+static void pair_digest(const struct blm__hasher *h, uint32_t k, const void *key, size_t len,
                         blm_digest *d)
 {
     (void)h;
@@ -207,7 +207,7 @@ static void pair_digest(const struct blm_hasher *h, uint32_t k, const void *key,
     d->w[1] = blm__murmur2_32(key, len, 0);
 }
 
-static blm_status pair_plan(const blm_options *o, struct blm_body *b, struct blm_shape *s,
+static blm_status pair_plan(const blm_options *o, struct blm__body *b, struct blm__shape *s,
                             blm_error *err)
 {
     if (o->variant)
@@ -215,7 +215,7 @@ static blm_status pair_plan(const blm_options *o, struct blm_body *b, struct blm
     return exact_plan(o, 2, b, s, err);
 }
 
-static const char *pair_fault(const struct blm_shape *s)
+static const char *pair_fault(const struct blm__shape *s)
 {
     return s->probes != 2 ? "its keys set two bits" : s->variant ? "it has no variants" : NULL;
 }
@@ -231,7 +231,7 @@ static const char *pair_fault(const struct blm_shape *s)
 #define SHORT_KEYS \
     "short keys hash to small numbers and crowd the first bits; keys are easy to collide"
 
-const struct blm_scheme blm__scheme_bkdr = {
+const struct blm__scheme blm__scheme_bkdr = {
     .row = { sizeof(blm_scheme_row), "bkdr", "BKDR string hashes with multipliers 131, 31, 1313, …",
              SHORT_KEYS, NULL, true, .seeded = true, .kinds = KINDS, .format = "native" },
     COMMON,
@@ -242,7 +242,7 @@ const struct blm_scheme blm__scheme_bkdr = {
     .fault          = bkdr_fault,
 };
 
-const struct blm_scheme blm__scheme_js = {
+const struct blm__scheme blm__scheme_js = {
     .row = { sizeof(blm_scheme_row), "js", "Justin Sobel's string hash, one probe",
              "one probe: a rate of 1% takes a hundred bits a key", NULL, true, .kinds = KINDS,
              .format = "native" },
@@ -253,7 +253,7 @@ const struct blm_scheme blm__scheme_js = {
     .fault          = one_fault,
 };
 
-const struct blm_scheme blm__scheme_rs = {
+const struct blm__scheme blm__scheme_rs = {
     .row = { sizeof(blm_scheme_row), "rs", "Robert Sedgewick's string hash, one probe", SHORT_KEYS,
              NULL, true, .kinds = KINDS, .format = "native" },
     COMMON,
@@ -263,7 +263,7 @@ const struct blm_scheme blm__scheme_rs = {
     .fault          = one_fault,
 };
 
-const struct blm_scheme blm__scheme_bkdr_js_rs = {
+const struct blm__scheme blm__scheme_bkdr_js_rs = {
     .row = { sizeof(blm_scheme_row), "bkdr-js-rs", "three string hashes: BKDR (131), JS, RS",
              SHORT_KEYS, NULL, true, .kinds = KINDS, .format = "native" },
     COMMON,
@@ -273,7 +273,7 @@ const struct blm_scheme blm__scheme_bkdr_js_rs = {
     .fault          = three_fault,
 };
 
-const struct blm_scheme blm__scheme_fnv_murmur = {
+const struct blm__scheme blm__scheme_fnv_murmur = {
     .row = { sizeof(blm_scheme_row), "fnv-murmur",
              "two hashes: FNV-1 in JavaScript's numbers, MurmurHash2",
              "FNV is computed in doubles, which round its low bits away", NULL, true,

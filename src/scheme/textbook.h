@@ -5,11 +5,11 @@
 
 #include "scheme/fixed.h"
 
-bool blm__textbook_raw(const struct blm_shape *s, const blm_digest *d, uint64_t *out);
+bool blm__textbook_raw(const struct blm__shape *s, const blm_digest *d, uint64_t *out);
 
 /* Sizes a scheme of 1 to `most` probes: the textbook's m and k for items and rate, and more bits if
  * it has fewer probes than that. */
-blm_status blm__textbook_plan(const blm_options *o, uint32_t most, struct blm_body *b,
-                              struct blm_shape *s, blm_error *err);
+blm_status blm__textbook_plan(const blm_options *o, uint32_t most, struct blm__body *b,
+                              struct blm__shape *s, blm_error *err);
 
 #endif

@@ -20,7 +20,7 @@
 
 #define TRIES 20 /* at a path that somebody keeps giving to other files */
 
-static const struct blm_store store_reader, store_writer;
+static const struct blm__store store_reader, store_writer;
 
 /* ---- closing ----------------------------------------------------------------------------- */
 
@@ -32,12 +32,12 @@ static void close_fd(int fd)
     close(fd);
 }
 
-static blm_status file_close(struct blm_body *b, blm_error *err)
+static blm_status file_close(struct blm__body *b, blm_error *err)
 {
-    struct blm_file *f       = blm__file_of(b);
-    int              fd      = f->fd;
-    bool             parents = f->begun && blm__file_mine(f, NULL) != BLM_OK;
-    blm_status       st      = f->begun && !parents ? blm__file_finish(b, err) : BLM_OK;
+    struct blm__file *f       = blm__file_of(b);
+    int               fd      = f->fd;
+    bool              parents = f->begun && blm__file_mine(f, NULL) != BLM_OK;
+    blm_status        st      = f->begun && !parents ? blm__file_finish(b, err) : BLM_OK;
     blm__file_release(b, f);
     if (parents)
         close(fd); /* the lock is the parent's */
@@ -86,8 +86,8 @@ static blm_status open_file(const char *path, bool write, int *out, uint8_t *hea
 
 static blm_status busy(int fd, const uint8_t *bytes, blm_error *err)
 {
-    struct blm_file f     = { .fd = fd };
-    bool            known = blm__native_get_head(bytes, &f.head, NULL) == BLM_OK &&
+    struct blm__file f     = { .fd = fd };
+    bool             known = blm__native_get_head(bytes, &f.head, NULL) == BLM_OK &&
                  blm__file_load_slot(&f, NULL) == BLM_OK && (f.slot.flags & BLM__SLOT_WRITER);
     if (!known)
         return blm__fail(err, BLM_E_BUSY, "another writer has the file open");
@@ -123,13 +123,13 @@ static blm_status open_locked(const char *path, int *fd, uint8_t *head, size_t *
     return blm__fail(err, BLM_E_BUSY, "the file keeps being replaced");
 }
 
-static bool same_boot(const struct blm_native_slot *s)
+static bool same_boot(const struct blm__native_slot *s)
 {
     uint8_t now[16];
     return blm__os.boot_id(now) && memcmp(now, s->boot, sizeof now) == 0;
 }
 
-blm_writer blm__file_judge(const struct blm_native_slot *s)
+blm_writer blm__file_judge(const struct blm__native_slot *s)
 {
     if (!(s->flags & BLM__SLOT_WRITER))
         return BLM_WRITER_NONE;
@@ -137,7 +137,7 @@ blm_writer blm__file_judge(const struct blm_native_slot *s)
 }
 
 /* A copy of a file may have holes, and an add must not find the disk full. */
-static blm_status fill_holes(const struct blm_file *f, blm_error *err)
+static blm_status fill_holes(const struct blm__file *f, blm_error *err)
 {
     struct stat st;
     if (fstat(f->fd, &st) == 0 && (uint64_t)st.st_blocks * 512 >= f->slot.length)
@@ -149,10 +149,10 @@ static blm_status fill_holes(const struct blm_file *f, blm_error *err)
     return BLM_OK;
 }
 
-blm_status blm__file_begin(struct blm_body *b, blm_error *err)
+blm_status blm__file_begin(struct blm__body *b, blm_error *err)
 {
-    struct blm_file *f  = blm__file_of(b);
-    blm_status       st = fill_holes(f, err);
+    struct blm__file *f  = blm__file_of(b);
+    blm_status        st = fill_holes(f, err);
     if (st != BLM_OK)
         return st;
     if (f->found == (int)BLM_WRITER_CRASH ||
@@ -171,10 +171,10 @@ blm_status blm__file_begin(struct blm_body *b, blm_error *err)
 }
 
 static blm_status open_native(int fd, const uint8_t *bytes, size_t got, uint32_t flags,
-                              struct blm_body *b, blm_error *err)
+                              struct blm__body *b, blm_error *err)
 {
-    struct blm_native_head head;
-    bool                   write = (flags & BLM_WRITE) != 0;
+    struct blm__native_head head;
+    bool                    write = (flags & BLM_WRITE) != 0;
     if (got < BLM__HEAD_BYTES)
         return blm__fail_at(err, BLM_E_TRUNCATED, got, "the file ends within the header");
     blm_status st = blm__native_get_head(bytes, &head, err);
@@ -194,7 +194,7 @@ static blm_status open_native(int fd, const uint8_t *bytes, size_t got, uint32_t
     return st;
 }
 
-blm_status blm__file_open(const char *path, uint32_t flags, struct blm_body *b, bool *foreign,
+blm_status blm__file_open(const char *path, uint32_t flags, struct blm__body *b, bool *foreign,
                           blm_error *err)
 {
     uint8_t    bytes[BLM__HEAD_BYTES];
@@ -221,10 +221,10 @@ blm_status blm__file_open(const char *path, uint32_t flags, struct blm_body *b, 
     return BLM_OK;
 }
 
-blm_status blm__file_refresh(struct blm_body *b, blm_error *err)
+blm_status blm__file_refresh(struct blm__body *b, blm_error *err)
 {
-    struct blm_file *old   = blm__file_of(b);
-    struct blm_body  fresh = *b;
+    struct blm__file *old   = blm__file_of(b);
+    struct blm__body  fresh = *b;
     if (b->store != &store_reader)
         return BLM_OK; /* a writer knows its own layers */
     fresh.layers      = NULL;
@@ -232,7 +232,7 @@ blm_status blm__file_refresh(struct blm_body *b, blm_error *err)
     blm_status st                        = blm__file_load(old->fd, &old->head, false, &fresh, err);
     if (st != BLM_OK)
         return st;
-    struct blm_hasher hasher = b->hasher; /* has the caller's function and the digests' tag */
+    struct blm__hasher hasher = b->hasher; /* has the caller's function and the digests' tag */
     blm__file_release(b, old);
     *b        = fresh;
     b->hasher = hasher;
@@ -241,12 +241,12 @@ blm_status blm__file_refresh(struct blm_body *b, blm_error *err)
 
 /* ---- making one -------------------------------------------------------------------------- */
 
-static blm_status format_file(struct blm_file *f, struct blm_body *b, const struct blm_shape *first,
-                              blm_error *err)
+static blm_status format_file(struct blm__file *f, struct blm__body *b,
+                              const struct blm__shape *first, blm_error *err)
 {
-    struct blm_native_section s;
-    struct blm_part           part;
-    uint8_t                   head[BLM__HEAD_BYTES];
+    struct blm__native_section s;
+    struct blm__part           part;
+    uint8_t                    head[BLM__HEAD_BYTES];
     if (!blm__native_place(first, blm__native_first(&f->head), f->head.block, &s))
         return blm__fail(err, BLM_E_LIMIT, "the file would be larger than 2^62 bytes");
     int why = blm__os.reserve(f->fd, 0, s.end);
@@ -275,11 +275,11 @@ static blm_status format_file(struct blm_file *f, struct blm_body *b, const stru
     return blm__file_commit(f, b, blm__file_flags(b), err);
 }
 
-static blm_status make_file(int fd, struct blm_body *b, const struct blm_shape *first,
+static blm_status make_file(int fd, struct blm__body *b, const struct blm__shape *first,
                             blm_error *err)
 {
-    struct blm_native_head head;
-    blm_status             st = blm__native_head_of(b, first, &head, err);
+    struct blm__native_head head;
+    blm_status              st = blm__native_head_of(b, first, &head, err);
     if (st != BLM_OK)
         return st;
     if (!blm__random(head.uuid, sizeof head.uuid))
@@ -287,7 +287,7 @@ static blm_status make_file(int fd, struct blm_body *b, const struct blm_shape *
     int why = blm__lock_try(fd);
     if (why)
         return blm__fail_system(err, why, "cannot lock it: %s", blm__os_text(why));
-    struct blm_file *f = blm__zalloc(b->alloc, sizeof *f + head.room * sizeof *f->part);
+    struct blm__file *f = blm__zalloc(b->alloc, sizeof *f + head.room * sizeof *f->part);
     if (!f)
         return blm__fail(err, BLM_E_MEMORY, "no memory to describe a file");
     f->fd        = fd;
@@ -302,11 +302,11 @@ static blm_status make_file(int fd, struct blm_body *b, const struct blm_shape *
     return st;
 }
 
-blm_status blm__file_create(const char *path, uint32_t flags, struct blm_body *b,
-                            const struct blm_shape *first, blm_error *err)
+blm_status blm__file_create(const char *path, uint32_t flags, struct blm__body *b,
+                            const struct blm__shape *first, blm_error *err)
 {
-    struct blm_temp t;
-    blm_status      st = blm__temp_begin(path, flags, b->alloc, &t, err);
+    struct blm__temp t;
+    blm_status       st = blm__temp_begin(path, flags, b->alloc, &t, err);
     if (st != BLM_OK)
         return st;
     st = make_file(t.fd, b, first, err);
@@ -337,11 +337,11 @@ blm_status blm__file_create(const char *path, uint32_t flags, struct blm_body *b
 
 /* ---- asking ------------------------------------------------------------------------------ */
 
-blm_writer blm__file_state(const struct blm_body *b, struct blm_native_slot *now)
+blm_writer blm__file_state(const struct blm__body *b, struct blm__native_slot *now)
 {
-    const struct blm_file *f = blm__file_of(b);
-    uint8_t                both[2 * BLM__SLOT_MAX];
-    unsigned               which;
+    const struct blm__file *f = blm__file_of(b);
+    uint8_t                 both[2 * BLM__SLOT_MAX];
+    unsigned                which;
     if (f->writer) { /* another thread may be syncing, so the slot must not be read */
         blm_writer found = (blm_writer)__atomic_load_n(&f->found, __ATOMIC_RELAXED);
         memset(now, 0, sizeof *now);
@@ -354,33 +354,33 @@ blm_writer blm__file_state(const struct blm_body *b, struct blm_native_slot *now
     return live ? BLM_WRITER_LIVE : blm__file_judge(now);
 }
 
-static blm_writer file_writer(const struct blm_body *b)
+static blm_writer file_writer(const struct blm__body *b)
 {
-    struct blm_native_slot now;
+    struct blm__native_slot now;
     return blm__file_state(b, &now);
 }
 
-bool blm__file_same(const struct blm_body *b, const char *path)
+bool blm__file_same(const struct blm__body *b, const char *path)
 {
     return (b->store == &store_reader || b->store == &store_writer) &&
            still_there(blm__file_of(b)->fd, path);
 }
 
-static blm_status reader_add(struct blm_body *b, const struct blm_shape *s, blm_error *err)
+static blm_status reader_add(struct blm__body *b, const struct blm__shape *s, blm_error *err)
 {
     (void)b;
     (void)s;
     return blm__fail(err, BLM_E_READONLY, "the file was opened for reading only");
 }
 
-static blm_status reader_drop(struct blm_body *b, uint32_t keep, blm_error *err)
+static blm_status reader_drop(struct blm__body *b, uint32_t keep, blm_error *err)
 {
     (void)b;
     (void)keep;
     return blm__fail(err, BLM_E_READONLY, "the file was opened for reading only");
 }
 
-static const struct blm_store store_reader = {
+static const struct blm__store store_reader = {
     .name        = "file, read-only",
     .backing     = BLM_FILE_READ,
     .add_layer   = reader_add,
@@ -390,7 +390,7 @@ static const struct blm_store store_reader = {
     .stale       = blm__file_stale,
 };
 
-static const struct blm_store store_writer = {
+static const struct blm__store store_writer = {
     .name        = "file",
     .backing     = BLM_FILE_WRITE,
     .add_layer   = blm__file_add_layer,

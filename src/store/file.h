@@ -9,79 +9,79 @@
 #include "store/store.h"
 
 /* One layer's section, mapped. */
-struct blm_part {
-    struct blm_native_section s;
-    uint8_t                  *map;
-    size_t                    map_len;
-    uint8_t                  *record; /* places in the map */
-    uint64_t                 *words, *sums;
-    uint8_t                  *marks;
+struct blm__part {
+    struct blm__native_section s;
+    uint8_t                   *map;
+    size_t                     map_len;
+    uint8_t                   *record; /* places in the map */
+    uint64_t                  *words, *sums;
+    uint8_t                   *marks;
 };
 
-struct blm_file { /* body.store_ctx */
+struct blm__file { /* body.store_ctx */
     int      fd;
     bool     writer;
     uint64_t begun;  /* the process that wrote in the slots that it is the writer; 0: none yet */
     bool     broken; /* a flush failed: nobody knows what is on the disk */
     int      found;  /* blm_writer: what a writer found when it opened; NONE after its next
                           sync. Atomic, since another thread may ask during that */
-    struct blm_native_head head;
-    struct blm_native_slot slot;  /* as the file says */
-    unsigned               spare; /* the slot to write first next time */
-    uint8_t               *front; /* header and slots, mapped for reading */
-    size_t                 front_len;
-    uint64_t               seen[2]; /* the epochs that we read in the two slots */
-    uint32_t               count;   /* parts in use */
-    struct blm_part        part[];  /* head.room of them */
+    struct blm__native_head head;
+    struct blm__native_slot slot;  /* as the file says */
+    unsigned                spare; /* the slot to write first next time */
+    uint8_t                *front; /* header and slots, mapped for reading */
+    size_t                  front_len;
+    uint64_t                seen[2]; /* the epochs that we read in the two slots */
+    uint32_t                count;   /* parts in use */
+    struct blm__part        part[];  /* head.room of them */
 };
 
-static inline struct blm_file *blm__file_of(const struct blm_body *b) { return b->store_ctx; }
+static inline struct blm__file *blm__file_of(const struct blm__body *b) { return b->store_ctx; }
 
 /* ---- file_layers.c ---- */
-blm_status blm__part_map(const struct blm_file *f, const struct blm_native_section *s,
-                         struct blm_part *out, blm_error *err);
-void       blm__part_unmap(struct blm_part *p);
+blm_status blm__part_map(const struct blm__file *f, const struct blm__native_section *s,
+                         struct blm__part *out, blm_error *err);
+void       blm__part_unmap(struct blm__part *p);
 /* Writes a new part's record and checksums; its words are all 0. */
-void blm__part_format(struct blm_part *p);
+void blm__part_format(struct blm__part *p);
 /* Gives a part to the body as its next layer; f must have room for it. */
-blm_status blm__part_show(struct blm_file *f, struct blm_body *b, struct blm_part *p,
+blm_status blm__part_show(struct blm__file *f, struct blm__body *b, struct blm__part *p,
                           uint64_t items, blm_error *err);
-blm_status blm__file_add_layer(struct blm_body *b, const struct blm_shape *s, blm_error *err);
-blm_status blm__file_drop_layers(struct blm_body *b, uint32_t keep, blm_error *err);
+blm_status blm__file_add_layer(struct blm__body *b, const struct blm__shape *s, blm_error *err);
+blm_status blm__file_drop_layers(struct blm__body *b, uint32_t keep, blm_error *err);
 
 /* ---- file_sync.c ---- */
 /* Writes both slots from the body: the spare one, then a flush, then the other. flags:
  * BLM__SLOT_… */
-blm_status blm__file_commit(struct blm_file *f, const struct blm_body *b, uint32_t flags,
+blm_status blm__file_commit(struct blm__file *f, const struct blm__body *b, uint32_t flags,
                             blm_error *err);
-blm_status blm__file_sync(struct blm_body *b, blm_error *err);
+blm_status blm__file_sync(struct blm__body *b, blm_error *err);
 /* The last sync: the file no longer has a writer. */
-blm_status blm__file_finish(struct blm_body *b, blm_error *err);
+blm_status blm__file_finish(struct blm__body *b, blm_error *err);
 /* E_BUSY in any process but the one that opened the file: a forked child has the handle too, but
  * must leave the file to its parent. */
-blm_status blm__file_mine(const struct blm_file *f, blm_error *err);
+blm_status blm__file_mine(const struct blm__file *f, blm_error *err);
 /* Remembers that a flush failed, for good. */
-blm_status blm__file_broke(struct blm_file *f, int why, blm_error *err);
-uint32_t   blm__file_flags(const struct blm_body *b); /* a writer's, while it has the file open */
+blm_status blm__file_broke(struct blm__file *f, int why, blm_error *err);
+uint32_t   blm__file_flags(const struct blm__body *b); /* a writer's, while it has the file open */
 
 /* ---- file_load.c ---- */
 /* Fills b from the open file: layers, parameters, store_ctx, attached bytes. On failure b has no
  * layers and no store_ctx. */
-blm_status blm__file_load(int fd, const struct blm_native_head *head, bool writer,
-                          struct blm_body *b, blm_error *err);
+blm_status blm__file_load(int fd, const struct blm__native_head *head, bool writer,
+                          struct blm__body *b, blm_error *err);
 /* Releases layers and mappings, not the descriptor. */
-void blm__file_release(struct blm_body *b, struct blm_file *f);
+void blm__file_release(struct blm__body *b, struct blm__file *f);
 /* Reads both slots as they are in the file now; and the one that counts, into f. */
-blm_status blm__file_read_slots(const struct blm_file *f, uint8_t *both, blm_error *err);
-blm_status blm__file_load_slot(struct blm_file *f, blm_error *err);
-blm_status blm__file_map_front(struct blm_file *f, blm_error *err);
-bool       blm__file_stale(const struct blm_body *b); /* layers came or went since we looked */
+blm_status blm__file_read_slots(const struct blm__file *f, uint8_t *both, blm_error *err);
+blm_status blm__file_load_slot(struct blm__file *f, blm_error *err);
+blm_status blm__file_map_front(struct blm__file *f, blm_error *err);
+bool       blm__file_stale(const struct blm__body *b); /* layers came or went since we looked */
 void       blm__file_pause(void); /* a millisecond, before a second look beside a writer */
 
 /* ---- file.c ---- */
 /* Whether it has, or had, a writer; for readers also the slot that says so. */
-blm_writer blm__file_state(const struct blm_body *b, struct blm_native_slot *now);
+blm_writer blm__file_state(const struct blm__body *b, struct blm__native_slot *now);
 /* What a slot says if there is no live writer: none, died, or crash. */
-blm_writer blm__file_judge(const struct blm_native_slot *s);
+blm_writer blm__file_judge(const struct blm__native_slot *s);
 
 #endif

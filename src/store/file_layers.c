@@ -18,8 +18,8 @@
 #include "kind/kind.h"
 #include "store/file.h"
 
-blm_status blm__part_map(const struct blm_file *f, const struct blm_native_section *s,
-                         struct blm_part *out, blm_error *err)
+blm_status blm__part_map(const struct blm__file *f, const struct blm__native_section *s,
+                         struct blm__part *out, blm_error *err)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), from = s->at / page * page;
     if (s->end - from > SIZE_MAX / 2)
@@ -43,14 +43,14 @@ blm_status blm__part_map(const struct blm_file *f, const struct blm_native_secti
     return BLM_OK;
 }
 
-void blm__part_unmap(struct blm_part *p)
+void blm__part_unmap(struct blm__part *p)
 {
     if (p->map)
         munmap(p->map, p->map_len);
     memset(p, 0, sizeof *p);
 }
 
-void blm__part_format(struct blm_part *p)
+void blm__part_format(struct blm__part *p)
 {
     uint64_t last  = p->s.regions - 1, full, rest;
     uint64_t bytes = blm__native_region_bytes(&p->s, 0);
@@ -63,10 +63,10 @@ void blm__part_format(struct blm_part *p)
         p->sums[r] = blm__le64(blm__native_region_sum(r == last ? rest : full, r));
 }
 
-blm_status blm__part_show(struct blm_file *f, struct blm_body *b, struct blm_part *p,
+blm_status blm__part_show(struct blm__file *f, struct blm__body *b, struct blm__part *p,
                           uint64_t items, blm_error *err)
 {
-    struct blm_layer *l = blm__body_room(b);
+    struct blm__layer *l = blm__body_room(b);
     if (!l || (f->writer && !blm__layer_stripes(b, l)))
         return blm__fail(err, BLM_E_MEMORY, "no memory to describe a layer");
     l->shape      = p->s.shape;
@@ -89,8 +89,8 @@ blm_status blm__part_show(struct blm_file *f, struct blm_body *b, struct blm_par
 }
 
 /* Allocates space for a section behind the end, all zeroes. */
-static blm_status reserve_section(struct blm_file *f, const struct blm_native_section *s,
-                                  struct blm_part *out, blm_error *err)
+static blm_status reserve_section(struct blm__file *f, const struct blm__native_section *s,
+                                  struct blm__part *out, blm_error *err)
 {
     struct stat st;
     if (fstat(f->fd, &st) < 0)
@@ -111,7 +111,7 @@ static blm_status reserve_section(struct blm_file *f, const struct blm_native_se
 }
 
 /* Flushes the new section, then names it in the slots. */
-static blm_status publish(struct blm_file *f, struct blm_body *b, struct blm_part *p,
+static blm_status publish(struct blm__file *f, struct blm__body *b, struct blm__part *p,
                           blm_error *err)
 {
     blm__part_format(p);
@@ -134,12 +134,12 @@ static blm_status publish(struct blm_file *f, struct blm_body *b, struct blm_par
     return st;
 }
 
-blm_status blm__file_add_layer(struct blm_body *b, const struct blm_shape *s, blm_error *err)
+blm_status blm__file_add_layer(struct blm__body *b, const struct blm__shape *s, blm_error *err)
 {
-    struct blm_file          *f = blm__file_of(b);
-    struct blm_native_section section;
-    struct blm_part           part;
-    blm_status                st = blm__file_mine(f, err);
+    struct blm__file          *f = blm__file_of(b);
+    struct blm__native_section section;
+    struct blm__part           part;
+    blm_status                 st = blm__file_mine(f, err);
     if (st != BLM_OK)
         return st;
     if (f->broken)
@@ -157,11 +157,11 @@ blm_status blm__file_add_layer(struct blm_body *b, const struct blm_shape *s, bl
     return st;
 }
 
-blm_status blm__file_drop_layers(struct blm_body *b, uint32_t keep, blm_error *err)
+blm_status blm__file_drop_layers(struct blm__body *b, uint32_t keep, blm_error *err)
 {
-    struct blm_file *f   = blm__file_of(b);
-    uint32_t         had = b->layer_count, active = b->active;
-    blm_status       st = blm__file_mine(f, err);
+    struct blm__file *f   = blm__file_of(b);
+    uint32_t          had = b->layer_count, active = b->active;
+    blm_status        st = blm__file_mine(f, err);
     if (st != BLM_OK || keep == 0 || keep >= had)
         return st;
     b->layer_count = keep;

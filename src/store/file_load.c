@@ -26,14 +26,14 @@ void blm__file_pause(void)
     nanosleep(&t, NULL);
 }
 
-static size_t size_of(const struct blm_file *f)
+static size_t size_of(const struct blm__file *f)
 {
     return sizeof *f + f->head.room * sizeof *f->part;
 }
 
-size_t blm__file_memory(const struct blm_body *b) { return size_of(blm__file_of(b)); }
+size_t blm__file_memory(const struct blm__body *b) { return size_of(blm__file_of(b)); }
 
-void blm__file_release(struct blm_body *b, struct blm_file *f)
+void blm__file_release(struct blm__body *b, struct blm__file *f)
 {
     for (uint32_t i = 0; i < b->layer_count; i++)
         blm__layer_unstripe(b, &b->layers[i]);
@@ -50,7 +50,7 @@ void blm__file_release(struct blm_body *b, struct blm_file *f)
     b->store_ctx = NULL;
 }
 
-blm_status blm__file_read_slots(const struct blm_file *f, uint8_t *both, blm_error *err)
+blm_status blm__file_read_slots(const struct blm__file *f, uint8_t *both, blm_error *err)
 {
     size_t   got, len = (size_t)f->head.slot_bytes * 2;
     uint64_t at  = blm__native_slot_at(&f->head, 0);
@@ -64,7 +64,7 @@ blm_status blm__file_read_slots(const struct blm_file *f, uint8_t *both, blm_err
 
 /* The slot that counts. While there is a writer, both may look damaged: we may read the first while
  * it is being written, and the second when the writer has come to that. */
-blm_status blm__file_load_slot(struct blm_file *f, blm_error *err)
+blm_status blm__file_load_slot(struct blm__file *f, blm_error *err)
 {
     uint8_t    both[2 * BLM__SLOT_MAX];
     unsigned   which = 0;
@@ -85,7 +85,7 @@ blm_status blm__file_load_slot(struct blm_file *f, blm_error *err)
     return BLM_OK;
 }
 
-static blm_status check_length(const struct blm_file *f, blm_error *err)
+static blm_status check_length(const struct blm__file *f, blm_error *err)
 {
     struct stat st;
     if (fstat(f->fd, &st) < 0)
@@ -97,13 +97,13 @@ static blm_status check_length(const struct blm_file *f, blm_error *err)
     return BLM_OK;
 }
 
-static blm_status load_layer(struct blm_file *f, struct blm_body *b, uint32_t i,
-                             const struct blm_scheme *scheme, blm_error *err)
+static blm_status load_layer(struct blm__file *f, struct blm__body *b, uint32_t i,
+                             const struct blm__scheme *scheme, blm_error *err)
 {
-    uint8_t                   record[BLM__RECORD_BYTES];
-    struct blm_native_section s;
-    struct blm_part           part;
-    size_t                    got;
+    uint8_t                    record[BLM__RECORD_BYTES];
+    struct blm__native_section s;
+    struct blm__part           part;
+    size_t                     got;
     int why = blm__os_read_at(f->fd, record, sizeof record, f->slot.layer[i].at, &got);
     if (why || got < sizeof record)
         return blm__fail_system(err, why ? why : EIO, "cannot read layer %u: %s", i,
@@ -122,10 +122,10 @@ static blm_status load_layer(struct blm_file *f, struct blm_body *b, uint32_t i,
     return st;
 }
 
-static blm_status load_layers(struct blm_file *f, struct blm_body *b, blm_error *err)
+static blm_status load_layers(struct blm__file *f, struct blm__body *b, blm_error *err)
 {
-    const struct blm_scheme *scheme;
-    blm_status               st = blm__native_head_to(&f->head, b, &scheme, err);
+    const struct blm__scheme *scheme;
+    blm_status                st = blm__native_head_to(&f->head, b, &scheme, err);
     if (st == BLM_OK)
         st = check_length(f, err);
     for (uint32_t i = 0; st == BLM_OK && i < f->slot.layer_count; i++)
@@ -136,7 +136,7 @@ static blm_status load_layers(struct blm_file *f, struct blm_body *b, blm_error 
     return blm__body_valid(b, scheme->native, blm__native_slot_at(&f->head, 0), err);
 }
 
-blm_status blm__file_map_front(struct blm_file *f, blm_error *err)
+blm_status blm__file_map_front(struct blm__file *f, blm_error *err)
 {
     f->front_len = (size_t)blm__native_slot_at(&f->head, 2);
     void *map    = mmap(NULL, f->front_len, PROT_READ, MAP_SHARED, f->fd, 0);
@@ -146,9 +146,9 @@ blm_status blm__file_map_front(struct blm_file *f, blm_error *err)
     return BLM_OK;
 }
 
-bool blm__file_stale(const struct blm_body *b)
+bool blm__file_stale(const struct blm__body *b)
 {
-    const struct blm_file *f = blm__file_of(b);
+    const struct blm__file *f = blm__file_of(b);
     for (unsigned i = 0; i < 2; i++) {
         const uint8_t *at = f->front + blm__native_slot_at(&f->head, i) + BLM__SLOT_EPOCH;
         uint64_t epoch    = __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_SEQ_CST);
@@ -158,7 +158,7 @@ bool blm__file_stale(const struct blm_body *b)
     return false;
 }
 
-static blm_status load_attached(const struct blm_file *f, struct blm_body *b, blm_error *err)
+static blm_status load_attached(const struct blm__file *f, struct blm__body *b, blm_error *err)
 {
     size_t len = (size_t)f->head.attached_len, got;
     if (len == 0 || b->attached)
@@ -175,10 +175,10 @@ static blm_status load_attached(const struct blm_file *f, struct blm_body *b, bl
     return BLM_OK;
 }
 
-static blm_status load_once(int fd, const struct blm_native_head *head, bool writer,
-                            struct blm_body *b, blm_error *err)
+static blm_status load_once(int fd, const struct blm__native_head *head, bool writer,
+                            struct blm__body *b, blm_error *err)
 {
-    struct blm_file *f = blm__zalloc(b->alloc, sizeof *f + head->room * sizeof *f->part);
+    struct blm__file *f = blm__zalloc(b->alloc, sizeof *f + head->room * sizeof *f->part);
     if (!f)
         return blm__fail(err, BLM_E_MEMORY, "no memory to describe a file");
     f->fd         = fd;
@@ -197,8 +197,8 @@ static blm_status load_once(int fd, const struct blm_native_head *head, bool wri
     return st;
 }
 
-blm_status blm__file_load(int fd, const struct blm_native_head *head, bool writer,
-                          struct blm_body *b, blm_error *err)
+blm_status blm__file_load(int fd, const struct blm__native_head *head, bool writer,
+                          struct blm__body *b, blm_error *err)
 {
     blm_status st = BLM_E_IO;
     for (int i = 0; i < TRIES; i++) {

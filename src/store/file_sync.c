@@ -21,12 +21,12 @@
 #include "core/os.h"
 #include "store/file.h"
 
-uint32_t blm__file_flags(const struct blm_body *b)
+uint32_t blm__file_flags(const struct blm__body *b)
 {
     return BLM__SLOT_WRITER | (b->shared ? BLM__SLOT_SHARED : 0);
 }
 
-blm_status blm__file_broke(struct blm_file *f, int why, blm_error *err)
+blm_status blm__file_broke(struct blm__file *f, int why, blm_error *err)
 {
     f->broken = true;
     return blm__fail_system(err, why,
@@ -35,7 +35,7 @@ blm_status blm__file_broke(struct blm_file *f, int why, blm_error *err)
                             blm__os_text(why));
 }
 
-blm_status blm__file_mine(const struct blm_file *f, blm_error *err)
+blm_status blm__file_mine(const struct blm__file *f, blm_error *err)
 {
     if (f->begun == (uint64_t)getpid())
         return BLM_OK;
@@ -43,13 +43,13 @@ blm_status blm__file_mine(const struct blm_file *f, blm_error *err)
                      (unsigned long long)f->begun);
 }
 
-static int put_slot(const struct blm_file *f, unsigned which, const uint8_t *bytes)
+static int put_slot(const struct blm__file *f, unsigned which, const uint8_t *bytes)
 {
     return blm__os.write_at(f->fd, bytes, f->head.slot_bytes, blm__native_slot_at(&f->head, which));
 }
 
-static void slot_from(const struct blm_file *f, const struct blm_body *b, uint32_t flags,
-                      struct blm_native_slot *out)
+static void slot_from(const struct blm__file *f, const struct blm__body *b, uint32_t flags,
+                      struct blm__native_slot *out)
 {
     *out = f->slot;
     blm__native_slot_of(b, out);
@@ -70,11 +70,11 @@ static void slot_from(const struct blm_file *f, const struct blm_body *b, uint32
     }
 }
 
-blm_status blm__file_commit(struct blm_file *f, const struct blm_body *b, uint32_t flags,
+blm_status blm__file_commit(struct blm__file *f, const struct blm__body *b, uint32_t flags,
                             blm_error *err)
 {
-    struct blm_native_slot slot;
-    uint8_t                bytes[BLM__SLOT_MAX];
+    struct blm__native_slot slot;
+    uint8_t                 bytes[BLM__SLOT_MAX];
     slot_from(f, b, flags, &slot);
     blm__native_put_slot(&f->head, &slot, bytes);
     int why = put_slot(f, f->spare, bytes);
@@ -92,7 +92,7 @@ blm_status blm__file_commit(struct blm_file *f, const struct blm_body *b, uint32
 /* Stores the checksum of a marked region and clears its mark. An add that comes while we read sets
  * the mark to 1 again; our exchange of 2 for 0 then fails, and the region stays marked for the next
  * sync. */
-static void sum_region(struct blm_part *p, uint64_t r)
+static void sum_region(struct blm__part *p, uint64_t r)
 {
     uint8_t *mark = &p->marks[r], syncing = 2;
     uint64_t sum;
@@ -104,12 +104,12 @@ static void sum_region(struct blm_part *p, uint64_t r)
 }
 
 /* Progress can cancel a sync, but not the closing of a file. */
-static blm_status sum_marked(struct blm_file *f, const struct blm_body *b, bool closing,
+static blm_status sum_marked(struct blm__file *f, const struct blm__body *b, bool closing,
                              blm_error *err)
 {
     uint64_t done = 0, total = blm__body_bytes(b);
     for (uint32_t i = 0; i < f->count; i++) {
-        struct blm_part *p = &f->part[i];
+        struct blm__part *p = &f->part[i];
         for (uint64_t r = 0; r < p->s.regions; r++) {
             if (__atomic_load_n(&p->marks[r], __ATOMIC_SEQ_CST) != 0) {
                 if (!blm__go_on(b, done, total) && !closing)
@@ -124,10 +124,10 @@ static blm_status sum_marked(struct blm_file *f, const struct blm_body *b, bool 
     return BLM_OK;
 }
 
-static blm_status sync_with(struct blm_body *b, uint32_t flags, blm_error *err)
+static blm_status sync_with(struct blm__body *b, uint32_t flags, blm_error *err)
 {
-    struct blm_file *f  = blm__file_of(b);
-    blm_status       st = blm__file_mine(f, err);
+    struct blm__file *f  = blm__file_of(b);
+    blm_status        st = blm__file_mine(f, err);
     if (st != BLM_OK)
         return st;
     if (f->broken)
@@ -151,9 +151,9 @@ static blm_status sync_with(struct blm_body *b, uint32_t flags, blm_error *err)
     return st;
 }
 
-blm_status blm__file_sync(struct blm_body *b, blm_error *err)
+blm_status blm__file_sync(struct blm__body *b, blm_error *err)
 {
     return sync_with(b, blm__file_flags(b), err);
 }
 
-blm_status blm__file_finish(struct blm_body *b, blm_error *err) { return sync_with(b, 0, err); }
+blm_status blm__file_finish(struct blm__body *b, blm_error *err) { return sync_with(b, 0, err); }

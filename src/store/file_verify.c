@@ -18,13 +18,13 @@
 #define SECOND_LOOKS 100
 
 struct verifying {
-    const struct blm_body *b;
-    blm_verdict           *out;
-    bool                   excused; /* no mismatch counts as damage */
-    int                    looks;
+    const struct blm__body *b;
+    blm_verdict            *out;
+    bool                    excused; /* no mismatch counts as damage */
+    int                     looks;
 };
 
-static bool matches(const struct blm_part *p, uint64_t r)
+static bool matches(const struct blm__part *p, uint64_t r)
 {
     uint64_t sum = 0;
     blm__checksum_words(p->words + (r << p->s.region_log2) / 8,
@@ -33,7 +33,7 @@ static bool matches(const struct blm_part *p, uint64_t r)
     return blm__native_region_sum(sum, r) == stored;
 }
 
-static bool marked(const struct blm_part *p, uint64_t r)
+static bool marked(const struct blm__part *p, uint64_t r)
 {
     return __atomic_load_n(&p->marks[r], __ATOMIC_SEQ_CST) != 0;
 }
@@ -47,7 +47,7 @@ static void note_damage(blm_verdict *v, uint64_t region, uint64_t at, uint64_t b
     v->damaged_bytes  = bytes;
 }
 
-static void verify_region(struct verifying *v, const struct blm_part *p, uint64_t r)
+static void verify_region(struct verifying *v, const struct blm__part *p, uint64_t r)
 {
     uint64_t number = v->out->regions++;
     for (;;) {
@@ -71,12 +71,12 @@ static void verify_region(struct verifying *v, const struct blm_part *p, uint64_
 /* One whole slot is enough. The other may have been left half written by a power cut, which cannot
  * be told from damage. So it counts as one more region, unverified, until the next writer writes it
  * again. */
-static blm_status verify_slots(const struct blm_file *f, blm_verdict *out, blm_error *err)
+static blm_status verify_slots(const struct blm__file *f, blm_verdict *out, blm_error *err)
 {
-    uint8_t                both[2 * BLM__SLOT_MAX];
-    struct blm_native_slot slot;
-    unsigned               which;
-    blm_status             st = blm__file_read_slots(f, both, err);
+    uint8_t                 both[2 * BLM__SLOT_MAX];
+    struct blm__native_slot slot;
+    unsigned                which;
+    blm_status              st = blm__file_read_slots(f, both, err);
     if (st == BLM_OK)
         st = blm__native_get_slot(&f->head, both, &slot, &which, err);
     for (unsigned i = 0; st == BLM_OK && i < 2; i++)
@@ -88,10 +88,10 @@ static blm_status verify_slots(const struct blm_file *f, blm_verdict *out, blm_e
 }
 
 /* Checks again what opening has read: it may have been damaged since. */
-static blm_status verify_front(const struct blm_file *f, blm_verdict *out, blm_error *err)
+static blm_status verify_front(const struct blm__file *f, blm_verdict *out, blm_error *err)
 {
-    struct blm_native_head head;
-    blm_status             st = blm__native_get_head(f->front, &head, err);
+    struct blm__native_head head;
+    blm_status              st = blm__native_get_head(f->front, &head, err);
     for (uint32_t i = 0; st == BLM_OK && i < f->count; i++) {
         uint8_t record[BLM__RECORD_BYTES] = { 0 };
         memcpy(record, f->part[i].record, BLM__RECORD_LIVE); /* what follows may be changing */
@@ -114,12 +114,12 @@ static blm_status report(const blm_verdict *v, blm_error *err)
                         (unsigned long long)v->regions);
 }
 
-blm_status blm__file_verify(const struct blm_body *b, blm_verdict *out, blm_error *err)
+blm_status blm__file_verify(const struct blm__body *b, blm_verdict *out, blm_error *err)
 {
-    const struct blm_file *f = blm__file_of(b);
-    struct blm_native_slot now;
-    struct verifying       v    = { .b = b, .out = out };
-    uint64_t               done = 0, total = blm__body_bytes(b);
+    const struct blm__file *f = blm__file_of(b);
+    struct blm__native_slot now;
+    struct verifying        v    = { .b = b, .out = out };
+    uint64_t                done = 0, total = blm__body_bytes(b);
     memset(out, 0, sizeof *out);
     out->size   = sizeof *out;
     out->writer = blm__file_state(b, &now);

@@ -33,13 +33,13 @@ static uint32_t slot_bytes(uint32_t room, uint32_t block)
     return (uint32_t)blm__align(SLOT_TABLE + 16 * room + 8, block);
 }
 
-uint64_t blm__native_first(const struct blm_native_head *h)
+uint64_t blm__native_first(const struct blm__native_head *h)
 {
     return blm__align(blm__native_slot_at(h, 2) + h->attached_len, h->block);
 }
 
-bool blm__native_place(const struct blm_shape *s, uint64_t at, uint32_t block,
-                       struct blm_native_section *out)
+bool blm__native_place(const struct blm__shape *s, uint64_t at, uint32_t block,
+                       struct blm__native_section *out)
 {
     uint64_t bytes = blm__shape_words(s) * 8;
     if (at > MAX_LENGTH || bytes > MAX_LENGTH)
@@ -60,7 +60,7 @@ bool blm__native_place(const struct blm_shape *s, uint64_t at, uint32_t block,
     return out->end <= MAX_LENGTH;
 }
 
-uint64_t blm__native_region_bytes(const struct blm_native_section *s, uint64_t r)
+uint64_t blm__native_region_bytes(const struct blm__native_section *s, uint64_t r)
 {
     uint64_t from = r << s->region_log2, full = (uint64_t)1 << s->region_log2;
     return s->words_len - from < full ? s->words_len - from : full;
@@ -94,8 +94,8 @@ static bool name_valid(const char *name, size_t room)
     return true;
 }
 
-blm_status blm__native_head_of(const struct blm_body *b, const struct blm_shape *first,
-                               struct blm_native_head *out, blm_error *err)
+blm_status blm__native_head_of(const struct blm__body *b, const struct blm__shape *first,
+                               struct blm__native_head *out, blm_error *err)
 {
     memset(out, 0, sizeof *out);
     out->block          = blm__shape_words(first) * 8 >= LARGE_LAYER ? 4096 : 512;
@@ -126,7 +126,7 @@ blm_status blm__native_head_of(const struct blm_body *b, const struct blm_shape 
     return BLM_OK;
 }
 
-void blm__native_put_head(const struct blm_native_head *h, uint8_t out[BLM__HEAD_BYTES])
+void blm__native_put_head(const struct blm__native_head *h, uint8_t out[BLM__HEAD_BYTES])
 {
     memset(out, 0, BLM__HEAD_BYTES);
     memcpy(out, magic, 8);
@@ -190,7 +190,7 @@ static blm_status check_frame(const uint8_t *in, blm_error *err)
     return BLM_OK;
 }
 
-blm_status blm__native_get_head(const uint8_t in[BLM__HEAD_BYTES], struct blm_native_head *out,
+blm_status blm__native_get_head(const uint8_t in[BLM__HEAD_BYTES], struct blm__native_head *out,
                                 blm_error *err)
 {
     blm_status st = check_frame(in, err);
@@ -226,7 +226,7 @@ blm_status blm__native_get_head(const uint8_t in[BLM__HEAD_BYTES], struct blm_na
 }
 
 /* The scheme's own text for a funnel's name in a file, since a body points to static text. */
-static blm_status find_funnel(const struct blm_scheme *s, const char *name, const char **out,
+static blm_status find_funnel(const struct blm__scheme *s, const char *name, const char **out,
                               blm_error *err)
 {
     *out = NULL;
@@ -242,7 +242,7 @@ static blm_status find_funnel(const struct blm_scheme *s, const char *name, cons
 }
 
 /* Only the native scheme uses the hash and its name; others hash in their own way. */
-static blm_status hasher_to(const struct blm_native_head *h, bool native, struct blm_hasher *to,
+static blm_status hasher_to(const struct blm__native_head *h, bool native, struct blm__hasher *to,
                             blm_error *err)
 {
     static const char *const names[] = { "xxh3", "siphash" };
@@ -263,8 +263,8 @@ static blm_status hasher_to(const struct blm_native_head *h, bool native, struct
     return BLM_OK;
 }
 
-blm_status blm__native_head_to(const struct blm_native_head *h, struct blm_body *b,
-                               const struct blm_scheme **scheme, blm_error *err)
+blm_status blm__native_head_to(const struct blm__native_head *h, struct blm__body *b,
+                               const struct blm__scheme **scheme, blm_error *err)
 {
     const struct blm__kind *kind = blm__kind_numbered(h->kind);
     if (!kind)
@@ -291,7 +291,7 @@ blm_status blm__native_head_to(const struct blm_native_head *h, struct blm_body 
 
 /* ---- slots ------------------------------------------------------------------------------- */
 
-void blm__native_slot_of(const struct blm_body *b, struct blm_native_slot *out)
+void blm__native_slot_of(const struct blm__body *b, struct blm__native_slot *out)
 {
     out->layer_count = b->layer_count;
     out->active      = b->active;
@@ -301,7 +301,7 @@ void blm__native_slot_of(const struct blm_body *b, struct blm_native_slot *out)
     out->rate_cap    = b->rate_cap;
 }
 
-void blm__native_slot_to(const struct blm_native_slot *s, struct blm_body *b)
+void blm__native_slot_to(const struct blm__native_slot *s, struct blm__body *b)
 {
     b->active     = s->active;
     b->rate       = s->rate;
@@ -310,7 +310,7 @@ void blm__native_slot_to(const struct blm_native_slot *s, struct blm_body *b)
     b->rate_cap   = s->rate_cap;
 }
 
-void blm__native_put_slot(const struct blm_native_head *h, const struct blm_native_slot *s,
+void blm__native_put_slot(const struct blm__native_head *h, const struct blm__native_slot *s,
                           uint8_t *out)
 {
     memset(out, 0, h->slot_bytes);
@@ -333,14 +333,14 @@ void blm__native_put_slot(const struct blm_native_head *h, const struct blm_nati
     blm__put64le(out + h->slot_bytes - 8, blm__checksum(out, h->slot_bytes - 8));
 }
 
-bool blm__native_slot_whole(const struct blm_native_head *h, const uint8_t *in)
+bool blm__native_slot_whole(const struct blm__native_head *h, const uint8_t *in)
 {
     return blm__sum_matches(blm__checksum(in, h->slot_bytes - 8),
                             blm__get64le(in + h->slot_bytes - 8));
 }
 
 /* Layers follow each other, so their places must increase from the first one to the length. */
-static blm_status check_slot(const struct blm_native_head *h, const struct blm_native_slot *s,
+static blm_status check_slot(const struct blm__native_head *h, const struct blm__native_slot *s,
                              uint64_t at, blm_error *err)
 {
     if (s->layer_count < 1 || s->layer_count > h->room)
@@ -361,7 +361,7 @@ static blm_status check_slot(const struct blm_native_head *h, const struct blm_n
     return BLM_OK;
 }
 
-static void read_slot(const uint8_t *in, uint32_t room, struct blm_native_slot *out)
+static void read_slot(const uint8_t *in, uint32_t room, struct blm__native_slot *out)
 {
     memset(out, 0, sizeof *out);
     out->generation  = blm__get64le(in);
@@ -382,8 +382,8 @@ static void read_slot(const uint8_t *in, uint32_t room, struct blm_native_slot *
     }
 }
 
-blm_status blm__native_get_slot(const struct blm_native_head *h, const uint8_t *both,
-                                struct blm_native_slot *out, unsigned *which, blm_error *err)
+blm_status blm__native_get_slot(const struct blm__native_head *h, const uint8_t *both,
+                                struct blm__native_slot *out, unsigned *which, blm_error *err)
 {
     const uint8_t *second = both + h->slot_bytes;
     bool           a = blm__native_slot_whole(h, both), b = blm__native_slot_whole(h, second);
@@ -397,9 +397,9 @@ blm_status blm__native_get_slot(const struct blm_native_head *h, const uint8_t *
 
 /* ---- records ----------------------------------------------------------------------------- */
 
-void blm__native_put_record(const struct blm_native_section *s, uint8_t out[BLM__RECORD_BYTES])
+void blm__native_put_record(const struct blm__native_section *s, uint8_t out[BLM__RECORD_BYTES])
 {
-    const struct blm_shape *p = &s->shape;
+    const struct blm__shape *p = &s->shape;
     memset(out, 0, BLM__RECORD_BYTES);
     blm__put32le(out, blm__kind_number(p->kind));
     blm__put32le(out + 4, (uint32_t)p->rule);
@@ -429,7 +429,7 @@ bool blm__native_record_whole(const uint8_t in[BLM__RECORD_BYTES])
     return blm__sum_matches(blm__checksum(in, RECORD_SUM), blm__get64le(in + RECORD_SUM));
 }
 
-static bool take_shape(const uint8_t *in, const struct blm_scheme *scheme, struct blm_shape *out)
+static bool take_shape(const uint8_t *in, const struct blm__scheme *scheme, struct blm__shape *out)
 {
     const struct blm__kind *kind = blm__kind_numbered(blm__get32le(in));
     memset(out, 0, sizeof *out);
@@ -452,7 +452,7 @@ static bool take_shape(const uint8_t *in, const struct blm_scheme *scheme, struc
 }
 
 /* Places are stored for people who read the file by hand; they follow from the shape. */
-static bool places_match(const uint8_t *in, const struct blm_native_section *s)
+static bool places_match(const uint8_t *in, const struct blm__native_section *s)
 {
     return blm__get32le(in + 36) == s->region_log2 && blm__get64le(in + 80) == s->words_at &&
            blm__get64le(in + 88) == s->words_len && blm__get64le(in + 96) == s->regions &&
@@ -460,14 +460,15 @@ static bool places_match(const uint8_t *in, const struct blm_native_section *s)
            blm__get64le(in + 120) == s->end;
 }
 
-blm_status blm__native_get_record(const struct blm_native_head *h, const struct blm_native_slot *s,
-                                  uint32_t i, const struct blm_scheme *scheme,
-                                  const uint8_t              in[BLM__RECORD_BYTES],
-                                  struct blm_native_section *out, blm_error *err)
+blm_status blm__native_get_record(const struct blm__native_head *h,
+                                  const struct blm__native_slot *s, uint32_t i,
+                                  const struct blm__scheme   *scheme,
+                                  const uint8_t               in[BLM__RECORD_BYTES],
+                                  struct blm__native_section *out, blm_error *err)
 {
-    uint64_t         at  = s->layer[i].at;
-    uint64_t         end = i + 1 < s->layer_count ? s->layer[i + 1].at : s->length;
-    struct blm_shape shape;
+    uint64_t          at  = s->layer[i].at;
+    uint64_t          end = i + 1 < s->layer_count ? s->layer[i + 1].at : s->length;
+    struct blm__shape shape;
     if (!blm__native_record_whole(in))
         return blm__fail_at(err, BLM_E_CHECKSUM, at + RECORD_SUM,
                             "the description of layer %u is damaged", i);

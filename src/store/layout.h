@@ -31,7 +31,7 @@
 #define BLM__SLOT_WRITER 1u /* a writer has, or had, the file open */
 #define BLM__SLOT_SHARED 2u /* … with BLM_SHARED */
 
-struct blm_native_head {
+struct blm__native_head {
     uint8_t  uuid[16];
     uint32_t block, slot_bytes, room;
     uint32_t kind;
@@ -45,7 +45,7 @@ struct blm_native_head {
     char     funnel[32];
 };
 
-struct blm_native_slot {
+struct blm__native_slot {
     uint64_t generation; /* counts changes; of two whole slots the one with the larger counts */
     uint64_t epoch;      /* counts layers that come and go */
     uint64_t length;     /* bytes of the file that are the filter */
@@ -58,13 +58,13 @@ struct blm_native_slot {
     } layer[BLM__MAX_LAYERS];
 };
 
-struct blm_native_section {
-    struct blm_shape shape;
-    uint64_t         at;
-    uint32_t         region_log2; /* bytes of a region, as a power of two */
-    uint64_t         words_at, words_len;
-    uint64_t         regions, sums_at, marks_at, end;
-    uint64_t         live; /* items: a writer that is not shared keeps it up to date */
+struct blm__native_section {
+    struct blm__shape shape;
+    uint64_t          at;
+    uint32_t          region_log2; /* bytes of a region, as a power of two */
+    uint64_t          words_at, words_len;
+    uint64_t          regions, sums_at, marks_at, end;
+    uint64_t          live; /* items: a writer that is not shared keeps it up to date */
 };
 
 /* ---- places ---- */
@@ -72,16 +72,16 @@ struct blm_native_section {
 static inline uint64_t blm__align(uint64_t v, uint64_t to) { return (v + to - 1) / to * to; }
 
 /* Where the first section is. */
-uint64_t               blm__native_first(const struct blm_native_head *h);
-static inline uint64_t blm__native_slot_at(const struct blm_native_head *h, unsigned i)
+uint64_t               blm__native_first(const struct blm__native_head *h);
+static inline uint64_t blm__native_slot_at(const struct blm__native_head *h, unsigned i)
 {
     return h->block + (uint64_t)i * h->slot_bytes;
 }
 /* Everything in a section except `live`, from its shape and place. False: past 2^62 bytes. */
-bool blm__native_place(const struct blm_shape *s, uint64_t at, uint32_t block,
-                       struct blm_native_section *out);
+bool blm__native_place(const struct blm__shape *s, uint64_t at, uint32_t block,
+                       struct blm__native_section *out);
 /* Bytes of region r; the last one may be short. */
-uint64_t blm__native_region_bytes(const struct blm_native_section *s, uint64_t r);
+uint64_t blm__native_region_bytes(const struct blm__native_section *s, uint64_t r);
 /* What the table has for region r if its words hash to `sum`. The number is added, so that two
  * regions that changed places do not match. */
 static inline uint64_t blm__native_region_sum(uint64_t sum, uint64_t r) { return sum + r; }
@@ -90,14 +90,14 @@ static inline uint64_t blm__native_region_sum(uint64_t sum, uint64_t r) { return
 
 /* E_UNSUPPORTED: a name is too long. E_LIMIT: there are too many layers. `first` is the first
  * layer's shape. */
-blm_status blm__native_head_of(const struct blm_body *b, const struct blm_shape *first,
-                               struct blm_native_head *out, blm_error *err);
-void       blm__native_put_head(const struct blm_native_head *h, uint8_t out[BLM__HEAD_BYTES]);
+blm_status blm__native_head_of(const struct blm__body *b, const struct blm__shape *first,
+                               struct blm__native_head *out, blm_error *err);
+void       blm__native_put_head(const struct blm__native_head *h, uint8_t out[BLM__HEAD_BYTES]);
 /* Fills what the body knows; items and places of layers are for the caller to fill. */
-void blm__native_slot_of(const struct blm_body *b, struct blm_native_slot *out);
-void blm__native_put_slot(const struct blm_native_head *h, const struct blm_native_slot *s,
+void blm__native_slot_of(const struct blm__body *b, struct blm__native_slot *out);
+void blm__native_put_slot(const struct blm__native_head *h, const struct blm__native_slot *s,
                           uint8_t *out); /* slot_bytes */
-void blm__native_put_record(const struct blm_native_section *s, uint8_t out[BLM__RECORD_BYTES]);
+void blm__native_put_record(const struct blm__native_section *s, uint8_t out[BLM__RECORD_BYTES]);
 
 /* ---- bytes → body; all check everything they read ---- */
 
@@ -105,30 +105,32 @@ void blm__native_put_record(const struct blm_native_section *s, uint8_t out[BLM_
  * if that is a little damaged, 60 if they are cut off within it, else 0. */
 int blm__native_bid(const uint8_t *head, size_t len);
 
-blm_status blm__native_get_head(const uint8_t in[BLM__HEAD_BYTES], struct blm_native_head *out,
+blm_status blm__native_get_head(const uint8_t in[BLM__HEAD_BYTES], struct blm__native_head *out,
                                 blm_error *err);
 /* The scheme, hasher and kind of a body. */
-blm_status blm__native_head_to(const struct blm_native_head *h, struct blm_body *b,
-                               const struct blm_scheme **scheme, blm_error *err);
+blm_status blm__native_head_to(const struct blm__native_head *h, struct blm__body *b,
+                               const struct blm__scheme **scheme, blm_error *err);
 /* Whether this slot's checksum matches. */
-bool blm__native_slot_whole(const struct blm_native_head *h, const uint8_t *in);
+bool blm__native_slot_whole(const struct blm__native_head *h, const uint8_t *in);
 /* Reads the one of two slots that counts, and says which. E_CHECKSUM: neither is whole. E_FORMAT:
  * what it says is impossible. */
-blm_status blm__native_get_slot(const struct blm_native_head *h, const uint8_t *both,
-                                struct blm_native_slot *out, unsigned *which, blm_error *err);
-void       blm__native_slot_to(const struct blm_native_slot *s, struct blm_body *b);
+blm_status blm__native_get_slot(const struct blm__native_head *h, const uint8_t *both,
+                                struct blm__native_slot *out, unsigned *which, blm_error *err);
+void       blm__native_slot_to(const struct blm__native_slot *s, struct blm__body *b);
 /* Items of layer i: as of now if a writer that is not shared has, or had, the file open, else as of
  * the last sync. */
-static inline uint64_t blm__native_items(const struct blm_native_slot *s, uint32_t i, uint64_t live)
+static inline uint64_t blm__native_items(const struct blm__native_slot *s, uint32_t i,
+                                         uint64_t live)
 {
     bool now = (s->flags & BLM__SLOT_WRITER) && !(s->flags & BLM__SLOT_SHARED);
     return now ? live : s->layer[i].items;
 }
 bool blm__native_record_whole(const uint8_t in[BLM__RECORD_BYTES]);
 /* The record of layer i, which the slot says is at slot->layer[i].at. */
-blm_status blm__native_get_record(const struct blm_native_head *h, const struct blm_native_slot *s,
-                                  uint32_t i, const struct blm_scheme *scheme,
-                                  const uint8_t              in[BLM__RECORD_BYTES],
-                                  struct blm_native_section *out, blm_error *err);
+blm_status blm__native_get_record(const struct blm__native_head *h,
+                                  const struct blm__native_slot *s, uint32_t i,
+                                  const struct blm__scheme   *scheme,
+                                  const uint8_t               in[BLM__RECORD_BYTES],
+                                  struct blm__native_section *out, blm_error *err);
 
 #endif

@@ -10,7 +10,7 @@
 #include "engine/engine.h"
 #include "store/store.h"
 
-static void release_layer(struct blm_body *b, struct blm_layer *l)
+static void release_layer(struct blm__body *b, struct blm__layer *l)
 {
     blm__layer_unstripe(b, l);
     blm__block_free(b->alloc, &l->block);
@@ -18,7 +18,7 @@ static void release_layer(struct blm_body *b, struct blm_layer *l)
 }
 
 /* Bytes of a new layer, checked against the address space and max_bytes. */
-static blm_status layer_bytes(const struct blm_body *b, const struct blm_shape *s, uint64_t *out,
+static blm_status layer_bytes(const struct blm__body *b, const struct blm__shape *s, uint64_t *out,
                               blm_error *err)
 {
     uint64_t bytes = blm__shape_words(s) * 8, held = blm__body_bytes(b);
@@ -34,14 +34,14 @@ static blm_status layer_bytes(const struct blm_body *b, const struct blm_shape *
 }
 
 /* Every way to get a layer ends here. Takes nothing unless it succeeds. */
-static blm_status append_layer(struct blm_body *b, const struct blm_shape *s, uint64_t *words,
-                               const struct blm_block *block, blm_error *err)
+static blm_status append_layer(struct blm__body *b, const struct blm__shape *s, uint64_t *words,
+                               const struct blm__block *block, blm_error *err)
 {
     uint32_t most = blm__most_layers(b, s->scheme);
     if (b->layer_count >= most)
         return blm__fail(err, BLM_E_LIMIT, "a filter of scheme %s has at most %u layers",
                          s->scheme->row.name, (unsigned)most);
-    struct blm_layer *l = blm__body_room(b);
+    struct blm__layer *l = blm__body_room(b);
     if (!l || !blm__layer_stripes(b, l))
         return blm__fail(err, BLM_E_MEMORY, "no memory to describe another layer");
     l->shape      = *s;
@@ -54,11 +54,11 @@ static blm_status append_layer(struct blm_body *b, const struct blm_shape *s, ui
     return BLM_OK;
 }
 
-static blm_status memory_add_layer(struct blm_body *b, const struct blm_shape *s, blm_error *err)
+static blm_status memory_add_layer(struct blm__body *b, const struct blm__shape *s, blm_error *err)
 {
-    struct blm_block block;
-    uint64_t         bytes = 0;
-    blm_status       st    = layer_bytes(b, s, &bytes, err);
+    struct blm__block block;
+    uint64_t          bytes = 0;
+    blm_status        st    = layer_bytes(b, s, &bytes, err);
     if (st != BLM_OK)
         return st;
     st = blm__block_make(b->alloc, bytes, &block, err);
@@ -70,7 +70,7 @@ static blm_status memory_add_layer(struct blm_body *b, const struct blm_shape *s
     return st;
 }
 
-static blm_status memory_drop_layers(struct blm_body *b, uint32_t keep, blm_error *err)
+static blm_status memory_drop_layers(struct blm__body *b, uint32_t keep, blm_error *err)
 {
     (void)err;
     while (b->layer_count > keep)
@@ -78,14 +78,14 @@ static blm_status memory_drop_layers(struct blm_body *b, uint32_t keep, blm_erro
     return BLM_OK;
 }
 
-static void memory_supplant(struct blm_body *b)
+static void memory_supplant(struct blm__body *b)
 {
     release_layer(b, &b->layers[0]);
     b->layers[0] = b->layers[--b->layer_count];
     memset(&b->layers[b->layer_count], 0, sizeof *b->layers);
 }
 
-static blm_status memory_close(struct blm_body *b, blm_error *err)
+static blm_status memory_close(struct blm__body *b, blm_error *err)
 {
     memory_drop_layers(b, 0, err);
     blm__free(b->alloc, b->layers, b->layer_room * sizeof *b->layers);
@@ -94,7 +94,7 @@ static blm_status memory_close(struct blm_body *b, blm_error *err)
     return BLM_OK;
 }
 
-const struct blm_store blm__store_memory = {
+const struct blm__store blm__store_memory = {
     .name        = "memory",
     .backing     = BLM_IN_MEMORY,
     .add_layer   = memory_add_layer,
@@ -103,7 +103,7 @@ const struct blm_store blm__store_memory = {
     .close       = memory_close,
 };
 
-static const struct blm_store store_words = {
+static const struct blm__store store_words = {
     .name        = "words",
     .backing     = BLM_IN_WORDS,
     .add_layer   = memory_add_layer,
@@ -111,12 +111,12 @@ static const struct blm_store store_words = {
     .close       = memory_close,
 };
 
-blm_status blm__memory_borrow(struct blm_body *b, const struct blm_shape *s, uint64_t *words,
+blm_status blm__memory_borrow(struct blm__body *b, const struct blm__shape *s, uint64_t *words,
                               bool adopt, blm_error *err)
 {
-    struct blm_block block = { .words = words };
-    uint64_t         bytes = 0;
-    blm_status       st    = layer_bytes(b, s, &bytes, err);
+    struct blm__block block = { .words = words };
+    uint64_t          bytes = 0;
+    blm_status        st    = layer_bytes(b, s, &bytes, err);
     if (st != BLM_OK)
         return st;
     if (adopt) {
@@ -129,7 +129,7 @@ blm_status blm__memory_borrow(struct blm_body *b, const struct blm_shape *s, uin
     return st;
 }
 
-blm_status blm__memory_attach(struct blm_body *b, size_t len, blm_error *err)
+blm_status blm__memory_attach(struct blm__body *b, size_t len, blm_error *err)
 {
     b->attached = blm__alloc(b->alloc, len);
     if (!b->attached)
@@ -138,8 +138,8 @@ blm_status blm__memory_attach(struct blm_body *b, size_t len, blm_error *err)
     return BLM_OK;
 }
 
-blm_status blm__memory_take(struct blm_body *b, const struct blm_shape *s, struct blm_block *block,
-                            blm_error *err)
+blm_status blm__memory_take(struct blm__body *b, const struct blm__shape *s,
+                            struct blm__block *block, blm_error *err)
 {
     uint64_t   bytes = 0;
     blm_status st    = layer_bytes(b, s, &bytes, err);

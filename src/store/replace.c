@@ -15,7 +15,7 @@
 #define TEMP_NAME ".bloomery-0123456789abcdef.tmp" /* the digits are random */
 #define TRIES     100
 
-static void end_temp(struct blm_temp *t)
+static void end_temp(struct blm__temp *t)
 {
     if (t->fd >= 0)
         close(t->fd);
@@ -26,7 +26,7 @@ static void end_temp(struct blm_temp *t)
     t->target         = NULL;
 }
 
-void blm__temp_abandon(struct blm_temp *t)
+void blm__temp_abandon(struct blm__temp *t)
 {
     if (!t->target)
         return;
@@ -45,7 +45,7 @@ static char *follow(const char *path)
 }
 
 /* target, its directory, and room for a temporary name there. */
-static bool set_names(struct blm_temp *t, const char *path)
+static bool set_names(struct blm__temp *t, const char *path)
 {
     char       *real   = follow(path);
     const char *target = real ? real : path;
@@ -67,7 +67,7 @@ static bool set_names(struct blm_temp *t, const char *path)
 }
 
 /* Checks that the old file may be replaced and has no writer. Keeps it locked if we can. */
-static blm_status hold_old(struct blm_temp *t, struct stat *st, blm_error *err)
+static blm_status hold_old(struct blm__temp *t, struct stat *st, blm_error *err)
 {
     if (lstat(t->target, st) < 0)
         return errno == ENOENT
@@ -94,7 +94,7 @@ static blm_status hold_old(struct blm_temp *t, struct stat *st, blm_error *err)
 }
 
 /* How the temporary file gets its name. All return 0 or an error number. */
-static int create_named(struct blm_temp *t)
+static int create_named(struct blm__temp *t)
 {
     int fd = open(t->temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0)
@@ -102,10 +102,10 @@ static int create_named(struct blm_temp *t)
     t->fd = fd;
     return 0;
 }
-static int name_it(struct blm_temp *t) { return blm__os.give_name(t->fd, t->temp); }
+static int name_it(struct blm__temp *t) { return blm__os.give_name(t->fd, t->temp); }
 
 /* Tries names until one is free; `how` returns EEXIST if a name is taken. */
-static blm_status with_name(struct blm_temp *t, int (*how)(struct blm_temp *), blm_error *err)
+static blm_status with_name(struct blm__temp *t, int (*how)(struct blm__temp *), blm_error *err)
 {
     char *digits = strrchr(t->temp, '-') + 1;
     int   why    = EEXIST;
@@ -125,16 +125,16 @@ static blm_status with_name(struct blm_temp *t, int (*how)(struct blm_temp *), b
     return blm__fail_write(err, why, "cannot create a file in %s: %s", t->dir, blm__os_text(why));
 }
 
-static blm_status open_temp(struct blm_temp *t, blm_error *err)
+static blm_status open_temp(struct blm__temp *t, blm_error *err)
 {
     return blm__os.open_nameless(t->dir, &t->fd) == 0 ? BLM_OK : with_name(t, create_named, err);
 }
 
 blm_status blm__temp_begin(const char *path, uint32_t flags, const blm_allocator *a,
-                           struct blm_temp *out, blm_error *err)
+                           struct blm__temp *out, blm_error *err)
 {
-    struct blm_temp t = { .alloc = a, .fd = -1, .old_fd = -1, .flags = flags, .owner = geteuid() };
-    struct stat     old;
+    struct blm__temp t = { .alloc = a, .fd = -1, .old_fd = -1, .flags = flags, .owner = geteuid() };
+    struct stat      old;
     *out = t;
     if (path[0] == 0)
         return blm__fail(err, BLM_E_ARGUMENT, "the path is empty");
@@ -161,13 +161,13 @@ blm_status blm__temp_begin(const char *path, uint32_t flags, const blm_allocator
 
 /* To be called when the file has its name: Linux does not link a file of somebody else
  * (protected_hardlinks) for a process that has CAP_CHOWN but not CAP_FOWNER. */
-static void give_away(struct blm_temp *t)
+static void give_away(struct blm__temp *t)
 {
     if (t->owner != geteuid() && fchown(t->fd, t->owner, (gid_t)-1) < 0)
         errno = 0;
 }
 
-static blm_status put_in_place(struct blm_temp *t, blm_error *err)
+static blm_status put_in_place(struct blm__temp *t, blm_error *err)
 {
     blm_status st = t->named ? BLM_OK : with_name(t, name_it, err);
     if (st != BLM_OK)
@@ -190,7 +190,7 @@ static blm_status put_in_place(struct blm_temp *t, blm_error *err)
     return BLM_OK;
 }
 
-blm_status blm__temp_commit(struct blm_temp *t, blm_error *err)
+blm_status blm__temp_commit(struct blm__temp *t, blm_error *err)
 {
     blm_status st  = BLM_OK;
     int        why = blm__os.sync_file(t->fd);

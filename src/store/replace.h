@@ -13,7 +13,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 
-struct blm_temp {
+struct blm__temp {
     const blm_allocator *alloc;
     int      fd;     /* of the temporary file, read-write; the caller may take it and put -1 */
     int      old_fd; /* of the file to be replaced, locked against writers; -1: none */
@@ -29,12 +29,12 @@ struct blm_temp {
  * live writer. A symbolic link is followed, so that it stays one. The new file gets the old one's
  * mode (and its owner, if we may set that), else what the umask leaves of 0666. */
 blm_status blm__temp_begin(const char *path, uint32_t flags, const blm_allocator *a,
-                           struct blm_temp *out, blm_error *err);
+                           struct blm__temp *out, blm_error *err);
 /* Flushes, renames, flushes the directory, and ends. If it fails, the temporary file is gone and
  * the old one is as it was, with one exception, which err names: if only the last flush failed, the
  * new file is in place and may not survive a power cut. */
-blm_status blm__temp_commit(struct blm_temp *t, blm_error *err);
+blm_status blm__temp_commit(struct blm__temp *t, blm_error *err);
 /* Ends without a trace. */
-void blm__temp_abandon(struct blm_temp *t);
+void blm__temp_abandon(struct blm__temp *t);
 
 #endif

@@ -35,7 +35,7 @@ static inline const char *at(const char *name)
     return p;
 }
 
-static struct blm_os real_os;
+static struct blm__os real_os;
 
 static int scratch_in(const char *place)
 {

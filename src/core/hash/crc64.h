@@ -6,11 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct blm_crc64 {
+struct blm__crc64 {
     uint64_t table[256];
 };
 
-static inline void blm__crc64_init(struct blm_crc64 *t)
+static inline void blm__crc64_init(struct blm__crc64 *t)
 {
     for (unsigned i = 0; i < 256; i++) {
         uint64_t c = i;
@@ -20,7 +20,7 @@ static inline void blm__crc64_init(struct blm_crc64 *t)
     }
 }
 
-static inline uint64_t blm__crc64(const struct blm_crc64 *t, uint64_t c, const void *data,
+static inline uint64_t blm__crc64(const struct blm__crc64 *t, uint64_t c, const void *data,
                                   size_t len)
 {
     const uint8_t *p = data;

@@ -59,13 +59,13 @@ static void block128(uint64_t h[2], uint64_t low, uint64_t high)
     h[1] = (blm__rotl64(h[1] ^ blm__murmur3_high(high), 31) + h[0]) * 5 + 0x38495ab5u;
 }
 
-void blm__murmur3_128_start(struct blm_murmur3_128 *s, uint64_t seed)
+void blm__murmur3_128_start(struct blm__murmur3_128 *s, uint64_t seed)
 {
     memset(s, 0, sizeof *s);
     s->h[0] = s->h[1] = seed;
 }
 
-void blm__murmur3_128_put(struct blm_murmur3_128 *s, const void *data, size_t len)
+void blm__murmur3_128_put(struct blm__murmur3_128 *s, const void *data, size_t len)
 {
     const uint8_t *p    = data;
     size_t         have = (size_t)(s->len & 15);
@@ -85,7 +85,7 @@ void blm__murmur3_128_put(struct blm_murmur3_128 *s, const void *data, size_t le
         memcpy(s->tail + have, p, len);
 }
 
-void blm__murmur3_128_end(struct blm_murmur3_128 *s, uint64_t out[2])
+void blm__murmur3_128_end(struct blm__murmur3_128 *s, uint64_t out[2])
 {
     blm__murmur3_finish(s->h, blm__get64le(s->tail), blm__get64le(s->tail + 8), s->len);
     out[0] = s->h[0];

@@ -15,14 +15,14 @@ void blm__murmur3_128(const void *data, size_t len, uint64_t seed, uint64_t out[
 
 /* The same for bytes that come one after the other: start, any number of puts, end. A copy of the
  * state can be ended by itself, so two hashes with a common beginning take one pass over it. */
-struct blm_murmur3_128 {
+struct blm__murmur3_128 {
     uint64_t h[2];
     uint64_t len;
     uint8_t  tail[16]; /* len % 16 bytes not yet mixed in, zeroes behind them */
 };
-void blm__murmur3_128_start(struct blm_murmur3_128 *s, uint64_t seed);
-void blm__murmur3_128_put(struct blm_murmur3_128 *s, const void *data, size_t len);
-void blm__murmur3_128_end(struct blm_murmur3_128 *s, uint64_t out[2]);
+void blm__murmur3_128_start(struct blm__murmur3_128 *s, uint64_t seed);
+void blm__murmur3_128_put(struct blm__murmur3_128 *s, const void *data, size_t len);
+void blm__murmur3_128_end(struct blm__murmur3_128 *s, uint64_t out[2]);
 
 /* Its parts, for the compiler to inline: keys of 8 bytes are hashed by the thousand. */
 static inline uint64_t blm__murmur3_low(uint64_t k)

@@ -83,7 +83,7 @@ BLM__VECTOR_CHAINS(BLM__AVX2, blm__avx2)
  * instructions; four or so fewer, as memory operands, mulx or a compare in place of the jump
  * through the handle, gain nothing more. Every other length, and files, go the long way. */
 
-static void quick(struct blm_quick *q, uint32_t k)
+static void quick(struct blm__quick *q, uint32_t k)
 {
     for (unsigned r = 0; r < 8; r++) {
         q->needed[r] = blm__avx2_needed[k][r << 5];
@@ -92,12 +92,12 @@ static void quick(struct blm_quick *q, uint32_t k)
     }
 }
 
-BLM__AVX2_INLINE uint64_t *quick_line(const struct blm_body *b, uint64_t h)
+BLM__AVX2_INLINE uint64_t *quick_line(const struct blm__body *b, uint64_t h)
 {
     return b->quick.words + blm__reduce(h, b->quick.line_count) * BLM__LINE_WORDS;
 }
 
-BLM__AVX2 static bool quick_check(const struct blm_body *b, const void *key, size_t len)
+BLM__AVX2 static bool quick_check(const struct blm__body *b, const void *key, size_t len)
 {
     if (BLM__UNLIKELY(len != 8))
         return blm__avx2_line_check_key(b, key, len);
@@ -117,7 +117,7 @@ BLM__AVX2_INLINE __m256i ones4(const uint8_t *ones)
     return _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(four));
 }
 
-BLM__AVX2 static blm_status quick_add(struct blm_body *b, const void *key, size_t len)
+BLM__AVX2 static blm_status quick_add(struct blm__body *b, const void *key, size_t len)
 {
     if (BLM__UNLIKELY(len != b->quick.add_len))
         return blm__avx2_line_add_key(b, key, len);
@@ -178,7 +178,7 @@ BLM__AVX2 static void and_into(uint64_t *dst, const uint64_t *src, uint64_t n)
         dst[i] &= src[i];
 }
 
-const struct blm_kernel blm__kernel_avx2 = {
+const struct blm__kernel blm__kernel_avx2 = {
     .name      = "avx2",
     .hash8     = hash8,
     .hash_many = blm__hash_many_avx2,

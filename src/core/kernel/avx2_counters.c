@@ -49,7 +49,7 @@ BLM__AVX2_INLINE bool line_all(const uint64_t *line, struct mask m)
     return _mm256_testz_si256(zero, zero);
 }
 
-BLM__AVX2_INLINE bool all(const struct blm_layer *l, uint64_t h, uint32_t k, uint32_t lines)
+BLM__AVX2_INLINE bool all(const struct blm__layer *l, uint64_t h, uint32_t k, uint32_t lines)
 {
     for (uint32_t i = 0; i < lines; i++) {
         uint64_t x = blm__line_x(h);
@@ -60,7 +60,7 @@ BLM__AVX2_INLINE bool all(const struct blm_layer *l, uint64_t h, uint32_t k, uin
     return true;
 }
 
-BLM__AVX2 static size_t check(const struct blm_layer *l, const uint64_t *h, size_t n,
+BLM__AVX2 static size_t check(const struct blm__layer *l, const uint64_t *h, size_t n,
                               uint8_t *maybe)
 {
     uint32_t k = l->shape.probes, lines = l->shape.lines;
@@ -86,7 +86,7 @@ BLM__AVX2_INLINE __m256i moved(__m256i v, __m256i full, bool up)
 }
 
 /* Moves a key's counters in one line; whether one of them was 0. */
-BLM__AVX2_INLINE bool move_line(struct blm_layer *l, uint64_t at, struct mask m, bool up)
+BLM__AVX2_INLINE bool move_line(struct blm__layer *l, uint64_t at, struct mask m, bool up)
 {
     uint64_t *line = l->words + at;
     __m256i   lo = blm__avx2_load4(line), hi = blm__avx2_load4(line + 4);
@@ -98,7 +98,8 @@ BLM__AVX2_INLINE bool move_line(struct blm_layer *l, uint64_t at, struct mask m,
     return !_mm256_testz_si256(zero, zero);
 }
 
-BLM__AVX2_INLINE bool move_key(struct blm_layer *l, uint64_t h, uint32_t k, uint32_t lines, bool up)
+BLM__AVX2_INLINE bool move_key(struct blm__layer *l, uint64_t h, uint32_t k, uint32_t lines,
+                               bool up)
 {
     bool was_zero = false;
     for (uint32_t t = 0; t < lines; t++) {
@@ -109,7 +110,7 @@ BLM__AVX2_INLINE bool move_key(struct blm_layer *l, uint64_t h, uint32_t k, uint
     return was_zero;
 }
 
-BLM__AVX2 static size_t add(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh)
+BLM__AVX2 static size_t add(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh)
 {
     uint32_t k = l->shape.probes, lines = l->shape.lines;
     size_t   count = 0, ahead = blm__layer_small(l) || n == 1 ? 0 : BLM__COUNTERS_AHEAD;
@@ -123,7 +124,8 @@ BLM__AVX2 static size_t add(struct blm_layer *l, const uint64_t *h, size_t n, ui
     return count;
 }
 
-BLM__AVX2 static size_t remove_keys(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *gone)
+BLM__AVX2 static size_t remove_keys(struct blm__layer *l, const uint64_t *h, size_t n,
+                                    uint8_t *gone)
 {
     uint32_t k = l->shape.probes, lines = l->shape.lines;
     size_t   count = 0, ahead = blm__layer_small(l) || n == 1 ? 0 : BLM__COUNTERS_AHEAD;
@@ -144,13 +146,13 @@ BLM__AVX2 static size_t remove_keys(struct blm_layer *l, const uint64_t *h, size
 
 /* ---- single calls ---- */
 
-BLM__AVX2_INLINE bool has(const struct blm_layer *l, uint64_t h)
+BLM__AVX2_INLINE bool has(const struct blm__layer *l, uint64_t h)
 {
     return all(l, h, l->shape.probes, l->shape.lines);
 }
 
 /* Every add counts, fresh or not. */
-BLM__AVX2_INLINE blm_status add_hash(struct blm_layer *l, uint64_t h, bool shared)
+BLM__AVX2_INLINE blm_status add_hash(struct blm__layer *l, uint64_t h, bool shared)
 {
     (void)shared;
     unsigned fresh = move_key(l, h, l->shape.probes, l->shape.lines, true);
@@ -161,7 +163,7 @@ BLM__AVX2_INLINE blm_status add_hash(struct blm_layer *l, uint64_t h, bool share
 BLM__SINGLE_CHECK(BLM__AVX2, blm__avx2_counters, has)
 BLM__SINGLE_ADD(BLM__AVX2, blm__avx2_counters_add_key, blm__avx2_counters_add_any, add_hash, false)
 
-const struct blm_counters blm__counters_avx2 = {
+const struct blm__counters blm__counters_avx2 = {
     .add        = add,
     .check      = check,
     .remove     = remove_keys,

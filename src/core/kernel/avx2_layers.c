@@ -31,7 +31,7 @@ struct local {
     bool            far[MOST];
 };
 
-BLM__AVX2_INLINE struct local local_of(const struct blm_stack *s, unsigned count)
+BLM__AVX2_INLINE struct local local_of(const struct blm__stack *s, unsigned count)
 {
     struct local l;
     for (unsigned t = 0; t < count; t++) {
@@ -53,7 +53,7 @@ BLM__AVX2_INLINE void place8(__m256i a, __m256i b, uint64_t count, uint64_t *at)
 }
 
 /* Eight hashes into the ring at `to`; mine: a layer that is to be changed, or NULL. */
-BLM__AVX2_INLINE void take8(const struct local *s, unsigned count, const struct blm_layer *mine,
+BLM__AVX2_INLINE void take8(const struct local *s, unsigned count, const struct blm__layer *mine,
                             const uint64_t *h, struct ring *r, size_t to)
 {
     const __m256i a = blm__avx2_load4(h), b = blm__avx2_load4(h + 4);
@@ -66,7 +66,7 @@ BLM__AVX2_INLINE void take8(const struct local *s, unsigned count, const struct 
 }
 
 /* Asks for the lines of the key at j. */
-BLM__AVX2_INLINE void fetch(const struct local *s, unsigned count, const struct blm_layer *mine,
+BLM__AVX2_INLINE void fetch(const struct local *s, unsigned count, const struct blm__layer *mine,
                             const struct ring *r, size_t j)
 {
     for (unsigned t = 0; t < count; t++)
@@ -89,7 +89,7 @@ BLM__AVX2_INLINE unsigned has(const struct local *s, unsigned count, const struc
 }
 
 /* n: whole steps. */
-BLM__AVX2_INLINE void check_steps(const struct blm_stack *s, unsigned count, const uint64_t *h,
+BLM__AVX2_INLINE void check_steps(const struct blm__stack *s, unsigned count, const uint64_t *h,
                                   size_t n, uint8_t *maybe)
 {
     const struct local layers = local_of(s, count);
@@ -113,7 +113,7 @@ BLM__AVX2_INLINE void check_steps(const struct blm_stack *s, unsigned count, con
 
 /* A key that another layer has uses no word of ours:
  * without a branch, which would be mispredicted. */
-BLM__AVX2_INLINE void add_steps(const struct blm_stack *s, unsigned count, struct blm_layer *l,
+BLM__AVX2_INLINE void add_steps(const struct blm__stack *s, unsigned count, struct blm__layer *l,
                                 const uint64_t *h, size_t n, uint8_t *fresh)
 {
     const struct local layers = local_of(s, count);
@@ -138,7 +138,7 @@ BLM__AVX2_INLINE void add_steps(const struct blm_stack *s, unsigned count, struc
 }
 
 /* Can they go through the ring? */
-static bool rings(const struct blm_stack *s)
+static bool rings(const struct blm__stack *s)
 {
     if (s->count == 0 || s->count > MOST || s->single < s->count)
         return false;
@@ -173,12 +173,12 @@ static bool rings(const struct blm_stack *s)
 
 /* ---- key by key: layers of several lines, and what is left of a ring's steps ---- */
 
-BLM__AVX2 static size_t check_each(const struct blm_stack *s, const uint64_t *h, size_t n,
+BLM__AVX2 static size_t check_each(const struct blm__stack *s, const uint64_t *h, size_t n,
                                    uint8_t *maybe)
 {
-    struct blm_passed p;
-    size_t            hits = 0;
-    p.n                    = 0;
+    struct blm__passed p;
+    size_t             hits = 0;
+    p.n                     = 0;
     for (size_t i = 0; i < AHEAD && i < n; i++)
         blm__stack_fetch(s, h[i]);
     for (size_t i = 0; i < n; i++) {
@@ -199,7 +199,7 @@ BLM__AVX2 static size_t check_each(const struct blm_stack *s, const uint64_t *h,
     return hits + blm__passed_rest(&p, s, h, maybe);
 }
 
-BLM__AVX2 size_t blm__layers_check_avx2(const struct blm_stack *s, const uint64_t *h, size_t n,
+BLM__AVX2 size_t blm__layers_check_avx2(const struct blm__stack *s, const uint64_t *h, size_t n,
                                         uint8_t *maybe)
 {
     size_t whole = rings(s) ? n - n % BLM__STEP : 0;
@@ -210,7 +210,7 @@ BLM__AVX2 size_t blm__layers_check_avx2(const struct blm_stack *s, const uint64_
     return blm__ones(maybe, whole) + check_each(s, h + whole, n - whole, maybe + whole);
 }
 
-BLM__AVX2 size_t blm__layers_add_avx2(const struct blm_stack *s, struct blm_layer *l,
+BLM__AVX2 size_t blm__layers_add_avx2(const struct blm__stack *s, struct blm__layer *l,
                                       const uint64_t *h, size_t n, uint8_t *fresh)
 {
     size_t whole = n - n % BLM__STEP;

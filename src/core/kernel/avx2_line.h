@@ -71,8 +71,8 @@ BLM__AVX2_INLINE struct blm__avx2_bits blm__avx2_bits_of(uint64_t x, __m256i lo,
     return b;
 }
 
-BLM__AVX2_INLINE unsigned blm__avx2_set(struct blm_layer *l, uint64_t *line, uint64_t x, uint32_t k,
-                                        bool marks)
+BLM__AVX2_INLINE unsigned blm__avx2_set(struct blm__layer *l, uint64_t *line, uint64_t x,
+                                        uint32_t k, bool marks)
 {
     const uint64_t       *one = blm__avx2_ones[k][x >> 61];
     struct blm__avx2_bits b  = blm__avx2_bits_of(x, blm__avx2_load4(one), blm__avx2_load4(one + 4));

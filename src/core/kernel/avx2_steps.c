@@ -13,7 +13,7 @@ BLM__AVX2_INLINE __m256i product(__m256i a, __m256i b) { return _mm256_mul_epu32
 
 /* v · hi + ⌊v · lo / 2^64⌋ mod 2^64, at most 3 less: the product of both low halves is left out,
  * and two are cut where the sum would have been. */
-BLM__AVX2_INLINE __m256i turn_of(const struct blm_steps *s, __m256i v)
+BLM__AVX2_INLINE __m256i turn_of(const struct blm__steps *s, __m256i v)
 {
     const __m256i hi = wide(s->hi), lo = wide(s->lo), up = high(v), lo_up = high(lo);
     __m256i       part  = sum(high(product(up, lo)), high(product(v, lo_up)));
@@ -22,7 +22,7 @@ BLM__AVX2_INLINE __m256i turn_of(const struct blm_steps *s, __m256i v)
     return sum(part, sum(product(v, hi), _mm256_slli_epi64(whole, 32)));
 }
 
-BLM__AVX2_INLINE void list_any(const struct blm_steps *s, const uint64_t *a, const uint64_t *b,
+BLM__AVX2_INLINE void list_any(const struct blm__steps *s, const uint64_t *a, const uint64_t *b,
                                uint32_t k, uint64_t *pos, bool split)
 {
     const __m256i m = wide(s->m), wrap = wide(s->turn), sign = wide((uint64_t)1 << 63);
@@ -46,20 +46,20 @@ BLM__AVX2_INLINE void list_any(const struct blm_steps *s, const uint64_t *a, con
     }
 }
 
-BLM__AVX2_INLINE void list(const struct blm_steps *s, const uint64_t *a, const uint64_t *b,
+BLM__AVX2_INLINE void list(const struct blm__steps *s, const uint64_t *a, const uint64_t *b,
                            uint32_t k, uint64_t *pos)
 {
     list_any(s, a, b, k, pos, false);
 }
 
 /* With the number of its word in the upper half of a position, for flows. */
-BLM__AVX2_INLINE void list_split(const struct blm_steps *s, const uint64_t *a, const uint64_t *b,
+BLM__AVX2_INLINE void list_split(const struct blm__steps *s, const uint64_t *a, const uint64_t *b,
                                  uint32_t k, uint64_t *pos)
 {
     list_any(s, a, b, k, pos, true);
 }
 
-BLM__AVX2 static size_t add(struct blm_layer *l, const uint64_t *a, const uint64_t *b, size_t n,
+BLM__AVX2 static size_t add(struct blm__layer *l, const uint64_t *a, const uint64_t *b, size_t n,
                             uint8_t *fresh, bool shared)
 {
     if (l->steps.m >> 32)
@@ -67,7 +67,7 @@ BLM__AVX2 static size_t add(struct blm_layer *l, const uint64_t *a, const uint64
     return blm__steps_add_loop(l, a, b, n, fresh, shared, list);
 }
 
-BLM__AVX2 static size_t check(const struct blm_layer *l, const uint64_t *a, const uint64_t *b,
+BLM__AVX2 static size_t check(const struct blm__layer *l, const uint64_t *a, const uint64_t *b,
                               size_t n, uint8_t *maybe)
 {
     if (l->steps.m >> 32)
@@ -75,28 +75,28 @@ BLM__AVX2 static size_t check(const struct blm_layer *l, const uint64_t *a, cons
     return blm__steps_check_loop(l, a, b, n, maybe, list);
 }
 
-static bool narrow(const struct blm_steps_flow *w) { return w->layer->steps.m >> 32 == 0; }
+static bool narrow(const struct blm__steps_flow *w) { return w->layer->steps.m >> 32 == 0; }
 
-BLM__AVX2 static void flow_check(struct blm_steps_flow *w)
+BLM__AVX2 static void flow_check(struct blm__steps_flow *w)
 {
     blm__flow_check_loop(w, list_split, 32);
 }
-BLM__AVX2 static size_t flow_add(struct blm_steps_flow *w)
+BLM__AVX2 static size_t flow_add(struct blm__steps_flow *w)
 {
     return blm__flow_add_loop(w, list_split, 32);
 }
 
-static void check_flow(struct blm_steps_flow *w)
+static void check_flow(struct blm__steps_flow *w)
 {
     (narrow(w) ? flow_check : blm__stepper_portable.check_flow)(w);
 }
 
-static size_t add_flow(struct blm_steps_flow *w)
+static size_t add_flow(struct blm__steps_flow *w)
 {
     return (narrow(w) ? flow_add : blm__stepper_portable.add_flow)(w);
 }
 
-const struct blm_stepper blm__stepper_avx2 = {
+const struct blm__stepper blm__stepper_avx2 = {
     add, check, check_flow, add_flow, blm__murmur4_avx2,
 };
 #endif

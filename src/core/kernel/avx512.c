@@ -49,7 +49,7 @@ AVX512_INLINE bool test_line(const uint64_t *line, uint64_t x, uint32_t k)
     return (lacking & used[k][x >> 61]) == 0;
 }
 
-AVX512_INLINE unsigned set_line(struct blm_layer *l, uint64_t *line, uint64_t x, uint32_t k,
+AVX512_INLINE unsigned set_line(struct blm__layer *l, uint64_t *line, uint64_t x, uint32_t k,
                                 bool marks)
 {
     uint8_t  words = used[k][x >> 61];
@@ -162,13 +162,13 @@ AVX512 static void and_into(uint64_t *dst, const uint64_t *src, uint64_t n)
 }
 
 /* Single calls find all they need in the layer. */
-static void quick(struct blm_quick *q, uint32_t k)
+static void quick(struct blm__quick *q, uint32_t k)
 {
     (void)q;
     (void)k;
 }
 
-const struct blm_kernel blm__kernel_avx512 = {
+const struct blm__kernel blm__kernel_avx512 = {
     .name      = "avx512",
     .hash8     = hash8,
     .hash_many = blm__hash_many_avx2,

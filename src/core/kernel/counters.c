@@ -16,7 +16,7 @@ BLM__INLINE bool line_all(const uint64_t *line, uint64_t x, uint32_t k)
     return !zero;
 }
 
-BLM__INLINE bool all(const struct blm_layer *l, uint64_t h)
+BLM__INLINE bool all(const struct blm__layer *l, uint64_t h)
 {
     for (uint32_t i = 0; i < l->shape.lines; i++) {
         uint64_t x = blm__line_x(h);
@@ -27,7 +27,7 @@ BLM__INLINE bool all(const struct blm_layer *l, uint64_t h)
     return true;
 }
 
-static size_t check(const struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *maybe)
+static size_t check(const struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *maybe)
 {
     size_t hits = 0, ahead = blm__layer_small(l) || n == 1 ? 0 : BLM__COUNTERS_AHEAD;
     for (size_t i = 0; i < ahead && i < n; i++)
@@ -41,7 +41,7 @@ static size_t check(const struct blm_layer *l, const uint64_t *h, size_t n, uint
 }
 
 /* Up by one unless stuck; the value before. */
-static unsigned raise(struct blm_layer *l, uint64_t word, unsigned shift, bool shared)
+static unsigned raise(struct blm__layer *l, uint64_t word, unsigned shift, bool shared)
 {
     uint64_t *w = &l->words[word], seen = blm__load(w);
     for (;;) {
@@ -65,7 +65,7 @@ static unsigned raise(struct blm_layer *l, uint64_t word, unsigned shift, bool s
     }
 }
 
-BLM__INLINE size_t add_keys(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh,
+BLM__INLINE size_t add_keys(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh,
                             bool shared)
 {
     size_t count = 0, ahead = blm__layer_small(l) || n == 1 ? 0 : BLM__COUNTERS_AHEAD;
@@ -89,18 +89,18 @@ BLM__INLINE size_t add_keys(struct blm_layer *l, const uint64_t *h, size_t n, ui
     return count;
 }
 
-static size_t add(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh)
+static size_t add(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh)
 {
     return add_keys(l, h, n, fresh, false);
 }
 
-size_t blm__counters_add_shared(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh)
+size_t blm__counters_add_shared(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh)
 {
     return add_keys(l, h, n, fresh, true);
 }
 
 /* Every counter that key h names: its word and shift, in order. Returns how many. */
-static uint32_t list(const struct blm_layer *l, uint64_t h, uint64_t *cell)
+static uint32_t list(const struct blm__layer *l, uint64_t h, uint64_t *cell)
 {
     uint32_t n = 0;
     for (uint32_t t = 0; t < l->shape.lines; t++) {
@@ -114,12 +114,12 @@ static uint32_t list(const struct blm_layer *l, uint64_t h, uint64_t *cell)
     return n;
 }
 
-static unsigned value(const struct blm_layer *l, uint64_t cell)
+static unsigned value(const struct blm__layer *l, uint64_t cell)
 {
     return (unsigned)(blm__le64(blm__load(&l->words[cell >> 4])) >> 4 * (cell & 15)) & 15;
 }
 
-bool blm__counters_bear(const struct blm_layer *l, uint64_t h)
+bool blm__counters_bear(const struct blm__layer *l, uint64_t h)
 {
     uint64_t cell[BLM__MAX_SHORT * BLM__LINE_WORDS];
     uint32_t n = list(l, h, cell);
@@ -133,7 +133,7 @@ bool blm__counters_bear(const struct blm_layer *l, uint64_t h)
     return true;
 }
 
-static size_t remove_keys(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *gone)
+static size_t remove_keys(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *gone)
 {
     size_t count = 0, ahead = blm__layer_small(l) || n == 1 ? 0 : BLM__COUNTERS_AHEAD;
     for (size_t i = 0; i < ahead && i < n; i++)
@@ -160,7 +160,7 @@ static size_t remove_keys(struct blm_layer *l, const uint64_t *h, size_t n, uint
 }
 
 /* Every add counts, fresh or not. */
-BLM__INLINE blm_status add_hash(struct blm_layer *l, uint64_t h, bool shared)
+BLM__INLINE blm_status add_hash(struct blm__layer *l, uint64_t h, bool shared)
 {
     uint8_t fresh;
     add_keys(l, &h, 1, &fresh, shared);
@@ -173,7 +173,7 @@ BLM__SINGLE_CHECK(NO_TARGET, blm__portable_counters, all)
 BLM__SINGLE_ADD(NO_TARGET, blm__portable_counters_add_key, blm__portable_counters_add_any, add_hash,
                 false)
 
-const struct blm_counters blm__counters_portable = {
+const struct blm__counters blm__counters_portable = {
     .add        = add,
     .check      = check,
     .remove     = remove_keys,
@@ -184,12 +184,12 @@ const struct blm_counters blm__counters_portable = {
 
 /* ---- plain bits ---- */
 
-static uint64_t first_bit(const struct blm_layer *l, uint64_t h)
+static uint64_t first_bit(const struct blm__layer *l, uint64_t h)
 {
     return blm__reduce(h, l->shape.line_count) * BLM__SHORT_CELLS;
 }
 
-static bool bits_all(const struct blm_layer *l, uint64_t h)
+static bool bits_all(const struct blm__layer *l, uint64_t h)
 {
     for (uint32_t t = 0; t < l->shape.lines; t++) {
         uint64_t x = blm__line_x(h), first = first_bit(l, h);
@@ -204,7 +204,7 @@ static bool bits_all(const struct blm_layer *l, uint64_t h)
     return true;
 }
 
-size_t blm__short_check(const struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *maybe)
+size_t blm__short_check(const struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *maybe)
 {
     size_t hits = 0, ahead = blm__layer_small(l) || n == 1 ? 0 : BLM__COUNTERS_AHEAD;
     for (size_t i = 0; i < ahead && i < n; i++)
@@ -217,7 +217,8 @@ size_t blm__short_check(const struct blm_layer *l, const uint64_t *h, size_t n, 
     return hits;
 }
 
-size_t blm__short_add(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh, bool shared)
+size_t blm__short_add(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh,
+                      bool shared)
 {
     size_t count = 0, ahead = blm__layer_small(l) || n == 1 ? 0 : BLM__COUNTERS_AHEAD;
     for (size_t i = 0; i < ahead && i < n; i++)

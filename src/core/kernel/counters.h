@@ -17,40 +17,40 @@
 
 #define BLM__COUNTERS_AHEAD 32u
 
-struct blm_counters {
+struct blm__counters {
     /* Exclusive. fresh[i]: a counter of key i was 0. Returns how many were fresh. */
-    size_t (*add)(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
-    size_t (*check)(const struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
+    size_t (*add)(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
+    size_t (*check)(const struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
     /* Exclusive. gone[i]: key i may have been there and was taken out. Returns how many were. */
-    size_t (*remove)(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *gone);
+    size_t (*remove)(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *gone);
     /* From any number of threads. */
-    size_t (*add_shared)(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
+    size_t (*add_shared)(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
     /* Single calls, as a kernel's (core/kernel/kernel.h); the add is exclusive. */
     blm__check_key check_key;
     blm__add_key   add_key;
 };
 
-extern const struct blm_counters blm__counters_portable;
+extern const struct blm__counters blm__counters_portable;
 #ifdef BLM__HAVE_AVX2
-extern const struct blm_counters blm__counters_avx2;
+extern const struct blm__counters blm__counters_avx2;
 #endif
 
 /* From any number of threads: every kernel's. */
-size_t blm__counters_add_shared(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
+size_t blm__counters_add_shared(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
 
 /* Plain bits in short lines. */
-size_t blm__short_add(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh,
+size_t blm__short_add(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh,
                       bool shared);
-size_t blm__short_check(const struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
+size_t blm__short_check(const struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
 
 /* The first word of a key's line of counters. */
-BLM__INLINE uint64_t blm__counters_line(const struct blm_layer *l, uint64_t h)
+BLM__INLINE uint64_t blm__counters_line(const struct blm__layer *l, uint64_t h)
 {
     return blm__reduce(h, l->shape.line_count) * BLM__LINE_WORDS;
 }
 
 /* `words_log2`: of a line. */
-BLM__INLINE void blm__short_fetch(const struct blm_layer *l, uint64_t h, unsigned words_log2,
+BLM__INLINE void blm__short_fetch(const struct blm__layer *l, uint64_t h, unsigned words_log2,
                                   bool write)
 {
     for (uint32_t i = 0; i < l->shape.lines; i++) {
@@ -64,7 +64,7 @@ BLM__INLINE void blm__short_fetch(const struct blm_layer *l, uint64_t h, unsigne
 }
 
 /* Do any two of the key's lines fall together? */
-BLM__INLINE bool blm__lines_meet(const struct blm_layer *l, uint64_t h)
+BLM__INLINE bool blm__lines_meet(const struct blm__layer *l, uint64_t h)
 {
     uint64_t at[BLM__MAX_SHORT];
     for (uint32_t i = 0; i < l->shape.lines; i++, h = blm__line_next(blm__line_x(h))) {
@@ -78,6 +78,6 @@ BLM__INLINE bool blm__lines_meet(const struct blm_layer *l, uint64_t h)
 
 /* Would the key's counters, each raised once by every time the key names it, be as they are or
  * lower? The slow and general way; with one line, or lines apart, it is that none is 0. */
-bool blm__counters_bear(const struct blm_layer *l, uint64_t h);
+bool blm__counters_bear(const struct blm__layer *l, uint64_t h);
 
 #endif

@@ -23,12 +23,12 @@
  * too few where lines come from memory. */
 #define BLM__FLOW_CHECK_AHEAD 2u
 
-struct blm_steps_flow {
-    struct blm_layer *layer; /* with steps, and at most BLM__FLOW_MOST probes */
+struct blm__steps_flow {
+    struct blm__layer *layer; /* with steps, and at most BLM__FLOW_MOST probes */
     /* Four more keys, or fewer: they end there, and it is not called again. Returns how many. */
-    size_t (*fill)(struct blm_steps_flow *w, uint64_t *a, uint64_t *b);
+    size_t (*fill)(struct blm__steps_flow *w, uint64_t *a, uint64_t *b);
     /* The answers of the next n, 1 to 4. */
-    void (*tell)(struct blm_steps_flow *w, const uint8_t *answer, size_t n);
+    void (*tell)(struct blm__steps_flow *w, const uint8_t *answer, size_t n);
     /* Where the words of keys go, block after block and then from the front again: so many
      * blocks, a power of two, and two at least. */
     uint64_t *a, *b;
@@ -36,12 +36,12 @@ struct blm_steps_flow {
 };
 
 /* How far the keys go: SIZE_MAX until it is known. */
-struct blm_flow_end {
+struct blm__flow_end {
     size_t keys, blocks;
 };
 
 /* Of block i in a and b. */
-BLM__INLINE size_t blm__flow_at(const struct blm_steps_flow *w, size_t i)
+BLM__INLINE size_t blm__flow_at(const struct blm__steps_flow *w, size_t i)
 {
     return 4 * (i & (w->blocks - 1));
 }
@@ -49,7 +49,7 @@ BLM__INLINE size_t blm__flow_at(const struct blm_steps_flow *w, size_t i)
 /* The words of block i, if there is one; it may be the last, with fewer keys than four. Two keys
  * are looked up between this and their listing: vectors that load what was stored word by word wait
  * for all that is under way. */
-BLM__INLINE void blm__flow_fill(struct blm_steps_flow *w, size_t i, struct blm_flow_end *end)
+BLM__INLINE void blm__flow_fill(struct blm__steps_flow *w, size_t i, struct blm__flow_end *end)
 {
     uint64_t *a = w->a + blm__flow_at(w, i), *b = w->b + blm__flow_at(w, i);
     if (i >= end->blocks)
@@ -64,8 +64,8 @@ BLM__INLINE void blm__flow_fill(struct blm_steps_flow *w, size_t i, struct blm_f
 }
 
 /* False: that was the last. */
-BLM__INLINE bool blm__flow_tell(struct blm_steps_flow *w, size_t i, unsigned found,
-                                const struct blm_flow_end *end)
+BLM__INLINE bool blm__flow_tell(struct blm__steps_flow *w, size_t i, unsigned found,
+                                const struct blm__flow_end *end)
 {
     static const uint8_t answers[16][4] = {
         { 0, 0, 0, 0 }, { 1, 0, 0, 0 }, { 0, 1, 0, 0 }, { 1, 1, 0, 0 },
@@ -79,21 +79,21 @@ BLM__INLINE bool blm__flow_tell(struct blm_steps_flow *w, size_t i, unsigned fou
 }
 
 /* The ring of steps.h, with what the compiler may know of it. */
-struct blm_flow_ring {
+struct blm__flow_ring {
     uint64_t       *pos;
     uint32_t        mask, k;
     blm__steps_list list;
 };
 
-BLM__INLINE uint64_t *blm__flow_block(struct blm_flow_ring r, size_t i)
+BLM__INLINE uint64_t *blm__flow_block(struct blm__flow_ring r, size_t i)
 {
     return r.pos + (i & r.mask) * 4 * r.k;
 }
 
 /* The positions of block i, if there is one. */
-BLM__INLINE void blm__flow_list(const struct blm_steps_flow *w, size_t i,
-                                const struct blm_flow_end *end, struct blm_flow_ring r,
-                                const struct blm_steps *s)
+BLM__INLINE void blm__flow_list(const struct blm__steps_flow *w, size_t i,
+                                const struct blm__flow_end *end, struct blm__flow_ring r,
+                                const struct blm__steps *s)
 {
     if (i < end->blocks)
         r.list(s, w->a + blm__flow_at(w, i), w->b + blm__flow_at(w, i), r.k, blm__flow_block(r, i));
@@ -103,7 +103,7 @@ BLM__INLINE void blm__flow_list(const struct blm_steps_flow *w, size_t i,
 
 /* The three stages of steps.h; NULL: no block there. Keys as bits: those of mid that passed,
  * those of out that had, those of out that were found. */
-struct blm_flow_stages {
+struct blm__flow_stages {
     const uint64_t *in, *mid, *out;
     unsigned        passed, waiting, found;
 };
@@ -140,7 +140,7 @@ BLM__INLINE uint64_t blm__flow_turns(const uint64_t *words, unsigned word, const
 
 /* Key i of each stage, with no branch on what is found: where half of the keys are there, the
  * processor would guess wrong for every second one. */
-BLM__INLINE void blm__flow_lane(const uint64_t *words, unsigned word, struct blm_flow_stages *g,
+BLM__INLINE void blm__flow_lane(const uint64_t *words, unsigned word, struct blm__flow_stages *g,
                                 unsigned i, uint32_t first, uint32_t k)
 {
     const uint64_t *in = g->in ? g->in + i : NULL, *mid = g->mid ? g->mid + i : NULL;
@@ -153,24 +153,24 @@ BLM__INLINE void blm__flow_lane(const uint64_t *words, unsigned word, struct blm
     g->found |= (unsigned)found << i;
 }
 
-BLM__INLINE void blm__flow_check_far(struct blm_steps_flow *w, uint32_t first, uint32_t k,
+BLM__INLINE void blm__flow_check_far(struct blm__steps_flow *w, uint32_t first, uint32_t k,
                                      blm__steps_list list, unsigned word)
 {
-    struct blm_steps_ring   room;
-    const struct blm_layer *l     = w->layer;
-    const struct blm_steps  s     = l->steps;
-    const uint64_t         *words = l->words;
-    struct blm_flow_end     end   = { SIZE_MAX, SIZE_MAX };
+    struct blm__steps_ring   room;
+    const struct blm__layer *l     = w->layer;
+    const struct blm__steps  s     = l->steps;
+    const uint64_t          *words = l->words;
+    struct blm__flow_end     end   = { SIZE_MAX, SIZE_MAX };
     blm__steps_ring(&room, k);
-    const struct blm_flow_ring r = { room.pos, room.mask, k, list };
+    const struct blm__flow_ring r = { room.pos, room.mask, k, list };
     const size_t ahead = room.ahead < BLM__FLOW_CHECK_AHEAD ? room.ahead : BLM__FLOW_CHECK_AHEAD;
     uint8_t      passed[2 * BLM__FLOW_CHECK_AHEAD]; /* a bit a key */
     unsigned     found = 0;                         /* of the block before out */
     blm__flow_fill(w, 0, &end);
     blm__flow_list(w, 0, &end, r, &s);
     for (size_t i = 0; end.blocks > 0; i++) {
-        struct blm_flow_stages g   = { NULL, NULL, NULL, 0, 0, 0 };
-        const size_t           mid = i - ahead, out = mid - ahead;
+        struct blm__flow_stages g   = { NULL, NULL, NULL, 0, 0, 0 };
+        const size_t            mid = i - ahead, out = mid - ahead;
         if (i < end.blocks)
             g.in = blm__flow_block(r, i);
         if (i >= ahead && mid < end.blocks)
@@ -194,7 +194,8 @@ BLM__INLINE void blm__flow_check_far(struct blm_steps_flow *w, uint32_t first, u
 }
 
 /* With a k that the compiler knows for what RedisBloom and Guava make of 1%. */
-BLM__INLINE void blm__flow_check_loop(struct blm_steps_flow *w, blm__steps_list list, unsigned word)
+BLM__INLINE void blm__flow_check_loop(struct blm__steps_flow *w, blm__steps_list list,
+                                      unsigned word)
 {
     const uint32_t k = w->layer->shape.probes;
     if (k < BLM__STEPS_FIRST)
@@ -221,18 +222,18 @@ BLM__INLINE unsigned blm__flow_set(uint64_t *words, unsigned word, const uint64_
 
 /* A layer with room for all that come, without marks, and no other thread's. Returns how many
  * were new. */
-BLM__INLINE size_t blm__flow_add_any(struct blm_steps_flow *w, uint32_t k, blm__steps_list list,
+BLM__INLINE size_t blm__flow_add_any(struct blm__steps_flow *w, uint32_t k, blm__steps_list list,
                                      unsigned word)
 {
-    struct blm_steps_ring   room;
-    const struct blm_layer *l     = w->layer;
-    const struct blm_steps  s     = l->steps;
-    uint64_t               *words = l->words;
-    struct blm_flow_end     end   = { SIZE_MAX, SIZE_MAX };
-    size_t                  count = 0;
-    unsigned                told  = 0; /* of the block before due: its answers */
+    struct blm__steps_ring   room;
+    const struct blm__layer *l     = w->layer;
+    const struct blm__steps  s     = l->steps;
+    uint64_t                *words = l->words;
+    struct blm__flow_end     end   = { SIZE_MAX, SIZE_MAX };
+    size_t                   count = 0;
+    unsigned                 told  = 0; /* of the block before due: its answers */
     blm__steps_ring(&room, k);
-    const struct blm_flow_ring r = { room.pos, room.mask, k, list };
+    const struct blm__flow_ring r = { room.pos, room.mask, k, list };
     blm__flow_fill(w, 0, &end);
     blm__flow_list(w, 0, &end, r, &s);
     for (size_t i = 0; end.blocks > 0; i++) {
@@ -256,7 +257,8 @@ BLM__INLINE size_t blm__flow_add_any(struct blm_steps_flow *w, uint32_t k, blm__
     return count;
 }
 
-BLM__INLINE size_t blm__flow_add_loop(struct blm_steps_flow *w, blm__steps_list list, unsigned word)
+BLM__INLINE size_t blm__flow_add_loop(struct blm__steps_flow *w, blm__steps_list list,
+                                      unsigned word)
 {
     const uint32_t k = w->layer->shape.probes;
     return k == 8 ? blm__flow_add_any(w, 8, list, word) : blm__flow_add_any(w, k, list, word);

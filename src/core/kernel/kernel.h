@@ -18,39 +18,39 @@
 #define BLM__IN_CACHE_BYTES ((uint64_t)512 << 10)
 extern _Atomic uint64_t blm__in_cache_bytes;
 
-struct blm_counters; /* core/kernel/counters.h */
-struct blm_stack;    /* core/kernel/layers.h */
-struct blm_stepper;  /* core/kernel/steps.h */
+struct blm__counters; /* core/kernel/counters.h */
+struct blm__stack;    /* core/kernel/layers.h */
+struct blm__stepper;  /* core/kernel/steps.h */
 
-struct blm_kernel {
+struct blm__kernel {
     const char *name;
     /* XXH3-64 with seed of n keys of 8 bytes, side by side. */
     void (*hash8)(uint64_t seed, const void *keys, size_t n, uint64_t *h);
     /* The same of keys of any lengths; data may be NULL where len is 0. */
     void (*hash_many)(uint64_t seed, const blm_key *keys, size_t n, uint64_t *h);
 
-    size_t (*lines_add)(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
-    size_t (*lines_add_shared)(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
-    size_t (*lines_check)(const struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
-    bool (*lines_check_one)(const struct blm_layer *l, uint64_t h);
+    size_t (*lines_add)(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
+    size_t (*lines_add_shared)(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
+    size_t (*lines_check)(const struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
+    bool (*lines_check_one)(const struct blm__layer *l, uint64_t h);
     /* From n keys of 8 bytes, side by side, to the answers, where a key has one line: hash8 and the
      * two above in one. Any n. Adds are exclusive. */
-    size_t (*line_add8)(struct blm_layer *l, uint64_t seed, const void *keys, size_t n,
+    size_t (*line_add8)(struct blm__layer *l, uint64_t seed, const void *keys, size_t n,
                         uint8_t *fresh);
-    size_t (*line_check8)(const struct blm_layer *l, uint64_t seed, const void *keys, size_t n,
+    size_t (*line_check8)(const struct blm__layer *l, uint64_t seed, const void *keys, size_t n,
                           uint8_t *maybe);
     /* Single calls, from the key's bytes to the answer: body->check_key and add_key of filters with
      * one layer, hashed by XXH3. */
-    void (*quick)(struct blm_quick *q, uint32_t k); /* what these want there for k */
-    blm__check_key line_check_key;                  /* with one line a key */
+    void (*quick)(struct blm__quick *q, uint32_t k); /* what these want there for k */
+    blm__check_key line_check_key;                   /* with one line a key */
     blm__add_key   line_add_key;
     blm__check_key lines_check_key;
     blm__add_key   lines_add_key, lines_add_key_shared;
 
-    size_t (*chain_add)(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
-    size_t (*chain_add_shared)(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
-    size_t (*chain_check)(const struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
-    bool (*chain_check_one)(const struct blm_layer *l, uint64_t h);
+    size_t (*chain_add)(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
+    size_t (*chain_add_shared)(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
+    size_t (*chain_check)(const struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
+    bool (*chain_check_one)(const struct blm__layer *l, uint64_t h);
     blm__check_key chain_check_key;
     blm__add_key   chain_add_key, chain_add_key_shared;
 
@@ -59,30 +59,30 @@ struct blm_kernel {
     void (*or_into)(uint64_t *dst, const uint64_t *src, uint64_t n);
     void (*and_into)(uint64_t *dst, const uint64_t *src, uint64_t n);
 
-    const struct blm_counters *counters;
-    const struct blm_stepper  *stepper;
+    const struct blm__counters *counters;
+    const struct blm__stepper  *stepper;
     /* Several layers of lines at once: core/kernel/layers.h. */
-    size_t (*layers_check)(const struct blm_stack *s, const uint64_t *h, size_t n, uint8_t *maybe);
-    size_t (*layers_add)(const struct blm_stack *s, struct blm_layer *l, const uint64_t *h,
+    size_t (*layers_check)(const struct blm__stack *s, const uint64_t *h, size_t n, uint8_t *maybe);
+    size_t (*layers_add)(const struct blm__stack *s, struct blm__layer *l, const uint64_t *h,
                          size_t n, uint8_t *fresh);
 };
 
-extern const struct blm_kernel blm__kernel_portable;
+extern const struct blm__kernel blm__kernel_portable;
 #if defined(__x86_64__) && defined(__GNUC__)
 #define BLM__HAVE_AVX2   1
 #define BLM__HAVE_AVX512 1
-extern const struct blm_kernel blm__kernel_avx2, blm__kernel_avx512;
+extern const struct blm__kernel blm__kernel_avx2, blm__kernel_avx512;
 void blm__hash_many_avx2(uint64_t seed, const blm_key *keys, size_t n, uint64_t *h);
 #endif
 #if defined(__aarch64__) && defined(__GNUC__) && !BLM__BIG_ENDIAN
 #define BLM__HAVE_NEON 1
-extern const struct blm_kernel blm__kernel_neon;
+extern const struct blm__kernel blm__kernel_neon;
 #endif
 
 /* The best kernel this machine runs. BLOOMERY_CPU=portable|avx2|avx512|neon in the environment
  * forces one that it can run (read once). */
-const struct blm_kernel *blm__kernel_best(void);
+const struct blm__kernel *blm__kernel_best(void);
 /* By name, if this machine runs it; NULL otherwise. For tests. */
-const struct blm_kernel *blm__kernel_named(const char *name);
+const struct blm__kernel *blm__kernel_named(const char *name);
 
 #endif

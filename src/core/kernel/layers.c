@@ -4,11 +4,11 @@
 
 #define AHEAD 16u
 
-size_t blm__layers_check(const struct blm_stack *s, const uint64_t *h, size_t n, uint8_t *maybe)
+size_t blm__layers_check(const struct blm__stack *s, const uint64_t *h, size_t n, uint8_t *maybe)
 {
-    struct blm_passed p;
-    size_t            hits = 0;
-    p.n                    = 0;
+    struct blm__passed p;
+    size_t             hits = 0;
+    p.n                     = 0;
     for (size_t i = 0; i < AHEAD && i < n; i++)
         blm__stack_fetch(s, h[i]);
     for (size_t i = 0; i < n; i++) {
@@ -29,8 +29,8 @@ size_t blm__layers_check(const struct blm_stack *s, const uint64_t *h, size_t n,
     return hits + blm__passed_rest(&p, s, h, maybe);
 }
 
-size_t blm__layers_add(const struct blm_stack *s, struct blm_layer *l, const uint64_t *h, size_t n,
-                       uint8_t *fresh)
+size_t blm__layers_add(const struct blm__stack *s, struct blm__layer *l, const uint64_t *h,
+                       size_t n, uint8_t *fresh)
 {
     return blm__layers_ask_add(s, l, h, n, fresh, &blm__kernel_portable);
 }

@@ -11,7 +11,7 @@
 
 #define BLM__STACK 64u /* layers at most; more are asked one after the other */
 
-struct blm_stacked {
+struct blm__stacked {
     const uint64_t *words;
     uint64_t        line_count;
     uint32_t        probes, lines;
@@ -19,31 +19,31 @@ struct blm_stacked {
 };
 
 /* The layers of one question, in any order. `single` of them, in front, have one line a key. */
-struct blm_stack {
-    struct blm_stacked layer[BLM__STACK];
-    unsigned           count, single;
+struct blm__stack {
+    struct blm__stacked layer[BLM__STACK];
+    unsigned            count, single;
 };
 
 /* maybe[i]: some layer has key i. n at most BLM__BATCH. Returns how many. */
-size_t blm__layers_check(const struct blm_stack *s, const uint64_t *h, size_t n, uint8_t *maybe);
+size_t blm__layers_check(const struct blm__stack *s, const uint64_t *h, size_t n, uint8_t *maybe);
 /* The keys that no layer has are added to l, in order; exclusive, and not counted. n at most
  * BLM__BATCH. Returns how many were fresh. */
-size_t blm__layers_add(const struct blm_stack *s, struct blm_layer *l, const uint64_t *h, size_t n,
-                       uint8_t *fresh);
+size_t blm__layers_add(const struct blm__stack *s, struct blm__layer *l, const uint64_t *h,
+                       size_t n, uint8_t *fresh);
 #ifdef BLM__HAVE_AVX2
-size_t blm__layers_check_avx2(const struct blm_stack *s, const uint64_t *h, size_t n,
+size_t blm__layers_check_avx2(const struct blm__stack *s, const uint64_t *h, size_t n,
                               uint8_t *maybe);
-size_t blm__layers_add_avx2(const struct blm_stack *s, struct blm_layer *l, const uint64_t *h,
+size_t blm__layers_add_avx2(const struct blm__stack *s, struct blm__layer *l, const uint64_t *h,
                             size_t n, uint8_t *fresh);
 #endif
 
-BLM__INLINE const uint64_t *blm__stacked_line(const struct blm_stacked *l, uint64_t h)
+BLM__INLINE const uint64_t *blm__stacked_line(const struct blm__stacked *l, uint64_t h)
 {
     return l->words + blm__reduce(h, l->line_count) * BLM__LINE_WORDS;
 }
 
 /* The first lines of a key in the layers that are far. */
-BLM__INLINE void blm__stack_fetch(const struct blm_stack *s, uint64_t h)
+BLM__INLINE void blm__stack_fetch(const struct blm__stack *s, uint64_t h)
 {
     for (unsigned t = 0; t < s->count; t++)
         if (s->layer[t].far)
@@ -51,7 +51,7 @@ BLM__INLINE void blm__stack_fetch(const struct blm_stack *s, uint64_t h)
 }
 
 /* The lines of a key after the first. */
-BLM__INLINE void blm__stacked_fetch_rest(const struct blm_stacked *l, uint64_t h)
+BLM__INLINE void blm__stacked_fetch_rest(const struct blm__stacked *l, uint64_t h)
 {
     for (uint32_t i = 1; i < l->lines; i++) {
         h = blm__line_next(blm__line_x(h));
@@ -59,7 +59,7 @@ BLM__INLINE void blm__stacked_fetch_rest(const struct blm_stacked *l, uint64_t h
     }
 }
 
-BLM__INLINE bool blm__stacked_rest(const struct blm_stacked *l, uint64_t h)
+BLM__INLINE bool blm__stacked_rest(const struct blm__stacked *l, uint64_t h)
 {
     for (uint32_t i = 1; i < l->lines; i++) {
         h = blm__line_next(blm__line_x(h));
@@ -70,13 +70,13 @@ BLM__INLINE bool blm__stacked_rest(const struct blm_stacked *l, uint64_t h)
 }
 
 /* Keys that have passed the first of several lines, in the layers of the bits set. */
-struct blm_passed {
+struct blm__passed {
     uint16_t at[BLM__BATCH];
     uint64_t layers[BLM__BATCH];
     size_t   n;
 };
 
-BLM__INLINE void blm__passed_add(struct blm_passed *p, const struct blm_stack *s, size_t i,
+BLM__INLINE void blm__passed_add(struct blm__passed *p, const struct blm__stack *s, size_t i,
                                  uint64_t h, uint64_t layers)
 {
     p->at[p->n]       = (uint16_t)i;
@@ -87,7 +87,7 @@ BLM__INLINE void blm__passed_add(struct blm_passed *p, const struct blm_stack *s
 }
 
 /* Looks at their other lines; how many are in. */
-BLM__INLINE size_t blm__passed_rest(const struct blm_passed *p, const struct blm_stack *s,
+BLM__INLINE size_t blm__passed_rest(const struct blm__passed *p, const struct blm__stack *s,
                                     const uint64_t *h, uint8_t *maybe)
 {
     size_t hits = 0;
@@ -101,9 +101,9 @@ BLM__INLINE size_t blm__passed_rest(const struct blm_passed *p, const struct blm
 }
 
 /* layers_add as two steps: ask, then add what no layer has. `check` and `add` are the kernel's. */
-BLM__INLINE size_t blm__layers_ask_add(const struct blm_stack *s, struct blm_layer *l,
+BLM__INLINE size_t blm__layers_ask_add(const struct blm__stack *s, struct blm__layer *l,
                                        const uint64_t *h, size_t n, uint8_t *fresh,
-                                       const struct blm_kernel *v)
+                                       const struct blm__kernel *v)
 {
     uint64_t left[BLM__BATCH];
     uint16_t at[BLM__BATCH];

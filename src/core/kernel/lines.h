@@ -36,18 +36,18 @@ BLM__INLINE bool blm__vec_rest(struct blm__place p, uint64_t x, blm__line_test_f
 }
 
 /* One line a key. */
-BLM__INLINE bool blm__vec_has_line(const struct blm_layer *l, uint64_t h, blm__line_test_fn test)
+BLM__INLINE bool blm__vec_has_line(const struct blm__layer *l, uint64_t h, blm__line_test_fn test)
 {
     struct blm__place p = blm__place_of(l);
     return test(blm__place_line(p, h), blm__line_x(h), p.k);
 }
 
-BLM__INLINE bool blm__vec_has(const struct blm_layer *l, uint64_t h, blm__line_test_fn test)
+BLM__INLINE bool blm__vec_has(const struct blm__layer *l, uint64_t h, blm__line_test_fn test)
 {
     return blm__vec_has_line(l, h, test) && blm__vec_rest(blm__place_of(l), blm__line_x(h), test);
 }
 
-BLM__INLINE unsigned blm__vec_set(struct blm_layer *l, struct blm__place p, uint64_t h,
+BLM__INLINE unsigned blm__vec_set(struct blm__layer *l, struct blm__place p, uint64_t h,
                                   uint32_t lines, bool marks, blm__line_set_fn set)
 {
     uint64_t x     = blm__line_x(h);
@@ -61,7 +61,7 @@ BLM__INLINE unsigned blm__vec_set(struct blm_layer *l, struct blm__place p, uint
 }
 
 /* A single add, of any layer. */
-BLM__INLINE blm_status blm__vec_add(struct blm_layer *l, uint64_t h, bool shared,
+BLM__INLINE blm_status blm__vec_add(struct blm__layer *l, uint64_t h, bool shared,
                                     blm__line_test_fn test, blm__line_set_fn set)
 {
     unsigned fresh;
@@ -73,14 +73,14 @@ BLM__INLINE blm_status blm__vec_add(struct blm_layer *l, uint64_t h, bool shared
 }
 
 /* Of a layer with one line a key and no marks. */
-BLM__INLINE blm_status blm__vec_add_line(struct blm_layer *l, uint64_t h, blm__line_set_fn set)
+BLM__INLINE blm_status blm__vec_add_line(struct blm__layer *l, uint64_t h, blm__line_set_fn set)
 {
     return blm__added_key(l, blm__vec_set(l, blm__place_of(l), h, 1, false, set), false);
 }
 
 /* ---- batches ---- */
 
-BLM__INLINE size_t blm__vec_add_loop(struct blm_layer *l, const uint64_t *h, size_t n,
+BLM__INLINE size_t blm__vec_add_loop(struct blm__layer *l, const uint64_t *h, size_t n,
                                      uint8_t *fresh, blm__take_fn take, blm__line_set_fn set)
 {
     if (l->shape.lines == 1)
@@ -88,7 +88,7 @@ BLM__INLINE size_t blm__vec_add_loop(struct blm_layer *l, const uint64_t *h, siz
     return blm__lines_add_stream(l, blm__stream_hashes(h, n), fresh, take, set);
 }
 
-BLM__INLINE size_t blm__vec_add_shared_loop(struct blm_layer *l, const uint64_t *h, size_t n,
+BLM__INLINE size_t blm__vec_add_shared_loop(struct blm__layer *l, const uint64_t *h, size_t n,
                                             uint8_t *fresh, blm__line_test_fn test)
 {
     size_t count = 0, ahead = blm__layer_small(l) ? 0 : BLM__SHARED_AHEAD;
@@ -134,7 +134,7 @@ BLM__INLINE size_t blm__vec_check_rest(struct blm__place p, const uint64_t *h, s
     return hits;
 }
 
-BLM__INLINE size_t blm__vec_check_lines(const struct blm_layer *l, const uint64_t *h, size_t n,
+BLM__INLINE size_t blm__vec_check_lines(const struct blm__layer *l, const uint64_t *h, size_t n,
                                         uint8_t *maybe, blm__take_fn take, blm__line_test_fn test)
 {
     size_t hits = 0;
@@ -147,7 +147,7 @@ BLM__INLINE size_t blm__vec_check_lines(const struct blm_layer *l, const uint64_
     return hits;
 }
 
-BLM__INLINE size_t blm__vec_check_loop(const struct blm_layer *l, const uint64_t *h, size_t n,
+BLM__INLINE size_t blm__vec_check_loop(const struct blm__layer *l, const uint64_t *h, size_t n,
                                        uint8_t *maybe, blm__take_fn take, blm__line_test_fn test)
 {
     if (l->shape.lines > 1)
@@ -183,87 +183,87 @@ BLM__INLINE size_t blm__vec_check_loop(const struct blm_layer *l, const uint64_t
 /* TARGET: the attribute of its instruction set; INLINE: the same with static, inline and always.
  * Names begin with kernel, blm__avx2 for instance:
  * the two-file form does not see what a macro makes. */
-#define BLM__VECTOR_LINES(TARGET, INLINE, kernel, take, test, set)                                \
-    TARGET static size_t kernel##_lines_add(struct blm_layer *l, const uint64_t *h, size_t n,     \
-                                            uint8_t *fresh)                                       \
-    {                                                                                             \
-        return blm__vec_add_loop(l, h, n, fresh, take, set);                                      \
-    }                                                                                             \
-    TARGET static size_t kernel##_lines_add_shared(struct blm_layer *l, const uint64_t *h,        \
-                                                   size_t n, uint8_t *fresh)                      \
-    {                                                                                             \
-        return blm__vec_add_shared_loop(l, h, n, fresh, test);                                    \
-    }                                                                                             \
-    TARGET static size_t kernel##_lines_check(const struct blm_layer *l, const uint64_t *h,       \
-                                              size_t n, uint8_t *maybe)                           \
-    {                                                                                             \
-        return blm__vec_check_loop(l, h, n, maybe, take, test);                                   \
-    }                                                                                             \
-    TARGET static size_t kernel##_line_add8(struct blm_layer *l, uint64_t seed, const void *keys, \
-                                            size_t n, uint8_t *fresh)                             \
-    {                                                                                             \
-        return blm__line_add(l, blm__stream_keys(keys, n, seed), fresh, take, set);               \
-    }                                                                                             \
-    TARGET static size_t kernel##_line_check8(const struct blm_layer *l, uint64_t seed,           \
-                                              const void *keys, size_t n, uint8_t *maybe)         \
-    {                                                                                             \
-        return blm__line_check(l, blm__stream_keys(keys, n, seed), maybe, take, test);            \
-    }                                                                                             \
-    INLINE bool kernel##_has(const struct blm_layer *l, uint64_t h)                               \
-    {                                                                                             \
-        return blm__vec_has(l, h, test);                                                          \
-    }                                                                                             \
-    INLINE blm_status kernel##_add_hash(struct blm_layer *l, uint64_t h, bool shared)             \
-    {                                                                                             \
-        return blm__vec_add(l, h, shared, test, set);                                             \
-    }                                                                                             \
-    TARGET static bool kernel##_lines_check_one(const struct blm_layer *l, uint64_t h)            \
-    {                                                                                             \
-        return kernel##_has(l, h);                                                                \
-    }                                                                                             \
+#define BLM__VECTOR_LINES(TARGET, INLINE, kernel, take, test, set)                                 \
+    TARGET static size_t kernel##_lines_add(struct blm__layer *l, const uint64_t *h, size_t n,     \
+                                            uint8_t *fresh)                                        \
+    {                                                                                              \
+        return blm__vec_add_loop(l, h, n, fresh, take, set);                                       \
+    }                                                                                              \
+    TARGET static size_t kernel##_lines_add_shared(struct blm__layer *l, const uint64_t *h,        \
+                                                   size_t n, uint8_t *fresh)                       \
+    {                                                                                              \
+        return blm__vec_add_shared_loop(l, h, n, fresh, test);                                     \
+    }                                                                                              \
+    TARGET static size_t kernel##_lines_check(const struct blm__layer *l, const uint64_t *h,       \
+                                              size_t n, uint8_t *maybe)                            \
+    {                                                                                              \
+        return blm__vec_check_loop(l, h, n, maybe, take, test);                                    \
+    }                                                                                              \
+    TARGET static size_t kernel##_line_add8(struct blm__layer *l, uint64_t seed, const void *keys, \
+                                            size_t n, uint8_t *fresh)                              \
+    {                                                                                              \
+        return blm__line_add(l, blm__stream_keys(keys, n, seed), fresh, take, set);                \
+    }                                                                                              \
+    TARGET static size_t kernel##_line_check8(const struct blm__layer *l, uint64_t seed,           \
+                                              const void *keys, size_t n, uint8_t *maybe)          \
+    {                                                                                              \
+        return blm__line_check(l, blm__stream_keys(keys, n, seed), maybe, take, test);             \
+    }                                                                                              \
+    INLINE bool kernel##_has(const struct blm__layer *l, uint64_t h)                               \
+    {                                                                                              \
+        return blm__vec_has(l, h, test);                                                           \
+    }                                                                                              \
+    INLINE blm_status kernel##_add_hash(struct blm__layer *l, uint64_t h, bool shared)             \
+    {                                                                                              \
+        return blm__vec_add(l, h, shared, test, set);                                              \
+    }                                                                                              \
+    TARGET static bool kernel##_lines_check_one(const struct blm__layer *l, uint64_t h)            \
+    {                                                                                              \
+        return kernel##_has(l, h);                                                                 \
+    }                                                                                              \
     BLM__SINGLE_CALLS(TARGET, kernel##_lines, kernel##_has, kernel##_add_hash)
 
 /* Single calls where a key has one line. */
-#define BLM__VECTOR_LINE(TARGET, INLINE, kernel, test, set)                                     \
-    INLINE bool kernel##_has_line(const struct blm_layer *l, uint64_t h)                        \
-    {                                                                                           \
-        return blm__vec_has_line(l, h, test);                                                   \
-    }                                                                                           \
-    TARGET BLM__NOINLINE static blm_status kernel##_add_marked(struct blm_layer *l, uint64_t h) \
-    {                                                                                           \
-        return blm__vec_add(l, h, false, test, set);                                            \
-    }                                                                                           \
-    INLINE blm_status kernel##_add_line(struct blm_layer *l, uint64_t h, bool shared)           \
-    {                                                                                           \
-        (void)shared;                                                                           \
-        if (BLM__UNLIKELY(l->marks != NULL))                                                    \
-            return kernel##_add_marked(l, h);                                                   \
-        return blm__vec_add_line(l, h, set);                                                    \
-    }                                                                                           \
-    BLM__SINGLE_CHECK(TARGET, kernel##_line, kernel##_has_line)                                 \
+#define BLM__VECTOR_LINE(TARGET, INLINE, kernel, test, set)                                      \
+    INLINE bool kernel##_has_line(const struct blm__layer *l, uint64_t h)                        \
+    {                                                                                            \
+        return blm__vec_has_line(l, h, test);                                                    \
+    }                                                                                            \
+    TARGET BLM__NOINLINE static blm_status kernel##_add_marked(struct blm__layer *l, uint64_t h) \
+    {                                                                                            \
+        return blm__vec_add(l, h, false, test, set);                                             \
+    }                                                                                            \
+    INLINE blm_status kernel##_add_line(struct blm__layer *l, uint64_t h, bool shared)           \
+    {                                                                                            \
+        (void)shared;                                                                            \
+        if (BLM__UNLIKELY(l->marks != NULL))                                                     \
+            return kernel##_add_marked(l, h);                                                    \
+        return blm__vec_add_line(l, h, set);                                                     \
+    }                                                                                            \
+    BLM__SINGLE_CHECK(TARGET, kernel##_line, kernel##_has_line)                                  \
     BLM__SINGLE_ADD(TARGET, kernel##_line_add_key, kernel##_line_add_any, kernel##_add_line, false)
 
 /* Chains, built for the target. */
-#define BLM__VECTOR_CHAINS(TARGET, kernel)                                                    \
-    TARGET static size_t kernel##_chain_add(struct blm_layer *l, const uint64_t *h, size_t n, \
-                                            uint8_t *fresh)                                   \
-    {                                                                                         \
-        return blm__chain_add_loop(l, h, n, fresh, false);                                    \
-    }                                                                                         \
-    TARGET static size_t kernel##_chain_add_shared(struct blm_layer *l, const uint64_t *h,    \
-                                                   size_t n, uint8_t *fresh)                  \
-    {                                                                                         \
-        return blm__chain_add_loop(l, h, n, fresh, true);                                     \
-    }                                                                                         \
-    TARGET static size_t kernel##_chain_check(const struct blm_layer *l, const uint64_t *h,   \
-                                              size_t n, uint8_t *maybe)                       \
-    {                                                                                         \
-        return blm__chain_check_loop(l, h, n, maybe);                                         \
-    }                                                                                         \
-    TARGET static bool kernel##_chain_check_one(const struct blm_layer *l, uint64_t h)        \
-    {                                                                                         \
-        return blm__chain_test(l->words, l->shape.bits, h, 0, l->shape.probes);               \
-    }                                                                                         \
+#define BLM__VECTOR_CHAINS(TARGET, kernel)                                                     \
+    TARGET static size_t kernel##_chain_add(struct blm__layer *l, const uint64_t *h, size_t n, \
+                                            uint8_t *fresh)                                    \
+    {                                                                                          \
+        return blm__chain_add_loop(l, h, n, fresh, false);                                     \
+    }                                                                                          \
+    TARGET static size_t kernel##_chain_add_shared(struct blm__layer *l, const uint64_t *h,    \
+                                                   size_t n, uint8_t *fresh)                   \
+    {                                                                                          \
+        return blm__chain_add_loop(l, h, n, fresh, true);                                      \
+    }                                                                                          \
+    TARGET static size_t kernel##_chain_check(const struct blm__layer *l, const uint64_t *h,   \
+                                              size_t n, uint8_t *maybe)                        \
+    {                                                                                          \
+        return blm__chain_check_loop(l, h, n, maybe);                                          \
+    }                                                                                          \
+    TARGET static bool kernel##_chain_check_one(const struct blm__layer *l, uint64_t h)        \
+    {                                                                                          \
+        return blm__chain_test(l->words, l->shape.bits, h, 0, l->shape.probes);                \
+    }                                                                                          \
     BLM__SINGLE_CALLS(TARGET, kernel##_chain, kernel##_chain_check_one, blm__chain_add_hash)
 
 /* The rows of a kernel's table that these two make. */

@@ -24,7 +24,7 @@
 
 BLM__INLINE uint64_t blm__load(const uint64_t *w) { return __atomic_load_n(w, __ATOMIC_RELAXED); }
 
-BLM__INLINE bool blm__layer_small(const struct blm_layer *l)
+BLM__INLINE bool blm__layer_small(const struct blm__layer *l)
 {
     return l->word_count * 8 <= atomic_load_explicit(&blm__in_cache_bytes, memory_order_relaxed);
 }
@@ -36,7 +36,7 @@ BLM__INLINE bool blm__layer_small(const struct blm_layer *l)
  * that its common way pays for too. */
 
 /* A key of any length hashed, or false: it is no key (NULL with a length). */
-BLM__INLINE bool blm__key_hash(const struct blm_body *b, const void *key, size_t len, uint64_t *h)
+BLM__INLINE bool blm__key_hash(const struct blm__body *b, const void *key, size_t len, uint64_t *h)
 {
     if (!key && len)
         return false;
@@ -45,7 +45,7 @@ BLM__INLINE bool blm__key_hash(const struct blm_body *b, const void *key, size_t
 }
 
 /* Counts the key of a single add, and says what blm_add says. */
-BLM__INLINE blm_status blm__added_key(struct blm_layer *l, unsigned fresh, bool shared)
+BLM__INLINE blm_status blm__added_key(struct blm__layer *l, unsigned fresh, bool shared)
 {
     if (shared) {
         blm__layer_count(l, fresh);
@@ -64,7 +64,7 @@ BLM__INLINE unsigned blm__bit_get(const uint64_t *words, uint64_t pos)
 }
 
 /* Sets a bit; 1 when it was clear. */
-BLM__INLINE unsigned blm__bit_set(struct blm_layer *l, uint64_t pos, bool shared)
+BLM__INLINE unsigned blm__bit_set(struct blm__layer *l, uint64_t pos, bool shared)
 {
     uint64_t *w = &l->words[pos >> 6], mask = blm__le64((uint64_t)1 << (pos & 63));
     if (shared) {
@@ -122,7 +122,7 @@ BLM__INLINE uint64_t blm__chain_fetch(const uint64_t *words, uint64_t m, uint64_
     return g;
 }
 
-BLM__INLINE size_t blm__chain_check_loop(const struct blm_layer *l, const uint64_t *h, size_t n,
+BLM__INLINE size_t blm__chain_check_loop(const struct blm__layer *l, const uint64_t *h, size_t n,
                                          uint8_t *maybe)
 {
     const uint64_t *words = l->words;
@@ -152,7 +152,7 @@ BLM__INLINE size_t blm__chain_check_loop(const struct blm_layer *l, const uint64
     return hits;
 }
 
-BLM__INLINE unsigned blm__chain_set(struct blm_layer *l, uint64_t g, bool shared)
+BLM__INLINE unsigned blm__chain_set(struct blm__layer *l, uint64_t g, bool shared)
 {
     unsigned fresh = 0;
     for (uint32_t i = 0; i < l->shape.probes; i++, g = blm__chain_next(g))
@@ -174,7 +174,7 @@ BLM__INLINE unsigned blm__chain_set_plain(uint64_t *words, uint64_t m, uint32_t 
     return fresh != 0;
 }
 
-BLM__INLINE blm_status blm__chain_add_hash(struct blm_layer *l, uint64_t h, bool shared)
+BLM__INLINE blm_status blm__chain_add_hash(struct blm__layer *l, uint64_t h, bool shared)
 {
     unsigned fresh = shared || l->marks
                          ? blm__chain_set(l, h, shared)
@@ -199,7 +199,7 @@ BLM__INLINE unsigned blm__chain_set_turns(uint64_t *words, uint64_t m, uint32_t 
     return fresh != 0;
 }
 
-BLM__INLINE size_t blm__chain_add_loop(struct blm_layer *l, const uint64_t *h, size_t n,
+BLM__INLINE size_t blm__chain_add_loop(struct blm__layer *l, const uint64_t *h, size_t n,
                                        uint8_t *fresh, bool shared)
 {
     const size_t ahead = blm__layer_small(l) ? 0 : n < BLM__CHAIN_AHEAD ? n : BLM__CHAIN_AHEAD;
@@ -223,7 +223,7 @@ BLM__INLINE size_t blm__chain_add_loop(struct blm_layer *l, const uint64_t *h, s
 
 /* ---- lines, one word at a time: the oracle, and the shared form of every kernel ---- */
 
-BLM__INLINE uint64_t *blm__line_at(const struct blm_layer *l, uint64_t h)
+BLM__INLINE uint64_t *blm__line_at(const struct blm__layer *l, uint64_t h)
 {
     return l->words + blm__reduce(h, l->shape.line_count) * BLM__LINE_WORDS;
 }
@@ -237,7 +237,7 @@ BLM__INLINE bool blm__line_test(const uint64_t *line, uint64_t x, uint32_t k)
     return (missing & 1) == 0;
 }
 
-BLM__INLINE bool blm__lines_test(const struct blm_layer *l, uint64_t h)
+BLM__INLINE bool blm__lines_test(const struct blm__layer *l, uint64_t h)
 {
     for (uint32_t i = 0; i < l->shape.lines; i++) {
         uint64_t x = blm__line_x(h);
@@ -248,7 +248,7 @@ BLM__INLINE bool blm__lines_test(const struct blm_layer *l, uint64_t h)
     return true;
 }
 
-BLM__INLINE unsigned blm__lines_set(struct blm_layer *l, uint64_t h, bool shared)
+BLM__INLINE unsigned blm__lines_set(struct blm__layer *l, uint64_t h, bool shared)
 {
     unsigned fresh = 0;
     for (uint32_t i = 0; i < l->shape.lines; i++) {
@@ -262,7 +262,7 @@ BLM__INLINE unsigned blm__lines_set(struct blm_layer *l, uint64_t h, bool shared
     return fresh;
 }
 
-BLM__INLINE void blm__lines_fetch(const struct blm_layer *l, uint64_t h, bool write)
+BLM__INLINE void blm__lines_fetch(const struct blm__layer *l, uint64_t h, bool write)
 {
     for (uint32_t i = 0; i < l->shape.lines; i++) {
         const uint64_t *line = blm__line_at(l, h);
@@ -278,39 +278,39 @@ BLM__INLINE void blm__lines_fetch(const struct blm_layer *l, uint64_t h, bool wr
  * shared) → status. TARGET: its attribute. engine: blm__KERNEL_lines and the like; with our prefix,
  * because the two-file form does not see the names that a macro makes. The conditions stand one by
  * one because gcc makes one value of several, and that costs more than the branches. */
-#define BLM__SINGLE_CHECK(TARGET, engine, check_hash)                                              \
-    TARGET BLM__NOINLINE static bool engine##_check_any(const struct blm_body *b, const void *key, \
-                                                        size_t len)                                \
-    {                                                                                              \
-        uint64_t h;                                                                                \
-        return !blm__key_hash(b, key, len, &h) || check_hash(b->layers, h); /* no key: maybe */    \
-    }                                                                                              \
-    TARGET static bool engine##_check_key(const struct blm_body *b, const void *key, size_t len)   \
-    {                                                                                              \
-        if (BLM__UNLIKELY(len != 8))                                                               \
-            return engine##_check_any(b, key, len);                                                \
-        if (BLM__UNLIKELY(!key))                                                                   \
-            return engine##_check_any(b, key, len);                                                \
-        return check_hash(b->layers, blm__xxh3_8_one(key, b->flip));                               \
+#define BLM__SINGLE_CHECK(TARGET, engine, check_hash)                                             \
+    TARGET BLM__NOINLINE static bool engine##_check_any(const struct blm__body *b,                \
+                                                        const void *key, size_t len)              \
+    {                                                                                             \
+        uint64_t h;                                                                               \
+        return !blm__key_hash(b, key, len, &h) || check_hash(b->layers, h); /* no key: maybe */   \
+    }                                                                                             \
+    TARGET static bool engine##_check_key(const struct blm__body *b, const void *key, size_t len) \
+    {                                                                                             \
+        if (BLM__UNLIKELY(len != 8))                                                              \
+            return engine##_check_any(b, key, len);                                               \
+        if (BLM__UNLIKELY(!key))                                                                  \
+            return engine##_check_any(b, key, len);                                               \
+        return check_hash(b->layers, blm__xxh3_8_one(key, b->flip));                              \
     }
 
-#define BLM__SINGLE_ADD(TARGET, name, any, add_hash, shared)                                    \
-    TARGET BLM__NOINLINE static blm_status any(struct blm_body *b, const void *key, size_t len) \
-    {                                                                                           \
-        uint64_t h;                                                                             \
-        if (!blm__key_hash(b, key, len, &h))                                                    \
-            return BLM_E_ARGUMENT;                                                              \
-        return b->read_only ? BLM_E_READONLY : add_hash(b->layers, h, shared);                  \
-    }                                                                                           \
-    TARGET static blm_status name(struct blm_body *b, const void *key, size_t len)              \
-    {                                                                                           \
-        if (BLM__UNLIKELY(len != 8))                                                            \
-            return any(b, key, len);                                                            \
-        if (BLM__UNLIKELY(!key))                                                                \
-            return any(b, key, len);                                                            \
-        if (BLM__UNLIKELY(b->read_only))                                                        \
-            return any(b, key, len);                                                            \
-        return add_hash(b->layers, blm__xxh3_8_one(key, b->flip), shared);                      \
+#define BLM__SINGLE_ADD(TARGET, name, any, add_hash, shared)                                     \
+    TARGET BLM__NOINLINE static blm_status any(struct blm__body *b, const void *key, size_t len) \
+    {                                                                                            \
+        uint64_t h;                                                                              \
+        if (!blm__key_hash(b, key, len, &h))                                                     \
+            return BLM_E_ARGUMENT;                                                               \
+        return b->read_only ? BLM_E_READONLY : add_hash(b->layers, h, shared);                   \
+    }                                                                                            \
+    TARGET static blm_status name(struct blm__body *b, const void *key, size_t len)              \
+    {                                                                                            \
+        if (BLM__UNLIKELY(len != 8))                                                             \
+            return any(b, key, len);                                                             \
+        if (BLM__UNLIKELY(!key))                                                                 \
+            return any(b, key, len);                                                             \
+        if (BLM__UNLIKELY(b->read_only))                                                         \
+            return any(b, key, len);                                                             \
+        return add_hash(b->layers, blm__xxh3_8_one(key, b->flip), shared);                       \
     }
 
 #define BLM__SINGLE_CALLS(TARGET, engine, check_hash, add_hash)                  \

@@ -61,7 +61,7 @@ NEON_INLINE bool test_line(const uint64_t *line, uint64_t x, uint32_t k)
     return !any(vorrq_u64(a, b));
 }
 
-NEON_INLINE unsigned set_line(struct blm_layer *l, uint64_t *line, uint64_t x, uint32_t k,
+NEON_INLINE unsigned set_line(struct blm__layer *l, uint64_t *line, uint64_t x, uint32_t k,
                               bool marks)
 {
     struct mask m     = mask_of(x, k);
@@ -139,19 +139,19 @@ static void hash_many(uint64_t seed, const blm_key *keys, size_t n, uint64_t *h)
     blm__xxh3_many(keys, n, seed, h);
 }
 
-static void quick(struct blm_quick *q, uint32_t k)
+static void quick(struct blm__quick *q, uint32_t k)
 {
     (void)q;
     (void)k;
 }
 
-static size_t layers_add(const struct blm_stack *s, struct blm_layer *l, const uint64_t *h,
+static size_t layers_add(const struct blm__stack *s, struct blm__layer *l, const uint64_t *h,
                          size_t n, uint8_t *fresh)
 {
     return blm__layers_ask_add(s, l, h, n, fresh, &blm__kernel_neon);
 }
 
-const struct blm_kernel blm__kernel_neon = {
+const struct blm__kernel blm__kernel_neon = {
     .name      = "neon",
     .hash8     = hash8,
     .hash_many = hash_many,

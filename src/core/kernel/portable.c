@@ -17,7 +17,7 @@ static void hash_many(uint64_t seed, const blm_key *keys, size_t n, uint64_t *h)
     blm__xxh3_many(keys, n, seed, h);
 }
 
-static size_t add_lines(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh,
+static size_t add_lines(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh,
                         bool shared)
 {
     bool   small = blm__layer_small(l);
@@ -32,17 +32,17 @@ static size_t add_lines(struct blm_layer *l, const uint64_t *h, size_t n, uint8_
     return count;
 }
 
-static size_t lines_add(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh)
+static size_t lines_add(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh)
 {
     return add_lines(l, h, n, fresh, false);
 }
 
-static size_t lines_add_shared(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh)
+static size_t lines_add_shared(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh)
 {
     return add_lines(l, h, n, fresh, true);
 }
 
-static size_t lines_check(const struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *maybe)
+static size_t lines_check(const struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *maybe)
 {
     bool   small = blm__layer_small(l);
     size_t hits = 0, ahead = small ? 0 : 64;
@@ -56,15 +56,18 @@ static size_t lines_check(const struct blm_layer *l, const uint64_t *h, size_t n
     return hits;
 }
 
-static bool lines_check_one(const struct blm_layer *l, uint64_t h) { return blm__lines_test(l, h); }
+static bool lines_check_one(const struct blm__layer *l, uint64_t h)
+{
+    return blm__lines_test(l, h);
+}
 
-BLM__INLINE blm_status lines_add_hash(struct blm_layer *l, uint64_t h, bool shared)
+BLM__INLINE blm_status lines_add_hash(struct blm__layer *l, uint64_t h, bool shared)
 {
     return blm__added_key(l, blm__lines_set(l, h, shared), shared);
 }
 
 /* 8-byte keys: hashed by batches, and no shorter way for single ones. */
-static size_t line_add8(struct blm_layer *l, uint64_t seed, const void *keys, size_t n,
+static size_t line_add8(struct blm__layer *l, uint64_t seed, const void *keys, size_t n,
                         uint8_t *fresh)
 {
     uint64_t h[BLM__BATCH];
@@ -77,7 +80,7 @@ static size_t line_add8(struct blm_layer *l, uint64_t seed, const void *keys, si
     return count;
 }
 
-static size_t line_check8(const struct blm_layer *l, uint64_t seed, const void *keys, size_t n,
+static size_t line_check8(const struct blm__layer *l, uint64_t seed, const void *keys, size_t n,
                           uint8_t *maybe)
 {
     uint64_t h[BLM__BATCH];
@@ -90,7 +93,7 @@ static size_t line_check8(const struct blm_layer *l, uint64_t seed, const void *
     return hits;
 }
 
-static void quick(struct blm_quick *q, uint32_t k)
+static void quick(struct blm__quick *q, uint32_t k)
 {
     (void)q;
     (void)k;
@@ -99,22 +102,22 @@ static void quick(struct blm_quick *q, uint32_t k)
 #define NO_TARGET
 BLM__SINGLE_CALLS(NO_TARGET, blm__portable_lines, lines_check_one, lines_add_hash)
 
-static size_t chain_add(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh)
+static size_t chain_add(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh)
 {
     return blm__chain_add_loop(l, h, n, fresh, false);
 }
 
-static size_t chain_add_shared(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh)
+static size_t chain_add_shared(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh)
 {
     return blm__chain_add_loop(l, h, n, fresh, true);
 }
 
-static size_t chain_check(const struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *maybe)
+static size_t chain_check(const struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *maybe)
 {
     return blm__chain_check_loop(l, h, n, maybe);
 }
 
-static bool chain_check_one(const struct blm_layer *l, uint64_t h)
+static bool chain_check_one(const struct blm__layer *l, uint64_t h)
 {
     return blm__chain_test(l->words, l->shape.bits, h, 0, l->shape.probes);
 }
@@ -149,7 +152,7 @@ static void and_into(uint64_t *dst, const uint64_t *src, uint64_t n)
         dst[i] &= blm__load(&src[i]);
 }
 
-const struct blm_kernel blm__kernel_portable = {
+const struct blm__kernel blm__kernel_portable = {
     .name                 = "portable",
     .hash8                = hash8,
     .hash_many            = hash_many,

@@ -19,26 +19,26 @@ static uint64_t divide(uint64_t high, uint64_t m)
 #endif
 }
 
-struct blm_steps blm__steps_of(uint64_t m, unsigned wrap)
+struct blm__steps blm__steps_of(uint64_t m, unsigned wrap)
 {
-    struct blm_steps s = { .m = m, .hi = UINT64_MAX / m, .spare = 64 - wrap };
-    s.lo               = divide(UINT64_MAX % m, m);
-    s.turn             = s.spare ? s.lo >> s.spare | s.hi << (64 - s.spare) : s.lo;
+    struct blm__steps s = { .m = m, .hi = UINT64_MAX / m, .spare = 64 - wrap };
+    s.lo                = divide(UINT64_MAX % m, m);
+    s.turn              = s.spare ? s.lo >> s.spare | s.hi << (64 - s.spare) : s.lo;
     return s;
 }
 
-unsigned blm__steps_add_one(struct blm_layer *l, uint64_t a, uint64_t b, bool shared)
+unsigned blm__steps_add_one(struct blm__layer *l, uint64_t a, uint64_t b, bool shared)
 {
-    const struct blm_steps s     = l->steps;
-    struct blm_turn        t     = blm__turn_first(&s, a, b);
-    uint64_t               fresh = 0, *words = l->words;
+    const struct blm__steps s     = l->steps;
+    struct blm__turn        t     = blm__turn_first(&s, a, b);
+    uint64_t                fresh = 0, *words = l->words;
     if (shared || l->marks) {
         for (uint32_t i = l->shape.probes; i; i--)
             fresh |= blm__bit_set(l, blm__turn_next(&s, &t), shared);
         return (unsigned)fresh;
     }
     if (!blm__layer_small(l)) {
-        struct blm_turn u = t;
+        struct blm__turn u = t;
         for (uint32_t i = l->shape.probes; i; i--)
             BLM__PREFETCH_W(&words[blm__turn_next(&s, &u) >> 6]);
     }
@@ -58,13 +58,13 @@ static inline uint64_t bit_at(const uint64_t *words, uint64_t pos)
 }
 
 /* Four at a time without a branch, as in loops.h. */
-bool blm__steps_check_one(const struct blm_layer *l, uint64_t a, uint64_t b)
+bool blm__steps_check_one(const struct blm__layer *l, uint64_t a, uint64_t b)
 {
-    const uint64_t        *words = l->words;
-    const struct blm_steps s     = l->steps;
-    struct blm_turn        t     = blm__turn_first(&s, a, b);
-    uint64_t               all   = 1; /* but for this bit, what is in it means nothing */
-    uint32_t               k     = l->shape.probes;
+    const uint64_t         *words = l->words;
+    const struct blm__steps s     = l->steps;
+    struct blm__turn        t     = blm__turn_first(&s, a, b);
+    uint64_t                all   = 1; /* but for this bit, what is in it means nothing */
+    uint32_t                k     = l->shape.probes;
     for (; k >= 4; k -= 4) {
         BLM__UNROLL_8
         for (unsigned i = 0; i < 4; i++)
@@ -77,24 +77,24 @@ bool blm__steps_check_one(const struct blm_layer *l, uint64_t a, uint64_t b)
     return all & 1;
 }
 
-static size_t add(struct blm_layer *l, const uint64_t *a, const uint64_t *b, size_t n,
+static size_t add(struct blm__layer *l, const uint64_t *a, const uint64_t *b, size_t n,
                   uint8_t *fresh, bool shared)
 {
     return blm__steps_add_loop(l, a, b, n, fresh, shared, blm__steps_list_plain);
 }
 
-static size_t check(const struct blm_layer *l, const uint64_t *a, const uint64_t *b, size_t n,
+static size_t check(const struct blm__layer *l, const uint64_t *a, const uint64_t *b, size_t n,
                     uint8_t *maybe)
 {
     return blm__steps_check_loop(l, a, b, n, maybe, blm__steps_list_plain);
 }
 
-static void check_flow(struct blm_steps_flow *w)
+static void check_flow(struct blm__steps_flow *w)
 {
     blm__flow_check_loop(w, blm__steps_list_plain, 6);
 }
 
-static size_t add_flow(struct blm_steps_flow *w)
+static size_t add_flow(struct blm__steps_flow *w)
 {
     return blm__flow_add_loop(w, blm__steps_list_plain, 6);
 }
@@ -108,6 +108,6 @@ bool blm__murmur4_none(const blm_key *k, uint64_t seed, uint64_t *start, uint64_
     return false;
 }
 
-const struct blm_stepper blm__stepper_portable = {
+const struct blm__stepper blm__stepper_portable = {
     add, check, check_flow, add_flow, blm__murmur4_none,
 };

@@ -37,57 +37,57 @@
 #define BLM__UNROLL_8
 #endif
 
-struct blm_steps_flow; /* core/kernel/flow.h */
+struct blm__steps_flow; /* core/kernel/flow.h */
 
 /* Batches of 1 ≤ n ≤ BLM__BATCH keys and k ≤ BLM__STEPS_MOST probes. Answers as kernel.h's. */
-struct blm_stepper {
-    size_t (*add)(struct blm_layer *l, const uint64_t *a, const uint64_t *b, size_t n,
+struct blm__stepper {
+    size_t (*add)(struct blm__layer *l, const uint64_t *a, const uint64_t *b, size_t n,
                   uint8_t *fresh, bool shared);
-    size_t (*check)(const struct blm_layer *l, const uint64_t *a, const uint64_t *b, size_t n,
+    size_t (*check)(const struct blm__layer *l, const uint64_t *a, const uint64_t *b, size_t n,
                     uint8_t *maybe);
     /* Any number of keys, and of links: flow.h. */
-    void (*check_flow)(struct blm_steps_flow *w);
-    size_t (*add_flow)(struct blm_steps_flow *w);
+    void (*check_flow)(struct blm__steps_flow *w);
+    size_t (*add_flow)(struct blm__steps_flow *w);
     /* MurmurHash64A of four keys by `seed`, and of each again by what came of it. False: they are
      * not for it, and nothing is written. */
     bool (*murmur4)(const blm_key *keys, uint64_t seed, uint64_t *start, uint64_t *step);
 };
-extern const struct blm_stepper blm__stepper_portable;
+extern const struct blm__stepper blm__stepper_portable;
 #ifdef BLM__HAVE_AVX2
-extern const struct blm_stepper blm__stepper_avx2;
+extern const struct blm__stepper blm__stepper_avx2;
 bool blm__murmur4_avx2(const blm_key *k, uint64_t seed, uint64_t *start, uint64_t *step);
 #endif
 /* murmur4 where there are no vectors for it: always false. */
 bool blm__murmur4_none(const blm_key *k, uint64_t seed, uint64_t *start, uint64_t *step);
 
 /* For 1 ≤ m ≤ 2^48 and 1 ≤ wrap ≤ 64. */
-struct blm_steps blm__steps_of(uint64_t m, unsigned wrap);
+struct blm__steps blm__steps_of(uint64_t m, unsigned wrap);
 /* One key, without what only many keys pay back. */
-unsigned blm__steps_add_one(struct blm_layer *l, uint64_t a, uint64_t b, bool shared);
-bool     blm__steps_check_one(const struct blm_layer *l, uint64_t a, uint64_t b);
+unsigned blm__steps_add_one(struct blm__layer *l, uint64_t a, uint64_t b, bool shared);
+bool     blm__steps_check_one(const struct blm__layer *l, uint64_t a, uint64_t b);
 
 /* ---- one key's turn ---- */
 
-struct blm_turn {
+struct blm__turn {
     uint64_t c, b; /* shifted up, so that to wrap is to carry */
     uint64_t at, by;
 };
 
-BLM__INLINE uint64_t blm__turn_of(const struct blm_steps *s, uint64_t v)
+BLM__INLINE uint64_t blm__turn_of(const struct blm__steps *s, uint64_t v)
 {
     return v * s->hi + blm__mulhi(v, s->lo);
 }
 
-BLM__INLINE struct blm_turn blm__turn_first(const struct blm_steps *s, uint64_t a, uint64_t b)
+BLM__INLINE struct blm__turn blm__turn_first(const struct blm__steps *s, uint64_t a, uint64_t b)
 {
-    struct blm_turn t = { .c = a << s->spare, .b = b << s->spare };
+    struct blm__turn t = { .c = a << s->spare, .b = b << s->spare };
     t.at = blm__turn_of(s, t.c >> s->spare) + (s->hi >> 1); /* 2^64 / m / 2: the half */
     t.by = blm__turn_of(s, t.b >> s->spare);
     return t;
 }
 
 /* The position, and on to the next. */
-BLM__INLINE uint64_t blm__turn_next(const struct blm_steps *s, struct blm_turn *t)
+BLM__INLINE uint64_t blm__turn_next(const struct blm__steps *s, struct blm__turn *t)
 {
     uint64_t pos = blm__mulhi(t->at, s->m), c = t->c + t->b;
     t->at += c < t->b ? t->by - s->turn : t->by;
@@ -100,28 +100,28 @@ BLM__INLINE uint64_t blm__turn_next(const struct blm_steps *s, struct blm_turn *
  * Its low six bits are a bit's number in a word, and what is left after a shift by `word` is that
  * word's: 6, or 32 where a list has put it there, which saves to shift it at every use. */
 
-typedef void (*blm__steps_list)(const struct blm_steps *s, const uint64_t *a, const uint64_t *b,
+typedef void (*blm__steps_list)(const struct blm__steps *s, const uint64_t *a, const uint64_t *b,
                                 uint32_t k, uint64_t *pos);
 
-BLM__INLINE void blm__steps_list_plain(const struct blm_steps *s, const uint64_t *a,
+BLM__INLINE void blm__steps_list_plain(const struct blm__steps *s, const uint64_t *a,
                                        const uint64_t *b, uint32_t k, uint64_t *pos)
 {
     for (unsigned i = 0; i < 4; i++) {
-        struct blm_turn t = blm__turn_first(s, a[i], b[i]);
+        struct blm__turn t = blm__turn_first(s, a[i], b[i]);
         for (uint32_t j = 0; j < k; j++)
             pos[4 * j + i] = blm__turn_next(s, &t);
     }
 }
 
 /* Where the blocks of a batch wait. */
-struct blm_steps_ring {
+struct blm__steps_ring {
     uint32_t mask;  /* blocks − 1, a power of two less one */
     uint32_t ahead; /* blocks between two looks at one; 2·ahead fit beside the newest */
     uint32_t k;
     uint64_t pos[BLM__STEPS_ROOM];
 };
 
-BLM__INLINE void blm__steps_ring(struct blm_steps_ring *r, uint32_t k)
+BLM__INLINE void blm__steps_ring(struct blm__steps_ring *r, uint32_t k)
 {
     uint32_t blocks = 16;
     while (blocks * 4 * k > BLM__STEPS_ROOM)
@@ -131,13 +131,13 @@ BLM__INLINE void blm__steps_ring(struct blm_steps_ring *r, uint32_t k)
     r->k     = k;
 }
 
-BLM__INLINE uint64_t *blm__steps_block(struct blm_steps_ring *r, size_t i)
+BLM__INLINE uint64_t *blm__steps_block(struct blm__steps_ring *r, size_t i)
 {
     return r->pos + (i & r->mask) * 4 * r->k;
 }
 
 /* Lists block i of n keys; the last may have fewer than four, and is filled up with zeroes. */
-BLM__INLINE void blm__steps_take(struct blm_steps_ring *r, const struct blm_steps *s,
+BLM__INLINE void blm__steps_take(struct blm__steps_ring *r, const struct blm__steps *s,
                                  const uint64_t *a, const uint64_t *b, size_t i, size_t n,
                                  blm__steps_list list)
 {
@@ -176,13 +176,13 @@ BLM__INLINE uint8_t blm__steps_test(const uint64_t *words, const uint64_t *pos, 
 /* ---- check ---- */
 
 /* A block at each of the three stages, and the answers of its keys; NULL: none there. */
-struct blm_steps_stages {
+struct blm__steps_stages {
     const uint64_t *in, *mid, *out;
     uint8_t        *mid_maybe, *out_maybe;
 };
 
 /* all: none is NULL. Key by key, not stage by stage, so that misses in the cache come evenly. */
-BLM__INLINE size_t blm__steps_stage(const uint64_t *words, const struct blm_steps_stages *g,
+BLM__INLINE size_t blm__steps_stage(const uint64_t *words, const struct blm__steps_stages *g,
                                     uint32_t first, uint32_t k, bool all)
 {
     size_t hits = 0;
@@ -200,22 +200,22 @@ BLM__INLINE size_t blm__steps_stage(const uint64_t *words, const struct blm_step
     return hits;
 }
 
-BLM__INLINE size_t blm__steps_check_far(const struct blm_layer *l, const uint64_t *a,
+BLM__INLINE size_t blm__steps_check_far(const struct blm__layer *l, const uint64_t *a,
                                         const uint64_t *b, size_t n, uint8_t *maybe, uint32_t first,
                                         blm__steps_list list)
 {
-    struct blm_steps_ring  r;
-    const struct blm_steps s     = l->steps; /* here, or every answer stored might change it */
-    const uint64_t        *words = l->words;
-    const uint32_t         k     = l->shape.probes;
-    const size_t           end   = (n - 1) / 4; /* the last block: its answers wait apart, … */
-    size_t                 hits = 0, i = 0;
-    uint8_t                last[4];
+    struct blm__steps_ring  r;
+    const struct blm__steps s     = l->steps; /* here, or every answer stored might change it */
+    const uint64_t         *words = l->words;
+    const uint32_t          k     = l->shape.probes;
+    const size_t            end   = (n - 1) / 4; /* the last block: its answers wait apart, … */
+    size_t                  hits = 0, i = 0;
+    uint8_t                 last[4];
     blm__steps_ring(&r, k);
     const size_t ahead = r.ahead;
     for (;; i++) {
         for (; i >= 2 * ahead && i < end; i++) { /* a full block at every stage */
-            struct blm_steps_stages g = {
+            struct blm__steps_stages g = {
                 blm__steps_block(&r, i),
                 blm__steps_block(&r, i - ahead),
                 blm__steps_block(&r, i - 2 * ahead),
@@ -227,7 +227,7 @@ BLM__INLINE size_t blm__steps_check_far(const struct blm_layer *l, const uint64_
         }
         if (i > end + 2 * ahead)
             break;
-        struct blm_steps_stages g = { NULL, NULL, NULL, NULL, NULL };
+        struct blm__steps_stages g = { NULL, NULL, NULL, NULL, NULL };
         if (i <= end) {
             blm__steps_take(&r, &s, a, b, i, n, list);
             g.in = blm__steps_block(&r, i);
@@ -251,7 +251,7 @@ BLM__INLINE size_t blm__steps_check_far(const struct blm_layer *l, const uint64_
 }
 
 /* Key by key: any number of probes. */
-BLM__INLINE size_t blm__steps_check_alone(const struct blm_layer *l, const uint64_t *a,
+BLM__INLINE size_t blm__steps_check_alone(const struct blm__layer *l, const uint64_t *a,
                                           const uint64_t *b, size_t n, uint8_t *maybe)
 {
     size_t hits = 0;
@@ -261,15 +261,15 @@ BLM__INLINE size_t blm__steps_check_alone(const struct blm_layer *l, const uint6
 }
 
 /* In cache: nothing to wait for. */
-BLM__INLINE size_t blm__steps_check_near(const struct blm_layer *l, const uint64_t *a,
+BLM__INLINE size_t blm__steps_check_near(const struct blm__layer *l, const uint64_t *a,
                                          const uint64_t *b, size_t n, uint8_t *maybe,
                                          blm__steps_list list)
 {
-    struct blm_steps_ring  r;
-    const struct blm_steps s     = l->steps;
-    const uint64_t        *words = l->words;
-    const uint32_t         k = l->shape.probes, first = k < 4 ? k : 4;
-    size_t                 hits = 0;
+    struct blm__steps_ring  r;
+    const struct blm__steps s     = l->steps;
+    const uint64_t         *words = l->words;
+    const uint32_t          k = l->shape.probes, first = k < 4 ? k : 4;
+    size_t                  hits = 0;
     blm__steps_ring(&r, k);
     for (size_t i = 0; i < n; i += 4) {
         blm__steps_take(&r, &s, a, b, i / 4, n, list);
@@ -283,7 +283,7 @@ BLM__INLINE size_t blm__steps_check_near(const struct blm_layer *l, const uint64
     return hits;
 }
 
-BLM__INLINE size_t blm__steps_check_loop(const struct blm_layer *l, const uint64_t *a,
+BLM__INLINE size_t blm__steps_check_loop(const struct blm__layer *l, const uint64_t *a,
                                          const uint64_t *b, size_t n, uint8_t *maybe,
                                          blm__steps_list list)
 {
@@ -317,7 +317,7 @@ BLM__INLINE unsigned blm__steps_set_plain(uint64_t *words, const uint64_t *in, c
     return fresh != 0;
 }
 
-BLM__INLINE unsigned blm__steps_set(struct blm_layer *l, const uint64_t *pos, uint32_t k,
+BLM__INLINE unsigned blm__steps_set(struct blm__layer *l, const uint64_t *pos, uint32_t k,
                                     bool shared)
 {
     unsigned fresh = 0;
@@ -328,7 +328,7 @@ BLM__INLINE unsigned blm__steps_set(struct blm_layer *l, const uint64_t *pos, ui
 
 /* A block that comes, NULL: none, and `lanes` keys of one that is due. Keys in their order: whether
  * one is new depends on those before it. */
-BLM__INLINE size_t blm__steps_due(struct blm_layer *l, uint64_t *words, const uint64_t *in,
+BLM__INLINE size_t blm__steps_due(struct blm__layer *l, uint64_t *words, const uint64_t *in,
                                   const uint64_t *due, size_t lanes, uint32_t k, uint8_t *fresh,
                                   bool plain, bool shared)
 {
@@ -345,8 +345,8 @@ BLM__INLINE size_t blm__steps_due(struct blm_layer *l, uint64_t *words, const ui
 
 /* Where nobody watches, blocks ahead … end − 1, all of them full: as block i comes, i − ahead is
  * due. */
-BLM__INLINE size_t blm__steps_add_plain(struct blm_steps_ring *r, const struct blm_steps *s,
-                                        const struct blm_layer *l, const uint64_t *a,
+BLM__INLINE size_t blm__steps_add_plain(struct blm__steps_ring *r, const struct blm__steps *s,
+                                        const struct blm__layer *l, const uint64_t *a,
                                         const uint64_t *b, size_t end, size_t ahead, bool far,
                                         uint8_t *fresh, blm__steps_list list)
 {
@@ -365,16 +365,16 @@ BLM__INLINE size_t blm__steps_add_plain(struct blm_steps_ring *r, const struct b
     return count;
 }
 
-BLM__INLINE size_t blm__steps_add_loop(struct blm_layer *l, const uint64_t *a, const uint64_t *b,
+BLM__INLINE size_t blm__steps_add_loop(struct blm__layer *l, const uint64_t *a, const uint64_t *b,
                                        size_t n, uint8_t *fresh, bool shared, blm__steps_list list)
 {
-    struct blm_steps_ring  r;
-    const struct blm_steps s     = l->steps;
-    uint64_t              *words = l->words;
-    const uint32_t         k     = l->shape.probes;
-    const size_t           end   = (n - 1) / 4; /* the last block, which may not be full */
-    const bool             plain = !shared && !l->marks, far = !blm__layer_small(l);
-    size_t                 count = 0, i = 0;
+    struct blm__steps_ring  r;
+    const struct blm__steps s     = l->steps;
+    uint64_t               *words = l->words;
+    const uint32_t          k     = l->shape.probes;
+    const size_t            end   = (n - 1) / 4; /* the last block, which may not be full */
+    const bool              plain = !shared && !l->marks, far = !blm__layer_small(l);
+    size_t                  count = 0, i = 0;
     blm__steps_ring(&r, k);
     const size_t ahead = far ? r.ahead : 0;
     for (;; i++) {

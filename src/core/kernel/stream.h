@@ -34,7 +34,7 @@
 #define BLM__RING  64u /* more than those two together */
 
 typedef bool (*blm__line_test_fn)(const uint64_t *line, uint64_t x, uint32_t k);
-typedef unsigned (*blm__line_set_fn)(struct blm_layer *l, uint64_t *line, uint64_t x, uint32_t k,
+typedef unsigned (*blm__line_set_fn)(struct blm__layer *l, uint64_t *line, uint64_t x, uint32_t k,
                                      bool marks);
 typedef void (*blm__take_fn)(const uint8_t *from, bool keys, uint64_t flip, uint64_t lines,
                              uint64_t *at, uint64_t *x);
@@ -74,7 +74,7 @@ struct blm__place {
     uint32_t  k, lines;
 };
 
-BLM__INLINE struct blm__place blm__place_of(const struct blm_layer *l)
+BLM__INLINE struct blm__place blm__place_of(const struct blm__layer *l)
 {
     struct blm__place p = { l->words, l->shape.line_count, l->shape.probes, l->shape.lines };
     return p;
@@ -115,7 +115,7 @@ BLM__INLINE bool blm__reach_early(enum blm__reach reach, bool write)
     return reach == BLM__FAR || (reach == BLM__NEAR && write);
 }
 
-BLM__INLINE enum blm__reach blm__reach_of(const struct blm_layer *l)
+BLM__INLINE enum blm__reach blm__reach_of(const struct blm__layer *l)
 {
     return blm__layer_small(l) ? BLM__NEAR : l->shape.line_count >> 32 ? BLM__VAST : BLM__FAR;
 }
@@ -206,7 +206,7 @@ BLM__INLINE size_t blm__stream_check(struct blm__place p, struct blm__stream s, 
     return blm__ones(maybe, s.n);
 }
 
-BLM__INLINE size_t blm__stream_add(struct blm_layer *l, struct blm__stream s, uint8_t *fresh,
+BLM__INLINE size_t blm__stream_add(struct blm__layer *l, struct blm__stream s, uint8_t *fresh,
                                    bool marks, enum blm__reach reach, blm__take_fn take,
                                    blm__line_set_fn set)
 {
@@ -263,7 +263,7 @@ BLM__INLINE void blm__rings_take(struct blm__place p, const struct blm__stream *
     }
 }
 
-BLM__INLINE size_t blm__stream_add_lines(struct blm_layer *l, struct blm__stream s, uint8_t *fresh,
+BLM__INLINE size_t blm__stream_add_lines(struct blm__layer *l, struct blm__stream s, uint8_t *fresh,
                                          bool marks, enum blm__reach reach, uint32_t lines,
                                          blm__take_fn take, blm__line_set_fn set)
 {
@@ -300,7 +300,7 @@ BLM__INLINE size_t blm__stream_add_lines(struct blm_layer *l, struct blm__stream
 }
 
 /* Two or three (BLM__MAX_LINES). */
-BLM__INLINE size_t blm__lines_add_stream(struct blm_layer *l, struct blm__stream s, uint8_t *fresh,
+BLM__INLINE size_t blm__lines_add_stream(struct blm__layer *l, struct blm__stream s, uint8_t *fresh,
                                          blm__take_fn take, blm__line_set_fn set)
 {
     bool marks = l->marks != NULL, slow = marks || l->shape.line_count >> 32 != 0;
@@ -312,7 +312,7 @@ BLM__INLINE size_t blm__lines_add_stream(struct blm_layer *l, struct blm__stream
 }
 
 /* The loop that fits the layer. */
-BLM__INLINE size_t blm__line_check(const struct blm_layer *l, struct blm__stream s, uint8_t *maybe,
+BLM__INLINE size_t blm__line_check(const struct blm__layer *l, struct blm__stream s, uint8_t *maybe,
                                    blm__take_fn take, blm__line_test_fn test)
 {
     struct blm__place p = blm__place_of(l);
@@ -326,7 +326,7 @@ BLM__INLINE size_t blm__line_check(const struct blm_layer *l, struct blm__stream
     }
 }
 
-BLM__INLINE size_t blm__line_add(struct blm_layer *l, struct blm__stream s, uint8_t *fresh,
+BLM__INLINE size_t blm__line_add(struct blm__layer *l, struct blm__stream s, uint8_t *fresh,
                                  blm__take_fn take, blm__line_set_fn set)
 {
     if (l->marks)

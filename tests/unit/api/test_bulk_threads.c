@@ -15,7 +15,7 @@
 static int small_is_large(void **state)
 {
     (void)state;
-    blm__bulk = (struct blm_bulk){ .keys = MANY / 2, .bytes = 1 << 20, .room = 200000 };
+    blm__bulk = (struct blm__bulk){ .keys = MANY / 2, .bytes = 1 << 20, .room = 200000 };
     return 0;
 }
 

@@ -9,9 +9,9 @@
 #define KEYS 400u
 
 struct made {
-    const struct blm_scheme *scheme;
-    blm_kind                 kind;
-    blm_options              o;
+    const struct blm__scheme *scheme;
+    blm_kind                  kind;
+    blm_options               o;
 };
 
 /* Calls law(m, keys) for each scheme and kind. */
@@ -244,7 +244,7 @@ static void kinds_fit_schemes(void **state)
 {
     (void)state;
     for (size_t i = 0; blm_scheme_at(i); i++) {
-        const struct blm_scheme *s = blm__scheme_find(blm_scheme_at(i)->name);
+        const struct blm__scheme *s = blm__scheme_find(blm_scheme_at(i)->name);
         if (!s->row.creates || s->missing || s->row.by_caller)
             continue;
         for (int kind = BLM_ANY_KIND; kind <= BLM_SCALABLE; kind++) {

@@ -125,9 +125,9 @@ static void test_ops(void **state)
         P("\x4f\1a\xff", ".1."),
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        struct blm_cursor c = blm__cursor(row[i].script, row[i].script_len);
-        struct blm__op    op;
-        const char       *want = row[i].pushes;
+        struct blm__cursor c = blm__cursor(row[i].script, row[i].script_len);
+        struct blm__op     op;
+        const char        *want = row[i].pushes;
         for (; blm__next_op(&c, &op); want++)
             assert_int_equal(*want, op.len ? '0' + (int)op.len : '.');
         assert_int_equal(*want, 0);

@@ -43,7 +43,7 @@ static void rows_are_whole(void **state)
         assert_true(r->name && *r->name && r->summary && *r->summary);
         /* dcso-gz is gzip around dcso: built without zlib it has its name, and no use. */
         assert_true(r->reads || r->writes || strcmp(r->name, "dcso-gz") == 0);
-        const struct blm_codec *c = blm__codec_find(r->name);
+        const struct blm__codec *c = blm__codec_find(r->name);
         assert_non_null(c);
         assert_ptr_equal(&c->row, r); /* no two of one name */
         assert_true(!r->reads || (c->decode && c->sniff));
@@ -98,8 +98,8 @@ static void reads_exactly(void **state)
     const uint8_t *p = pattern(1000);
     for (size_t most = 1; most < 300; most += 37)
         for (int stream = 0; stream < 2; stream++) {
-            struct feed       f = { p, 1000, 0, most, false, false };
-            struct blm_source s = {
+            struct feed        f = { p, 1000, 0, most, false, false };
+            struct blm__source s = {
                 .data = stream ? NULL : p, .len = 1000, .read = feed_read, .ctx = &f
             };
             uint8_t got[1200];
@@ -125,14 +125,14 @@ static void readers_that_fail(void **state)
 {
     (void)state;
     for (int lies = 0; lies < 2; lies++) {
-        struct feed       f = { pattern(100), 100, 0, 30, !lies, lies };
-        struct blm_source s = { .read = feed_read, .ctx = &f };
-        uint8_t           got[200];
-        blm_error         e;
+        struct feed        f = { pattern(100), 100, 0, 30, !lies, lies };
+        struct blm__source s = { .read = feed_read, .ctx = &f };
+        uint8_t            got[200];
+        blm_error          e;
         assert_int_equal(blm__read(&s, got, 200), 100);
         assert_true(s.failed);
         assert_status(blm__short(&s, "a part", &e), BLM_E_IO);
-        struct blm_block block;
+        struct blm__block block;
         f.at     = 0;
         s.failed = false;
         assert_status(blm__read_block(&s, &blm__default_allocator, 200, 0, &block, &e), BLM_E_IO);
@@ -151,15 +151,15 @@ static void blocks(void **state)
     static const size_t sizes[] = { 1, 64, 65535, 65536, 65537, 131072, 131073, 262144, 300000 };
     for (size_t i = 0; i < COUNT_OF(sizes); i++)
         for (int stream = 0; stream < 2; stream++) {
-            struct meter      m = { .fail_at = UINT64_MAX };
-            blm_allocator     a = meter_allocator(&m);
-            const uint8_t    *p = pattern(sizes[i]);
-            struct feed       f = { p, sizes[i], 0, 4000, false, false };
-            struct blm_source s = {
+            struct meter       m = { .fail_at = UINT64_MAX };
+            blm_allocator      a = meter_allocator(&m);
+            const uint8_t     *p = pattern(sizes[i]);
+            struct feed        f = { p, sizes[i], 0, 4000, false, false };
+            struct blm__source s = {
                 .data = stream ? NULL : p, .len = sizes[i], .read = feed_read, .ctx = &f
             };
-            struct blm_block block;
-            blm_error        e;
+            struct blm__block block;
+            blm_error         e;
             assert_status(blm__read_block(&s, &a, sizes[i], sizes[i], &block, &e), BLM_OK);
             assert_memory_equal(block.words, p, sizes[i]);
             assert_int_equal((uintptr_t)block.words % 64, 0);
@@ -184,11 +184,11 @@ static void everything_that_is_left(void **state)
     for (size_t i = 0; i < COUNT_OF(sizes); i++)
         for (int stream = 0; stream < 2; stream++)
             for (uint64_t fail_at = 0;; fail_at++) {
-                struct meter      m = { .fail_at = fail_at };
-                blm_allocator     a = meter_allocator(&m);
-                const uint8_t    *p = pattern(sizes[i]);
-                struct feed       f = { p, sizes[i], 0, 4000, false, false };
-                struct blm_source s = {
+                struct meter       m = { .fail_at = fail_at };
+                blm_allocator      a = meter_allocator(&m);
+                const uint8_t     *p = pattern(sizes[i]);
+                struct feed        f = { p, sizes[i], 0, 4000, false, false };
+                struct blm__source s = {
                     .data = stream ? NULL : p, .len = sizes[i], .read = feed_read, .ctx = &f
                 };
                 uint8_t   *all;
@@ -231,8 +231,8 @@ static bool until(void *ctx, const void *p, size_t len)
 static void a_sink_counts_and_remembers(void **state)
 {
     (void)state;
-    size_t          left = 10;
-    struct blm_sink s    = { .write = until, .ctx = &left };
+    size_t           left = 10;
+    struct blm__sink s    = { .write = until, .ctx = &left };
     assert_true(blm__put(&s, "1234", 4));
     assert_true(blm__put(&s, NULL, 0));
     assert_int_equal(s.written, 4);

@@ -188,15 +188,15 @@ static void a_claim_is_not_believed(void **state)
 {
     (void)state;
     /* 2^40 bits promised, 3 KiB to 1 MiB delivered. */
-    blm_options o               = BLM_OPTIONS_INIT;
-    o.bits                      = 1u << 20;
-    o.probes                    = 5;
-    blm_filter               *f = make(&o), *g = NULL;
-    struct bytes              b     = encoded(f);
-    uint64_t                  first = blm__get64le(b.p + 4096 + 128);
-    struct blm_native_section s;
-    struct blm_shape          shape = f->body.layers[0].shape;
-    shape.bits                      = (uint64_t)1 << 40;
+    blm_options o                = BLM_OPTIONS_INIT;
+    o.bits                       = 1u << 20;
+    o.probes                     = 5;
+    blm_filter                *f = make(&o), *g = NULL;
+    struct bytes               b     = encoded(f);
+    uint64_t                   first = blm__get64le(b.p + 4096 + 128);
+    struct blm__native_section s;
+    struct blm__shape          shape = f->body.layers[0].shape;
+    shape.bits                       = (uint64_t)1 << 40;
     assert_true(blm__native_place(&shape, first, 4096, &s));
     blm__native_put_record(&s, b.p + first);
     for (int i = 0; i < 2; i++)

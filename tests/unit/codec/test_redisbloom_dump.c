@@ -66,8 +66,8 @@ static void test_bad(void **state)
 /* Sets the checksum right again. */
 static void resum(void *bytes, size_t len)
 {
-    uint8_t         *p = bytes;
-    struct blm_crc64 t;
+    uint8_t          *p = bytes;
+    struct blm__crc64 t;
     blm__crc64_init(&t);
     blm__put64le(p + len - 8, blm__crc64(&t, 0, p, len - 8));
 }

@@ -68,8 +68,8 @@ static void blocks_are_aligned_zeroed_and_freed_whole(void **state)
     const blm_allocator *from[] = { &own, &blm__default_allocator };
     for (size_t i = 0; i < COUNT_OF(sizes); i++)
         for (size_t j = 0; j < 2; j++) {
-            struct blm_block b;
-            size_t           room = (size_t)(sizes[i] + 63) & ~(size_t)63;
+            struct blm__block b;
+            size_t            room = (size_t)(sizes[i] + 63) & ~(size_t)63;
             assert_true(blm__block_alloc(from[j], sizes[i], &b));
             assert_true((uintptr_t)b.words % 64 == 0);
             assert_true((uint8_t *)b.words >= (uint8_t *)b.base);
@@ -89,7 +89,7 @@ static void blocks_are_aligned_zeroed_and_freed_whole(void **state)
 static void large_default_blocks_are_mapped(void **state)
 {
     (void)state;
-    struct blm_block b;
+    struct blm__block b;
     assert_true(blm__block_alloc(&blm__default_allocator, 4u << 20, &b));
     assert_true(b.mapped);
     assert_true((uintptr_t)b.words % (2u << 20) == 0); /* where a huge page can begin */
@@ -100,9 +100,9 @@ static void large_default_blocks_are_mapped(void **state)
 static void impossible_blocks_are_refused(void **state)
 {
     (void)state;
-    struct blm_block b;
-    struct meter     m = { .fail_at = 0 };
-    blm_allocator    a = meter_allocator(&m);
+    struct blm__block b;
+    struct meter      m = { .fail_at = 0 };
+    blm_allocator     a = meter_allocator(&m);
     assert_false(blm__block_alloc(&blm__default_allocator, 0, &b));
     assert_false(blm__block_alloc(&blm__default_allocator, UINT64_MAX, &b));
     assert_false(blm__block_alloc(&blm__default_allocator, (uint64_t)1 << 62, &b));

@@ -5,7 +5,7 @@
 static void shapes_count_words_and_probes(void **state)
 {
     (void)state;
-    struct blm_shape s = { .bits = 1, .cell_bits = 1, .probes = 7 };
+    struct blm__shape s = { .bits = 1, .cell_bits = 1, .probes = 7 };
     assert_true(blm__shape_words(&s) == 1);
     s.bits = 64;
     assert_true(blm__shape_words(&s) == 1);
@@ -23,8 +23,8 @@ static void shapes_count_words_and_probes(void **state)
 static void bytes_are_summed_over_layers(void **state)
 {
     (void)state;
-    struct blm_layer l[3] = { { .word_count = 1 }, { .word_count = 10 }, { .word_count = 100 } };
-    struct blm_body  b    = { .layers = l, .layer_count = 3 };
+    struct blm__layer l[3] = { { .word_count = 1 }, { .word_count = 10 }, { .word_count = 100 } };
+    struct blm__body  b    = { .layers = l, .layer_count = 3 };
     assert_true(blm__body_bytes(&b) == 888);
     b.layer_count = 0;
     assert_true(blm__body_bytes(&b) == 0);
@@ -33,10 +33,10 @@ static void bytes_are_summed_over_layers(void **state)
 static void items_are_counted_with_and_without_stripes(void **state)
 {
     (void)state;
-    struct meter     m = { .fail_at = UINT64_MAX };
-    blm_allocator    a = meter_allocator(&m);
-    struct blm_body  b = { .alloc = &a };
-    struct blm_layer l = { .items = 5 };
+    struct meter      m = { .fail_at = UINT64_MAX };
+    blm_allocator     a = meter_allocator(&m);
+    struct blm__body  b = { .alloc = &a };
+    struct blm__layer l = { .items = 5 };
     blm__layer_count(&l, 7);
     blm__layer_count(&l, 0);
     blm__layer_count(&l, -2);
@@ -69,8 +69,8 @@ static void items_are_counted_with_and_without_stripes(void **state)
 static void live_counts_follow(void **state)
 {
     (void)state;
-    uint8_t          live[8] = { 0 };
-    struct blm_layer l       = { .live = live };
+    uint8_t           live[8] = { 0 };
+    struct blm__layer l       = { .live = live };
     blm__layer_count(&l, 258);
     assert_true(blm__get64le(live) == 258);
     assert_int_equal(live[0], 2);
@@ -83,11 +83,11 @@ static void live_counts_follow(void **state)
 static void room_grows_and_keeps(void **state)
 {
     (void)state;
-    struct meter    m = { .fail_at = UINT64_MAX };
-    blm_allocator   a = meter_allocator(&m);
-    struct blm_body b = { .alloc = &a };
+    struct meter     m = { .fail_at = UINT64_MAX };
+    blm_allocator    a = meter_allocator(&m);
+    struct blm__body b = { .alloc = &a };
     for (uint32_t i = 0; i < 20; i++) {
-        struct blm_layer *l = blm__body_room(&b);
+        struct blm__layer *l = blm__body_room(&b);
         assert_non_null(l);
         assert_ptr_equal(l, &b.layers[i]);
         assert_true(l->items == 0 && !l->words && l->shape.bits == 0);
@@ -98,9 +98,9 @@ static void room_grows_and_keeps(void **state)
         assert_true(b.layers[i].items == 1000 + i);
     while (b.layer_count < b.layer_room)
         b.layer_count++;
-    struct blm_layer *was = b.layers;
-    uint32_t          had = b.layer_room;
-    m.fail_at             = m.calls;
+    struct blm__layer *was = b.layers;
+    uint32_t           had = b.layer_room;
+    m.fail_at              = m.calls;
     assert_null(blm__body_room(&b));
     assert_ptr_equal(b.layers, was);
     assert_int_equal(b.layer_room, had);
@@ -112,7 +112,7 @@ static void marks_cover_their_regions(void **state)
 {
     (void)state;
     uint8_t              marks[5] = { 0 };
-    struct blm_layer     l        = { .word_count = 33, .marks = marks, .mark_shift = 3 };
+    struct blm__layer    l        = { .word_count = 33, .marks = marks, .mark_shift = 3 };
     static const uint8_t third[5] = { 0, 0, 1, 0, 0 }, all[5] = { 1, 1, 1, 1, 1 };
     blm__mark(&l, 16);
     blm__mark(&l, 23);
@@ -135,8 +135,8 @@ static bool stop(void *ctx, uint64_t done, uint64_t total)
 static void progress_is_asked_only_where_there_is_one(void **state)
 {
     (void)state;
-    uint64_t        heard = 0;
-    struct blm_body b     = { .progress = NULL };
+    uint64_t         heard = 0;
+    struct blm__body b     = { .progress = NULL };
     assert_true(blm__go_on(&b, 1, 2));
     b.progress     = stop;
     b.progress_ctx = &heard;

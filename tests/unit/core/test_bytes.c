@@ -53,7 +53,7 @@ static void doubles_keep_their_bits(void **state)
 static void the_cursor_reads_in_order(void **state)
 {
     (void)state;
-    struct blm_cursor c = blm__cursor(eight, 8);
+    struct blm__cursor c = blm__cursor(eight, 8);
     assert_int_equal(blm__left(&c), 8);
     assert_int_equal(blm__take8(&c), 0x81);
     assert_int_equal(blm__take16le(&c), 0x0382);
@@ -69,7 +69,7 @@ static void the_cursor_reads_in_order(void **state)
 static void the_cursor_never_passes_the_end(void **state)
 {
     (void)state;
-    struct blm_cursor c = blm__cursor(eight, 6);
+    struct blm__cursor c = blm__cursor(eight, 6);
     blm__take32le(&c);
     assert_true(blm__take64le(&c) == 0);
     assert_true(c.bad);

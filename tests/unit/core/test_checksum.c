@@ -54,8 +54,8 @@ static void words_are_hashed_as_given_out(void **state)
 static void prints_do_not_see_the_cuts(void **state)
 {
     (void)state;
-    struct blm_print p;
-    uint8_t          one[16], two[16];
+    struct blm__print p;
+    uint8_t           one[16], two[16];
     blm__print_begin(&p);
     blm__print_add(&p, "abcdefgh", 8);
     blm__print_end(&p, one);

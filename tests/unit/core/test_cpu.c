@@ -12,7 +12,7 @@ static void kernels_are_found_by_name(void **state)
     assert_ptr_equal(blm__kernel_named("portable"), &blm__kernel_portable);
     assert_null(blm__kernel_named("abacus"));
     assert_null(blm__kernel_named(""));
-    const struct blm_kernel *best = blm__kernel_best();
+    const struct blm__kernel *best = blm__kernel_best();
     assert_non_null(best);
     assert_ptr_equal(blm__kernel_named(best->name), best);
     assert_ptr_equal(blm__kernel_best(), best);
@@ -23,7 +23,7 @@ static void every_kernel_has_every_loop(void **state)
     (void)state;
     static const char *const names[] = { "portable", "avx2", "avx512", "neon" };
     for (size_t i = 0; i < COUNT_OF(names); i++) {
-        const struct blm_kernel *k = blm__kernel_named(names[i]);
+        const struct blm__kernel *k = blm__kernel_named(names[i]);
         if (!k)
             continue;
         assert_string_equal(k->name, names[i]);

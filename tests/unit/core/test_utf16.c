@@ -60,8 +60,8 @@ static void test_rows(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct blm_utf16 u = blm__utf16(rows[i].bytes, rows[i].len);
-        uint16_t         unit;
+        struct blm__utf16 u = blm__utf16(rows[i].bytes, rows[i].len);
+        uint16_t          unit;
         for (size_t j = 0; j < rows[i].count; j++) {
             if (!blm__utf16_next(&u, &unit))
                 fail_msg("row %zu ends after %zu units", i, j);
@@ -76,8 +76,8 @@ static void test_rows(void **state)
 static void test_empty(void **state)
 {
     (void)state;
-    struct blm_utf16 u = blm__utf16("", 0);
-    uint16_t         unit;
+    struct blm__utf16 u = blm__utf16("", 0);
+    uint16_t          unit;
     assert_false(blm__utf16_next(&u, &unit));
 }
 
@@ -106,7 +106,7 @@ static void test_all_characters(void **state)
             b[n++] = (uint8_t)(0x80 + c / 64 % 64);
             b[n++] = (uint8_t)(0x80 + c % 64);
         }
-        struct blm_utf16 u = blm__utf16(b, n);
+        struct blm__utf16 u = blm__utf16(b, n);
         assert_true(blm__utf16_next(&u, &one));
         if (c >= 0x10000) {
             assert_true(blm__utf16_next(&u, &two));

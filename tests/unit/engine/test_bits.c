@@ -5,13 +5,13 @@
 #include "unit/support.h"
 
 /* Position j of a key is (w0 + j·w1) mod m. */
-static void toy_positions(const struct blm_shape *s, const blm_digest *d, uint64_t *out)
+static void toy_positions(const struct blm__shape *s, const blm_digest *d, uint64_t *out)
 {
     for (uint32_t j = 0; j < s->probes; j++)
         out[j] = (d->w[0] + j * d->w[1]) % s->bits;
 }
 
-static struct blm_scheme toy = {
+static struct blm__scheme toy = {
     .row       = { sizeof(blm_scheme_row), "toy", "for this test", NULL, NULL, false, .kinds = 0 },
     .fold      = BLM__FOLD_STRIDED,
     .fold_unit = 1,
@@ -19,20 +19,20 @@ static struct blm_scheme toy = {
 };
 
 struct toy_filter {
-    struct blm_body  body;
-    struct blm_layer layer;
-    uint64_t         words[160];
+    struct blm__body  body;
+    struct blm__layer layer;
+    uint64_t          words[160];
 };
 
 static void toy_init(struct toy_filter *f, uint64_t m, uint32_t k)
 {
     memset(f, 0, sizeof *f);
-    f->layer.shape      = (struct blm_shape){ .kind      = BLM_CLASSIC,
-                                              .rule      = BLM__POSITIONS,
-                                              .scheme    = &toy,
-                                              .bits      = m,
-                                              .probes    = k,
-                                              .cell_bits = 1 };
+    f->layer.shape      = (struct blm__shape){ .kind      = BLM_CLASSIC,
+                                               .rule      = BLM__POSITIONS,
+                                               .scheme    = &toy,
+                                               .bits      = m,
+                                               .probes    = k,
+                                               .cell_bits = 1 };
     f->layer.word_count = blm__shape_words(&f->layer.shape);
     f->layer.words      = f->words;
     f->layer.engine     = blm__engine_of(&f->layer.shape);

@@ -13,9 +13,9 @@ static void shapes_keep_their_promise_on_paper(void **state)
     static const double rates[] = { 0.1, 0.01, 1e-3, 1e-5 };
     EACH_FLAVOUR(v)
     for (size_t i = 0; i < COUNT_OF(rates); i++) {
-        blm_filter             *f = make_flavour(v, 50000, rates[i], 1);
-        const struct blm_shape *s = &f->body.layers[0].shape;
-        double                  r = blm__shape_rate(s, s->capacity);
+        blm_filter              *f = make_flavour(v, 50000, rates[i], 1);
+        const struct blm__shape *s = &f->body.layers[0].shape;
+        double                   r = blm__shape_rate(s, s->capacity);
         assert_true(r > 0 && r <= s->rate * (1 + 1e-9));
         assert_true(r > 0.8 * s->rate); /* and no memory is wasted to get there */
         assert_true(blm__shape_rate(s, 0) == 0);
@@ -50,9 +50,9 @@ static void the_rate_of_the_bits_is_the_share_that_passes(void **state)
 static void ones_are_counted_cell_by_cell(void **state)
 {
     (void)state;
-    uint64_t                 words[3] = { 0x00000000000000f1u, 0, 0x8000000000000001u };
-    struct blm_layer         l        = { .words = words, .word_count = 3 };
-    const struct blm_kernel *v        = &blm__kernel_portable;
+    uint64_t                  words[3] = { 0x00000000000000f1u, 0, 0x8000000000000001u };
+    struct blm__layer         l        = { .words = words, .word_count = 3 };
+    const struct blm__kernel *v        = &blm__kernel_portable;
     assert_true(blm__bits_ones(&l, v) == 7);
     assert_true(blm__counters_ones(&l, v) == 4);
     assert_true(blm__counters_stuck(&l) == 1);
@@ -76,7 +76,7 @@ static void every_engine_can_do_the_common_things(void **state)
     for (size_t i = 0; blm_scheme_at(i); i++)
         for (int rule = 0; rule < 5; rule++)
             for (uint32_t width = 1; width <= 4; width += 3) {
-                struct blm_shape          s = { .rule      = (enum blm__rule)rule,
+                struct blm__shape         s = { .rule      = (enum blm__rule)rule,
                                                 .cell_bits = width,
                                                 .scheme = blm__scheme_find(blm_scheme_at(i)->name) };
                 const struct blm__engine *e = blm__engine_of(&s);

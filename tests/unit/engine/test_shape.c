@@ -7,28 +7,28 @@
 #include "engine/shape.h"
 #include "kind/kind.h"
 
-static const struct blm_shape good_classic = {
+static const struct blm__shape good_classic = {
     .kind = BLM_CLASSIC, .rule = BLM__CHAIN, .bits = 1000, .probes = 7, .cell_bits = 1
 };
-static const struct blm_shape good_blocked  = { .kind       = BLM_BLOCKED,
-                                                .rule       = BLM__LINES,
-                                                .bits       = 5120,
-                                                .line_count = 10,
-                                                .probes     = 8,
-                                                .lines      = 2,
-                                                .cell_bits  = 1 };
-static const struct blm_shape good_counting = { .kind       = BLM_COUNTING,
-                                                .rule       = BLM__SHORT,
-                                                .bits       = 1280,
-                                                .line_count = 10,
-                                                .probes     = 7,
-                                                .lines      = 5,
-                                                .cell_bits  = 4 };
+static const struct blm__shape good_blocked  = { .kind       = BLM_BLOCKED,
+                                                 .rule       = BLM__LINES,
+                                                 .bits       = 5120,
+                                                 .line_count = 10,
+                                                 .probes     = 8,
+                                                 .lines      = 2,
+                                                 .cell_bits  = 1 };
+static const struct blm__shape good_counting = { .kind       = BLM_COUNTING,
+                                                 .rule       = BLM__SHORT,
+                                                 .bits       = 1280,
+                                                 .line_count = 10,
+                                                 .probes     = 7,
+                                                 .lines      = 5,
+                                                 .cell_bits  = 4 };
 
 #define REFUSED(from, native, want, ...)                           \
     do {                                                           \
-        struct blm_shape s = from;                                 \
-        blm_error        e = { .text = "" };                       \
+        struct blm__shape s = from;                                \
+        blm_error         e = { .text = "" };                      \
         __VA_ARGS__;                                               \
         assert_status(blm__shape_valid(&s, native, 77, &e), want); \
         assert_int_equal(e.offset, 77);                            \
@@ -38,7 +38,7 @@ static const struct blm_shape good_counting = { .kind       = BLM_COUNTING,
 static void good_shapes(void **state)
 {
     (void)state;
-    struct blm_shape s = good_classic;
+    struct blm__shape s = good_classic;
     assert_status(blm__shape_valid(&good_classic, true, 0, NULL), BLM_OK);
     assert_status(blm__shape_valid(&good_blocked, true, 0, NULL), BLM_OK);
     assert_status(blm__shape_valid(&good_counting, true, 0, NULL), BLM_OK);
@@ -100,12 +100,12 @@ static void bad_shapes(void **state)
     REFUSED(good_blocked, true, BLM_E_FORMAT, s.line_count = ((uint64_t)1 << 55) + 10);
 }
 
-static struct blm_layer layers[2];
+static struct blm__layer layers[2];
 
-static struct blm_body scalable(void)
+static struct blm__body scalable(void)
 {
     layers[0].shape = layers[1].shape = good_blocked;
-    struct blm_body b                 = { .kind        = BLM_SCALABLE,
+    struct blm__body b                = { .kind        = BLM_SCALABLE,
                                           .layers      = layers,
                                           .layer_count = 2,
                                           .active      = 1,
@@ -118,7 +118,7 @@ static struct blm_body scalable(void)
 
 #define BODY(native, want, ...)                                    \
     do {                                                           \
-        struct blm_body b = scalable();                            \
+        struct blm__body b = scalable();                           \
         __VA_ARGS__;                                               \
         assert_status(blm__body_valid(&b, native, 0, NULL), want); \
     } while (0)
@@ -154,10 +154,10 @@ static void bodies(void **state)
 static void slack(void **state)
 {
     (void)state;
-    uint8_t          bytes[16] = { 0 };
-    uint64_t         words[2];
-    struct blm_shape s = good_classic;
-    s.bits             = 100;
+    uint8_t           bytes[16] = { 0 };
+    uint64_t          words[2];
+    struct blm__shape s = good_classic;
+    s.bits              = 100;
     for (unsigned bit = 0; bit < 128; bit++) {
         memset(bytes, 0, sizeof bytes);
         bytes[bit / 8] = (uint8_t)(1u << bit % 8);

@@ -12,12 +12,12 @@ static void strict_rates_take_more_lines(void **state)
         uint32_t lines;
     } rows[] = { { 0.1, 1 }, { 0.01, 1 }, { 1e-3, 1 }, { 1e-4, 2 }, { 1e-6, 2 }, { 1e-8, 3 } };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        blm_options o             = BLM_OPTIONS_INIT;
-        o.kind                    = BLM_BLOCKED;
-        o.items                   = 100000;
-        o.rate                    = rows[i].p;
-        blm_filter             *f = make(&o);
-        const struct blm_shape *s = &f->body.layers[0].shape;
+        blm_options o              = BLM_OPTIONS_INIT;
+        o.kind                     = BLM_BLOCKED;
+        o.items                    = 100000;
+        o.rate                     = rows[i].p;
+        blm_filter              *f = make(&o);
+        const struct blm__shape *s = &f->body.layers[0].shape;
         assert_int_equal(s->rule, BLM__LINES);
         assert_int_equal(params_of(f).lines, rows[i].lines);
         assert_int_equal(params_of(f).probes, s->probes * s->lines);

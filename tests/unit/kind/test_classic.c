@@ -6,8 +6,8 @@
 static void shapes_are_chains_of_bits(void **state)
 {
     (void)state;
-    blm_filter             *f = make_flavour(&flavours[0], 1000, 0.01, 1);
-    const struct blm_shape *s = &f->body.layers[0].shape;
+    blm_filter              *f = make_flavour(&flavours[0], 1000, 0.01, 1);
+    const struct blm__shape *s = &f->body.layers[0].shape;
     assert_int_equal(s->kind, BLM_CLASSIC);
     assert_int_equal(s->rule, BLM__CHAIN);
     assert_int_equal(s->cell_bits, 1);

@@ -341,9 +341,9 @@ static void the_usual_growth(void **state)
     static const struct {
         uint64_t keys;
         double   below, from; /* the growth of a layer of one key less, and of as many */
-    } rows[]           = { { 1 << 15, 4, 16 }, { (1 << 17) + 1, 16, 4 }, { 1 << 23, 4, 2 } };
-    struct blm_layer l = { .shape = { .capacity = 1, .scheme = &blm__scheme_native } };
-    struct blm_body  b = { .layers = &l, .layer_count = 1 };
+    } rows[]            = { { 1 << 15, 4, 16 }, { (1 << 17) + 1, 16, 4 }, { 1 << 23, 4, 2 } };
+    struct blm__layer l = { .shape = { .capacity = 1, .scheme = &blm__scheme_native } };
+    struct blm__body  b = { .layers = &l, .layer_count = 1 };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         l.shape.capacity = rows[i].keys - 1;
         assert_true(blm__kind_of(BLM_SCALABLE)->growth(&b) == rows[i].below);

@@ -84,7 +84,7 @@ static uint64_t sum_hash(void *ctx, const void *key, size_t len, const uint64_t 
 static void all_ways_hash_alike(void **state)
 {
     (void)state;
-    struct blm_hasher hashers[] = {
+    struct blm__hasher hashers[] = {
         { .id = BLM_HASH_XXH3, .seed = { 7, 8 } },
         { .id = BLM_HASH_SIPHASH, .seed = { 7, 8 } },
         { .id = BLM_HASH_CUSTOM, .fn = sum_hash, .seed = { 7, 8 } },
@@ -110,7 +110,7 @@ static void all_ways_hash_alike(void **state)
 static void hashes_use_their_seed(void **state)
 {
     (void)state;
-    struct blm_hasher a = { .id = BLM_HASH_XXH3, .seed = { 1, 2 } }, b = a;
+    struct blm__hasher a = { .id = BLM_HASH_XXH3, .seed = { 1, 2 } }, b = a;
     b.seed[0] = 3;
     assert_true(blm__native_hash(&a, "k", 1) != blm__native_hash(&b, "k", 1));
     a.id = b.id = BLM_HASH_SIPHASH;

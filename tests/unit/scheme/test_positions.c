@@ -10,13 +10,13 @@
 
 #define GUARD 0x5151515151515151u
 
-static void check_shape(const struct blm_scheme *s, const blm_filter *f, const void *key,
+static void check_shape(const struct blm__scheme *s, const blm_filter *f, const void *key,
                         size_t len)
 {
-    const struct blm_shape *shape = &f->body.layers[0].shape;
-    uint64_t                pos[BLM__MAX_PROBES + 1], raw[BLM__MAX_PROBES + 1];
-    uint32_t                k = shape->probes;
-    blm_digest              d;
+    const struct blm__shape *shape = &f->body.layers[0].shape;
+    uint64_t                 pos[BLM__MAX_PROBES + 1], raw[BLM__MAX_PROBES + 1];
+    uint32_t                 k = shape->probes;
+    blm_digest               d;
     assert_int_equal(blm_digest_of(f, key, len, &d), BLM_OK);
     pos[k] = raw[k] = GUARD;
     s->positions(shape, &d, pos);
@@ -36,9 +36,9 @@ static void test_every_scheme(void **state)
     struct key_set keys  = key_set_make(7, 40);
     size_t         tried = 0;
     for (size_t i = 0; blm_scheme_at(i); i++) {
-        const struct blm_scheme *s = blm__scheme_find(blm_scheme_at(i)->name);
-        blm_options              o = BLM_OPTIONS_INIT;
-        blm_filter              *f;
+        const struct blm__scheme *s = blm__scheme_find(blm_scheme_at(i)->name);
+        blm_options               o = BLM_OPTIONS_INIT;
+        blm_filter               *f;
         if (s->native || s->missing || !s->row.creates || s->row.by_caller)
             continue;
         o.scheme = s->row.name;
@@ -63,9 +63,10 @@ static uint64_t low_bits(uint64_t v, unsigned n)
 }
 
 /* Their two words give what a digest gives, however keys come. */
-static void check_pairs(const struct blm_scheme *s, const blm_filter *f, const struct key_set *keys)
+static void check_pairs(const struct blm__scheme *s, const blm_filter *f,
+                        const struct key_set *keys)
 {
-    const struct blm_shape *shape = &f->body.layers[0].shape;
+    const struct blm__shape *shape = &f->body.layers[0].shape;
     for (size_t i = 0; i < keys->count; i++) {
         const blm_key   *k     = &keys->keys[i];
         struct blm__keys all   = { .list = keys->keys },
@@ -259,7 +260,7 @@ static void test_versions(void **state)
     static const char *const names[] = { "guava64", "guava32", "go",    "spark1",
                                          "spark2",  "dcso",    "dcso01" };
     for (size_t i = 0; i < COUNT_OF(names); i++) {
-        const struct blm_scheme *s = blm__scheme_find(names[i]);
+        const struct blm__scheme *s = blm__scheme_find(names[i]);
         assert_int_equal(s->version, 1);
         assert_int_equal(s->row.kinds, 1u << BLM_CLASSIC);
     }

@@ -9,7 +9,7 @@ static void rows_are_complete(void **state)
     (void)state;
     size_t n = 0;
     for (const blm_scheme_row *row; (row = blm_scheme_at(n)); n++) {
-        const struct blm_scheme *s = blm__scheme_find(row->name);
+        const struct blm__scheme *s = blm__scheme_find(row->name);
         assert_non_null(s);
         if (strcmp(s->row.name, row->name) == 0)
             assert_ptr_equal(&s->row, row);
@@ -50,12 +50,12 @@ static void native_is_the_default_and_others_must_be_named_right(void **state)
 static void tags_tell_hashers_apart(void **state)
 {
     (void)state;
-    struct blm_scheme other = blm__scheme_native, newer = blm__scheme_native;
+    struct blm__scheme other = blm__scheme_native, newer = blm__scheme_native;
     other.row.name = "nativf";
     newer.version++;
-    struct blm_shape  plain = { .scheme = &blm__scheme_native }, a = { .scheme = &other };
-    struct blm_shape  b = { .scheme = &newer };
-    struct blm_hasher h[9];
+    struct blm__shape  plain = { .scheme = &blm__scheme_native }, a = { .scheme = &other };
+    struct blm__shape  b = { .scheme = &newer };
+    struct blm__hasher h[9];
     memset(h, 0, sizeof h);
     for (size_t i = 0; i < 9; i++)
         strcpy(h[i].name, "xxh3");

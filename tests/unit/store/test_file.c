@@ -497,13 +497,13 @@ static void a_full_disk(void **state)
 static void opening_does_not_read_the_bits(void **state)
 {
     (void)state;
-    blm_options                   o     = file_options(BLM_CLASSIC, 20);
-    blm_filter                   *f     = make(&o);
-    struct blm_shape              shape = f->body.layers[0].shape;
-    struct blm_native_head        head;
-    static struct blm_native_slot slot;
-    struct blm_native_section     section;
-    uint8_t                       bytes[BLM__SLOT_MAX];
+    blm_options                    o     = file_options(BLM_CLASSIC, 20);
+    blm_filter                    *f     = make(&o);
+    struct blm__shape              shape = f->body.layers[0].shape;
+    struct blm__native_head        head;
+    static struct blm__native_slot slot;
+    struct blm__native_section     section;
+    uint8_t                        bytes[BLM__SLOT_MAX];
     shape.bits = (uint64_t)1 << 43;
     assert_status(blm__native_head_of(&f->body, &shape, &head, NULL), BLM_OK);
     assert_true(blm__native_place(&shape, blm__native_first(&head), head.block, &section));

@@ -121,10 +121,10 @@ static void check_mixture(const struct bytes *now)
 
 static void cut_power(void)
 {
-    struct blm_os watched = blm__os;
-    size_t        calls   = os_log.calls;
-    blm__os               = real_os;
-    struct bytes now      = slurp(power.path);
+    struct blm__os watched = blm__os;
+    size_t         calls   = os_log.calls;
+    blm__os                = real_os;
+    struct bytes now       = slurp(power.path);
     check_image(power.disk.p, power.disk.len);
     check_image(now.p, now.len);
     for (int i = 0; i < 32; i++)
@@ -343,11 +343,11 @@ static void a_sync_may_be_cancelled(void **state)
 static void only_marked_regions_are_read(void **state)
 {
     (void)state;
-    blm_options o      = BLM_OPTIONS_INIT;
-    o.bits             = 4 * 65536 * 8;
-    o.probes           = 4;
-    blm_filter      *f = create_at(at("f"), &o);
-    struct blm_part *p = &blm__file_of(&f->body)->part[0];
+    blm_options o       = BLM_OPTIONS_INIT;
+    o.bits              = 4 * 65536 * 8;
+    o.probes            = 4;
+    blm_filter       *f = create_at(at("f"), &o);
+    struct blm__part *p = &blm__file_of(&f->body)->part[0];
     assert_int_equal(p->s.regions, 4);
     /* A change behind the library's back, in a region without a mark, stays damage. */
     p->words[65536 / 8 * 2 + 5] ^= 4;
@@ -394,7 +394,7 @@ static void die_marking(void *arg)
 {
     const struct flavour *v    = arg;
     blm_filter           *f    = open_at(at("f"), BLM_WRITE | (v->flags & BLM_SHARED));
-    struct blm_part      *p    = &blm__file_of(&f->body)->part[0];
+    struct blm__part     *p    = &blm__file_of(&f->body)->part[0];
     uintptr_t             page = (uintptr_t)p->marks & ~(uintptr_t)4095;
     if (page <= (uintptr_t)p->words + p->s.words_len - 1 || p->s.regions > 4096)
         _exit(2);
@@ -454,7 +454,7 @@ static struct {
 
 static int words_may(int protection)
 {
-    struct blm_part *p = &blm__file_of(&gap.f->body)->part[0];
+    struct blm__part *p = &blm__file_of(&gap.f->body)->part[0];
     return mprotect(p->words, (size_t)p->s.words_len, protection);
 }
 

@@ -5,34 +5,34 @@
 #include "scheme/scheme.h"
 #include "store/store.h"
 
-static struct blm_shape shape(uint64_t bits)
+static struct blm__shape shape(uint64_t bits)
 {
-    struct blm_shape s = { .kind      = BLM_CLASSIC,
-                           .rule      = BLM__CHAIN,
-                           .scheme    = &blm__scheme_native,
-                           .bits      = bits,
-                           .probes    = 3,
-                           .cell_bits = 1 };
+    struct blm__shape s = { .kind      = BLM_CLASSIC,
+                            .rule      = BLM__CHAIN,
+                            .scheme    = &blm__scheme_native,
+                            .bits      = bits,
+                            .probes    = 3,
+                            .cell_bits = 1 };
     return s;
 }
 
-static struct blm_body body(const blm_allocator *a)
+static struct blm__body body(const blm_allocator *a)
 {
-    struct blm_body b = { .alloc = a, .store = &blm__store_memory };
+    struct blm__body b = { .alloc = a, .store = &blm__store_memory };
     return b;
 }
 
 static void layers_come_and_go(void **state)
 {
     (void)state;
-    struct meter    m = { .fail_at = UINT64_MAX };
-    blm_allocator   a = meter_allocator(&m);
-    struct blm_body b = body(&a);
+    struct meter     m = { .fail_at = UINT64_MAX };
+    blm_allocator    a = meter_allocator(&m);
+    struct blm__body b = body(&a);
     for (uint32_t i = 0; i < 20; i++) {
-        struct blm_shape s = shape(100 + 1000 * i);
+        struct blm__shape s = shape(100 + 1000 * i);
         assert_status(b.store->add_layer(&b, &s, NULL), BLM_OK);
         assert_int_equal(b.layer_count, i + 1);
-        const struct blm_layer *l = &b.layers[i];
+        const struct blm__layer *l = &b.layers[i];
         assert_int_equal(l->word_count, (100 + 1000 * i + 63) / 64);
         assert_int_equal((uintptr_t)l->words % 64, 0);
         for (uint64_t w = 0; w < l->word_count; w++)
@@ -53,11 +53,11 @@ static void layers_come_and_go(void **state)
 static void shared_layers_have_stripes(void **state)
 {
     (void)state;
-    struct meter     m = { .fail_at = UINT64_MAX };
-    blm_allocator    a = meter_allocator(&m);
-    struct blm_body  b = body(&a);
-    struct blm_shape s = shape(1000);
-    b.shared           = true;
+    struct meter      m = { .fail_at = UINT64_MAX };
+    blm_allocator     a = meter_allocator(&m);
+    struct blm__body  b = body(&a);
+    struct blm__shape s = shape(1000);
+    b.shared            = true;
     assert_status(b.store->add_layer(&b, &s, NULL), BLM_OK);
     assert_non_null(b.layers[0].stripes);
     blm__layer_count(&b.layers[0], 5);
@@ -71,13 +71,13 @@ static void memory_may_fail_anywhere(void **state)
     (void)state;
     for (int shared = 0; shared < 2; shared++)
         for (uint64_t n = 0;; n++) {
-            struct meter     m  = { .fail_at = n };
-            blm_allocator    a  = meter_allocator(&m);
-            struct blm_body  b  = body(&a);
-            struct blm_shape s  = shape(5000);
-            blm_error        e  = { .text = "" };
-            blm_status       st = BLM_OK;
-            b.shared            = shared;
+            struct meter      m  = { .fail_at = n };
+            blm_allocator     a  = meter_allocator(&m);
+            struct blm__body  b  = body(&a);
+            struct blm__shape s  = shape(5000);
+            blm_error         e  = { .text = "" };
+            blm_status        st = BLM_OK;
+            b.shared             = shared;
             for (int i = 0; i < 5 && st == BLM_OK; i++) {
                 uint32_t had = b.layer_count;
                 st           = b.store->add_layer(&b, &s, &e);
@@ -95,11 +95,11 @@ static void memory_may_fail_anywhere(void **state)
 static void caps(void **state)
 {
     (void)state;
-    struct meter     m = { .fail_at = UINT64_MAX };
-    blm_allocator    a = meter_allocator(&m);
-    struct blm_body  b = body(&a);
-    struct blm_shape s = shape(64 * 100);
-    blm_error        e;
+    struct meter      m = { .fail_at = UINT64_MAX };
+    blm_allocator     a = meter_allocator(&m);
+    struct blm__body  b = body(&a);
+    struct blm__shape s = shape(64 * 100);
+    blm_error         e;
     b.max_bytes = 2000;
     assert_status(b.store->add_layer(&b, &s, &e), BLM_OK);
     assert_status(b.store->add_layer(&b, &s, &e), BLM_OK);
@@ -122,11 +122,11 @@ static void caps(void **state)
 static void words_of_the_caller(void **state)
 {
     (void)state;
-    struct meter     m      = { .fail_at = UINT64_MAX };
-    blm_allocator    a      = meter_allocator(&m);
-    struct blm_shape s      = shape(64 * 4);
-    uint64_t         own[4] = { 1, 2, 3, 4 };
-    struct blm_body  b      = body(&a);
+    struct meter      m      = { .fail_at = UINT64_MAX };
+    blm_allocator     a      = meter_allocator(&m);
+    struct blm__shape s      = shape(64 * 4);
+    uint64_t          own[4] = { 1, 2, 3, 4 };
+    struct blm__body  b      = body(&a);
     assert_status(blm__memory_borrow(&b, &s, own, false, NULL), BLM_OK);
     assert_ptr_equal(b.layers[0].words, own);
     assert_int_equal(b.store->backing, BLM_IN_WORDS);
@@ -153,11 +153,11 @@ static void words_of_the_caller(void **state)
 static void blocks_change_hands(void **state)
 {
     (void)state;
-    struct meter     m = { .fail_at = UINT64_MAX };
-    blm_allocator    a = meter_allocator(&m);
-    struct blm_shape s = shape(64 * 100);
-    struct blm_body  b = body(&a);
-    struct blm_block block, kept;
+    struct meter      m = { .fail_at = UINT64_MAX };
+    blm_allocator     a = meter_allocator(&m);
+    struct blm__shape s = shape(64 * 100);
+    struct blm__body  b = body(&a);
+    struct blm__block block, kept;
     assert_true(blm__block_alloc(&a, 800, &block));
     kept      = block;
     m.fail_at = m.calls;

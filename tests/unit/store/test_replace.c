@@ -8,8 +8,8 @@
 
 static blm_status replace(const char *path, uint32_t flags, const char *text, blm_error *e)
 {
-    struct blm_temp t;
-    blm_status      st = blm__temp_begin(path, flags, &blm__default_allocator, &t, e);
+    struct blm__temp t;
+    blm_status       st = blm__temp_begin(path, flags, &blm__default_allocator, &t, e);
     if (st != BLM_OK)
         return st;
     int why = blm__os.write_at(t.fd, text, strlen(text), 0);
@@ -203,7 +203,7 @@ static bool nameless_here(void)
 
 static void killed_while_writing(void *path)
 {
-    struct blm_temp t;
+    struct blm__temp t;
     if (blm__temp_begin(path, BLM_REPLACE, &blm__default_allocator, &t, NULL) != BLM_OK ||
         blm__os.write_at(t.fd, "half", 4, 0) != 0)
         _exit(1);
@@ -323,8 +323,8 @@ static void an_owner_is_kept(void **state)
 }
 
 /* The same laws where the file system has no nameless files. */
-static struct blm_os whole_os;
-static int           none_nameless(const char *dir, int *fd)
+static struct blm__os whole_os;
+static int            none_nameless(const char *dir, int *fd)
 {
     (void)dir;
     (void)fd;
@@ -348,8 +348,8 @@ static int scratch_remove_named(void **state)
 static void a_name_while_it_is_written(void **state)
 {
     (void)state;
-    struct blm_temp t;
-    blm_error       e;
+    struct blm__temp t;
+    blm_error        e;
     assert_status(blm__temp_begin(at("f"), 0, &blm__default_allocator, &t, &e), BLM_OK);
     assert_int_equal(scratch_count(), 1);
     blm__temp_abandon(&t);
@@ -359,10 +359,10 @@ static void a_name_while_it_is_written(void **state)
 static void no_memory_for_names(void **state)
 {
     (void)state;
-    struct meter    m = { .fail_at = 0 };
-    blm_allocator   a = meter_allocator(&m);
-    struct blm_temp t;
-    blm_error       e;
+    struct meter     m = { .fail_at = 0 };
+    blm_allocator    a = meter_allocator(&m);
+    struct blm__temp t;
+    blm_error        e;
     assert_status(blm__temp_begin(at("f"), 0, &a, &t, &e), BLM_E_MEMORY);
     blm__temp_abandon(&t); /* nothing was begun */
     assert_int_equal(scratch_count(), 0);

@@ -12,7 +12,7 @@
 static void test_check_value(void **state)
 {
     (void)state;
-    struct blm_crc64 t;
+    struct blm__crc64 t;
     blm__crc64_init(&t);
     assert_true(blm__crc64(&t, 0, "123456789", 9) == 0xe9c6d914c4b8d9cau);
     assert_true(blm__crc64(&t, 0, "", 0) == 0);

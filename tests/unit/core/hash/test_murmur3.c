@@ -50,12 +50,12 @@ static void test_x64_128_pieces(void **state)
         key[i] = (uint8_t)(i * 37 + 11);
     for (size_t a = 0; a <= sizeof key; a++)
         for (size_t b = a; b <= sizeof key; b++) {
-            struct blm_murmur3_128 s;
-            uint64_t               whole[2], head[2], pieces[2];
+            struct blm__murmur3_128 s;
+            uint64_t                whole[2], head[2], pieces[2];
             blm__murmur3_128_start(&s, 5);
             blm__murmur3_128_put(&s, key, a);
             blm__murmur3_128_put(&s, key + a, b - a);
-            struct blm_murmur3_128 fork = s;
+            struct blm__murmur3_128 fork = s;
             blm__murmur3_128_end(&fork, head);
             blm__murmur3_128_put(&s, key + b, sizeof key - b);
             blm__murmur3_128_end(&s, pieces);

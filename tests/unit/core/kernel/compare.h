@@ -17,12 +17,12 @@
 
 /* A layer in plain memory, with a fence behind its words. aligned: on a cache line's start, as
  * our own are; else 8 bytes past it, as a caller's own words may be. */
-static inline struct blm_layer bare_layer(struct blm_shape s, bool aligned)
+static inline struct blm__layer bare_layer(struct blm__shape s, bool aligned)
 {
-    struct blm_layer l = { .shape = s, .engine = blm__engine_of(&s) };
-    l.word_count       = blm__shape_words(&s);
-    size_t    room     = (size_t)l.word_count * 8 + 128;
-    uint64_t *base     = calloc(1, room + 64);
+    struct blm__layer l = { .shape = s, .engine = blm__engine_of(&s) };
+    l.word_count        = blm__shape_words(&s);
+    size_t    room      = (size_t)l.word_count * 8 + 128;
+    uint64_t *base      = calloc(1, room + 64);
     assert_non_null(base);
     uintptr_t at          = ((uintptr_t)base + 64 + 63) & ~(uintptr_t)63;
     l.words               = (uint64_t *)(at + (aligned ? 0 : 8));
@@ -31,27 +31,27 @@ static inline struct blm_layer bare_layer(struct blm_shape s, bool aligned)
     return l;
 }
 
-static inline void bare_free(struct blm_layer *l)
+static inline void bare_free(struct blm__layer *l)
 {
     assert_true(l->words[l->word_count] == FENCE);
     free(l->block.base);
 }
 
-static inline struct blm_shape line_shape(uint64_t lines_in_all, uint32_t k, uint32_t lines)
+static inline struct blm__shape line_shape(uint64_t lines_in_all, uint32_t k, uint32_t lines)
 {
-    struct blm_shape s = { .kind       = BLM_BLOCKED,
-                           .rule       = BLM__LINES,
-                           .bits       = lines_in_all * BLM__LINE_BITS,
-                           .line_count = lines_in_all,
-                           .probes     = k,
-                           .lines      = lines,
-                           .cell_bits  = 1 };
+    struct blm__shape s = { .kind       = BLM_BLOCKED,
+                            .rule       = BLM__LINES,
+                            .bits       = lines_in_all * BLM__LINE_BITS,
+                            .line_count = lines_in_all,
+                            .probes     = k,
+                            .lines      = lines,
+                            .cell_bits  = 1 };
     return s;
 }
 
-static inline struct blm_shape chain_shape(uint64_t m, uint32_t k)
+static inline struct blm__shape chain_shape(uint64_t m, uint32_t k)
 {
-    struct blm_shape s = {
+    struct blm__shape s = {
         .kind = BLM_CLASSIC, .rule = BLM__CHAIN, .bits = m, .probes = k, .cell_bits = 1
     };
     return s;
@@ -77,13 +77,13 @@ static inline void some_hashes(struct rng *r, uint64_t *h, size_t n)
 }
 
 struct loops {
-    size_t (*add)(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
-    size_t (*add_shared)(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
-    size_t (*check)(const struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
-    bool (*check_one)(const struct blm_layer *l, uint64_t h);
+    size_t (*add)(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
+    size_t (*add_shared)(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
+    size_t (*check)(const struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
+    bool (*check_one)(const struct blm__layer *l, uint64_t h);
 };
 
-static inline struct loops loops_of(const struct blm_kernel *k, const struct blm_shape *s)
+static inline struct loops loops_of(const struct blm__kernel *k, const struct blm__shape *s)
 {
     struct loops lines = { k->lines_add, k->lines_add_shared, k->lines_check, k->lines_check_one };
     struct loops chain = { k->chain_add, k->chain_add_shared, k->chain_check, k->chain_check_one };
@@ -92,7 +92,7 @@ static inline struct loops loops_of(const struct blm_kernel *k, const struct blm
 
 /* Seven bits of eight set, in both: a key that is not there passes several probes before it meets
  * a clear bit, so that what is asked late counts too. */
-static inline void crowd(struct blm_layer *x, struct blm_layer *y, struct rng *r)
+static inline void crowd(struct blm__layer *x, struct blm__layer *y, struct rng *r)
 {
     for (uint64_t i = 0; i < x->word_count; i++)
         x->words[i] = rng_next(r) | rng_next(r) | rng_next(r);
@@ -102,12 +102,12 @@ static inline void crowd(struct blm_layer *x, struct blm_layer *y, struct rng *r
 }
 
 /* Adds and asks in batches of every size given, through both kernels in step. */
-static inline void agree(const struct blm_kernel *oracle, const struct blm_kernel *other,
-                         struct blm_shape s, size_t rounds, uint64_t seed)
+static inline void agree(const struct blm__kernel *oracle, const struct blm__kernel *other,
+                         struct blm__shape s, size_t rounds, uint64_t seed)
 {
     static const size_t sizes[] = { 0, 1, 2, 3, 7, 31, 32, 33, 63, 64, 65, 97, 128, 255, 256 };
     struct loops        a = loops_of(oracle, &s), b = loops_of(other, &s);
-    struct blm_layer    x = bare_layer(s, true), y = bare_layer(s, seed % 2 == 0);
+    struct blm__layer   x = bare_layer(s, true), y = bare_layer(s, seed % 2 == 0);
     struct rng          r = { seed };
     if (seed % 3 || x.word_count > 60000)
         crowd(&x, &y, &r);
@@ -145,7 +145,7 @@ static inline void agree(const struct blm_kernel *oracle, const struct blm_kerne
 
 static inline size_t rounds_for(uint64_t words) { return words < 4000 ? 12 : 20; }
 
-static inline void agree_on_lines(const struct blm_kernel *oracle, const struct blm_kernel *other)
+static inline void agree_on_lines(const struct blm__kernel *oracle, const struct blm__kernel *other)
 {
     /* The last one is larger than what counts as in cache (512 KiB: 8192 lines). */
     static const uint64_t counts[] = { 1, 2, 3, 7, 64, 1001, 8192, 8193, 20011 };
@@ -157,7 +157,8 @@ static inline void agree_on_lines(const struct blm_kernel *oracle, const struct 
                           i * 100 + k * 10 + lines);
 }
 
-static inline void agree_on_chains(const struct blm_kernel *oracle, const struct blm_kernel *other)
+static inline void agree_on_chains(const struct blm__kernel *oracle,
+                                   const struct blm__kernel *other)
 {
     static const uint64_t sizes[] = {
         1, 2, 3, 63, 64, 65, 127, 1000003, 4194304, 4194305, 9999991
@@ -170,17 +171,18 @@ static inline void agree_on_chains(const struct blm_kernel *oracle, const struct
 }
 
 /* Single calls: the same as a batch of one, from the key's bytes; and what they refuse. */
-static inline void agree_on_one_key(const struct blm_kernel *oracle, const struct blm_kernel *other,
-                                    struct blm_shape s, bool shared, bool marks, uint64_t seed)
+static inline void agree_on_one_key(const struct blm__kernel *oracle,
+                                    const struct blm__kernel *other, struct blm__shape s,
+                                    bool shared, bool marks, uint64_t seed)
 {
-    struct blm_layer x = bare_layer(s, true), y = bare_layer(s, seed % 2 == 0);
-    bool             lines  = s.rule == BLM__LINES;
-    uint8_t          mx[64] = { 0 }, my[64] = { 0 }, live[8] = { 0 };
-    struct rng       r = { seed };
-    struct blm_body  a = { .layers = &x, .layer_count = 1, .hasher = { .seed = { rng_next(&r) } } };
+    struct blm__layer x = bare_layer(s, true), y = bare_layer(s, seed % 2 == 0);
+    bool              lines  = s.rule == BLM__LINES;
+    uint8_t           mx[64] = { 0 }, my[64] = { 0 }, live[8] = { 0 };
+    struct rng        r = { seed };
+    struct blm__body a = { .layers = &x, .layer_count = 1, .hasher = { .seed = { rng_next(&r) } } };
     a.flip             = blm__xxh3_turn(blm__xxh3_flip(a.hasher.seed[0]));
     a.shared           = shared;
-    struct blm_body b  = a;
+    struct blm__body b = a;
     b.layers           = &y;
     blm__check_key ca  = lines ? oracle->lines_check_key : oracle->chain_check_key;
     blm__check_key cb  = lines ? other->lines_check_key : other->chain_check_key;
@@ -237,7 +239,7 @@ static inline void agree_on_one_key(const struct blm_kernel *oracle, const struc
     bare_free(&y);
 }
 
-static inline void agree_on_keys(const struct blm_kernel *oracle, const struct blm_kernel *other)
+static inline void agree_on_keys(const struct blm__kernel *oracle, const struct blm__kernel *other)
 {
     for (uint64_t way = 0; way < 4; way++) {
         for (uint32_t k = 1; k <= 8; k++)
@@ -258,7 +260,7 @@ static inline void *vast_map(size_t bytes)
     return p == MAP_FAILED ? NULL : p;
 }
 
-static inline void agree_on_vast(const struct blm_kernel *oracle, const struct blm_kernel *other)
+static inline void agree_on_vast(const struct blm__kernel *oracle, const struct blm__kernel *other)
 {
     static const uint64_t counts[] = { 0xffffffffu, 0x100000000u, 0x100000001u, 0x1000f0f0fu };
     size_t                bytes    = (size_t)(0x1000f0f0fu * 64);
@@ -267,14 +269,14 @@ static inline void agree_on_vast(const struct blm_kernel *oracle, const struct b
         skip(); /* no such addresses here */
     for (size_t i = 0; i < COUNT_OF(counts); i++)
         for (uint32_t lines = 1; lines <= BLM__MAX_LINES; lines++) {
-            struct blm_layer x = { .shape = line_shape(counts[i], 8 - lines, lines) };
-            x.word_count       = counts[i] * 8;
-            struct blm_layer y = x;
-            uint64_t         h[128], absent[128];
-            uint8_t          fx[128], fy[128];
-            struct rng       r = { counts[i] + lines };
-            x.words            = a;
-            y.words            = b;
+            struct blm__layer x = { .shape = line_shape(counts[i], 8 - lines, lines) };
+            x.word_count        = counts[i] * 8;
+            struct blm__layer y = x;
+            uint64_t          h[128], absent[128];
+            uint8_t           fx[128], fy[128];
+            struct rng        r = { counts[i] + lines };
+            x.words             = a;
+            y.words             = b;
             some_hashes(&r, h, 128);
             some_hashes(&r, absent, 128);
             assert_int_equal(oracle->lines_add(&x, h, 128, fx), other->lines_add(&y, h, 128, fy));
@@ -292,17 +294,17 @@ static inline void agree_on_vast(const struct blm_kernel *oracle, const struct b
 }
 
 /* Positions past 2^32: 640 MiB of address space, of which few pages are touched. */
-static inline void agree_past_32_bits(const struct blm_kernel *oracle,
-                                      const struct blm_kernel *other)
+static inline void agree_past_32_bits(const struct blm__kernel *oracle,
+                                      const struct blm__kernel *other)
 {
-    uint64_t         m        = ((uint64_t)1 << 32) + ((uint64_t)1 << 30) + 77;
-    struct blm_shape shapes[] = { chain_shape(m, 11), line_shape(m / 512, 8, 2) };
+    uint64_t          m        = ((uint64_t)1 << 32) + ((uint64_t)1 << 30) + 77;
+    struct blm__shape shapes[] = { chain_shape(m, 11), line_shape(m / 512, 8, 2) };
     for (size_t i = 0; i < COUNT_OF(shapes); i++) {
-        struct loops     a = loops_of(oracle, &shapes[i]), b = loops_of(other, &shapes[i]);
-        struct blm_layer x = bare_layer(shapes[i], true), y = bare_layer(shapes[i], true);
-        struct rng       r = { 99 };
-        uint64_t         h[256], high = 0;
-        uint8_t          fx[256], fy[256];
+        struct loops      a = loops_of(oracle, &shapes[i]), b = loops_of(other, &shapes[i]);
+        struct blm__layer x = bare_layer(shapes[i], true), y = bare_layer(shapes[i], true);
+        struct rng        r = { 99 };
+        uint64_t          h[256], high = 0;
+        uint8_t           fx[256], fy[256];
         for (int round = 0; round < 20; round++) {
             some_hashes(&r, h, 256);
             for (int j = 0; j < 256; j++)
@@ -321,7 +323,7 @@ static inline void agree_past_32_bits(const struct blm_kernel *oracle,
 }
 
 /* Whole words: every length to 70, from every word of a cache line. */
-static inline void agree_on_words(const struct blm_kernel *oracle, const struct blm_kernel *other)
+static inline void agree_on_words(const struct blm__kernel *oracle, const struct blm__kernel *other)
 {
     uint64_t   a[80], b[80], x[80], y[80];
     struct rng r = { 5 };
@@ -347,7 +349,7 @@ static inline void agree_on_words(const struct blm_kernel *oracle, const struct 
 
 /* Strings: rounds of one class of lengths, of two, of all; every key in memory of its own size, so
  * that a sanitizer sees a byte too many. */
-static inline void agree_on_strings(const struct blm_kernel *other)
+static inline void agree_on_strings(const struct blm__kernel *other)
 {
     static const size_t spans[][2] = { { 33, 64 },   { 65, 96 },  { 48, 96 },  { 47, 96 },
                                        { 48, 97 },   { 33, 65 },  { 32, 64 },  { 17, 32 },
@@ -379,7 +381,7 @@ static inline void agree_on_strings(const struct blm_kernel *other)
         }
 }
 
-static inline void agree_on_hash8(const struct blm_kernel *oracle, const struct blm_kernel *other)
+static inline void agree_on_hash8(const struct blm__kernel *oracle, const struct blm__kernel *other)
 {
     uint8_t    keys[8 * 70 + 3];
     uint64_t   x[71], y[71];
@@ -398,15 +400,15 @@ static inline void agree_on_hash8(const struct blm_kernel *oracle, const struct 
 /* Streams of 8-byte keys: the same as hashing them and then adding or checking, a batch at a time.
  * Every length up to several steps, one that counts past 255 in every byte,
  * keys of any alignment, repeats. */
-static inline void agree_on_one_stream(const struct blm_kernel *oracle,
-                                       const struct blm_kernel *other, struct blm_shape s, size_t n,
-                                       bool marks, uint64_t seed)
+static inline void agree_on_one_stream(const struct blm__kernel *oracle,
+                                       const struct blm__kernel *other, struct blm__shape s,
+                                       size_t n, bool marks, uint64_t seed)
 {
-    struct blm_layer x = bare_layer(s, true), y = bare_layer(s, true);
-    uint8_t          mx[64] = { 0 }, my[64] = { 0 };
-    size_t           off = seed % 8, count[2] = { 0, 0 };
-    uint8_t         *keys = malloc(8 * n + 16), *fx = malloc(n + 1), *fy = malloc(n + 1);
-    struct rng       r = { seed };
+    struct blm__layer x = bare_layer(s, true), y = bare_layer(s, true);
+    uint8_t           mx[64] = { 0 }, my[64] = { 0 };
+    size_t            off = seed % 8, count[2] = { 0, 0 };
+    uint8_t          *keys = malloc(8 * n + 16), *fx = malloc(n + 1), *fy = malloc(n + 1);
+    struct rng        r = { seed };
     x.mark_shift = y.mark_shift = 8;
     x.marks                     = marks ? mx : NULL;
     y.marks                     = marks ? my : NULL;
@@ -439,7 +441,8 @@ static inline void agree_on_one_stream(const struct blm_kernel *oracle,
     bare_free(&y);
 }
 
-static inline void agree_on_streams(const struct blm_kernel *oracle, const struct blm_kernel *other)
+static inline void agree_on_streams(const struct blm__kernel *oracle,
+                                    const struct blm__kernel *other)
 {
     static const uint64_t counts[] = { 1, 2, 61, 1001 };
     for (size_t c = 0; c < COUNT_OF(counts); c++)

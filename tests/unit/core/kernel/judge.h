@@ -3,7 +3,7 @@
  * defines it and includes this, which is the rest of that file. */
 #include "unit/core/kernel/compare.h"
 
-static const struct blm_kernel *judged;
+static const struct blm__kernel *judged;
 
 static int find(void **state)
 {
@@ -97,17 +97,17 @@ static void marks_agree_with_the_oracle(void **state)
     (void)state;
     if (!judged)
         skip();
-    struct blm_shape shapes[] = { chain_shape(100000, 7), line_shape(200, 6, 2),
-                                  line_shape(200, 8, 1) };
+    struct blm__shape shapes[] = { chain_shape(100000, 7), line_shape(200, 6, 2),
+                                   line_shape(200, 8, 1) };
     for (size_t i = 0; i < COUNT_OF(shapes); i++)
         for (int shared = 0; shared < 2; shared++) {
-            struct blm_layer x = bare_layer(shapes[i], true), y = bare_layer(shapes[i], true);
-            uint8_t          mx[64] = { 0 }, my[64] = { 0 }, fresh[8];
-            struct loops     a = loops_of(&blm__kernel_portable, &shapes[i]);
-            struct loops     b = loops_of(judged, &shapes[i]);
-            struct rng       r = { 8 };
-            x.marks            = mx;
-            y.marks            = my;
+            struct blm__layer x = bare_layer(shapes[i], true), y = bare_layer(shapes[i], true);
+            uint8_t           mx[64] = { 0 }, my[64] = { 0 }, fresh[8];
+            struct loops      a = loops_of(&blm__kernel_portable, &shapes[i]);
+            struct loops      b = loops_of(judged, &shapes[i]);
+            struct rng        r = { 8 };
+            x.marks             = mx;
+            y.marks             = my;
             x.mark_shift = y.mark_shift = 5;
             for (int round = 0; round < 20; round++) {
                 uint64_t h[8];

@@ -36,7 +36,7 @@ static inline simde__m512i wrapping_mullo(simde__m512i a, simde__m512i b)
 
 #define BLM__AVX512_EMULATED
 #define blm__kernel_avx512 emulated
-extern const struct blm_kernel emulated;
+extern const struct blm__kernel emulated;
 #include "core/kernel/avx512.c"
 #pragma GCC diagnostic pop
 #define JUDGED &emulated

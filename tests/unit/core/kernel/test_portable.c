@@ -5,7 +5,7 @@
 
 /* ---- a kernel so plain that it can be read: one loop, no groups, no prefetch, no atomics ---- */
 
-static void cells_of(const struct blm_shape *s, uint64_t h, uint64_t *out)
+static void cells_of(const struct blm__shape *s, uint64_t h, uint64_t *out)
 {
     if (s->rule == BLM__CHAIN) {
         for (uint32_t i = 0; i < s->probes; i++, h *= 0xA0761D6478BD642Fu)
@@ -23,7 +23,7 @@ static void cells_of(const struct blm_shape *s, uint64_t h, uint64_t *out)
     }
 }
 
-static size_t plain_add(struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *fresh)
+static size_t plain_add(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh)
 {
     uint8_t *bytes = (uint8_t *)l->words;
     size_t   count = 0;
@@ -41,7 +41,7 @@ static size_t plain_add(struct blm_layer *l, const uint64_t *h, size_t n, uint8_
     return count;
 }
 
-static bool plain_check_one(const struct blm_layer *l, uint64_t h)
+static bool plain_check_one(const struct blm__layer *l, uint64_t h)
 {
     uint64_t at[64];
     cells_of(&l->shape, h, at);
@@ -51,7 +51,7 @@ static bool plain_check_one(const struct blm_layer *l, uint64_t h)
     return true;
 }
 
-static size_t plain_check(const struct blm_layer *l, const uint64_t *h, size_t n, uint8_t *maybe)
+static size_t plain_check(const struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *maybe)
 {
     size_t hits = 0;
     for (size_t i = 0; i < n; i++)
@@ -91,14 +91,14 @@ static void plain_hash8(uint64_t seed, const void *keys, size_t n, uint64_t *h)
         h[i] = XXH3_64bits_withSeed((const uint8_t *)keys + 8 * i, 8, seed);
 }
 
-static bool plain_check_key(const struct blm_body *b, const void *key, size_t len)
+static bool plain_check_key(const struct blm__body *b, const void *key, size_t len)
 {
     if (!key && len)
         return true;
     return plain_check_one(b->layers, XXH3_64bits_withSeed(key ? key : "", len, b->hasher.seed[0]));
 }
 
-static blm_status plain_add_key(struct blm_body *b, const void *key, size_t len)
+static blm_status plain_add_key(struct blm__body *b, const void *key, size_t len)
 {
     uint8_t fresh;
     if (!key && len)
@@ -110,13 +110,13 @@ static blm_status plain_add_key(struct blm_body *b, const void *key, size_t len)
     return fresh ? BLM_OK : BLM_PRESENT;
 }
 
-static void plain_quick(struct blm_quick *q, uint32_t k)
+static void plain_quick(struct blm__quick *q, uint32_t k)
 {
     (void)q;
     (void)k;
 }
 
-static const struct blm_kernel plain = {
+static const struct blm__kernel plain = {
     .name                 = "plain",
     .quick                = plain_quick,
     .hash8                = plain_hash8,
@@ -179,14 +179,14 @@ static void eight_byte_keys_are_hashed(void **state)
 static void adds_mark_what_they_change(void **state)
 {
     (void)state;
-    struct blm_shape shapes[] = { chain_shape(100000, 7), line_shape(200, 6, 2) };
+    struct blm__shape shapes[] = { chain_shape(100000, 7), line_shape(200, 6, 2) };
     for (size_t i = 0; i < COUNT_OF(shapes); i++)
         for (int shared = 0; shared < 2; shared++) {
-            struct blm_layer l         = bare_layer(shapes[i], true);
-            uint8_t          marks[64] = { 0 }, want[64] = { 0 }, fresh[8];
-            struct loops     v = loops_of(&blm__kernel_portable, &shapes[i]);
-            struct rng       r = { 8 };
-            uint64_t         h[8], at[64];
+            struct blm__layer l         = bare_layer(shapes[i], true);
+            uint8_t           marks[64] = { 0 }, want[64] = { 0 }, fresh[8];
+            struct loops      v = loops_of(&blm__kernel_portable, &shapes[i]);
+            struct rng        r = { 8 };
+            uint64_t          h[8], at[64];
             l.marks      = marks;
             l.mark_shift = 5;
             some_hashes(&r, h, 8);

@@ -42,14 +42,14 @@ static void turns_are_exact(void **state)
     const uint64_t largest = BLM__MAX_BITS;
     struct rng     r       = { 1 };
     for (int i = 0; i < 3000; i++) {
-        uint64_t         m    = i < 70    ? (uint64_t)i + 1
-                                : i < 120 ? largest - (uint64_t)(i - 70)
-                                : i < 1000 ? 1 + rng_below(&r, (uint64_t)1 << (1 + rng_below(&r, 48)))
-                                           : largest - rng_below(&r, largest >> rng_below(&r, 40));
-        unsigned         wrap = i % 2 ? 63 : 64;
-        struct blm_steps s    = blm__steps_of(m, wrap);
-        uint64_t         a = some_word(&r, m), b = some_word(&r, m);
-        struct blm_turn  t = blm__turn_first(&s, a, b);
+        uint64_t          m    = i < 70    ? (uint64_t)i + 1
+                                 : i < 120 ? largest - (uint64_t)(i - 70)
+                                 : i < 1000 ? 1 + rng_below(&r, (uint64_t)1 << (1 + rng_below(&r, 48)))
+                                            : largest - rng_below(&r, largest >> rng_below(&r, 40));
+        unsigned          wrap = i % 2 ? 63 : 64;
+        struct blm__steps s    = blm__steps_of(m, wrap);
+        uint64_t          a = some_word(&r, m), b = some_word(&r, m);
+        struct blm__turn  t = blm__turn_first(&s, a, b);
         for (uint64_t j = 0; j < BLM__MAX_PROBES; j++)
             if (blm__turn_next(&s, &t) != by_rule(a, b, j, wrap, m))
                 fail_msg("m %llu, wrap %u, a %llx, b %llx, probe %llu", (unsigned long long)m, wrap,
@@ -63,9 +63,9 @@ static void turns_are_exact(void **state)
 static void four_murmurs_are_one_by_one(void **state)
 {
     (void)state;
-    struct rng               r     = { 5 };
-    size_t                   taken = 0;
-    const struct blm_kernel *v     = blm__kernel_best();
+    struct rng                r     = { 5 };
+    size_t                    taken = 0;
+    const struct blm__kernel *v     = blm__kernel_best();
     if (v->stepper->murmur4 == blm__murmur4_none)
         skip();
     for (int round = 0; round < 20000; round++) {
@@ -97,17 +97,17 @@ static void four_murmurs_are_one_by_one(void **state)
 
 /* ---- whole batches ---- */
 
-static struct blm_layer step_layer(uint64_t m, uint32_t k, unsigned wrap)
+static struct blm__layer step_layer(uint64_t m, uint32_t k, unsigned wrap)
 {
-    struct blm_shape s = {
+    struct blm__shape s = {
         .kind = BLM_CLASSIC, .rule = BLM__POSITIONS, .bits = m, .probes = k, .cell_bits = 1
     };
-    struct blm_layer l = bare_layer(s, true);
-    l.steps            = blm__steps_of(m, wrap);
+    struct blm__layer l = bare_layer(s, true);
+    l.steps             = blm__steps_of(m, wrap);
     return l;
 }
 
-static unsigned rule_add(struct blm_layer *l, uint64_t a, uint64_t b, unsigned wrap)
+static unsigned rule_add(struct blm__layer *l, uint64_t a, uint64_t b, unsigned wrap)
 {
     unsigned fresh = 0;
     for (uint32_t i = 0; i < l->shape.probes; i++) {
@@ -118,7 +118,7 @@ static unsigned rule_add(struct blm_layer *l, uint64_t a, uint64_t b, unsigned w
     return fresh;
 }
 
-static unsigned rule_check(const struct blm_layer *l, uint64_t a, uint64_t b, unsigned wrap)
+static unsigned rule_check(const struct blm__layer *l, uint64_t a, uint64_t b, unsigned wrap)
 {
     unsigned all = 1;
     for (uint32_t i = 0; i < l->shape.probes; i++) {
@@ -143,14 +143,14 @@ static void some_pairs(struct rng *r, uint64_t m, size_t n, struct pairs *p)
     }
 }
 
-static void judge_batch(const struct blm_stepper *v, struct rng *r, uint64_t m, uint32_t k,
+static void judge_batch(const struct blm__stepper *v, struct rng *r, uint64_t m, uint32_t k,
                         size_t n, int way)
 {
-    unsigned         wrap = rng_below(r, 2) ? 64 : 63;
-    struct blm_layer l = step_layer(m, k, wrap), rule = step_layer(m, k, wrap);
-    struct pairs     p;
-    uint8_t         *marks = calloc(1, (size_t)l.word_count);
-    l.marks                = way ? marks : NULL;
+    unsigned          wrap = rng_below(r, 2) ? 64 : 63;
+    struct blm__layer l = step_layer(m, k, wrap), rule = step_layer(m, k, wrap);
+    struct pairs      p;
+    uint8_t          *marks = calloc(1, (size_t)l.word_count);
+    l.marks                 = way ? marks : NULL;
     for (int round = 0; round < 3; round++) {
         size_t count = 0;
         some_pairs(r, m, n, &p);
@@ -181,7 +181,7 @@ static void judge_batch(const struct blm_stepper *v, struct rng *r, uint64_t m, 
     bare_free(&rule);
 }
 
-static void judge(const struct blm_stepper *v)
+static void judge(const struct blm__stepper *v)
 {
     static const uint32_t ks[]   = { 1, 2, 3, 4, 5, 7, 8, 13, 32, 33, 64, 65, 129, 257, 512 };
     static const size_t   ns[]   = { 1, 2, 3, 4, 5, 8, 31, 36, 37, 100, 255, 256 };
@@ -207,9 +207,9 @@ static void plain_batches_keep_the_rule(void **state)
     judge(&blm__stepper_portable);
 }
 
-static const struct blm_stepper *vectors(void)
+static const struct blm__stepper *vectors(void)
 {
-    const struct blm_kernel *v = blm__kernel_named("avx2");
+    const struct blm__kernel *v = blm__kernel_named("avx2");
     return v ? v->stepper : NULL;
 }
 
@@ -223,14 +223,14 @@ static void vector_batches_keep_the_rule(void **state)
 
 /* A batch as a flow: the words of its keys come by four, its answers go where they belong. */
 struct stream {
-    struct blm_steps_flow w; /* first: it is what come and go get */
-    const struct pairs   *p;
-    size_t                n, at, told;
-    uint8_t              *to;
-    uint64_t              room[2][16];
+    struct blm__steps_flow w; /* first: it is what come and go get */
+    const struct pairs    *p;
+    size_t                 n, at, told;
+    uint8_t               *to;
+    uint64_t               room[2][16];
 };
 
-static size_t come(struct blm_steps_flow *w, uint64_t *a, uint64_t *b)
+static size_t come(struct blm__steps_flow *w, uint64_t *a, uint64_t *b)
 {
     struct stream *s   = (struct stream *)w;
     size_t         got = s->n - s->at < 4 ? s->n - s->at : 4;
@@ -241,19 +241,19 @@ static size_t come(struct blm_steps_flow *w, uint64_t *a, uint64_t *b)
     return got;
 }
 
-static void go(struct blm_steps_flow *w, const uint8_t *answer, size_t n)
+static void go(struct blm__steps_flow *w, const uint8_t *answer, size_t n)
 {
     struct stream *s = (struct stream *)w;
     memcpy(s->to + s->told, answer, n);
     s->told += n;
 }
 
-static size_t flow(const struct blm_stepper *v, struct blm_layer *l, const struct pairs *p,
+static size_t flow(const struct blm__stepper *v, struct blm__layer *l, const struct pairs *p,
                    size_t n, uint8_t *to, bool add)
 {
     struct stream s   = { .p = p, .n = n, .to = to };
     size_t        sum = 0;
-    s.w               = (struct blm_steps_flow){ l, come, go, s.room[0], s.room[1], 4 };
+    s.w               = (struct blm__steps_flow){ l, come, go, s.room[0], s.room[1], 4 };
     if (add)
         v->add_flow(&s.w);
     else
@@ -265,22 +265,22 @@ static size_t flow(const struct blm_stepper *v, struct blm_layer *l, const struc
 }
 
 /* Around 2^32 bits, where vectors stop; the words are only mapped, and mostly never touched. */
-static void agree_around_2_32(const struct blm_stepper *v)
+static void agree_around_2_32(const struct blm__stepper *v)
 {
     static const uint64_t ms[] = { UINT32_MAX, (uint64_t)1 << 32, ((uint64_t)1 << 32) + 15,
                                    4294967291u, 3000000019u };
     struct rng            r    = { 3 };
     for (size_t i = 0; i < COUNT_OF(ms); i++) {
-        size_t           bytes = (size_t)(ms[i] / 64 + 1) * 8;
-        struct blm_layer l     = { .shape = { .kind      = BLM_CLASSIC,
-                                              .rule      = BLM__POSITIONS,
-                                              .bits      = ms[i],
-                                              .probes    = 9,
-                                              .cell_bits = 1 } };
-        l.steps                = blm__steps_of(ms[i], 63);
-        l.word_count           = blm__shape_words(&l.shape);
-        l.words                = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        size_t            bytes = (size_t)(ms[i] / 64 + 1) * 8;
+        struct blm__layer l     = { .shape = { .kind      = BLM_CLASSIC,
+                                               .rule      = BLM__POSITIONS,
+                                               .bits      = ms[i],
+                                               .probes    = 9,
+                                               .cell_bits = 1 } };
+        l.steps                 = blm__steps_of(ms[i], 63);
+        l.word_count            = blm__shape_words(&l.shape);
+        l.words                 = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         assert_true(l.words != MAP_FAILED);
         for (int round = 0; round < 8; round++) {
             struct pairs p;
@@ -320,7 +320,7 @@ static void single_keys_keep_the_rule(void **state)
     struct rng            r    = { 4 };
     for (size_t i = 0; i < COUNT_OF(ks); i++)
         for (int shared = 0; shared < 2; shared++) {
-            struct blm_layer l = step_layer(50021, ks[i], 64), rule = step_layer(50021, ks[i], 64);
+            struct blm__layer l = step_layer(50021, ks[i], 64), rule = step_layer(50021, ks[i], 64);
             for (int j = 0; j < 300; j++) {
                 uint64_t a = some_word(&r, 50021), b = some_word(&r, 50021);
                 assert_int_equal(blm__steps_check_one(&l, a, b), rule_check(&rule, a, b, 64));
