@@ -49,7 +49,7 @@ static void every_kind_can_do_the_common_things(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const struct blm__kind *k = blm__kind_of(rows[i].kind);
         assert_true(k->plan && k->shape && k->add && k->check && k->check_one && k->unite);
-        assert_true(k->fault && k->only && k->room);
+        assert_true(k->fault && k->room && k->rate_at);
     }
 }
 
