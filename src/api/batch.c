@@ -27,16 +27,15 @@ struct run {
     struct blm__keys keys;
 };
 
-static struct blm__hash_room room_of(struct run *r)
-{
-    struct blm__hash_room room = { r->h, r->step, r->d, BLM__BATCH, BLM__BATCH_DIGESTS };
-    return room;
-}
+#define ROOM_OF(r)                                             \
+    {                                                          \
+        (r).h, (r).step, (r).d, BLM__BATCH, BLM__BATCH_DIGESTS \
+    }
 
-/* The layer that takes these keys raw; NULL: there is none. */
+/* The layer that takes these fixed keys raw; NULL: there is none. */
 static struct blm__layer *raw_layer(const struct blm__body *b, const struct blm__keys *k)
 {
-    struct blm__layer *l = k->fixed ? blm__only_layer(b) : NULL;
+    struct blm__layer *l = blm__only_layer(b);
     return l && l->engine->takes && l->engine->takes(b, l, k) ? l : NULL;
 }
 
@@ -57,7 +56,7 @@ static blm_status add_run(struct blm__body *b, const struct blm__keys *k, size_t
                           uint8_t *fresh, size_t *added)
 {
     struct run            r;
-    struct blm__hash_room room = room_of(&r);
+    struct blm__hash_room room = ROOM_OF(r);
     uint8_t               scratch[BLM__BATCH];
     if (blm__keys_hash(b, k, at, end, &room, &r.keys) == 0)
         return blm__bad_key(k);
@@ -72,7 +71,7 @@ blm_status blm__plain_add(blm_filter *f, const struct blm__keys *k, size_t *at, 
     blm_status        st   = BLM_OK;
     while (st == BLM_OK && *at < end) {
         size_t             added = 0;
-        struct blm__layer *raw   = b->shared ? NULL : raw_layer(b, k);
+        struct blm__layer *raw   = b->shared || !k->fixed ? NULL : raw_layer(b, k);
         if (raw && b->ops->room(b) >= TELL)
             added = add_raw(b, raw, k, *at, end, fresh);
         else
@@ -118,10 +117,10 @@ static size_t check_range(const struct blm__body *b, const struct blm__keys *k, 
                           size_t end, uint8_t *maybe)
 {
     struct run               r;
-    struct blm__hash_room    room = room_of(&r);
+    struct blm__hash_room    room = ROOM_OF(r);
     uint8_t                  scratch[BLM__BATCH];
     size_t                   hits = 0;
-    const struct blm__layer *raw  = raw_layer(b, k);
+    const struct blm__layer *raw  = k->fixed ? raw_layer(b, k) : NULL;
     if (raw)
         return check_raw(b, raw, k, at, end, maybe);
     while (at < end) {
@@ -180,7 +179,7 @@ static blm_status remove_keys(blm_filter *f, const struct blm__keys *k, uint8_t 
 {
     struct blm__body     *b = &f->body;
     struct run            r;
-    struct blm__hash_room room = room_of(&r);
+    struct blm__hash_room room = ROOM_OF(r);
     uint8_t               scratch[BLM__BATCH];
     size_t                sum = 0, at = 0, told = 0;
     blm_status st = !b->ops->remove ? BLM_E_UNSUPPORTED : b->read_only ? BLM_E_READONLY : BLM_OK;
