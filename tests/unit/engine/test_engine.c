@@ -83,6 +83,7 @@ static void every_engine_can_do_the_common_things(void **state)
                 if (!e) /* no such rule; lines and chains of counters */
                     continue;
                 assert_true(e->rule == s.rule && e->cell_bits == width);
+                assert_int_equal(e->steps, rule == BLM__POSITIONS && width == 1 && s.scheme->wrap);
                 assert_true(e->add && e->check && e->positions && e->use && e->ones && e->ones_or);
                 assert_true(e->rate_now && e->rate_at && e->unite && e->intersect && e->fold);
                 assert_true(!e->native || e->check_one);
