@@ -12,7 +12,9 @@
  * KEYS is a file with a key in hex a line; FUNNEL is - where a scheme has none.
  */
 #include <bloomery.h>
+#ifndef BLOOMERY_MATHS_H /* the two-file form has it in bloomery.h */
 #include <bloomery/maths.h>
+#endif
 
 #include <stdio.h>
 #include <stdlib.h>

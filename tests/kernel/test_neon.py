@@ -20,9 +20,9 @@ work = scratch("neon")
 header = next(Path(d) / "xxhash.h" for d in ("/usr/include", "/usr/local/include")
               if (Path(d) / "xxhash.h").is_file())
 shutil.copy(header, work)
-sources = sorted((SOURCE / "src/core/kernel").glob("*.c"))
-sources += [SOURCE / "src/core" / name for name in ("cpu.c", "body.c", "alloc.c",
-                                                  "hash/xxh3.c")]
+# The kernels, and the engines by which a layer reaches them, with all that they stand on.
+sources = [path for folder in ("core", "maths", "scheme", "engine")
+           for path in sorted((SOURCE / "src" / folder).rglob("*.c"))]
 run(CROSS, "-std=c11", "-D_GNU_SOURCE", "-O2", "-static", *STRICT, "-I", HERE / "shim", "-I", work,
     "-I", SOURCE / "include", "-I", SOURCE / "src", "-I", SOURCE / "tests",
     SOURCE / "tests/unit/core/kernel/test_neon.c", *sources, "-lm", "-o", work / "neon")

@@ -116,6 +116,8 @@ BLM__INLINE size_t blm__layers_ask_add(const struct blm__stack *s, struct blm__l
         count += !fresh[i];
         fresh[i] = 0;
     }
+    if (count == 0)
+        return 0;
     size_t added = v->lines_add(l, left, count, is_new);
     for (size_t i = 0; i < count; i++)
         fresh[at[i]] = is_new[i];
