@@ -192,8 +192,9 @@ static blm_status plan_native(blm_filter *f, const blm_options *o, struct blm__s
 
 static blm_status no_library(const struct blm__scheme *s, blm_error *err)
 {
-    return blm__fail(err, BLM_E_UNSUPPORTED, "scheme %s needs %s, which this build has not",
-                     s->row.name, s->missing);
+    return blm__fail(err, BLM_E_UNSUPPORTED,
+                     "scheme %s needs %s, and this build was made without it", s->row.name,
+                     s->missing);
 }
 
 static blm_status options_to_shape(blm_filter *f, const blm_options *o, struct blm__shape *s,
