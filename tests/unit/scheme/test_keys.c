@@ -54,7 +54,7 @@ static size_t hash(const blm_filter *f, const struct blm__keys *k, size_t most, 
 {
     out->h[most] = out->step[most] = out->d[most].w[0] = FENCE;
     out->room = (struct blm__hash_room){ out->h, out->step, out->d, most, most };
-    size_t n  = blm__keys_hash(&f->body, k, &out->room, &out->keys);
+    size_t n  = blm__keys_hash(&f->body, k, 0, k->n, &out->room, &out->keys);
     assert_true(out->h[most] == FENCE && out->step[most] == FENCE && out->d[most].w[0] == FENCE);
     assert_int_equal(n, out->keys.n);
     return n;
@@ -201,6 +201,34 @@ static void a_foreign_digest_ends_it(void **state)
         }
 }
 
+/* A range is the same as keys that begin and end there, in every form. */
+static void ranges_are_parts(void **state)
+{
+    (void)state;
+    static struct keys   k;
+    static struct hashed x, y;
+    for (size_t i = 0; i < COUNT_OF(schemes); i++) {
+        blm_filter *f = filter_of(schemes[i], 7);
+        some_keys(&k, f);
+        struct blm__keys raw = { .n = N, .list = k.list };
+        assert_int_equal(hash(f, &raw, N, &x), N);
+        struct blm__keys forms[] = { raw,
+                                     { .n = N, .fixed = k.bytes[0], .width = WIDTH },
+                                     { .n = N, .digests = k.digest },
+                                     x.keys };
+        for (size_t form = 0; form < COUNT_OF(forms); form++)
+            for (size_t at = 0; at < N; at += 7) {
+                struct blm__keys whole = blm__keys_part(&x.keys, at, N - at);
+                y.room                 = (struct blm__hash_room){ y.h, y.step, y.d, N, N };
+                assert_int_equal(blm__keys_hash(&f->body, &forms[form], at, N, &y.room, &y.keys),
+                                 N - at);
+                if (!f->body.scheme->wrap || !forms[form].digests) /* those stay digests */
+                    same_hashed(f, &y.keys, &whole, N - at);
+            }
+        blm_free(f);
+    }
+}
+
 static uint64_t nth(void *ctx, uint32_t i, const void *key, size_t len)
 {
     uint64_t x = 0;
@@ -241,6 +269,7 @@ int main(void)
         cmocka_unit_test(forms_agree),
         cmocka_unit_test(what_is_hashed_is_not_copied),
         cmocka_unit_test(no_more_than_there_is_room_for),
+        cmocka_unit_test(ranges_are_parts),
         cmocka_unit_test(a_bad_key_ends_it),
         cmocka_unit_test(a_foreign_digest_ends_it),
         cmocka_unit_test(a_digest_must_have_enough_probes),
