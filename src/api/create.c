@@ -192,8 +192,9 @@ static blm_status plan_native(blm_filter *f, const blm_options *o, struct blm__s
 
 static blm_status no_library(const struct blm__scheme *s, blm_error *err)
 {
-    return blm__fail(err, BLM_E_UNSUPPORTED, "scheme %s needs %s, which this build has not",
-                     s->row.name, s->missing);
+    return blm__fail(err, BLM_E_UNSUPPORTED,
+                     "scheme %s needs %s, and this build was made without it", s->row.name,
+                     s->missing);
 }
 
 static blm_status options_to_shape(blm_filter *f, const blm_options *o, struct blm__shape *s,
@@ -224,7 +225,7 @@ static blm_status options_to_shape(blm_filter *f, const blm_options *o, struct b
     if (!f->body.scheme->plan)
         return plan_native(f, o, s, err);
     s->rule      = BLM__POSITIONS;
-    s->cell_bits = f->body.ops->remove ? 4 : 1;
+    s->cell_bits = f->body.ops->row.cell_bits;
     if (blm__grows(&f->body))
         s->kind = BLM_CLASSIC;
     f->body.format = f->body.scheme->row.format;
