@@ -22,7 +22,7 @@
 #define EXPORT __attribute__((visibility("default")))
 #define SEED   0xc6a4a7935bd1e995u
 
-struct link {
+struct layer {
     uint8_t *array;
     uint64_t bits, entries, items;
     double   error;
@@ -30,9 +30,9 @@ struct link {
 };
 
 struct chain {
-    struct link *links;
-    uint32_t     count;
-    uint64_t     items;
+    struct layer *layers;
+    uint32_t      count;
+    uint64_t      items;
 };
 
 static Type *type;
@@ -60,29 +60,29 @@ static uint64_t murmur64a(const void *key, size_t len, uint64_t seed)
     return h ^ h >> 47;
 }
 
-static bool add_link(struct chain *c, uint64_t entries, double error)
+static bool add_layer(struct chain *c, uint64_t entries, double error)
 {
-    double       bpe   = fabs(log(error) / 0.480453013918201);
-    uint64_t     bits  = (uint64_t)((double)entries * bpe);
-    struct link *links = api.Alloc((c->count + 1) * sizeof *links);
-    bits               = (bits + 63) / 64 * 64;
+    double        bpe    = fabs(log(error) / 0.480453013918201);
+    uint64_t      bits   = (uint64_t)((double)entries * bpe);
+    struct layer *layers = api.Alloc((c->count + 1) * sizeof *layers);
+    bits                 = (bits + 63) / 64 * 64;
     if (c->count)
-        memcpy(links, c->links, c->count * sizeof *links);
-    api.Free(c->links);
-    c->links       = links;
+        memcpy(layers, c->layers, c->count * sizeof *layers);
+    api.Free(c->layers);
+    c->layers      = layers;
     uint8_t *array = api.TryAlloc(bits / 8);
     if (!array)
         return false;
     memset(array, 0, bits / 8);
-    links[c->count++] = (struct link){ .array   = array,
-                                       .bits    = bits,
-                                       .entries = entries,
-                                       .error   = error,
-                                       .hashes  = (uint32_t)ceil(0.693147180559945 * bpe) };
+    layers[c->count++] = (struct layer){ .array   = array,
+                                         .bits    = bits,
+                                         .entries = entries,
+                                         .error   = error,
+                                         .hashes  = (uint32_t)ceil(0.693147180559945 * bpe) };
     return true;
 }
 
-static bool in_link(const struct link *l, uint64_t a, uint64_t b)
+static bool in_layer(const struct layer *l, uint64_t a, uint64_t b)
 {
     for (uint32_t i = 0; i < l->hashes; i++, a += b) {
         uint64_t x = a % l->bits;
@@ -96,7 +96,7 @@ static bool ask(const struct chain *c, const char *item, size_t len)
 {
     uint64_t a = murmur64a(item, len, SEED), b = murmur64a(item, len, a);
     for (uint32_t i = c->count; i-- > 0;)
-        if (in_link(&c->links[i], a, b))
+        if (in_layer(&c->layers[i], a, b))
             return true;
     return false;
 }
@@ -105,13 +105,13 @@ static bool add(struct chain *c, const char *item, size_t len)
 {
     uint64_t a = murmur64a(item, len, SEED), b = murmur64a(item, len, a);
     for (uint32_t i = c->count; i-- > 0;)
-        if (in_link(&c->links[i], a, b))
+        if (in_layer(&c->layers[i], a, b))
             return false;
-    struct link *l = &c->links[c->count - 1];
+    struct layer *l = &c->layers[c->count - 1];
     if (l->items >= l->entries) {
-        if (!add_link(c, l->entries * 2, l->error / 2))
+        if (!add_layer(c, l->entries * 2, l->error / 2))
             return false;
-        l = &c->links[c->count - 1];
+        l = &c->layers[c->count - 1];
     }
     for (uint32_t i = 0; i < l->hashes; i++, a += b) {
         uint64_t x = a % l->bits;
@@ -126,8 +126,8 @@ static void chain_free(void *value)
 {
     struct chain *c = value;
     for (uint32_t i = 0; i < c->count; i++)
-        api.Free(c->links[i].array);
-    api.Free(c->links);
+        api.Free(c->layers[i].array);
+    api.Free(c->layers);
     api.Free(c);
 }
 
@@ -137,7 +137,7 @@ static struct chain *make(Key *key, uint64_t entries, double error)
 {
     struct chain *c = api.Alloc(sizeof *c);
     *c              = (struct chain){ 0 };
-    if (!add_link(c, entries, error / 2)) {
+    if (!add_layer(c, entries, error / 2)) {
         chain_free(c);
         return NULL;
     }
@@ -222,8 +222,8 @@ static int cmd_info(Ctx *ctx, Str **argv, int argc)
     if (!c)
         return api.ReplyWithError(ctx, "ERR not found");
     for (uint32_t i = 0; i < c->count; i++) {
-        bytes += c->links[i].bits / 8;
-        entries += c->links[i].entries;
+        bytes += c->layers[i].bits / 8;
+        entries += c->layers[i].entries;
     }
     const struct {
         const char *name;

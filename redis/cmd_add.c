@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* BF.RESERVE, BF.ADD, BF.MADD, BF.INSERT: the commands that make filters and fill them. */
+#include <stdio.h>
 #include <string.h>
 
 #include "bf.h"
@@ -10,6 +11,21 @@
 
 /* ---- BF.RESERVE key rate capacity [EXPANSION n] [NONSCALING]
  *                 [KIND k] [SATURATE] [SEED n] ---- */
+
+/* The error reply for a KIND that we do not know. */
+static const char *no_such_kind(void)
+{
+    static char         text[128];
+    const blm_kind_row *row;
+    size_t              len = (size_t)snprintf(text, sizeof text, "ERR KIND must be ");
+    for (size_t i = 0; (row = blm_kind_at(i)) && len < sizeof text; i++)
+        len += (size_t)snprintf(text + len, sizeof text - len, "%s%s",
+                                i == 0               ? ""
+                                : blm_kind_at(i + 1) ? ", "
+                                                     : " or ",
+                                row->name);
+    return text;
+}
 
 /* Parses the words that RedisBloom does not have. Returns how many arguments were used; 0: not one
  * of these words. */
@@ -26,7 +42,7 @@ static int extra_word(Str **argv, int left, struct bf_wanted *w, const char **wh
         for (size_t i = 0; i < len && len < sizeof name; i++)
             name[i] = (char)(text[i] >= 'A' && text[i] <= 'Z' ? text[i] + 32 : text[i]);
         if (!blm_kind_from_name(name, &w->kind))
-            *why = "ERR KIND must be classic, blocked, counting or scalable";
+            *why = no_such_kind();
         w->native = true;
         return 2;
     }
@@ -70,12 +86,11 @@ static const char *reserve_sense(struct bf_wanted *w, bool expands)
 {
     if (w->nonscaling && expands && w->expansion > 0)
         return "Nonscaling filters cannot expand";
-    if (w->saturate &&
-        !w->native) { /* RedisBloom's layout has no flag for it, so the filter is native */
+    if (w->saturate && !w->native) { /* RedisBloom's layout has no flag for it: native */
         if (!w->nonscaling && !(expands && w->expansion == 0))
             return "ERR SATURATE needs a filter that does not scale: give NONSCALING too";
         w->native = true;
-        w->kind   = BLM_CLASSIC;
+        w->kind   = blm_kind_find(BLM_ANY_KIND)->kind;
     }
     bool scalable = w->native && bf_grows(w->kind);
     if (scalable && (w->saturate || w->nonscaling || (expands && w->expansion == 0)))

@@ -10,7 +10,6 @@
 #include "bloomery/embed.h"
 #include "bloomery/redisbloom.h"
 
-#define NO_LINK "ERR invalid offset - no link found"
 #define TOO_BIG "ERR invalid chunk - Too big for current filter"
 #define BAD     "ERR received bad data"
 
@@ -26,8 +25,8 @@ static int reply_chunk(Ctx *ctx, long long next, const void *bytes, size_t len)
 /* The bytes of a RedisBloom chain from `at` to the end of the layer; NULL: the chain ends there. */
 static const char *chain_bytes(const struct value *v, uint64_t at, size_t *len)
 {
-    uint32_t links = bf_params(v).layers;
-    for (uint32_t i = 0; i < links; i++) {
+    uint32_t layers = bf_params(v).layers;
+    for (uint32_t i = 0; i < layers; i++) {
         blm_chain_layer l;
         uint64_t        bytes;
         const char     *bits = blm_view(v->filter, i, &bytes);
@@ -113,8 +112,8 @@ static struct value *begin_chain(const uint8_t *data, size_t len, uint64_t cap, 
 
 static const char *write_chain(struct value *v, uint64_t at, const void *data, size_t len)
 {
-    uint32_t links = bf_params(v).layers;
-    for (uint32_t i = 0; i < links; i++) {
+    uint32_t layers = bf_params(v).layers;
+    for (uint32_t i = 0; i < layers; i++) {
         blm_chain_layer l;
         blm_chain_get_layer(v->filter, i, &l);
         if (at < l.bytes) {
@@ -124,7 +123,7 @@ static const char *write_chain(struct value *v, uint64_t at, const void *data, s
         }
         at -= l.bytes;
     }
-    return NO_LINK;
+    return BF_NO_LAYER;
 }
 
 /* NULL, or the error. *gone: the bytes were not a filter, so the key was deleted. */
@@ -138,7 +137,7 @@ static const char *load_chunk(Key *key, struct value *v, long long iterator, con
     if (!v->native)
         return write_chain(v, at, data, len);
     if (!v->arriving)
-        return NO_LINK;
+        return BF_NO_LAYER;
     if (bf_native_take(v, at, data, len, &why) >= 0)
         return NULL;
     *gone = !v->arriving;

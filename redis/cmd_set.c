@@ -77,10 +77,10 @@ static bool can_unite(struct value *const *v, size_t n)
     return items <= first.entries;
 }
 
-static bool copy_links(struct bf_chain *c, uint32_t at, const struct value *v)
+static bool copy_layers(struct bf_chain *c, uint32_t at, const struct value *v)
 {
-    uint32_t links = bf_params(v).layers;
-    for (uint32_t i = 0; i < links; i++) {
+    uint32_t layers = bf_params(v).layers;
+    for (uint32_t i = 0; i < layers; i++) {
         blm_chain_layer *l = &c->layer[at + i];
         uint64_t         bytes;
         const void      *bits = blm_view(v->filter, i, &bytes);
@@ -94,9 +94,9 @@ static bool copy_links(struct bf_chain *c, uint32_t at, const struct value *v)
 }
 
 /* ORs the bits of chains of one layer each. */
-static bool unite_links(struct bf_chain *c, struct value *const *v, size_t n)
+static bool unite_layers(struct bf_chain *c, struct value *const *v, size_t n)
 {
-    if (!copy_links(c, 0, v[0]))
+    if (!copy_layers(c, 0, v[0]))
         return false;
     uint64_t *to = c->layer[0].words;
     for (size_t i = 1; i < n; i++) {
@@ -113,11 +113,11 @@ static bool unite_links(struct bf_chain *c, struct value *const *v, size_t n)
 
 /* Later chains first, so that the destination's newest layer, which takes new keys, stays the
  * newest. */
-static bool join_links(struct bf_chain *c, struct value *const *v, size_t n)
+static bool join_layers(struct bf_chain *c, struct value *const *v, size_t n)
 {
     uint32_t at = 0;
     for (size_t i = n; i-- > 0;) {
-        if (!copy_links(c, at, v[i]))
+        if (!copy_layers(c, at, v[i]))
             return false;
         at += bf_params(v[i]).layers;
     }
@@ -126,13 +126,13 @@ static bool join_links(struct bf_chain *c, struct value *const *v, size_t n)
 
 static struct value *merge_chains(struct value *const *v, size_t n, uint64_t cap, const char **why)
 {
-    struct bf_chain c     = { 0 };
-    blm_params      first = bf_params(v[0]);
-    uint64_t        links = 0, bytes = 0;
+    struct bf_chain c      = { 0 };
+    blm_params      first  = bf_params(v[0]);
+    uint64_t        layers = 0, bytes = 0;
     bool            one = can_unite(v, n);
     for (size_t i = 0; i < n; i++) {
         blm_params p = bf_params(v[i]);
-        links += p.layers;
+        layers += p.layers;
         bytes += p.bytes;
         if ((p.variant ^ first.variant) & (BLM_CHAIN_NOROUND | BLM_CHAIN_FORCE64)) {
             *why = "ERR the filters hash items differently and cannot be merged";
@@ -143,16 +143,16 @@ static struct value *merge_chains(struct value *const *v, size_t n, uint64_t cap
         *why = BF_TOO_LARGE;
         return NULL;
     }
-    if (!bf_chain_room(&c, one ? 1 : links)) {
-        *why = links > BLM_CHAIN_MAX_LAYERS ? "ERR the merged filter would have too many layers"
-                                            : "ERR Insufficient memory";
+    if (!bf_chain_room(&c, one ? 1 : layers)) {
+        *why = layers > BLM_CHAIN_MAX_LAYERS ? "ERR the merged filter would have too many layers"
+                                             : "ERR Insufficient memory";
         return NULL;
     }
     c.options       = first.variant & BLM_CHAIN_OPTIONS;
     c.growth        = (uint32_t)first.growth;
     struct value *m = NULL;
     *why            = "ERR Insufficient memory";
-    if (one ? unite_links(&c, v, n) : join_links(&c, v, n))
+    if (one ? unite_layers(&c, v, n) : join_layers(&c, v, n))
         m = bf_chain_value(&c, cap, why);
     bf_chain_free(&c);
     return m;

@@ -61,8 +61,8 @@ static KeySpec merges[]   = { ONE_KEY(API_KEY_RW | API_KEY_UPDATE),
         0   \
     }
 
-static CommandArg kinds[]        = { WORD("classic", "classic"), WORD("blocked", "blocked"),
-                                     WORD("counting", "counting"), WORD("scalable", "scalable"), END };
+#define KIND(NAME, value, name) WORD(#name, #name),
+static CommandArg kinds[]        = { BLM_KIND_MAP(KIND) END };
 static CommandArg reserve_args[] = { KEY("key"),
                                      ARG(DOUBLE, "error_rate"),
                                      ARG(INTEGER, "capacity"),

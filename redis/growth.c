@@ -62,24 +62,24 @@ uint64_t bf_auto_factor(uint64_t entries)
                                 : 4;
 }
 
-static double share(double first_error, uint32_t link)
+static double share(double first_error, uint32_t layer)
 {
-    double part =
-        link < SHARES ? shares[link] : shares[SHARES - 1] * pow(0.5, (double)link - (SHARES - 1));
+    double part = layer < SHARES ? shares[layer]
+                                 : shares[SHARES - 1] * pow(0.5, (double)layer - (SHARES - 1));
     return first_error * part;
 }
 
 static blm_status grow(struct value *v)
 {
-    uint32_t        links = bf_params(v).layers;
+    uint32_t        layers = bf_params(v).layers;
     blm_chain_layer first, newest;
     blm_chain_get_layer(v->filter, 0, &first);
-    blm_chain_get_layer(v->filter, links - 1, &newest);
+    blm_chain_get_layer(v->filter, layers - 1, &newest);
     uint64_t factor = bf_auto_factor(newest.entries);
     if (newest.entries > UINT64_MAX / factor)
         return BLM_E_LIMIT;
     blm_status st =
-        blm_chain_grow(v->filter, newest.entries * factor, share(first.error, links), NULL);
+        blm_chain_grow(v->filter, newest.entries * factor, share(first.error, layers), NULL);
     bf_value_tally(v);
     return st;
 }

@@ -208,8 +208,7 @@ int bf_native_take(struct value *v, uint64_t at, const void *bytes, size_t len, 
 {
     struct arrival *a = v->arriving;
     if (at != a->have || len > a->total - a->have) {
-        *why = at != a->have ? "ERR invalid offset - no link found"
-                             : "ERR invalid chunk - Too big for current filter";
+        *why = at != a->have ? BF_NO_LAYER : "ERR invalid chunk - Too big for current filter";
         return -1;
     }
     if (!append(a, bytes, len)) {

@@ -51,7 +51,7 @@ static void take_array(blm_chain_layer *l, char *array, size_t len)
 }
 
 /* False: the stream ended, or a number is not valid for a layer. */
-static bool load_link(IO *io, int encver, blm_chain_layer *l)
+static bool load_layer(IO *io, int encver, blm_chain_layer *l)
 {
     uint64_t hashes, n2 = 0;
     size_t   len = 0;
@@ -79,25 +79,25 @@ static bool load_link(IO *io, int encver, blm_chain_layer *l)
     return !api.IsIOError(io) && l->words;
 }
 
-static bool load_front(IO *io, int encver, struct bf_chain *c, uint64_t *links)
+static bool load_front(IO *io, int encver, struct bf_chain *c, uint64_t *layers)
 {
     c->items         = api.LoadUnsigned(io);
-    *links           = api.LoadUnsigned(io);
+    *layers          = api.LoadUnsigned(io);
     uint64_t options = encver >= 2 ? api.LoadUnsigned(io) : 0;
     uint64_t growth  = encver >= 4 ? api.LoadUnsigned(io) : 2;
     if (api.IsIOError(io) || options > 15 || growth > UINT32_MAX)
         return false;
     c->options = (uint32_t)options;
     c->growth  = (uint32_t)growth;
-    return *links > 0 && *links <= BLM_CHAIN_MAX_LAYERS;
+    return *layers > 0 && *layers <= BLM_CHAIN_MAX_LAYERS;
 }
 
 /* Arrays that are not a whole number of words cannot be handed over, so they are copied into the
  * new filter. */
-static void write_odd(struct value *v, uint32_t link, const uint8_t *array, uint64_t bytes)
+static void write_odd(struct value *v, uint32_t layer, const uint8_t *array, uint64_t bytes)
 {
     if (v)
-        blm_write_bits(v->filter, link, 0, array, bytes);
+        blm_write_bits(v->filter, layer, 0, array, bytes);
 }
 
 static struct value *load_value(struct bf_chain *c, const char **why)
@@ -130,7 +130,7 @@ static void *rdb_load(IO *io, int encver)
     }
     bool whole = load_front(io, encver, &c, &n);
     while (whole && c.layers < n) /* do not trust the number of layers before they are read */
-        whole = bf_chain_room(&c, c.layers + 1) && load_link(io, encver, &c.layer[c.layers - 1]);
+        whole = bf_chain_room(&c, c.layers + 1) && load_layer(io, encver, &c.layer[c.layers - 1]);
     if (whole)
         v = load_value(&c, &why);
     bf_chain_free(&c);

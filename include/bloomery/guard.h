@@ -86,7 +86,8 @@ typedef struct blm_guard_options {
     double      rate;  /* the rate to promise (0: 0.01) */
     const char *path;  /* the filter's file; NULL: in memory. path.guard beside it has the state */
     /* Anything else about the filter: kind (classic, blocked, counting), hash, seed, max_bytes,
-     * allocator (called from any thread). NULL: blocked, a new secret seed with every rebuild. */
+     * allocator (called from any thread). No kind named: as blm_create chooses, so blocked. NULL:
+     * the same, and a new secret seed with every rebuild. */
     const blm_options *filter;
     double   stale_share; /* rebuild when this share of the filter's keys was deleted (0: 0.25) */
     double   rate_factor; /* … or when the measured rate is this many times the promise (0: 2) */

@@ -226,7 +226,7 @@ static blm_status options_to_shape(blm_filter *f, const blm_options *o, struct b
     if (!f->body.scheme->plan)
         return plan_native(f, o, s, err);
     s->rule      = BLM__POSITIONS;
-    s->cell_bits = f->body.ops->remove ? 4 : 1;
+    s->cell_bits = f->body.ops->row.cell_bits;
     if (blm__grows(&f->body))
         s->kind = BLM_CLASSIC;
     f->body.format = f->body.scheme->row.format;

@@ -14,6 +14,16 @@
 #include "codec/words.h"
 #include "kind/kind.h"
 
+/* The first kind that is one array of bits and that the scheme is kept in; NULL: none is. */
+static const blm_kind_row *plain_kind(const struct blm__scheme *s)
+{
+    const blm_kind_row *row;
+    for (size_t i = 0; (row = blm_kind_at(i)); i++)
+        if (s->row.kinds >> row->kind & 1 && row->cell_bits == 1 && !(row->can & BLM_CAN_GROW))
+            break;
+    return row;
+}
+
 static blm_status named_scheme(const blm_options *o, const struct blm__scheme **out, blm_error *err)
 {
     if (!o->scheme)
@@ -27,7 +37,7 @@ static blm_status named_scheme(const blm_options *o, const struct blm__scheme **
         return blm__fail(err, BLM_E_UNSUPPORTED,
                          "scheme %s needs %s, and this build was made without it", o->scheme,
                          (*out)->missing);
-    if (!(*out)->plan || !((*out)->row.kinds & (1u << BLM_CLASSIC | 1u << BLM_BLOCKED)))
+    if (!(*out)->plan || !plain_kind(*out))
         return blm__fail(err, BLM_E_UNSUPPORTED, "a filter of scheme %s is more than plain bits",
                          o->scheme);
     return BLM_OK;
@@ -41,7 +51,7 @@ static blm_status plan_shape(const blm_options *o, const struct blm__scheme *sch
     sized.memory      = 0;
     sized.scheme      = scheme->row.name;
     memset(s, 0, sizeof *s);
-    s->kind      = scheme->row.kinds & 1u << BLM_CLASSIC ? BLM_CLASSIC : BLM_BLOCKED;
+    s->kind      = plain_kind(scheme)->kind;
     s->rule      = BLM__POSITIONS;
     s->scheme    = scheme;
     s->cell_bits = 1;

@@ -37,7 +37,7 @@ static uint64_t module_id(unsigned encver)
 
 /* ---- in ---- */
 
-static void take_link(struct blm__rdb_in *r, unsigned encver, uint64_t variant)
+static void take_layer(struct blm__rdb_in *r, unsigned encver, uint64_t variant)
 {
     static const char *const names[] = { "the array", "bits",   "size",    "error",
                                          "bpe",       "hashes", "entries", "n2" };
@@ -81,7 +81,7 @@ static void take_link(struct blm__rdb_in *r, unsigned encver, uint64_t variant)
 
 struct value {
     unsigned encver;
-    uint64_t size, links, options, growth;
+    uint64_t size, layers, options, growth;
 };
 
 static void take_front(struct blm__rdb_in *r, struct value *v)
@@ -100,9 +100,9 @@ static void take_front(struct blm__rdb_in *r, struct value *v)
         blm__rdb_bad(r, BLM_E_VERSION, 1, "its encoding version is above 4, the last one we know");
     v->size     = blm__rdb_unsigned(r, "size");
     uint64_t at = r->in->at;
-    v->links    = blm__rdb_unsigned(r, "nfilters");
-    if (v->links == 0 || v->links > BLM_CHAIN_MAX_LAYERS)
-        blm__rdb_bad(r, v->links ? BLM_E_LIMIT : BLM_E_FORMAT, at, "not 1 to 1075");
+    v->layers   = blm__rdb_unsigned(r, "nfilters");
+    if (v->layers == 0 || v->layers > BLM_CHAIN_MAX_LAYERS)
+        blm__rdb_bad(r, v->layers ? BLM_E_LIMIT : BLM_E_FORMAT, at, "not 1 to 1075");
     at         = r->in->at;
     v->options = v->encver >= 2 ? blm__rdb_unsigned(r, "options") : 0;
     if (v->options & ~(uint64_t)BLM_CHAIN_OPTIONS)
@@ -154,8 +154,8 @@ static blm_status decode(struct blm__source *in, const blm_options *o, struct bl
     uint64_t           rdb = 0;
     blm__rdb_in(&r, in, b, err);
     take_front(&r, &v);
-    for (r.layer = 0; r.status == BLM_OK && r.layer < v.links; r.layer++)
-        take_link(&r, v.encver, blm__rb_variant((uint32_t)v.options, BLM__RB_CURRENT));
+    for (r.layer = 0; r.status == BLM_OK && r.layer < v.layers; r.layer++)
+        take_layer(&r, v.encver, blm__rb_variant((uint32_t)v.options, BLM__RB_CURRENT));
     r.layer = UINT32_MAX;
     if (r.status == BLM_OK)
         take_end(&r, &v, &rdb);
@@ -171,7 +171,7 @@ static blm_status decode(struct blm__source *in, const blm_options *o, struct bl
 
 /* ---- out ---- */
 
-static blm_status put_link(struct blm__rdb_out *w, const struct blm__layer *layer, blm_error *err)
+static blm_status put_layer(struct blm__rdb_out *w, const struct blm__layer *layer, blm_error *err)
 {
     blm_chain_layer l;
     blm__rb_layer(layer, &l);
@@ -201,7 +201,7 @@ static blm_status put_value(struct blm__rdb_out *w, blm_error *err)
     blm__rdb_put_unsigned(w, blm__rb_options(b->layers[0].shape.variant));
     blm__rdb_put_unsigned(w, (uint64_t)b->growth);
     for (uint32_t i = 0; st == BLM_OK && i < b->layer_count; i++)
-        st = put_link(w, &b->layers[i], err);
+        st = put_layer(w, &b->layers[i], err);
     blm__rdb_put_length(w, BLM__RDB_END);
     blm__put16le(tail, rdb ? rdb : RDB_DEFAULT);
     blm__rdb_put(w, tail, 2);

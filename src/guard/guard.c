@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "bloomery/maths.h"
+
 #define FLAGS            (BLM_GUARD_COUNTING | BLM_GUARD_ADVISORY | BLM_GUARD_MANUAL)
 #define DEFAULT_RATE     0.01
 #define DEFAULT_REMEMBER 4096u
@@ -39,6 +41,30 @@ static blm_status read_options(const blm_guard_options *given, blm_guard_options
     return BLM_OK;
 }
 
+/* Which kind the filter will be, if no kind is named, and what that kind can do. */
+static blm_status settle_kind(blm_guard *g, blm_error *err)
+{
+    blm_options o  = g->filter;
+    blm_plan    p  = { .size = sizeof p };
+    blm_status  st = BLM_OK;
+    o.items        = 1; /* sizes come with the rebuilds */
+    o.max_bytes    = 0;
+    if (g->filter.kind == BLM_ANY_KIND && (st = blm_plan_for(&o, &p, err)) == BLM_OK)
+        g->filter.kind = p.kind;
+    if (st != BLM_OK)
+        return st;
+    const blm_kind_row *row = blm_kind_find(g->filter.kind);
+    if (!row)
+        return blm__fail(err, BLM_E_ARGUMENT, "unknown kind %d", (int)g->filter.kind);
+    if (row->can & BLM_CAN_GROW || !(row->can & BLM_CAN_SHARE))
+        return blm__fail(err, BLM_E_UNSUPPORTED,
+                         "a guard's filter cannot be %s, because threads share it and it is "
+                         "rebuilt to grow: take classic, blocked or counting",
+                         row->name);
+    g->can = row->can;
+    return BLM_OK;
+}
+
 static blm_status read_filter(blm_guard *g, const blm_guard_options *o, blm_error *err)
 {
     blm_options none = BLM_OPTIONS_INIT;
@@ -46,15 +72,9 @@ static blm_status read_filter(blm_guard *g, const blm_guard_options *o, blm_erro
     if (o->filter)
         memcpy(&g->filter, o->filter,
                o->filter->size < sizeof none ? o->filter->size : sizeof none);
-    else
-        g->filter.kind = BLM_BLOCKED;
     g->filter.size = sizeof none;
     if (o->flags & BLM_GUARD_COUNTING)
         g->filter.kind = BLM_COUNTING;
-    if (g->filter.kind == BLM_SCALABLE)
-        return blm__fail(err, BLM_E_UNSUPPORTED,
-                         "a guard's filter cannot be scalable, because threads share it and it "
-                         "is rebuilt to grow: take classic, blocked or counting");
     if (g->filter.bits || g->filter.probes || g->filter.memory || g->filter.like || g->filter.words)
         return blm__fail(
             err, BLM_E_ARGUMENT,
@@ -68,7 +88,7 @@ static blm_status read_filter(blm_guard *g, const blm_guard_options *o, blm_erro
     g->filter.flags &= BLM_SEEDED;
     g->alloc            = g->filter.allocator ? *g->filter.allocator : blm__default_allocator;
     g->filter.allocator = g->filter.allocator ? &g->alloc : NULL;
-    return BLM_OK;
+    return settle_kind(g, err);
 }
 
 static blm_status read_dataset(blm_guard *g, const blm_dataset *d, blm_error *err)

@@ -74,6 +74,7 @@ struct blm_guard {
     blm_dataset       data;
     blm_allocator     alloc;
     blm_options       filter; /* of every generation, except items */
+    uint32_t          can;    /* BLM_CAN_…: what its kind can do */
     uint32_t          flags;
     uint64_t          items;
     double            stale_share, rate_factor;

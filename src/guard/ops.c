@@ -272,7 +272,7 @@ void blm__guard_removed(blm_guard *g, const void *key, size_t len, uint64_t gene
     bool                  full = false;
     atomic_fetch_add(&g->stale, 1);
     atomic_fetch_add(&g->stale_next, 1);
-    if (g->filter.kind == BLM_COUNTING && !(g->flags & BLM_GUARD_ADVISORY)) {
+    if (g->can & BLM_CAN_REMOVE && !(g->flags & BLM_GUARD_ADVISORY)) {
         void *copy = blm__alloc(&g->alloc, len + 1);
         if (copy && len)
             memcpy(copy, key, len);

@@ -166,7 +166,7 @@ static uint64_t rows_now(blm_guard *g)
     if (g->data.count && g->data.count(g->data.ctx, &rows, &unwanted) == BLM_OK)
         return rows;
     blm__guard_figures(g, &now);
-    if (g->filter.kind == BLM_COUNTING) /* its items leave removed keys out already */
+    if (g->can & BLM_CAN_REMOVE) /* its items leave removed keys out already */
         return now.params.items;
     return now.params.items > now.stale ? now.params.items - now.stale : 0;
 }

@@ -223,12 +223,12 @@ void blm__rb_layer(const struct blm__layer *l, blm_chain_layer *out)
 static const char *fault(const struct blm__shape *s)
 {
     struct blm__layer l = { .shape = *s };
-    blm_chain_layer   link;
+    blm_chain_layer   described;
     unsigned          field;
-    blm__rb_layer(&l, &link);
+    blm__rb_layer(&l, &described);
     if (blm__rb_options(s->variant) & ~BLM_CHAIN_OPTIONS || s->variant >> 32 > BLM__RB_1)
         return "unknown options";
-    return blm__rb_fault(&link, blm__rb_layout(s->variant), &field);
+    return blm__rb_fault(&described, blm__rb_layout(s->variant), &field);
 }
 
 /* ---- sizes ---- */
@@ -248,8 +248,8 @@ static bool to_power_of_two(blm_chain_layer *l, double need, uint64_t *bits)
 }
 
 /* A new layer for this many entries at this rate. */
-static blm_status make_link(uint64_t entries, double error, uint64_t variant, enum rounding round,
-                            struct blm__shape *out, blm_error *err)
+static blm_status make_layer(uint64_t entries, double error, uint64_t variant, enum rounding round,
+                             struct blm__shape *out, blm_error *err)
 {
     blm_chain_layer l    = { .error = error, .entries = entries };
     uint64_t        bits = 0;
@@ -291,7 +291,7 @@ static enum rounding rounding_of(const struct blm__body *b)
 blm_status blm__rb_next(const struct blm__body *b, uint64_t entries, double error,
                         struct blm__shape *out, blm_error *err)
 {
-    return make_link(entries, error, b->layers[0].shape.variant, rounding_of(b), out, err);
+    return make_layer(entries, error, b->layers[0].shape.variant, rounding_of(b), out, err);
 }
 
 static blm_status grow(const struct blm__body *b, struct blm__shape *out, blm_error *err)
@@ -358,7 +358,8 @@ static blm_status plan(const blm_options *o, struct blm__body *b, struct blm__sh
     uint64_t variant = o->variant ? o->variant : BLM_CHAIN_NOROUND | BLM_CHAIN_FORCE64;
     double   rate    = o->rate != 0 ? fmin(o->rate, 0.25) : 0.01;
     bool     fixed   = variant & BLM_CHAIN_NO_SCALING;
-    st = make_link(o->items ? o->items : 100, fixed ? rate : rate * 0.5, variant, TO_WORDS, s, err);
+    st =
+        make_layer(o->items ? o->items : 100, fixed ? rate : rate * 0.5, variant, TO_WORDS, s, err);
     if (st != BLM_OK)
         return st;
     b->growth     = o->growth != 0 ? o->growth : 2;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Chains of hundreds of links, as RedisBloom grows them with EXPANSION 1: past the 256 of a native file, and
-to the last link that a rate can be halved for. Everything that is done with a filter is done with these."""
+"""Chains of hundreds of layers, as RedisBloom grows them with EXPANSION 1: past the 256 of a native file, and
+to the last layer that a rate can be halved for. Everything that is done with a filter is done with these."""
 import hashlib
 import json
 import pathlib
@@ -11,9 +11,9 @@ import server
 from server import Server, bloomery
 from test_replication import equal, follow
 
-LAST = 1072  # links, from a rate of 0.25 on: 2^-3 to 2^-1074
+LAST = 1072  # layers, from a rate of 0.25 on: 2^-3 to 2^-1074
 KEYS = [f"k{i}" for i in range(2249)]  # to fill them: the others seem to be there
-# What RedisBloom's own code (2.4) makes of these keys: links, keys, SHA-256 of the chunks end to end.
+# What RedisBloom's own code (2.4) makes of these keys: layers, keys, SHA-256 of the chunks end to end.
 ORIGINAL = {
     300: (590, "9cba4ef5f4bd7e814e0f7d1a0b441e3481dfc640384f10f8fd457834de901693"),
     LAST: (2249, "c9f44c888f68278765dea75c4ade6c432dd4fef6384feeaecc433608031acf51"),
@@ -24,16 +24,16 @@ def reserve(c, key):
     assert c("BF.RESERVE", key, "0.25", 1, "EXPANSION", 1) == "OK"
 
 
-def original(c, key, links):
-    """Links, items, sizes and bits are RedisBloom's."""
+def original(c, key, layers):
+    """Layers, items, sizes and bits are RedisBloom's."""
     chunks = server.dump(c, key)
     whole = b"".join(data for _, data in chunks)
-    assert len(chunks) == 1 + links and hashlib.sha256(whole).hexdigest() == ORIGINAL[links][1]
-    size = 32 + 64 * links + len(whole) - (20 + 53 * links)
-    assert c("BF.INFO", key) == ["Capacity", links, "Size", size, "Number of filters", links,
-                                 "Number of items inserted", links, "Expansion rate", 1]
+    assert len(chunks) == 1 + layers and hashlib.sha256(whole).hexdigest() == ORIGINAL[layers][1]
+    size = 32 + 64 * layers + len(whole) - (20 + 53 * layers)
+    assert c("BF.INFO", key) == ["Capacity", layers, "Size", size, "Number of filters", layers,
+                                 "Number of items inserted", layers, "Expansion rate", 1]
     lines = c("BF.DEBUG", key)
-    assert len(lines) == 1 + links and lines[0] == b"size:%d" % links
+    assert len(lines) == 1 + layers and lines[0] == b"size:%d" % layers
     for i, line in enumerate(lines[1:]):
         bytes_, bits, _, _, _, hashes, entries, _ = struct.unpack_from("<QQQddIQB", whole, 20 + 53 * i)
         assert line == b"bytes:%d bits:%d hashes:%d hashwidth:64 capacity:%d size:1 ratio:%s" % (
@@ -44,19 +44,19 @@ def original(c, key, links):
 def grows_as_the_original():
     with Server() as s:
         c = s.client()
-        for links, (keys, _) in ORIGINAL.items():
-            reserve(c, f"many-{links}")
-            news = c("BF.MADD", f"many-{links}", *KEYS[:keys])
-            assert sum(news) == links and set(news) == {0, 1}
-            reserve(c, f"one-{links}")
-            assert c.many([["BF.ADD", f"one-{links}", k] for k in KEYS[:keys]]) == news
-            reserve(c, f"insert-{links}")
+        for layers, (keys, _) in ORIGINAL.items():
+            reserve(c, f"many-{layers}")
+            news = c("BF.MADD", f"many-{layers}", *KEYS[:keys])
+            assert sum(news) == layers and set(news) == {0, 1}
+            reserve(c, f"one-{layers}")
+            assert c.many([["BF.ADD", f"one-{layers}", k] for k in KEYS[:keys]]) == news
+            reserve(c, f"insert-{layers}")
             for at in range(0, keys, 37):
-                c("BF.INSERT", f"insert-{links}", "NOCREATE", "ITEMS", *KEYS[at:min(at + 37, keys)])
+                c("BF.INSERT", f"insert-{layers}", "NOCREATE", "ITEMS", *KEYS[at:min(at + 37, keys)])
             for how in ("many", "one", "insert"):
-                original(c, f"{how}-{links}", links)
-                assert all(c("BF.MEXISTS", f"{how}-{links}", *KEYS[:keys]))
-                assert c.many([["BF.EXISTS", f"{how}-{links}", k] for k in KEYS[:keys]]) == [1] * keys
+                original(c, f"{how}-{layers}", layers)
+                assert all(c("BF.MEXISTS", f"{how}-{layers}", *KEYS[:keys]))
+                assert c.many([["BF.EXISTS", f"{how}-{layers}", k] for k in KEYS[:keys]]) == [1] * keys
 
 
 def after_the_last():
@@ -80,35 +80,35 @@ def after_the_last():
 def kept_and_moved():
     with Server(("appendonly", "yes"), ("appendfsync", "always"), ("aof-use-rdb-preamble", "no")) as s:
         c = s.client()
-        for links, (keys, _) in ORIGINAL.items():
-            reserve(c, f"k{links}")
-            c("BF.MADD", f"k{links}", *KEYS[:keys])
-        whole = {links: original(c, f"k{links}", links) for links in ORIGINAL}
+        for layers, (keys, _) in ORIGINAL.items():
+            reserve(c, f"k{layers}")
+            c("BF.MADD", f"k{layers}", *KEYS[:keys])
+        whole = {layers: original(c, f"k{layers}", layers) for layers in ORIGINAL}
         c = s.restart(server.signal.SIGKILL)  # the append-only file: commands
-        for links in ORIGINAL:
-            assert original(c, f"k{links}", links) == whole[links]
+        for layers in ORIGINAL:
+            assert original(c, f"k{layers}", layers) == whole[layers]
         c("BGREWRITEAOF")
         server.until("the rewrite", lambda: server.info(c, "persistence")["aof_rewrite_in_progress"] == "0")
         assert server.info(c, "persistence")["aof_last_bgrewrite_status"] == "ok"
         c = s.restart()  # … and chunks
-        for links in ORIGINAL:
-            assert original(c, f"k{links}", links) == whole[links]
+        for layers in ORIGINAL:
+            assert original(c, f"k{layers}", layers) == whole[layers]
     with Server() as s, Server() as other:
         c, d = s.client(), other.client()
-        for links in ORIGINAL:
-            server.load(c, f"k{links}", whole[links])
-            original(c, f"k{links}", links)
-            assert d("RESTORE", f"k{links}", 0, c("DUMP", f"k{links}")) == "OK"
-            original(d, f"k{links}", links)
-            assert server.digest(c, f"k{links}") == server.digest(d, f"k{links}")
-            assert c("COPY", f"k{links}", "copy") == 1
-            original(c, "copy", links)
-            assert c("MEMORY", "USAGE", "copy") > sum(len(data) for _, data in whole[links][1:])
+        for layers in ORIGINAL:
+            server.load(c, f"k{layers}", whole[layers])
+            original(c, f"k{layers}", layers)
+            assert d("RESTORE", f"k{layers}", 0, c("DUMP", f"k{layers}")) == "OK"
+            original(d, f"k{layers}", layers)
+            assert server.digest(c, f"k{layers}") == server.digest(d, f"k{layers}")
+            assert c("COPY", f"k{layers}", "copy") == 1
+            original(c, "copy", layers)
+            assert c("MEMORY", "USAGE", "copy") > sum(len(data) for _, data in whole[layers][1:])
             assert c("DEL", "copy") == 1
         assert c("SAVE") == "OK"
         c = s.restart()
-        for links in ORIGINAL:
-            original(c, f"k{links}", links)
+        for layers in ORIGINAL:
+            original(c, f"k{layers}", layers)
         c("BF.MADD", "k300", *KEYS)  # a chain that was loaded goes on as one that was not
         original(c, "k300", LAST)
 
@@ -149,15 +149,15 @@ def headers_that_only_claim():
         reserve(c, "k")
         c("BF.MADD", "k", *KEYS)
         header = server.dump(c, "k")[0][1]
-        for links in (1073, 1075, 1076, 1100, 4096, 2 ** 31, 2 ** 32 - 1):
-            claim = header[:8] + struct.pack("<I", links) + header[12:]
+        for layers in (1073, 1075, 1076, 1100, 4096, 2 ** 31, 2 ** 32 - 1):
+            claim = header[:8] + struct.pack("<I", layers) + header[12:]
             assert c.error("BF.LOADCHUNK", "no", 1, claim) == "ERR received bad data"
         padded = header[:8] + struct.pack("<I", 1076) + header[12:] + header[-53:] * 4
         assert c.error("BF.LOADCHUNK", "no", 1, padded) == "ERR received bad data"
         payload = c("DUMP", "k")[:-10]
         at = payload.index(b"\x02" + bytes([0x40 | LAST >> 8, LAST & 255]))
-        for links in (1071, 1073, 1076, 16383):
-            changed = payload[:at + 1] + bytes([0x40 | links >> 8, links & 255]) + payload[at + 3:]
+        for layers in (1071, 1073, 1076, 16383):
+            changed = payload[:at + 1] + bytes([0x40 | layers >> 8, layers & 255]) + payload[at + 3:]
             assert c.error("RESTORE", "no", 0, server.payload_of(changed)) == "ERR Bad data format"
         assert c("EXISTS", "no") == 0 and c("PING") == "PONG"
 

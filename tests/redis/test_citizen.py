@@ -63,7 +63,7 @@ def defragmentation(binary):
                             ("active-defrag-cycle-min", "60"), ("active-defrag-cycle-max", "80")]:
             c("CONFIG", "SET", name, value)
         kinds = [(), ("EXPANSION", "2"), *(("KIND", k) for k in ("classic", "blocked", "counting", "scalable"))]
-        for i in range(3000):  # 20 items: the second and the last have grown links or layers
+        for i in range(3000):  # 20 items: the second and the last have grown layers
             grown = i % 6 in (1, 5)
             c("BF.RESERVE", f"f{i}", "0.01", "5" if grown else "500", *kinds[i % 6])
             c("BF.MADD", f"f{i}", *range(20))

@@ -303,10 +303,16 @@ def check_native(c):
     assert c("BF.DEL", "n-counting", "never-there", "counting1") == [0, 1]
     c.error("BF.DEL", "n-classic", "x")
     assert c.error("BF.DEL", "none", "x") == "ERR not found" and c.error("BF.DEL", "text", "x") == WRONGTYPE
-    c.error("BF.RESERVE", "new", "0.01", "10", "KIND", "cubic")
+    for name in ("cubic", "", "a-name-that-is-longer-than-any"):
+        assert c.error("BF.RESERVE", "new", "0.01", "10", "KIND", name) == \
+            "ERR KIND must be classic, blocked, counting or scalable"
     assert c("EXISTS", "new") == 0
     # Saturating: no error past the plan, and nothing is denied; nor is a copy of one that is past it full.
     assert c("BF.RESERVE", "sat", "0.01", "10", "NONSCALING", "SATURATE") == "OK"
+    assert of(c, "sat")["Kind"] == "blocked" and float(of(c, "sat")["Error rate"]) == 0.01
+    for kind in ("classic", "counting"):
+        assert c("BF.RESERVE", f"sat-{kind}", "0.01", "10", "NONSCALING", "SATURATE", "KIND", kind) == "OK"
+        assert of(c, f"sat-{kind}")["Kind"] == kind
     keys = [f"s{i}" for i in range(20)]
     assert len(c("BF.MADD", "sat", *keys)) == 20 and c("BF.MEXISTS", "sat", *keys) == [1] * 20
     c("COPY", "sat", "sat2")

@@ -58,7 +58,7 @@ def seeds(c):
         c.many([["BF.MADD", "s", *range(60)]])
         chains.append(server.dump(c, "s"))
         c("DEL", "s")
-    c("BF.RESERVE", "s", "0.25", "1", "EXPANSION", "1")  # some 300 links
+    c("BF.RESERVE", "s", "0.25", "1", "EXPANSION", "1")  # some 300 layers
     c("BF.MADD", "s", *range(600))
     bodies.append(c("DUMP", "s")[:-10])
     c("DEL", "s")

@@ -59,6 +59,8 @@ def replication(binary):
         m.many([["BF.ADD", "full", "another"]])
         m("BF.RESERVE", "full-native", "0.01", "10", "NONSCALING", "KIND", "classic")
         m.many([["BF.MADD", "full-native", *range(30)]])
+        m("BF.RESERVE", "past-full", "0.01", "10", "NONSCALING", "SATURATE")
+        m("BF.MADD", "past-full", *range(30))
         equal(m, r)
         # Growth that is refused by the cap half way through a command.
         (cap,) = m("CONFIG", "GET", "*bf-max-bytes")[::2]

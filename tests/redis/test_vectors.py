@@ -140,25 +140,25 @@ def refusals():
                 assert got == "OK", (case, got, reply)
 
 
-def header(items=0, options=5, growth=2, **link):
-    """A header of one link, as BF.RESERVE 0.01 100 makes it but for what is said."""
+def header(items=0, options=5, growth=2, **layer):
+    """A header of one layer, as BF.RESERVE 0.01 100 makes it but for what is said."""
     f = {"bytes": 144, "bits": 1152, "items": items, "error": 0.005, "bpe": 11.02774, "hashes": 8,
-         "entries": 100, "n2": 0, **link}
-    f["bpe"] = link.get("bpe", abs(math.log(f["error"]) / 0.480453013918201) if f["error"] > 0 else 1.0)
+         "entries": 100, "n2": 0, **layer}
+    f["bpe"] = layer.get("bpe", abs(math.log(f["error"]) / 0.480453013918201) if f["error"] > 0 else 1.0)
     return struct.pack("<QIII", items, 1, options, growth) + struct.pack(
         "<QQQddIQB", *(f[k] for k in ("bytes", "bits", "items", "error", "bpe", "hashes", "entries", "n2")))
 
 
 def dump_of(head):
     """The same filter as a DUMP payload."""
-    items, links, options, growth = struct.unpack("<QIII", head[:20])
-    size, bits, link_items, error, bpe, hashes, entries, n2 = struct.unpack("<QQQddIQB", head[20:])
+    items, layers, options, growth = struct.unpack("<QIII", head[:20])
+    size, bits, layer_items, error, bpe, hashes, entries, n2 = struct.unpack("<QQQddIQB", head[20:])
     number = lambda v: b"\x02\x81" + struct.pack(">Q", v)
     real = lambda v: b"\x04" + struct.pack("<d", v)
     name = (GOLDEN / "overfilled" / "dump.bin").read_bytes()[:10]
-    body = name + b"".join(map(number, (items, links, options, growth))) + number(entries) + real(error) + \
+    body = name + b"".join(map(number, (items, layers, options, growth))) + number(entries) + real(error) + \
         number(hashes) + real(bpe) + number(bits) + number(n2) + b"\x05\x81" + struct.pack(">Q", size) + \
-        bytes(size) + number(link_items) + b"\0"
+        bytes(size) + number(layer_items) + b"\0"
     return server.payload_of(body)
 
 

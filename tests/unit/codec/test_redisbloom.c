@@ -78,22 +78,22 @@ static void test_cut(void **state)
 
 /* ---- headers of old versions ---- */
 
-/* The same chain with another header: 49 bytes a link, entries in four, n2 behind them. */
+/* The same chain with another header: 49 bytes a layer, entries in four, n2 behind them. */
 static struct golden_file old_header(const struct golden_file *now, bool growth)
 {
-    struct golden_file old   = { NULL, 0, 0 };
-    uint32_t           links = blm__get32le(now->data + 8);
+    struct golden_file old    = { NULL, 0, 0 };
+    uint32_t           layers = blm__get32le(now->data + 8);
     bytes_append(&old, now->data, growth ? 20 : 16);
-    for (uint32_t i = 0; i < links; i++) {
+    for (uint32_t i = 0; i < layers; i++) {
         const char *l = now->data + 20 + 53 * i;
         bytes_append(&old, l, 48);
         bytes_append(&old, l + 52, 1);
     }
-    bytes_append(&old, now->data + 20 + 53 * links, now->len - 20 - 53 * links);
+    bytes_append(&old, now->data + 20 + 53 * layers, now->len - 20 - 53 * layers);
     return old;
 }
 
-/* 2.2.0: 20 + 49 a link. */
+/* 2.2.0: 20 + 49 a layer. */
 static void test_header_220(void **state)
 {
     (void)state;
@@ -109,7 +109,7 @@ static void test_header_220(void **state)
     }
 }
 
-/* 1.0.0 to 2.0.3: 16 + 49 a link, powers of two, the bits field 0. */
+/* 1.0.0 to 2.0.3: 16 + 49 a layer, powers of two, the bits field 0. */
 static void test_header_1(void **state)
 {
     (void)state;
@@ -117,9 +117,9 @@ static void test_header_1(void **state)
                                         "redisbloom/legacy32-pow2-scales" };
     for (size_t i = 0; i < 3; i++) {
         struct golden_file now = rb_chunks(dirs[i]), old = old_header(&now, false);
-        uint32_t           links = blm__get32le(now.data + 8);
-        blm_options        o     = golden_as(NULL);
-        for (uint32_t l = 0; l < links; l++)
+        uint32_t           layers = blm__get32le(now.data + 8);
+        blm_options        o      = golden_as(NULL);
+        for (uint32_t l = 0; l < layers; l++)
             memset(old.data + 16 + 49 * l + 8, 0, 8);
         blm_filter *f = golden_decode(dirs[i], old.data, old.len, &o);
         check_probes(f, dirs[i]);

@@ -122,7 +122,7 @@ static void add_double(struct golden_file *b, double v)
     bytes_append(b, p, 9);
 }
 
-/* One link of 64 bits whose array is written as `string`, all numbers in eight bytes. */
+/* One layer of 64 bits whose array is written as `string`, all numbers in eight bytes. */
 static struct golden_file payload(unsigned encver, const char *string, size_t len)
 {
     struct golden_file b      = { NULL, 0, 0 };

@@ -117,6 +117,15 @@ static void test_options(void **state)
     f.kind   = BLM_SCALABLE;
     o.filter = &f;
     assert_int_equal(blm_guard_open(&o, &d, &g, &err), BLM_E_UNSUPPORTED);
+    f.kind   = BLM_ANY_KIND; /* which is scalable for this scheme */
+    f.scheme = "redisbloom";
+    assert_int_equal(blm_guard_open(&o, &d, &g, &err), BLM_E_UNSUPPORTED);
+    assert_non_null(strstr(err.text, "scalable"));
+    f.scheme = "nothing";
+    assert_int_equal(blm_guard_open(&o, &d, &g, &err), BLM_E_ARGUMENT);
+    f.scheme = NULL;
+    f.kind   = (blm_kind)99;
+    assert_int_equal(blm_guard_open(&o, &d, &g, &err), BLM_E_ARGUMENT);
     f.kind = BLM_CLASSIC;
     f.bits = 100;
     assert_int_equal(blm_guard_open(&o, &d, &g, &err), BLM_E_ARGUMENT);
@@ -124,6 +133,10 @@ static void test_options(void **state)
     blm_guard *classic = open_built(o);
     assert_int_equal(figures_of(classic).kind, BLM_CLASSIC);
     close_guard(classic);
+    f.kind         = BLM_ANY_KIND;
+    blm_guard *any = open_built(o);
+    assert_int_equal(figures_of(any).kind, BLM_BLOCKED);
+    close_guard(any);
     d.scan = NULL;
     assert_int_equal(blm_guard_open(&o, &d, &g, &err), BLM_E_ARGUMENT);
     d     = rows_dataset(&rows);

@@ -58,6 +58,23 @@ static void test_a_closed_file_is_believed(void **state)
     remove_files();
 }
 
+/* The file says what it is, the options leave it open. */
+static void test_without_a_kind_too(void **state)
+{
+    (void)state;
+    blm_options       f = BLM_OPTIONS_INIT;
+    blm_guard_options o = filed();
+    o.filter            = &f;
+    for (unsigned time = 0; time < 2; time++) {
+        blm_guard *g = open_guard(o);
+        assert_int_equal(figures_of(g).trusted, time > 0);
+        if (time == 0)
+            assert_int_equal(blm_guard_build(g, NULL), BLM_OK);
+        close_guard(g);
+    }
+    remove_files();
+}
+
 /* In a child that dies without a word, between put and put. */
 static void die_after_puts(uint64_t from, uint64_t to, bool rebuild)
 {
@@ -248,11 +265,12 @@ static void test_one_guard_a_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROWS(test_a_closed_file_is_believed), ROWS(test_a_process_that_died_is_believed),
-        ROWS(test_another_boot_is_not),       ROWS(test_an_unfinished_build_is_not),
-        ROWS(test_an_old_copy_is_not),        ROWS(test_an_unknown_mark_is_not),
-        ROWS(test_a_damaged_file_is_not),     ROWS(test_other_files_are_left_alone),
-        ROWS(test_seeds_are_secret),          ROWS(test_one_guard_a_file),
+        ROWS(test_a_closed_file_is_believed),  ROWS(test_a_process_that_died_is_believed),
+        ROWS(test_without_a_kind_too),         ROWS(test_another_boot_is_not),
+        ROWS(test_an_unfinished_build_is_not), ROWS(test_an_old_copy_is_not),
+        ROWS(test_an_unknown_mark_is_not),     ROWS(test_a_damaged_file_is_not),
+        ROWS(test_other_files_are_left_alone), ROWS(test_seeds_are_secret),
+        ROWS(test_one_guard_a_file),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
