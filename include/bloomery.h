@@ -309,8 +309,9 @@ BLM_API blm_status blm_remove(blm_filter *f, const void *key, size_t len);
  * into *done (or NULL) how many keys were added, after a failure too.
  *
  * A million keys or more for a filter larger than the processor's caches are first sorted by the
- * part of the filter they fall into, which halves the time. That needs memory from the allocator
- * during the call: as much as the filter has, above 128 MiB a quarter. Without it they are not. */
+ * part of the filter they fall into, which takes half the time or less. That needs memory from the
+ * filter's allocator during the call: as much as the filter has, above 128 MiB a quarter of that.
+ * Without it, keys are added the ordinary way. */
 BLM_API blm_status blm_add_many(blm_filter *f, const blm_key *keys, size_t count, uint8_t *fresh,
                                 size_t *done);
 BLM_API size_t     blm_check_many(const blm_filter *f, const blm_key *keys, size_t count,
@@ -382,11 +383,11 @@ BLM_API void blm_set_progress(blm_filter *f, blm_progress_fn fn, void *ctx);
  * scheme has no such funnel. Exclusive. */
 BLM_API blm_status blm_set_funnel(blm_filter *f, const char *name, blm_error *err);
 
-/* How many threads later batches on f may use, counting the caller's: 1 by default, at most 64.
- * They end with the call. Answers, bits and counts are the same as with one thread, on a shared
- * filter if nobody else adds meanwhile. Batches below some ten thousand keys stay on one thread. A
- * custom hash is called from all threads at once, progress and the allocator only from the
- * caller's. Exclusive. */
+/* How many threads later batches on f may use, counting the caller's. 0 and 1, the default, mean no
+ * others; at most 64 are used. They end with the call. Answers, bits and counts are the same as
+ * with one thread, on a shared filter if nobody else adds meanwhile. Batches below some ten
+ * thousand keys stay on one thread. A custom hash is called from all threads at once, progress and
+ * the allocator only from the caller's. Exclusive. */
 BLM_API void blm_set_threads(blm_filter *f, uint32_t threads);
 
 /* ---- what it is, what is in it ----------------------------------------------------------- */
@@ -447,7 +448,7 @@ typedef struct blm_params {
 BLM_API blm_status blm_get_params(const blm_filter *f, blm_params *out);
 BLM_API blm_status blm_get_layer(const blm_filter *f, uint32_t layer, blm_params *out);
 
-/* An estimated number and its 95% interval. */
+/* An estimated number and its interval: 95% unless said otherwise. */
 typedef struct blm_estimate {
     double value, low, high;
     bool   saturated; /* every bit is set: value is the most one can say, high is infinite */
@@ -552,7 +553,8 @@ BLM_API blm_status blm_encode(const blm_filter *f, const char *format, blm_write
 BLM_API blm_status blm_encoded_size(const blm_filter *f, const char *format, uint64_t *bytes,
                                     blm_error *err);
 /* Decoding is validating: what comes back is a whole, valid filter in memory, and you own it. No
- * bytes make this crash, hang, or allocate more than input and options.max_bytes justify. */
+ * bytes make this crash, hang, or allocate more than the input justifies or options.max_bytes
+ * allows. */
 BLM_API blm_status blm_decode(const void *bytes, size_t len, const blm_options *o, blm_filter **out,
                               blm_error *err);
 BLM_API blm_status blm_decode_stream(blm_read_fn read, void *ctx, const blm_options *o,
