@@ -18,20 +18,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bloomery/embed.h"
 #include "bloomery/redisbloom.h"
 #include "interrupt.h"
 #include "memory.h"
 #include "place_redis.h"
 #include "progress.h"
 
-#define CHUNK      ((size_t)4 << 20) /* a push's; a pull's are the server's choice, 16 MiB */
-#define OURS       24u /* of our own header: magic, version 1, flags, length of what follows */
-#define OURS_MAGIC "BLMNATIV"
-#define SATURATE   1u /* take keys past the capacity, as a file does */
-#define RESERVED   (BLM_CHAIN_NOROUND | BLM_CHAIN_FORCE64) /* as BF.RESERVE makes chains */
-#define TRIES      5
-#define FORGET     "3600"
-#define REFRESH    600.0 /* seconds */
+#define CHUNK    ((size_t)4 << 20) /* a push's; a pull's are the server's choice, 16 MiB */
+#define RESERVED (BLM_CHAIN_NOROUND | BLM_CHAIN_FORCE64) /* as BF.RESERVE makes chains */
+#define TRIES    5
+#define FORGET   "3600"
+#define REFRESH  600.0 /* seconds */
 
 /* ---- pull ---- */
 
@@ -45,26 +43,15 @@ struct pull {
     blm_error               *err;
 };
 
-static uint64_t le(const uint8_t *p, unsigned bytes)
-{
-    uint64_t v = 0;
-    for (unsigned i = bytes; i-- > 0;)
-        v = v << 8 | p[i];
-    return v;
-}
-
-static void put_le(uint8_t *p, uint64_t v, unsigned bytes)
-{
-    for (unsigned i = 0; i < bytes; i++, v >>= 8)
-        p[i] = (uint8_t)v;
-}
-
 /* How many bytes a header announces; UINT64_MAX: not a header we know. */
 static uint64_t announced(const redisReply *header, bool ours)
 {
     const uint8_t *h = (const uint8_t *)header->str;
+    uint32_t       flags;
+    uint64_t       bytes;
     if (ours)
-        return header->len == OURS && memcmp(h, OURS_MAGIC, 8) == 0 ? le(h + 16, 8) : UINT64_MAX;
+        return blm_dump_read_header(h, header->len, &flags, &bytes, NULL) == BLM_OK ? bytes
+                                                                                    : UINT64_MAX;
     blm_chain_header chain = { .size = sizeof chain };
     return blm_chain_read_header(h, header->len, &chain, NULL, 0, NULL) == BLM_OK ? chain.bytes
                                                                                   : UINT64_MAX;
@@ -332,25 +319,15 @@ static blm_status need_ours(struct redis_connection *l, blm_error *err)
                       "redisbloom");
 }
 
-static bool count_bytes(void *ctx, const void *bytes, size_t len)
-{
-    (void)bytes;
-    *(uint64_t *)ctx += len;
-    return true;
-}
-
 /* Our own bytes follow a header that says how many there are. */
 static bool send_header(struct push *p, const blm_filter *f, blm_error *err)
 {
     uint64_t total = 0;
     uint8_t *h     = (uint8_t *)p->chunk;
-    if (blm_encode(f, "native", count_bytes, &total, err) != BLM_OK)
+    if (blm_encoded_size(f, "native", &total, err) != BLM_OK)
         return false;
-    memcpy(h, OURS_MAGIC, 8);
-    put_le(h + 8, 1, 4);
-    put_le(h + 12, SATURATE, 4);
-    put_le(h + 16, total, 8);
-    p->filled = OURS;
+    blm_dump_write_header(h, BLM_DUMP_SATURATE, total);
+    p->filled = BLM_DUMP_HEADER;
     return send_chunk(p);
 }
 

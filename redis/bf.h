@@ -12,6 +12,7 @@
 
 #include "api.h"
 #include "bloomery.h"
+#include "bloomery/embed.h"
 #include "bloomery/redisbloom.h"
 
 /* ---- values (value.c) ---- */
@@ -131,7 +132,7 @@ bool           bf_header_get(struct bf_chain *c, const uint8_t *in, size_t len);
 
 /* ---- native bytes in chunks (native.c) ---- */
 
-#define BF_NATIVE_HEADER 24u /* of a native value's dump: magic, version, flags, total */
+#define BF_NATIVE_HEADER BLM_DUMP_HEADER              /* of a native value's dump */
 bool bf_native_header(const uint8_t *in, size_t len); /* is this the start of one? */
 void bf_native_header_put(const struct value *v, uint8_t *out);
 /* Makes a value that waits for its bytes. NULL: *why says why. */

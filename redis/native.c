@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Native filters through BF.SCANDUMP and BF.LOADCHUNK. A dump is a header of 24 bytes,
- *
- *   "BLMNATIV"   u32 version (1)   u32 flags (1: saturate)   u64 total        little-endian
- *
- * and then `total` bytes, which are the filter in format native. They arrive in order and are kept
+ * Native filters through BF.SCANDUMP and BF.LOADCHUNK. A dump is a header (blm_dump_write_header),
+ * and then the bytes that it announces, which are the filter in format native. They arrive in order and are kept
  * in parts. When the last byte is there they are decoded, and each part is freed once it was read,
  * so that loading a filter never needs much more memory than its size.
  */
@@ -13,10 +10,7 @@
 #include "bf.h"
 #include "bloomery/embed.h"
 
-#define MAGIC    "BLMNATIV"
-#define VERSION  1u
-#define SATURATE 1u
-#define LEAST    ((size_t)64 << 10) /* many small chunks share a part */
+#define LEAST ((size_t)64 << 10) /* many small chunks share a part */
 
 struct part {
     struct part *next;
@@ -32,31 +26,17 @@ struct arrival {
 
 /* ---- the header ---- */
 
-static void put(uint8_t *p, uint64_t v, unsigned bytes)
-{
-    for (unsigned i = 0; i < bytes; i++)
-        p[i] = (uint8_t)(v >> 8 * i);
-}
-
-static uint64_t get(const uint8_t *p, unsigned bytes)
-{
-    uint64_t v = 0;
-    for (unsigned i = 0; i < bytes; i++)
-        v |= (uint64_t)p[i] << 8 * i;
-    return v;
-}
-
 bool bf_native_header(const uint8_t *in, size_t len)
 {
-    return len == BF_NATIVE_HEADER && memcmp(in, MAGIC, 8) == 0;
+    uint32_t flags;
+    uint64_t total;
+    return blm_dump_read_header(in, len, &flags, &total, NULL) == BLM_OK;
 }
 
 void bf_native_header_put(const struct value *v, uint8_t *out)
 {
-    memcpy(out, MAGIC, 8);
-    put(out + 8, VERSION, 4);
-    put(out + 12, v->saturate ? SATURATE : 0, 4);
-    put(out + 16, v->arriving ? v->arriving->total : bf_native_length(v), 8);
+    blm_dump_write_header(out, v->saturate ? BLM_DUMP_SATURATE : 0,
+                          v->arriving ? v->arriving->total : bf_native_length(v));
 }
 
 /* ---- out ---- */
@@ -107,14 +87,10 @@ void bf_native_drop(struct value *v)
 
 struct value *bf_native_begin(const uint8_t *in, size_t len, uint64_t max_bytes, const char **why)
 {
-    uint64_t version, flags, total;
+    uint32_t flags;
+    uint64_t total;
     *why = "ERR received bad data";
-    if (!bf_native_header(in, len))
-        return NULL;
-    version = get(in + 8, 4);
-    flags   = get(in + 12, 4);
-    total   = get(in + 16, 8);
-    if (version != VERSION || flags & ~(uint64_t)SATURATE || total == 0)
+    if (blm_dump_read_header(in, len, &flags, &total, NULL) != BLM_OK)
         return NULL;
     /* The encoded bytes are the bits plus about a thousandth. */
     if (max_bytes && total > max_bytes + max_bytes / 64 + (1 << 20)) {
@@ -132,7 +108,7 @@ struct value *bf_native_begin(const uint8_t *in, size_t len, uint64_t max_bytes,
         return NULL;
     }
     v->arriving = a;
-    v->saturate = (flags & SATURATE) != 0;
+    v->saturate = (flags & BLM_DUMP_SATURATE) != 0;
     return v;
 }
 

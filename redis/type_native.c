@@ -84,7 +84,7 @@ static uint64_t load_cap(void)
 
 static struct value *load_begin(IO *io, uint64_t *have, bool *partial, const char **why)
 {
-    uint8_t  header[BF_NATIVE_HEADER] = "BLMNATIV\1";
+    uint8_t  header[BF_NATIVE_HEADER];
     uint64_t flags = api.LoadUnsigned(io), total = api.LoadUnsigned(io);
     *have    = api.LoadUnsigned(io);
     *partial = (flags & ARRIVING) != 0;
@@ -92,9 +92,7 @@ static struct value *load_begin(IO *io, uint64_t *have, bool *partial, const cha
     if (api.IsIOError(io) || flags & ~(uint64_t)(SATURATE | ARRIVING) || *have > total ||
         (*partial ? *have == total : *have != total))
         return NULL;
-    header[12] = (uint8_t)(flags & SATURATE);
-    for (unsigned i = 0; i < 8; i++)
-        header[16 + i] = (uint8_t)(total >> 8 * i);
+    blm_dump_write_header(header, flags & SATURATE ? BLM_DUMP_SATURATE : 0, total);
     return bf_native_begin(header, sizeof header, load_cap(), why);
 }
 

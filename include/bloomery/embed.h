@@ -110,6 +110,17 @@ BLM_API blm_filter *blm_relocate(blm_filter *f, blm_move_fn move, void *ctx);
 BLM_API blm_status blm_encode_from(const blm_filter *f, const char *format, uint64_t at,
                                    blm_write_fn write, void *ctx, blm_error *err);
 
+/* ---- a native filter in chunks ------------------------------------------------------------ */
+
+/* What goes before a filter's native bytes when they travel in chunks, as in BF.SCANDUMP and
+ * BF.LOADCHUNK: 24 bytes that say how many follow. */
+#define BLM_DUMP_HEADER   24u
+#define BLM_DUMP_SATURATE 1u /* flags: the server takes keys past the capacity, as a file does */
+BLM_API void blm_dump_write_header(uint8_t out[BLM_DUMP_HEADER], uint32_t flags, uint64_t bytes);
+/* E_FORMAT, E_VERSION: not such a header, or none that is known here. */
+BLM_API blm_status blm_dump_read_header(const void *header, size_t len, uint32_t *flags,
+                                        uint64_t *bytes, blm_error *err);
+
 /* ---- bare bits: a very small filter inside another structure ------------------------------ */
 
 /* For a store that keeps a filter of a few dozen keys in each of its blocks or pages. There is no
