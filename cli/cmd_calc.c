@@ -37,6 +37,7 @@ struct row {
 struct calc {
     blm_options asked;
     blm_plan    textbook; /* bits 0: the formulas have no answer */
+    blm_kind    usual;    /* what create makes of this without --kind; BLM_ANY_KIND: nothing */
     struct row  rows[MOST_ROWS];
     size_t      count;
 };
@@ -107,11 +108,20 @@ static void textbook(const blm_options *o, blm_plan *t)
     t->bits_per_item = (double)t->bits * cell / (double)t->items;
 }
 
+static blm_kind usual_kind(const blm_options *asked)
+{
+    blm_options o = *asked;
+    blm_plan    p = { .size = sizeof p };
+    o.kind        = BLM_ANY_KIND;
+    return blm_plan_for(&o, &p, NULL) == BLM_OK ? p.kind : BLM_ANY_KIND;
+}
+
 static bool work_out(struct calc *c)
 {
     blm_error           err = { .offset = BLM_NO_OFFSET };
     const blm_kind_row *kind;
     textbook(&c->asked, &c->textbook);
+    c->usual = usual_kind(&c->asked);
     for (size_t i = 0; c->count < MOST_ROWS && (kind = blm_kind_at(i)) != NULL; i++) {
         blm_options o    = c->asked;
         struct row *next = &c->rows[c->count];
@@ -161,15 +171,16 @@ static void show_asked(const blm_options *o)
     out_print("\n\n");
 }
 
-static void show_row(const char *name, const blm_plan *p)
+static void show_row(const char *name, const blm_plan *p, bool usual)
 {
-    char size[NUMBER_TEXT], bits[NUMBER_TEXT], keys[NUMBER_TEXT], rate[NUMBER_TEXT];
-    out_print("%-9s %10s %16s %9.2f %7u %14s %9s%s\n", name, size_text(p->bytes, size),
+    char        size[NUMBER_TEXT], bits[NUMBER_TEXT], keys[NUMBER_TEXT], rate[NUMBER_TEXT];
+    const char *note = grows(p) ? "  first layer" : p->asked > 0 && !p->fits ? "  too high" : "";
+    out_print("%-9s %10s %16s %9.2f %7u %14s %9s%s%s\n", name, size_text(p->bytes, size),
               count_text(p->bits, bits), p->bits_per_item, (unsigned)p->probes,
-              count_text(p->items, keys), rate_text(p->rate, rate),
-              grows(p)                   ? "  first layer"
-              : p->asked > 0 && !p->fits ? "  too high"
-                                         : "");
+              count_text(p->items, keys), rate_text(p->rate, rate), note,
+              !usual  ? ""
+              : *note ? ", the default"
+                      : "  the default");
 }
 
 static void show_table(const struct calc *c)
@@ -178,9 +189,9 @@ static void show_table(const struct calc *c)
     out_print("%-9s %10s %16s %9s %7s %14s %9s\n", "", "memory", "bits", "bits/key", "probes",
               "keys", "rate");
     if (c->textbook.bits)
-        show_row("textbook", &c->textbook);
+        show_row("textbook", &c->textbook, false);
     for (size_t i = 0; i < c->count; i++)
-        show_row(c->rows[i].name, &c->rows[i].plan);
+        show_row(c->rows[i].name, &c->rows[i].plan, c->rows[i].plan.kind == c->usual);
 }
 
 /* Common rates, highest first. */
@@ -263,6 +274,7 @@ static void json_rows(struct json *j, const struct calc *c)
         const blm_plan *p = &c->rows[i].plan;
         json_open(j, NULL, '{');
         json_text(j, "kind", c->rows[i].name);
+        json_bool(j, "default", p->kind == c->usual);
         json_plan(j, p);
         json_given(j, "lines", p->lines);
         json_bool(j, "fits", p->fits);
@@ -322,8 +334,8 @@ static const char *const about[] = {
     "(bits or memory) and probes, and see the others for every kind of filter.",
     "The first line is the result of the textbook formulas. The other lines are what create would "
     "make. Their rate is computed for the probes the filter really uses, and the filter is "
-    "enlarged until its rate is no worse than the one asked for. For a scalable filter, the line "
-    "shows its first layer.",
+    "enlarged until its rate is no worse than the one asked for. One of them is the default: what "
+    "create makes without --kind. For a scalable filter, the line shows its first layer.",
     "If you give keys and a size, calc also shows the steps people usually do by hand: the bits, "
     "the best number of probes, the rate they give, and what better rates would take.",
     NULL,

@@ -94,10 +94,13 @@ static const char *obstacle(const struct ref *in, const blm_params *p, blm_error
     else if (opt.items || opt.rate > 0)
         snprintf(text, sizeof text,
                  "its size cannot be changed, because the bits do not say which keys set them");
-    else if (!format_fits(in->filter, opt.to, err))
+    else if (!format_fits(in->filter, opt.to, err)) {
+        if (err->wrong)
+            err->text[err->wrong] = 0; /* what to do about it is ours to say */
         snprintf(text, sizeof text, "%s", filter_words(err));
-    else
+    } else {
         return NULL;
+    }
     return text;
 }
 

@@ -326,7 +326,7 @@ static void warn(struct dedup *d)
     char            items[NUMBER_TEXT], room[NUMBER_TEXT];
     double          now_rate;
     expected_end(&none, d->filter, &now_rate);
-    say("the input has %s different lines, but the filter is for %s: one new line in %.0f is now "
+    say("the filter holds %s different lines but was planned for %s: one new line in %.0f is now "
         "dropped, not one in %.0f: give a larger -n%s",
         count_text(p.items, items), count_text(p.capacity, room), 1 / now_rate, 1 / p.rate,
         opt.state ? " and a new --state" : "");

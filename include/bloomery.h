@@ -16,8 +16,7 @@
  * What is promised
  *   A key that was added (and not removed) is never answered "no". A key that was not added is
  *   answered "maybe" no more often than the promised rate, as long as the filter holds no more keys
- *   than it was planned for. blm_get_stats gives the rate now, the fill and an estimate of how many
- *   keys there are.
+ *   than it was planned for. blm_get_stats tells how full it is.
  *
  * Conventions
  *   1. Keys are bytes and a length. Any bytes, any length, the empty key too.
@@ -53,9 +52,7 @@
 #define BLM_VERSION_PATCH 0
 #define BLM_VERSION       "0.1.0"
 
-#if defined(_WIN32)
-#define BLM_API
-#elif defined(__GNUC__)
+#if defined(__GNUC__) && !defined(_WIN32)
 #define BLM_API __attribute__((visibility("default")))
 #else
 #define BLM_API
@@ -67,7 +64,7 @@ extern "C" {
 
 /* ---- status ------------------------------------------------------------------------------ */
 
-/* One row per status. Negative: it did not happen. Values are never reused. */
+/* One row per status. Values are never reused. */
 #define BLM_STATUS_MAP(X)                                                 \
     X(OK, 0, "ok")                                                        \
     X(PRESENT, 1, "every bit was already set")                            \
@@ -109,7 +106,7 @@ BLM_API const char *blm_version(void);
 
 #define BLM_NO_OFFSET UINT64_MAX
 
-/* What went wrong. The caller owns it; it holds no memory of its own and need not be freed. */
+/* What went wrong. It holds no memory of its own and need not be freed. */
 typedef struct blm_error {
     blm_status status;
     int        system;    /* the system's error number behind E_IO, E_SPACE, …; else 0 */
@@ -212,9 +209,8 @@ typedef struct blm_options {
 
     /* How large: (items, rate), (items, memory), (bits, probes), (memory, rate) and more, see
      * blm_plan_for. For a scalable filter, items is the capacity of the first layer. If it is 0, a
-     * filter in a file starts at 131 072; one in memory starts smaller, keeps the hashes of its
-     * keys (blm_params.kept), and is rebuilt larger from them, up to ten million keys in one
-     * layer. */
+     * filter in a file starts at 131 072; one in memory starts smaller, keeps its keys' hashes
+     * (blm_params.kept) and is rebuilt larger from them, up to ten million keys in one layer. */
     uint64_t items;  /* n, keys expected */
     double   rate;   /* p, the rate to promise, 0 < p < 1 */
     uint64_t bits;   /* m; for counting, the number of counters */
@@ -312,10 +308,9 @@ BLM_API blm_status blm_remove(blm_filter *f, const void *key, size_t len);
  * present, else 0. Keys are added in order. check_* return how many answers were "maybe"; add_* put
  * into *done (or NULL) how many keys were added, after a failure too.
  *
- * Adding a million keys or more to a filter larger than the processor's caches takes half the time
- * or less, because the keys are first sorted by the part of the filter they fall into. That needs
- * memory from the filter's allocator during the call: as much as the filter has, above 128 MiB a
- * quarter of that. Without it, keys are added the ordinary way. */
+ * A million keys or more for a filter larger than the processor's caches are first sorted by the
+ * part of the filter they fall into, which halves the time. That needs memory from the allocator
+ * during the call: as much as the filter has, above 128 MiB a quarter. Without it they are not. */
 BLM_API blm_status blm_add_many(blm_filter *f, const blm_key *keys, size_t count, uint8_t *fresh,
                                 size_t *done);
 BLM_API size_t     blm_check_many(const blm_filter *f, const blm_key *keys, size_t count,
@@ -327,9 +322,8 @@ BLM_API size_t blm_check_fixed(const blm_filter *f, const void *keys, size_t wid
                                uint8_t *maybe);
 
 /* blm_remove for many keys, in order. gone[i] (or NULL) becomes 1 if an add of key i was taken
- * back, 0 if the key was never added, which is no failure here. *removed (or NULL) is the number of
- * ones. E_ARGUMENT if a key has a length but no data; the keys before it have been removed.
- * Exclusive. */
+ * back, 0 if it was never added, which is no failure here. *removed (or NULL) counts the ones.
+ * E_ARGUMENT: a key has a length but no data; those before it have been removed. Exclusive. */
 BLM_API blm_status blm_remove_many(blm_filter *f, const blm_key *keys, size_t count, uint8_t *gone,
                                    size_t *removed);
 BLM_API blm_status blm_remove_fixed(blm_filter *f, const void *keys, size_t width, size_t count,
@@ -373,8 +367,7 @@ BLM_API blm_status blm_intersect(blm_filter *dst, const blm_filter *src, blm_err
 BLM_API blm_status blm_fold(const blm_filter *f, uint64_t factor, blm_filter **out, blm_error *err);
 
 /* Counting only: a filter without counters that gives the same answers in a quarter of the memory.
- * It is blocked, with lines of 16 bytes; for another system's scheme it is classic. A cache that
- * counts for itself can publish this, and later blm_diff one such snapshot with the next. */
+ * It is blocked, with lines of 16 bytes; for another system's scheme it is classic. */
 BLM_API blm_status blm_reduce(const blm_filter *f, blm_filter **out, blm_error *err);
 
 /* The bits of one layer, as in files: bit i is bit i % 8 of byte i / 8. Borrowed: valid until the
@@ -389,11 +382,11 @@ BLM_API void blm_set_progress(blm_filter *f, blm_progress_fn fn, void *ctx);
  * scheme has no such funnel. Exclusive. */
 BLM_API blm_status blm_set_funnel(blm_filter *f, const char *name, blm_error *err);
 
-/* How many threads later batches on f may use, counting the caller's. 0 and 1, the default, mean no
- * others; at most 64 are used. They end with the call. Answers, bits and counts are the same as
- * with one thread, on a shared filter if nobody else adds meanwhile. Batches below some ten
- * thousand keys gain nothing and stay on one thread. A custom hash is called from all threads at
- * once, progress and the allocator only from the caller's. Exclusive. */
+/* How many threads later batches on f may use, counting the caller's: 1 by default, at most 64.
+ * They end with the call. Answers, bits and counts are the same as with one thread, on a shared
+ * filter if nobody else adds meanwhile. Batches below some ten thousand keys stay on one thread. A
+ * custom hash is called from all threads at once, progress and the allocator only from the
+ * caller's. Exclusive. */
 BLM_API void blm_set_threads(blm_filter *f, uint32_t threads);
 
 /* ---- what it is, what is in it ----------------------------------------------------------- */
@@ -436,8 +429,7 @@ typedef struct blm_params {
     uint64_t        seed[2];
     blm_seed_policy seed_policy;
     bool            shared;
-    bool            huge_pages; /* were asked for, as for memory of 2 MiB and more. Never for mapped
-                                   files: one question would read 2 MiB */
+    bool            huge_pages; /* were asked for: memory of 2 MiB and more, never mapped files */
     blm_backing     backing;
     blm_writer      writer;
     double          growth, tightening, rate_cap; /* scalable, else 0 */
@@ -452,11 +444,10 @@ typedef struct blm_params {
     uint32_t        cell_bits;  /* bits of a cell: 1, or 4 for counters */
     const char     *funnel;     /* in use, static text; NULL: the scheme has only one way */
 } blm_params;
-
 BLM_API blm_status blm_get_params(const blm_filter *f, blm_params *out);
 BLM_API blm_status blm_get_layer(const blm_filter *f, uint32_t layer, blm_params *out);
 
-/* An estimated number and its interval: 95% unless said otherwise. */
+/* An estimated number and its 95% interval. */
 typedef struct blm_estimate {
     double value, low, high;
     bool   saturated; /* every bit is set: value is the most one can say, high is infinite */
@@ -485,7 +476,6 @@ typedef struct blm_overlap {
     size_t       size;
     blm_estimate a, b, both, either, jaccard;
 } blm_overlap;
-
 BLM_API blm_status blm_compare(const blm_filter *a, const blm_filter *b, blm_overlap *out,
                                blm_error *err);
 
@@ -498,7 +488,6 @@ typedef struct blm_trial {
     double   promised, modelled; /* the promised rate; the rate that the bits give now */
     bool     holds;              /* low <= promised: the trial does not contradict the promise */
 } blm_trial;
-
 BLM_API blm_status blm_try_rate(const blm_filter *f, const blm_key *keys, uint64_t count,
                                 uint64_t seed, blm_trial *out, blm_error *err);
 
@@ -517,8 +506,8 @@ BLM_API blm_status blm_create_file(const char *path, const blm_options *o, blm_f
 /* Opens a filter file. A native file is mapped, which takes no longer for a large one. It can be
  * read while another process writes to it; BLM_WRITE makes you its one writer. Another system's
  * file is read into memory; BLM_WRITE is E_UNSUPPORTED there: change the filter and blm_save it.
- * `o` may be NULL; flags (WRITE, VERIFY, SHARED), format, funnel, hash_fn, probe_fn, allocator, max_bytes,
- * progress, offset and threads are read from it. */
+ * `o` may be NULL; flags (WRITE, VERIFY, SHARED), format, funnel, hash_fn, probe_fn, allocator,
+ * max_bytes, progress, offset and threads are read from it. */
 BLM_API blm_status blm_open(const char *path, const blm_options *o, blm_filter **out,
                             blm_error *err);
 
@@ -527,9 +516,9 @@ BLM_API blm_status blm_open(const char *path, const blm_options *o, blm_filter *
 BLM_API blm_status blm_refresh(blm_filter *f, blm_error *err);
 
 /* Writes what changed to the disk. After BLM_OK, the adds that had returned before the call survive
- * a power cut. May take long on a large filter, and calls progress. On a shared filter it may run
- * during adds, but not during another sync. After any failure but E_CANCELLED nobody knows what is
- * on the disk, and every later sync fails too: save the filter elsewhere. */
+ * a power cut. Calls progress. On a shared filter it may run during adds, not during another sync.
+ * After any failure but E_CANCELLED nobody knows what is on the disk, and every later sync fails
+ * too: save the filter elsewhere. */
 BLM_API blm_status blm_sync(blm_filter *f, blm_error *err);
 
 /* Writes the filter to a file in the format named (NULL: the one it came from, else "native"), by a
@@ -563,19 +552,17 @@ BLM_API blm_status blm_encode(const blm_filter *f, const char *format, blm_write
 BLM_API blm_status blm_encoded_size(const blm_filter *f, const char *format, uint64_t *bytes,
                                     blm_error *err);
 /* Decoding is validating: what comes back is a whole, valid filter in memory, and you own it. No
- * bytes make this crash, hang, or allocate more than the input justifies or options.max_bytes
- * allows. */
+ * bytes make this crash, hang, or allocate more than input and options.max_bytes justify. */
 BLM_API blm_status blm_decode(const void *bytes, size_t len, const blm_options *o, blm_filter **out,
                               blm_error *err);
 BLM_API blm_status blm_decode_stream(blm_read_fn read, void *ctx, const blm_options *o,
                                      blm_filter **out, blm_error *err);
 
-/* Which formats these first bytes may be in, of an input of `total` bytes (0: not known). A bid is
- * how sure a format is, from 100 (its magic number) down to 1; best first. Returns how many formats
- * bid, and writes at most `cap` of them. */
+/* Which formats these first bytes may be in, of an input of `total` bytes (0: not known), best
+ * first. Returns how many, and writes at most `cap` of them. */
 typedef struct blm_bid {
     const char *format; /* static text */
-    int         bid;
+    int         bid;    /* how sure: from 100 (its magic number) down to 1 */
 } blm_bid;
 BLM_API size_t blm_sniff(const void *head, size_t len, uint64_t total, blm_bid *out, size_t cap);
 

@@ -32,8 +32,8 @@ static inline unsigned bit_at(const uint8_t *bits, uint64_t g, uint64_t m)
     return (unsigned)bits[at >> 3] >> (at & 7) & 1;
 }
 
-/* Four probes without a branch, as in kernel/loops.h: a full filter has half of its bits set, so
- * one probe is a coin toss that costs a misprediction, four are settled fifteen times in sixteen.
+/* Four probes without a branch, as in core/kernel/loops.h: a full filter has half of its bits set,
+ * so one probe is a coin toss that costs a misprediction, four are settled fifteen times in sixteen.
  * Through LevelDB's policy, filters of 30 keys:
  * 12.7 ns an answer, 20.7 ns with a branch at each probe. */
 bool blm_bare_check(const void *bytes, uint64_t m, uint32_t k, uint64_t seed, const void *key,

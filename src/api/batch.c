@@ -27,20 +27,15 @@ struct run {
     struct blm__keys keys;
 };
 
-/* Hashes keys from `at` on, before `end`, up to the first that is no key of this filter's. How
- * many. */
-static size_t hash_run(const struct blm__body *b, const struct blm__keys *k, size_t at, size_t end,
-                       struct run *r)
-{
-    struct blm__hash_room room = { r->h, r->step, r->d, BLM__BATCH, BLM__BATCH_DIGESTS };
-    struct blm__keys      part = blm__keys_part(k, at, end - at);
-    return blm__keys_hash(b, &part, &room, &r->keys);
-}
+#define ROOM_OF(r)                                             \
+    {                                                          \
+        (r).h, (r).step, (r).d, BLM__BATCH, BLM__BATCH_DIGESTS \
+    }
 
-/* The layer that takes these keys raw; NULL: there is none. */
+/* The layer that takes these fixed keys raw; NULL: there is none. */
 static struct blm__layer *raw_layer(const struct blm__body *b, const struct blm__keys *k)
 {
-    struct blm__layer *l = b->ops->only(b);
+    struct blm__layer *l = blm__only_layer(b);
     return l && l->engine->takes && l->engine->takes(b, l, k) ? l : NULL;
 }
 
@@ -60,9 +55,10 @@ static size_t add_raw(const struct blm__body *b, struct blm__layer *l, const str
 static blm_status add_run(struct blm__body *b, const struct blm__keys *k, size_t at, size_t end,
                           uint8_t *fresh, size_t *added)
 {
-    struct run r;
-    uint8_t    scratch[BLM__BATCH];
-    if (hash_run(b, k, at, end, &r) == 0)
+    struct run            r;
+    struct blm__hash_room room = ROOM_OF(r);
+    uint8_t               scratch[BLM__BATCH];
+    if (blm__keys_hash(b, k, at, end, &room, &r.keys) == 0)
         return blm__bad_key(k);
     return b->ops->add(b, &r.keys, fresh ? fresh + at : scratch, added);
 }
@@ -75,7 +71,7 @@ blm_status blm__plain_add(blm_filter *f, const struct blm__keys *k, size_t *at, 
     blm_status        st   = BLM_OK;
     while (st == BLM_OK && *at < end) {
         size_t             added = 0;
-        struct blm__layer *raw   = b->shared ? NULL : raw_layer(b, k);
+        struct blm__layer *raw   = b->shared || !k->fixed ? NULL : raw_layer(b, k);
         if (raw && b->ops->room(b) >= TELL)
             added = add_raw(b, raw, k, *at, end, fresh);
         else
@@ -121,14 +117,15 @@ static size_t check_range(const struct blm__body *b, const struct blm__keys *k, 
                           size_t end, uint8_t *maybe)
 {
     struct run               r;
+    struct blm__hash_room    room = ROOM_OF(r);
     uint8_t                  scratch[BLM__BATCH];
     size_t                   hits = 0;
-    const struct blm__layer *raw  = raw_layer(b, k);
+    const struct blm__layer *raw  = k->fixed ? raw_layer(b, k) : NULL;
     if (raw)
         return check_raw(b, raw, k, at, end, maybe);
     while (at < end) {
         uint8_t *out = maybe ? maybe + at : scratch;
-        if (hash_run(b, k, at, end, &r)) {
+        if (blm__keys_hash(b, k, at, end, &room, &r.keys)) {
             hits += b->ops->check(b, &r.keys, out);
             at += r.keys.n;
         } else { /* no key of this filter's: we cannot know */
@@ -180,13 +177,14 @@ static size_t all_maybe(size_t count, uint8_t *maybe)
 static blm_status remove_keys(blm_filter *f, const struct blm__keys *k, uint8_t *gone,
                               size_t *removed)
 {
-    struct blm__body *b = &f->body;
-    struct run        r;
-    uint8_t           scratch[BLM__BATCH];
-    size_t            sum = 0, at = 0, told = 0;
+    struct blm__body     *b = &f->body;
+    struct run            r;
+    struct blm__hash_room room = ROOM_OF(r);
+    uint8_t               scratch[BLM__BATCH];
+    size_t                sum = 0, at = 0, told = 0;
     blm_status st = !b->ops->remove ? BLM_E_UNSUPPORTED : b->read_only ? BLM_E_READONLY : BLM_OK;
     while (st == BLM_OK && at < k->n) {
-        if (hash_run(b, k, at, k->n, &r))
+        if (blm__keys_hash(b, k, at, k->n, &room, &r.keys))
             sum += b->ops->remove(b, &r.keys, gone ? gone + at : scratch);
         else
             st = BLM_E_ARGUMENT;
@@ -294,10 +292,10 @@ blm_status blm_hash_many(const blm_filter *f, const blm_key *keys, size_t count,
     if (blm__keys_good(&f->body, &k) < count)
         return BLM_E_ARGUMENT;
     for (size_t at = 0, n; at < count; at += n) {
-        n                     = count - at < BLM__BATCH ? count - at : BLM__BATCH;
-        struct blm__keys part = blm__keys_part(&k, at, n), hashed;
-        blm__keys_hash(&f->body, &part, &(struct blm__hash_room){ .hashes = out + at, .words = n },
-                       &hashed);
+        n                          = count - at < BLM__BATCH ? count - at : BLM__BATCH;
+        struct blm__hash_room room = { .hashes = out + at, .words = n };
+        struct blm__keys      hashed;
+        blm__keys_hash(&f->body, &k, at, at + n, &room, &hashed);
     }
     return BLM_OK;
 }

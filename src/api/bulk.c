@@ -70,7 +70,7 @@ struct round {
  * the same. */
 static struct blm__layer *sorted_layer(const struct blm__body *b, bool fresh)
 {
-    struct blm__layer *l = blm__grows(b) ? NULL : b->ops->only(b);
+    struct blm__layer *l = blm__grows(b) ? NULL : blm__only_layer(b);
     if (!l || l->engine->sorting == BLM__SORTS_NOT)
         return NULL;
     return l->engine->sorting == BLM__SORTS_BITS || (l->shape.lines == 1 && !fresh) ? l : NULL;
@@ -197,9 +197,9 @@ static size_t fill_piece(const struct round *r, size_t piece, size_t from, size_
     struct blm__hash_room room = { .hashes = own, .words = BLM__BATCH };
     memset(fill, 0, r->parts * sizeof *fill);
     for (size_t i = from; i < to; i += BLM__BATCH) {
-        size_t           n    = to - i < BLM__BATCH ? to - i : BLM__BATCH, in;
-        struct blm__keys part = blm__keys_part(r->source, r->at + i, n), k;
-        blm__keys_hash(&r->f->body, &part, &room, &k);
+        size_t           n = to - i < BLM__BATCH ? to - i : BLM__BATCH, in;
+        struct blm__keys k;
+        blm__keys_hash(&r->f->body, r->source, r->at + i, r->at + i + n, &room, &k);
         in = r->chain ? fill_chain(r, k.hashes, n, i, fill, probe)
                       : fill_lines(r, k.hashes, n, fill, probe);
         if (in < n)

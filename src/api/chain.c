@@ -39,7 +39,8 @@ static blm_status check_layers(const blm_chain_layer *layers, uint32_t count, ui
             return st;
         bytes += layers[i].bytes; /* below 2^45 each, under 2^11 of them */
         if (max_bytes && bytes > max_bytes)
-            return blm__fail(err, BLM_E_LIMIT, "the layers take %llu bytes, past the cap of %llu",
+            return blm__fail(err, BLM_E_LIMIT,
+                             "the layers take %llu bytes, more than the limit of %llu",
                              (unsigned long long)bytes, (unsigned long long)max_bytes);
     }
     return BLM_OK;

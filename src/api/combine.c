@@ -134,13 +134,13 @@ static bool same_shape(const struct blm__shape *a, const struct blm__shape *b, b
 static bool same_rule(const blm_filter *a, const blm_filter *b, blm_error *err)
 {
     const struct blm__hasher *x = &a->body.hasher, *y = &b->body.hasher;
-    if (a->body.kind != b->body.kind)
-        blm__fail_with(err, BLM_E_MISMATCH, REMEDY, "the kinds differ: %s and %s",
-                       a->body.ops->row.name, b->body.ops->row.name);
-    else if (a->body.scheme != b->body.scheme)
+    if (a->body.scheme != b->body.scheme)
         blm__fail_with(err, BLM_E_MISMATCH, "rebuild one from its keys",
                        "the schemes differ: %s and %s", a->body.scheme->row.name,
                        b->body.scheme->row.name);
+    else if (a->body.kind != b->body.kind)
+        blm__fail_with(err, BLM_E_MISMATCH, REMEDY, "the kinds differ: %s and %s",
+                       a->body.ops->row.name, b->body.ops->row.name);
     else if (x->id != y->id || strcmp(x->name, y->name) != 0)
         blm__fail_with(err, BLM_E_MISMATCH, REMEDY, "the hashes differ: %s and %s", x->name,
                        y->name);

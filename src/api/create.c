@@ -103,7 +103,7 @@ static blm_status set_seed(struct blm__hasher *h, const struct blm__scheme *s, c
         h->policy = BLM_SEED_FIXED;
     } else if (s->native) {
         if (!blm__random(h->seed, sizeof h->seed))
-            return blm__fail(err, BLM_E_IO, "the system gives no random bytes: give a seed");
+            return blm__fail(err, BLM_E_IO, "the system has no random bytes: give a seed");
         h->policy = BLM_SEED_RANDOM;
     }
     return BLM_OK;
@@ -165,7 +165,8 @@ static blm_status check_size(const struct blm__shape *s, const blm_options *o, b
         return blm__fail(err, BLM_E_ARGUMENT, "%u probes: a filter has 1 to %u",
                          (unsigned)s->probes, (unsigned)BLM__MAX_PROBES);
     if (o->max_bytes && bytes > o->max_bytes)
-        return blm__fail(err, BLM_E_LIMIT, "the filter takes %llu bytes, past the cap of %llu",
+        return blm__fail(err, BLM_E_LIMIT,
+                         "the filter takes %llu bytes, more than the limit of %llu",
                          (unsigned long long)bytes, (unsigned long long)o->max_bytes);
     return BLM_OK;
 }

@@ -276,11 +276,8 @@ blm_status blm_plan_for(const blm_options *options, blm_plan *out, blm_error *er
         const struct blm__kind *kind = blm__kind_of(id);
         if (!kind)
             return blm__fail(err, BLM_E_ARGUMENT, "unknown kind %d", (int)o.kind);
-        st      = kind->plan(&o, &p, err);
-        p.kind  = id;
-        p.model = !p.lines                  ? BLM_MODEL_INDEPENDENT
-                  : kind->row.cell_bits > 1 ? BLM_MODEL_COUNTERS
-                                            : BLM_MODEL_LINES;
+        st     = kind->plan(&o, &p, err);
+        p.kind = id;
     }
     if (st != BLM_OK)
         return st;

@@ -4,6 +4,7 @@
 #include "bloomery/embed.h"
 #include "bloomery/maths.h"
 #include "core/bytes.h"
+#include "engine/engine.h"
 
 /* ---- the rate of a filter that is filled for it ---- */
 
@@ -90,7 +91,7 @@ blm_status blm_locations(const char *scheme, uint32_t k, const void *key, size_t
     blm_digest                d;
     if (!s || (!key && len) || !out || k == 0)
         return BLM_E_ARGUMENT;
-    if (!s->positions_raw || s->missing)
+    if (s->missing)
         return BLM_E_UNSUPPORTED;
     blm_status st = prepare(s, k, &f, &shape);
     if (st != BLM_OK)
@@ -99,7 +100,7 @@ blm_status blm_locations(const char *scheme, uint32_t k, const void *key, size_t
         st = BLM_E_UNSUPPORTED;
     } else {
         s->digest(&f->body.hasher, k, key ? key : "", len, &d);
-        st = s->positions_raw(&shape, &d, out) ? BLM_OK : BLM_E_UNSUPPORTED;
+        st = blm__engine_of(&shape)->positions(&shape, &d, true, out) ? BLM_OK : BLM_E_UNSUPPORTED;
     }
     blm_free(f);
     return st;

@@ -66,8 +66,8 @@ static void hash_shares(void *ctx)
         for (size_t at = i * SHARE, n; at < end; at += n) {
             n                          = end - at < BLM__BATCH ? end - at : BLM__BATCH;
             struct blm__hash_room room = room_at(p, at, n);
-            struct blm__keys      part = blm__keys_part(p->source, p->at + at, n), hashed;
-            blm__keys_hash(&p->f->body, &part, &room, &hashed);
+            struct blm__keys      hashed;
+            blm__keys_hash(&p->f->body, p->source, p->at + at, p->at + at + n, &room, &hashed);
         }
     }
 }
@@ -170,7 +170,7 @@ static uint64_t gather(struct split *p)
 /* The layer that can be cut into stretches; NULL: none. */
 static struct blm__layer *stretched_layer(const struct blm__body *b)
 {
-    struct blm__layer *l = blm__grows(b) ? NULL : b->ops->only(b);
+    struct blm__layer *l = blm__grows(b) ? NULL : blm__only_layer(b);
     return l && l->engine->stretches ? l : NULL;
 }
 

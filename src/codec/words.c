@@ -77,10 +77,9 @@ blm_status blm__only_scheme(const struct blm__body *b, const char *format,
     const struct blm__scheme *has = b->layers[0].shape.scheme;
     if (has == scheme || has == other)
         return BLM_OK;
-    return blm__fail(err, BLM_E_UNSUPPORTED,
-                     "format %s holds filters of scheme %s; this one is %s, and cannot become "
-                     "another without its keys: rebuild it from them",
-                     format, scheme->row.name, has->row.name);
+    return blm__fail_with(err, BLM_E_UNSUPPORTED, "rebuild it from its keys",
+                          "format %s holds filters of scheme %s, and this one is %s", format,
+                          scheme->row.name, has->row.name);
 }
 
 blm_status blm__expect_scheme(const struct blm__body *b, const char *format,

@@ -79,10 +79,12 @@ uint64_t blm__fold_unit(const struct blm__shape *s)
 
 /* ---- cells ---- */
 
-/* Of a word's cells of `width` bits, the lowest bit of those in use. */
+/* Of a word's cells of `width` bits, a power of two, the lowest bit of those in use. */
 static uint64_t used(uint64_t w, unsigned width)
 {
-    return width == 4 ? (w | w >> 1 | w >> 2 | w >> 3) & 0x1111111111111111u : w;
+    for (unsigned s = 1; s < width; s *= 2)
+        w |= w >> s;
+    return w & UINT64_MAX / (UINT64_MAX >> (64 - width));
 }
 
 uint64_t blm__cells_used(const struct blm__layer *l, uint64_t from, uint64_t to)

@@ -22,10 +22,10 @@ static void shape(const blm_options *o, const blm_plan *p, struct blm__body *b,
 }
 
 const struct blm__kind blm__kind_blocked = {
-    .row   = { sizeof(blm_kind_row), BLM_BLOCKED, "blocked", "all bits of a key in few cache lines",
-               BLM_CAN_ADD | BLM_CAN_SHARE | BLM_CAN_UNION | BLM_CAN_INTERSECT | BLM_CAN_FOLD |
-                   BLM_CAN_COMPARE,
-               1, BLM__MAX_LINES },
+    .row = { sizeof(blm_kind_row), BLM_BLOCKED, "blocked", "all bits of a key in a few cache lines",
+             BLM_CAN_ADD | BLM_CAN_SHARE | BLM_CAN_UNION | BLM_CAN_INTERSECT | BLM_CAN_FOLD |
+                 BLM_CAN_COMPARE,
+             1, BLM__MAX_LINES },
     .words = true,
     .plan  = plan,
     .shape = shape,

@@ -38,10 +38,7 @@ struct blm__kind {
     bool (*check_one)(const struct blm__body *b, uint64_t h); /* native schemes */
     /* In order; gone[i]: one add of key i was taken back. Returns how many. NULL: never forgets. */
     size_t (*remove)(struct blm__body *b, const struct blm__keys *k, uint8_t *gone);
-    /* The layer that is asked, and added to, as long as it is the only one; NULL: there are more,
-     * or may be. Whoever has it may pass the kind by: for any number of checks, and for `room`
-     * adds. */
-    struct blm__layer *(*only)(const struct blm__body *b);
+    /* How many adds may pass the kind by and go straight to the only layer (blm__only_layer). */
     uint64_t (*room)(const struct blm__body *b);
 
     /* Both have the same parameters; those that grow only the rule by which keys find their
@@ -75,6 +72,13 @@ static inline bool blm__grows(const struct blm__body *b)
     return (b->ops->row.can & BLM_CAN_GROW) != 0;
 }
 
+/* The layer that answers alone, so that checks may pass the kind by; NULL: there are several, or, as
+ * a reader of a file learns only by asking, may be. */
+static inline struct blm__layer *blm__only_layer(const struct blm__body *b)
+{
+    return b->layer_count == 1 && !(b->store->stale && blm__grows(b)) ? b->layers : NULL;
+}
+
 const struct blm__kind *blm__kind_of(blm_kind k); /* NULL: no such kind */
 
 /* Files and deltas hold a kind's number: its value less one. */
@@ -101,10 +105,10 @@ blm_status blm__add_one(struct blm__body *b, const struct blm__keys *one);
 
 /* ---- kinds of one layer: kind/single.c ---- */
 
-#define BLM__SINGLE_KIND                                                                    \
-    .fault = blm__single_fault, .add = blm__single_add, .check = blm__single_check,         \
-    .check_one = blm__single_check_one, .only = blm__single_only, .room = blm__single_room, \
-    .rate_at = blm__single_rate_at, .unite = blm__single_unite, .intersect = blm__single_intersect
+#define BLM__SINGLE_KIND                                                                          \
+    .fault = blm__single_fault, .add = blm__single_add, .check = blm__single_check,               \
+    .check_one = blm__single_check_one, .room = blm__single_room, .rate_at = blm__single_rate_at, \
+    .unite = blm__single_unite, .intersect = blm__single_intersect
 
 const char *blm__single_fault(const struct blm__body *b, bool native);
 blm_status  blm__single_add(struct blm__body *b, const struct blm__keys *k, uint8_t *fresh,
@@ -112,11 +116,10 @@ blm_status  blm__single_add(struct blm__body *b, const struct blm__keys *k, uint
 size_t      blm__single_check(const struct blm__body *b, const struct blm__keys *k, uint8_t *maybe);
 bool        blm__single_check_one(const struct blm__body *b, uint64_t h);
 size_t      blm__single_remove(struct blm__body *b, const struct blm__keys *k, uint8_t *gone);
-struct blm__layer *blm__single_only(const struct blm__body *b);
-uint64_t           blm__single_room(const struct blm__body *b);
-blm_status         blm__single_rate_at(const struct blm__body *b, uint64_t n, double *rate);
-blm_status blm__single_unite(struct blm__body *dst, const struct blm__body *src, blm_error *err);
-blm_status blm__single_intersect(struct blm__body *dst, const struct blm__body *src,
-                                 blm_error *err);
+uint64_t    blm__single_room(const struct blm__body *b);
+blm_status  blm__single_rate_at(const struct blm__body *b, uint64_t n, double *rate);
+blm_status  blm__single_unite(struct blm__body *dst, const struct blm__body *src, blm_error *err);
+blm_status  blm__single_intersect(struct blm__body *dst, const struct blm__body *src,
+                                  blm_error *err);
 
 #endif

@@ -14,7 +14,7 @@ void blm__hash_one(const struct blm__body *b, const void *key, size_t len, struc
     }
     struct blm__keys      raw  = { .n = 1, .fixed = key ? key : "", .width = len };
     struct blm__hash_room room = { &out->h, &out->step, &out->d, 1, 1 };
-    blm__keys_hash(b, &raw, &room, &out->keys);
+    blm__keys_hash(b, &raw, 0, 1, &room, &out->keys);
 }
 
 blm_status blm__add_one(struct blm__body *b, const struct blm__keys *one)

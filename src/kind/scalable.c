@@ -327,12 +327,6 @@ static const char *fault(const struct blm__body *b, bool native)
     return NULL;
 }
 
-/* A reader of a file learns of other layers only by asking. */
-static struct blm__layer *only(const struct blm__body *b)
-{
-    return b->layer_count == 1 && !b->store->stale ? b->layers : NULL;
-}
-
 static uint64_t room_now(const struct blm__body *b)
 {
     return blm__young(b) ? 0 : room_of(b, b->layers);
@@ -356,7 +350,6 @@ const struct blm__kind blm__kind_scalable = {
     .add       = add,
     .check     = check,
     .check_one = check_one,
-    .only      = only,
     .room      = room_now,
     .unite     = unite,
     .replaced  = blm__young_replaced,

@@ -169,7 +169,8 @@ blm_status blm__scalable_next_layer(const struct blm__body *b, struct blm__shape
         return st;
     uint64_t bytes = blm__shape_words(out) * 8;
     if (b->max_bytes && (bytes > b->max_bytes || blm__body_bytes(b) > b->max_bytes - bytes))
-        return blm__fail(err, BLM_E_LIMIT, "the next layer takes %llu bytes, past the cap of %llu",
+        return blm__fail(err, BLM_E_LIMIT,
+                         "the next layer takes %llu bytes, more than the limit of %llu",
                          (unsigned long long)bytes, (unsigned long long)b->max_bytes);
     return BLM_OK;
 }

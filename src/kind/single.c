@@ -40,8 +40,6 @@ size_t blm__single_remove(struct blm__body *b, const struct blm__keys *k, uint8_
     return b->layers->engine->remove(b, b->layers, k, gone);
 }
 
-struct blm__layer *blm__single_only(const struct blm__body *b) { return b->layers; }
-
 uint64_t blm__single_room(const struct blm__body *b)
 {
     (void)b;

@@ -282,6 +282,7 @@ blm_status blm__plan_cells(const blm_options *o, uint32_t cell_bits, blm_plan *o
     if (w.items == 0 && w.rate == 0 && w.probes == 0)
         asked = BLM__DEFAULT_RATE;
     out->lines = 0;
+    out->model = BLM_MODEL_INDEPENDENT;
     if (w.cells)
         s = w.items ? plan_rate(&w, out) : plan_items(&w, asked, out, err);
     else

@@ -245,6 +245,7 @@ static void fill_plan(const struct lines *l, blm_plan *out)
     out->bits   = l->count * l->in->cells;
     out->probes = l->words * l->lines;
     out->lines  = l->lines;
+    out->model  = l->in->cells == BLM__LINE_BITS ? BLM_MODEL_LINES : BLM_MODEL_COUNTERS;
 }
 
 static blm_status plan(const struct layout *in, const blm_options *o, blm_plan *out, blm_error *err)

@@ -142,11 +142,13 @@ static const char *fault(const struct blm__shape *s)
     return s->probes > 255 ? "it has more than 255 probes" : blm__java_fault(s);
 }
 
+#define FAULTS_64                                                        \
+    "the empty key and every key whose hash is 0 probe bit 0 only; the " \
+    "number of keys is not recorded"
+
 const struct blm__scheme blm__scheme_guava64 = {
-    .row           = { sizeof(blm_scheme_row), "guava64", "Guava BloomFilter, MURMUR128_MITZ_64",
-                       "the empty key and every key whose hash is 0 probe bit 0 only; the number of keys "
-                                 "is not recorded",
-                       funnels, true, .kinds = 1u << BLM_CLASSIC, .format = "guava" },
+    .row = { sizeof(blm_scheme_row), "guava64", "Guava BloomFilter, MURMUR128_MITZ_64", FAULTS_64,
+             funnels, true, .kinds = 1u << BLM_CLASSIC, .format = "guava" },
     .version       = 1,
     .model         = BLM_MODEL_DOUBLE,
     .fold          = BLM__FOLD_STRIDED,
@@ -185,7 +187,7 @@ const struct blm__scheme blm__scheme_guava32 = {
 const blm_scheme_row blm__alias_guava = { sizeof(blm_scheme_row),
                                           "guava",
                                           "guava64, what Guava makes today",
-                                          NULL,
+                                          FAULTS_64,
                                           funnels,
                                           true,
                                           .kinds  = 1u << BLM_CLASSIC,

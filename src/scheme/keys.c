@@ -3,9 +3,9 @@
 
 #include "core/bits.h"
 
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+BLM__INLINE size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
-static size_t good_keys(const blm_key *list, size_t n)
+BLM__INLINE size_t good_keys(const blm_key *list, size_t n)
 {
     size_t i = 0;
     while (i < n && (list[i].data || !list[i].len))
@@ -47,47 +47,49 @@ static size_t digest_hashes(const struct blm__body *b, const blm_digest *d, size
     return n;
 }
 
-static void hash_native(const struct blm__body *b, const struct blm__keys *k,
+static void hash_native(const struct blm__body *b, const struct blm__keys *k, size_t at, size_t n,
                         const struct blm__hash_room *room, struct blm__keys *out)
 {
-    size_t n    = least(k->n, room->words);
+    n           = least(n, room->words);
     out->hashes = room->hashes;
     if (k->digests) {
-        out->n = digest_hashes(b, k->digests, n, room->hashes);
+        n = digest_hashes(b, k->digests + at, n, room->hashes);
     } else if (k->hashes) {
-        out->hashes = k->hashes;
-        out->n      = n;
+        out->hashes = k->hashes + at;
     } else if (k->list) {
-        out->n = good_keys(k->list, n);
-        blm__native_hash_many(&b->hasher, b->kernel, k->list, out->n, room->hashes);
+        n = good_keys(k->list + at, n);
+        blm__native_hash_many(&b->hasher, b->kernel, k->list + at, n, room->hashes);
     } else {
-        out->n = n;
-        blm__native_hash_fixed(&b->hasher, b->kernel, k->fixed, k->width, n, room->hashes);
+        blm__native_hash_fixed(&b->hasher, b->kernel, k->fixed + at * k->width, k->width, n,
+                               room->hashes);
     }
+    out->n = n;
 }
 
-static void hash_steps(const struct blm__body *b, const struct blm__keys *k,
+static void hash_steps(const struct blm__body *b, const struct blm__keys *k, size_t at, size_t n,
                        const struct blm__hash_room *room, struct blm__keys *out)
 {
-    size_t n = least(k->n, room->words);
-    out->n   = k->list ? good_keys(k->list, n) : n;
+    n = least(n, room->words);
     if (k->steps) {
-        out->hashes = k->hashes;
-        out->steps  = k->steps;
-        return;
+        out->hashes = k->hashes + at;
+        out->steps  = k->steps + at;
+    } else {
+        struct blm__keys part = blm__keys_part(k, at, n);
+        n                     = part.list ? good_keys(part.list, n) : n;
+        b->scheme->pairs(&b->hasher, b->kernel, &part, n, room->hashes, room->steps);
+        out->hashes = room->hashes;
+        out->steps  = room->steps;
     }
-    b->scheme->pairs(&b->hasher, b->kernel, k, out->n, room->hashes, room->steps);
-    out->hashes = room->hashes;
-    out->steps  = room->steps;
+    out->n = n;
 }
 
 /* As a caller would bring them: they say whose they are. */
-static void make_digests(const struct blm__body *b, const struct blm__keys *k, size_t n,
+static void make_digests(const struct blm__body *b, const struct blm__keys *k, size_t at, size_t n,
                          blm_digest *d)
 {
     uint32_t probes = b->layers[0].shape.probes;
     for (size_t i = 0; i < n; i++) {
-        blm_key key = blm__key_at(k, i);
+        blm_key key = blm__key_at(k, at + i);
         b->scheme->digest(&b->hasher, probes, key.data ? key.data : "", key.len, &d[i]);
         d[i].tag = b->hasher.tag;
         if (b->scheme->per_probe)
@@ -95,29 +97,30 @@ static void make_digests(const struct blm__body *b, const struct blm__keys *k, s
     }
 }
 
-static void hash_digests(const struct blm__body *b, const struct blm__keys *k,
+static void hash_digests(const struct blm__body *b, const struct blm__keys *k, size_t at, size_t n,
                          const struct blm__hash_room *room, struct blm__keys *out)
 {
-    size_t n = least(k->n, room->digest_count);
+    n = least(n, room->digest_count);
     if (k->digests) {
-        out->digests = k->digests;
-        out->n       = good_digests(b, k->digests, n);
+        out->digests = k->digests + at;
+        out->n       = good_digests(b, out->digests, n);
         return;
     }
     out->digests = room->digests;
-    out->n       = k->list ? good_keys(k->list, n) : n;
-    make_digests(b, k, out->n, room->digests);
+    out->n       = k->list ? good_keys(k->list + at, n) : n;
+    make_digests(b, k, at, out->n, room->digests);
 }
 
-size_t blm__keys_hash(const struct blm__body *b, const struct blm__keys *k,
+size_t blm__keys_hash(const struct blm__body *b, const struct blm__keys *k, size_t at, size_t end,
                       const struct blm__hash_room *room, struct blm__keys *out)
 {
-    *out = (struct blm__keys){ .n = 0 };
+    size_t n = end - at;
+    *out     = (struct blm__keys){ .n = 0 };
     if (b->scheme->native)
-        hash_native(b, k, room, out);
+        hash_native(b, k, at, n, room, out);
     else if (b->scheme->wrap && !k->digests)
-        hash_steps(b, k, room, out);
+        hash_steps(b, k, at, n, room, out);
     else
-        hash_digests(b, k, room, out);
+        hash_digests(b, k, at, n, room, out);
     return out->n;
 }

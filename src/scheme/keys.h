@@ -9,9 +9,9 @@
  * of another scheme or seed. */
 size_t blm__keys_good(const struct blm__body *b, const struct blm__keys *k);
 
-/* Hashes the first keys: as many as there is room for, up to the first that is no key for this
+/* Hashes keys at … end − 1: as many as there is room for, up to the first that is no key for this
  * filter. Keys that came hashed are not copied, but for native digests. Returns out->n, how many. */
-size_t blm__keys_hash(const struct blm__body *b, const struct blm__keys *k,
+size_t blm__keys_hash(const struct blm__body *b, const struct blm__keys *k, size_t at, size_t end,
                       const struct blm__hash_room *room, struct blm__keys *out);
 
 #endif

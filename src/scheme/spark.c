@@ -124,14 +124,16 @@ const struct blm__scheme blm__scheme_spark1 = {
     .fault         = blm__java_fault,
 };
 
+#define FAULTS_2                                                          \
+    "two keys that agree in two 32-bit hashes agree in every probe; the " \
+    "number of keys is not recorded"
+
 const struct blm__scheme blm__scheme_spark2 = {
-    .row           = { sizeof(blm_scheme_row), "spark2", "Apache Spark BloomFilter, version 2",
-                       "two keys that agree in two 32-bit hashes agree in every probe; the number of keys "
-                                 "is not recorded",
-                       funnels, true, .seeded = true, .kinds = 1u << BLM_CLASSIC, .format = "spark" },
-    .version       = 1,
-    .model         = BLM_MODEL_DOUBLE,
-    .fold          = BLM__FOLD_STRIDED,
+    .row     = { sizeof(blm_scheme_row), "spark2", "Apache Spark BloomFilter, version 2", FAULTS_2,
+                 funnels, true, .seeded = true, .kinds = 1u << BLM_CLASSIC, .format = "spark" },
+    .version = 1,
+    .model   = BLM_MODEL_DOUBLE,
+    .fold    = BLM__FOLD_STRIDED,
     .fold_unit     = 64,
     .digest        = digest,
     .positions     = blm__positions_m,
@@ -145,7 +147,7 @@ const struct blm__scheme blm__scheme_spark2 = {
 const blm_scheme_row blm__alias_spark = { sizeof(blm_scheme_row),
                                           "spark",
                                           "spark2, what Spark makes today",
-                                          NULL,
+                                          FAULTS_2,
                                           funnels,
                                           true,
                                           .seeded = true,

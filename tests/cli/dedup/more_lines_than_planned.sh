@@ -1,3 +1,3 @@
 seq 5000 | bloomery dedup -n 1000 -p 0.01 2>&1 >/dev/null |
-    sed 's/the input has [0-9,]* diff/the input has N diff/; s/line in [0-9]* is/line in X is/'
+    sed 's/holds [0-9,]* diff/holds N diff/; s/line in [0-9]* is/line in X is/'
 seq 5000 | bloomery dedup -n 1000 -p 0.01 --quiet 2>&1 >/dev/null

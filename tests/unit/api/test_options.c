@@ -207,6 +207,40 @@ static void bits_and_probes_are_taken_as_given(void **state)
     blm_free(f);
 }
 
+/* The kind of a filter that was told none: the fast one; but classic, which has them exactly, where
+ * bits and probes are both given. */
+static void a_kind_is_chosen_for_those_who_name_none(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t items, bits, memory;
+        uint32_t probes, lines;
+        double   rate;
+        blm_kind want;
+    } rows[] = {
+        { 1000, 0, 0, 0, 0, 0.01, BLM_BLOCKED },  { 1000, 0, 0, 0, 0, 1e-6, BLM_BLOCKED },
+        { 1000, 0, 4000, 0, 0, 0, BLM_BLOCKED },  { 1000, 0, 0, 0, 2, 0.01, BLM_BLOCKED },
+        { 1000, 12345, 0, 0, 0, 0, BLM_BLOCKED }, { 0, 12345, 0, 5, 0, 0, BLM_CLASSIC },
+        { 0, 512 * 9, 0, 12, 2, 0, BLM_BLOCKED },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        blm_options o = BLM_OPTIONS_INIT;
+        o.items       = rows[i].items;
+        o.bits        = rows[i].bits;
+        o.memory      = rows[i].memory;
+        o.probes      = rows[i].probes;
+        o.lines       = rows[i].lines;
+        o.rate        = rows[i].rate;
+        blm_filter *f = make(&o);
+        if (params_of(f).kind != rows[i].want)
+            fail_msg("row %zu: %s, not %s", i, blm_kind_name(params_of(f).kind),
+                     blm_kind_name(rows[i].want));
+        if (rows[i].want == BLM_CLASSIC)
+            assert_true(params_of(f).bits == rows[i].bits && params_of(f).probes == rows[i].probes);
+        blm_free(f);
+    }
+}
+
 static void memory_is_not_exceeded(void **state)
 {
     (void)state;
@@ -286,6 +320,7 @@ int main(void)
         cmocka_unit_test(shared_is_refused_where_it_cannot_be),
         cmocka_unit_test(only_counting_removes),
         cmocka_unit_test(bits_and_probes_are_taken_as_given),
+        cmocka_unit_test(a_kind_is_chosen_for_those_who_name_none),
         cmocka_unit_test(memory_is_not_exceeded),
         cmocka_unit_test(like_copies_everything_but_the_keys),
         cmocka_unit_test(like_and_a_size_is_a_contradiction),

@@ -31,10 +31,10 @@ static void what_is_no_kind_has_no_name(void **state)
     (void)state;
     blm_kind k = BLM_COUNTING;
     assert_null(blm_kind_name(BLM_ANY_KIND));
-    assert_null(blm_kind_name((blm_kind)(COUNT_OF(rows) + 1)));
+    assert_null(blm_kind_name((blm_kind)31));
     assert_null(blm_kind_name((blm_kind)-1));
     assert_null(blm__kind_of((blm_kind)1000000));
-    assert_null(blm__kind_numbered(COUNT_OF(rows)));
+    assert_null(blm__kind_numbered(30));
     assert_null(blm__kind_numbered(UINT32_MAX));
     assert_false(blm_kind_from_name("Classic", &k));
     assert_false(blm_kind_from_name("", &k));
@@ -49,7 +49,7 @@ static void every_kind_can_do_the_common_things(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const struct blm__kind *k = blm__kind_of(rows[i].kind);
         assert_true(k->plan && k->shape && k->add && k->check && k->check_one && k->unite);
-        assert_true(k->fault && k->only && k->room);
+        assert_true(k->fault && k->room && k->rate_at);
     }
 }
 

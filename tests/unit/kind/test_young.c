@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Scalable filters that were told nothing of their size: made anew from their keys' hashes while
  * those are kept, one layer up to ten million keys, and by layers from whenever they are not. */
+#include <math.h>
 #include <unistd.h>
 
 #include "api/filter.h"
@@ -375,6 +376,9 @@ static void read_back_small_it_catches_up(void **state)
     assert_int_equal(layer_of(g, 0).capacity, 14336);
     assert_int_equal(layer_of(g, 1).capacity, 131072);
     assert_int_equal(layer_of(g, 2).capacity, 16 * 131072);
+    /* The first has half of the rate, the second 15% of the other half, and so on. */
+    assert_true(fabs(layer_of(g, 1).rate / layer_of(g, 0).rate - 0.15) < 1e-9);
+    assert_true(fabs(layer_of(g, 2).rate / layer_of(g, 1).rate - 0.85) < 1e-9);
     none_is_missing(g, 0, 200000);
     promise_holds(g, RATE);
     blm_free(f);

@@ -20,6 +20,7 @@ static void rows_are_complete(void **state)
         assert_true(s->digest && (s->native || s->positions)); /* native: the engines' */
         assert_int_equal(s->row.kinds, row->kinds);
         assert_int_equal(s->row.seeded, row->seeded);
+        assert_true(row->faults ? strcmp(row->faults, s->row.faults) == 0 : !s->row.faults);
         assert_true(row->kinds != 0);
         assert_non_null(blm_format_find(row->format));
         assert_ptr_equal(blm_scheme_find(row->name), row);

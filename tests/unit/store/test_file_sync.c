@@ -388,6 +388,17 @@ static void marks_say_what_changed(void **state)
     }
 }
 
+/* Beside every flavour: keys that are taken back, and the cells of another scheme. */
+static const struct {
+    struct flavour v;
+    const char    *scheme;
+} more[] = { { { "remove", BLM_COUNTING, 0, 0, false }, NULL },
+             { { "remove", BLM_COUNTING, 0, 0, false }, "js" },
+             { { "counting, js", BLM_COUNTING, 0, 0, false }, "js" },
+             { { "counting shared, js", BLM_COUNTING, BLM_SHARED, 0, false }, "js" },
+             { { "classic, js", BLM_CLASSIC, 0, 0, false }, "js" },
+             { { "classic shared, js", BLM_CLASSIC, BLM_SHARED, 0, false }, "js" } };
+
 /* The page with the marks cannot be written, so whoever sets one dies there. If words change first,
  * the file has a region that differs from its checksum without a mark. */
 static void die_marking(void *arg)
@@ -414,17 +425,19 @@ static void die_marking(void *arg)
 static void marks_are_set_before_the_words(void **state)
 {
     (void)state;
-    static const struct flavour more = { "remove", BLM_COUNTING, 0, 0, false };
-    for (size_t i = 0; i <= COUNT_OF(flavours); i++) {
-        const struct flavour *v = i < COUNT_OF(flavours) ? &flavours[i] : &more;
+    for (size_t i = 0; i < COUNT_OF(flavours) + COUNT_OF(more); i++) {
+        const struct flavour *v =
+            i < COUNT_OF(flavours) ? &flavours[i] : &more[i - COUNT_OF(flavours)].v;
+        const char *scheme = i < COUNT_OF(flavours) ? NULL : more[i - COUNT_OF(flavours)].scheme;
         if (v->kind == BLM_SCALABLE)
             continue; /* its layers are blocked or classic */
         blm_options o = BLM_OPTIONS_INIT;
         o.kind        = v->kind;
         o.lines       = v->lines;
         o.bits        = v->kind == BLM_COUNTING ? 65536 * 2 : 65536 * 8;
-        o.probes      = v->lines ? 6 * v->lines : 6;
-        o.flags       = BLM_SEEDED;
+        o.probes      = scheme ? 1 : v->lines ? 6 * v->lines : 6;
+        o.flags       = scheme ? 0 : BLM_SEEDED;
+        o.scheme      = scheme;
         blm_filter *f = create_at(at("f"), &o);
         add_range(f, 0, 10);
         close_well(f);
@@ -471,16 +484,18 @@ static void a_sync_between_mark_and_bit(void **state)
 {
     (void)state;
     struct sigaction on = { .sa_handler = sync_in_the_gap }, was, was_bus;
-    EACH_FLAVOUR(v)
-    {
+    for (size_t i = 0; i < COUNT_OF(flavours) + COUNT_OF(more); i++) {
+        const struct flavour *v =
+            i < COUNT_OF(flavours) ? &flavours[i] : &more[i - COUNT_OF(flavours)].v;
         if (!(v->flags & BLM_SHARED))
             continue;
         blm_options o = BLM_OPTIONS_INIT;
+        o.scheme      = i < COUNT_OF(flavours) ? NULL : more[i - COUNT_OF(flavours)].scheme;
         o.kind        = v->kind;
         o.lines       = v->lines;
         o.bits        = v->kind == BLM_COUNTING ? 65536 * 2 : 65536 * 8;
         o.probes      = v->lines ? v->lines : 1;
-        o.flags       = BLM_SEEDED | BLM_SHARED;
+        o.flags       = BLM_SHARED | (o.scheme ? 0 : BLM_SEEDED);
         gap.f         = create_at(at("f"), &o);
         for (int way = 0; way < 3; way++) {
             blm__mark_all(&gap.f->body.layers[0]); /* an add of a moment ago */

@@ -248,6 +248,15 @@ static void a_reader_sees_the_adds(void **state)
     blm_free(r);
 }
 
+/* As `missing`, by one batch of keys that the shortest loops take. */
+static uint64_t missing_at_once(const blm_filter *f, uint64_t from)
+{
+    uint64_t keys[1000];
+    for (size_t i = 0; i < COUNT_OF(keys); i++)
+        keys[i] = from + i;
+    return COUNT_OF(keys) - blm_check_fixed(f, keys, 8, COUNT_OF(keys), NULL);
+}
+
 static void a_reader_of_layers_says_maybe_until_it_refreshes(void **state)
 {
     (void)state;
@@ -259,11 +268,13 @@ static void a_reader_of_layers_says_maybe_until_it_refreshes(void **state)
     assert_int_equal(missing(r, 0, 1000), 0);
     uint64_t absent = missing(r, 1u << 20, (1u << 20) + 1000);
     assert_true(absent > 950); /* it still answers */
+    assert_int_equal(missing_at_once(r, 1u << 20), absent);
     assert_int_equal(params_of(r).layers, 1);
     command(&b, 'a');
     command(&b, 'a'); /* grows */
     assert_int_equal(missing(r, 0, 3000), 0);
     assert_int_equal(missing(r, 1u << 20, (1u << 20) + 1000), 0); /* cannot know: maybe */
+    assert_int_equal(missing_at_once(r, 1u << 20), 0);
     assert_status(blm_save(r, at("copy"), NULL, 0, NULL), BLM_E_BUSY);
     assert_status(blm_copy(r, &copy, NULL), BLM_E_BUSY);
     verdict_of(r, BLM_E_BUSY);
