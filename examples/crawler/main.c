@@ -42,15 +42,11 @@ static bool crawl_apart(const struct crawl *c, uint16_t port)
  * fills: the sum of the rates at 0, 1, … n − 1 keys, sampled at a hundred places. */
 static double expectation(const blm_filter *f, uint64_t pages)
 {
-    blm_params p   = { .size = sizeof p };
-    double     sum = 0;
-    blm_get_params(f, &p);
+    double sum = 0;
     for (unsigned i = 0; i < 100; i++) {
-        blm_rate r = { .size = sizeof r };
-        job_need(
-            blm_rate_of(BLM_MODEL_INDEPENDENT, p.bits, p.probes, 0, pages * (2 * i + 1) / 200, &r),
-            NULL);
-        sum += r.value * (double)pages / 100;
+        double rate;
+        job_need(blm_rate_at(f, pages * (2 * i + 1) / 200, &rate), NULL);
+        sum += rate * (double)pages / 100;
     }
     return sum;
 }
