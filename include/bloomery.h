@@ -6,7 +6,7 @@
  *
  *     blm_options o = BLM_OPTIONS_INIT;
  *     o.items = 1000000;                       // n: how many keys will come
- *     o.rate  = 0.01;                          // p: how often "maybe" may be wrong
+ *     o.rate  = 0.01;                          // p: share of absent keys answered "maybe"
  *     blm_filter *f;
  *     if (blm_create(&o, &f, NULL) != BLM_OK) return 1;
  *     blm_add(f, "tuesday", 7);
@@ -23,7 +23,7 @@
  *   2. A call that can fail returns a blm_status: BLM_OK (0) or BLM_PRESENT (1) when it happened,
  *      negative when it did not (and then nothing changed, unless its comment says otherwise).
  *      Where the last argument is a `blm_error *err`, it may be NULL. On failure it receives one
- *      sentence, and a byte offset if the fault is in some bytes. Nothing is printed and errno is
+ *      sentence, and a byte offset if the fault is in the input. Nothing is printed and errno is
  *      not used.
  *   3. A question has no error path: a filter that cannot know answers "maybe".
  *   4. create, open, decode and copy give you a filter, and you blm_free it. view lends you memory
@@ -35,7 +35,7 @@
  *      that nobody else may use the filter meanwhile, shared or not. Two filters share no state.
  *
  * What is settled
- *   Everything in this file but what follows, and the native format: files written today stay
+ *   This file, except for the names below, and the native format: files written today stay
  *   readable. Structs only get new fields at their end, enums only new values. May still change
  *   before 1.0: blm_trial, blm_bid, blm_scheme_row, blm_format_row, options.variant, and how fast a
  *   scalable filter grows by default. Each header in bloomery/ says what is settled in it.
@@ -67,7 +67,7 @@ extern "C" {
 /* One row per status. Values are never reused. */
 #define BLM_STATUS_MAP(X)                                                 \
     X(OK, 0, "ok")                                                        \
-    X(PRESENT, 1, "every bit was already set")                            \
+    X(PRESENT, 1, "the filter may already have had the key")              \
     X(E_MEMORY, -1, "out of memory")                                      \
     X(E_FORMAT, -2, "bytes are not a valid filter")                       \
     X(E_UNSUPPORTED, -3, "this kind, scheme or format cannot do this")    \
@@ -200,7 +200,7 @@ typedef bool (*blm_progress_fn)(void *ctx, uint64_t done, uint64_t total);
 #define BLM_REPLACE 0x010u /* create_file, save: an existing file may be replaced */
 #define BLM_ADOPT   0x020u /* create takes options.words over and frees them by the allocator */
 
-/* What you want. Read by create, create_file, plan, open and decode, each its own part. */
+/* What you want. create, create_file, plan, open and decode each read only some of it. */
 typedef struct blm_options {
     size_t      size; /* sizeof(blm_options), set by BLM_OPTIONS_INIT */
     blm_kind    kind;
@@ -234,11 +234,10 @@ typedef struct blm_options {
     const char *hash_name; /* 1…15 bytes; kept in files, so that a wrong hash is refused */
 
     /* Scalable. */
-    double growth;     /* capacity of a layer over the one before, > 1. 0: by the capacity of the
-                            one before: below 2^15 keys 4 (if items was 0, up to 2^17 keys), up to
-                            2^17 16, below 2^23 4, else 2 */
+    double growth;     /* a layer's capacity divided by the one before's, above 1. 0: 4 after one
+                            of fewer than 2^15 keys, then 16 up to 2^17, 4 below 2^23, else 2 */
     double tightening; /* rate of a layer over the one before, 0 < r < 1 (0: 0.85) */
-    double rate_cap;   /* a union may not promise a worse rate (0: ten times rate, at most 1/2) */
+    double rate_cap; /* the worst rate that a union may promise (0: ten times rate, at most 1/2) */
     bool   layer_classic; /* layers are classic, not blocked: a little smaller, slower */
 
     /* Schemes of other systems. */
@@ -247,7 +246,7 @@ typedef struct blm_options {
     const char *funnel;  /* how text becomes hashed bytes, where a scheme has several ways */
 
     const blm_allocator *allocator; /* NULL: malloc and free; must outlive the filter */
-    uint64_t             max_bytes; /* E_LIMIT instead of allocating more for one filter; 0: none */
+    uint64_t             max_bytes; /* one filter may not allocate more (E_LIMIT); 0: no limit */
     blm_progress_fn      progress;  /* for open, decode, and every later call on the filter */
     void                *progress_ctx;
 
@@ -295,7 +294,8 @@ BLM_API blm_status blm_close(blm_filter *f, blm_error *err);
  * E_SPACE or E_LIMIT if a scalable filter has to grow and cannot. */
 BLM_API blm_status blm_add(blm_filter *f, const void *key, size_t len);
 
-/* false is "no": the key was never added. true is "maybe". Cannot fail, does not allocate. */
+/* false is "no": the filter does not have the key. true is "maybe". Cannot fail, does not
+ * allocate. */
 BLM_API bool blm_check(const blm_filter *f, const void *key, size_t len);
 
 /* Counting only: takes back one add of the key. E_ABSENT: the key was never added; nothing changed.
@@ -309,9 +309,9 @@ BLM_API blm_status blm_remove(blm_filter *f, const void *key, size_t len);
  * into *done (or NULL) how many keys were added, after a failure too.
  *
  * A million keys or more for a filter larger than the processor's caches are first sorted by the
- * part of the filter they fall into, which takes half the time or less. That needs memory from the
- * filter's allocator during the call: as much as the filter has, above 128 MiB a quarter of that.
- * Without it, keys are added the ordinary way. */
+ * part of the filter they fall into, which takes half the time or less. The call then
+ * takes as much memory again as the filter has, or a quarter of that above 128 MiB, from the
+ * filter's allocator. If it gets none, the keys are not sorted. */
 BLM_API blm_status blm_add_many(blm_filter *f, const blm_key *keys, size_t count, uint8_t *fresh,
                                 size_t *done);
 BLM_API size_t     blm_check_many(const blm_filter *f, const blm_key *keys, size_t count,
@@ -330,8 +330,8 @@ BLM_API blm_status blm_remove_many(blm_filter *f, const blm_key *keys, size_t co
 BLM_API blm_status blm_remove_fixed(blm_filter *f, const void *keys, size_t width, size_t count,
                                     uint8_t *gone, size_t *removed);
 
-/* Hash once, ask many. A digest works for every filter with the same scheme, hash and seed (and,
- * for schemes that hash once per probe, no more probes than the filter it was made with). */
+/* Hash once, ask many. A digest works for every filter with the same scheme, hash and seed. With
+ * schemes that hash once per probe, that filter may not have more probes. */
 BLM_API blm_status blm_digest_of(const blm_filter *f, const void *key, size_t len, blm_digest *out);
 BLM_API blm_status blm_add_digest(blm_filter *f, const blm_digest *d);
 BLM_API bool       blm_check_digest(const blm_filter *f, const blm_digest *d);
@@ -349,16 +349,16 @@ BLM_API blm_status blm_copy(const blm_filter *f, blm_filter **out, blm_error *er
 /* Same parameters, same seed, same bits. How many keys each has counted does not matter. */
 BLM_API bool blm_equal(const blm_filter *a, const blm_filter *b);
 
-/* BLM_OK: the two can meet: in blm_union and, where their kind has them, in blm_intersect and
- * blm_compare. E_MISMATCH names what differs. Reads parameters only. */
+/* BLM_OK: blm_union, blm_intersect and blm_compare, where the kind has them, take these two.
+ * E_MISMATCH names what differs. Reads parameters only. */
 BLM_API blm_status blm_can_meet(const blm_filter *a, const blm_filter *b, blm_error *err);
 
 /* dst becomes dst ∪ src, or dst ∩ src. Parameters and seed must be the same; E_MISMATCH names the
  * one that differs. Counting: a union adds the counters (saturating), an intersection keeps the
  * smaller ones. Scalable: a union appends src's layers, the promised rates add up, and it is
  * E_LIMIT if the sum passes rate_cap; an intersection is E_UNSUPPORTED. An intersection keeps every
- * common key; its rate lies between that of a filter built from the common keys and that of the
- * smaller operand. Exclusive on dst. If progress cancels it, part of the work is done, and no key
+ * common key. Its rate is at least that of a filter built from the common keys, and at most the
+ * smaller operand's. Exclusive on dst. If progress cancels it, part of the work is done, and no key
  * that the result should have is lost. */
 BLM_API blm_status blm_union(blm_filter *dst, const blm_filter *src, blm_error *err);
 BLM_API blm_status blm_intersect(blm_filter *dst, const blm_filter *src, blm_error *err);
@@ -379,7 +379,7 @@ BLM_API const void *blm_view(const blm_filter *f, uint32_t layer, uint64_t *byte
 BLM_API void blm_set_progress(blm_filter *f, blm_progress_fn fn, void *ctx);
 
 /* Chooses the funnel (options.funnel) for keys from now on; NULL: the scheme's default. What was
- * added keeps the bits it has. For filters from files that do not say which: most. E_FUNNEL: the
+ * added keeps the bits it has. Most formats do not record the funnel; this is for them. E_FUNNEL: the
  * scheme has no such funnel. Exclusive. */
 BLM_API blm_status blm_set_funnel(blm_filter *f, const char *name, blm_error *err);
 
@@ -410,7 +410,7 @@ typedef enum blm_writer {
     BLM_WRITER_LIVE  = 1, /* a writer has it open now (perhaps this handle) */
     BLM_WRITER_DIED  = 2, /* a writer died since this boot: the adds it finished are in the file */
     BLM_WRITER_CRASH = 3  /* the machine went down: the adds before the last sync are in the file */
-} blm_writer; /* a new writer sees DIED or CRASH, for the one before it, until its own first sync */
+} blm_writer; /* a new writer reads how the one before it ended, until its own first sync */
 
 /* Parameters of a whole filter (the layers' totals) or of one layer. Takes no time to get. */
 typedef struct blm_params {
@@ -508,7 +508,8 @@ BLM_API blm_status blm_create_file(const char *path, const blm_options *o, blm_f
  * read while another process writes to it; BLM_WRITE makes you its one writer. Another system's
  * file is read into memory; BLM_WRITE is E_UNSUPPORTED there: change the filter and blm_save it.
  * `o` may be NULL; flags (WRITE, VERIFY, SHARED), format, funnel, hash_fn, probe_fn, allocator,
- * max_bytes, progress, offset and threads are read from it. */
+ * max_bytes, progress, offset and threads are read from it; format "raw" also reads scheme, bits,
+ * probes, seed and variant. */
 BLM_API blm_status blm_open(const char *path, const blm_options *o, blm_filter **out,
                             blm_error *err);
 

@@ -89,7 +89,9 @@ blm_status blm__plain_add(blm_filter *f, const struct blm__keys *k, size_t *at, 
 static blm_status add_keys(blm_filter *f, const struct blm__keys *k, uint8_t *fresh, size_t *done)
 {
     size_t     at = 0;
-    blm_status st = f->body.read_only ? BLM_E_READONLY : BLM_OK;
+    blm_status st = !f->body.ops->add   ? BLM_E_UNSUPPORTED
+                    : f->body.read_only ? BLM_E_READONLY
+                                        : BLM_OK;
     if (st == BLM_OK && !blm__bulk_add(f, k, fresh, &at, &st) &&
         !blm__split_add(f, k, fresh, &at, &st))
         st = blm__plain_add(f, k, &at, k->n, fresh);

@@ -246,6 +246,9 @@ static blm_status may_combine(const blm_filter *dst, const blm_filter *src, blm_
 
 blm_status blm_union(blm_filter *dst, const blm_filter *src, blm_error *err)
 {
+    if (!dst->body.ops->unite)
+        return blm__fail(err, BLM_E_UNSUPPORTED, "%s filters have no union",
+                         dst->body.ops->row.name);
     blm_status st = may_combine(dst, src, err);
     if (st != BLM_OK)
         return st;
@@ -270,7 +273,7 @@ static blm_status fold_shape(const blm_filter *f, uint64_t factor, struct blm__s
 {
     *s            = f->body.layers[0].shape;
     uint64_t unit = blm__fold_unit(s);
-    if (blm__grows(&f->body) || f->body.scheme->fold == BLM__FOLD_NONE)
+    if (!(blm__filter_can(f) & BLM_CAN_FOLD))
         return blm__fail(err, BLM_E_UNSUPPORTED, "a %s filter of scheme %s cannot be folded",
                          f->body.ops->row.name, f->body.scheme->row.name);
     if (factor == 0)

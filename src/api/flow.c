@@ -237,7 +237,9 @@ blm_status blm_add_flow(blm_filter *f, const blm_flow *flow, size_t *done)
 {
     struct flow s;
     uint8_t     fresh[BLM__BATCH];
-    blm_status  st = f->body.read_only ? BLM_E_READONLY : BLM_OK;
+    blm_status  st = !f->body.ops->add   ? BLM_E_UNSUPPORTED
+                     : f->body.read_only ? BLM_E_READONLY
+                                         : BLM_OK;
     begin(&s, f, flow);
     if (st == BLM_OK)
         run_add(&s, &f->body);

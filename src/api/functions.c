@@ -45,7 +45,7 @@ blm_status blm_add_positions(blm_filter *f, const uint64_t *pos, size_t count)
         return BLM_E_ARGUMENT;
     if (b->read_only)
         return BLM_E_READONLY;
-    if (blm__grows(b)) /* which layer a key goes to is not the caller's to say */
+    if (blm__grows(b) || !l->engine->use) /* which layer a key goes to is not the caller's to say */
         return BLM_E_UNSUPPORTED;
     for (size_t i = 0; i < count; i++)
         if (pos[i] >= l->shape.bits)

@@ -168,10 +168,10 @@ blm_status blm_fill_map(const blm_filter *f, double *out, size_t slices)
 
 blm_status blm_compare(const blm_filter *a, const blm_filter *b, blm_overlap *out, blm_error *err)
 {
-    if (blm__grows(&a->body) || blm__grows(&b->body))
-        return blm__fail(err, BLM_E_UNSUPPORTED,
-                         "scalable filters cannot be compared bit by bit: their keys lie in "
-                         "layers of different sizes");
+    if (!(a->body.ops->row.can & b->body.ops->row.can & BLM_CAN_COMPARE))
+        return blm__fail(err, BLM_E_UNSUPPORTED, "%s filters cannot be compared bit by bit",
+                         a->body.ops->row.can & BLM_CAN_COMPARE ? b->body.ops->row.name
+                                                                : a->body.ops->row.name);
     blm_status st = blm__filter_same(a, b, err);
     if (st != BLM_OK)
         return st;

@@ -13,9 +13,10 @@ static blm_status list_positions(const blm_filter *f, const void *key, size_t le
     uint64_t base = 0;
     size_t   n    = 0;
     for (uint32_t i = 0; i < f->body.layer_count; i++) {
-        const struct blm__shape *s = &f->body.layers[i].shape;
-        uint64_t                 pos[BLM__MAX_PROBES];
-        if (!f->body.layers[i].engine->positions(s, &d, raw, pos))
+        const struct blm__shape  *s = &f->body.layers[i].shape;
+        uint64_t                  pos[BLM__MAX_PROBES];
+        const struct blm__engine *e = f->body.layers[i].engine;
+        if (!e->positions || !e->positions(s, &d, raw, pos))
             return BLM_E_UNSUPPORTED;
         for (uint32_t j = 0; j < blm__shape_probes(s); j++, n++)
             if (n < cap)

@@ -61,6 +61,8 @@ blm_status blm_digest_of(const blm_filter *f, const void *key, size_t len, blm_d
 blm_status blm_add_digest(blm_filter *f, const blm_digest *d)
 {
     struct blm__keys k;
+    if (!f->body.ops->add)
+        return BLM_E_UNSUPPORTED;
     if (f->body.read_only)
         return BLM_E_READONLY;
     return digest_keys(&f->body, d, &k) ? blm__add_one(&f->body, &k) : BLM_E_MISMATCH;

@@ -105,6 +105,7 @@ blm_status blm__add_one(struct blm__body *b, const struct blm__keys *one);
 
 /* ---- kinds of one layer: kind/single.c ---- */
 
+/* What such a kind names in its table; one that differs in a hook names them all itself. */
 #define BLM__SINGLE_KIND                                                                          \
     .fault = blm__single_fault, .add = blm__single_add, .check = blm__single_check,               \
     .check_one = blm__single_check_one, .room = blm__single_room, .rate_at = blm__single_rate_at, \

@@ -30,6 +30,8 @@ static blm_status add_any(struct blm__body *b, const void *key, size_t len)
     struct blm__one k;
     if (!key && len)
         return BLM_E_ARGUMENT;
+    if (!b->ops->add)
+        return BLM_E_UNSUPPORTED;
     if (b->read_only)
         return BLM_E_READONLY;
     blm__hash_one(b, key, len, &k);

@@ -50,6 +50,11 @@ static void every_kind_can_do_the_common_things(void **state)
         const struct blm__kind *k = blm__kind_of(rows[i].kind);
         assert_true(k->plan && k->shape && k->add && k->check && k->check_one && k->unite);
         assert_true(k->fault && k->room && k->rate_at);
+        /* What the row says it can do is there, and nothing else. */
+        assert_int_equal(k->add != NULL, (k->row.can & BLM_CAN_ADD) != 0);
+        assert_int_equal(k->remove != NULL, (k->row.can & BLM_CAN_REMOVE) != 0);
+        assert_int_equal(k->unite != NULL, (k->row.can & BLM_CAN_UNION) != 0);
+        assert_int_equal(k->intersect != NULL, (k->row.can & BLM_CAN_INTERSECT) != 0);
     }
 }
 
