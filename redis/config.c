@@ -39,15 +39,14 @@ static int refuse(Str **err, const char *text)
 
 static int set_rate(const char *name, Str *value, void *priv, Str **err)
 {
-    double      rate;
-    char        text[32];
-    const char *why = bf_read_rate(value, &rate);
+    double rate;
+    char   text[32];
     (void)name;
     (void)priv;
-    if (why)
-        return refuse(err, strstr(why, "range") ? "Value for `bf-error-rate` must be in the range "
-                                                  "(0.000000, 1.000000)"
-                                                : "Invalid value for `bf-error-rate`");
+    if (api.StringToDouble(value, &rate) != API_OK || rate != rate)
+        return refuse(err, "Invalid value for `bf-error-rate`");
+    if (bf_read_rate(value, &rate))
+        return refuse(err, "Value for `bf-error-rate` must be in the range (0.000000, 1.000000)");
     snprintf(text, sizeof text, "%.9g", rate);
     if (strtod(text, NULL) != rate)
         snprintf(text, sizeof text, "%.17g", rate);
