@@ -130,7 +130,7 @@ int filter_trouble(const char *name, const blm_error *err)
 {
     const char *text = filter_words(err);
     if (!name && err->named)
-        return trouble("%s", err->text);
+        return trouble("%.*s%s", (int)err->named, err->text, text);
     if (!name || err->status == BLM_E_ARGUMENT)
         return trouble("%s", text);
     return trouble("%s: %s", name, text);

@@ -26,7 +26,7 @@ static inline blm_status blm__emit(void *out, const void *result, size_t size)
 }
 
 struct blm_filter {
-    struct blm__body body;    /* first: single calls find the filter by it */
+    struct blm__body body;
     uint32_t         threads; /* for batches; 0 and 1: the caller's */
     blm_allocator    own;     /* body.alloc points here: a copy of the caller's struct */
 };

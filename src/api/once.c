@@ -46,7 +46,10 @@ static uint64_t count_hits(const blm_filter *f, uint64_t from, uint64_t n)
 
 blm_status blm_try_options(const blm_options *o, uint64_t n, blm_trial *out, blm_error *err)
 {
-    blm_filter *f = NULL;
+    blm_filter *f    = NULL;
+    blm_trial   none = { .size = 0 };
+    if (blm__emit(out, &none, sizeof none) != BLM_OK)
+        return blm__fail(err, BLM_E_ARGUMENT, "trial.size is not set");
     if (n > UINT32_MAX - ASKED)
         return blm__fail(err, BLM_E_LIMIT, "%llu keys: they are numbers of 32 bits",
                          (unsigned long long)n);
@@ -57,12 +60,11 @@ blm_status blm_try_options(const blm_options *o, uint64_t n, blm_trial *out, blm
         blm_trial t = { .trials = ASKED, .hits = count_hits(f, n + 1, ASKED) };
         t.rate      = (double)t.hits / ASKED;
         t.promised  = f->body.rate;
-        blm_rate_at(f, n, &t.modelled);
         blm_binomial_interval(t.hits, ASKED, 0.95, &t.low, &t.high);
         t.holds = !(t.promised > 0) || t.low <= t.promised;
-        st      = blm__emit(out, &t, sizeof t);
-        if (st != BLM_OK)
-            blm__fail(err, st, "trial.size is not set");
+        st      = blm_rate_at(f, n, &t.modelled);
+        st      = st == BLM_OK ? blm__emit(out, &t, sizeof t)
+                               : blm__fail(err, st, "the filter has no model for so many keys");
     }
     blm_free(f);
     return st;

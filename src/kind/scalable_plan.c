@@ -230,8 +230,12 @@ static uint64_t capacity_of(const struct blm__body *b)
 static blm_status grow(struct blm__body *b)
 {
     struct blm__shape s;
-    blm_status        st =
-        blm__young(b) ? blm__scalable_next(b, &s, NULL) : blm__scalable_next_layer(b, &s, NULL);
+    blm_status        st = BLM_OK;
+    if (blm__young(b) && (blm__scalable_next(b, &s, NULL) != BLM_OK ||
+                          !blm__young_may_take(b, blm__shape_words(&s) * 8)))
+        b->state = NULL; /* its youth ends here; the state is its owner's to free */
+    if (!blm__young(b))
+        st = blm__scalable_next_layer(b, &s, NULL);
     if (st != BLM_OK)
         return st;
     struct blm__layer *l = blm__young(b) ? &b->layers[0] : blm__body_room(b);
@@ -242,7 +246,7 @@ static blm_status grow(struct blm__body *b)
     if (!blm__young(b))
         b->active = b->layer_count++;
     else if (blm__young_next(s.capacity) == 0)
-        b->state = NULL; /* its owner's, not ours to free */
+        b->state = NULL;
     return BLM_OK;
 }
 

@@ -132,8 +132,7 @@ static bool has_room(const struct young *y, uint64_t more)
     return y->count + more <= slots_of(y) / 8 * 7;
 }
 
-/* The cap is for bits and hashes together, and for the old and the new while both are there. */
-static bool may_take(const struct blm__body *b, uint64_t bytes)
+bool blm__young_may_take(const struct blm__body *b, uint64_t bytes)
 {
     uint64_t held = blm__body_bytes(b) + blm__young_kept(b);
     return b->max_bytes == 0 || (held <= b->max_bytes && bytes <= b->max_bytes - held);
@@ -149,7 +148,7 @@ static bool make_room(struct blm__body *b, uint64_t more)
     while ((y->count + more) > ((uint64_t)1 << (64 - wide.shift)) / 8 * 7)
         wide.shift--;
     uint64_t bytes = (uint64_t)8 << (64 - wide.shift);
-    if (!may_take(b, bytes) || !blm__block_alloc(b->alloc, bytes, &wide.block))
+    if (!blm__young_may_take(b, bytes) || !blm__block_alloc(b->alloc, bytes, &wide.block))
         return false;
     wide.slots = wide.block.words;
     if (!insert_all(&wide, y)) {
@@ -253,7 +252,7 @@ static void add_kept(struct blm__body *b)
 bool blm__young_grow(struct blm__body *b, const struct blm__shape *larger)
 {
     uint64_t items = blm__layer_items(&b->layers[0]);
-    if (!may_take(b, blm__shape_words(larger) * 8) ||
+    if (!blm__young_may_take(b, blm__shape_words(larger) * 8) ||
         b->store->add_layer(b, larger, NULL) != BLM_OK)
         return false;
     add_kept(b);

@@ -20,6 +20,10 @@ size_t blm__young_known(const struct blm__body *b, const uint64_t *h, size_t n);
 /* False: it cannot, and nothing has changed. */
 bool blm__young_grow(struct blm__body *b, const struct blm__shape *larger);
 
+/* Is there room for so many bytes more under max_bytes, which is for bits and hashes together, and
+ * for the old and the new layer while both are there? */
+bool blm__young_may_take(const struct blm__body *b, uint64_t bytes);
+
 /* Hooks of the kind. */
 void     blm__young_clear(struct blm__body *b);
 void     blm__young_copy(struct blm__body *to, const struct blm__body *from);

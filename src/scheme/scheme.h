@@ -47,7 +47,7 @@ struct blm__scheme {
     uint64_t (*reduce)(const struct blm__shape *s, uint64_t raw);
 
     /* From options to a shape, sized as the original would: fills bits, probes, capacity, rate,
-     * variant, aux (kind, engine, scheme, cell_bits are set already), and in b what concerns the
+     * variant, aux (kind, rule, scheme, cell_bits are set already), and in b what concerns the
      * whole filter (growth, rate, hasher.seed). NULL: the kind plans, as for native. */
     blm_status (*plan)(const blm_options *o, struct blm__body *b, struct blm__shape *out,
                        blm_error *err);

@@ -206,7 +206,7 @@ blm_status blm__file_open(const char *path, uint32_t flags, struct blm__body *b,
     *foreign         = false;
     if (st != BLM_OK)
         return st;
-    *foreign = blm__native_bid(bytes, got) == 0;
+    *foreign = got > 0 && blm__native_bid(bytes, got) == 0; /* empty: cut off, whatever it was */
     if (*foreign) {
         close_fd(fd);
         return BLM_OK;

@@ -83,6 +83,7 @@ static void memory_supplant(struct blm__body *b)
     release_layer(b, &b->layers[0]);
     b->layers[0] = b->layers[--b->layer_count];
     memset(&b->layers[b->layer_count], 0, sizeof *b->layers);
+    blm__body_ready(b);
 }
 
 static blm_status memory_close(struct blm__body *b, blm_error *err)

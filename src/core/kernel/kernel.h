@@ -2,7 +2,8 @@
 /*
  * The loops that must be fast, one table per instruction set. portable.c is the oracle: every
  * other kernel gives the same bits and the same answers. Every table is full: where a kernel has
- * nothing of its own it names another's function. Kernels know nothing but layers, hashes and words; core/cpu.c picks one at creation and the body keeps the pointer.
+ * nothing of its own it names another's function. Kernels know nothing but layers, hashes and words;
+ * core/cpu.c picks one at creation and the body keeps the pointer.
  *
  * h: 64-bit native hashes. fresh/maybe: n bytes, never NULL.
  * The add functions return how many keys were fresh, the check functions how many are "maybe".

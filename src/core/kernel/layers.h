@@ -100,7 +100,7 @@ BLM__INLINE size_t blm__passed_rest(const struct blm__passed *p, const struct bl
     return hits;
 }
 
-/* layers_add as two steps: ask, then add what no layer has. `check` and `add` are the kernel's. */
+/* layers_add as two steps: ask, then add what no layer has. `v`: the kernel. */
 BLM__INLINE size_t blm__layers_ask_add(const struct blm__stack *s, struct blm__layer *l,
                                        const uint64_t *h, size_t n, uint8_t *fresh,
                                        const struct blm__kernel *v)

@@ -166,6 +166,26 @@ static void without_probes_it_is_one(void **state)
     blm_free(f);
 }
 
+/* A limit that stops the real filter stops the model. */
+static void a_limit_ends_the_model_too(void **state)
+{
+    (void)state;
+    blm_options o = BLM_OPTIONS_INIT;
+    double      rate;
+    o.kind        = BLM_SCALABLE;
+    o.rate        = 0.01;
+    o.max_bytes   = 64 << 10; /* the first layer, and not the second size of a young filter */
+    blm_filter *f = make(&o);
+    assert_status(blm_rate_at(f, 1000, &rate), BLM_OK);
+    assert_status(blm_rate_at(f, 500000, &rate), BLM_E_LIMIT);
+    uint64_t   i  = 0;
+    blm_status st = BLM_OK;
+    for (; st >= 0 && i < 500000; i++)
+        st = blm_add(f, &i, 8);
+    assert_status(st, BLM_E_LIMIT);
+    blm_free(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +195,7 @@ int main(void)
         cmocka_unit_test(what_cannot_grow_so_far_says_so),
         cmocka_unit_test(layers_one_by_one),
         cmocka_unit_test(without_probes_it_is_one),
+        cmocka_unit_test(a_limit_ends_the_model_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

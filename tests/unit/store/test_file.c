@@ -192,6 +192,7 @@ static void what_cannot_be_opened(void **state)
     assert_status(try_open(at("fifo"), BLM_WRITE, &e), BLM_E_UNSUPPORTED);
     assert_status(try_open("/dev/null", 0, &e), BLM_E_UNSUPPORTED);
     spit(at("empty"), "", 0);
+    assert_status(try_open(at("empty"), BLM_WRITE, &e), BLM_E_TRUNCATED);
     assert_status(try_open(at("empty"), 0, &e), BLM_E_TRUNCATED);
     assert_int_equal(e.offset, 0);
     spit(at("text"), "\001not a filter at all, of no format, for no system known to man", 60);
