@@ -5,6 +5,15 @@
 
 #include "engine/engine.h"
 
+/* What every engine of bits, and every engine of counters, names in its table. */
+#define BLM__BITS_ENGINE                                                                        \
+    .cell_bits = 1, .use = blm__bits_use, .ones = blm__bits_ones, .ones_or = blm__bits_ones_or, \
+    .unite = blm__bits_unite, .intersect = blm__bits_intersect, .fold = blm__bits_fold
+#define BLM__COUNTERS_ENGINE                                                                      \
+    .cell_bits = 4, .use = blm__counters_use, .ones = blm__counters_ones,                         \
+    .ones_or = blm__counters_ones_or, .stuck = blm__counters_stuck, .unite = blm__counters_unite, \
+    .intersect = blm__counters_intersect, .reduce = blm__counters_reduce
+
 /* ---- bits: engine/bits.c ---- */
 uint64_t blm__bits_ones(const struct blm__layer *l, const struct blm__kernel *v);
 uint64_t blm__bits_ones_or(const struct blm__layer *a, const struct blm__layer *b,

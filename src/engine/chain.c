@@ -52,7 +52,6 @@ static double rate_at(const struct blm__shape *s, uint64_t n)
 const struct blm__engine blm__engine_chain = {
     .name      = "chain",
     .rule      = BLM__CHAIN,
-    .cell_bits = 1,
     .kinds     = 1u << BLM_CLASSIC,
     .native    = true,
     .model     = BLM_MODEL_INDEPENDENT,
@@ -62,12 +61,7 @@ const struct blm__engine blm__engine_chain = {
     .check_one = check_one,
     .singles   = singles,
     .positions = positions,
-    .use       = blm__bits_use,
-    .ones      = blm__bits_ones,
-    .ones_or   = blm__bits_ones_or,
     .rate_now  = blm__fill_rate_now,
     .rate_at   = rate_at,
-    .unite     = blm__bits_unite,
-    .intersect = blm__bits_intersect,
-    .fold      = blm__bits_fold,
+    BLM__BITS_ENGINE,
 };

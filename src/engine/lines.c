@@ -137,7 +137,6 @@ double blm__lines_rate_at(const struct blm__shape *s, uint64_t n)
 const struct blm__engine blm__engine_lines = {
     .name      = "lines",
     .rule      = BLM__LINES,
-    .cell_bits = 1,
     .kinds     = 1u << BLM_BLOCKED,
     .native    = true,
     .model     = BLM_MODEL_LINES,
@@ -152,12 +151,7 @@ const struct blm__engine blm__engine_lines = {
     .singles   = singles,
     .quick     = quick,
     .positions = blm__lines_positions,
-    .use       = blm__bits_use,
-    .ones      = blm__bits_ones,
-    .ones_or   = blm__bits_ones_or,
     .rate_now  = blm__lines_rate_now,
     .rate_at   = blm__lines_rate_at,
-    .unite     = blm__bits_unite,
-    .intersect = blm__bits_intersect,
-    .fold      = blm__bits_fold,
+    BLM__BITS_ENGINE,
 };

@@ -184,17 +184,11 @@ double blm__scheme_rate_at(const struct blm__shape *s, uint64_t n)
 const struct blm__engine blm__engine_positions = {
     .name      = "positions",
     .rule      = BLM__POSITIONS,
-    .cell_bits = 1,
     .kinds     = 1u << BLM_CLASSIC | 1u << BLM_BLOCKED,
     .add       = blm__positions_add,
     .check     = blm__positions_check,
     .positions = blm__positions_list,
-    .use       = blm__bits_use,
-    .ones      = blm__bits_ones,
-    .ones_or   = blm__bits_ones_or,
     .rate_now  = blm__fill_rate_now,
     .rate_at   = blm__scheme_rate_at,
-    .unite     = blm__bits_unite,
-    .intersect = blm__bits_intersect,
-    .fold      = blm__bits_fold,
+    BLM__BITS_ENGINE,
 };

@@ -29,7 +29,6 @@ static bool check_one(const struct blm__body *b, const struct blm__layer *l, uin
 const struct blm__engine blm__engine_short = {
     .name      = "short",
     .rule      = BLM__SHORT,
-    .cell_bits = 1,
     .kinds     = 1u << BLM_BLOCKED,
     .native    = true,
     .model     = BLM_MODEL_COUNTERS,
@@ -37,12 +36,7 @@ const struct blm__engine blm__engine_short = {
     .check     = check,
     .check_one = check_one,
     .positions = blm__lines_positions,
-    .use       = blm__bits_use,
-    .ones      = blm__bits_ones,
-    .ones_or   = blm__bits_ones_or,
     .rate_now  = blm__lines_rate_now,
     .rate_at   = blm__lines_rate_at,
-    .unite     = blm__bits_unite,
-    .intersect = blm__bits_intersect,
-    .fold      = blm__bits_fold,
+    BLM__BITS_ENGINE,
 };

@@ -97,7 +97,6 @@ static void singles(struct blm__body *b, const struct blm__shape *s, bool only)
 const struct blm__engine blm__engine_steps = {
     .name      = "steps",
     .rule      = BLM__POSITIONS,
-    .cell_bits = 1,
     .kinds     = 1u << BLM_CLASSIC,
     .steps     = true,
     .flows     = true,
@@ -106,12 +105,7 @@ const struct blm__engine blm__engine_steps = {
     .check     = check,
     .singles   = singles,
     .positions = blm__positions_list,
-    .use       = blm__bits_use,
-    .ones      = blm__bits_ones,
-    .ones_or   = blm__bits_ones_or,
     .rate_now  = blm__fill_rate_now,
     .rate_at   = blm__scheme_rate_at,
-    .unite     = blm__bits_unite,
-    .intersect = blm__bits_intersect,
-    .fold      = blm__bits_fold,
+    BLM__BITS_ENGINE,
 };
