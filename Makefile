@@ -6,6 +6,8 @@ PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 SETUP  ?= tools/setup
 FUZZ_SECONDS ?= 60
+TORTURE_SECONDS ?= 3600
+TORTURE ?= --seed $$(date +%s)
 BENCH_LINES ?= 20e6
 
 CMAKE  = cmake -S .
@@ -14,13 +16,13 @@ STAMP  = $(BUILD)/.setup
 
 .DEFAULT_GOAL := build
 MAKEFLAGS += --no-print-directory
-.PHONY: build run test test-quick test-interop bench bench-cli bench-redis performance fuzz \
+.PHONY: build run test test-quick test-interop bench bench-cli bench-redis performance fuzz torture \
 	valgrind install amalgamation format clean help
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | \
 	    while IFS='|' read -r name words; do printf '  make %-14s %s\n' "$$name" "$$words"; done
-	@printf '%s\n' 'Variables: BUILD=build  PREFIX=/usr/local  DESTDIR=  JOBS=processors  CC  CFLAGS  FUZZ_SECONDS=60  BENCH_LINES=20e6'
+	@printf '%s\n' 'Variables: BUILD=build  PREFIX=/usr/local  DESTDIR=  JOBS=processors  CC  CFLAGS  FUZZ_SECONDS=60  TORTURE_SECONDS=3600  BENCH_LINES=20e6'
 
 # What has once been found there is not looked for again until tools/setup changes or `make clean`.
 $(STAMP)-%: tools/setup
@@ -103,6 +105,11 @@ fuzz: $(STAMP)-fuzz ## each fuzz target for FUZZ_SECONDS, from its corpus
 	    ./$$t -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
 	        -artifact_prefix=found/$$name- found/$$name $(CURDIR)/fuzz/corpus/$$name \
 	        seeds.d/$$name $$([ -d "$$golden" ] && echo "$$golden"); done
+
+torture: $(STAMP)-test ## break the guard's law with every data set for TORTURE_SECONDS (TORTURE="--adapter redis --seed 7")
+	$(CMAKE) -B $(BUILD)/torture -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBLOOMERY_TESTS=ON
+	$(BUILDS) $(BUILD)/torture -j $(JOBS) --target torture.law
+	$(BUILD)/torture/torture.law --quiet --seconds $(TORTURE_SECONDS) $(TORTURE)
 
 install: build ## into DESTDIR PREFIX: command line, header, libraries, Redis module, manual
 	DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)

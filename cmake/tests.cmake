@@ -61,6 +61,24 @@ if(NOT BLOOMERY_UNIT_REGEX OR "model.guard_threads" MATCHES "${BLOOMERY_UNIT_REG
   endforeach()
 endif()
 
+# The guard's law under torture, with the real data sets; see tests/torture/law.c. Here a few episodes
+# of each theme; `make torture` runs as long as you like.
+if(NOT BLOOMERY_UNIT_REGEX OR "torture.law_threads" MATCHES "${BLOOMERY_UNIT_REGEX}")
+  file(GLOB torture_sources CONFIGURE_DEPENDS tests/torture/*.c)
+  list(FILTER torture_sources EXCLUDE REGEX "/data_(sqlite|leveldb|redis)\\.c$|/follow\\.c$")
+  add_executable(torture.law ${torture_sources})
+  target_link_libraries(torture.law PRIVATE bloomery_static Threads::Threads)
+  foreach(name ${bloomery_adapters})
+    string(TOUPPER ${name} upper)
+    target_sources(torture.law PRIVATE tests/torture/data_${name}.c)
+    target_compile_definitions(torture.law PRIVATE TORTURE_${upper})
+    target_link_libraries(torture.law PRIVATE bloomery_with_${name})
+  endforeach()
+  if("redis" IN_LIST bloomery_adapters)
+    target_sources(torture.law PRIVATE tests/torture/follow.c)
+  endif()
+endif()
+
 foreach(source ${example_sources})
   get_filename_component(name ${source} NAME_WE)
   list(APPEND plain_tests example.${name})
