@@ -78,9 +78,22 @@ static bool plan(const struct rebuild *w, const blm_stats *s, blm_options *o)
     return true;
 }
 
+/* `distinct` counts the keys that differ. The new filter cannot: at its rate it takes some keys for
+ * ones it has. */
 struct rebuilt {
-    uint64_t keys, fresh;
+    blm_filter *distinct;
+    uint64_t    keys, fresh;
 };
+#define DISTINCT_RATE 1e-4 /* far below the hundredth of the keys that may be missing */
+
+static bool count_distinct(const blm_stats *s, struct rebuilt *r)
+{
+    blm_options o   = BLM_OPTIONS_INIT;
+    blm_error   err = { .offset = BLM_NO_OFFSET };
+    o.items         = s->estimated.value >= 1 ? (uint64_t)llround(s->estimated.value) : 1;
+    o.rate          = DISTINCT_RATE;
+    return blm_create(&o, &r->distinct, &err) == BLM_OK || (filter_trouble(NULL, &err), false);
+}
 
 /* Adds one batch: its keys must be in the old filter, and must then be in the new one. */
 static bool carry_batch(const struct ref *in, struct ref *out, const struct keys *k,
@@ -95,7 +108,9 @@ static bool carry_batch(const struct ref *in, struct ref *out, const struct keys
                 (unsigned long long)line, in->name);
         return false;
     }
-    blm_status st = blm_add_many(out->filter, b->keys, b->count, flags, &done);
+    blm_status st = blm_add_many(out->filter, b->keys, b->count, NULL, &done);
+    if (st == BLM_OK)
+        st = blm_add_many(r->distinct, b->keys, b->count, flags, &done);
     if (st != BLM_OK) {
         blm_error err = { .status = st, .offset = BLM_NO_OFFSET };
         filter_trouble(out->name, &err);
@@ -142,9 +157,11 @@ int rebuild(const struct rebuild *w, const struct ref *in, const blm_stats *s, c
     struct rebuilt r = { 0 };
     blm_options    o;
     char           keys[NUMBER_TEXT], held[NUMBER_TEXT], size[NUMBER_TEXT];
-    if (!plan(w, s, &o) || !ref_create(&out, text, &o, true))
+    if (ref_is_input(text, (char *[]){ (char *)(uintptr_t)w->members }, 1) || !plan(w, s, &o) ||
+        !ref_create(&out, text, &o, true))
         return EXIT_TROUBLE;
-    bool good = carry(w, in, &out, &r);
+    bool good = count_distinct(s, &r) && carry(w, in, &out, &r);
+    blm_free(r.distinct);
     /* There are fewer keys than the old bits suggest. The new filter would answer no for the
      * others. */
     if (good && !s->estimated.saturated && (double)r.fresh < s->estimated.low * 0.99) {
