@@ -55,6 +55,19 @@ static const struct option_group        own      = { "Filter", rows };
 static const struct option_group *const groups[] = { &size_group, &own, &keys_group, &threads_group,
                                                      NULL };
 
+/* Does a number of keys alone give a filter of this scheme its size? Guava's library has a rate of
+ * its own for that, most others have none. */
+static bool has_own_rate(const char *scheme)
+{
+    blm_options one = BLM_OPTIONS_INIT;
+    blm_filter *f   = NULL;
+    one.scheme      = scheme;
+    one.items       = 1;
+    bool has        = scheme && blm_create(&one, &f, NULL) == BLM_OK;
+    blm_free(f);
+    return has;
+}
+
 /* Fills in what was asked for. Checks what only we can word well; the library refuses the rest. */
 static bool wanted(blm_options *o)
 {
@@ -71,7 +84,8 @@ static bool wanted(blm_options *o)
     if (!opt.like && !size_given() && !scalable)
         return misuse("the size is missing: give -n and -p, or -m and -k, or --memory, or --like"),
                false;
-    if (!opt.like && o->items && o->rate == 0 && !o->bits && !o->memory && !opt.scheme)
+    if (!opt.like && o->items && o->rate == 0 && !o->bits && !o->memory &&
+        !has_own_rate(opt.scheme))
         o->rate = DEFAULT_RATE;
     if (scalable && o->rate == 0)
         o->rate = DEFAULT_RATE;
@@ -154,6 +168,8 @@ static int make(const char *text, const blm_options *o)
     char         words[300];
     if (o->items && o->memory && !opt.scheme && !size_fits(o, DEFAULT_RATE, "keys", &plan))
         return EXIT_TROUBLE;
+    if (opt.from && ref_is_input(text, (char *[]){ (char *)(uintptr_t)opt.from }, 1))
+        return EXIT_TROUBLE;
     if (!ref_create(&r, text, o, opt.from != NULL))
         return EXIT_TROUBLE;
     if (opt.from) {
@@ -203,7 +219,9 @@ static const char *const usage[] = {
 };
 static const char *const about[] = {
     "Makes a filter for N keys that wrongly answers \"maybe\" for at most a share P of absent "
-    "keys (default 1%), or a filter of a given size: BITS, SIZE, or that of another filter.",
+    "keys, or a filter of a given size: BITS, SIZE, or that of another filter. P is 1% unless "
+    "given; "
+    "schemes of libraries that have a default of their own use that (guava and spark: 3%).",
     "There are four kinds. blocked is the fastest, and the kind of a new filter unless --kind says "
     "otherwise. classic is the smallest general filter, and the default when -m and -k are both "
     "given. counting can remove keys and takes four times the space. scalable grows, for an "
