@@ -9,6 +9,7 @@
  * state on a server and check the same lines meanwhile, so there each batch is written and added on
  * its own. With a file, keys gather until we have to wait for input.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -33,10 +34,11 @@
 #define FIRST_LAYER  ((uint64_t)1 << 22) /* keys, when the number is not known: 17 MB */
 #define FIRST_STATE \
     ((uint64_t)1 << 20) /* the same for a state file, which may stay small for years */
-#define MOST_FIRST ((uint64_t)1 << 25) /* the most, even if the size of the input suggests more */
-#define USUAL_LINE 40.0                /* bytes */
-#define PENDING    32768               /* keys waiting for their lines to be written */
-#define SYNC_EVERY 30.0                /* seconds */
+#define LEAST_FIRST 4096
+#define MOST_FIRST  ((uint64_t)1 << 25) /* the most, even if the size of the input suggests more */
+#define USUAL_LINE  40.0                /* bytes */
+#define PENDING     32768               /* keys waiting for their lines to be written */
+#define SYNC_EVERY  30.0                /* seconds */
 
 static struct {
     uint64_t    items, memory;
@@ -84,7 +86,6 @@ struct dedup {
     blm_filter *recent;
     blm_key    *pending;
     size_t      pending_count;
-    double added, squares; /* keys added so far, and the sum of the squares of the batch sizes */
 };
 
 /* ---- the filter ---- */
@@ -94,7 +95,7 @@ struct dedup {
  * once. */
 static uint64_t guess(const struct dedup *d, const struct batch *first)
 {
-    uint64_t least = opt.state ? FIRST_STATE : 4096;
+    uint64_t least = opt.state ? FIRST_STATE : LEAST_FIRST;
     if (!d->keys.total)
         return opt.state ? FIRST_STATE : FIRST_LAYER;
     double each  = first ? (double)(first->at[first->count] - first->at[0]) / (double)first->count
@@ -165,6 +166,20 @@ static bool open_state(struct dedup *d, const blm_options *o)
     return true;
 }
 
+/* Can such a filter be made at all? Asked before anything is read. How many lines a file has is only
+ * known from the first of them, so for that the smallest filter is tried. */
+static bool possible(const struct dedup *d)
+{
+    blm_options o   = wanted(d, NULL);
+    blm_plan    p   = { .size = sizeof p };
+    blm_error   err = { .offset = BLM_NO_OFFSET };
+    if (opt.memory)
+        return opt.state || plan_memory(&o);
+    if (!opt.items && !opt.state && d->keys.total)
+        o.items = LEAST_FIRST;
+    return blm_plan_for(&o, &p, &err) == BLM_OK || (filter_trouble(NULL, &err), false);
+}
+
 static bool open_filter(struct dedup *d, const struct batch *first)
 {
     blm_options o = wanted(d, first);
@@ -173,8 +188,6 @@ static bool open_filter(struct dedup *d, const struct batch *first)
         if (!open_state(d, &o))
             return false;
     } else {
-        if (opt.memory && !plan_memory(&o))
-            return false;
         if (blm_create(&o, &d->filter, &err) != BLM_OK)
             return filter_trouble(NULL, &err), false;
     }
@@ -219,9 +232,12 @@ static void write_pending(struct dedup *d)
     if (!out_flush() || d->failed || !opt.state)
         return;
     if (d->pending_count) {
+        bool reports = (opt.stats || opt.json) && !d->ref.remote;
+        if (reports)
+            expected_batch(&d->expected, d->filter, d->pending_count);
         d->failed = !ref_add(&d->ref, d->pending, d->pending_count, NULL, NULL);
-        d->added += (double)d->pending_count;
-        d->squares += (double)d->pending_count * (double)d->pending_count;
+        if (reports)
+            expected_added(&d->expected, d->filter);
         d->pending_count = 0;
         blm_clear(d->recent);
     }
@@ -302,9 +318,10 @@ static void report(struct dedup *d)
         f.filter_bytes = ref_params(&d->ref, &p) ? p.bytes : 0;
     } else if (d->open) {
         blm_get_params(d->filter, &p);
-        f.filter_bytes  = p.bytes;
-        d->expected.lag = d->added > 0 ? d->squares / d->added / 2 : 0;
-        f.wrong         = expected_end(&d->expected, d->filter, &f.rate);
+        f.filter_bytes = p.bytes;
+        f.wrong        = expected_end(&d->expected, d->filter, &f.rate);
+        /* Near saturation the count of new lines hardly says how many lines came. */
+        f.wrong = fmin(f.wrong, (double)(f.lines - f.unique));
     }
     if (opt.json)
         figures_json(&f);
@@ -366,13 +383,16 @@ static int run(int count, char **operands)
     d.keys.hashing = !opt.state;
     d.keys.prepare = opt.state ? NULL : hash;
     d.start        = now();
-    if (opt.state && ref_is_stdin(opt.state))
-        return misuse("--state - is not possible, because the state is read and written: give a "
-                      "file");
+    if (opt.state && ref_is_stream(opt.state))
+        return misuse("--state %s is not possible, because the state is read and written: give a "
+                      "file",
+                      opt.state);
+    if (opt.state && ref_is_input(opt.state, operands, count))
+        return EXIT_TROUBLE;
     if (opt.state)
         interrupt_catch();
     keys_open(&d.keys, operands, count);
-    if (opt.state && !open_filter(&d, NULL)) {
+    if (!possible(&d) || (opt.state && !open_filter(&d, NULL))) {
         keys_close(&d.keys);
         return EXIT_TROUBLE;
     }

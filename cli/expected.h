@@ -8,6 +8,9 @@
  * = (1 − r(N)) dN. We integrate over N until x has grown as much as the counter has. The difference
  * is the expected number of wrong answers. This needs only parameters and counts, and costs nothing
  * while lines are read. The true number is close to Poisson distributed around it.
+ *
+ * Where keys are checked first and added in batches, all keys of a batch meet the same filter, so
+ * there is a sum of steps instead of the integral: a batch of x new keys was x / (1 − r) keys.
  */
 #ifndef CLI_EXPECTED_H
 #define CLI_EXPECTED_H
@@ -15,15 +18,18 @@
 #include "bloomery.h"
 
 struct expected {
-    uint32_t  layers;
-    uint64_t *items; /* of each layer, at the start */
-    /* Set by the caller: how many keys on average had been checked but not yet added when the next
-     * was checked; 0 if check and add are one step. */
-    double lag;
+    uint32_t layers;
+    double  *items; /* of each layer, at the start or after the last batch */
+    double  *keys;  /* N of each layer then; NULL: no batches */
+    double   wrong; /* in the batches so far */
+    double   batch; /* keys in the last one */
 };
 
 /* Remembers how full the filter is now. (A struct of zeros stands for an empty filter.) */
 void expected_start(struct expected *e, const blm_filter *f);
+/* A batch of so many new keys has been checked and is about to be added; it has been added. */
+void expected_batch(struct expected *e, const blm_filter *f, size_t count);
+void expected_added(struct expected *e, const blm_filter *f);
 /* The expected number of wrong answers since then. Frees what start kept. *rate becomes the
  * filter's rate now. */
 double expected_end(struct expected *e, const blm_filter *f, double *rate);

@@ -112,3 +112,16 @@ for p in ("1e-2", "1e-3", "1e-6"):
 
 # ---- an overfilled filter: many are dropped, and the figure still tells how many
 trial(["-p", "1e-2", "-n", str(int(COUNT * 0.3)), "--quiet"], "overfilled")
+
+# ---- a state that is filled in few batches: each is checked before any of it is added
+with open("few", "wb") as f:
+    f.write(b"".join(b"%d\n" % (i % 65000) for i in range(70000)))
+expected, dropped = 0, 0
+for seed in range(1, 25):
+    tool("create", "few.blm", "-n", "65000", "-p", "0.05", "--seed", seed, "--force", "--quiet")
+    said = json.loads(tool("dedup", "few", "--state", "few.blm", "--json")[1])
+    expected += said["expected_wrongly_dropped"]
+    dropped += said["duplicates"] - 5000
+low, high = poisson_interval(expected, ODDS)
+print(f"few batches: {dropped} dropped, {expected:.0f} expected, interval {low} to {high}")
+check(low <= dropped <= high, f"few batches: {dropped} is outside {low} to {high}")
