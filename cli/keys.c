@@ -335,6 +335,7 @@ static void start_workers(struct keys *k)
     pthread_cond_init(&k->changed, NULL);
     pthread_cond_init(&k->done, NULL);
     sigfillset(&all);
+    sigdelset(&all, SIGBUS); /* a thread's own fault: blocked, it would kill without a word */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     while (k->workers < k->threads && pthread_create(&k->worker[k->workers], NULL, work, k) == 0)
         k->workers++;

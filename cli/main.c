@@ -8,6 +8,7 @@
 
 #include "bloomery.h"
 #include "command.h"
+#include "fault.h"
 #include "help.h"
 #include "out.h"
 #include "ref.h"
@@ -108,6 +109,7 @@ static int program_option(int argc, char **argv)
 int main(int argc, char **argv)
 {
     fill_descriptors();
+    fault_catch();
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is seen as EPIPE, and is not trouble: see out.h */
     if (argc < 2) {
         help_program();

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every message is one line, whatever it quotes. Control characters in file names and in other
- * programs' texts are shown as ?, so that they cannot break the line or control the terminal. */
+/* Every message is one line, whatever it quotes (escape.h). */
 #include "say.h"
 
 #include <errno.h>
@@ -10,7 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "escape.h"
 #include "memory.h"
+#include "out.h"
 #include "progress.h"
 
 bool say_quiet;
@@ -51,16 +52,27 @@ static void line(const char *colour, const char *text, const char *tail)
     int    n   = snprintf(whole, sizeof whole, "%sbloomery%s%s:%s ", dye ? colour : "",
                      command ? " " : "", command ? command : "", dye ? "\033[0m" : "");
     size_t at  = (size_t)n;
-    for (; *text && at < sizeof whole - 200; text++)
-        whole[at++] = (unsigned char)*text < 32 || *text == 127 ? '?' : *text;
+    at += escape(text, whole + at, sizeof whole - 200 - at);
     n = snprintf(whole + at, sizeof whole - at, "%s\n", tail);
     progress_hide();
     put(whole, at + (size_t)n);
 }
 
+void say_at_once(const char *name, const char *text)
+{
+    char        whole[1600];
+    size_t      at      = 0;
+    const char *parts[] = { "bloomery ", command ? command : "", ": ", name, text };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        at += escape(parts[i], whole + at, sizeof whole - 1 - at);
+    whole[at++] = '\n';
+    put(whole, at);
+}
+
+/* When standard output has failed, what a note would say was written was not. */
 void say(const char *format, ...)
 {
-    if (say_quiet)
+    if (say_quiet || out_stopped())
         return;
     char    text[1200];
     va_list args;

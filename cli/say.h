@@ -20,7 +20,7 @@ void say_command(const char *name);
 /* May messages be coloured? Standard error is a terminal and NO_COLOR is not set. */
 bool say_colour(void);
 
-/* Something worth knowing. Silent with --quiet. */
+/* Something worth knowing. Silent with --quiet, and after standard output has failed. */
 void say(const char *format, ...) SAY_FORMAT(1, 2);
 /* What went wrong, and what to do about it. Returns EXIT_TROUBLE. */
 int trouble(const char *format, ...) SAY_FORMAT(1, 2);
@@ -33,6 +33,9 @@ const char *filter_words(const blm_error *err);
 int filter_trouble(const char *name, const blm_error *err);
 /* For a system call that failed on `name` with this error number. */
 int system_trouble(const char *name, int error, const char *remedy);
+
+/* A message for signal handlers: name and text, one line, async-signal-safe. */
+void say_at_once(const char *name, const char *text);
 
 /* Lines that were asked for (statistics, progress), printed as they are, even with --quiet. */
 void say_plain(const char *format, ...) SAY_FORMAT(1, 2);

@@ -26,6 +26,11 @@ void blm__threads_run(uint32_t threads, blm__task_fn task, void *ctx)
     if (threads > 1) {
         sigset_t all, before; /* a new thread inherits the mask */
         sigfillset(&all);
+        /* A thread's own faults go to the program's handlers, if it has any. */
+        sigdelset(&all, SIGBUS);
+        sigdelset(&all, SIGSEGV);
+        sigdelset(&all, SIGFPE);
+        sigdelset(&all, SIGILL);
         pthread_sigmask(SIG_SETMASK, &all, &before);
         while (started + 1 < threads && pthread_create(&others[started], NULL, body, &j) == 0)
             started++;
