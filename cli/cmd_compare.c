@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "command.h"
+#include "escape.h"
 #include "json.h"
 #include "numbers.h"
 #include "out.h"
@@ -33,7 +34,7 @@ static void show_keys(const char *label, const blm_estimate *e)
 
 static void show(const struct ref *a, const struct ref *b, const blm_overlap *o)
 {
-    out_print("A is %s, B is %s\n\n", a->name, b->name);
+    out_print("A is %s, B is %s\n\n", shown(a->name), shown(b->name));
     out_print("%-8s %16s  %16s  %16s\n", "", "keys", "at least (95%)", "at most (95%)");
     show_keys("A", &o->a);
     show_keys("B", &o->b);

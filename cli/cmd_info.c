@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "escape.h"
 #include "from.h"
 #include "json.h"
 #include "memory.h"
@@ -176,7 +177,7 @@ static void show(const struct ref *r, const blm_stats *s)
 {
     const blm_params     *p      = &s->params;
     const blm_scheme_row *scheme = blm_scheme_find(p->scheme);
-    out_print("%s\n", r->name);
+    out_print("%s\n", shown(r->name));
     row("kind");
     out_print("%s: %s\n", blm_kind_name(p->kind), blm_kind_find(p->kind)->summary);
     row("scheme");
