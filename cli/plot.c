@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -23,9 +24,38 @@ size_t plot_width(void)
     return w.ws_col < LEAST ? LEAST : w.ws_col > PLOT_MOST ? PLOT_MOST : w.ws_col;
 }
 
+/* Does the user's locale say UTF-8? The first of the three variables that is set decides. */
+static bool speaks_utf8(void)
+{
+    static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+    const char              *locale  = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !(locale && *locale); i++)
+        locale = getenv(names[i]);
+    return locale && (strcasestr(locale, "utf-8") || strcasestr(locale, "utf8"));
+}
+
+/* What stands for a letter where there is only ASCII. */
+static char in_ascii(unsigned code)
+{
+    const unsigned upper = 0x01 | 0x08 | 0x02 | 0x10; /* dots of a Braille letter */
+    if (code > 0x2800)
+        return (code & upper) == 0 ? '.' : (code & 0xFF & ~upper) == 0 ? '\'' : ':';
+    if (code > 0x2580)
+        return code == 0x2588 ? '#' : code > 0x2584 ? ':' : '.';
+    return code == 0x2500 ? '-' : code == 0x2502 || code == 0x250A ? '|' : '+';
+}
+
 /* Prints a character from U+2500 on or U+2800 on in UTF-8: three bytes. */
 static void put_letter(unsigned code)
 {
+    static int utf8_known = -1;
+    if (utf8_known < 0)
+        utf8_known = speaks_utf8();
+    if (!utf8_known) {
+        char letter = in_ascii(code);
+        out_bytes(&letter, 1);
+        return;
+    }
     char utf8[3] = { (char)(0xE0 | code >> 12), (char)(0x80 | (code >> 6 & 0x3F)),
                      (char)(0x80 | (code & 0x3F)) };
     out_bytes(utf8, 3);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Pictures on standard output: bars made of eighths of a block, curves made of Braille dots. They
- * are as wide as the terminal, or 72 columns if there is none, so that a file does not depend on
+/* Pictures on standard output: bars made of eighths of a block, curves made of Braille dots, both in
+ * ASCII where the locale is not UTF-8. They are as wide as the terminal, or 72 columns if there is none, so that a file does not depend on
  * the terminal. */
 #ifndef CLI_PLOT_H
 #define CLI_PLOT_H

@@ -46,6 +46,17 @@ def widest(text, *marks):
     return max(map(len, lines))
 
 
+# ---- no letters that a locale without them could not show
+for locale, ascii_only in (({"LC_ALL": "C"}, True), ({"LC_ALL": "", "LANG": "POSIX"}, True), ({}, True),
+                           ({"LC_ALL": "C", "LANG": "de_DE.UTF-8"}, True),
+                           ({"LC_CTYPE": "C", "LANG": "de_DE.UTF-8"}, True),
+                           ({"LANG": "de_DE.utf8"}, False), ({"LC_ALL": "C.UTF-8"}, False)):
+    env = {k: v for k, v in os.environ.items() if k not in ("LC_ALL", "LC_CTYPE", "LANG")}
+    for words in (["info", "--plot", "a.blm"], ["calc", "-n", "1e6", "-p", "0.01", "--plot"]):
+        text = tool(*words, env={**env, **locale})[0]
+        check(text.isascii() == ascii_only, f"{words} with {locale}: {text.decode()}")
+
+os.environ["LC_ALL"] = "C.UTF-8"
 FRAME = ("┤", "│", "└")
 for words in (["info", "--plot", "a.blm"], ["calc", "-n", "1e6", "-p", "0.01", "--plot"]):
     check(widest(tool(*words)[0].decode(), *FRAME) == 72, words)
