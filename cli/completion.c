@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Completion for bash and zsh. cli/completion/ holds what this prints, and a test checks that.
+/* Completion for bash, zsh and fish. cli/completion/ holds what this prints, and a test checks that.
  * Schemes and formats differ from build to build, so the scripts ask the program for them. */
 #include <string.h>
 
@@ -56,18 +56,27 @@ static void bash_arm(const struct option *o)
     }
 }
 
+/* Where = separates words (COMP_WORDBREAKS), --kind=cl is three of them. Files are left to readline,
+ * which knows spaces, quotes and ~. */
 static void bash(void)
 {
     out_print("# Made by bloomery --completion bash: change cli/, not this.\n"
               "_bloomery()\n{\n"
               "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-              "    local words='' options='' kind=file\n"
+              "    local words='' options='' kind=file before=''\n"
               "    COMPREPLY=()\n"
               "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
               "        COMPREPLY=($(compgen -W '");
     for (size_t i = 0; commands[i]; i++)
         out_print("%s ", commands[i]->name);
     out_print("help --help --version' -- \"$cur\"))\n        return\n    fi\n"
+              "    if [ \"$cur\" = = ]; then\n"
+              "        cur=''\n"
+              "    elif [ \"$prev\" = = ]; then\n"
+              "        prev=${COMP_WORDS[COMP_CWORD-2]}\n"
+              "    elif [[ $cur == --*=* ]]; then\n"
+              "        prev=${cur%%%%=*} before=${cur%%%%=*}= cur=${cur#*=}\n"
+              "    fi\n"
               "    case ${COMP_WORDS[1]} in\n");
     for (size_t i = 0; commands[i]; i++) {
         out_print("    %s)\n        options='", commands[i]->name);
@@ -81,17 +90,15 @@ static void bash(void)
         out_print("%s%s", i ? " " : "", commands[i]->name);
     out_print("' ;;\n    esac\n"
               "    if [ -n \"$words\" ]; then\n"
-              "        COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+              "        COMPREPLY=($(compgen -P \"$before\" -W \"$words\" -- \"$cur\"))\n"
+              "        [ -n \"${COMPREPLY[*]}\" ] || compopt +o default 2>/dev/null\n"
               "    elif [ $kind = none ]; then\n"
-              "        return\n"
+              "        compopt +o default 2>/dev/null\n"
               "    elif [ \"${cur#-}\" != \"$cur\" ]; then\n"
               "        COMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
-              "    else\n"
-              "        compopt -o filenames 2>/dev/null\n"
-              "        COMPREPLY=($(compgen -f -- \"$cur\"))\n"
               "    fi\n"
               "}\n"
-              "complete -F _bloomery bloomery\n");
+              "complete -o default -F _bloomery bloomery\n");
 }
 
 /* ---- zsh ---- */
@@ -172,12 +179,74 @@ static void zsh(void)
               "_bloomery \"$@\"\n");
 }
 
+/* ---- fish ---- */
+
+/* The first sentence, for a text between single quotes. */
+static void fish_words(const char *s)
+{
+    for (; *s && !(s[0] == '.' && (s[1] == ' ' || s[1] == 0)); s++) {
+        if (*s == '\'' || *s == '\\')
+            out_print("\\");
+        out_bytes(s, 1);
+    }
+}
+
+static const struct command *fish_command; /* whose options are shown */
+
+static void fish_option(const struct option *o)
+{
+    out_print("complete -c bloomery -n '__fish_seen_subcommand_from %s'", fish_command->name);
+    if (o->letter)
+        out_print(" -s %c", o->letter);
+    if (o->name)
+        out_print(" -l %s", o->name);
+    if (o->type == OPT_NAME) {
+        out_print(" -x -a '");
+        if (option_lists_names(o))
+            names(o, " ");
+        else
+            out_print("(bloomery --names %s 2>/dev/null)",
+                      o->names == scheme_names ? "schemes" : "formats");
+        out_print("'");
+    } else if (o->type == OPT_FILE) {
+        out_print(" -r -F");
+    } else if (o->arg) {
+        out_print(" -x");
+    }
+    out_print(" -d '");
+    fish_words(o->help);
+    out_print("'\n");
+}
+
+static void fish(void)
+{
+    out_print(
+        "# Made by bloomery --completion fish: change cli/, not this.\n"
+        "complete -c bloomery -n __fish_use_subcommand -f\n"
+        "complete -c bloomery -n __fish_use_subcommand -s h -l help -d 'Show the help'\n"
+        "complete -c bloomery -n __fish_use_subcommand -s V -l version -d 'Show the version'\n"
+        "complete -c bloomery -n __fish_use_subcommand -a help -d 'Show a command\\'s help'\n"
+        "complete -c bloomery -n '__fish_seen_subcommand_from help' -f -a '");
+    for (size_t i = 0; commands[i]; i++)
+        out_print("%s%s", i ? " " : "", commands[i]->name);
+    out_print("'\n");
+    for (size_t i = 0; commands[i]; i++) {
+        fish_command = commands[i];
+        out_print("complete -c bloomery -n __fish_use_subcommand -a %s -d '", commands[i]->name);
+        fish_words(commands[i]->summary);
+        out_print("'\n");
+        each_option(commands[i], fish_option);
+    }
+}
+
 bool completion(const char *shell)
 {
     if (strcmp(shell, "bash") == 0)
         bash();
     else if (strcmp(shell, "zsh") == 0)
         zsh();
+    else if (strcmp(shell, "fish") == 0)
+        fish();
     else
         return false;
     return true;

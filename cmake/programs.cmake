@@ -33,6 +33,8 @@ if(cli_sources)
   install(FILES cli/completion/bloomery.bash RENAME bloomery
           DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
   install(FILES cli/completion/_bloomery DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+  install(FILES cli/completion/bloomery.fish
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
   # Manual pages and completions are the program's own words, kept in the tree so that they can be
   # read there and installed when cross-compiling; tests/cli/test_manual.py sees that they agree.
   add_custom_target(manual

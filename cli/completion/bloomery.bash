@@ -2,11 +2,18 @@
 _bloomery()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
-    local words='' options='' kind=file
+    local words='' options='' kind=file before=''
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
         COMPREPLY=($(compgen -W 'dedup create add check remove calc info verify merge intersect compare convert diff patch bip37 bench schemes help --help --version' -- "$cur"))
         return
+    fi
+    if [ "$cur" = = ]; then
+        cur=''
+    elif [ "$prev" = = ]; then
+        prev=${COMP_WORDS[COMP_CWORD-2]}
+    elif [[ $cur == --*=* ]]; then
+        prev=${cur%%=*} before=${cur%%=*}= cur=${cur#*=}
     fi
     case ${COMP_WORDS[1]} in
     dedup)
@@ -175,14 +182,12 @@ _bloomery()
         words='dedup create add check remove calc info verify merge intersect compare convert diff patch bip37 bench schemes' ;;
     esac
     if [ -n "$words" ]; then
-        COMPREPLY=($(compgen -W "$words" -- "$cur"))
+        COMPREPLY=($(compgen -P "$before" -W "$words" -- "$cur"))
+        [ -n "${COMPREPLY[*]}" ] || compopt +o default 2>/dev/null
     elif [ $kind = none ]; then
-        return
+        compopt +o default 2>/dev/null
     elif [ "${cur#-}" != "$cur" ]; then
         COMPREPLY=($(compgen -W "$options" -- "$cur"))
-    else
-        compopt -o filenames 2>/dev/null
-        COMPREPLY=($(compgen -f -- "$cur"))
     fi
 }
-complete -F _bloomery bloomery
+complete -o default -F _bloomery bloomery

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: MIT
 """docs/man/ and cli/completion/ are what the option rows say: `cmake --build build --target manual`
-writes them. The pages are also read by man's own formatter, where it is there, and the bash
-completion is run."""
-import os
+writes them. The pages are also read by man's own formatter, where it is there."""
 import shutil
 import subprocess
-import sys
 
-from tool import BLOOMERY, SOURCE, check, tool
+from tool import SOURCE, check, tool
 
 commands = []
 for line in tool("--help")[0].decode().split("Commands:\n")[1].split("\n\n")[0].splitlines():
@@ -21,7 +18,7 @@ check(there == set(pages), f"docs/man has {sorted(there)}, the program {sorted(p
 for name, text in pages.items():
     check((SOURCE / "docs/man" / name).read_bytes() == text,
           f"docs/man/{name} is not what bloomery --man prints: build the target `manual`")
-for shell, name in (("bash", "bloomery.bash"), ("zsh", "_bloomery")):
+for shell, name in (("bash", "bloomery.bash"), ("zsh", "_bloomery"), ("fish", "bloomery.fish")):
     check((SOURCE / "cli/completion" / name).read_bytes() == tool("--completion", shell)[0],
           f"cli/completion/{name} is not what the program prints: build the target `manual`")
 
@@ -41,33 +38,3 @@ if shutil.which("groff") or shutil.which("mandoc"):
                  ["groff", "-man", "-Tutf8", "-ww", "-z", path])
         done = subprocess.run(words, capture_output=True, check=False)
         check(done.returncode == 0 and not done.stderr, done.stderr.decode())
-
-# ---- bash completes
-script = SOURCE / "cli/completion/bloomery.bash"
-bash = shutil.which("bash")
-if not bash:
-    sys.exit(0)
-
-
-def complete(line):
-    words = line.split(" ")
-    program = (f"source '{script}'; COMP_WORDS=({' '.join(repr(w) for w in words)}); "
-               f"COMP_CWORD={len(words) - 1}; _bloomery; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
-    env = {**os.environ, "PATH": os.path.dirname(BLOOMERY) + ":" + os.environ["PATH"]}
-    done = subprocess.run([bash, "--norc", "-c", program], capture_output=True, env=env, text=True,
-                          cwd=SOURCE, check=False)
-    check(done.returncode == 0 and not done.stderr, f"{line}: {done.stderr}")
-    return set(done.stdout.split())
-
-
-check(complete("bloomery de") == {"dedup"}, complete("bloomery de"))
-check(complete("bloomery dedup --st") == {"--state", "--stats"}, "options")
-check(complete("bloomery create x --kind c") == {"classic", "counting"}, "values")
-check("native" in complete("bloomery create x --scheme n"), "values from the program")
-check(complete("bloomery dedup --state inc") == {"include"}, "files after a file option")
-check(complete("bloomery dedup LIC") == {"LICENSE"}, "files")
-check(complete("bloomery dedup -n ") == set(), "nothing for a number")
-if shutil.which("zsh"):
-    done = subprocess.run(["zsh", "-n", str(SOURCE / "cli/completion/_bloomery")],
-                          capture_output=True, check=False)
-    check(done.returncode == 0 and not done.stderr, done.stderr.decode())
