@@ -16,7 +16,8 @@ static int run(int count, char **operands)
     struct keys  k = { .strict = true };
     if (ref_is_stdin(operands[0]) && count == 1)
         return misuse("the filter is read from standard input: give the keys as files");
-    if (!keys_open(&k, operands + 1, count - 1))
+    if (ref_is_input(operands[0], operands + 1, count - 1) ||
+        !keys_open(&k, operands + 1, count - 1))
         return EXIT_TROUBLE;
     interrupt_catch();
     if (!ref_change_keys(&r, operands[0])) {
@@ -41,7 +42,7 @@ static const char *const about[] = {
     "stays valid and holds every key added so far. Adding the same input again is safe and "
     "finishes the work. A file in another system's format is read, changed in memory and replaced "
     "as a whole at the end. With - the filter is read from standard input and written to standard "
-    "output.",
+    "output. One from another pipe, such as <(zcat seen.blm.gz), goes to standard output too.",
     NULL,
 };
 static const struct example examples[] = {

@@ -62,7 +62,7 @@ static int write_as_is(const blm_filter *f, const char *text)
     if (!ref_put(text, f, opt.to, opt.force))
         return EXIT_TROUBLE;
     say("%s: %s, a %s filter of scheme %s, %s",
-        ref_is_stdin(text) ? "standard output" : ref_name(text), opt.to, blm_kind_name(p.kind),
+        ref_is_dash(text) ? "standard output" : ref_name(text), opt.to, blm_kind_name(p.kind),
         p.scheme, size_text(p.bytes, size));
     return EXIT_YES;
 }

@@ -87,17 +87,26 @@ static int patch(const char *text)
     uint8_t          before[16];
     int              status;
     char             keys[NUMBER_TEXT], size[NUMBER_TEXT];
-    if (!ref_open(&r, text, NULL))
+    bool stream = ref_is_stream(text); /* the result goes to standard output, in any case */
+    if (!(stream ? ref_change : ref_open)(&r, text, NULL))
         return EXIT_TROUBLE;
     unsqueeze_start(&u);
     blm_filter *f = apply(&r, &u, before, &status);
     unsqueeze_end(&u);
-    ref_drop(&r);
-    if (!f)
+    if (!f && stream && status == EXIT_YES)
+        return ref_commit(&r) ? EXIT_YES : EXIT_TROUBLE;
+    if (!f) {
+        ref_drop(&r);
         return status;
+    }
     blm_params p = { .size = sizeof p };
     blm_get_params(f, &p);
-    status = put_in_place(text, before, f);
+    if (stream) {
+        status = ref_replace(&r, f) ? EXIT_YES : EXIT_TROUBLE;
+    } else {
+        ref_drop(&r);
+        status = put_in_place(text, before, f);
+    }
     if (status == EXIT_YES)
         say("%s: patched with %s%s%s%s", ref_name(text), size_text(u.got, size),
             p.items ? ", " : "", p.items ? plural_text(p.items, "key", keys) : "",

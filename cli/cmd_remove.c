@@ -71,7 +71,8 @@ static int run(int count, char **operands)
     struct removed n;
     if (ref_is_stdin(operands[0]) && count == 1)
         return misuse("the filter is read from standard input: give the keys as files");
-    if (!keys_open(&k, operands + 1, count - 1))
+    if (ref_is_input(operands[0], operands + 1, count - 1) ||
+        !keys_open(&k, operands + 1, count - 1))
         return EXIT_TROUBLE;
     interrupt_catch();
     if (!ref_change_keys(&r, operands[0])) {

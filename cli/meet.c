@@ -84,7 +84,7 @@ int meet(int count, char **operands, meet_fn how, const char *did, bool force)
     if (status == EXIT_YES && !ref_put(out, f, NULL, force))
         status = EXIT_TROUBLE;
     if (status == EXIT_YES && !out_stopped())
-        report(ref_is_stdin(out) ? "standard output" : ref_name(out), f, count - 1, did);
+        report(ref_is_dash(out) ? "standard output" : ref_name(out), f, count - 1, did);
     blm_free(f);
     return status;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A place where filters can live: one file, place_NAME.c, and one row of the table in ref.c. The
+/* A place where filters can live: one file, place_NAME.c, and one row of the table in ref.c. (A
+ * stream that has a path is found by looking at it.) The
  * calls fill err and print nothing; ref.c prints the message. */
 #ifndef CLI_PLACE_H
 #define CLI_PLACE_H
@@ -34,7 +35,7 @@ struct place {
                               size_t *done, blm_error *err);
 };
 
-extern const struct place place_path, place_dash, place_redis;
+extern const struct place place_path, place_dash, place_stream, place_redis;
 
 /* Fills err; text may be NULL. */
 blm_status place_fail(blm_error *err, blm_status status, int system, const char *text);

@@ -17,6 +17,17 @@
 
 bool reader_is_stdin(const char *argument) { return strcmp(argument, "-") == 0; }
 
+static int look(const char *argument, struct stat *st)
+{
+    return reader_is_stdin(argument) ? fstat(STDIN_FILENO, st) : stat(argument, st);
+}
+
+bool same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return look(a, &x) == 0 && look(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 /* Reading what we write would never end: `dedup log >> log`. */
 static bool is_output(const struct stat *st)
 {

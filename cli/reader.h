@@ -66,6 +66,8 @@ void reader_close(struct reader *r);
  * *size becomes its bytes, or UINT64_MAX if not known. */
 int  reader_look(const char *argument, uint64_t *size);
 bool reader_is_stdin(const char *argument);
+/* Do two arguments (- is standard input) lead to one file or pipe? */
+bool same_file(const char *a, const char *b);
 
 void block_free(struct block *b);
 

@@ -84,7 +84,7 @@ struct rebuilt {
     blm_filter *distinct;
     uint64_t    keys, fresh;
 };
-#define DISTINCT_RATE 1e-4 /* far below the hundredth of the keys that may be missing */
+#define DISTINCT_RATE 1e-6
 
 static bool count_distinct(const blm_stats *s, struct rebuilt *r)
 {
@@ -92,6 +92,7 @@ static bool count_distinct(const blm_stats *s, struct rebuilt *r)
     blm_error   err = { .offset = BLM_NO_OFFSET };
     o.items         = s->estimated.value >= 1 ? (uint64_t)llround(s->estimated.value) : 1;
     o.rate          = DISTINCT_RATE;
+    o.flags         = BLM_SEEDED; /* the same list gives the same count */
     return blm_create(&o, &r->distinct, &err) == BLM_OK || (filter_trouble(NULL, &err), false);
 }
 

@@ -6,12 +6,14 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "keys.h"
 #include "memory.h"
 #include "place.h"
 #include "progress.h"
+#include "reader.h"
 #include "say.h"
 
 /* ---- saying what is wrong ---- */
@@ -141,7 +143,34 @@ static const struct place *place_of(const char *text)
     return &place_path;
 }
 
-bool ref_is_stdin(const char *text) { return strcmp(text, "-") == 0; }
+/* A path that leads to no file that could be mapped or replaced, but can be read. */
+static bool is_stream(const char *text)
+{
+    struct stat st;
+    return place_of(text) == &place_path && stat(text, &st) == 0 &&
+           (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || S_ISCHR(st.st_mode));
+}
+
+bool ref_is_stream(const char *text) { return ref_is_dash(text) || is_stream(text); }
+
+bool ref_is_dash(const char *text) { return strcmp(text, "-") == 0; }
+
+bool ref_is_stdin(const char *text)
+{
+    return ref_is_dash(text) || (is_stream(text) && same_file("-", text));
+}
+
+bool ref_is_input(const char *text, char **inputs, int count)
+{
+    static char dash[] = "-", *standard[] = { dash };
+    for (int i = 0; i < count || i == 0; i++) {
+        const char *input = (count ? inputs : standard)[i];
+        if (!ref_is_stream(text) && same_file(input, text))
+            return trouble("%s is both the filter and its keys: give another file", ref_name(text)),
+                   true;
+    }
+    return false;
+}
 
 bool ref_is_shared(const char *text) { return place_of(text)->keys != NULL; }
 
@@ -217,6 +246,8 @@ bool ref_open(struct ref *r, const char *text, const blm_options *o)
 {
     blm_error err = { .offset = BLM_NO_OFFSET };
     begin(r, text, o);
+    if (is_stream(text))
+        r->place = &place_stream;
     return end(r, with_funnel(r, r->place->open, &err), &err);
 }
 
@@ -237,6 +268,8 @@ bool ref_change(struct ref *r, const char *text, const blm_options *o)
 {
     blm_error err = { .offset = BLM_NO_OFFSET };
     begin(r, text, o);
+    if (is_stream(text))
+        r->place = &place_stream;
     return end(r, with_funnel(r, r->place->change, &err), &err);
 }
 
@@ -291,7 +324,7 @@ bool ref_create_keys(struct ref *r, const char *text, const blm_options *o)
 
 bool ref_vacant(const char *text, bool force)
 {
-    if (force || ref_is_stdin(text) || !ref_exists(text))
+    if (force || ref_is_dash(text) || !ref_exists(text))
         return true;
     struct ref r   = { .name = ref_name(text) };
     blm_error  err = { .status = BLM_E_EXISTS, .offset = BLM_NO_OFFSET };
@@ -306,7 +339,7 @@ bool ref_put(const char *text, const blm_filter *f, const char *format, bool for
     r.filter         = (blm_filter *)(uintptr_t)f; /* saving only reads */
     r.options.format = format;
     r.options.flags  = force ? BLM_REPLACE : 0;
-    if (ref_is_stdin(text))
+    if (ref_is_dash(text))
         r.name = "standard output";
     blm_status st = r.place->save(&r, &err);
     progress_hide();

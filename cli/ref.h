@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Filter references: what a command takes where it wants a filter. A path, `-` (standard input to
- * read, standard output to write), or scheme://… for places that have a row in ref.c.
+ * Filter references: what a command takes where it wants a filter. A path (of a file, or of a pipe
+ * to read), `-` (standard input to read, standard output to write), or scheme://… for places that have a row in ref.c.
  *
  *   ref_open    to ask                    info, verify, compare …
  *   ref_change  to ask and change         patch …: then ref_commit
@@ -36,9 +36,16 @@ struct ref {
     void *connection;            /* private to the place */
 };
 
+bool ref_is_dash(const char *text);
+/* Does it mean what standard input is (-, or /dev/stdin where that is a pipe)? */
 bool ref_is_stdin(const char *text);
+/* Can it be read only once, and not be changed where it is (-, a FIFO, <(…))? */
+bool ref_is_stream(const char *text);
 /* Is it on a server, where others may be adding to it? */
 bool ref_is_shared(const char *text);
+/* Are the filter's file and one of the inputs (none: standard input) the same? Then writing the
+ * filter would destroy the keys. True: already reported. */
+bool ref_is_input(const char *text, char **inputs, int count);
 /* The name for messages: the text without its password. */
 const char *ref_name(const char *text);
 /* Hides passwords in the arguments that others can see (ps); our copies keep them. */
