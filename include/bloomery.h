@@ -33,6 +33,7 @@
  *   6. Threads: any number may read (check, stats, encode) a filter that nobody is changing. With
  *      BLM_SHARED any number may add and check at once, without locks. "Exclusive" at a call means
  *      that nobody else may use the filter meanwhile, shared or not. Two filters share no state.
+ *      In a forked child a filter that its parent has open for writing is read-only.
  *
  * What is settled
  *   This file, except for the names below, and the native format: files written today stay
@@ -444,6 +445,8 @@ typedef struct blm_params {
     uint32_t        can;        /* BLM_CAN_…: what the kind can, less what its scheme cannot */
     uint32_t        cell_bits;  /* bits of a cell: 1, or 4 for counters */
     const char     *funnel;     /* in use, static text; NULL: the scheme has only one way */
+    uint8_t         identity[16]; /* of the file that blm_create_file made: random; zeroes: none */
+    uint64_t writes; /* how often that file's header had been written when this handle opened it */
 } blm_params;
 BLM_API blm_status blm_get_params(const blm_filter *f, blm_params *out);
 BLM_API blm_status blm_get_layer(const blm_filter *f, uint32_t layer, blm_params *out);

@@ -40,6 +40,8 @@ static void layer_params(const blm_filter *f, const struct blm__layer *l, blm_pa
     p->can         = blm__filter_can(f);
     p->cell_bits   = l->shape.cell_bits;
     p->funnel      = b->hasher.funnel;
+    if (b->store->which)
+        b->store->which(b, p->identity, &p->writes);
 }
 
 static void body_params(const blm_filter *f, blm_params *p)

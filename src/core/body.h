@@ -141,6 +141,9 @@ struct blm__store {
     blm_writer (*writer)(const struct blm__body *b);          /* NULL: none */
     bool (*stale)(const struct blm__body *b);                 /* NULL: never; true: a writer has
                                                                 added layers we do not see */
+    /* A file's identity, and how often its header had been written when it was opened. NULL: it is
+     * no file. */
+    void (*which)(const struct blm__body *b, uint8_t identity[16], uint64_t *writes);
 };
 
 /* What blm_check and blm_add do, argument checks and counting included. */

@@ -8,6 +8,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static int os_write_at(int fd, const void *bytes, size_t len, uint64_t at)
@@ -192,6 +193,30 @@ static bool os_boot_id(uint8_t out[16])
     return n == 32;
 }
 
+static uint64_t nanoseconds(struct timespec t)
+{
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t os_now(void)
+{
+    struct timespec t = { 0, 0 };
+    clock_gettime(CLOCK_REALTIME, &t);
+    return nanoseconds(t);
+}
+
+static uint64_t os_changed(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) < 0)
+        return UINT64_MAX;
+#if defined(__APPLE__)
+    return nanoseconds(st.st_ctimespec);
+#else
+    return nanoseconds(st.st_ctim);
+#endif
+}
+
 struct blm__os blm__os = {
     .write_at      = os_write_at,
     .sync_file     = os_sync_file,
@@ -203,6 +228,8 @@ struct blm__os blm__os = {
     .open_nameless = os_open_nameless,
     .give_name     = os_give_name,
     .boot_id       = os_boot_id,
+    .now           = os_now,
+    .changed       = os_changed,
 };
 
 #if defined(F_OFD_SETLK)

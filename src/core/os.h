@@ -28,6 +28,10 @@ struct blm__os {
     int (*give_name)(int fd, const char *path);
     /* Identifies this boot of this machine; false where the system does not say. */
     bool (*boot_id)(uint8_t out[16]);
+    /* Nanoseconds since 1970: now, and when anything about this file was last changed (UINT64_MAX
+     * where the system does not say). Nobody can set the second, except by setting the clock. */
+    uint64_t (*now)(void);
+    uint64_t (*changed)(const char *path);
 };
 
 extern struct blm__os blm__os;

@@ -16,11 +16,12 @@
 
 #include "core/os.h"
 #include "core/random.h"
+#include "engine/engine.h"
 #include "store/replace.h"
 
 #define TRIES 20 /* at a path that somebody keeps giving to other files */
 
-static const struct blm__store store_reader, store_writer;
+static const struct blm__store store_reader, store_writer, store_parents;
 
 /* ---- closing ----------------------------------------------------------------------------- */
 
@@ -37,7 +38,8 @@ static blm_status file_close(struct blm__body *b, blm_error *err)
     struct blm__file *f       = blm__file_of(b);
     int               fd      = f->fd;
     bool              parents = f->begun && blm__file_mine(f, NULL) != BLM_OK;
-    blm_status        st      = f->begun && !parents ? blm__file_finish(b, err) : BLM_OK;
+    blm__fork_unwatch(&f->forks);
+    blm_status st = f->begun && !parents ? blm__file_finish(b, err) : BLM_OK;
     blm__file_release(b, f);
     if (parents)
         close(fd); /* the lock is the parent's */
@@ -123,6 +125,25 @@ static blm_status open_locked(const char *path, int *fd, uint8_t *head, size_t *
     return blm__fail(err, BLM_E_BUSY, "the file keeps being replaced");
 }
 
+/* In a forked child the mapping is still the parent's file. Adds from here would not be atomic with
+ * the parent's, so there are none; and layers that the parent adds are not seen, as by a reader. */
+static void leave_to_parent(void *body)
+{
+    struct blm__body *b = body;
+    struct blm__file *f = blm__file_of(b);
+    b->read_only        = true;
+    b->store            = &store_parents;
+    f->seen[0] = f->seen[1] = f->slot.epoch;
+    blm__body_ready(b);
+}
+
+static void become_writer(struct blm__body *b)
+{
+    struct blm__file *f = blm__file_of(b);
+    f->begun            = (uint64_t)getpid();
+    blm__fork_watch(&f->forks, leave_to_parent, b);
+}
+
 static bool same_boot(const struct blm__native_slot *s)
 {
     uint8_t now[16];
@@ -166,7 +187,7 @@ blm_status blm__file_begin(struct blm__body *b, blm_error *err)
         return blm__file_broke(f, why, err);
     st = blm__file_commit(f, b, blm__file_flags(b), err);
     if (st == BLM_OK)
-        f->begun = (uint64_t)getpid();
+        become_writer(b);
     return st;
 }
 
@@ -225,6 +246,8 @@ blm_status blm__file_refresh(struct blm__body *b, blm_error *err)
 {
     struct blm__file *old   = blm__file_of(b);
     struct blm__body  fresh = *b;
+    if (b->store == &store_parents)
+        return blm__file_mine(old, err);
     if (b->store != &store_reader)
         return BLM_OK; /* a writer knows its own layers */
     fresh.layers      = NULL;
@@ -330,8 +353,8 @@ blm_status blm__file_create(const char *path, uint32_t flags, struct blm__body *
             close_fd(fd);
         return st;
     }
-    blm__file_of(b)->begun = (uint64_t)getpid();
-    b->store               = &store_writer;
+    b->store = &store_writer;
+    become_writer(b);
     return BLM_OK;
 }
 
@@ -360,9 +383,16 @@ static blm_writer file_writer(const struct blm__body *b)
     return blm__file_state(b, &now);
 }
 
+static void file_which(const struct blm__body *b, uint8_t identity[16], uint64_t *writes)
+{
+    const struct blm__file *f = blm__file_of(b);
+    memcpy(identity, f->head.uuid, 16);
+    *writes = f->writes;
+}
+
 bool blm__file_same(const struct blm__body *b, const char *path)
 {
-    return (b->store == &store_reader || b->store == &store_writer) &&
+    return (b->store == &store_reader || b->store == &store_writer || b->store == &store_parents) &&
            still_there(blm__file_of(b)->fd, path);
 }
 
@@ -388,6 +418,7 @@ static const struct blm__store store_reader = {
     .close       = file_close,
     .writer      = file_writer,
     .stale       = blm__file_stale,
+    .which       = file_which,
 };
 
 static const struct blm__store store_writer = {
@@ -398,4 +429,17 @@ static const struct blm__store store_writer = {
     .sync        = blm__file_sync,
     .close       = file_close,
     .writer      = file_writer,
+    .which       = file_which,
+};
+
+static const struct blm__store store_parents = {
+    .name        = "file, the parent process's",
+    .backing     = BLM_FILE_READ,
+    .add_layer   = reader_add,
+    .drop_layers = reader_drop,
+    .sync        = blm__file_sync, /* which says whose it is */
+    .close       = file_close,
+    .writer      = file_writer,
+    .stale       = blm__file_stale,
+    .which       = file_which,
 };

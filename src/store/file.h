@@ -5,6 +5,7 @@
 #ifndef BLM_STORE_FILE_H
 #define BLM_STORE_FILE_H
 
+#include "core/forks.h"
 #include "store/layout.h"
 #include "store/store.h"
 
@@ -31,6 +32,8 @@ struct blm__file { /* body.store_ctx */
     uint8_t                *front; /* header and slots, mapped for reading */
     size_t                  front_len;
     uint64_t                seen[2]; /* the epochs that we read in the two slots */
+    uint64_t                writes;  /* slot.generation when we opened it */
+    struct blm__fork_watch  forks;   /* a writer's */
     uint32_t                count;   /* parts in use */
     struct blm__part        part[];  /* head.room of them */
 };

@@ -80,6 +80,7 @@ blm_status blm__file_load_slot(struct blm__file *f, blm_error *err)
     if (st != BLM_OK)
         return st;
     f->spare   = !which;
+    f->writes  = f->slot.generation;
     f->seen[0] = blm__get64le(both + BLM__SLOT_EPOCH);
     f->seen[1] = blm__get64le(both + f->head.slot_bytes + BLM__SLOT_EPOCH);
     return BLM_OK;

@@ -84,11 +84,87 @@ static void a_writer_is_not_replaced(void **state)
  * parent's. */
 static void misuse(void *arg)
 {
-    blm_filter *f = arg;
+    blm_filter *f   = arg;
+    uint64_t    key = 1000000;
     blm_error   e;
-    bool        ok = blm_sync(f, &e) == BLM_E_BUSY && blm_clear(f) == BLM_E_BUSY;
+    bool        ok = blm_sync(f, &e) == BLM_E_BUSY && blm_clear(f) == BLM_E_READONLY;
+    ok &= blm_add(f, &key, sizeof key) == BLM_E_READONLY;
+    ok &= blm_add_fixed(f, &key, sizeof key, 1, NULL, NULL) == BLM_E_READONLY;
     ok &= blm_close(f, &e) == BLM_OK;
     _exit(ok ? 0 : 1);
+}
+
+/* Two processes that add to one mapping by loads and stores lose each other's bits: so a child adds
+ * nothing, and still answers for what its parent adds. */
+static void add_beside(void *arg)
+{
+    blm_filter *f       = arg;
+    bool        refused = true;
+    for (uint64_t i = 0; i < 200000; i++)
+        refused &= blm_add(f, &i, sizeof i) == BLM_E_READONLY;
+    _exit(refused && missing(f, 0, 100) == 0 ? 0 : 1);
+}
+
+static void children_do_not_add(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 4; kind++) {
+        blm_kind    kinds[] = { BLM_CLASSIC, BLM_BLOCKED, BLM_COUNTING, BLM_SCALABLE };
+        blm_options o       = file_options(kinds[kind], 100000);
+        blm_filter *f       = create_at(at("f"), &o);
+        add_range(f, 0, 100);
+        fflush(NULL);
+        pid_t pid = fork();
+        if (pid == 0)
+            add_beside(f);
+        add_range(f, 100, 100000);
+        int status = -1;
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+        assert_int_equal(missing(f, 0, 100000), 0);
+        close_well(f);
+        unlink(at("f"));
+    }
+}
+
+/* A layer that the parent adds is not in the child's handle: not knowing is maybe. */
+static void ask_after_growth(void *arg)
+{
+    struct {
+        blm_filter *f;
+        int         go;
+    } *a = arg;
+    char c;
+    bool ok = read(a->go, &c, 1) == 1 && missing(a->f, 0, 5000) == 0;
+    ok &= blm_refresh(a->f, NULL) == BLM_E_BUSY && missing(a->f, 0, 5000) == 0;
+    _exit(ok ? 0 : 1);
+}
+
+static void children_do_not_deny_new_layers(void **state)
+{
+    (void)state;
+    struct {
+        blm_filter *f;
+        int         go;
+    } a;
+    blm_options o = file_options(BLM_SCALABLE, 100);
+    int         fds[2], status = -1;
+    assert_int_equal(pipe(fds), 0);
+    a.f  = create_at(at("f"), &o);
+    a.go = fds[0];
+    add_range(a.f, 0, 50);
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0)
+        ask_after_growth(&a);
+    add_range(a.f, 50, 5000);
+    assert_true(params_of(a.f).layers > 1);
+    assert_int_equal(write(fds[1], "g", 1), 1);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    close(fds[0]);
+    close(fds[1]);
+    close_well(a.f);
 }
 
 static void a_forked_child_closes_nothing(void **state)
@@ -484,6 +560,8 @@ int main(void)
         file_test(one_writer_at_a_time),
         file_test(a_writer_is_not_replaced),
         file_test(a_forked_child_closes_nothing),
+        file_test(children_do_not_add),
+        file_test(children_do_not_deny_new_layers),
         file_test(a_refused_writer_changes_nothing),
         file_test(a_reader_sees_the_adds),
         file_test(a_reader_of_layers_says_maybe_until_it_refreshes),
