@@ -54,7 +54,7 @@ if(NOT BLOOMERY_UNIT_REGEX OR "model.guard_threads" MATCHES "${BLOOMERY_UNIT_REG
   target_link_libraries(model.guard PRIVATE bloomery_static Threads::Threads m)
   list(APPEND plain_tests model.guard_threads)
   set(program.model.guard_threads model.guard)
-  foreach(mistake RANGE 1 9)
+  foreach(mistake RANGE 1 12)
     list(APPEND plain_tests model.guard_mistake_${mistake})
     set(program.model.guard_mistake_${mistake} model.guard)
     set(arguments.model.guard_mistake_${mistake} -m ${mistake})

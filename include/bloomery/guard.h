@@ -94,6 +94,9 @@ typedef struct blm_guard_options {
     uint32_t remember; /* confirmed false positives to remember (0: 4 096; BLM_GUARD_NONE: none) */
     uint32_t retry_ms; /* shortest time from a failed rebuild to the next automatic one
                              (0: 10 000) */
+    /* Shortest time between two rebuilds because of the rate (0: 60 000). It doubles, up to 64 times
+     * this, as long as they do not help. */
+    uint32_t rate_pause_ms;
 } blm_guard_options;
 
 #define BLM_GUARD_NONE UINT32_MAX
@@ -162,12 +165,17 @@ BLM_API void blm_guard_note_delete(blm_guard *g, const void *key, size_t len);
 
 /* Rebuilds the filter from a scan and swaps it in, while gets and puts go on. build does it in the
  * calling thread, rebuild in a thread of its own. If a rebuild is already running, build gives
- * E_BUSY and rebuild BLM_PRESENT. If one fails, the old filter stays. It takes the memory of both
- * filters. wait returns when no background rebuild is running, with the status of the last one
- * (BLM_OK if there was none). */
+ * E_BUSY. rebuild gives BLM_PRESENT then, and another rebuild follows the one that runs. If one
+ * fails, the old filter stays. It takes the memory of both filters. wait returns when no background
+ * rebuild is running, with the status of the last one (BLM_OK if there was none). E_LIMIT: more than
+ * 65 536 puts have failed, whose keys only the present filter has: open the guard again. */
 BLM_API blm_status blm_guard_build(blm_guard *g, blm_error *err);
 BLM_API blm_status blm_guard_rebuild(blm_guard *g, blm_error *err);
 BLM_API blm_status blm_guard_wait(blm_guard *g, blm_error *err);
+
+/* Rows may have been written past the guard, and nobody knows which. Everything passes from now on,
+ * until a rebuild that begins after this call has ended. Does not start one: blm_guard_rebuild. */
+BLM_API void blm_guard_distrust(blm_guard *g);
 
 /* Writes the filter's file to the disk, so that the next blm_guard_close takes less time. After a
  * power cut the guard is rebuilt even so. */
@@ -179,7 +187,10 @@ typedef enum blm_guard_cause {
     BLM_CAUSE_FIRST = 1, /* there was no filter that could be trusted */
     BLM_CAUSE_ASKED = 2, /* by blm_guard_build or blm_guard_rebuild */
     BLM_CAUSE_STALE = 3, /* too many of its keys were deleted */
-    BLM_CAUSE_RATE  = 4  /* it let too many absent keys through */
+    BLM_CAUSE_RATE  = 4, /* it let too many absent keys through */
+    /* The options ask for another hash, seed or rate than the file's filter has. That filter is
+     * trusted and answers until it is rebuilt; the figures are its own. */
+    BLM_CAUSE_OPTIONS = 5
 } blm_guard_cause;
 
 /* Figures: since open, and for the filter since its last rebuild. If others use the guard
@@ -216,6 +227,12 @@ typedef struct blm_guard_stats {
     blm_guard_cause cause;                      /* of the last one */
     double          rebuild_seconds;            /* the last one that succeeded */
     uint64_t        rebuild_keys;               /* … and how many keys its scan gave */
+
+    const char *hash; /* of the filter that answers: "xxh3", "siphash", "custom", "none" */
+    /* The rate is rate_factor times the promise, although the filter has no more keys than planned
+     * and few are stale: somebody chooses the keys that are asked for, or put. */
+    bool     polluted;
+    uint64_t held; /* times that a rebuild because of the rate was due but had to wait */
 } blm_guard_stats;
 
 BLM_API blm_status blm_guard_get_stats(blm_guard *g, blm_guard_stats *out);

@@ -4,8 +4,10 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bloomery/maths.h"
+#include "core/random.h"
 
 #define FLAGS            (BLM_GUARD_COUNTING | BLM_GUARD_ADVISORY | BLM_GUARD_MANUAL)
 #define DEFAULT_RATE     0.01
@@ -106,48 +108,86 @@ static blm_status read_dataset(blm_guard *g, const blm_dataset *d, blm_error *er
 
 /* ---- opening ----------------------------------------------------------------------------- */
 
-static blm_status make_keyer(blm_guard *g, uint64_t *id, blm_error *err)
+static blm_status make_keyer(blm_guard *g, blm_error *err)
 {
     blm_options o = BLM_OPTIONS_INIT;
-    blm_params  p = { .size = sizeof p };
     o.bits        = 64;
     o.probes      = 1;
     o.allocator   = g->filter.allocator;
 #ifdef BLM__MODEL
     o.flags = BLM_SEEDED; /* so that a schedule can be run again */
 #endif
-    blm_status st = blm_create(&o, &g->keyer, err);
-    if (st == BLM_OK)
-        st = blm_get_params(g->keyer, &p);
-    *id = p.seed[1]; /* its hash uses only the first */
-    return st;
+    return blm_create(&o, &g->keyer, err);
+}
+
+static bool make_id(uint64_t *id)
+{
+#ifdef BLM__MODEL
+    *id = ++blm__model_ids;
+    return true;
+#else
+    return blm__random(id, sizeof *id);
+#endif
+}
+
+/* Threads share the filter, so its count of items is as old as its last sync. */
+static uint64_t not_counted(const blm_filter *f)
+{
+    blm_stats s = { .size = sizeof s };
+    if (blm_get_stats(f, &s) != BLM_OK || s.estimated.saturated)
+        return 0;
+    uint64_t items = (uint64_t)(s.estimated.value + 0.5);
+    return items > s.params.items ? items - s.params.items : 0;
 }
 
 /* The file's filter if it can be trusted, else none. */
 static blm_status first_state(blm_guard *g, blm_error *err)
 {
-    blm_filter *f  = NULL;
-    blm_status  st = blm__trust_filter(&g->trust, &g->data, &g->filter, &f, err);
+    blm_filter *f = NULL;
+    bool        died;
+    blm_status  st = blm__trust_filter(&g->trust, &g->data, &g->filter, &f, &died, err);
     if (st != BLM_OK)
         return st;
     g->states[0].cur = f;
     atomic_store(&g->state, &g->states[0]);
     atomic_store(&g->trusted, f != NULL);
     atomic_store(&g->generation, g->trust.generation);
-    g->removes = f != NULL;
     if (!f)
         return BLM_OK;
+    atomic_store(&g->uncounted, died ? not_counted(f) : 0);
     /* A note or mark that could not be written costs a rebuild at the next open. */
-    blm__trust_say(&g->trust, &g->data, BLM__SESSION_OPEN, NULL);
+    blm__trust_say(&g->trust, &g->data, BLM__SESSION_OPEN, NULL, NULL);
     return BLM_OK;
+}
+
+/* Whether the trusted filter is of another hash, seed or rate than the options ask for. It answers
+ * rightly even so, until it is rebuilt. */
+static bool asked_otherwise(blm_guard *g)
+{
+    blm_options o    = g->filter;
+    blm_params  want = { .size = sizeof want }, have = { .size = sizeof have };
+    blm_filter *probe = NULL;
+    blm_filter *cur   = atomic_load(&g->state)->cur;
+    o.items           = 1;
+    if (!cur || blm_create(&o, &probe, NULL) != BLM_OK)
+        return false;
+    blm_get_params(probe, &want);
+    blm_get_params(cur, &have);
+    bool other = strcmp(want.hash, have.hash) != 0 || want.scheme_version != have.scheme_version ||
+                 want.rate < have.rate || want.rate > have.rate ||
+                 (o.flags & BLM_SEEDED && memcmp(want.seed, have.seed, sizeof want.seed) != 0);
+    blm_free(probe);
+    return other;
 }
 
 static blm_status assemble(blm_guard *g, const blm_guard_options *o, blm_error *err)
 {
     uint64_t   id = 0;
-    blm_status st = make_keyer(g, &id, err);
+    blm_status st = make_keyer(g, err);
     if (st != BLM_OK)
         return st;
+    if (!make_id(&id))
+        return blm__fail(err, BLM_E_IO, "the system has no random bytes");
     uint32_t remember = o->remember == 0 ? DEFAULT_REMEMBER : o->remember;
     st = blm__table_open(&g->table, remember == BLM_GUARD_NONE ? 0 : remember, &g->alloc);
     if (st != BLM_OK)
@@ -156,13 +196,25 @@ static blm_status assemble(blm_guard *g, const blm_guard_options *o, blm_error *
     return st == BLM_OK ? first_state(g, err) : st;
 }
 
+/* In a forked child the data set is its parent's, and locks may be held for ever. */
+static void abandon(blm_guard *g)
+{
+    blm_allocator a = g->alloc;
+    blm_free(g->parents.cur);
+    blm_free(g->parents.next);
+    blm_free(g->keyer);
+    blm__trust_close(&g->trust, true, &a);
+    blm__free(&a, g->base, sizeof *g + 64);
+}
+
 static void release(blm_guard *g)
 {
     blm_allocator a = g->alloc;
+    blm__fork_unwatch(&g->forks);
     blm_free(g->keyer);
     if (g->table.alloc.alloc)
         blm__table_close(&g->table);
-    blm__trust_close(&g->trust, &a);
+    blm__trust_close(&g->trust, false, &a);
     blm__guard_drop_removals(g);
     pthread_mutex_destroy(&g->removals.lock);
     pthread_mutex_destroy(&g->lock);
@@ -170,6 +222,25 @@ static void release(blm_guard *g)
     if (g->data.close)
         g->data.close(g->data.ctx);
     blm__free(&a, g->base, sizeof *g + 64);
+}
+
+static void in_child(void *guard)
+{
+    blm_guard *g      = guard;
+    g->parents        = *atomic_load(&g->state);
+    g->states[0].cur  = NULL; /* nothing can be trusted … */
+    g->states[0].next = NULL;
+    atomic_store(&g->state, &g->states[0]);
+    atomic_store(&g->forked, true); /* … and nobody is to be asked */
+}
+
+blm_status blm__guard_mine(const blm_guard *g, blm_error *err)
+{
+    if (!atomic_load_explicit(&g->forked, memory_order_relaxed))
+        return BLM_OK;
+    return blm__fail(err, BLM_E_BUSY,
+                     "this guard is process %llu's, which forked: open another in this process",
+                     (unsigned long long)g->process);
 }
 
 /* Aligned to a cache line, whatever the allocator's alignment. */
@@ -211,11 +282,12 @@ blm_status blm_guard_open(const blm_guard_options *options, const blm_dataset *d
         blank(o.filter && o.filter->allocator ? o.filter->allocator : &blm__default_allocator);
     if (!g)
         return refuse(d, blm__fail(err, BLM_E_MEMORY, "no memory for a guard"));
-    st             = read_dataset(g, d, err);
-    g->flags       = o.flags;
-    g->stale_share = o.stale_share > 0 ? o.stale_share : DEFAULT_STALE;
-    g->rate_factor = o.rate_factor > 0 ? o.rate_factor : DEFAULT_FACTOR;
-    g->retry_ms    = o.retry_ms ? o.retry_ms : DEFAULT_RETRY_MS;
+    st               = read_dataset(g, d, err);
+    g->flags         = o.flags;
+    g->stale_share   = o.stale_share > 0 ? o.stale_share : DEFAULT_STALE;
+    g->rate_factor   = o.rate_factor > 0 ? o.rate_factor : DEFAULT_FACTOR;
+    g->retry_ms      = o.retry_ms ? o.retry_ms : DEFAULT_RETRY_MS;
+    g->rate_pause_ms = o.rate_pause_ms ? o.rate_pause_ms : BLM__RATE_PAUSE_MS;
     if (st == BLM_OK)
         st = read_filter(g, &o, err);
     if (st == BLM_OK)
@@ -224,7 +296,9 @@ blm_status blm_guard_open(const blm_guard_options *options, const blm_dataset *d
         release(g);
         return st;
     }
-    blm__guard_consider(g, BLM_CAUSE_FIRST);
+    g->process = (uint64_t)getpid();
+    blm__fork_watch(&g->forks, in_child, g);
+    blm__guard_consider(g, asked_otherwise(g) ? BLM_CAUSE_OPTIONS : BLM_CAUSE_FIRST);
     *out = g;
     return BLM_OK;
 }
@@ -233,12 +307,15 @@ blm_status blm_guard_open(const blm_guard_options *options, const blm_dataset *d
 
 blm_status blm_guard_sync(blm_guard *g, blm_error *err)
 {
-    blm_status st = BLM_OK;
+    blm_status st = blm__guard_mine(g, err);
+    if (st != BLM_OK)
+        return st;
     blm__guard_remove_waiting(g);
     blm__gate_shut(&g->gate); /* the filter stays where it is */
     blm_filter *cur = atomic_load(&g->state)->cur;
     if (cur && g->trust.path)
         st = blm_sync(cur, err);
+    blm__trust_stamp(&g->trust);
     blm__gate_open(&g->gate);
     return st;
 }
@@ -247,12 +324,16 @@ blm_status blm_guard_close(blm_guard *g, blm_error *err)
 {
     if (!g)
         return BLM_OK;
+    if (atomic_load(&g->forked)) {
+        abandon(g);
+        return BLM_OK;
+    }
     blm__guard_stop(g);
     blm__guard_remove_waiting(g);
     blm_filter *cur = atomic_load(&g->state)->cur;
     blm_status  st  = blm_close(cur, err);
-    if (cur && st == BLM_OK && g->trust.state == BLM__SESSION_OPEN)
-        st = blm__trust_say(&g->trust, &g->data, BLM__SESSION_CLOSED, err);
+    if (cur && st == BLM_OK)
+        st = blm__trust_end(&g->trust, &g->data, err);
     release(g);
     return st;
 }

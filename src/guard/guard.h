@@ -22,6 +22,7 @@
 #include "bloomery/guard.h"
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/forks.h"
 #include "guard/epoch.h"
 #include "guard/step.h"
 #include "guard/table.h"
@@ -32,6 +33,10 @@ struct blm__guard_state {
     blm_filter *next; /* being built; puts go into both. NULL: no rebuild */
     bool        hold; /* keys are being removed from cur, which is hidden meanwhile: puts wait */
 };
+
+/* Not more often than this, at first; twice as long each time, up to so many doublings. */
+#define BLM__RATE_PAUSE_MS  60000u
+#define BLM__RATE_DOUBLINGS 6u
 
 /* Figures that are not counted by the epochs, striped like them. */
 enum blm__count {
@@ -78,19 +83,24 @@ struct blm_guard {
     uint32_t          flags;
     uint64_t          items;
     double            stale_share, rate_factor;
-    uint32_t          retry_ms;
+    uint32_t          retry_ms, rate_pause_ms;
     blm_filter       *keyer; /* hashes keys for the table, with a random seed */
     struct blm__trust trust;
 
     struct blm__gate        gate; /* held by whoever shows a state */
     struct blm__guard_state states[2];
     struct blm__removals    removals;
-    bool                    removes; /* keys may be removed from this generation; under the gate */
     _Atomic uint64_t generation; /* of the filter that answers; changes with removals.lock held */
     _Atomic bool     trusted;    /* there is one */
-    _Atomic uint64_t stale;      /* deleted keys that cur still has */
-    _Atomic uint64_t stale_next; /* … and next may have: deleted since it was shown */
+    _Atomic uint64_t distrusts;  /* calls of blm_guard_distrust */
+    _Atomic uint64_t stale_next; /* as trust.live->stale, for next: deleted since it was shown */
+    _Atomic uint64_t uncounted;  /* keys that cur has and does not count: its writer was killed */
     _Atomic uint64_t base_refused, base_false; /* figures when this generation began */
+
+    struct blm__fork_watch  forks;
+    struct blm__guard_state parents; /* in a forked child: what its parent had */
+    _Atomic bool            forked;
+    uint64_t                process; /* that opened it */
 
     /* The rebuild. */
     pthread_mutex_t  lock;
@@ -98,10 +108,14 @@ struct blm_guard {
     pthread_t        thread;
     bool             has_thread; /* to be joined */
     _Atomic bool     building;   /* in any thread */
+    _Atomic bool     again;      /* another rebuild was asked for meanwhile */
     bool             background; /* … in ours */
     _Atomic bool     cancel;
-    _Atomic uint64_t retry_at; /* no automatic rebuild before this; milliseconds, monotonic */
-    blm_status       last;     /* how the last one ended */
+    _Atomic uint64_t retry_at; /* no automatic rebuild before this; milliseconds, monotonic … */
+    _Atomic uint64_t rate_at;  /* … and none because of the rate before this */
+    uint32_t         rate_doublings;
+    _Atomic uint64_t held; /* rebuilds because of the rate that had to wait, since the last one */
+    blm_status       last; /* how the last one ended */
     blm_error        last_error;
     blm_guard_cause  cause;
     uint64_t         rebuilds, failures, rebuild_keys;
@@ -113,6 +127,9 @@ static inline void blm__guard_count(blm_guard *g, enum blm__count what, uint64_t
     atomic_fetch_add_explicit(&g->counts[blm__stripe_here()].n[what], n, memory_order_relaxed);
 }
 uint64_t blm__guard_counted(blm_guard *g, enum blm__count what);
+
+/* In a forked child: fails, and says so. Else BLM_OK. */
+blm_status blm__guard_mine(const blm_guard *g, blm_error *err);
 
 /* Shows this state; when it returns, nobody uses the old one. The gate must be shut. */
 void blm__guard_show(blm_guard *g, struct blm__guard_state next);
@@ -129,11 +146,14 @@ blm_status blm__guard_start(blm_guard *g, blm_guard_cause why, blm_error *err);
 /* Cancels a background rebuild and waits for its end. */
 void blm__guard_stop(blm_guard *g);
 
+#define BLM__FEW 64u /* fewer deletes or false positives tell nothing */
+
 /* Figures of the generation that answers now. */
 struct blm__figures {
     blm_params params; /* all zero if there is no filter */
-    uint64_t   generation, asked, passed, stale;
+    uint64_t   generation, items, asked, passed, stale;
     double     rate, low, high, stale_share;
+    bool       polluted;
 };
 void blm__guard_figures(blm_guard *g, struct blm__figures *out);
 

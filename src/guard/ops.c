@@ -39,16 +39,19 @@ struct request { /* a get's arguments, in memory, so that they need no registers
 /* The filter lets the key pass, or (asked is false) there is no filter. */
 BLM__NOINLINE static blm_status read_through(const struct request *r, bool asked)
 {
-    blm_guard *g    = r->g;
-    uint64_t   hash = hash_of(g, r->key, r->len), ticket = blm__table_ticket(&g->table, hash);
+    blm_guard *g  = r->g;
+    blm_status st = blm__guard_mine(g, r->err);
+    if (st != BLM_OK)
+        return st;
+    uint64_t hash = hash_of(g, r->key, r->len), ticket = blm__table_ticket(&g->table, hash);
     blm__step();
     if (asked && blm__table_knows(&g->table, hash, r->key, r->len)) {
         blm__guard_count(g, BLM__N_REMEMBERED, 1);
         return BLM_E_ABSENT;
     }
-    blm_error  unwanted;
-    blm_status st = g->data.get(g->data.ctx, r->key, r->len, r->value, r->value_ctx,
-                                r->err ? r->err : &unwanted);
+    blm_error unwanted;
+    st = g->data.get(g->data.ctx, r->key, r->len, r->value, r->value_ctx,
+                     r->err ? r->err : &unwanted);
     blm__step();
     if (st == BLM_OK) {
         blm__guard_count(g, BLM__N_FOUND, 1);
@@ -139,7 +142,7 @@ size_t blm_guard_maybe_many(blm_guard *g, const blm_key *keys, size_t count, uin
 
 /* ---- writing ----------------------------------------------------------------------------- */
 
-/* Adds the key to every filter that will be asked for it. While keys are being removed from one,
+/* Adds the key to every filter that will be asked for it, and stamps the note. While keys are being removed from one,
  * the put waits outside, since removing is exclusive. */
 static blm_status add_to_filters(blm_guard *g, const void *key, size_t len)
 {
@@ -154,8 +157,10 @@ static blm_status add_to_filters(blm_guard *g, const void *key, size_t len)
         if (in && now->next && st >= 0 && !blm__mistaken(BLM__ONE_GENERATION))
             st = blm_add(now->next, key, len);
         blm__epoch_leave(&s, BLM__LEFT_OTHER);
-        if (in)
+        if (in) {
+            blm__trust_stamp(&g->trust);
             return st < 0 ? st : BLM_OK;
+        }
         blm__pause(tries);
     }
 }
@@ -167,10 +172,15 @@ static blm_status put(blm_guard *g, const void *key, size_t len, const void *val
     blm_error unwanted;
     if (!g->data.put)
         return blm__fail(err, BLM_E_UNSUPPORTED, "this data set cannot be written");
+    blm_status st = blm__guard_mine(g, err);
+    if (st == BLM_OK)
+        st = blm__trust_claim(&g->trust, &g->data, err);
+    if (st != BLM_OK)
+        return st;
     blm__table_put_begin(&g->table, hash, key, len);
     struct blm__section w = blm__epoch_enter(&g->writers);
     blm__step();
-    blm_status st = blm__mistaken(BLM__DATA_SET_FIRST) ? BLM_OK : add_to_filters(g, key, len);
+    st = blm__mistaken(BLM__DATA_SET_FIRST) ? BLM_OK : add_to_filters(g, key, len);
     blm__step();
     if (st == BLM_OK) {
         st = g->data.put(g->data.ctx, key, len, value, value_len, err ? err : &unwanted);
@@ -201,6 +211,8 @@ blm_status blm_guard_put(blm_guard *g, const void *key, size_t len, const void *
 void blm_guard_note_put(blm_guard *g, const void *key, size_t len)
 {
     uint64_t hash = hash_of(g, key, len);
+    if (blm__guard_mine(g, NULL) != BLM_OK)
+        return;
     blm__table_put_begin(&g->table, hash, key, len);
     struct blm__section w = blm__epoch_enter(&g->writers);
     add_to_filters(g, key, len);
@@ -215,9 +227,12 @@ static blm_status del(blm_guard *g, const void *key, size_t len, blm_error *err)
     blm_error unwanted;
     if (!g->data.del)
         return blm__fail(err, BLM_E_UNSUPPORTED, "this data set cannot delete");
+    blm_status st = blm__guard_mine(g, err);
+    if (st != BLM_OK)
+        return st;
     uint64_t generation = atomic_load(&g->generation);
     blm__step();
-    blm_status st = g->data.del(g->data.ctx, key, len, err ? err : &unwanted);
+    st = g->data.del(g->data.ctx, key, len, err ? err : &unwanted);
     blm__step();
     if (is_error(st))
         blm__guard_count(g, BLM__N_ERRORS, 1);
@@ -234,12 +249,19 @@ blm_status blm_guard_delete(blm_guard *g, const void *key, size_t len, blm_error
     return st;
 }
 
+static void count_stale(blm_guard *g)
+{
+    atomic_fetch_add(&g->trust.live->stale, 1);
+    atomic_fetch_add(&g->stale_next, 1);
+}
+
 void blm_guard_note_delete(blm_guard *g, const void *key, size_t len)
 {
     (void)key; /* that somebody else says so is not enough to remove a key */
     (void)len;
-    atomic_fetch_add(&g->stale, 1);
-    atomic_fetch_add(&g->stale_next, 1);
+    if (blm__guard_mine(g, NULL) != BLM_OK)
+        return;
+    count_stale(g);
     blm__guard_consider(g, BLM_CAUSE_STALE);
 }
 
@@ -270,8 +292,7 @@ void blm__guard_removed(blm_guard *g, const void *key, size_t len, uint64_t gene
 {
     struct blm__removals *r    = &g->removals;
     bool                  full = false;
-    atomic_fetch_add(&g->stale, 1);
-    atomic_fetch_add(&g->stale_next, 1);
+    count_stale(g);
     if (g->can & BLM_CAN_REMOVE && !(g->flags & BLM_GUARD_ADVISORY)) {
         void *copy = blm__alloc(&g->alloc, len + 1);
         if (copy && len)
@@ -303,6 +324,13 @@ void blm__guard_drop_removals(blm_guard *g)
     pthread_mutex_unlock(&r->lock);
 }
 
+/* A put of this key failed, and may take effect once more than the filter has counted. */
+static bool in_doubt(blm_guard *g, const void *key, size_t len)
+{
+    return blm__table_doubted(&g->table, hash_of(g, key, len), key, len) &&
+           !blm__mistaken(BLM__REMOVE_DOUBT);
+}
+
 void blm__guard_remove_waiting(blm_guard *g)
 {
     struct blm__removals *r = &g->removals;
@@ -311,14 +339,16 @@ void blm__guard_remove_waiting(blm_guard *g)
     pthread_mutex_lock(&r->lock);
     bool any = r->count > 0;
     pthread_mutex_unlock(&r->lock);
-    if (any && now.cur && !now.next && g->removes) {
+    if (any && now.cur && !now.next) {
         blm__guard_show(g, hold); /* nobody is inside the filter now */
         blm__step();
         pthread_mutex_lock(&r->lock);
         for (uint32_t i = 0; i < r->count; i++)
-            if (blm_remove(now.cur, r->at[i].key, r->at[i].len) == BLM_OK)
-                atomic_fetch_sub(&g->stale, 1);
+            if (!in_doubt(g, r->at[i].key, r->at[i].len) &&
+                blm_remove(now.cur, r->at[i].key, r->at[i].len) == BLM_OK)
+                atomic_fetch_sub(&g->trust.live->stale, 1);
         pthread_mutex_unlock(&r->lock);
+        blm__trust_stamp(&g->trust);
         blm__guard_show(g, now);
     }
     if (!now.next)

@@ -24,7 +24,6 @@
 #define LEAST_ITEMS  1024u
 #define GATHER       256u         /* keys added in one batch */
 #define GATHER_BYTES (64u * 1024) /* … and their bytes */
-#define FEW          64u          /* fewer deletes or false positives tell nothing */
 
 static uint64_t now_ms(void)
 {
@@ -167,8 +166,19 @@ static uint64_t rows_now(blm_guard *g)
         return rows;
     blm__guard_figures(g, &now);
     if (g->can & BLM_CAN_REMOVE) /* its items leave removed keys out already */
-        return now.params.items;
-    return now.params.items > now.stale ? now.params.items - now.stale : 0;
+        return now.items;
+    return now.items > now.stale ? now.items - now.stale : 0;
+}
+
+static blm_status overflowed(blm_guard *g, blm_error *err)
+{
+    if (!atomic_load(&g->table.overflow))
+        return BLM_OK;
+    return blm__fail(
+        err, BLM_E_LIMIT,
+        "too many puts failed (%u) to remember which: only the filter that answers now "
+        "has their keys. Open the guard again to have it rebuilt",
+        BLM__DOUBTS);
 }
 
 /* Fills a filter from a scan. If there are more rows than it was planned for, it does so once more
@@ -187,9 +197,12 @@ static blm_status fill_next(blm_guard *g, blm_filter **out, uint64_t *named, blm
         blm__step();
         if (!blm__mistaken(BLM__EARLY_SCAN))
             blm__epoch_wait(&g->writers);
-        blm__table_doubts(&g->table, add_doubt, next);
-        blm__step();
-        st = scan_into(g, next, named, err);
+        st = overflowed(g, err);
+        if (st == BLM_OK) {
+            blm__table_doubts(&g->table, add_doubt, next);
+            blm__step();
+            st = scan_into(g, next, named, err);
+        }
         blm_get_params(next, &p);
         if (st == BLM_OK && (attempt == 1 || *named <= p.capacity)) {
             *out = next;
@@ -202,30 +215,52 @@ static blm_status fill_next(blm_guard *g, blm_filter **out, uint64_t *named, blm
     }
 }
 
-static void swap(blm_guard *g, blm_filter *next)
+/* False: the guard was distrusted after `distrusts` were counted, and next is as old. */
+static bool swap(blm_guard *g, blm_filter *next, uint64_t distrusts)
 {
     blm__gate_shut(&g->gate);
+    if (atomic_load(&g->distrusts) != distrusts) {
+        blm__gate_open(&g->gate);
+        return false;
+    }
     struct blm__guard_state old = *atomic_load(&g->state), v = { .cur = next };
     blm__guard_show(g, v);
-    g->removes = !atomic_load(&g->table.overflow);
     pthread_mutex_lock(&g->removals.lock);
     atomic_fetch_add(&g->generation, 1);
     pthread_mutex_unlock(&g->removals.lock);
     if (!blm__mistaken(BLM__REMOVE_ACROSS))
         blm__guard_drop_removals(g);
-    atomic_store(&g->stale, atomic_load(&g->stale_next));
+    atomic_store(&g->trust.live->stale, atomic_load(&g->stale_next));
+    atomic_store(&g->uncounted, 0);
     atomic_store(&g->base_refused, blm__epoch_count(&g->readers, BLM__LEFT_REFUSED));
     atomic_store(&g->base_false, blm__guard_counted(g, BLM__N_FALSE));
     atomic_store(&g->trusted, true);
     blm__gate_open(&g->gate);
     blm__table_clear(&g->table); /* those were the old filter's false positives */
     blm_free(old.cur);
+    return true;
 }
 
+/* A note or mark that could not be written costs a rebuild at the next open. */
+static void tell(blm_guard *g, bool first, const uint8_t file[16], uint64_t distrusts)
+{
+    g->trust.generation = atomic_load(&g->generation);
+    if (g->trust.unsure)
+        blm__trust_say(&g->trust, &g->data, BLM__SESSION_VOID, NULL, NULL);
+    else if (first || g->trust.state != BLM__SESSION_OPEN)
+        blm__trust_say(&g->trust, &g->data, BLM__SESSION_OPEN, file, NULL);
+    else
+        blm__trust_go_on(&g->trust, file);
+    if (atomic_load(&g->distrusts) != distrusts) /* it said VOID, perhaps before we spoke */
+        blm__trust_say(&g->trust, &g->data, BLM__SESSION_VOID, NULL, NULL);
+}
+
+/* BLM_PRESENT: the guard was distrusted meanwhile, so it must be done again. */
 static blm_status build(blm_guard *g, uint64_t *named, blm_error *err)
 {
-    blm_filter *next = NULL;
-    blm_status  st   = fill_next(g, &next, named, err);
+    blm_filter *next      = NULL;
+    uint64_t    distrusts = atomic_load(&g->distrusts);
+    blm_status  st        = fill_next(g, &next, named, err);
     if (st != BLM_OK)
         return st;
     if (g->trust.path) {
@@ -237,32 +272,63 @@ static blm_status build(blm_guard *g, uint64_t *named, blm_error *err)
             return st;
         }
     }
-    bool first = !atomic_load(&g->trusted);
+    bool       first = !atomic_load(&g->trusted);
+    blm_params p     = { .size = sizeof p };
+    blm_get_params(next, &p);
     blm__step();
-    swap(g, next);
-    g->trust.generation = atomic_load(&g->generation);
-    /* A note or mark that could not be written costs a rebuild at the next open. */
-    if (g->trust.unsure)
-        blm__trust_say(&g->trust, &g->data, BLM__SESSION_VOID, NULL);
-    else if (first || g->trust.state != BLM__SESSION_OPEN)
-        blm__trust_say(&g->trust, &g->data, BLM__SESSION_OPEN, NULL);
-    else
-        blm__trust_generation(&g->trust);
+    if (!swap(g, next, distrusts)) {
+        show_next(g, NULL);
+        blm_free(next);
+        return BLM_PRESENT;
+    }
+    tell(g, first, p.identity, distrusts);
     return BLM_OK;
+}
+
+/* Nothing the filter says counts any more, nor does what a rebuild under way has scanned. */
+void blm_guard_distrust(blm_guard *g)
+{
+    if (blm__guard_mine(g, NULL) != BLM_OK)
+        return;
+    atomic_fetch_add(&g->distrusts, 1);
+    blm__gate_shut(&g->gate);
+    struct blm__guard_state now = *atomic_load(&g->state);
+    blm_filter             *old = now.cur;
+    if (old) {
+        now.cur = NULL;
+        atomic_store(&g->trusted, false);
+        blm__guard_show(g, now);
+    }
+    blm__gate_open(&g->gate);
+    blm__trust_say(&g->trust, &g->data, BLM__SESSION_VOID, NULL, NULL);
+    blm_free(old);
 }
 
 /* ---- running it -------------------------------------------------------------------------- */
 
-/* The caller has claimed `building`. */
-static blm_status run(blm_guard *g, blm_guard_cause why, blm_error *err)
+/* After a rebuild because of the rate the next one waits, and twice as long if the last did not
+ * help: keys that are chosen to pass could else keep the data set busy with scans. If it has been
+ * quiet for as long as the wait again, the waits begin anew. The lock is held. */
+static void wait_for_rate(blm_guard *g, uint64_t now)
 {
-    uint64_t   begun = now_ms(), named = 0;
-    blm_error  local = { .status = BLM_OK };
-    blm_status st    = build(g, &named, &local);
-    pthread_mutex_lock(&g->lock);
+    uint64_t wait = (uint64_t)g->rate_pause_ms << g->rate_doublings;
+    if (atomic_load(&g->rate_at) + wait < now)
+        g->rate_doublings = 0;
+    else if (g->rate_doublings < BLM__RATE_DOUBLINGS)
+        g->rate_doublings++;
+    atomic_store(&g->rate_at, now + ((uint64_t)g->rate_pause_ms << g->rate_doublings));
+    atomic_store(&g->held, 0);
+}
+
+/* The lock is held. */
+static void keep_result(blm_guard *g, blm_guard_cause why, uint64_t begun, uint64_t named,
+                        blm_status st, const blm_error *said)
+{
     g->cause      = why;
     g->last       = st;
-    g->last_error = local;
+    g->last_error = *said;
+    if (why == BLM_CAUSE_RATE)
+        wait_for_rate(g, now_ms());
     if (st == BLM_OK) {
         g->rebuilds++;
         g->rebuild_keys    = named;
@@ -271,10 +337,30 @@ static blm_status run(blm_guard *g, blm_guard_cause why, blm_error *err)
         g->failures++;
         atomic_store(&g->retry_at, now_ms() + g->retry_ms);
     }
-    atomic_store(&g->building, false);
-    g->background = false;
-    pthread_cond_broadcast(&g->ended);
-    pthread_mutex_unlock(&g->lock);
+}
+
+/* The caller has claimed `building`. One that was asked for meanwhile is done too. */
+static blm_status run(blm_guard *g, blm_guard_cause why, blm_error *err)
+{
+    blm_error  local;
+    blm_status st;
+    for (bool more = true; more;) {
+        uint64_t begun = now_ms(), named = 0;
+        local = (blm_error){ .status = BLM_OK };
+        do
+            st = build(g, &named, &local);
+        while (st == BLM_PRESENT);
+        pthread_mutex_lock(&g->lock);
+        keep_result(g, why, begun, named, st, &local);
+        more = atomic_exchange(&g->again, false) && !atomic_load(&g->cancel);
+        why  = BLM_CAUSE_ASKED;
+        if (!more) {
+            atomic_store(&g->building, false);
+            g->background = false;
+            pthread_cond_broadcast(&g->ended);
+        }
+        pthread_mutex_unlock(&g->lock);
+    }
     if (err && st != BLM_OK)
         *err = local;
     return st;
@@ -282,6 +368,9 @@ static blm_status run(blm_guard *g, blm_guard_cause why, blm_error *err)
 
 blm_status blm_guard_build(blm_guard *g, blm_error *err)
 {
+    blm_status st = blm__guard_mine(g, err);
+    if (st != BLM_OK)
+        return st;
     if (atomic_exchange(&g->building, true))
         return blm__fail(err, BLM_E_BUSY, "a rebuild is already running");
     return run(g, BLM_CAUSE_ASKED, err);
@@ -328,17 +417,37 @@ blm_status blm__guard_start(blm_guard *g, blm_guard_cause why, blm_error *err)
                : BLM_OK;
 }
 
+/* Asks the rebuild that runs for another. False: none runs any more. */
+static bool ask_again(blm_guard *g)
+{
+    pthread_mutex_lock(&g->lock);
+    bool runs = atomic_load(&g->building);
+    if (runs)
+        atomic_store(&g->again, true);
+    pthread_mutex_unlock(&g->lock);
+    return runs;
+}
+
 blm_status blm_guard_rebuild(blm_guard *g, blm_error *err)
 {
-    return blm__guard_start(g, BLM_CAUSE_ASKED, err);
+    blm_status st = blm__guard_mine(g, err);
+    if (st != BLM_OK)
+        return st;
+    do
+        st = blm__guard_start(g, BLM_CAUSE_ASKED, err);
+    while (st == BLM_PRESENT && !ask_again(g));
+    return st;
 }
 
 blm_status blm_guard_wait(blm_guard *g, blm_error *err)
 {
+    blm_status st = blm__guard_mine(g, err);
+    if (st != BLM_OK)
+        return st;
     pthread_mutex_lock(&g->lock);
     while (g->background)
         pthread_cond_wait(&g->ended, &g->lock);
-    blm_status st = g->last;
+    st = g->last;
     if (err && st != BLM_OK)
         *err = g->last_error;
     pthread_mutex_unlock(&g->lock);
@@ -360,9 +469,9 @@ void blm__guard_stop(blm_guard *g)
 
 static bool too_stale(blm_guard *g)
 {
-    uint64_t            stale = atomic_load(&g->stale);
+    uint64_t            stale = atomic_load(&g->trust.live->stale);
     struct blm__figures now;
-    if (stale < FEW || stale % 16)
+    if (stale < BLM__FEW || stale % 16)
         return false;
     blm__guard_figures(g, &now);
     return now.stale_share >= g->stale_share;
@@ -374,7 +483,7 @@ static bool too_wrong(blm_guard *g)
 {
     uint64_t            wrong = blm__guard_counted(g, BLM__N_FALSE) - atomic_load(&g->base_false);
     struct blm__figures now;
-    if (wrong < FEW || wrong % 16)
+    if (wrong < BLM__FEW || wrong % 16)
         return false;
     blm__guard_figures(g, &now);
     return now.rate >= g->rate_factor * g->filter.rate && now.low > g->filter.rate;
@@ -392,7 +501,13 @@ void blm__guard_consider(blm_guard *g, blm_guard_cause why)
         wanted = too_stale(g);
     } else if (why == BLM_CAUSE_RATE) {
         wanted = too_wrong(g);
+    } else if (why == BLM_CAUSE_OPTIONS) {
+        wanted = true;
     }
-    if (wanted && now_ms() >= atomic_load(&g->retry_at))
+    if (!wanted || now_ms() < atomic_load(&g->retry_at))
+        return;
+    if (why == BLM_CAUSE_RATE && now_ms() < atomic_load(&g->rate_at))
+        atomic_fetch_add(&g->held, 1);
+    else
         blm__guard_start(g, why, NULL);
 }

@@ -22,14 +22,27 @@ static uint64_t since(uint64_t now, _Atomic uint64_t *then)
     return now > base ? now - base : 0;
 }
 
+/* More absent keys pass than the promise and chance explain, though the filter is not overfull, and
+ * also if every stale key is taken off, each of which passes once and is then remembered. */
+static bool polluted(const blm_guard *g, const struct blm__figures *f)
+{
+    double low, high;
+    if (f->passed < BLM__FEW + f->stale || f->items > f->params.capacity)
+        return false;
+    blm_binomial_interval(f->passed - f->stale, f->asked - f->stale, 0.95, &low, &high);
+    return low > g->rate_factor * f->params.rate;
+}
+
 void blm__guard_figures(blm_guard *g, struct blm__figures *out)
 {
     memset(out, 0, sizeof *out);
     out->params.size                   = sizeof out->params;
     struct blm__section            s   = blm__epoch_look(&g->readers);
     const struct blm__guard_state *now = atomic_load(&g->state);
-    if (now->cur)
+    if (now->cur) {
         blm_get_params(now->cur, &out->params);
+        out->items = out->params.items + atomic_load(&g->uncounted);
+    }
     blm__epoch_leave(&s, BLM__LEFT_OTHER);
     out->generation = atomic_load(&g->generation);
     out->passed     = since(blm__guard_counted(g, BLM__N_FALSE), &g->base_false);
@@ -37,12 +50,13 @@ void blm__guard_figures(blm_guard *g, struct blm__figures *out)
         out->passed + since(blm__epoch_count(&g->readers, BLM__LEFT_REFUSED), &g->base_refused);
     out->rate = out->asked ? (double)out->passed / (double)out->asked : 0;
     blm_binomial_interval(out->passed, out->asked, 0.95, &out->low, &out->high);
-    uint64_t stale = atomic_load(&g->stale);
+    uint64_t stale = atomic_load(&g->trust.live->stale);
     out->stale = stale < (uint64_t)1 << 63 ? stale : 0; /* a removal counted before its delete */
-    if (out->params.items)
-        out->stale_share = (double)out->stale / (double)out->params.items;
+    if (out->items)
+        out->stale_share = (double)out->stale / (double)out->items;
     if (out->stale_share > 1)
         out->stale_share = 1;
+    out->polluted = polluted(g, out);
 }
 
 static void lookups(blm_guard *g, blm_guard_stats *s)
@@ -64,12 +78,23 @@ static void lookups(blm_guard *g, blm_guard_stats *s)
     s->updates         = blm__guard_counted(g, BLM__N_UPDATES);
 }
 
+/* Static text: the filter whose name it is may be gone when the caller reads it. */
+static const char *hash_name(const char *name)
+{
+    return !name                          ? "none"
+           : strcmp(name, "xxh3") == 0    ? "xxh3"
+           : strcmp(name, "siphash") == 0 ? "siphash"
+                                          : "custom";
+}
+
 blm_status blm_guard_get_stats(blm_guard *g, blm_guard_stats *out)
 {
     blm_guard_stats     s = { .size = sizeof s };
     struct blm__figures now;
     if (!out || out->size < sizeof(size_t))
         return BLM_E_ARGUMENT;
+    if (blm__guard_mine(g, NULL) != BLM_OK)
+        return BLM_E_BUSY;
     lookups(g, &s);
     blm__guard_figures(g, &now);
     s.generation    = now.generation;
@@ -78,9 +103,12 @@ blm_status blm_guard_get_stats(blm_guard *g, blm_guard_stats *out)
     s.rebuilding    = atomic_load(&g->building);
     s.kind          = g->filter.kind;
     s.capacity      = now.params.capacity;
-    s.items         = now.params.items;
+    s.items         = now.items;
     s.bytes         = now.params.bytes;
-    s.promised      = g->filter.rate;
+    s.promised      = now.params.rate > 0 ? now.params.rate : g->filter.rate;
+    s.hash          = hash_name(now.params.hash);
+    s.polluted      = now.polluted;
+    s.held          = atomic_load(&g->held);
     s.absent_asked  = now.asked;
     s.absent_passed = now.passed;
     s.rate          = now.rate;
@@ -150,6 +178,7 @@ static void put_filter(struct text *t, const blm_guard_stats *s)
     count(t, "items", s->items);
     count(t, "bytes", s->bytes);
     number(t, "promised", s->promised);
+    say(t, ",\"hash\":\"%s\"", s->hash);
     count(t, "absent_asked", s->absent_asked);
     count(t, "absent_passed", s->absent_passed);
     number(t, "rate", s->rate);
@@ -158,13 +187,15 @@ static void put_filter(struct text *t, const blm_guard_stats *s)
     count(t, "stale", s->stale);
     number(t, "stale_share", s->stale_share);
     count(t, "table_keys", s->table_keys);
+    yes_no(t, "polluted", s->polluted);
 }
 
 static void put_rebuilds(struct text *t, const blm_guard_stats *s)
 {
-    static const char *const cause[] = { "none", "first", "asked", "stale", "rate" };
+    static const char *const cause[] = { "none", "first", "asked", "stale", "rate", "options" };
     count(t, "rebuilds", s->rebuilds);
     count(t, "rebuild_failures", s->rebuild_failures);
+    count(t, "held", s->held);
     say(t, ",\"cause\":\"%s\"", cause[s->cause]);
     number(t, "rebuild_seconds", s->rebuild_seconds);
     count(t, "rebuild_keys", s->rebuild_keys);
@@ -176,7 +207,9 @@ blm_status blm_guard_json(blm_guard *g, blm_write_fn write, void *ctx, blm_error
     struct text     t = { .len = 0 };
     if (!write)
         return blm__fail(err, BLM_E_ARGUMENT, "no function to write with");
-    blm_guard_get_stats(g, &s);
+    blm_status st = blm_guard_get_stats(g, &s);
+    if (st != BLM_OK)
+        return blm__guard_mine(g, err);
     say(&t, "{\"lookups\":%" PRIu64, s.lookups);
     count(&t, "refused", s.refused);
     count(&t, "remembered", s.remembered);

@@ -10,6 +10,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #ifdef BLM__MODEL
 void blm__model_step(void);
@@ -46,10 +47,14 @@ enum blm__mistake {
     BLM__REMOVE_ACROSS, /* counting: remove from a generation what was deleted before its scan */
     BLM__FORGET_DOUBT,  /* forget a put that failed and whose row may appear later */
     BLM__TRUST_ALWAYS,  /* trust the file whatever boot, writer and mark say */
+    BLM__REMOVE_DOUBT,  /* counting: remove a key whose put failed and may take effect later */
+    BLM__TRUST_COPIES,  /* trust a file that was changed after the guard's last stamp */
+    BLM__NO_CLAIM,      /* put although the data set's mark is another guard's */
     BLM__MISTAKES
 };
 #ifdef BLM__MODEL
-extern int blm__model_mistake;
+extern int      blm__model_mistake;
+extern uint64_t blm__model_ids; /* of guards, instead of random ones */
 #define blm__mistaken(m) (blm__model_mistake == (m))
 #else
 #define blm__mistaken(m) false

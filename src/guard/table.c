@@ -131,8 +131,6 @@ bool blm__table_knows(struct blm__table *t, uint64_t hash, const void *key, size
     return k != NULL;
 }
 
-static bool doubted(struct blm__table *t, uint64_t hash, const void *key, size_t len);
-
 static void learn_locked(struct blm__table *t, struct blm__shard *s, uint64_t hash, const void *key,
                          size_t len)
 {
@@ -162,7 +160,7 @@ void blm__table_learn(struct blm__table *t, uint64_t hash, const void *key, size
         return;
     pthread_mutex_lock(&s->lock);
     if (blm__table_ticket(t, hash) == ticket || blm__mistaken(BLM__STALE_TABLE))
-        if (!doubted(t, hash, key, len))
+        if (!blm__table_doubted(t, hash, key, len))
             learn_locked(t, s, hash, key, len);
     pthread_mutex_unlock(&s->lock);
 }
@@ -231,8 +229,10 @@ void blm__table_doubt(struct blm__table *t, uint64_t hash, const void *key, size
     pthread_mutex_unlock(&t->doubt_lock);
 }
 
-static bool doubted(struct blm__table *t, uint64_t hash, const void *key, size_t len)
+bool blm__table_doubted(struct blm__table *t, uint64_t hash, const void *key, size_t len)
 {
+    if (atomic_load(&t->overflow))
+        return true;
     if (atomic_load(&t->doubts) == 0)
         return false;
     pthread_mutex_lock(&t->doubt_lock);

@@ -58,8 +58,9 @@ struct blm__table {
     struct blm__kept *doubt; /* open addressing, a power of two */
     uint32_t          doubt_room;
     _Atomic uint32_t  doubts;
-    _Atomic bool      overflow; /* a doubt could not be kept: from now on no absence is remembered
-                                  and no key removed from a later generation */
+    _Atomic bool      overflow; /* a doubt could not be kept: the filter that answers has its key,
+                                  another would not. From now on there is no rebuild, no absence is
+                                  remembered and no key removed */
 };
 
 blm_status blm__table_open(struct blm__table *t, uint32_t remember, const blm_allocator *a);
@@ -83,6 +84,7 @@ void blm__table_clear(struct blm__table *t);
 
 /* A put of this key failed: before blm__table_put_end. */
 void blm__table_doubt(struct blm__table *t, uint64_t hash, const void *key, size_t len);
+bool blm__table_doubted(struct blm__table *t, uint64_t hash, const void *key, size_t len);
 /* Calls `each` for every doubted key; none is added meanwhile. */
 void blm__table_doubts(struct blm__table *t, blm_key_fn each, void *ctx);
 

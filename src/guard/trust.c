@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "core/alloc.h"
@@ -14,8 +15,10 @@
 #include "core/os.h"
 #include "guard/step.h"
 
-/* The note is less than a sector and written in one call: it is whole, or it does not count. */
-#define NOTE_BYTES 128
+/* The line is less than a sector and written in one call: it is whole, or it does not count. */
+#define LINE_BYTES 256
+#define LIVE_AT    256 /* struct blm__live */
+#define NOTE_BYTES 512
 
 static const char *const state_name[] = { "void", "open", "closed" };
 
@@ -26,13 +29,27 @@ static blm_status fail_system(blm_error *err, int number, const char *what, cons
 
 /* ---- the note ---------------------------------------------------------------------------- */
 
+static bool read_identity(const char hex[33], uint8_t out[16])
+{
+    for (unsigned i = 0; i < 16; i++) {
+        unsigned byte;
+        if (sscanf(hex + 2 * i, "%2x", &byte) != 1)
+            return false;
+        out[i] = (uint8_t)byte;
+    }
+    return true;
+}
+
 static bool parse_note(struct blm__trust *t, const char *text)
 {
-    char state[8];
+    char state[8], file[33];
     int  end = -1;
-    if (sscanf(text, "bloomery-guard 1 %16" SCNx64 " %" SCNu64 " %7[a-z] %" SCNu64 "\n%n", &t->id,
-               &t->session, state, &t->generation, &end) != 4 ||
-        end < 0)
+    if (sscanf(text,
+               "bloomery-guard 2 %16" SCNx64 " %" SCNu64 " %7[a-z] %" SCNu64 " %32[0-9a-f] %" SCNu64
+               " %" SCNu64 " %" SCNu64 "\n%n",
+               &t->id, &t->session, state, &t->generation, file, &t->writes, &t->stale, &t->stamp,
+               &end) != 8 ||
+        end < 0 || strlen(file) != 32 || !read_identity(file, t->file))
         return false;
     for (unsigned i = 0; i < 3; i++)
         if (strcmp(state, state_name[i]) == 0) {
@@ -44,25 +61,62 @@ static bool parse_note(struct blm__trust *t, const char *text)
 
 static void read_note(struct blm__trust *t)
 {
-    char   text[NOTE_BYTES + 1] = "";
+    char   text[LINE_BYTES + 1] = "";
     size_t got                  = 0;
-    t->known = blm__os_read_at(t->fd, text, NOTE_BYTES, 0, &got) == 0 && got == NOTE_BYTES &&
-               text[NOTE_BYTES - 1] == '\n' && parse_note(t, text);
+    t->known = blm__os_read_at(t->fd, text, LINE_BYTES, 0, &got) == 0 && got == LINE_BYTES &&
+               text[LINE_BYTES - 1] == '\n' && parse_note(t, text);
     if (!t->known)
         t->state = BLM__SESSION_VOID;
 }
 
 static int write_note(struct blm__trust *t)
 {
-    char text[NOTE_BYTES + 1];
-    int  used =
-        snprintf(text, sizeof text, "bloomery-guard 1 %016" PRIx64 " %" PRIu64 " %s %" PRIu64,
-                 t->id, t->session, state_name[t->state], t->generation);
-    memset(text + used, ' ', (size_t)(NOTE_BYTES - used));
-    text[NOTE_BYTES - 1] = '\n';
-    int why              = blm__os.write_at(t->fd, text, NOTE_BYTES, 0);
+    char text[LINE_BYTES + 1], file[33];
+    for (unsigned i = 0; i < 16; i++)
+        snprintf(file + 2 * i, 3, "%02x", t->file[i]);
+    int used =
+        snprintf(text, sizeof text,
+                 "bloomery-guard 2 %016" PRIx64 " %" PRIu64 " %s %" PRIu64 " %s %" PRIu64
+                 " %" PRIu64 " %" PRIu64,
+                 t->id, t->session, state_name[t->state], t->generation, file, t->writes,
+                 (uint64_t)atomic_load(&t->live->stale), (uint64_t)atomic_load(&t->live->stamp));
+    memset(text + used, ' ', (size_t)(LINE_BYTES - used));
+    text[LINE_BYTES - 1] = '\n';
+    int why              = blm__os.write_at(t->fd, text, LINE_BYTES, 0);
     return why ? why : blm__os.sync_file(t->fd);
 }
+
+/* Maps the note's second half. Without it (the file system cannot, or the note is too short and
+ * cannot be made longer) a guard that is killed is not trusted. */
+static void map_live(struct blm__trust *t)
+{
+    uint8_t rest[NOTE_BYTES - LIVE_AT] = { 0 };
+    size_t  got                        = 0;
+    if (blm__os_read_at(t->fd, rest, sizeof rest, LIVE_AT, &got) != 0 ||
+        (got < sizeof rest && blm__os.write_at(t->fd, rest, sizeof rest, LIVE_AT) != 0))
+        return;
+    uint8_t *map = mmap(NULL, NOTE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, t->fd, 0);
+    if (map != MAP_FAILED)
+        t->live = (struct blm__live *)(void *)(map + LIVE_AT);
+}
+
+static void unmap_live(struct blm__trust *t)
+{
+    if (t->live && t->live != &t->own)
+        munmap((uint8_t *)t->live - LIVE_AT, NOTE_BYTES);
+    t->live = &t->own;
+}
+
+void blm__trust_stamp(struct blm__trust *t)
+{
+    if (!t->path)
+        return;
+    uint64_t now = blm__os.now(), last = atomic_load(&t->live->stamp);
+    while (last < now && !atomic_compare_exchange_weak(&t->live->stamp, &last, now))
+        ;
+}
+
+/* ---- the data set's mark ------------------------------------------------------------------- */
 
 static size_t mark_of(const struct blm__trust *t, char out[BLM_MARK_MAX])
 {
@@ -71,44 +125,137 @@ static size_t mark_of(const struct blm__trust *t, char out[BLM_MARK_MAX])
     return (size_t)n;
 }
 
-blm_status blm__trust_say(struct blm__trust *t, const blm_dataset *d, enum blm__session state,
-                          blm_error *err)
+static bool mark_agrees(const struct blm__trust *t, const blm_dataset *d)
+{
+    char      ours[BLM_MARK_MAX], theirs[BLM_MARK_MAX];
+    size_t    len = 0;
+    blm_error err;
+    return d->mark_read(d->ctx, theirs, &len, &err) == BLM_OK && len == mark_of(t, ours) &&
+           memcmp(ours, theirs, len) == 0;
+}
+
+static blm_status write_mark(struct blm__trust *t, const blm_dataset *d, blm_error *err)
 {
     char      mark[BLM_MARK_MAX];
     blm_error unwanted;
+    if (!d->mark_write)
+        return BLM_OK;
+    blm_status st = d->mark_write(d->ctx, mark, mark_of(t, mark), err ? err : &unwanted);
+    atomic_store(&t->claimed, st == BLM_OK);
+    return st;
+}
+
+blm_status blm__trust_claim(struct blm__trust *t, const blm_dataset *d, blm_error *err)
+{
+    if (atomic_load(&t->claimed) || !d->mark_write || blm__mistaken(BLM__NO_CLAIM))
+        return BLM_OK;
+    pthread_mutex_lock(&t->lock);
+    blm_status st = atomic_load(&t->claimed) ? BLM_OK : write_mark(t, d, err);
+    pthread_mutex_unlock(&t->lock);
+    return st;
+}
+
+/* ---- saying -------------------------------------------------------------------------------- */
+
+static blm_status say_locked(struct blm__trust *t, const blm_dataset *d, enum blm__session state,
+                             const uint8_t *file, blm_error *err)
+{
     if (!t->path)
         return BLM_OK;
     t->state = state;
+    atomic_store(&t->claimed, false);
+    if (file)
+        memcpy(t->file, file, sizeof t->file);
     if (state == BLM__SESSION_OPEN)
         t->session++;
     int why = write_note(t);
     if (why)
         return fail_system(err, why, "write it", t->note);
-    if (!d->mark_write || state == BLM__SESSION_VOID)
-        return BLM_OK;
-    return d->mark_write(d->ctx, mark, mark_of(t, mark), err ? err : &unwanted);
+    return state == BLM__SESSION_VOID ? BLM_OK : write_mark(t, d, err);
 }
 
-void blm__trust_generation(struct blm__trust *t)
+blm_status blm__trust_say(struct blm__trust *t, const blm_dataset *d, enum blm__session state,
+                          const uint8_t *file, blm_error *err)
 {
-    if (t->path)
-        write_note(t); /* if it fails, the number is an older one, and only people read it */
+    pthread_mutex_lock(&t->lock);
+    blm__trust_stamp(t);
+    blm_status st = say_locked(t, d, state, file, err);
+    pthread_mutex_unlock(&t->lock);
+    return st;
+}
+
+void blm__trust_go_on(struct blm__trust *t, const uint8_t file[16])
+{
+    if (!t->path)
+        return;
+    pthread_mutex_lock(&t->lock);
+    blm__trust_stamp(t);
+    memcpy(t->file, file, sizeof t->file);
+    write_note(t); /* if it fails, the note names the file that is no longer there */
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* How the file was left, by its own account. */
+static bool look_at_closed(struct blm__trust *t)
+{
+    blm_params  p = { .size = sizeof p };
+    blm_filter *f = NULL;
+    if (blm_open(t->path, NULL, &f, NULL) != BLM_OK)
+        return false;
+    bool ours = blm_get_params(f, &p) == BLM_OK && memcmp(p.identity, t->file, 16) == 0;
+    t->writes = p.writes;
+    blm_free(f);
+    return ours;
+}
+
+blm_status blm__trust_end(struct blm__trust *t, const blm_dataset *d, blm_error *err)
+{
+    if (!t->path || t->state != BLM__SESSION_OPEN)
+        return BLM_OK;
+    bool sure = look_at_closed(t) && (!d->mark_read || mark_agrees(t, d));
+    return blm__trust_say(t, d, sure ? BLM__SESSION_CLOSED : BLM__SESSION_VOID, NULL, err);
 }
 
 /* ---- opening ----------------------------------------------------------------------------- */
 
-static char *joined(const blm_allocator *a, const char *path, size_t len, const char *ending)
+/* path + ending, from the root: a later chdir must not lead elsewhere. NULL: errno says why. */
+static char *joined(const blm_allocator *a, const char *path, size_t room, const char *ending)
 {
-    size_t room = len + 8; /* the same for all three: close frees as much */
-    char  *s    = blm__alloc(a, room);
-    if (s)
-        snprintf(s, room, "%s%s", path, ending);
+    char *s = blm__alloc(a, room);
+    errno   = ENOMEM;
+    if (!s)
+        return NULL;
+    size_t at = 0;
+    if (path[0] != '/') {
+        if (!getcwd(s, room - strlen(path) - 8)) {
+            int why = errno;
+            blm__free(a, s, room);
+            errno = why;
+            return NULL;
+        }
+        at      = strlen(s);
+        s[at++] = '/';
+    }
+    snprintf(s + at, room - at, "%s%s", path, ending);
     return s;
 }
 
-static blm_status open_note(struct blm__trust *t, uint64_t id, blm_error *err)
+static blm_status make_names(struct blm__trust *t, const char *path, const blm_allocator *a,
+                             blm_error *err)
 {
-    t->fd = open(t->note, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    t->room = strlen(path) + 8 + (path[0] == '/' ? 0 : 4096);
+    t->path = joined(a, path, t->room, "");
+    t->next = t->path ? joined(a, path, t->room, ".next") : NULL;
+    t->note = t->next ? joined(a, path, t->room, ".guard") : NULL;
+    if (t->note)
+        return BLM_OK;
+    return errno == ENOMEM ? blm__fail(err, BLM_E_MEMORY, "no memory for the guard's paths")
+                           : fail_system(err, errno, "find the current directory", path);
+}
+
+static blm_status open_note(struct blm__trust *t, blm_error *err)
+{
+    t->fd = open(t->note, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (t->fd < 0)
         return fail_system(err, errno, "open it", t->note);
     int why = blm__lock_try(t->fd);
@@ -117,36 +264,39 @@ static blm_status open_note(struct blm__trust *t, uint64_t id, blm_error *err)
     if (why)
         return fail_system(err, why, "lock it", t->note);
     read_note(t);
+    map_live(t);
     if (!t->known)
-        t->id = id;
+        t->id = t->fresh;
     why = blm__os_sync_parent(t->note);
     return why ? fail_system(err, why, "flush its directory", t->note) : BLM_OK;
 }
 
-blm_status blm__trust_open(struct blm__trust *t, const char *path, uint64_t id,
+blm_status blm__trust_open(struct blm__trust *t, const char *path, uint64_t fresh,
                            const blm_allocator *a, blm_error *err)
 {
-    t->fd = -1;
+    pthread_mutex_init(&t->lock, NULL);
+    t->fd   = -1;
+    t->live = &t->own;
+    t->id = t->fresh = fresh;
     if (!path)
         return BLM_OK;
-    t->path_len = strlen(path);
-    t->path     = joined(a, path, t->path_len, "");
-    t->next     = joined(a, path, t->path_len, ".next");
-    t->note     = joined(a, path, t->path_len, ".guard");
-    if (!t->path || !t->next || !t->note)
-        return blm__fail(err, BLM_E_MEMORY, "no memory for the guard's paths");
-    return open_note(t, id, err);
+    blm_status st = make_names(t, path, a, err);
+    return st == BLM_OK ? open_note(t, err) : st;
 }
 
-void blm__trust_close(struct blm__trust *t, const blm_allocator *a)
+void blm__trust_close(struct blm__trust *t, bool orphan, const blm_allocator *a)
 {
-    blm__free(a, t->path, t->path_len + 8);
-    blm__free(a, t->next, t->path_len + 8);
-    blm__free(a, t->note, t->path_len + 8);
-    if (t->fd >= 0) {
+    if (!t->live)
+        return; /* it was never opened */
+    blm__free(a, t->path, t->room);
+    blm__free(a, t->next, t->room);
+    blm__free(a, t->note, t->room);
+    unmap_live(t);
+    if (t->fd >= 0 && !orphan)
         blm__lock_drop(t->fd); /* a forked child may have it open too */
+    if (t->fd >= 0)
         close(t->fd);
-    }
+    pthread_mutex_destroy(&t->lock);
 }
 
 /* ---- judging ----------------------------------------------------------------------------- */
@@ -171,57 +321,74 @@ static bool somebody_elses(const struct blm__trust *t)
            (blm_sniff(head, got, 0, &bid, 1) == 0 || strcmp(bid.format, "native") != 0);
 }
 
-static bool marks_agree(const struct blm__trust *t, const blm_dataset *d)
+static bool no_identity(const uint8_t id[16])
 {
-    char      ours[BLM_MARK_MAX], theirs[BLM_MARK_MAX];
-    size_t    len = 0;
-    blm_error err;
-    if (!d->mark_read)
-        return true;
-    return d->mark_read(d->ctx, theirs, &len, &err) == BLM_OK && len == mark_of(t, ours) &&
-           memcmp(ours, theirs, len) == 0;
+    static const uint8_t none[16];
+    return memcmp(id, none, sizeof none) == 0;
 }
 
+/* changed: when the file was, before we opened it. */
 static bool trustworthy(const struct blm__trust *t, const blm_dataset *d, const blm_options *o,
-                        const blm_filter *f)
+                        const blm_params *p, uint64_t changed)
 {
-    blm_params p = { .size = sizeof p };
-    if (blm_get_params(f, &p) != BLM_OK || p.kind != o->kind)
+    if (p->kind != o->kind)
         return false;
     if (blm__mistaken(BLM__TRUST_ALWAYS))
         return true;
-    bool pairs = (t->state == BLM__SESSION_CLOSED && p.writer == BLM_WRITER_LIVE) ||
-                 (t->state == BLM__SESSION_OPEN && p.writer == BLM_WRITER_DIED);
-    return t->known && pairs && marks_agree(t, d);
+    if (!t->known || no_identity(p->identity) || memcmp(p->identity, t->file, 16) != 0)
+        return false;
+    bool closed =
+        t->state == BLM__SESSION_CLOSED && p->writer == BLM_WRITER_LIVE && p->writes == t->writes;
+    bool died = t->state == BLM__SESSION_OPEN && p->writer == BLM_WRITER_DIED;
+    if (closed && d->mark_read)
+        return mark_agrees(t, d);
+    bool untouched = changed <= (closed ? t->stamp : atomic_load(&t->live->stamp)) ||
+                     blm__mistaken(BLM__TRUST_COPIES);
+    return (closed || died) && untouched && (!d->mark_read || mark_agrees(t, d));
+}
+
+/* Before the filter is closed, which would wipe out the traces of a crash. With an id of its own:
+ * sessions that were counted from an old note could be taken for others. */
+static blm_status distrust(struct blm__trust *t, const blm_dataset *d, blm_error *err)
+{
+    t->id = t->fresh;
+    memset(t->file, 0, sizeof t->file);
+    atomic_store(&t->live->stale, 0);
+    return blm__trust_say(t, d, BLM__SESSION_VOID, NULL, err);
 }
 
 blm_status blm__trust_filter(struct blm__trust *t, const blm_dataset *d, const blm_options *o,
-                             blm_filter **out, blm_error *err)
+                             blm_filter **out, bool *died, blm_error *err)
 {
     blm_options open_it = *o;
     blm_filter *f       = NULL;
+    blm_params  p       = { .size = sizeof p };
     blm_error   why;
-    *out = NULL;
+    *out  = NULL;
+    *died = false;
     if (!t->path)
         return BLM_OK;
     if (somebody_elses(t))
         return blm__fail(err, BLM_E_FORMAT,
                          "%.160s: not a native filter: give another path, or move the file away",
                          t->path);
-    open_it.flags = BLM_WRITE | BLM_SHARED;
-    blm_status st = blm_open(t->path, &open_it, &f, &why);
+    uint64_t changed = blm__os.changed(t->path);
+    open_it.flags    = BLM_WRITE | BLM_SHARED;
+    blm_status st    = blm_open(t->path, &open_it, &f, &why);
     if (st == BLM_E_BUSY || st == BLM_E_MEMORY || st == BLM_E_READONLY || st == BLM_E_LIMIT ||
         (st == BLM_E_IO && why.system != ENOENT)) {
         if (err)
             *err = why;
         return st;
     }
-    if (st == BLM_OK && trustworthy(t, d, o, f)) {
+    if (st == BLM_OK && blm_get_params(f, &p) == BLM_OK && trustworthy(t, d, o, &p, changed)) {
+        *died = p.writer == BLM_WRITER_DIED;
+        if (!*died)
+            atomic_store(&t->live->stale, t->stale);
         *out = f;
         return BLM_OK;
     }
-    /* Before closing the filter, which would wipe out the traces of a crash. */
-    st = blm__trust_say(t, d, BLM__SESSION_VOID, err);
+    st = distrust(t, d, err);
     blm_free(f);
     return st;
 }

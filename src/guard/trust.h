@@ -1,62 +1,101 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether a filter's file can be trusted. Beside FILTER is FILTER.guard, the note: one line of text
- * that is locked while a guard is open and says which state its session is in:
+ * Whether a filter's file can be trusted. Beside FILTER is FILTER.guard, the note, which is locked
+ * while a guard is open. It begins with one line of text:
  *
- *     bloomery-guard 1 <id> <session> <state> <generation>
+ *     bloomery-guard 2 <id> <session> <state> <generation> <file> <writes> <stale> <stamp>
  *
  *   void     the filter does not have all rows of the data set
  *   open     a guard has it open, or had
  *   closed   the guard was closed properly
  *
- * A data set that can keeps the same id, session and state as its mark. The file is trusted
+ * file is the identity of the filter's file, writes how often its header had been written when it
+ * was closed. An older copy of the file has another identity, or fewer writes. A data set that can
+ * keeps id, session and state as its mark. The file is trusted
  *
- *   closed   if the filter was closed by its writer too,
+ *   closed   if the filter was closed by its writer too, and has been written as often as the note
+ *            says;
  *   open     if the filter's writer died in this boot: the adds it finished are in the file, and a
- *            key is added before the data set is told of its row;
+ *            key is added before the data set is told of its row. And if nobody has changed the
+ *            file since the last stamp;
  *
- * and both only if the data set's mark says the same. Anything else (a power cut, an old copy,
- * another guard's session in between, a filter that somebody changed) costs one rebuild.
+ * and both only if it is the note's file and the data set's mark says the same. Anything else (a
+ * power cut, an old copy, another guard's session in between, a filter that somebody changed) costs
+ * one rebuild, under a new id.
+ *
+ * The stamp. A guard that is killed cannot write down what the file was like, and a copy of file and
+ * note from earlier in the session looks the same in everything they say. But the system knows when
+ * a file was last changed, and whoever copies or overwrites it cannot set that back. So after each
+ * change to the file the guard writes the time to the note, in a page that is mapped and outlives
+ * it: a file that was changed later than that is not as the guard left it. Beside the stamp stands
+ * how many keys are stale.
+ *
+ * The claim. A row may only be put when the data set's mark is ours: else another guard's file,
+ * closed with the mark that is still there, would be trusted and lack the row.
  */
 #ifndef BLM_GUARD_TRUST_H
 #define BLM_GUARD_TRUST_H
+
+#include <pthread.h>
+#include <stdatomic.h>
 
 #include "bloomery.h"
 #include "bloomery/guard.h"
 
 enum blm__session { BLM__SESSION_VOID, BLM__SESSION_OPEN, BLM__SESSION_CLOSED };
 
+struct blm__live { /* what outlives a guard that is killed */
+    _Atomic uint64_t stamp;
+    _Atomic uint64_t stale; /* deleted keys that the filter still has */
+};
+
 struct blm__trust {
-    char             *path; /* of the filter; NULL: it is in memory */
-    char             *next; /* path.next: a generation while it is built */
-    char             *note; /* path.guard */
-    size_t            path_len;
+    char             *path;   /* of the filter, absolute; NULL: it is in memory */
+    char             *next;   /* path.next: a generation while it is built */
+    char             *note;   /* path.guard */
+    size_t            room;   /* bytes of each of the three */
     int               fd;     /* of the note, locked; -1: none */
     bool              known;  /* the note was written by a guard */
     bool              unsure; /* a power cut may bring the old file back */
+    uint64_t          fresh;  /* a random number, for a note that needs a new id */
     uint64_t          id, session, generation;
     enum blm__session state;
+    uint8_t           file[16];
+    uint64_t          writes;
+    uint64_t          stale, stamp; /* as the line says */
+    struct blm__live *live;         /* in the note; without one, `own` */
+    struct blm__live  own;
+    pthread_mutex_t   lock;    /* of everything from state on, once the guard is open */
+    _Atomic bool      claimed; /* the data set's mark is what we wrote there last */
 };
 
-/* Makes the names, opens and locks the note. A new note gets `id`, a random number. E_BUSY: another
- * guard has it open. */
-blm_status blm__trust_open(struct blm__trust *t, const char *path, uint64_t id,
+/* Makes the names, opens and locks the note. E_BUSY: another guard has it open. */
+blm_status blm__trust_open(struct blm__trust *t, const char *path, uint64_t fresh,
                            const blm_allocator *a, blm_error *err);
-void       blm__trust_close(struct blm__trust *t, const blm_allocator *a);
+/* orphan: in a forked child, where the lock is the parent's. */
+void blm__trust_close(struct blm__trust *t, bool orphan, const blm_allocator *a);
 
-/* The filter at path if it can be trusted, else NULL. Fails only where going on could do harm: the
- * file is somebody else's, or cannot be written. */
+/* The filter at path if it can be trusted, else NULL, and then the note gets the new id.
+ * *died: its last writer did not close it. Fails
+ * only where going on could do harm: the file is somebody else's, or cannot be written. */
 blm_status blm__trust_filter(struct blm__trust *t, const blm_dataset *d, const blm_options *o,
-                             blm_filter **out, blm_error *err);
+                             blm_filter **out, bool *died, blm_error *err);
 
-/* Writes durably which state the session is in: to the note, then to the data set. OPEN begins a
- * new session. If only one of the two was written, they disagree, and the next open trusts
- * neither. */
+/* Writes durably which state the session is in: to the note, then (unless it is void) to the data
+ * set. OPEN begins a new session. file: the filter's, if it is another than before. If only one of the two was written, they
+ * disagree, and the next open trusts neither. */
 blm_status blm__trust_say(struct blm__trust *t, const blm_dataset *d, enum blm__session state,
-                          blm_error *err);
+                          const uint8_t *file, blm_error *err);
+/* The session goes on with another generation, in this file. */
+void blm__trust_go_on(struct blm__trust *t, const uint8_t file[16]);
+/* The filter has been closed: says CLOSED, unless somebody else has written the mark meanwhile. */
+blm_status blm__trust_end(struct blm__trust *t, const blm_dataset *d, blm_error *err);
 
-/* Writes the generation's number to the note. */
-void blm__trust_generation(struct blm__trust *t);
+/* Before a put. Fails as the data set does if its mark cannot be written. */
+blm_status blm__trust_claim(struct blm__trust *t, const blm_dataset *d, blm_error *err);
+
+/* After the filter was changed. */
+void blm__trust_stamp(struct blm__trust *t);
 
 /* Renames path.next to path. If that may not survive a power cut, t->unsure is set: the new file is
  * right, but the old one, which may be a closed one, could come back. */

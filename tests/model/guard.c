@@ -6,16 +6,18 @@
  *
  * Fibers put, delete, update, get, rebuild and sync a dozen keys through one guard, whose every
  * step hands over to whichever fiber the seed draws. The data set behind it is exact, and fails: a
- * call returns an error without effect, with its effect, or with its effect some time later; a scan
- * ends half way; any call takes as long as it likes. At a random moment the process dies, or the
- * machine does: the filter's file is taken as it is at that moment (or as it was synced last), and
- * a second guard goes on with it and with the rows there are.
+ * call returns an error without effect, with its effect, or with its effect some time later, and
+ * several such effects of one key may be on their way at once; a scan ends half way; any call takes
+ * as long as it likes. At a random moment the process dies, or the machine does: the filter's file is
+ * taken as it is at that moment (or as it was synced last; or somebody puts back file and note as
+ * they were earlier), and a second guard goes on with it and with the rows there are. In between, a
+ * guard that keeps no file may have put rows.
  *
  * The oracle: a get that says "absent" is wrong if some put of that key was acknowledged before the
  * get began, and no delete of the key overlaps or follows that put. And when everything has come to
  * rest, every row in the data set must be found, whoever wrote it and however late.
  *
- * With -m 1 … 9 the guard makes one of the classic mistakes, and this program succeeds when it
+ * With -m 1 … 12 the guard makes one of the classic mistakes, and this program succeeds when it
  * finds it.
  */
 #include <stdio.h>
@@ -30,6 +32,7 @@
 
 #define KEYS     10
 #define EVENTS   64
+#define LATES    5 /* effects of one key on their way */
 #define NEVER    UINT64_MAX
 #define PATIENCE 400000u /* turns: more is a schedule that gets nowhere */
 
@@ -56,16 +59,20 @@ struct record {                           /* what happened to one key */
     unsigned    puts, dels;
 };
 
-enum late { LATE_NONE, LATE_PUT, LATE_DEL };
+struct late { /* a call that "failed" and will have its effect yet */
+    bool     del;
+    unsigned at; /* … which delete that was */
+};
 
 struct world {
     bool          there[KEYS];
-    enum late     late[KEYS];     /* a call that "failed" and will have its effect yet */
-    unsigned      late_del[KEYS]; /* … which delete that was */
+    struct late   late[KEYS][LATES];
+    unsigned      lates[KEYS];
     struct record record[KEYS];
     char          mark[BLM_MARK_MAX];
     size_t        mark_len;
     bool          faults; /* may the data set fail? */
+    bool          storm;  /* … and does every other write, of which most take effect later? */
     blm_guard    *guard;
     char          path[128];
 };
@@ -91,7 +98,17 @@ static void delay(void)
         fiber_yield();
 }
 
-static bool fails(struct world *w) { return w->faults && chance(6) == 0; }
+static bool fails(struct world *w) { return w->faults && chance(w->storm ? 2 : 6) == 0; }
+
+/* A write that fails takes effect now, or later, or never. */
+enum effect { NOW, LATER, NEVER_AT_ALL };
+
+static enum effect effect_of(const struct world *w, unsigned k, bool f)
+{
+    if (!f || chance(w->storm ? 8 : 3) == 0)
+        return NOW;
+    return w->lates[k] < LATES && chance(w->storm ? 8 : 2) ? LATER : NEVER_AT_ALL;
+}
 
 /* ---- the data set ------------------------------------------------------------------------ */
 
@@ -128,11 +145,12 @@ static blm_status world_put(void *ctx, const void *key, size_t len, const void *
     (void)value;
     (void)value_len;
     delay();
-    bool f = fails(w);
-    if (!f || chance(3) == 0)
+    bool        f = fails(w);
+    enum effect e = effect_of(w, k, f);
+    if (e == NOW)
         w->there[k] = true;
-    else if (w->late[k] == LATE_NONE && chance(2) == 0)
-        w->late[k] = LATE_PUT;
+    else if (e == LATER)
+        w->late[k][w->lates[k]++] = (struct late){ .del = false };
     delay();
     return f ? broken(err) : BLM_OK;
 }
@@ -143,11 +161,12 @@ static blm_status world_del(void *ctx, const void *key, size_t len, blm_error *e
     unsigned      k = key_number(key);
     (void)len;
     delay();
-    bool f = fails(w), there = w->there[k];
-    if (!f || chance(3) == 0)
+    bool        f = fails(w), there = w->there[k];
+    enum effect e = effect_of(w, k, f);
+    if (e == NOW)
         w->there[k] = false;
-    else if (w->late[k] == LATE_NONE && chance(2) == 0)
-        w->late[k] = LATE_DEL;
+    else if (e == LATER)
+        w->late[k][w->lates[k]++] = (struct late){ true, (unsigned)err->offset };
     delay();
     return f ? broken(err) : there ? BLM_OK : BLM_E_ABSENT;
 }
@@ -197,16 +216,22 @@ static blm_status world_mark_write(void *ctx, const void *mark, size_t len, blm_
     return f ? broken(err) : BLM_OK;
 }
 
-/* Effects that were reported as failures come about. */
+/* One effect that was reported as a failure comes about, or (lost) never will. */
+static void settle_one(struct world *w, unsigned k, bool lost)
+{
+    unsigned    i    = (unsigned)chance(w->lates[k]);
+    struct late late = w->late[k][i];
+    w->late[k][i]    = w->late[k][--w->lates[k]];
+    if (!lost)
+        w->there[k] = !late.del;
+    if (late.del)
+        w->record[k].del[late.at].end = clock_now++;
+}
+
 static void settle_late(struct world *w, unsigned k)
 {
-    if (w->late[k] == LATE_PUT)
-        w->there[k] = true;
-    else if (w->late[k] == LATE_DEL) {
-        w->there[k]                          = false;
-        w->record[k].del[w->late_del[k]].end = clock_now++;
-    }
-    w->late[k] = LATE_NONE;
+    while (w->lates[k])
+        settle_one(w, k, false);
 }
 
 /* ---- calls, with the oracle looking on ----------------------------------------------------- */
@@ -256,18 +281,19 @@ static unsigned delete_begins(struct world *w, unsigned k)
 
 static void delete_ends(struct world *w, unsigned k, unsigned at)
 {
-    if (w->late[k] == LATE_DEL) /* ours, or one that began while ours was under way */
-        w->late_del[k] = at;
-    else
-        w->record[k].del[at].end = clock_now++;
+    for (unsigned i = 0; i < w->lates[k]; i++)
+        if (w->late[k][i].del && w->late[k][i].at == at)
+            return;
+    w->record[k].del[at].end = clock_now++;
 }
 
 static void call_delete(struct world *w, unsigned k)
 {
     char key[8];
     key_name(key, k);
-    unsigned at = delete_begins(w, k);
-    blm_guard_delete(w->guard, key, 4, NULL);
+    unsigned  at  = delete_begins(w, k);
+    blm_error err = { .offset = at }; /* for world_del */
+    blm_guard_delete(w->guard, key, 4, &err);
     delete_ends(w, k, at);
 }
 
@@ -280,7 +306,8 @@ static void call_update(struct world *w, unsigned from, unsigned to)
     key_name(new, to);
     uint64_t   begin = clock_now++;
     unsigned   at    = from == to ? 0 : delete_begins(w, from);
-    blm_status st    = blm_guard_update(w->guard, old, 4, new, 4, NULL, 0, NULL);
+    blm_error  err   = { .offset = at };
+    blm_status st    = blm_guard_update(w->guard, old, 4, new, 4, NULL, 0, &err);
     if (from != to)
         delete_ends(w, from, at);
     struct record *r = &w->record[to];
@@ -297,7 +324,7 @@ static unsigned some_key(void) { return chance(2) ? hot : (unsigned)chance(KEYS)
 static void client(void *arg)
 {
     struct world *w = arg;
-    for (uint64_t n = 2 + chance(5); n > 0 && !violation[0]; n--) {
+    for (uint64_t n = 2 + chance(w->storm ? 10 : 5); n > 0 && !violation[0]; n--) {
         unsigned what = (unsigned)chance(12), k = some_key(), other = some_key();
         if (what < 4)
             call_put(w, k);
@@ -326,8 +353,8 @@ static void network(void *arg)
     for (uint64_t n = 10 + chance(60); n > 0; n--) {
         fiber_yield();
         unsigned k = (unsigned)chance(KEYS);
-        if (w->late[k] != LATE_NONE && chance(4) == 0)
-            settle_late(w, k);
+        if (w->lates[k] && chance(4) == 0)
+            settle_one(w, k, false);
     }
 }
 
@@ -339,6 +366,17 @@ static bool model_boot(uint8_t out[16])
 {
     memset(out, boot, 16);
     return true;
+}
+
+/* Files are as the guard left them, or somebody has put old ones back. */
+static bool put_back;
+
+static uint64_t model_now(void) { return 1; }
+
+static uint64_t model_changed(const char *path)
+{
+    (void)path;
+    return put_back ? 2 : 1;
 }
 
 static const char *named(const char *path, const char *ending)
@@ -365,9 +403,16 @@ static void copy_file(const char *from, const char *to)
 
 static void remove_files(const char *path)
 {
-    const char *endings[] = { "", ".guard", ".next", ".disk" };
-    for (unsigned i = 0; i < 4; i++)
+    const char *endings[] = { "", ".guard", ".next", ".disk", ".old", ".old.guard" };
+    for (unsigned i = 0; i < sizeof endings / sizeof *endings; i++)
         unlink(named(path, endings[i]));
+}
+
+/* File and note as they are now, for somebody to put back later. */
+static void keep_old(const struct world *w)
+{
+    copy_file(w->path, named(w->path, ".old"));
+    copy_file(named(w->path, ".guard"), named(w->path, ".old.guard"));
 }
 
 /* The world as a crash leaves it, on copies of the files. Calls under way end without an answer; a
@@ -376,13 +421,13 @@ static void crash_into(const struct world *w, struct world *after, bool machine)
 {
     *after = *w;
     snprintf(after->path, sizeof after->path, "%s/after", folder);
-    copy_file(named(w->path, ".guard"), named(after->path, ".guard"));
+    put_back = chance(3) == 0 && access(named(w->path, ".old"), F_OK) == 0;
+    copy_file(named(w->path, put_back ? ".old.guard" : ".guard"), named(after->path, ".guard"));
     /* What the disk had of the filter may be as old as its last sync. */
-    copy_file(machine ? named(w->path, ".disk") : w->path, after->path);
+    copy_file(named(w->path, put_back ? ".old" : machine ? ".disk" : ""), after->path);
     for (unsigned k = 0; k < KEYS; k++) {
-        if (chance(2))
-            settle_late(after, k);
-        after->late[k] = LATE_NONE;
+        while (after->lates[k])
+            settle_one(after, k, chance(2));
         for (unsigned j = 0; j < after->record[k].dels; j++)
             if (after->record[k].del[j].end == NEVER)
                 after->record[k].del[j].end = clock_now++;
@@ -405,14 +450,16 @@ static void open_world(struct world *w, blm_kind kind, bool filed)
                             .mark_read  = world_mark_read,
                             .mark_write = world_mark_write };
     f.kind              = kind;
-    f.items             = 8; /* some ten keys: crowded, so that wrong answers are common */
-    f.rate              = 0.3;
-    f.flags             = BLM_SEEDED;
-    f.seed[0]           = seed_now;
-    o.filter            = &f;
-    o.remember          = 128;
-    o.flags             = BLM_GUARD_MANUAL;
-    o.path              = filed ? w->path : NULL;
+    /* Ten keys: crowded, so that false positives are common; in a storm the other way round, so that
+     * a key that is removed once too often is missed. */
+    f.items    = w->storm ? 100 : 8;
+    f.rate     = 0.3;
+    f.flags    = BLM_SEEDED;
+    f.seed[0]  = seed_now;
+    o.filter   = &f;
+    o.remember = 128;
+    o.flags    = BLM_GUARD_MANUAL;
+    o.path     = filed ? w->path : NULL;
     if (blm_guard_open(&o, &d, &w->guard, &err) != BLM_OK) {
         fprintf(stderr, "seed %llu: %s\n", (unsigned long long)seed_now, err.text);
         exit(2);
@@ -441,6 +488,21 @@ static void check_all(struct world *w)
     w->faults = true;
 }
 
+/* After a storm: a rebuild, then one late effect after the other, and deletes in between. What is
+ * still on its way comes last (check_all). */
+static void aftermath(struct world *w)
+{
+    w->faults = false;
+    blm_guard_build(w->guard, NULL);
+    for (unsigned k = 0; k < KEYS; k++)
+        while (w->lates[k] && chance(4)) {
+            settle_one(w, k, false);
+            if (w->there[k])
+                call_delete(w, k);
+        }
+    w->faults = true;
+}
+
 /* Turns until all have ended, or, with crash_at, until so many are over: then the world after the
  * crash is taken, and the old one runs to its end. */
 static void run_fibers(struct world *w, uint64_t crash_at, struct world *after, bool machine)
@@ -453,6 +515,8 @@ static void run_fibers(struct world *w, uint64_t crash_at, struct world *after, 
             do
                 which = (int)chance((uint64_t)fibers.count);
             while (!fibers.fiber[which].live);
+        if (crash_at != NEVER && turns == crash_at / 2)
+            keep_old(w);
         if (turns++ == crash_at)
             crash_into(w, after, machine);
         if (turns > PATIENCE) {
@@ -479,6 +543,15 @@ static void start_fibers(struct world *w)
     fiber_start(network, w);
 }
 
+/* A guard without a file puts a few rows. */
+static void stranger(struct world *w, blm_kind kind)
+{
+    open_world(w, kind, false);
+    for (uint64_t n = 1 + chance(4); n > 0; n--)
+        call_put(w, (unsigned)chance(KEYS));
+    close_world(w);
+}
+
 static void schedule(uint64_t seed)
 {
     static struct world w, after;
@@ -487,10 +560,13 @@ static void schedule(uint64_t seed)
     seed_now = chance_state = seed;
     clock_now               = 1;
     boot                    = 1;
+    put_back                = false;
+    blm__model_ids          = 0;
     blm_kind kind           = kinds[chance(4)];
     bool     filed = chance(4) == 0, machine = chance(2);
     uint64_t crash_at = filed && chance(3) ? chance(120) : NEVER;
     snprintf(w.path, sizeof w.path, "%s/before", folder);
+    w.storm = chance(4) == 0;
     open_world(&w, kind, filed);
     for (unsigned k = 0; k < KEYS; k++)
         if (chance(3) == 0)
@@ -504,6 +580,8 @@ static void schedule(uint64_t seed)
     memset(&after, 0, sizeof after);
     run_fibers(&w, crash_at, &after, machine);
     bool crashed = after.path[0] != 0;
+    if (w.storm && !violation[0])
+        aftermath(&w);
     if (!violation[0])
         check_all(&w);
     if (!crashed && filed)
@@ -513,6 +591,8 @@ static void schedule(uint64_t seed)
         if (!crashed)
             keep_mark(&after, w.mark, w.mark_len);
         boot = machine ? 2 : 1;
+        if (chance(3) == 0)
+            stranger(&after, kind);
         open_world(&after, kind, true);
         for (unsigned k = 0; k < KEYS; k++)
             call_get(&after, k);
@@ -539,6 +619,9 @@ static const char *const mistake_name[BLM__MISTAKES] = {
     [BLM__REMOVE_ACROSS]  = "a counting removal from the next generation",
     [BLM__FORGET_DOUBT]   = "a failed put forgotten",
     [BLM__TRUST_ALWAYS]   = "a file believed after a crash",
+    [BLM__REMOVE_DOUBT]   = "a counting removal of a key in doubt",
+    [BLM__TRUST_COPIES]   = "an old copy believed after a crash",
+    [BLM__NO_CLAIM]       = "a put while the mark is another guard's",
 };
 
 #ifdef FIBERS_TSAN
@@ -547,7 +630,8 @@ static const char *const mistake_name[BLM__MISTAKES] = {
 #define SCHEDULES 10000
 #endif
 
-int blm__model_mistake;
+int      blm__model_mistake;
+uint64_t blm__model_ids;
 
 static int report(uint64_t schedules)
 {
@@ -583,6 +667,8 @@ int main(int argc, char **argv)
     if (!mkdtemp(folder))
         return 2;
     blm__os.boot_id    = model_boot;
+    blm__os.now        = model_now;
+    blm__os.changed    = model_changed;
     blm__thread_number = 1;
     for (i = 0; i < many && !violation[0]; i++)
         schedule(first + i);

@@ -1,0 +1,654 @@
+/* SPDX-License-Identifier: MIT */
+/* Ways in which the law was broken once: what was acknowledged and not deleted was answered absent.
+ * Each test shows one, and fails without its mend. */
+#include "../support.h"
+
+#include "../files.h"
+#include "bloomery/guard.h"
+#include "guards.h"
+
+static blm_guard_options filed(const char *path)
+{
+    blm_guard_options o = plain();
+    o.path              = path;
+    o.flags             = BLM_GUARD_MANUAL;
+    return o;
+}
+
+static blm_guard *open_filed(void) { return open_guard(filed(at("law.blm"))); }
+
+static void build(blm_guard *g) { assert_int_equal(blm_guard_build(g, NULL), BLM_OK); }
+
+static void assert_there(blm_guard *g, uint64_t from, uint64_t to)
+{
+    for (uint64_t i = from; i < to; i++)
+        assert_int_equal(get_key(g, i), BLM_OK);
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    struct bytes b = slurp(from);
+    spit(to, b.p, b.len);
+    free(b.p);
+}
+
+static int remove_files(void **state)
+{
+    const char *names[] = { "law.blm", "law.blm.guard", "old", "old.guard", "mark" };
+    blm__os             = real_os;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        unlink(at(names[i]));
+    return free_rows(state);
+}
+
+/* ---- where the file is -------------------------------------------------------------------- */
+
+/* The rebuild used to land in the new directory, and the old file was believed. */
+static void test_chdir(void **state)
+{
+    (void)state;
+    char here[4096];
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(chdir(scratch), 0);
+    blm_guard *g = open_guard(filed("law.blm"));
+    put_keys(g, 0, 100);
+    build(g);
+    assert_int_equal(chdir("/"), 0);
+    put_keys(g, 100, 200);
+    build(g);
+    put_keys(g, 200, 300);
+    close_guard(g);
+    assert_int_equal(access("/law.blm", F_OK), -1);
+    assert_int_equal(chdir(scratch), 0);
+    g = open_guard(filed("law.blm"));
+    assert_true(figures_of(g).trusted);
+    assert_int_equal(figures_of(g).generation, 2);
+    assert_there(g, 0, 300);
+    close_guard(g);
+    assert_int_equal(chdir(here), 0);
+}
+
+/* ---- which file it is --------------------------------------------------------------------- */
+
+/* The filter of the session before, beside the note of this one. */
+static void test_an_older_file_put_back(void **state)
+{
+    (void)state;
+    blm_guard *g = open_filed();
+    put_keys(g, 0, 100);
+    build(g);
+    close_guard(g);
+    copy_file(at("law.blm"), at("old"));
+    g = open_filed();
+    put_keys(g, 100, 200);
+    close_guard(g);
+    copy_file(at("old"), at("law.blm"));
+    g = open_filed();
+    assert_false(figures_of(g).trusted);
+    assert_there(g, 0, 200);
+    close_guard(g);
+}
+
+/* … and of another generation. */
+static void test_an_older_generation_put_back(void **state)
+{
+    (void)state;
+    blm_guard *g = open_filed();
+    put_keys(g, 0, 100);
+    build(g);
+    close_guard(g);
+    copy_file(at("law.blm"), at("old"));
+    for (int i = 0; i < 2; i++) {
+        g = open_filed();
+        put_keys(g, 100, 200);
+        build(g);
+        close_guard(g);
+        copy_file(at("old"), at("law.blm"));
+        g = open_filed();
+        assert_false(figures_of(g).trusted);
+        assert_there(g, 0, 200);
+        build(g);
+        close_guard(g);
+    }
+}
+
+/* A child that puts, lets its files be copied, puts more and dies. What it did to the data set is
+ * done again here. */
+static void die_after_copy(void)
+{
+    blm_guard *g = open_filed();
+    put_keys(g, 100, 200);
+    copy_file(at("law.blm"), at("old"));
+    copy_file(at("law.blm.guard"), at("old.guard"));
+    put_keys(g, 200, 300);
+    spit(at("mark"), rows.mark, rows.mark_len);
+    kill(getpid(), SIGKILL);
+}
+
+static void follow_child(uint64_t from, uint64_t to)
+{
+    struct bytes mark = slurp(at("mark"));
+    memcpy(rows.mark, mark.p, mark.len);
+    rows.mark_len = mark.len;
+    free(mark.p);
+    for (uint64_t i = from; i < to; i++) {
+        char      key[32];
+        blm_error err;
+        key_of(key, i);
+        rows_put(&rows, key, strlen(key), NULL, 0, &err);
+    }
+}
+
+static void killed_child(void *arg)
+{
+    (void)arg;
+    die_after_copy();
+}
+
+static void test_a_copy_of_the_same_session(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 4; how++) { /* the copy overwrites, or is renamed; with its note, or not */
+        rows.mark_len = 0;
+        unlink(at("law.blm"));
+        unlink(at("law.blm.guard"));
+        blm_guard *g = open_filed();
+        put_keys(g, 0, 100);
+        build(g);
+        close_guard(g);
+        assert_int_equal(in_child(killed_child, NULL), SIGKILL);
+        follow_child(100, 300);
+        const char *names[][2] = { { "old", "law.blm" }, { "old.guard", "law.blm.guard" } };
+        for (int i = 0; i < 1 + (how & 1); i++)
+            if (how & 2)
+                assert_int_equal(rename(at(names[i][0]), at(names[i][1])), 0);
+            else
+                copy_file(at(names[i][0]), at(names[i][1]));
+        g = open_filed();
+        assert_false(figures_of(g).trusted);
+        assert_there(g, 0, 300);
+        close_guard(g);
+    }
+}
+
+/* Untouched, it is believed. */
+static void test_a_killed_session(void **state)
+{
+    (void)state;
+    blm_guard *g = open_filed();
+    put_keys(g, 0, 100);
+    build(g);
+    close_guard(g);
+    assert_int_equal(in_child(killed_child, NULL), SIGKILL);
+    follow_child(100, 300);
+    g = open_filed();
+    assert_true(figures_of(g).trusted);
+    assert_there(g, 0, 300);
+    close_guard(g);
+}
+
+/* A data set that keeps no mark: then only the files can tell. */
+static void test_old_files_without_a_mark(void **state)
+{
+    (void)state;
+    for (int restored = 0; restored < 2; restored++) {
+        char       path[300];
+        blm_guard *g = NULL;
+        snprintf(path, sizeof path, "%s/law.blm", scratch);
+        blm_guard_options o = filed(path);
+        blm_dataset       d = rows_dataset(&rows);
+        d.mark_read         = NULL;
+        d.mark_write        = NULL;
+        assert_int_equal(blm_guard_open(&o, &d, &g, NULL), BLM_OK);
+        put_keys(g, 0, 100);
+        build(g);
+        close_guard(g);
+        copy_file(at("law.blm"), at("old"));
+        copy_file(at("law.blm.guard"), at("old.guard"));
+        assert_int_equal(blm_guard_open(&o, &d, &g, NULL), BLM_OK);
+        assert_true(figures_of(g).trusted);
+        put_keys(g, 100, 200);
+        close_guard(g);
+        if (restored) {
+            copy_file(at("old"), at("law.blm"));
+            copy_file(at("old.guard"), at("law.blm.guard"));
+        }
+        assert_int_equal(blm_guard_open(&o, &d, &g, NULL), BLM_OK);
+        assert_int_equal(figures_of(g).trusted, !restored);
+        assert_there(g, 0, 200);
+        close_guard(g);
+    }
+}
+
+/* ---- whose session it was ------------------------------------------------------------------ */
+
+/* A guard in memory, or one with another file, puts rows between two sessions of ours. */
+static void test_a_session_in_between(void **state)
+{
+    (void)state;
+    for (int other = 0; other < 2; other++) {
+        blm_guard *g = open_filed();
+        put_keys(g, 0, 100);
+        build(g);
+        close_guard(g);
+        g = open_guard(filed(other ? at("old") : NULL)); /* not built: it never says "open" */
+        put_keys(g, 100, 200);
+        close_guard(g);
+        g = open_filed();
+        assert_false(figures_of(g).trusted);
+        assert_there(g, 0, 200);
+        build(g);
+        close_guard(g);
+        g = open_filed();
+        assert_true(figures_of(g).trusted);
+        close_guard(g);
+    }
+}
+
+/* One that only reads leaves the mark alone. */
+static void test_a_reader_in_between(void **state)
+{
+    (void)state;
+    blm_guard *g = open_filed();
+    put_keys(g, 0, 100);
+    build(g);
+    close_guard(g);
+    g = open_guard(filed(NULL));
+    build(g);
+    assert_there(g, 0, 100);
+    close_guard(g);
+    g = open_filed();
+    assert_true(figures_of(g).trusted);
+    close_guard(g);
+}
+
+/* A put is refused as long as the mark cannot be written. */
+static void test_no_put_without_a_mark(void **state)
+{
+    (void)state;
+    blm_guard *g = open_filed();
+    put_keys(g, 0, 100);
+    build(g);
+    close_guard(g);
+    g              = open_guard(filed(NULL));
+    rows.fail_mark = true;
+    assert_int_equal(blm_guard_put(g, "late", 4, NULL, 0, NULL), BLM_E_IO);
+    assert_int_equal(rows.puts, 100);
+    rows.fail_mark = false;
+    assert_int_equal(blm_guard_put(g, "late", 4, NULL, 0, NULL), BLM_OK);
+    close_guard(g);
+    g = open_filed();
+    assert_false(figures_of(g).trusted);
+    assert_int_equal(blm_guard_get(g, "late", 4, NULL, NULL, NULL), BLM_OK);
+    close_guard(g);
+}
+
+/* While ours is open, another writes: closing must not hide that. */
+static void test_a_session_beside_ours(void **state)
+{
+    (void)state;
+    blm_guard *g = open_filed();
+    put_keys(g, 0, 100);
+    build(g);
+    blm_guard *other = open_guard(filed(NULL));
+    put_keys(other, 100, 200);
+    close_guard(other);
+    close_guard(g);
+    g = open_filed();
+    assert_false(figures_of(g).trusted);
+    assert_there(g, 0, 200);
+    close_guard(g);
+}
+
+/* ---- writes whose outcome nobody knows ------------------------------------------------------ */
+
+/* Two puts of one key fail. After a rebuild, which knows only that the key is in doubt, each takes
+ * effect, and the row of the first is deleted in between. */
+static void test_two_late_puts(void **state)
+{
+    (void)state;
+    blm_guard_options o = plain();
+    o.flags             = BLM_GUARD_COUNTING | BLM_GUARD_MANUAL;
+    blm_guard *g        = open_guard(o);
+    char       key[32];
+    blm_error  err;
+    for (uint64_t i = 0; i < 40; i++) {
+        key_of(key, i);
+        rows.fail_put = true;
+        for (int twice = 0; twice < 2; twice++)
+            assert_int_equal(blm_guard_put(g, key, strlen(key), NULL, 0, NULL), BLM_E_IO);
+        rows.fail_put = false;
+    }
+    build(g);
+    for (uint64_t i = 0; i < 40; i++) {
+        key_of(key, i);
+        rows_put(&rows, key, strlen(key), NULL, 0, &err);
+        assert_int_equal(delete_key(g, i), BLM_OK);
+    }
+    assert_int_equal(blm_guard_sync(g, NULL), BLM_OK); /* removes what waits */
+    for (uint64_t i = 0; i < 40; i++) {
+        key_of(key, i);
+        rows_put(&rows, key, strlen(key), NULL, 0, &err);
+    }
+    assert_there(g, 0, 40);
+    close_guard(g);
+}
+
+/* More failed puts than can be remembered: a new filter would lack the rest. */
+static void test_too_many_failed_puts(void **state)
+{
+    (void)state;
+    blm_guard_options o = plain();
+    o.items             = 100000;
+    o.flags             = BLM_GUARD_COUNTING | BLM_GUARD_MANUAL;
+    blm_guard *g        = open_guard(o);
+    blm_error  err      = { .status = BLM_OK };
+    char       key[32];
+    build(g);
+    rows.fail_put = true;
+    for (uint64_t i = 0; i < 65536 + 100; i++) {
+        key_of(key, i);
+        assert_int_equal(blm_guard_put(g, key, strlen(key), NULL, 0, NULL), BLM_E_IO);
+    }
+    rows.fail_put = false;
+    assert_int_equal(blm_guard_build(g, &err), BLM_E_LIMIT);
+    assert_non_null(strstr(err.text, "too many puts failed"));
+    key_of(key, 65536 + 50); /* one that was not remembered takes effect, twice */
+    for (int twice = 0; twice < 2; twice++) {
+        rows_put(&rows, key, strlen(key), NULL, 0, &err);
+        assert_int_equal(get_key(g, 65536 + 50), BLM_OK);
+        if (twice == 0)
+            assert_int_equal(delete_key(g, 65536 + 50), BLM_OK);
+        assert_int_equal(blm_guard_sync(g, NULL), BLM_OK);
+    }
+    close_guard(g);
+}
+
+/* ---- rebuilds -------------------------------------------------------------------------------- */
+
+/* Somebody else's rows come while the scan runs, and the guard is told that it cannot be trusted:
+ * what the scan has must not be. */
+static blm_guard *watched;
+
+static blm_status scan_and_distrust(void *ctx, blm_key_fn each, void *each_ctx, blm_error *err)
+{
+    blm_status st = rows_scan(ctx, each, each_ctx, err);
+    if (rows.scans == 1) {
+        char key[32];
+        for (uint64_t i = 100; i < 200; i++) {
+            key_of(key, i);
+            rows_put(&rows, key, strlen(key), NULL, 0, err);
+        }
+        blm_guard_distrust(watched);
+        assert_int_equal(blm_guard_rebuild(watched, err), BLM_PRESENT);
+    }
+    return st;
+}
+
+static void test_distrust_during_a_rebuild(void **state)
+{
+    (void)state;
+    blm_guard_options o = filed(at("law.blm"));
+    blm_dataset       d = rows_dataset(&rows);
+    d.scan              = scan_and_distrust;
+    assert_int_equal(blm_guard_open(&o, &d, &watched, NULL), BLM_OK);
+    put_keys(watched, 0, 100);
+    build(watched);
+    assert_true(figures_of(watched).trusted);
+    assert_in_range(rows.scans, 2, 3);
+    assert_there(watched, 0, 200);
+    blm_guard_distrust(watched);
+    assert_false(figures_of(watched).trusted);
+    assert_there(watched, 0, 200);
+    close_guard(watched);
+    blm_guard *g = open_filed();
+    assert_false(figures_of(g).trusted);
+    close_guard(g);
+}
+
+/* A rebuild that is asked for while one runs comes after it. */
+static void test_rebuilds_queue(void **state)
+{
+    (void)state;
+    blm_guard_options o = plain();
+    o.flags             = BLM_GUARD_MANUAL;
+    blm_guard *g        = open_guard(o);
+    put_keys(g, 0, 100);
+    unsigned present = 0;
+    for (int i = 0; i < 50; i++)
+        present += blm_guard_rebuild(g, NULL) == BLM_PRESENT;
+    assert_int_equal(blm_guard_wait(g, NULL), BLM_OK);
+    assert_true(present > 0);
+    assert_in_range(figures_of(g).rebuilds, 50 - present + 1, 50);
+    close_guard(g);
+}
+
+/* ---- what is in force ------------------------------------------------------------------------ */
+
+static void test_other_options(void **state)
+{
+    (void)state;
+    blm_guard *g = open_filed();
+    put_keys(g, 0, 100);
+    build(g);
+    close_guard(g);
+    for (int what = 0; what < 3; what++) {
+        blm_options       f = BLM_OPTIONS_INIT;
+        blm_guard_options o = filed(at("law.blm"));
+        f.kind              = BLM_BLOCKED;
+        f.hash              = what == 0 ? BLM_HASH_XXH3 : BLM_HASH_SIPHASH;
+        o.rate              = what == 0 ? 0.001 : what == 1 ? 0.001 : 0.0001;
+        o.filter            = &f;
+        g                   = open_guard(o); /* manual: it says what is in force */
+        const char *was     = what == 2 ? "siphash" : figures_of(g).hash;
+        assert_true(figures_of(g).trusted);
+        assert_true(figures_of(g).promised > o.rate * 1.5 || what == 1);
+        assert_string_equal(figures_of(g).hash, was);
+        assert_there(g, 0, 100);
+        close_guard(g);
+        o.flags = 0; /* or rebuilds */
+        g       = open_built(o);
+        assert_int_equal(figures_of(g).cause, BLM_CAUSE_OPTIONS);
+        assert_true(figures_of(g).promised <= o.rate);
+        assert_string_equal(figures_of(g).hash, what == 0 ? was : "siphash");
+        assert_there(g, 0, 100);
+        close_guard(g);
+        g = open_built(o); /* nothing to do */
+        assert_int_equal(figures_of(g).rebuilds, 0);
+        close_guard(g);
+    }
+}
+
+/* ---- staleness ------------------------------------------------------------------------------- */
+
+static void test_stale_over_close(void **state)
+{
+    (void)state;
+    blm_guard *g = open_filed();
+    put_keys(g, 0, 400);
+    build(g);
+    for (uint64_t i = 0; i < 70; i++)
+        assert_int_equal(delete_key(g, i), BLM_OK);
+    close_guard(g);
+    g = open_filed();
+    assert_true(figures_of(g).trusted);
+    assert_int_equal(figures_of(g).stale, 70);
+    assert_true(figures_of(g).stale_share > 0.17 && figures_of(g).stale_share < 0.18);
+    for (uint64_t i = 70; i < 80; i++)
+        assert_int_equal(delete_key(g, i), BLM_OK);
+    close_guard(g);
+    g = open_filed();
+    assert_int_equal(figures_of(g).stale, 80);
+    build(g);
+    assert_int_equal(figures_of(g).stale, 0);
+    close_guard(g);
+}
+
+static void deletes_and_dies(void *arg)
+{
+    (void)arg;
+    blm_guard *g = open_filed();
+    put_keys(g, 0, 1000);
+    build(g);
+    put_keys(g, 1000, 1200);
+    for (uint64_t i = 0; i < 70; i++)
+        assert_int_equal(delete_key(g, i), BLM_OK);
+    spit(at("mark"), rows.mark, rows.mark_len);
+    kill(getpid(), SIGKILL);
+}
+
+static void test_stale_after_a_kill(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(deletes_and_dies, NULL), SIGKILL);
+    follow_child(70, 1200);
+    blm_guard *g = open_filed();
+    assert_true(figures_of(g).trusted);
+    assert_int_equal(figures_of(g).stale, 70);
+    assert_in_range(figures_of(g).items, 1100, 1300);
+    build(g); /* sized for the rows there are, without another scan */
+    assert_true(figures_of(g).capacity >= 1130);
+    assert_int_equal(rows.scans, 1);
+    assert_there(g, 70, 1200);
+    close_guard(g);
+}
+
+/* ---- keys that somebody chooses --------------------------------------------------------------- */
+
+/* Keys that pass are asked for again and again, each time others. */
+static void ask_what_passes(blm_guard *g, uint64_t *next, uint64_t passes)
+{
+    while (passes > 0) {
+        char    key[32];
+        blm_key k = { key, 0 };
+        key_of(key, (*next)++);
+        k.len = strlen(key);
+        if (!blm_guard_maybe(g, k.data, k.len))
+            continue;
+        assert_int_equal(blm_guard_get(g, key, k.len, NULL, NULL, NULL), BLM_E_ABSENT);
+        passes--;
+    }
+}
+
+static void test_pollution_is_said(void **state)
+{
+    (void)state;
+    blm_guard_options o = plain();
+    uint64_t          next = 1000000;
+    o.rate_pause_ms        = 1000000; /* none is due again while this test runs */
+    blm_guard *g           = open_guard(o);
+    put_keys(g, 0, 900);
+    assert_int_equal(blm_guard_build(g, NULL) == BLM_OK || blm_guard_wait(g, NULL) == BLM_OK, 1);
+    assert_int_equal(blm_guard_wait(g, NULL), BLM_OK);
+    uint64_t before = figures_of(g).rebuilds;
+    assert_false(figures_of(g).polluted);
+    ask_what_passes(g, &next, 80);
+    assert_int_equal(blm_guard_wait(g, NULL), BLM_OK);
+    assert_int_equal(figures_of(g).rebuilds, before + 1);
+    assert_int_equal(figures_of(g).cause, BLM_CAUSE_RATE);
+    ask_what_passes(g, &next, 400);
+    assert_int_equal(blm_guard_wait(g, NULL), BLM_OK);
+    assert_int_equal(figures_of(g).rebuilds, before + 1); /* the next one has to wait … */
+    assert_true(figures_of(g).held > 0);
+    assert_true(figures_of(g).polluted); /* … and why is said */
+    close_guard(g);
+}
+
+/* Stale keys that are asked for pass too, and that is no attack. */
+static void test_stale_keys_are_no_pollution(void **state)
+{
+    (void)state;
+    blm_guard_options o = plain();
+    o.flags             = BLM_GUARD_MANUAL;
+    blm_guard *g        = open_guard(o);
+    put_keys(g, 0, 900);
+    build(g);
+    for (uint64_t i = 0; i < 200; i++)
+        assert_int_equal(delete_key(g, i), BLM_OK);
+    for (uint64_t i = 0; i < 200; i++)
+        assert_int_equal(get_key(g, i), BLM_E_ABSENT);
+    assert_false(figures_of(g).polluted);
+    close_guard(g);
+}
+
+/* ---- fork -------------------------------------------------------------------------------------- */
+
+static void use_in_child(void *arg)
+{
+    blm_guard      *g   = arg;
+    blm_error       err = { .status = BLM_OK };
+    blm_guard_stats s   = { .size = sizeof s };
+    blm_key         keys[2] = { { "key-1", 5 }, { "none", 4 } };
+    uint8_t         maybe[2];
+    uint64_t        gets = rows.gets, puts = rows.puts;
+    bool ok = blm_guard_get(g, "key-1", 5, NULL, NULL, &err) == BLM_E_BUSY &&
+              strstr(err.text, "forked") != NULL;
+    ok &= blm_guard_get(g, "none", 4, NULL, NULL, NULL) == BLM_E_BUSY;
+    ok &= blm_guard_maybe(g, "none", 4) && blm_guard_maybe_many(g, keys, 2, maybe) == 2;
+    ok &= blm_guard_put(g, "new", 3, NULL, 0, &err) == BLM_E_BUSY;
+    ok &= blm_guard_delete(g, "key-1", 5, &err) == BLM_E_BUSY;
+    ok &= blm_guard_update(g, "key-1", 5, "new", 3, NULL, 0, &err) == BLM_E_BUSY;
+    ok &= blm_guard_build(g, &err) == BLM_E_BUSY && blm_guard_rebuild(g, &err) == BLM_E_BUSY;
+    ok &= blm_guard_wait(g, &err) == BLM_E_BUSY && blm_guard_sync(g, &err) == BLM_E_BUSY;
+    ok &= blm_guard_get_stats(g, &s) == BLM_E_BUSY;
+    blm_guard_note_put(g, "new", 3);
+    blm_guard_note_delete(g, "key-1", 5);
+    blm_guard_distrust(g);
+    ok &= blm_guard_close(g, &err) == BLM_OK;
+    ok &= rows.gets == gets && rows.puts == puts && rows.dels == 0;
+    _exit(ok ? 0 : 1);
+}
+
+static void test_fork(void **state)
+{
+    (void)state;
+    for (int in_file = 0; in_file < 2; in_file++) {
+        blm_guard_options o = filed(in_file ? at("law.blm") : NULL);
+        blm_guard        *g = open_guard(o), *second = NULL;
+        blm_dataset       d = rows_dataset(&rows);
+        put_keys(g, 0, 100);
+        build(g);
+        for (int twice = 0; twice < 2; twice++)
+            assert_int_equal(in_child(use_in_child, g), 0);
+        if (in_file) /* the lock is still the parent's */
+            assert_int_equal(blm_guard_open(&o, &d, &second, NULL), BLM_E_BUSY);
+        put_keys(g, 100, 200);
+        assert_there(g, 0, 200);
+        close_guard(g);
+        if (in_file) {
+            g = open_guard(o);
+            assert_true(figures_of(g).trusted);
+            assert_there(g, 0, 200);
+            close_guard(g);
+        }
+    }
+}
+
+#define LAW(t) cmocka_unit_test_setup_teardown(t, fresh_rows, remove_files)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        LAW(test_chdir),
+        LAW(test_an_older_file_put_back),
+        LAW(test_an_older_generation_put_back),
+        LAW(test_a_copy_of_the_same_session),
+        LAW(test_a_killed_session),
+        LAW(test_old_files_without_a_mark),
+        LAW(test_a_session_in_between),
+        LAW(test_a_reader_in_between),
+        LAW(test_no_put_without_a_mark),
+        LAW(test_a_session_beside_ours),
+        LAW(test_two_late_puts),
+        LAW(test_too_many_failed_puts),
+        LAW(test_distrust_during_a_rebuild),
+        LAW(test_rebuilds_queue),
+        LAW(test_other_options),
+        LAW(test_stale_over_close),
+        LAW(test_stale_after_a_kill),
+        LAW(test_pollution_is_said),
+        LAW(test_stale_keys_are_no_pollution),
+        LAW(test_fork),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+}
