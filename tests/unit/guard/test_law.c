@@ -148,7 +148,8 @@ static void killed_child(void *arg)
 static void test_a_copy_of_the_same_session(void **state)
 {
     (void)state;
-    for (int how = 0; how < 4; how++) { /* the copy overwrites, or is renamed; with its note, or not */
+    for (int how = 0; how < 4;
+         how++) { /* the copy overwrites, or is renamed; with its note, or not */
         rows.mark_len = 0;
         unlink(at("law.blm"));
         unlink(at("law.blm.guard"));
@@ -533,7 +534,7 @@ static void ask_what_passes(blm_guard *g, uint64_t *next, uint64_t passes)
 static void test_pollution_is_said(void **state)
 {
     (void)state;
-    blm_guard_options o = plain();
+    blm_guard_options o    = plain();
     uint64_t          next = 1000000;
     o.rate_pause_ms        = 1000000; /* none is due again while this test runs */
     blm_guard *g           = open_guard(o);
@@ -575,13 +576,13 @@ static void test_stale_keys_are_no_pollution(void **state)
 
 static void use_in_child(void *arg)
 {
-    blm_guard      *g   = arg;
-    blm_error       err = { .status = BLM_OK };
-    blm_guard_stats s   = { .size = sizeof s };
+    blm_guard      *g       = arg;
+    blm_error       err     = { .status = BLM_OK };
+    blm_guard_stats s       = { .size = sizeof s };
     blm_key         keys[2] = { { "key-1", 5 }, { "none", 4 } };
     uint8_t         maybe[2];
     uint64_t        gets = rows.gets, puts = rows.puts;
-    bool ok = blm_guard_get(g, "key-1", 5, NULL, NULL, &err) == BLM_E_BUSY &&
+    bool            ok = blm_guard_get(g, "key-1", 5, NULL, NULL, &err) == BLM_E_BUSY &&
               strstr(err.text, "forked") != NULL;
     ok &= blm_guard_get(g, "none", 4, NULL, NULL, NULL) == BLM_E_BUSY;
     ok &= blm_guard_maybe(g, "none", 4) && blm_guard_maybe_many(g, keys, 2, maybe) == 2;
