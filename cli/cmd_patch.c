@@ -6,14 +6,13 @@
 
 #include "bloomery/delta.h"
 #include "command.h"
-#include "from.h"
 #include "interrupt.h"
 #include "numbers.h"
 #include "ref.h"
 #include "say.h"
 #include "squeeze.h"
 
-static const struct option_group *const groups[] = { &from_group, NULL };
+static const struct option_group *const groups[] = { NULL };
 
 /* The library's text is about the delta, or about delta and filter not matching. */
 static int refuse(const struct ref *r, const struct unsqueeze *u, blm_status st,
@@ -38,12 +37,11 @@ static int refuse(const struct ref *r, const struct unsqueeze *u, blm_status st,
 
 /* The file is opened for writing only when the new filter is ready, so that a refused delta does
  * not change a byte of it. By then it must still hold what the delta was applied to. */
-static int put_in_place(const char *text, const blm_options *o, const uint8_t before[16],
-                        blm_filter *f)
+static int put_in_place(const char *text, const uint8_t before[16], blm_filter *f)
 {
     struct ref r;
     uint8_t    print[16];
-    if (!ref_change(&r, text, o)) {
+    if (!ref_change(&r, text, NULL)) {
         blm_free(f);
         return EXIT_TROUBLE;
     }
@@ -85,13 +83,12 @@ static blm_filter *apply(const struct ref *r, struct unsqueeze *u, uint8_t befor
 static int patch(const char *text)
 {
     struct ref       r;
-    blm_options      o = BLM_OPTIONS_INIT;
     struct unsqueeze u;
     uint8_t          before[16];
     int              status;
     char             keys[NUMBER_TEXT], size[NUMBER_TEXT];
     bool stream = ref_is_stream(text); /* the result goes to standard output, in any case */
-    if (!from_options(text, &o) || !(stream ? ref_change : ref_open)(&r, text, &o))
+    if (!(stream ? ref_change : ref_open)(&r, text, NULL))
         return EXIT_TROUBLE;
     unsqueeze_start(&u);
     blm_filter *f = apply(&r, &u, before, &status);
@@ -108,7 +105,7 @@ static int patch(const char *text)
         status = ref_replace(&r, f) ? EXIT_YES : EXIT_TROUBLE;
     } else {
         ref_drop(&r);
-        status = put_in_place(text, &o, before, f);
+        status = put_in_place(text, before, f);
     }
     if (status == EXIT_YES)
         say("%s: patched with %s%s%s%s", ref_name(text), size_text(u.got, size),

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* remove: removes keys from a counting filter. */
 #include "command.h"
-#include "from.h"
 #include "interrupt.h"
 #include "keys.h"
 #include "numbers.h"
@@ -9,8 +8,7 @@
 #include "ref.h"
 #include "say.h"
 
-static const struct option_group *const groups[] = { &keys_group, &threads_group, &from_group,
-                                                     NULL };
+static const struct option_group *const groups[] = { &keys_group, &threads_group, NULL };
 
 struct removed {
     uint64_t keys, absent;
@@ -69,7 +67,6 @@ static int report(const char *name, const struct removed *n, uint64_t lines, boo
 static int run(int count, char **operands)
 {
     struct ref     r;
-    blm_options    o = BLM_OPTIONS_INIT;
     struct keys    k = { .strict = true, .threads = keys_threads() };
     struct removed n;
     if (ref_is_stdin(operands[0]) && count == 1)
@@ -78,7 +75,7 @@ static int run(int count, char **operands)
         !keys_open(&k, operands + 1, count - 1))
         return EXIT_TROUBLE;
     interrupt_catch();
-    if (!from_options(operands[0], &o) || !ref_change_keys(&r, operands[0], &o)) {
+    if (!ref_change_keys(&r, operands[0])) {
         keys_close(&k);
         return EXIT_TROUBLE;
     }

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "add.h"
-#include "from.h"
 #include "interrupt.h"
 #include "numbers.h"
 #include "out.h"
@@ -37,10 +36,9 @@ static void report(const char *name, const blm_filter *f, int filters, const cha
 /* Opens a filter and combines it with `into`. */
 static int join(blm_filter *into, const char *first, const char *text, meet_fn how)
 {
-    struct ref  r;
-    blm_options o   = BLM_OPTIONS_INIT;
-    blm_error   err = { .offset = BLM_NO_OFFSET };
-    if (!from_options_each(text, &o) || !ref_open(&r, text, &o))
+    struct ref r;
+    blm_error  err = { .offset = BLM_NO_OFFSET };
+    if (!ref_open(&r, text, NULL))
         return EXIT_TROUBLE;
     int status = how(into, r.filter, &err) == BLM_OK ? EXIT_YES : refuse(first, r.name, &err);
     ref_drop(&r);
@@ -52,9 +50,8 @@ static blm_filter *begin(const char *text)
 {
     struct ref  r;
     blm_filter *f   = NULL;
-    blm_options o   = BLM_OPTIONS_INIT;
     blm_error   err = { .offset = BLM_NO_OFFSET };
-    if (!from_options_each(text, &o) || !ref_open(&r, text, &o))
+    if (!ref_open(&r, text, NULL))
         return NULL;
     if (blm_copy(r.filter, &f, &err) != BLM_OK)
         filter_trouble(r.name, &err);

@@ -121,7 +121,6 @@ typedef struct blm_error {
 /* ---- types ------------------------------------------------------------------------------- */
 
 typedef struct blm_filter blm_filter; /* opaque; if you hold one, it is valid */
-
 /* One row per kind: what a filter is to its user. Values are never reused. */
 /* clang-format off */
 #define BLM_KIND_MAP(X)                                                                \
@@ -129,7 +128,8 @@ typedef struct blm_filter blm_filter; /* opaque; if you hold one, it is valid */
     X(BLOCKED, 2, blocked)   /* all bits of a key in one 64-byte line, two or three    \
                                 at strict rates: fast, and the default */              \
     X(COUNTING, 3, counting) /* 4-bit saturating counters: can remove */               \
-    X(SCALABLE, 4, scalable) /* grows layer by layer: for an unknown number of keys */
+    X(SCALABLE, 4, scalable) /* grows layer by layer: for an unknown number of keys */ \
+    X(WINDOW, 5, window)     /* forgets what is older than a window: bloomery/window.h */
 /* clang-format on */
 
 typedef enum blm_kind {
@@ -154,6 +154,7 @@ BLM_API bool        blm_kind_from_name(const char *name, blm_kind *out);
 #define BLM_CAN_FOLD      0x040u
 #define BLM_CAN_REDUCE    0x080u
 #define BLM_CAN_COMPARE   0x100u
+#define BLM_CAN_FORGET    0x200u /* keys go by age, and every add changes the filter */
 
 typedef enum blm_hash {
     BLM_HASH_XXH3    = 0, /* XXH3-64, seeded: the default */
@@ -189,6 +190,8 @@ typedef struct blm_allocator {
     void *(*zalloc)(void *ctx, size_t size);
     void (*free)(void *ctx, void *ptr, size_t size);
 } blm_allocator;
+
+typedef uint64_t (*blm_clock_fn)(void *ctx); /* milliseconds since 1970, for windows */
 
 /* Called now and then during a long call. Return false to cancel it; it then gives E_CANCELLED. */
 typedef bool (*blm_progress_fn)(void *ctx, uint64_t done, uint64_t total);
@@ -258,6 +261,12 @@ typedef struct blm_options {
      * files know them: opening one without them, or under another name, is E_HASH. */
     blm_probe_fn probe_fn;
     void        *probe_ctx;
+
+    uint64_t
+           window_ms; /* window: remember for this long, up to `items` keys; 0: the last `items` */
+    double slack;     /* the most that a key may outstay, as a share of the window (0: 1/7) */
+    blm_clock_fn clock; /* NULL: the system's; for open and decode too */
+    void        *clock_ctx;
 } blm_options;
 
 #ifdef __cplusplus

@@ -25,8 +25,12 @@ typedef enum blm_model {
                                   others */
     BLM_MODEL_LINES  = 3, /* native blocked filters: `lines` lines of 512 bits, one bit in each
                                   of k/lines words; n/2^64 included */
-    BLM_MODEL_COUNTERS = 4 /* native counting filters, and blm_reduce's copies of them: `lines`
+    BLM_MODEL_COUNTERS  = 4, /* native counting filters, and blm_reduce's copies of them: `lines`
                                   lines of 128 cells, one in each of k/lines groups of 16 */
+    BLM_MODEL_WINDOW    = 5, /* windows with eight ages, when all are full; n in the window */
+    BLM_MODEL_WINDOW_16 = 6, /* … with more of them, for less slack */
+    BLM_MODEL_WINDOW_32 = 7,
+    BLM_MODEL_WINDOW_64 = 8
 } blm_model;
 
 /* What a filter made from some options would be. Nothing is allocated. */

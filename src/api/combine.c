@@ -52,6 +52,7 @@ static blm_status sibling(const blm_filter *f, blm_filter **out, blm_error *err)
     b->rate_cap         = f->body.rate_cap;
     b->format           = f->body.format;
     b->active           = f->body.active;
+    b->clock            = f->body.clock;
     if (f->body.attached_len) {
         b->attached = blm__alloc(b->alloc, f->body.attached_len);
         if (!b->attached) {

@@ -56,8 +56,9 @@ blm_status blm__filter_blank(const blm_options *o, blm_filter **out, blm_error *
     f->body.max_bytes    = o->max_bytes;
     f->body.progress     = o->progress;
     f->body.progress_ctx = o->progress_ctx;
-    f->threads           = o->threads;
-    *out                 = f;
+    blm__clock_start(&f->body.clock, o->clock, o->clock_ctx);
+    f->threads = o->threads;
+    *out       = f;
     return BLM_OK;
 }
 
@@ -217,8 +218,6 @@ static blm_status options_to_shape(blm_filter *f, const blm_options *o, struct b
         st = set_seed(&f->body.hasher, f->body.scheme, o, err);
     if (st == BLM_OK)
         st = blm__choose_funnel(&f->body.hasher, f->body.scheme, o->funnel, err);
-    if (st == BLM_OK)
-        st = blm__check_variant(f->body.scheme, o, err);
     if (st != BLM_OK)
         return st;
     memset(s, 0, sizeof *s);
@@ -329,6 +328,8 @@ blm_status blm__filter_finish(blm_filter *f, const blm_options *o, blm_error *er
     if (st == BLM_OK) {
         blm__hasher_tag(h, &b->layers[0].shape);
         blm__body_singles(b, &b->layers[0].shape);
+        if (b->ops->opened)
+            b->ops->opened(b);
     }
     return st;
 }

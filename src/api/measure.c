@@ -22,7 +22,7 @@ static void layer_params(const blm_filter *f, const struct blm__layer *l, blm_pa
     p->lines          = l->shape.lines;
     p->layers         = 1;
     p->capacity       = l->shape.capacity;
-    p->items          = blm__layer_items(l);
+    p->items          = blm__layer_holds(l);
     p->rate           = l->shape.rate;
     p->bytes          = l->word_count * 8;
     memcpy(p->seed, b->hasher.seed, sizeof p->seed);
@@ -60,7 +60,7 @@ static void body_params(const blm_filter *f, blm_params *p)
         const struct blm__layer *l = &b->layers[i];
         p->bits += l->shape.bits;
         p->capacity += l->shape.capacity;
-        p->items += blm__layer_items(l);
+        p->items += blm__layer_holds(l);
         p->bytes += l->word_count * 8;
         p->huge_pages |= l->block.huge;
     }
@@ -84,17 +84,6 @@ blm_status blm_get_layer(const blm_filter *f, uint32_t layer, blm_params *out)
 
 /* ---- contents ---- */
 
-/* Estimates of separate layers add up; their errors as squares. */
-static void add_estimate(blm_estimate *sum, const blm_estimate *e)
-{
-    double low  = sqrt(pow(sum->value - sum->low, 2) + pow(e->value - e->low, 2));
-    double high = sqrt(pow(sum->high - sum->value, 2) + pow(e->high - e->value, 2));
-    sum->value += e->value;
-    sum->low  = sum->value - low;
-    sum->high = sum->value + high;
-    sum->saturated |= e->saturated;
-}
-
 /* At the planned number of keys the bits' own rate lies around the promise: half of all honest
  * filters are a little above. Three standard deviations of the fill, and then twice that because
  * the probes of a key are not spread quite independently, are no alarm. */
@@ -111,6 +100,7 @@ blm_status blm_get_stats(const blm_filter *f, blm_stats *out)
 {
     const struct blm__body *b = &f->body;
     blm_stats               s;
+    uint64_t                cells  = 0;
     double                  absent = 1; /* chance that no layer says maybe */
     memset(&s, 0, sizeof s);
     body_params(f, &s.params);
@@ -122,14 +112,17 @@ blm_status blm_get_stats(const blm_filter *f, blm_stats *out)
         if (ones > reach) /* bits past m set in a caller's own words, or where no key leads */
             ones = reach;
         s.ones += ones;
+        cells += l->engine->cells ? l->engine->cells(&l->shape) : l->shape.bits;
         if (l->shape.probes > 0)
             blm_estimate_items(reach, blm__shape_probes(&l->shape), ones, &e);
-        add_estimate(&s.estimated, &e);
+        if (l->engine->estimate)
+            l->engine->estimate(l, &e);
+        blm__estimate_add(&s.estimated, &e);
         absent *= 1 - blm__layer_rate_now(l, ones);
         if (l->engine->stuck)
             s.stuck += l->engine->stuck(l);
     }
-    s.fill     = (double)s.ones / (double)s.params.bits;
+    s.fill     = (double)s.ones / (double)cells;
     s.rate_now = 1 - absent;
     if (b->layer_count == 1) /* 1 − (1 − r) loses the digits of a small rate */
         s.rate_now = blm__layer_rate_now(&b->layers[0], s.ones);
@@ -147,6 +140,8 @@ blm_status blm_fill_map(const blm_filter *f, double *out, size_t slices)
         total += b->layers[i].shape.bits;
     if (slices > total)
         return BLM_E_ARGUMENT;
+    if (b->ops->row.can & BLM_CAN_FORGET)
+        return BLM_E_UNSUPPORTED; /* its cells are in use only for a while: blm_get_ages */
     uint32_t layer = 0;
     for (size_t s = 0; s < slices; s++) {
         /* Cells [from, to) of all layers laid end to end; the slices differ by one cell at most. */

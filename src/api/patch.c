@@ -150,20 +150,19 @@ static void get_shape(const struct patch *p, struct blm__shape *s)
 {
     const uint8_t *b = p->frame + BLM__FRAME_FRONT;
     memset(s, 0, sizeof *s);
-    s->scheme      = p->f->body.scheme;
-    s->bits        = blm__get64le(b + 8);
-    s->kind        = (blm_kind)(blm__get32le(b + 16) + 1u); /* less one: kind/kind.h */
-    s->rule        = (enum blm__rule)blm__get32le(b + 20);
-    s->probes      = blm__get32le(b + 24);
-    s->lines       = blm__get32le(b + 28);
-    s->cell_bits   = blm__get32le(b + 32);
-    uint32_t cells = blm__line_cells(s->rule);
-    s->line_count  = cells ? s->bits / cells : 0;
-    s->capacity    = blm__get64le(b + 40);
-    s->rate        = blm__f64_from_bits(blm__get64le(b + 48));
-    s->variant     = blm__get64le(b + 56);
-    s->aux[0]      = blm__get64le(b + 64);
-    s->aux[1]      = blm__get64le(b + 72);
+    s->scheme     = p->f->body.scheme;
+    s->bits       = blm__get64le(b + 8);
+    s->kind       = (blm_kind)(blm__get32le(b + 16) + 1u); /* less one: kind/kind.h */
+    s->rule       = (enum blm__rule)blm__get32le(b + 20);
+    s->probes     = blm__get32le(b + 24);
+    s->lines      = blm__get32le(b + 28);
+    s->cell_bits  = blm__get32le(b + 32);
+    s->capacity   = blm__get64le(b + 40);
+    s->rate       = blm__f64_from_bits(blm__get64le(b + 48));
+    s->variant    = blm__get64le(b + 56);
+    s->aux[0]     = blm__get64le(b + 64);
+    s->aux[1]     = blm__get64le(b + 72);
+    s->line_count = blm__line_count(s);
 }
 
 static bool same_cells(const struct blm__shape *a, const struct blm__shape *b)

@@ -46,6 +46,8 @@ static bool check_list(const blm_filter *f, const uint64_t *pos, size_t count, b
     uint64_t base = 0;
     for (uint32_t i = 0; i < f->body.layer_count; i++) {
         const struct blm__layer *l = &f->body.layers[i];
+        if (!l->engine->positions)
+            return true; /* its cells are no answer */
         /* One layer: whatever was given. Several: each has its own part of the list. */
         size_t part = f->body.layer_count == 1 ? count : blm__shape_probes(&l->shape);
         bool   all  = true;

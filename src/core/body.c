@@ -43,6 +43,17 @@ void blm__layer_count(struct blm__layer *l, int64_t n)
         blm__put64le(l->live, l->items);
 }
 
+uint64_t blm__layer_tally(struct blm__layer *l, uint64_t n, uint64_t unit)
+{
+    if (!l->stripes) {
+        blm__layer_count(l, (int64_t)n);
+        return n;
+    }
+    uint64_t was =
+        atomic_fetch_add_explicit(&l->stripes[my_stripe()].count, n, memory_order_relaxed);
+    return (was + n) / unit * unit - was / unit * unit;
+}
+
 void blm__layer_recount(struct blm__layer *l, uint64_t n)
 {
     if (l->stripes)

@@ -17,6 +17,7 @@
 #include "bloomery.h"
 #include "core/alloc.h"
 #include "core/bits.h"
+#include "core/clock.h"
 
 struct blm__scheme; /* scheme/scheme.h */
 struct blm__engine; /* engine/engine.h */
@@ -40,22 +41,23 @@ enum blm__rule {
     BLM__CHAIN     = 0, /* native: position i = mulhi(h·C^i, m) */
     BLM__LINES     = 1, /* native: L lines of 512 bits, one bit in each of k words of a line */
     BLM__POSITIONS = 2, /* any other scheme: its positions() says */
-    BLM__SHORT     = 3 /* native: as LINES, but of 128 cells: counters, and the bits made of them */
+    BLM__SHORT = 3, /* native: as LINES, but of 128 cells: counters, and the bits made of them */
+    BLM__AGES  = 4  /* native: words that say of which turn they are (core/ages.h) */
 };
 
 struct blm__shape {
     blm_kind       kind; /* of this layer: classic, blocked or counting; never scalable */
     enum blm__rule rule;
     const struct blm__scheme *scheme;
-    uint64_t                  bits;       /* m: cells (bits, or counters) */
-    uint64_t                  line_count; /* LINES: bits / 512; SHORT: bits / 128; else 0 */
-    uint32_t                  probes;     /* k; for LINES and SHORT, cells per line (1…8) */
-    uint32_t                  lines;      /* LINES, SHORT: lines per key; else 0 */
-    uint32_t                  cell_bits;  /* 1, or 4 for counting */
-    uint64_t                  capacity;   /* n it was planned for; 0: unknown */
-    double                    rate;       /* promised at capacity; 0: none */
-    uint64_t                  variant; /* the scheme's own: bip37 flags, redisbloom options, … */
-    uint64_t                  aux[2];  /* the codec's own, kept for writing back */
+    uint64_t                  bits; /* m: cells (bits, or counters) */
+    uint64_t line_count;            /* LINES: bits / 512; SHORT: bits / 128; AGES: spans; else 0 */
+    uint32_t probes;                /* k; for LINES and SHORT, cells per line (1…8) */
+    uint32_t lines;                 /* LINES, SHORT: lines per key; AGES: spans; else 0 */
+    uint32_t cell_bits;             /* 1, or 4 for counting */
+    uint64_t capacity;              /* n it was planned for; 0: unknown */
+    double   rate;                  /* promised at capacity; 0: none */
+    uint64_t variant;               /* the scheme's own: bip37 flags, redisbloom options, … */
+    uint64_t aux[2];                /* the codec's or the kind's own, kept for writing back */
 };
 
 /* 64-bit words that hold the cells of a shape. */
@@ -71,13 +73,17 @@ static inline uint32_t blm__shape_probes(const struct blm__shape *s)
 /* Cells of a line; 0: there are none. */
 static inline uint32_t blm__line_cells(enum blm__rule r)
 {
-    return r == BLM__LINES ? BLM__LINE_BITS : r == BLM__SHORT ? BLM__SHORT_CELLS : 0;
+    return r == BLM__LINES || r == BLM__AGES ? BLM__LINE_BITS
+           : r == BLM__SHORT                 ? BLM__SHORT_CELLS
+                                             : 0;
 }
 
 /* Lines that a key may have. */
 static inline uint32_t blm__lines_most(enum blm__rule r)
 {
-    return r == BLM__LINES ? BLM__MAX_LINES : r == BLM__SHORT ? BLM__MAX_SHORT : 0;
+    return r == BLM__LINES || r == BLM__AGES ? BLM__MAX_LINES
+           : r == BLM__SHORT                 ? BLM__MAX_SHORT
+                                             : 0;
 }
 
 /* What all layers of a filter share: how a key is hashed. */
@@ -110,8 +116,10 @@ struct blm__steps {
 
 struct blm__layer {
     struct blm__shape         shape;
-    const struct blm__engine *engine; /* set when the layer is made, with … */
-    struct blm__steps         steps;  /* … what it works out beforehand */
+    const struct blm__engine *engine;      /* set when the layer is made, with … */
+    struct blm__steps         steps;       /* … what it works out beforehand */
+    uint64_t                  turn_length; /* AGES: keys or milliseconds */
+    struct blm__clock         clock;       /* AGES: the body's, kept by blm__body_ready */
     uint64_t                 *words;
     uint64_t                  word_count;
     uint64_t            items;   /* adds that were new (counting: adds less removes), but for … */
@@ -181,13 +189,14 @@ struct blm__body {
     uint32_t                  active; /* the layer that adds go to (scalable; else 0) */
     bool                      shared;
     bool                      read_only;
-    double                    rate;           /* promised for the whole; 0: none */
-    double      growth, tightening, rate_cap; /* scalable; else 0 (growth 0: usual rule) */
-    void       *state;                        /* the kind's own, behind its hooks; or NULL */
-    const char *format;                       /* codec it came from; NULL: native. Static text */
-    uint8_t    *attached;                     /* bytes a format carries along (dcso); NULL: none */
-    size_t      attached_len;
-    uint64_t    max_bytes;          /* 0: none */
+    double                    rate;                 /* promised for the whole; 0: none */
+    double            growth, tightening, rate_cap; /* scalable; else 0 (growth 0: usual rule) */
+    struct blm__clock clock;                        /* by which windows go */
+    void             *state;                        /* the kind's own, behind its hooks; or NULL */
+    const char       *format;   /* codec it came from; NULL: native. Static text */
+    uint8_t          *attached; /* bytes a format carries along (dcso); NULL: none */
+    size_t            attached_len;
+    uint64_t          max_bytes;    /* 0: none */
     const struct blm__store *store; /* never NULL */
     void                    *store_ctx;
     blm_progress_fn          progress;
@@ -200,6 +209,9 @@ uint64_t blm__body_bytes(const struct blm__body *b);
 uint64_t blm__layer_items(const struct blm__layer *l);
 /* Adds n to (or, exclusive only, takes from) a layer's items. */
 void blm__layer_count(struct blm__layer *l, int64_t n);
+/* Adds n in the same way, and says how many of those counted so the others may hear of: all, or
+ * of a shared filter whole units of a stripe. */
+uint64_t blm__layer_tally(struct blm__layer *l, uint64_t n, uint64_t unit);
 /* Makes it n, whatever was counted. Exclusive. */
 void blm__layer_recount(struct blm__layer *l, uint64_t n);
 /* Room for one more layer struct at the end (zeroed, not yet counted in layer_count); NULL: no

@@ -48,6 +48,8 @@ static inline void blm__counters_uncount(struct blm__layer *l, size_t gone)
 
 /* ---- lines of either length: engine/lines.c ---- */
 /* Lines are unequally full: the rate is the mean over lines of the chance to pass. */
+/* The chance that k of the eight groups of a line, a rotated pattern, are met at this fill. */
+double blm__pass_chance(const double *fill, uint32_t k);
 double blm__lines_rate_now(const struct blm__layer *l, uint64_t ones);
 double blm__lines_rate_at(const struct blm__shape *s, uint64_t n);
 bool blm__lines_positions(const struct blm__shape *s, const blm_digest *d, bool raw, uint64_t *out);

@@ -3,14 +3,16 @@
  * a row here; where its rule is new too, a number in core/body.h. */
 #include "engine/engine.h"
 
+#include <math.h>
 #include <string.h>
 
 extern const struct blm__engine blm__engine_chain, blm__engine_lines, blm__engine_short,
-    blm__engine_counters, blm__engine_steps, blm__engine_positions, blm__engine_tallies;
+    blm__engine_counters, blm__engine_steps, blm__engine_positions, blm__engine_tallies,
+    blm__engine_ages;
 
 static const struct blm__engine *const engines[] = {
     &blm__engine_chain, &blm__engine_lines,     &blm__engine_short,   &blm__engine_counters,
-    &blm__engine_steps, &blm__engine_positions, &blm__engine_tallies,
+    &blm__engine_steps, &blm__engine_positions, &blm__engine_tallies, &blm__engine_ages,
 };
 #define COUNT (sizeof engines / sizeof *engines)
 
@@ -34,12 +36,13 @@ void blm__layer_ready(struct blm__layer *l)
 
 void blm__body_ready(struct blm__body *b)
 {
-    const struct blm__layer *l = b->layers;
-    struct blm__quick       *q = &b->quick;
+    struct blm__layer *l = b->layers;
+    struct blm__quick *q = &b->quick;
     memset(q, 0, sizeof *q);
     q->add_len = SIZE_MAX;
     if (b->layer_count == 0)
         return;
+    l->clock      = b->clock;
     q->words      = l->words;
     q->line_count = l->shape.line_count;
     if (!b->read_only && !b->shared && !l->marks && !l->live)
@@ -75,6 +78,16 @@ double blm__layer_model(const struct blm__shape *s, uint64_t n)
 uint64_t blm__fold_unit(const struct blm__shape *s)
 {
     return s->lines ? blm__line_cells(s->rule) : s->scheme->fold_unit;
+}
+
+void blm__estimate_add(blm_estimate *sum, const blm_estimate *e)
+{
+    double low  = sqrt(pow(sum->value - sum->low, 2) + pow(e->value - e->low, 2));
+    double high = sqrt(pow(sum->high - sum->value, 2) + pow(e->high - e->value, 2));
+    sum->value += e->value;
+    sum->low  = sum->value - low;
+    sum->high = sum->value + high;
+    sum->saturated |= e->saturated;
 }
 
 /* ---- cells ---- */

@@ -10,6 +10,7 @@
  *   positions   others   bits where the scheme's positions say
  *   steps       others   the same, where position i is (a + i·b) mod m
  *   tallies     others   four-bit counters where the scheme's positions say
+ *   ages        native   bits in words that say of which turn they are: windows
  *
  * Engines know layers, keys and kernels. What layers are for, and how many there are, is the kind's
  * business (kind/kind.h).
@@ -86,6 +87,9 @@ struct blm__engine {
 
     /* Numbers. */
     uint64_t (*ones)(const struct blm__layer *l, const struct blm__kernel *v); /* cells in use */
+    uint64_t (*cells)(const struct blm__shape *s); /* … of how many; NULL: shape.bits */
+    uint64_t (*items)(const struct blm__layer *l); /* keys it has now; NULL: as counted */
+    void (*estimate)(const struct blm__layer *l, blm_estimate *out); /* NULL: by ones and probes */
     /* … in either of two layers of one shape. */
     uint64_t (*ones_or)(const struct blm__layer *a, const struct blm__layer *b,
                         const struct blm__kernel *v);
@@ -93,7 +97,8 @@ struct blm__engine {
     double (*rate_now)(const struct blm__layer *l, uint64_t ones);
     double (*rate_at)(const struct blm__shape *s, uint64_t n);
 
-    /* Whole layers. dst becomes what both together, or what both have in common, for n words. */
+    /* Whole layers. dst becomes what both together, or what both have in common, for n words. NULL:
+     * the kind has something of its own, or nothing. */
     void (*unite)(const struct blm__kernel *v, uint64_t *dst, const uint64_t *src, uint64_t n);
     void (*intersect)(const struct blm__kernel *v, uint64_t *dst, const uint64_t *src, uint64_t n);
     /* Into zeroed words of the smaller shape; the scheme says whether that is possible. */
@@ -118,6 +123,13 @@ static inline uint64_t blm__layer_ones(const struct blm__layer *l, const struct 
     return l->engine->ones(l, v);
 }
 double blm__layer_rate_now(const struct blm__layer *l, uint64_t ones);
+/* Estimates of separate cells add up; their errors as squares. */
+void blm__estimate_add(blm_estimate *sum, const blm_estimate *e);
+/* Keys that it holds now. */
+static inline uint64_t blm__layer_holds(const struct blm__layer *l)
+{
+    return l->engine->items ? l->engine->items(l) : blm__layer_items(l);
+}
 /* The modelled rate of a shape with n keys in it, and by which model. */
 double    blm__shape_rate(const struct blm__shape *s, uint64_t n);
 blm_model blm__shape_model(const struct blm__shape *s);

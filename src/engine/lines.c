@@ -89,7 +89,7 @@ bool blm__lines_positions(const struct blm__shape *s, const blm_digest *d, bool 
 
 /* Lines are unequally full, and a query meets a fuller one no more often than an emptier one: the
  * rate is the mean over lines of the chance to pass, not the chance at the mean fill. */
-static double pass_chance(const double *fill, uint32_t k)
+double blm__pass_chance(const double *fill, uint32_t k)
 {
     double sum = 0;
     for (uint64_t r = 0; r < 8; r++) {
@@ -124,7 +124,7 @@ double blm__lines_rate_now(const struct blm__layer *l, uint64_t ones)
     (void)ones;
     for (uint64_t i = 0; i < l->shape.line_count; i++) {
         fill_of(l, i, fill);
-        sum += pass_chance(fill, l->shape.probes);
+        sum += blm__pass_chance(fill, l->shape.probes);
     }
     return pow(sum / (double)l->shape.line_count, l->shape.lines);
 }

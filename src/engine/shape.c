@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/shape.h"
 
+#include "core/ages.h"
 #include "engine/engine.h"
 
 bool blm__rate_valid(double p) { return p >= 0 && p < 1; } /* false for a NaN */
@@ -17,16 +18,32 @@ static const char *engine_fault(const struct blm__shape *s, bool native)
     return e->kinds >> s->kind & 1 ? NULL : "cells that its kind does not have";
 }
 
+static const char *ages_fault(const struct blm__shape *s)
+{
+    uint32_t ages = blm__ages_of(s);
+    if (ages < BLM__AGES_LEAST || ages > BLM__AGES_MOST || (ages & (ages - 1)) ||
+        s->aux[1] & ~(uint64_t)(BLM__BY_TIME | 0xff))
+        return "ages are not 8, 16, 32 or 64";
+    if (s->aux[0] == 0 || s->aux[0] > UINT64_MAX / 2)
+        return "a window of no length";
+    if (s->line_count == 0 || s->line_count > BLM__MAX_BITS / 64 / ages ||
+        blm__ages_words(s->line_count, ages) * 64 != s->bits)
+        return "spans and bits do not agree";
+    return NULL;
+}
+
 static const char *lines_fault(const struct blm__shape *s)
 {
     uint32_t cells = blm__line_cells(s->rule);
     if (cells == 0)
         return s->line_count || s->lines ? "a layer without lines has a number of lines" : NULL;
     if (s->lines < 1 || s->lines > blm__lines_most(s->rule))
-        return s->rule == BLM__LINES ? "lines per key are not 1 to 3"
-                                     : "short lines per key are not 1 to 5";
+        return s->rule == BLM__SHORT ? "short lines per key are not 1 to 5"
+                                     : "lines per key are not 1 to 3";
     if (s->probes > BLM__LINE_WORDS)
         return "more probes in a line than it has words";
+    if (s->rule == BLM__AGES)
+        return ages_fault(s);
     if (s->line_count > BLM__MAX_BITS / cells || s->line_count * cells != s->bits)
         return "lines and bits do not agree";
     return NULL;
@@ -68,4 +85,12 @@ bool blm__slack_clear(const struct blm__shape *s, const uint64_t *words)
         return true;
     uint64_t last = __atomic_load_n(&words[blm__shape_words(s) - 1], __ATOMIC_RELAXED);
     return blm__le64(last) >> used == 0;
+}
+
+uint64_t blm__line_count(const struct blm__shape *s)
+{
+    uint32_t cells = blm__line_cells(s->rule);
+    if (s->rule == BLM__AGES)
+        return blm__ages_of(s) ? blm__ages_spans(s->bits / 64, blm__ages_of(s)) : 0;
+    return cells ? s->bits / cells : 0;
 }

@@ -63,6 +63,12 @@ static blm_status settle_kind(blm_guard *g, blm_error *err)
                          "a guard's filter cannot be %s, because threads share it and it is "
                          "rebuilt to grow: take classic, blocked or counting",
                          row->name);
+    if (row->can & BLM_CAN_FORGET)
+        return blm__fail(
+            err, BLM_E_UNSUPPORTED,
+            "a guard's filter cannot be a %s, because it forgets rows that are there: take "
+            "classic, blocked or counting",
+            row->name);
     g->can = row->can;
     return BLM_OK;
 }

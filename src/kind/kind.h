@@ -32,6 +32,9 @@ struct blm__kind {
     /* Why this body, its layers filled, is no filter of the kind; for decoders. NULL: it is one. */
     const char *(*fault)(const struct blm__body *b, bool native);
 
+    /* A file, or decoded bytes, have become this body. NULL: nothing to do. */
+    void (*opened)(struct blm__body *b);
+
     /* Hashed keys, at most BLM__BATCH. Adds in order; *done were added when it fails. */
     blm_status (*add)(struct blm__body *b, const struct blm__keys *k, uint8_t *fresh, size_t *done);
     size_t (*check)(const struct blm__body *b, const struct blm__keys *k, uint8_t *maybe);

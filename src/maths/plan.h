@@ -27,6 +27,11 @@ blm_status blm__plan_layer(const blm_options *o, blm_plan *out, blm_error *err);
 /* Counting: the same in lines of 128 counters; o->bits and plan.bits count counters. */
 blm_status blm__plan_counters(const blm_options *o, blm_plan *out, blm_error *err);
 
+/* One turn of a window: the same in words of 56 cells, `lines` of them per key. */
+blm_status blm__plan_words(const blm_options *o, blm_plan *out, blm_error *err);
+/* A window of so many ages: o->items keys of the whole of it; plan.bits counts everything. */
+blm_status blm__plan_ages(const blm_options *o, uint32_t ages, blm_plan *out, blm_error *err);
+
 /* ---- for all of them (plan.c) ---- */
 
 #define BLM__DEFAULT_RATE 0.01 /* if a size is given, and no rate, keys or probes */

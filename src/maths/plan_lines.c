@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "bloomery/maths.h"
+#include "core/ages.h"
 #include "core/error.h"
 #include "maths/plan.h"
 #include "maths/sizing.h"
@@ -33,6 +34,9 @@ static const struct layout layers   = { 1, BLM__LINE_BITS, BLM__MAX_LINES,
                                         BLM__MAX_BITS / BLM__LINE_BITS, 2.5e-4 };
 static const struct layout counters = { 4, BLM__SHORT_CELLS, BLM__MAX_SHORT,
                                         BLM__MAX_BITS / 4 / BLM__SHORT_CELLS, 1e-2 };
+
+/* The words of one turn of a window (core/ages.h). */
+static const struct layout ages = { 1, BLM__AGE_CELLS, BLM__MAX_LINES, BLM__MAX_BITS / 512, 1e-2 };
 
 /* A plan with one number still missing: the context of a search. */
 struct lines {
@@ -296,6 +300,11 @@ blm_status blm__plan_lines(const blm_options *o, blm_plan *out, blm_error *err)
 blm_status blm__plan_layer(const blm_options *o, blm_plan *out, blm_error *err)
 {
     return plan(&layers, o, out, err);
+}
+
+blm_status blm__plan_words(const blm_options *o, blm_plan *out, blm_error *err)
+{
+    return plan(&ages, o, out, err);
 }
 
 blm_status blm__plan_counters(const blm_options *o, blm_plan *out, blm_error *err)

@@ -2,7 +2,9 @@
 /* The formulas as the textbook has them, and blm_rate_of, which chooses a model of the rate. What
  * blm_create makes is planned in maths/plan.c. */
 #include "maths/sizing.h"
+
 #include "bloomery/maths.h"
+#include "core/ages.h"
 
 #include <math.h>
 
@@ -90,6 +92,14 @@ blm_status blm_capacity_for(uint64_t m, uint32_t k, double p, uint64_t *n)
     return BLM_OK;
 }
 
+/* Of the models of windows; 0: it is another. */
+static uint32_t ages_of(blm_model m)
+{
+    return m >= BLM_MODEL_WINDOW && m <= BLM_MODEL_WINDOW_64
+               ? BLM__AGES_LEAST << (m - BLM_MODEL_WINDOW)
+               : 0;
+}
+
 static blm_status check_model(blm_model model, uint64_t m, uint32_t k, uint32_t lines)
 {
     if (m == 0 || k == 0)
@@ -101,8 +111,14 @@ static blm_status check_model(blm_model model, uint64_t m, uint32_t k, uint32_t 
     enum blm__rule rule = model == BLM_MODEL_LINES      ? BLM__LINES
                           : model == BLM_MODEL_COUNTERS ? BLM__SHORT
                                                         : BLM__CHAIN;
-    if (rule == BLM__CHAIN)
+    uint32_t       ages = ages_of(model);
+    if (rule == BLM__CHAIN && !ages)
         return BLM_OK;
+    if (ages)
+        return lines >= 1 && lines <= BLM__MAX_LINES && k % lines == 0 && k / lines <= 8 &&
+                       blm__ages_spans(m / 64, ages) > 0
+                   ? BLM_OK
+                   : BLM_E_ARGUMENT;
     bool whole = lines >= 1 && lines <= blm__lines_most(rule) && k % lines == 0 &&
                  k / lines <= BLM__LINE_WORDS && m % blm__line_cells(rule) == 0;
     return whole ? BLM_OK : BLM_E_ARGUMENT;
@@ -133,6 +149,16 @@ blm_status blm_rate_of(blm_model model, uint64_t m, uint32_t k, uint32_t lines, 
     case BLM_MODEL_COUNTERS:
         blm__model_lines(BLM__SHORT_CELLS, m / BLM__SHORT_CELLS, k / lines, lines, n, out);
         return BLM_OK;
+    case BLM_MODEL_WINDOW:
+    case BLM_MODEL_WINDOW_16:
+    case BLM_MODEL_WINDOW_32:
+    case BLM_MODEL_WINDOW_64: {
+        uint32_t ages = ages_of(model);
+        out->value = out->low = out->high = blm__rate_ages(blm__ages_spans(m / 64, ages), k / lines,
+                                                           lines, blm__turn_length(n, ages), ages);
+        out->method                       = BLM_BY_BOUND;
+        return BLM_OK;
+    }
     }
     return BLM_E_ARGUMENT;
 }

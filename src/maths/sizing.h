@@ -30,6 +30,10 @@ double blm__rate_lines(uint32_t cells, uint64_t line_count, uint32_t words, uint
  * starts. */
 double blm__line_rate(uint32_t cells, uint32_t words, double load);
 
+/* The rate of a window of `ages` full turns, each of `turn` keys: `lines` spans per key, one cell in
+ * each of `words` eighths of a word. */
+double blm__rate_ages(uint64_t spans, uint32_t words, uint32_t lines, uint64_t turn, uint32_t ages);
+
 /* The models with their bounds; arguments already checked (m and k at least 1). */
 void blm__model_independent(uint64_t m, uint32_t k, uint64_t n, blm_rate *out);
 void blm__model_double(uint64_t m, uint32_t k, uint64_t n, blm_rate *out);

@@ -19,6 +19,7 @@
 #define BLM__IN_CACHE_BYTES ((uint64_t)512 << 10)
 extern _Atomic uint64_t blm__in_cache_bytes;
 
+struct blm__ages;     /* core/kernel/ages.h */
 struct blm__counters; /* core/kernel/counters.h */
 struct blm__stack;    /* core/kernel/layers.h */
 struct blm__stepper;  /* core/kernel/steps.h */
@@ -62,6 +63,7 @@ struct blm__kernel {
 
     const struct blm__counters *counters;
     const struct blm__stepper  *stepper;
+    const struct blm__ages     *ages;
     /* Several layers of lines at once: core/kernel/layers.h. */
     size_t (*layers_check)(const struct blm__stack *s, const uint64_t *h, size_t n, uint8_t *maybe);
     size_t (*layers_add)(const struct blm__stack *s, struct blm__layer *l, const uint64_t *h,

@@ -16,6 +16,7 @@
 #ifdef BLM__HAVE_NEON
 #include <arm_neon.h>
 
+#include "core/kernel/ages.h"
 #include "core/kernel/counters.h"
 #include "core/kernel/layers.h"
 #include "core/kernel/lines.h"
@@ -164,6 +165,7 @@ const struct blm__kernel blm__kernel_neon = {
     .or_into        = or_into,
     .and_into       = and_into,
     .counters       = &blm__counters_portable,
+    .ages           = &blm__ages_portable,
     .stepper        = &blm__stepper_portable,
     .layers_check   = blm__layers_check,
     .layers_add     = layers_add,

@@ -47,7 +47,8 @@ static void kinds_are_modelled_as_they_probe(void **state)
         add_keys(f, 0, 10000);
         near_the_bits(f, 10000);
         add_keys(f, 10000, 20000);
-        near_the_bits(f, 20000);
+        if (!(row->can & BLM_CAN_FORGET)) /* modelled when the turn ends, an eighth later */
+            near_the_bits(f, 20000);
         if (!(row->can & BLM_CAN_GROW)) {
             blm_plan p = { .size = sizeof p };
             blm_rate r = { .size = sizeof r };

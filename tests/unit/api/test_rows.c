@@ -81,7 +81,7 @@ static void kinds_can_what_they_say(void **state)
             blm_free(f);
         }
     }
-    assert_int_equal(n, 4);
+    assert_int_equal(n, 5);
     assert_null(blm_kind_at(n));
     assert_null(blm_kind_find((blm_kind)1000));
 }

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The plan of windows. The keys of one turn are those of a small blocked filter whose lines are
+ * words of 56 cells, and the window is S of them beside each other, all full when a turn ends. A
+ * question passes if it passes one of them: so each may have the rate 1 − (1 − p)^(1/S).
+ */
+#include <inttypes.h>
+#include <math.h>
+
+#include "core/ages.h"
+#include "core/error.h"
+#include "maths/plan.h"
+#include "maths/sizing.h"
+
+double blm__rate_ages(uint64_t spans, uint32_t words, uint32_t lines, uint64_t turn, uint32_t ages)
+{
+    double each = blm__rate_lines(BLM__AGE_CELLS, spans, words, lines, turn);
+    return -expm1(ages * log1p(-each));
+}
+
+static double each_of(double rate, uint32_t ages) { return -expm1(log1p(-rate) / ages); }
+
+/* The bytes of as many cells as blm__plan_words counts for one turn. */
+static uint64_t bytes_of(uint64_t cells, uint32_t ages)
+{
+    return blm__ages_words(cells / BLM__AGE_CELLS, ages) * 8;
+}
+
+/* What is wanted of the whole, as it is wanted of one turn. */
+static blm_status of_one_turn(const blm_options *o, uint32_t ages, blm_options *out, blm_error *err)
+{
+    uint64_t bytes = o->bits ? (o->bits + 63) / 64 * 8 : o->memory, spans;
+    *out           = *o;
+    out->memory = out->max_bytes = 0;
+    if (o->rate != 0 && !(o->rate > 0 && o->rate < 1))
+        return BLM_OK; /* for the caller to refuse */
+    out->items = blm__turn_length(o->items, ages);
+    out->rate  = o->rate > 0 ? each_of(o->rate, ages) : 0;
+    if (bytes == 0)
+        return BLM_OK;
+    spans = blm__ages_spans(bytes / 8, ages);
+    if (spans == 0)
+        return blm__fail(err, BLM_E_LIMIT, "%" PRIu64 " bytes hold no window: it takes at least %u",
+                         bytes, (unsigned)(blm__ages_words(1, ages) * 8));
+    out->bits = spans * BLM__AGE_CELLS;
+    if (!o->items && out->rate == 0 && o->probes == 0)
+        out->rate = each_of(BLM__DEFAULT_RATE, ages);
+    return BLM_OK;
+}
+
+blm_status blm__plan_ages(const blm_options *o, uint32_t ages, blm_plan *out, blm_error *err)
+{
+    blm_options one;
+    blm_status  st = of_one_turn(o, ages, &one, err);
+    if (st == BLM_OK)
+        st = blm__plan_words(&one, out, err);
+    if (st != BLM_OK)
+        return st;
+    uint64_t spans = out->bits / BLM__AGE_CELLS, cells = out->bytes_needed * 8;
+    out->items = o->items ? o->items : out->items * (ages - 1);
+    out->rate  = -expm1(ages * log1p(-out->rate));
+    out->asked = o->rate > 0 ? o->rate : one.rate > 0 ? BLM__DEFAULT_RATE : 0;
+    out->bits  = blm__ages_words(spans, ages) * 64;
+    out->bytes = out->bits / 8;
+    if (out->bits > BLM__MAX_BITS)
+        return blm__fail(err, BLM_E_LIMIT,
+                         "a window of more than 2^48 bits; raise the rate, or "
+                         "split the keys over several filters");
+    if (out->bytes_needed && out->bytes_needed != UINT64_MAX)
+        out->bytes_needed = bytes_of(cells / BLM__AGE_CELLS * BLM__AGE_CELLS, ages);
+    out->bits_per_item = (double)out->bits / (double)out->items;
+    out->model         = BLM_MODEL_WINDOW;
+    for (uint32_t s = BLM__AGES_LEAST; s < ages; s *= 2)
+        out->model++;
+    if (o->max_bytes && out->bytes > o->max_bytes)
+        return blm__fail(err, BLM_E_LIMIT,
+                         "the window takes %" PRIu64 " bytes, more than the limit of %" PRIu64,
+                         out->bytes, o->max_bytes);
+    return BLM_OK;
+}
