@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: MIT */
+/* Many keys in one call: from any iterable, or from a buffer (numpy, array, memoryview) without a
+ * Python object per key. Keys go to the library in chunks, the GIL given up around each. */
+#include "core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK = 1 << 18, GIL_WORTH = 128 };
+/* From this size on the library sorts a batch by the part of the filter it falls into. */
+enum { FIXED_CHUNK = 1 << 23 };
+
+enum op { ADD, CHECK, REMOVE };
+
+struct batch {
+    core_filter *self;
+    enum op      op;
+    PyObject    *progress; /* or NULL */
+    uint64_t     done, yes, total;
+    bool         want;
+    uint8_t     *flags; /* one byte a key, where wanted */
+    size_t       room;
+};
+
+static bool op_writes(const struct batch *b)
+{
+    return b->op == REMOVE || (b->op == ADD && core_add_writes(b->self));
+}
+
+static size_t count_ones(const uint8_t *flags, size_t n)
+{
+    size_t ones = 0;
+    for (size_t i = 0; i < n; i++)
+        ones += flags[i];
+    return ones;
+}
+
+/* A batch in the library's form: keys, or one buffer of `width` bytes a key. */
+struct part {
+    const blm_key *keys;
+    const void    *fixed;
+    size_t         width, count;
+};
+
+static blm_status apply(const struct batch *b, const struct part *p, uint8_t *flags, size_t *yes)
+{
+    blm_filter *f    = b->self->filter;
+    size_t      done = 0;
+    blm_status  s    = BLM_OK;
+    *yes             = 0;
+    switch (b->op) {
+    case CHECK:
+        *yes = p->keys ? blm_check_many(f, p->keys, p->count, flags)
+                       : blm_check_fixed(f, p->fixed, p->width, p->count, flags);
+        break;
+    case ADD:
+        s    = p->keys ? blm_add_many(f, p->keys, p->count, flags, &done)
+                       : blm_add_fixed(f, p->fixed, p->width, p->count, flags, &done);
+        *yes = count_ones(flags, done);
+        break;
+    case REMOVE:
+        s = p->keys ? blm_remove_many(f, p->keys, p->count, flags, yes)
+                    : blm_remove_fixed(f, p->fixed, p->width, p->count, flags, yes);
+        break;
+    }
+    return s;
+}
+
+static bool run(struct batch *b, const struct part *p)
+{
+    uint8_t *flags = b->flags + (b->want ? b->done : 0);
+    bool     write = op_writes(b);
+    size_t   yes   = 0;
+    if (!core_enter(b->self, write))
+        return false;
+    blm_status s;
+    if (p->count < GIL_WORTH) {
+        s = apply(b, p, flags, &yes);
+    } else {
+        Py_BEGIN_ALLOW_THREADS
+        s = apply(b, p, flags, &yes);
+        Py_END_ALLOW_THREADS
+    }
+    core_leave(b->self, write);
+    b->yes += yes;
+    b->done += p->count;
+    if (s < 0) {
+        core_raise_status(s, NULL);
+        return false;
+    }
+    if (p->count >= GIL_WORTH && PyErr_CheckSignals() < 0)
+        return false;
+    if (b->progress) {
+        PyObject *r = b->total ? PyObject_CallFunction(b->progress, "KK", b->done, b->total)
+                               : PyObject_CallFunction(b->progress, "KO", b->done, Py_None);
+        if (!r)
+            return false;
+        bool stop = r == Py_False;
+        Py_DECREF(r);
+        if (stop) {
+            core_raise_status(BLM_E_CANCELLED, NULL);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Room for the flags of `more` keys. */
+static bool reserve(struct batch *b, size_t more)
+{
+    size_t need = b->want ? (size_t)b->done + more : more;
+    if (need <= b->room)
+        return true;
+    size_t   room = b->want && need < 2 * b->room ? 2 * b->room : need;
+    uint8_t *grown = realloc(b->flags, room);
+    if (!grown) {
+        PyErr_NoMemory();
+        return false;
+    }
+    b->flags = grown;
+    b->room  = room;
+    return true;
+}
+
+/* ---- objects --- */
+
+struct objects {
+    blm_key *keys;
+    char (*own)[8]; /* integers */
+    PyObject **held; /* a reference for each key, or NULL where the source holds them */
+    size_t    count;
+};
+
+static bool take(struct objects *c, PyObject *o)
+{
+    struct core_key k;
+    if (!core_key_of(o, &k))
+        return false;
+    blm_key *to = &c->keys[c->count];
+    to->len     = k.len;
+    if (k.data == k.own) {
+        memcpy(c->own[c->count], k.own, 8);
+        to->data = c->own[c->count];
+    } else if (k.viewed) { /* somebody may change or free it while the GIL is given up */
+        PyObject *copy = PyBytes_FromStringAndSize(k.data, (Py_ssize_t)k.len);
+        core_key_release(&k);
+        if (!copy)
+            return false;
+        to->data            = PyBytes_AsString(copy);
+        c->held[c->count++] = copy;
+        return true;
+    } else {
+        to->data = k.data;
+    }
+    Py_INCREF(o);
+    c->held[c->count++] = o;
+    return true;
+}
+
+static void let_go(struct objects *c)
+{
+    while (c->count > 0)
+        Py_DECREF(c->held[--c->count]);
+}
+
+static bool run_objects(struct batch *b, PyObject *iterable)
+{
+    PyObject *it = PyObject_GetIter(iterable);
+    if (!it)
+        return false;
+    Py_ssize_t hint = PyObject_Size(iterable);
+    if (hint < 0) {
+        PyErr_Clear();
+        hint = 0;
+    }
+    b->total              = (uint64_t)hint;
+    size_t         chunk  = hint > 0 && hint < CHUNK ? (size_t)hint : CHUNK;
+    struct objects c      = { .keys = malloc(chunk * sizeof *c.keys),
+                              .own  = malloc(chunk * sizeof *c.own),
+                              .held = malloc(chunk * sizeof(PyObject *)) };
+    bool           good   = c.keys && c.own && c.held;
+    if (!good)
+        PyErr_NoMemory();
+    for (bool more = true; good && more;) {
+        PyObject *o = PyIter_Next(it);
+        if (o) {
+            good = take(&c, o);
+            Py_DECREF(o);
+        } else {
+            more = false;
+            good = !PyErr_Occurred();
+        }
+        if (good && c.count > 0 && (c.count == chunk || !more)) {
+            good = reserve(b, c.count) && run(b, &(struct part){ .keys = c.keys, .count = c.count });
+            let_go(&c);
+        }
+    }
+    let_go(&c);
+    free(c.held);
+    free(c.own);
+    free(c.keys);
+    Py_DECREF(it);
+    return good;
+}
+
+/* ---- buffers --- */
+
+enum element {
+    OTHER,
+    OBJECTS,
+    SIGNED,
+    UNSIGNED,
+    PADDED, /* bytes of one width; trailing NULs are padding, as numpy reads dtype S */
+    TEXT,   /* UCS-4 of one width, padded likewise: dtype U */
+    WHOLE   /* bytes of one width, all of them the key: dtype V, or rows of bytes */
+};
+
+struct array {
+    enum element   what;
+    const uint8_t *base;
+    Py_ssize_t     stride;
+    size_t         width, count;
+    bool           swapped; /* the numbers are in the other byte order */
+};
+
+static bool big_endian(void)
+{
+    const uint16_t one = 1;
+    uint8_t        first;
+    memcpy(&first, &one, 1);
+    return first == 0;
+}
+
+static struct array array_of(const Py_buffer *v)
+{
+    struct array a      = { .what = OTHER };
+    const char  *format = v->format ? v->format : "B";
+    bool         big    = big_endian();
+    if (*format == '>' || *format == '!')
+        big = true, format++;
+    else if (*format == '<')
+        big = false, format++;
+    else if (*format == '@' || *format == '=')
+        format++;
+    bool counted = *format >= '0' && *format <= '9';
+    while (*format >= '0' && *format <= '9')
+        format++;
+    char code = *format;
+    if (!code || format[1] || v->ndim < 1 || v->ndim > 2)
+        return a;
+    a.base    = v->buf;
+    a.count   = (size_t)v->shape[0];
+    a.stride  = v->strides[0];
+    a.width   = (size_t)v->itemsize;
+    a.swapped = big != big_endian();
+    if (v->ndim == 2) {
+        if (v->itemsize == 1 && strchr("bBc", code) && (v->strides[1] == 1 || v->shape[1] < 2)) {
+            a.what  = WHOLE;
+            a.width = (size_t)v->shape[1];
+        }
+        return a;
+    }
+    if (code == 'O')
+        a.what = OBJECTS;
+    else if (code == 's' || code == 'c')
+        a.what = PADDED;
+    else if (code == 'w')
+        a.what = TEXT;
+    else if (code == 'x')
+        a.what = WHOLE;
+    else if (!counted && strchr("bhilqn", code))
+        a.what = SIGNED;
+    else if (!counted && strchr("?BHILQN", code))
+        a.what = UNSIGNED;
+    return a;
+}
+
+static uint64_t integer_at(const struct array *a, const uint8_t *p)
+{
+    uint8_t bytes[8] = { 0 }; /* little-endian */
+    bool    reverse  = a->swapped != big_endian();
+    for (size_t i = 0; i < a->width; i++)
+        bytes[i] = p[reverse ? a->width - 1 - i : i];
+    if (a->what == SIGNED && a->width < 8 && bytes[a->width - 1] & 0x80)
+        memset(bytes + a->width, 0xFF, 8 - a->width);
+    uint64_t v = 0;
+    for (unsigned i = 0; i < 8; i++)
+        v |= (uint64_t)bytes[i] << (8 * i);
+    return v;
+}
+
+static bool run_integers(struct batch *b, const struct array *a)
+{
+    if (a->width == 8 && a->stride == 8 && !a->swapped && !big_endian()) {
+        for (size_t at = 0; at < a->count; at += FIXED_CHUNK) {
+            size_t n = a->count - at < FIXED_CHUNK ? a->count - at : FIXED_CHUNK;
+            if (!run(b, &(struct part){ .fixed = a->base + at * 8, .width = 8, .count = n }))
+                return false;
+        }
+        return true;
+    }
+    uint8_t(*wide)[8] = malloc(CHUNK * sizeof *wide);
+    bool good         = wide != NULL;
+    if (!good)
+        PyErr_NoMemory();
+    for (size_t at = 0; good && at < a->count; at += CHUNK) {
+        size_t n = a->count - at < CHUNK ? a->count - at : CHUNK;
+        for (size_t i = 0; i < n; i++) {
+            uint64_t v = integer_at(a, a->base + (Py_ssize_t)(at + i) * a->stride);
+            for (unsigned j = 0; j < 8; j++)
+                wide[i][j] = (uint8_t)(v >> (8 * j));
+        }
+        good = run(b, &(struct part){ .fixed = wide, .width = 8, .count = n });
+    }
+    free(wide);
+    return good;
+}
+
+static size_t utf8_of(uint32_t c, char *to)
+{
+    if (c < 0x80)
+        return to[0] = (char)c, 1;
+    if (c < 0x800)
+        return to[0] = (char)(0xC0 | c >> 6), to[1] = (char)(0x80 | (c & 0x3F)), 2;
+    if (c < 0x10000)
+        return to[0] = (char)(0xE0 | c >> 12), to[1] = (char)(0x80 | (c >> 6 & 0x3F)),
+               to[2] = (char)(0x80 | (c & 0x3F)), 3;
+    return to[0] = (char)(0xF0 | c >> 18), to[1] = (char)(0x80 | (c >> 12 & 0x3F)),
+           to[2] = (char)(0x80 | (c >> 6 & 0x3F)), to[3] = (char)(0x80 | (c & 0x3F)), 4;
+}
+
+/* The key of one element of fixed width. `text` has room for a.width bytes. */
+static bool element_key(const struct array *a, const uint8_t *p, char *text, blm_key *k)
+{
+    size_t len = a->width;
+    if (a->what == WHOLE) {
+        *k = (blm_key){ p, len };
+        return true;
+    }
+    if (a->what == PADDED) {
+        while (len > 0 && p[len - 1] == 0)
+            len--;
+        *k = (blm_key){ p, len };
+        return true;
+    }
+    size_t out = 0, whole = 0;
+    for (size_t i = 0; i + 4 <= len; i += 4) {
+        uint32_t c;
+        memcpy(&c, p + i, 4);
+        if (a->swapped)
+            c = c >> 24 | (c >> 8 & 0xFF00) | (c << 8 & 0xFF0000) | c << 24;
+        if (c > 0x10FFFF || (c >= 0xD800 && c < 0xE000)) {
+            PyErr_SetString(PyExc_ValueError, "a str in the array holds a lone surrogate, which "
+                                              "has no UTF-8 form");
+            return false;
+        }
+        out += utf8_of(c, text + out);
+        if (c)
+            whole = out;
+    }
+    *k = (blm_key){ text, whole };
+    return true;
+}
+
+static bool run_elements(struct batch *b, const struct array *a)
+{
+    if (a->what == WHOLE && a->width > 0 && (size_t)a->stride == a->width) {
+        for (size_t at = 0; at < a->count; at += FIXED_CHUNK) {
+            size_t n = a->count - at < FIXED_CHUNK ? a->count - at : FIXED_CHUNK;
+            if (!run(b, &(struct part){
+                            .fixed = a->base + at * a->width, .width = a->width, .count = n }))
+                return false;
+        }
+        return true;
+    }
+    /* UTF-8 of a code point is no longer than its four bytes of UCS-4. */
+    size_t   chunk = a->what == TEXT ? CHUNK / 16 : CHUNK;
+    blm_key *keys  = malloc(chunk * sizeof *keys);
+    char    *text  = malloc(a->what == TEXT ? chunk * a->width + 1 : 1);
+    bool     good  = keys && text;
+    if (!good)
+        PyErr_NoMemory();
+    for (size_t at = 0; good && at < a->count; at += chunk) {
+        size_t n = a->count - at < chunk ? a->count - at : chunk;
+        for (size_t i = 0; good && i < n; i++) {
+            char *room = a->what == TEXT ? text + i * a->width : text;
+            good = element_key(a, a->base + (Py_ssize_t)(at + i) * a->stride, room, &keys[i]);
+        }
+        good = good && run(b, &(struct part){ .keys = keys, .count = n });
+    }
+    free(text);
+    free(keys);
+    return good;
+}
+
+static bool run_buffer(struct batch *b, PyObject *o, bool *objects)
+{
+    Py_buffer v;
+    *objects = false;
+    if (PyObject_GetBuffer(o, &v, PyBUF_RECORDS_RO) < 0)
+        return false;
+    struct array a    = array_of(&v);
+    bool         good = false;
+    b->total          = a.count;
+    switch (a.what) {
+    case OBJECTS:
+        *objects = true;
+        break;
+    case SIGNED:
+    case UNSIGNED:
+        good = reserve(b, a.count) && run_integers(b, &a);
+        break;
+    case PADDED:
+    case TEXT:
+    case WHOLE:
+        good = reserve(b, a.count) && run_elements(b, &a);
+        break;
+    case OTHER:
+        PyErr_Format(PyExc_TypeError,
+                     "an array of format '%s' and %d dimension(s) has no keys: integers, bytes "
+                     "(dtype S or V) or str (dtype U) in one dimension, or bytes in two, one row a "
+                     "key",
+                     v.format ? v.format : "B", v.ndim);
+        break;
+    }
+    PyBuffer_Release(&v);
+    return good;
+}
+
+/* (keys, want, progress) -> (how many were "yes", bytes of 0 and 1 or None) */
+static PyObject *many(PyObject *self, PyObject *args, enum op op)
+{
+    PyObject    *keys, *progress;
+    int          want;
+    struct batch b = { .self = (core_filter *)self, .op = op };
+    if (!PyArg_ParseTuple(args, "OpO", &keys, &want, &progress))
+        return NULL;
+    b.want     = want;
+    b.progress = progress == Py_None ? NULL : progress;
+    if (PyUnicode_Check(keys) || PyBytes_Check(keys) || PyByteArray_Check(keys)) {
+        PyErr_SetString(PyExc_TypeError, "this call takes many keys, and was given one str or "
+                                         "bytes; put it into a list, or use the call for one key");
+        return NULL;
+    }
+    bool objects = true, good = true;
+    if (PyObject_CheckBuffer(keys))
+        good = run_buffer(&b, keys, &objects);
+    if (objects)
+        good = run_objects(&b, keys);
+    PyObject *result = NULL;
+    if (good && want)
+        result = Py_BuildValue("Ky#", b.yes, b.flags ? (char *)b.flags : "", (Py_ssize_t)b.done);
+    else if (good)
+        result = Py_BuildValue("KO", b.yes, Py_None);
+    free(b.flags);
+    return result;
+}
+
+PyObject *core_add_many(PyObject *self, PyObject *args)
+{
+    return many(self, args, ADD);
+}
+
+PyObject *core_check_many(PyObject *self, PyObject *args)
+{
+    return many(self, args, CHECK);
+}
+
+PyObject *core_remove_many(PyObject *self, PyObject *args)
+{
+    return many(self, args, REMOVE);
+}
