@@ -79,7 +79,7 @@ def build_extension():
     """Compiles what changed and links bloomery/_core.abi3.so; returns its path."""
     BUILD.mkdir(exist_ok=True)
     library = amalgamation()
-    base = [*compiler(), "-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden",
+    base = [*compiler(), "-std=gnu11", "-O2", "-fPIC", "-fno-plt", "-fvisibility=hidden",
             *shlex.split(os.environ.get("CFLAGS", ""))]
     defines, link = [], []
     for macro, header, flags in OPTIONAL:

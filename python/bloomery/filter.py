@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The filter as a set."""
 import atexit
+import builtins
 import os
 import sys
 import weakref
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Type, TypeVar, Union
 
-from . import _core, facts
+from . import _core, _gojson, facts
 from .errors import AbsentError
 from .facts import Estimate, Overlap, Params, Stats, Trial, given, record
 
@@ -17,11 +18,11 @@ F = TypeVar("F", bound="Filter")
 
 # Files that are open for writing: closed when the interpreter ends, so that the next writer does not
 # find a file whose writer died. A child process leaves them to its parent.
-_writers: "weakref.WeakSet[Filter]" = weakref.WeakSet()
+_writers: "weakref.WeakValueDictionary[int, Filter]" = weakref.WeakValueDictionary()
 
 
 def _close_writers() -> None:
-    for f in list(_writers):
+    for f in list(_writers.values()):
         if f._pid == os.getpid():
             f.close()
 
@@ -106,7 +107,7 @@ class Filter(_core.Filter):
 
     def _note_writer(self) -> None:
         self._pid = os.getpid()
-        _writers.add(self)
+        _writers[id(self)] = self
 
     # ---- files and bytes
 
@@ -123,6 +124,9 @@ class Filter(_core.Filter):
             raise ValueError('mode is "r" or "r+"')
         options = given(format=format, funnel=funnel, shared=shared, verify=verify, offset=offset,
                         max_bytes=max_bytes, threads=threads, write=mode == "r+", **raw)
+        if _gojson_wanted(format, path):
+            with builtins.open(path, "rb") as file:
+                return cls.from_bytes(file.read(), "go-json", funnel=funnel, shared=shared, max_bytes=max_bytes)
         f = cls._open(path, options)
         if mode == "r+":
             f._note_writer()
@@ -143,6 +147,8 @@ class Filter(_core.Filter):
                    funnel: Optional[str] = None, shared: bool = False,
                    max_bytes: Optional[int] = None, **raw: Any) -> F:
         """A filter from its bytes, in any format."""
+        if (format == "go-json" or format is None and _gojson.looks_like(bytes(data[:64]))) and not _READS_JSON:
+            data, format = _gojson.to_plain(bytes(data)), "go"
         return cls._decode(data, given(format=format, funnel=funnel, shared=shared,
                                        max_bytes=max_bytes, **raw))
 
@@ -346,6 +352,21 @@ class Filter(_core.Filter):
         if p.mapped:
             what.append("in a file" if p.writable else "in a file, read-only")
         return f"<bloomery.Filter {', '.join(what)}>"
+
+
+_READS_JSON: bool = facts.formats()["go-json"]["reads"]
+
+
+def _gojson_wanted(format: Optional[str], path: Path) -> bool:
+    if _READS_JSON or format not in (None, "go-json"):
+        return False
+    if format == "go-json":
+        return True
+    try:
+        with builtins.open(path, "rb") as file:
+            return _gojson.looks_like(file.read(64))
+    except OSError:
+        return False                    # the library says it better
 
 
 def _size(n: int) -> str:

@@ -299,16 +299,15 @@ static bool run_integers(struct batch *b, const struct array *a)
         }
         return true;
     }
-    uint8_t(*wide)[8] = malloc(CHUNK * sizeof *wide);
-    bool good         = wide != NULL;
+    char(*wide)[8] = malloc(CHUNK * sizeof *wide);
+    bool good      = wide != NULL;
     if (!good)
         PyErr_NoMemory();
     for (size_t at = 0; good && at < a->count; at += CHUNK) {
         size_t n = a->count - at < CHUNK ? a->count - at : CHUNK;
         for (size_t i = 0; i < n; i++) {
             uint64_t v = integer_at(a, a->base + (Py_ssize_t)(at + i) * a->stride);
-            for (unsigned j = 0; j < 8; j++)
-                wide[i][j] = (uint8_t)(v >> (8 * j));
+            core_put_integer(wide[i], v);
         }
         good = run(b, &(struct part){ .fixed = wide, .width = 8, .count = n });
     }

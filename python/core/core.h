@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <bloomery.h>
 
@@ -62,6 +63,13 @@ struct core_key {
     Py_buffer   view;
     bool        viewed;
 };
+static inline void core_put_integer(char out[8], uint64_t v)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap64(v);
+#endif
+    memcpy(out, &v, 8); /* one store: the hash reads them as one word a moment later */
+}
 /* False: a TypeError or OverflowError is set. Give it back with core_key_release. */
 bool core_key_of(PyObject *o, struct core_key *k);
 static inline void core_key_release(struct core_key *k)

@@ -25,8 +25,7 @@ static bool of_integer(PyObject *number, struct core_key *k)
                         "for instance n.to_bytes(32, 'little')");
         return false;
     }
-    for (unsigned i = 0; i < 8; i++)
-        k->own[i] = (char)(u >> (8 * i) & 0xFF);
+    core_put_integer(k->own, u);
     k->data = k->own;
     k->len  = 8;
     return true;

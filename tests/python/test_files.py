@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: MIT
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bloomery
+from bloomery import Filter
+
+GOLDEN = Path(__file__).resolve().parents[2] / "tests" / "golden"
+
+
+def test_a_file_that_is_mapped(tmp_path):
+    path = tmp_path / "seen.blm"
+    with Filter(1000, path=path) as f:
+        f.update(["a", "b"])
+        assert f.params.mapped and f.params.writable
+        with pytest.raises(bloomery.BusyError):
+            Filter.open(path, "r+")
+        with Filter.open(path) as reader:
+            assert "a" in reader
+            f.add("c")
+            assert "c" in reader
+            with pytest.raises(bloomery.ReadOnlyError):
+                reader.add("d")
+        f.sync()
+    with Filter.open(path, "r+") as f:
+        assert "c" in f and len(f) == 3
+        f.verify()
+    with pytest.raises(FileExistsError):
+        Filter(1000, path=path)
+    with Filter(1000, path=path, replace=True) as f:
+        assert "a" not in f
+    with pytest.raises(ValueError):
+        Filter.open(path, "w")
+
+
+def test_the_command_line_reads_it_and_back(tmp_path, cli):
+    path = tmp_path / "f.blm"
+    with Filter(1000, path=path) as f:
+        f.update(["alpha", "beta"])
+        f.update([1, -5])
+    assert cli("check", path, stdin=b"alpha\nnot there\nbeta\n", ok=(0, 1)) == b"alpha\nbeta\n"
+    assert cli("check", "-e", "int64", path, stdin=b"1\n2\n-5\n", ok=(0, 1)) == b"1\n-5\n"
+    other = tmp_path / "g.blm"
+    cli("create", other, "-n", "1000")
+    cli("add", other, stdin="gamma\ngrüße\n".encode())
+    cli("add", "-e", "int64", other, stdin=b"77\n")
+    with Filter.open(other) as f:
+        assert "gamma" in f and "grüße" in f and 77 in f and "alpha" not in f
+        told = json.loads(cli("info", "--json", other))
+        assert told["probes"] == f.params.probes
+
+
+def test_save_load_bytes(tmp_path):
+    f = Filter(100, seed=5)
+    f.update(range(100))
+    f.save(tmp_path / "x")
+    f.save(tmp_path / "x")
+    with pytest.raises(FileExistsError):
+        f.save(tmp_path / "x", replace=False)
+    g = Filter.load(tmp_path / "x")
+    assert g == f and not g.params.mapped
+    g.add("more")
+    assert Filter.from_bytes(f.to_bytes()) == f
+    assert Filter.from_bytes(memoryview(bytearray(f.to_bytes()))) == f
+
+
+def test_errors_of_bytes(tmp_path):
+    good = Filter(100).to_bytes()
+    with pytest.raises(bloomery.FormatError) as e:
+        Filter.from_bytes(b"nonsense")
+    assert e.value.status == "E_FORMAT" and e.value.offset == 0
+    with pytest.raises(bloomery.TruncatedError):
+        Filter.from_bytes(good[:-9])
+    bad = bytearray(Filter(100_000).to_bytes())
+    bad[len(bad) // 2] ^= 1
+    with pytest.raises(bloomery.ChecksumError):
+        Filter.from_bytes(bad)
+    with pytest.raises(FileNotFoundError) as e:
+        Filter.open(tmp_path / "none")
+    assert e.value.errno == 2 and isinstance(e.value, bloomery.Error)
+    with pytest.raises(bloomery.LimitError):
+        Filter.from_bytes(Filter(100_000).to_bytes(), max_bytes=1000)
+
+
+FORMATS = {"guava": "guava", "go": "go", "spark": "spark", "dcso": None, "bip37": "bip37",
+           "byteslot": "byteslot", "parquet": "parquet"}
+VECTORS = [p.parent for p in sorted(GOLDEN.glob("*/*/probes.tsv")) if p.parts[-3] in FORMATS]
+
+
+def probes(folder):
+    lines = (folder / "probes.tsv").read_text(encoding="utf-8").split("\n")
+    coding = "utf8"
+    if lines[0].startswith("#"):
+        coding = lines.pop(0)[1:].split("\t")[0]
+    for line in lines:
+        if line:
+            key, answer = line.rsplit("\t", 1)
+            if coding == "hex":
+                key = bytes.fromhex(key)
+            elif coding.startswith("int"):
+                key = int(key).to_bytes(int(coding[3:]) // 8, "little", signed=True)
+            yield key, answer == "1"
+
+
+@pytest.mark.parametrize("folder", VECTORS, ids=lambda p: "/".join(p.parts[-2:]))
+def test_other_systems_filters(folder):
+    meta = json.loads((folder / "meta.json").read_text())
+    name = meta.get("funnel", "")
+    funnel = "chars" if "nencoded" in name else None
+    how = dict(format=FORMATS[folder.parts[-2]])
+    if folder.name.startswith("old7"):
+        how = dict(format="raw", scheme="polynomial")
+    f = Filter.open(folder / "filter.bin", **how)
+    if funnel:
+        f.set_funnel(funnel)
+    asked = list(probes(folder))
+    assert f.check_many([k for k, _ in asked]) == [a for _, a in asked]
+    assert [k in f for k, _ in asked] == [a for _, a in asked]
+    assert f.to_bytes() == (folder / "filter.bin").read_bytes()
+
+
+def test_go_json_and_gob():
+    folder = GOLDEN / "go" / "small10"
+    one = Filter.open(folder / "filter.bin", format="go")
+    for name in ("filter.json", "filter.gob"):
+        assert Filter.from_bytes((folder / name).read_bytes()) == one
+    assert Filter.open(folder / "filter.json") == Filter.open(folder / "filter.json", format="go-json") == one
+    assert Filter.from_bytes(one.to_bytes("go-json"), "go-json") == one
+    assert one.to_bytes("go-json") == (folder / "filter.json").read_bytes()
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"m":96,"k":7}', '{"m":96,"k":7,"b":"*"}', '{"m":0,"k":7,"b":""}',
+                                  '{"m":-96,"k":7,"b":""}', '{"m":96.5,"k":7,"b":""}', '{"m":96,"k":7,"b":"AAAA"}',
+                                  '{"m":true,"k":7,"b":""}', '{"m":96,"k":7,"b":7}', "{" * 100_000])
+def test_malformed_json(text):
+    with pytest.raises(bloomery.FormatError):
+        Filter.from_bytes(text.encode(), "go-json")
+
+
+BAD = [p for p in sorted(GOLDEN.glob("*/bad/*")) if p.suffix != ".tsv" and p.parts[-3] in FORMATS]
+
+
+@pytest.mark.parametrize("path", BAD, ids=lambda p: "/".join(p.parts[-3:]))
+def test_malformed_files_are_refused(path):
+    if path.name.startswith("old7"):
+        pytest.skip("a raw file: anything of its length is one")
+    with pytest.raises(bloomery.Error) as e:
+        Filter.open(path, format=FORMATS[path.parts[-3]])
+    assert e.value.status.startswith("E_") and str(e.value)
+
+
+def test_interpreter_exit_with_an_open_map(tmp_path):
+    path = tmp_path / "f.blm"
+    code = f"import bloomery; f = bloomery.Filter(100, path={str(path)!r}); f.add('x')"
+    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ)
+    with Filter.open(path, "r+", verify=True) as f:
+        assert "x" in f
+
+
+def test_a_child_after_fork_leaves_the_file_alone(tmp_path):
+    f = Filter(100, path=tmp_path / "f.blm")
+    f.add("before")
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if "before" in f else 1)
+    assert os.waitpid(pid, 0)[1] == 0
+    f.add("after")
+    f.close()
+    with Filter.open(tmp_path / "f.blm", "r+") as f:
+        assert "before" in f and "after" in f
+
+
+def test_subinterpreters_are_refused():
+    try:
+        import _xxsubinterpreters as interpreters
+    except ImportError:
+        pytest.skip("this Python has no module for subinterpreters")
+    sub = interpreters.create()
+    try:
+        with pytest.raises(Exception, match="main interpreter"):
+            interpreters.run_string(sub, "import sys; sys.path[:] = %r; import bloomery" % (sys.path,))
+    finally:
+        interpreters.destroy(sub)
