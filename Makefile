@@ -17,7 +17,7 @@ STAMP  = $(BUILD)/.setup
 .DEFAULT_GOAL := build
 MAKEFLAGS += --no-print-directory
 .PHONY: build run test test-quick test-interop bench bench-cli bench-redis performance fuzz torture \
-	valgrind install amalgamation format clean help
+	valgrind install amalgamation python bench-python format clean help
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | \
@@ -113,6 +113,13 @@ torture: $(STAMP)-test ## break the guard's law with every data set for TORTURE_
 
 install: build ## into DESTDIR PREFIX: command line, header, libraries, Redis module, manual
 	DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)
+
+python: $(STAMP)-build $(STAMP)-python ## the Python package: wheel and sdist, in build/python
+	python3 python/backend.py $(abspath $(BUILD))/python
+
+bench-python: build $(STAMP)-test $(STAMP)-bench-python ## the Python package beside a set, the C call and flor
+	BLM_BUILD=$(abspath $(BUILD)) python3 tests/python/run.py build
+	BLM_BUILD=$(abspath $(BUILD)) PYTHONPATH=$(abspath $(BUILD))/python/site /usr/bin/python3 bench/python.py
 
 amalgamation: $(BUILD)/CMakeCache.txt ## write build/amalgamation/bloomery.h and bloomery.c
 	$(BUILDS) $(BUILD) --target bloomery_amalgamation

@@ -149,6 +149,14 @@ if(NOT BLOOMERY_SANITIZE)
       continue() # they are about the command line's filters on Redis
     endif()
     set(runner sh)
+    if(name MATCHES "^python\\.") # pytest runs these, on the package as pip installs it
+      string(REPLACE "python." "test_" file ${name})
+      add_test(NAME ${name}
+        COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/python/run.py ${file})
+      set_tests_properties(${name} PROPERTIES LABELS python FIXTURES_REQUIRED python
+        SKIP_RETURN_CODE 77 ENVIRONMENT "${script_places};CC=${CMAKE_C_COMPILER}")
+      continue()
+    endif()
     if(source MATCHES "\\.py$")
       set(runner ${Python3_EXECUTABLE})
     endif()
@@ -159,6 +167,13 @@ if(NOT BLOOMERY_SANITIZE)
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 ENVIRONMENT
       "${script_places};CC=${CMAKE_C_COMPILER}")
   endforeach()
+endif()
+
+if(NOT BLOOMERY_SANITIZE)
+  add_test(NAME python.build
+    COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/python/run.py build)
+  set_tests_properties(python.build PROPERTIES LABELS python FIXTURES_SETUP python
+    SKIP_RETURN_CODE 77 ENVIRONMENT "${script_places};CC=${CMAKE_C_COMPILER}")
 endif()
 
 # A job, three ways: as it is, and with a filter that always answers "maybe", and "no".

@@ -135,6 +135,7 @@ _BY_ERRNO: Dict[int, Type[Error]] = {errno.ENOENT: MissingError, errno.EACCES: D
 
 def make(status: str, text: str, offset: Optional[int], system: int) -> Error:
     """The exception for a status; the extension calls this."""
+    text = text.replace("options.like (--like)", "like=")
     kind = _BY_STATUS.get(status, Error)
     if kind is FileError:
         kind = _BY_ERRNO.get(system, FileError)

@@ -122,7 +122,7 @@ def calc(capacity: Optional[float] = None, rate: Optional[float] = None, *, bits
 
     >>> import bloomery
     >>> bloomery.calc(1_000_000, 0.01, kind="classic").bytes
-    1198136
+    1199120
     """
     if rate is None and bits is None and memory is None:
         rate = 0.01

@@ -58,14 +58,6 @@ def _plain(keys: Any) -> Any:
     return keys
 
 
-def _answers(keys: Any, flags: bytes) -> Any:
-    """One bool per key: a list for objects, for an array an array of the same sort."""
-    numpy = sys.modules.get("numpy")
-    if numpy is not None and isinstance(keys, numpy.ndarray):
-        return numpy.frombuffer(flags, dtype=bool)
-    return memoryview(flags).cast("?").tolist()
-
-
 class Filter(_core.Filter):
     """A set of keys that answers `key in f` with False (never wrong) or True (maybe).
 
@@ -189,7 +181,7 @@ class Filter(_core.Filter):
         for keys in many:
             step, end = _bar(progress, "add")
             try:
-                fresh += self._add_many(_plain(keys), False, step)[0]
+                fresh += self._add_many(_plain(keys), 0, step)
             finally:
                 end()
         return fresh
@@ -206,7 +198,7 @@ class Filter(_core.Filter):
         """How many of the keys are answered True."""
         step, end = _bar(progress, "check")
         try:
-            return self._check_many(_plain(keys), False, step)[0]
+            return self._check_many(_plain(keys), 0, step)
         finally:
             end()
 
@@ -217,8 +209,11 @@ class Filter(_core.Filter):
     def _flags(self, call: Any, keys: Any, progress: Optional[Progress], what: str) -> Any:
         step, end = _bar(progress, what)
         keys = _plain(keys)
+        numpy = sys.modules.get("numpy")
         try:
-            return _answers(keys, call(keys, True, step)[1])
+            if numpy is not None and isinstance(keys, numpy.ndarray):
+                return numpy.frombuffer(call(keys, 1, step), dtype=bool)
+            return call(keys, 2, step)
         finally:
             end()
 

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 1 << 18, GIL_WORTH = 128 };
+/* CHUNK: what is kept for each key of a chunk stays in the second-level cache. */
+enum { CHUNK = 1 << 14, GIL_WORTH = 128 };
 /* From this size on the library sorts a batch by the part of the filter it falls into. */
 enum { FIXED_CHUNK = 1 << 23 };
 
@@ -77,8 +78,7 @@ static bool run(struct batch *b, const struct part *p)
     if (p->count < GIL_WORTH) {
         s = apply(b, p, flags, &yes);
     } else {
-        Py_BEGIN_ALLOW_THREADS
-        s = apply(b, p, flags, &yes);
+        Py_BEGIN_ALLOW_THREADS s = apply(b, p, flags, &yes);
         Py_END_ALLOW_THREADS
     }
     core_leave(b->self, write);
@@ -111,7 +111,7 @@ static bool reserve(struct batch *b, size_t more)
     size_t need = b->want ? (size_t)b->done + more : more;
     if (need <= b->room)
         return true;
-    size_t   room = b->want && need < 2 * b->room ? 2 * b->room : need;
+    size_t   room  = b->want && need < 2 * b->room ? 2 * b->room : need;
     uint8_t *grown = realloc(b->flags, room);
     if (!grown) {
         PyErr_NoMemory();
@@ -126,24 +126,35 @@ static bool reserve(struct batch *b, size_t more)
 
 struct objects {
     blm_key *keys;
-    char (*own)[8]; /* integers */
+    char (*own)[8];  /* integers */
     PyObject **held; /* a reference for each key, or NULL where the source holds them */
-    size_t    count;
+    size_t     count;
 };
 
+/* Takes the reference to o over. */
 static bool take(struct objects *c, PyObject *o)
 {
+    blm_key        *to = &c->keys[c->count];
     struct core_key k;
-    if (!core_key_of(o, &k))
+    if (Py_TYPE(o) == &PyUnicode_Type) {
+        Py_ssize_t len;
+        to->data            = PyUnicode_AsUTF8AndSize(o, &len);
+        to->len             = (size_t)len;
+        c->held[c->count++] = o;
+        return to->data != NULL;
+    }
+    if (!core_key_of(o, &k)) {
+        Py_DECREF(o);
         return false;
-    blm_key *to = &c->keys[c->count];
-    to->len     = k.len;
+    }
+    to->len = k.len;
     if (k.data == k.own) {
         memcpy(c->own[c->count], k.own, 8);
         to->data = c->own[c->count];
     } else if (k.viewed) { /* somebody may change or free it while the GIL is given up */
         PyObject *copy = PyBytes_FromStringAndSize(k.data, (Py_ssize_t)k.len);
         core_key_release(&k);
+        Py_DECREF(o);
         if (!copy)
             return false;
         to->data            = PyBytes_AsString(copy);
@@ -152,7 +163,6 @@ static bool take(struct objects *c, PyObject *o)
     } else {
         to->data = k.data;
     }
-    Py_INCREF(o);
     c->held[c->count++] = o;
     return true;
 }
@@ -173,25 +183,25 @@ static bool run_objects(struct batch *b, PyObject *iterable)
         PyErr_Clear();
         hint = 0;
     }
-    b->total              = (uint64_t)hint;
-    size_t         chunk  = hint > 0 && hint < CHUNK ? (size_t)hint : CHUNK;
-    struct objects c      = { .keys = malloc(chunk * sizeof *c.keys),
-                              .own  = malloc(chunk * sizeof *c.own),
-                              .held = malloc(chunk * sizeof(PyObject *)) };
-    bool           good   = c.keys && c.own && c.held;
+    b->total             = (uint64_t)hint;
+    size_t         chunk = hint > 0 && hint < CHUNK ? (size_t)hint : CHUNK;
+    struct objects c     = { .keys = malloc(chunk * sizeof *c.keys),
+                             .own  = malloc(chunk * sizeof *c.own),
+                             .held = malloc(chunk * sizeof(PyObject *)) };
+    bool           good  = c.keys && c.own && c.held;
     if (!good)
         PyErr_NoMemory();
     for (bool more = true; good && more;) {
         PyObject *o = PyIter_Next(it);
         if (o) {
             good = take(&c, o);
-            Py_DECREF(o);
         } else {
             more = false;
             good = !PyErr_Occurred();
         }
         if (good && c.count > 0 && (c.count == chunk || !more)) {
-            good = reserve(b, c.count) && run(b, &(struct part){ .keys = c.keys, .count = c.count });
+            good =
+                reserve(b, c.count) && run(b, &(struct part){ .keys = c.keys, .count = c.count });
             let_go(&c);
         }
     }
@@ -373,7 +383,7 @@ static bool run_elements(struct batch *b, const struct array *a)
         return true;
     }
     /* UTF-8 of a code point is no longer than its four bytes of UCS-4. */
-    size_t   chunk = a->what == TEXT ? CHUNK / 16 : CHUNK;
+    size_t   chunk = a->what == TEXT ? CHUNK / 4 : CHUNK;
     blm_key *keys  = malloc(chunk * sizeof *keys);
     char    *text  = malloc(a->what == TEXT ? chunk * a->width + 1 : 1);
     bool     good  = keys && text;
@@ -383,7 +393,7 @@ static bool run_elements(struct batch *b, const struct array *a)
         size_t n = a->count - at < chunk ? a->count - at : chunk;
         for (size_t i = 0; good && i < n; i++) {
             char *room = a->what == TEXT ? text + i * a->width : text;
-            good = element_key(a, a->base + (Py_ssize_t)(at + i) * a->stride, room, &keys[i]);
+            good       = element_key(a, a->base + (Py_ssize_t)(at + i) * a->stride, room, &keys[i]);
         }
         good = good && run(b, &(struct part){ .keys = keys, .count = n });
     }
@@ -426,15 +436,27 @@ static bool run_buffer(struct batch *b, PyObject *o, bool *objects)
     return good;
 }
 
-/* (keys, want, progress) -> (how many were "yes", bytes of 0 and 1 or None) */
+static PyObject *list_of(const uint8_t *flags, size_t n)
+{
+    PyObject *list = PyList_New((Py_ssize_t)n);
+    for (size_t i = 0; list && i < n; i++) {
+        PyObject *v = flags[i] ? Py_True : Py_False;
+        Py_INCREF(v);
+        PyList_SetItem(list, (Py_ssize_t)i, v);
+    }
+    return list;
+}
+
+/* (keys, want, progress) -> how many were "yes" (want 0), bytes of 0 and 1 (1), or a list of bool
+ * (2) */
 static PyObject *many(PyObject *self, PyObject *args, enum op op)
 {
     PyObject    *keys, *progress;
     int          want;
     struct batch b = { .self = (core_filter *)self, .op = op };
-    if (!PyArg_ParseTuple(args, "OpO", &keys, &want, &progress))
+    if (!PyArg_ParseTuple(args, "OiO", &keys, &want, &progress))
         return NULL;
-    b.want     = want;
+    b.want     = want != 0;
     b.progress = progress == Py_None ? NULL : progress;
     if (PyUnicode_Check(keys) || PyBytes_Check(keys) || PyByteArray_Check(keys)) {
         PyErr_SetString(PyExc_TypeError, "this call takes many keys, and was given one str or "
@@ -447,25 +469,18 @@ static PyObject *many(PyObject *self, PyObject *args, enum op op)
     if (objects)
         good = run_objects(&b, keys);
     PyObject *result = NULL;
-    if (good && want)
-        result = Py_BuildValue("Ky#", b.yes, b.flags ? (char *)b.flags : "", (Py_ssize_t)b.done);
+    if (good && want == 0)
+        result = PyLong_FromUnsignedLongLong(b.yes);
+    else if (good && want == 1)
+        result = PyBytes_FromStringAndSize(b.flags ? (char *)b.flags : "", (Py_ssize_t)b.done);
     else if (good)
-        result = Py_BuildValue("KO", b.yes, Py_None);
+        result = list_of(b.flags, (size_t)b.done);
     free(b.flags);
     return result;
 }
 
-PyObject *core_add_many(PyObject *self, PyObject *args)
-{
-    return many(self, args, ADD);
-}
+PyObject *core_add_many(PyObject *self, PyObject *args) { return many(self, args, ADD); }
 
-PyObject *core_check_many(PyObject *self, PyObject *args)
-{
-    return many(self, args, CHECK);
-}
+PyObject *core_check_many(PyObject *self, PyObject *args) { return many(self, args, CHECK); }
 
-PyObject *core_remove_many(PyObject *self, PyObject *args)
-{
-    return many(self, args, REMOVE);
-}
+PyObject *core_remove_many(PyObject *self, PyObject *args) { return many(self, args, REMOVE); }

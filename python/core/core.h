@@ -38,10 +38,10 @@ typedef struct {
 PyAPI_FUNC(int) PyObject_CheckBuffer(PyObject *obj);
 PyAPI_FUNC(int) PyObject_GetBuffer(PyObject *obj, Py_buffer *view, int flags);
 PyAPI_FUNC(void) PyBuffer_Release(Py_buffer *view);
-#define PyBUF_SIMPLE    0
-#define PyBUF_FORMAT    0x0004
-#define PyBUF_ND        0x0008
-#define PyBUF_STRIDES   (0x0010 | PyBUF_ND)
+#define PyBUF_SIMPLE     0
+#define PyBUF_FORMAT     0x0004
+#define PyBUF_ND         0x0008
+#define PyBUF_STRIDES    (0x0010 | PyBUF_ND)
 #define PyBUF_RECORDS_RO (PyBUF_STRIDES | PyBUF_FORMAT)
 #endif
 
@@ -71,7 +71,7 @@ static inline void core_put_integer(char out[8], uint64_t v)
     memcpy(out, &v, 8); /* one store: the hash reads them as one word a moment later */
 }
 /* False: a TypeError or OverflowError is set. Give it back with core_key_release. */
-bool core_key_of(PyObject *o, struct core_key *k);
+bool               core_key_of(PyObject *o, struct core_key *k);
 static inline void core_key_release(struct core_key *k)
 {
     if (k->viewed)
@@ -96,10 +96,9 @@ void core_turn_take(struct core_turn *t, bool write);
 void core_turn_end(struct core_turn *t, bool write);
 
 typedef struct {
-    PyObject_HEAD
-    blm_filter      *filter; /* NULL: closed */
-    bool             shared;
-    struct core_turn turn;
+    PyObject_HEAD blm_filter *filter; /* NULL: closed */
+    bool                      shared;
+    struct core_turn          turn;
 } core_filter;
 
 /* Waits until a call that reads (or writes) may run. False: the filter is closed, and ValueError is
@@ -110,10 +109,7 @@ bool core_may_write(core_filter *self);
 bool core_enter(core_filter *self, bool write);
 void core_leave(core_filter *self, bool write);
 /* An add changes bits; on a shared filter others may meanwhile. */
-static inline bool core_add_writes(const core_filter *self)
-{
-    return !self->shared;
-}
+static inline bool core_add_writes(const core_filter *self) { return !self->shared; }
 
 /* ---- many keys (batch.c) --- */
 

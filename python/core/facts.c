@@ -17,30 +17,18 @@ struct field {
 
 #define AT(member) offsetof(blm_options, member)
 static const struct field fields[] = {
-    { "capacity", U64, AT(items) },
-    { "rate", REAL, AT(rate) },
-    { "bits", U64, AT(bits) },
-    { "probes", U32, AT(probes) },
-    { "lines", U32, AT(lines) },
-    { "memory", U64, AT(memory) },
-    { "kind", KIND, AT(kind) },
-    { "scheme", TEXT, AT(scheme) },
-    { "hash", HASH, AT(hash) },
-    { "seed", SEED, AT(seed) },
-    { "growth", REAL, AT(growth) },
-    { "tightening", REAL, AT(tightening) },
-    { "rate_cap", REAL, AT(rate_cap) },
-    { "layer_classic", YES, AT(layer_classic) },
-    { "variant", U64, AT(variant) },
-    { "format", TEXT, AT(format) },
-    { "funnel", TEXT, AT(funnel) },
-    { "max_bytes", U64, AT(max_bytes) },
-    { "offset", U64, AT(offset) },
-    { "threads", U32, AT(threads) },
-    { "shared", FLAG, BLM_SHARED },
-    { "write", FLAG, BLM_WRITE },
-    { "verify", FLAG, BLM_VERIFY },
-    { "replace", FLAG, BLM_REPLACE },
+    { "capacity", U64, AT(items) },     { "rate", REAL, AT(rate) },
+    { "bits", U64, AT(bits) },          { "probes", U32, AT(probes) },
+    { "lines", U32, AT(lines) },        { "memory", U64, AT(memory) },
+    { "kind", KIND, AT(kind) },         { "scheme", TEXT, AT(scheme) },
+    { "hash", HASH, AT(hash) },         { "seed", SEED, AT(seed) },
+    { "growth", REAL, AT(growth) },     { "tightening", REAL, AT(tightening) },
+    { "rate_cap", REAL, AT(rate_cap) }, { "layer_classic", YES, AT(layer_classic) },
+    { "variant", U64, AT(variant) },    { "format", TEXT, AT(format) },
+    { "funnel", TEXT, AT(funnel) },     { "max_bytes", U64, AT(max_bytes) },
+    { "offset", U64, AT(offset) },      { "threads", U32, AT(threads) },
+    { "shared", FLAG, BLM_SHARED },     { "write", FLAG, BLM_WRITE },
+    { "verify", FLAG, BLM_VERIFY },     { "replace", FLAG, BLM_REPLACE },
 };
 
 static bool read_seed(PyObject *value, blm_options *o)
@@ -190,10 +178,7 @@ static PyObject *text_or_none(const char *text)
     Py_RETURN_NONE;
 }
 
-static PyObject *whole(uint64_t n)
-{
-    return PyLong_FromUnsignedLongLong(n);
-}
+static PyObject *whole(uint64_t n) { return PyLong_FromUnsignedLongLong(n); }
 
 static PyObject *seed_of(const blm_params *p)
 {
@@ -229,10 +214,10 @@ static PyObject *params_dict(const blm_params *p)
         put(d, "items", whole(p->items)) && put(d, "rate", PyFloat_FromDouble(p->rate)) &&
         put(d, "bytes", whole(p->bytes)) && put(d, "seed", seed_of(p)) &&
         put(d, "shared", PyBool_FromLong(p->shared)) &&
-        put(d, "mapped", PyBool_FromLong(p->backing == BLM_FILE_READ ||
-                                         p->backing == BLM_FILE_WRITE)) &&
-        put(d, "writable", PyBool_FromLong(p->backing != BLM_FILE_READ &&
-                                           (p->can & BLM_CAN_ADD) != 0)) &&
+        put(d, "mapped",
+            PyBool_FromLong(p->backing == BLM_FILE_READ || p->backing == BLM_FILE_WRITE)) &&
+        put(d, "writable",
+            PyBool_FromLong(p->backing != BLM_FILE_READ && (p->can & BLM_CAN_ADD) != 0)) &&
         put(d, "growth", PyFloat_FromDouble(p->growth)) &&
         put(d, "tightening", PyFloat_FromDouble(p->tightening)) &&
         put(d, "kernel", text_or_none(p->kernel)) && put(d, "format", text_or_none(p->format)) &&
@@ -273,11 +258,9 @@ PyObject *core_stats(PyObject *o, PyObject *none)
     (void)none;
     if (!core_enter(self, false))
         return NULL;
-    blm_status s;
-    Py_BEGIN_ALLOW_THREADS
-    s = blm_get_stats(self->filter, &t);
-    Py_END_ALLOW_THREADS
-    PyObject *d = s < 0 ? core_raise_status(s, NULL) : params_dict(&t.params);
+    blm_status                     s;
+    Py_BEGIN_ALLOW_THREADS         s = blm_get_stats(self->filter, &t);
+    Py_END_ALLOW_THREADS PyObject *d = s < 0 ? core_raise_status(s, NULL) : params_dict(&t.params);
     core_leave(self, false);
     if (!d)
         return NULL;
@@ -304,11 +287,9 @@ PyObject *core_fill_map(PyObject *o, PyObject *slices)
         return PyErr_NoMemory();
     PyObject *list = NULL;
     if (core_enter(self, false)) {
-        blm_status s;
-        Py_BEGIN_ALLOW_THREADS
-        s = blm_fill_map(self->filter, fill, (size_t)n);
-        Py_END_ALLOW_THREADS
-        core_leave(self, false);
+        blm_status             s;
+        Py_BEGIN_ALLOW_THREADS s = blm_fill_map(self->filter, fill, (size_t)n);
+        Py_END_ALLOW_THREADS   core_leave(self, false);
         list = s < 0 ? core_raise_status(s, NULL) : PyList_New(n);
     }
     for (Py_ssize_t i = 0; list && i < n; i++) {
@@ -323,19 +304,17 @@ PyObject *core_fill_map(PyObject *o, PyObject *slices)
 PyObject *core_compare(PyObject *o, PyObject *other)
 {
     core_filter *self = (core_filter *)o, *that = core_filter_of(other);
-    blm_overlap  v    = { .size = sizeof v };
-    blm_error    err  = { .text = "" };
+    blm_overlap  v   = { .size = sizeof v };
+    blm_error    err = { .text = "" };
     if (!that || !core_enter(self, false))
         return NULL;
     if (!core_enter(that, false)) {
         core_leave(self, false);
         return NULL;
     }
-    blm_status s;
-    Py_BEGIN_ALLOW_THREADS
-    s = blm_compare(self->filter, that->filter, &v, &err);
-    Py_END_ALLOW_THREADS
-    core_leave(that, false);
+    blm_status             s;
+    Py_BEGIN_ALLOW_THREADS s = blm_compare(self->filter, that->filter, &v, &err);
+    Py_END_ALLOW_THREADS   core_leave(that, false);
     core_leave(self, false);
     if (s < 0)
         return core_raise(s, &err);
@@ -354,11 +333,9 @@ PyObject *core_try_rate(PyObject *o, PyObject *args)
     blm_error          err = { .text = "" };
     if (!PyArg_ParseTuple(args, "KK", &count, &seed) || !core_enter(self, false))
         return NULL;
-    blm_status s;
-    Py_BEGIN_ALLOW_THREADS
-    s = blm_try_rate(self->filter, NULL, count, seed, &t, &err);
-    Py_END_ALLOW_THREADS
-    core_leave(self, false);
+    blm_status             s;
+    Py_BEGIN_ALLOW_THREADS s = blm_try_rate(self->filter, NULL, count, seed, &t, &err);
+    Py_END_ALLOW_THREADS   core_leave(self, false);
     if (s < 0)
         return core_raise(s, &err);
     PyObject *d    = PyDict_New();
@@ -380,11 +357,9 @@ PyObject *core_verify(PyObject *o, PyObject *none)
     (void)none;
     if (!core_enter(self, false))
         return NULL;
-    blm_status s;
-    Py_BEGIN_ALLOW_THREADS
-    s = blm_verify(self->filter, &v, &err);
-    Py_END_ALLOW_THREADS
-    core_leave(self, false);
+    blm_status             s;
+    Py_BEGIN_ALLOW_THREADS s = blm_verify(self->filter, &v, &err);
+    Py_END_ALLOW_THREADS   core_leave(self, false);
     if (s < 0)
         return core_raise(s, &err);
     Py_RETURN_NONE;
@@ -405,14 +380,14 @@ PyObject *core_calc(PyObject *module, PyObject *options)
     blm_status s = blm_plan_for(&o, &p, &err);
     if (s < 0)
         return core_raise(s, &err);
-    PyObject *d = PyDict_New();
-    bool      good =
-        put(d, "kind", text_or_none(blm_kind_name(p.kind))) && put(d, "capacity", whole(p.items)) &&
-        put(d, "rate", PyFloat_FromDouble(p.rate)) && put(d, "bits", whole(p.bits)) &&
-        put(d, "probes", whole(p.probes)) && put(d, "lines", whole(p.lines)) &&
-        put(d, "bytes", whole(p.bytes)) && put(d, "fits", PyBool_FromLong(p.fits)) &&
-        put(d, "bytes_needed", whole(p.bytes_needed)) &&
-        put(d, "bits_per_key", PyFloat_FromDouble(p.bits_per_item));
+    PyObject *d    = PyDict_New();
+    bool      good = put(d, "kind", text_or_none(blm_kind_name(p.kind))) &&
+                put(d, "capacity", whole(p.items)) && put(d, "rate", PyFloat_FromDouble(p.rate)) &&
+                put(d, "bits", whole(p.bits)) && put(d, "probes", whole(p.probes)) &&
+                put(d, "lines", whole(p.lines)) && put(d, "bytes", whole(p.bytes)) &&
+                put(d, "fits", PyBool_FromLong(p.fits)) &&
+                put(d, "bytes_needed", whole(p.bytes_needed)) &&
+                put(d, "bits_per_key", PyFloat_FromDouble(p.bits_per_item));
     return dict_or_null(d, good);
 }
 
@@ -440,7 +415,7 @@ PyObject *core_rows(PyObject *module, PyObject *none)
     for (size_t i = 0; good && blm_scheme_at(i); i++) {
         const blm_scheme_row *r = blm_scheme_at(i);
         PyObject             *d = PyDict_New();
-        good = put(d, "summary", text_or_none(r->summary)) &&
+        good                    = put(d, "summary", text_or_none(r->summary)) &&
                put(d, "funnels", texts(r->funnels)) &&
                put(d, "creates", PyBool_FromLong(r->creates)) &&
                put(d, "seeded", PyBool_FromLong(r->seeded)) &&
@@ -450,14 +425,14 @@ PyObject *core_rows(PyObject *module, PyObject *none)
     for (size_t i = 0; good && blm_format_at(i); i++) {
         const blm_format_row *r = blm_format_at(i);
         PyObject             *d = PyDict_New();
-        good = put(d, "summary", text_or_none(r->summary)) &&
+        good                    = put(d, "summary", text_or_none(r->summary)) &&
                put(d, "reads", PyBool_FromLong(r->reads)) &&
                put(d, "writes", PyBool_FromLong(r->writes));
         good = put(formats, r->name, dict_or_null(d, good));
     }
-    PyObject *all = good ? Py_BuildValue("{sOsOsO}", "kinds", kinds, "schemes", schemes, "formats",
-                                         formats)
-                         : NULL;
+    PyObject *all =
+        good ? Py_BuildValue("{sOsOsO}", "kinds", kinds, "schemes", schemes, "formats", formats)
+             : NULL;
     Py_XDECREF(kinds);
     Py_XDECREF(schemes);
     Py_XDECREF(formats);

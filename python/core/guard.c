@@ -10,10 +10,9 @@
 enum callable { GET, PUT, DELETE, SCAN, COUNT, MARK_READ, MARK_WRITE, CALLABLES };
 
 typedef struct {
-    PyObject_HEAD
-    blm_guard       *guard; /* NULL: closed */
-    PyObject        *call[CALLABLES];
-    struct core_turn turn; /* a call of the guard reads, close writes */
+    PyObject_HEAD blm_guard *guard; /* NULL: closed */
+    PyObject                *call[CALLABLES];
+    struct core_turn         turn; /* a call of the guard reads, close writes */
 } core_guard;
 
 /* ---- exceptions on their way through the library --- */
@@ -72,11 +71,11 @@ static bool settle(blm_status s, const blm_error *err)
     return false;
 }
 
-#define WITHOUT_GIL(statement)                 \
-    do {                                       \
-        pending.calls++;                       \
-        Py_BEGIN_ALLOW_THREADS statement;      \
-        Py_END_ALLOW_THREADS pending.calls--;  \
+#define WITHOUT_GIL(statement)                  \
+    do {                                        \
+        pending.calls++;                        \
+        Py_BEGIN_ALLOW_THREADS statement;       \
+        Py_END_ALLOW_THREADS   pending.calls--; \
     } while (0)
 
 /* ---- the data set --- */
@@ -156,12 +155,9 @@ static bool hand_over(PyObject **held, size_t count, blm_key_fn each, void *each
     while (n < count && core_key_of(held[n], &keys[n]))
         n++;
     *bad_key = n < count;
-    Py_BEGIN_ALLOW_THREADS
-    for (size_t i = 0; more && i < n; i++)
-        more = each(each_ctx, keys[i].data, keys[i].len);
-    Py_END_ALLOW_THREADS
-    for (size_t i = 0; i < n; i++)
-        core_key_release(&keys[i]);
+    Py_BEGIN_ALLOW_THREADS for (size_t i = 0; more && i < n; i++) more =
+        each(each_ctx, keys[i].data, keys[i].len);
+    Py_END_ALLOW_THREADS for (size_t i = 0; i < n; i++) core_key_release(&keys[i]);
     for (size_t i = 0; i < count; i++)
         Py_DECREF(held[i]);
     return more;
@@ -183,7 +179,7 @@ static blm_status ds_scan(void *ctx, blm_key_fn each, void *each_ctx, blm_error 
         else
             failed = PyErr_Occurred() != NULL;
         if (!key || n == SCAN_CHUNK) {
-            bool bad_key = false;
+            bool      bad_key = false;
             PyObject *t = NULL, *v = NULL, *b = NULL;
             PyErr_Fetch(&t, &v, &b);
             wanted = hand_over(held, n, each, each_ctx, &bad_key);
@@ -243,8 +239,8 @@ static blm_status ds_mark_write(void *ctx, const void *mark, size_t len, blm_err
     core_guard      *self = ctx;
     PyGILState_STATE gil  = PyGILState_Ensure();
     PyObject        *m    = bytes_of(mark, len);
-    PyObject        *r    = m ? PyObject_CallFunctionObjArgs(self->call[MARK_WRITE], m, NULL) : NULL;
-    blm_status       s    = r ? BLM_OK : callable_failed(err, "write_mark");
+    PyObject        *r = m ? PyObject_CallFunctionObjArgs(self->call[MARK_WRITE], m, NULL) : NULL;
+    blm_status       s = r ? BLM_OK : callable_failed(err, "write_mark");
     Py_XDECREF(r);
     Py_XDECREF(m);
     PyGILState_Release(gil);
@@ -272,8 +268,8 @@ static PyObject *guard_open(PyObject *o, PyObject *args)
     unsigned int       flags;
     blm_options        fo = BLM_OPTIONS_INIT;
     blm_guard_options  go = BLM_GUARD_OPTIONS_INIT;
-    if (!PyArg_ParseTuple(args, "O!KdddIOO!", &PyTuple_Type, &calls, &items, &rate,
-                          &stale_share, &rate_factor, &flags, &path, &PyDict_Type, &filter))
+    if (!PyArg_ParseTuple(args, "O!KdddIOO!", &PyTuple_Type, &calls, &items, &rate, &stale_share,
+                          &rate_factor, &flags, &path, &PyDict_Type, &filter))
         return NULL;
     if (!core_options_of(filter, &fo))
         return NULL;
@@ -417,7 +413,8 @@ static PyObject *guard_put(PyObject *o, PyObject *args)
     blm_error       err = { .text = "" };
     blm_status      s   = BLM_OK;
     PyObject       *value;
-    if (!PyArg_ParseTuple(args, "OO", &key, &value) || PyObject_GetBuffer(value, &v, PyBUF_SIMPLE) < 0)
+    if (!PyArg_ParseTuple(args, "OO", &key, &value) ||
+        PyObject_GetBuffer(value, &v, PyBUF_SIMPLE) < 0)
         return NULL;
     bool good = core_key_of(key, &k);
     if (good && !enter(self)) {
@@ -545,7 +542,8 @@ static PyObject *guard_json(PyObject *o, PyObject *none)
         return NULL;
     WITHOUT_GIL(s = blm_guard_json(self->guard, keep_value, &v, &err));
     core_turn_end(&self->turn, false);
-    PyObject *text = settle(s, &err) ? PyUnicode_FromStringAndSize(v.bytes, (Py_ssize_t)v.len) : NULL;
+    PyObject *text =
+        settle(s, &err) ? PyUnicode_FromStringAndSize(v.bytes, (Py_ssize_t)v.len) : NULL;
     free(v.bytes);
     return text;
 }

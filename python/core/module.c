@@ -50,7 +50,4 @@ static struct PyModuleDef module = {
 };
 
 PyMODINIT_FUNC PyInit__core(void);
-PyMODINIT_FUNC PyInit__core(void)
-{
-    return PyModuleDef_Init(&module);
-}
+PyMODINIT_FUNC PyInit__core(void) { return PyModuleDef_Init(&module); }
