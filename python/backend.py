@@ -22,7 +22,6 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 TREE = HERE.parent                      # in a checkout
 CARRIED = HERE / "lib"                  # in an sdist
-BUILD = HERE / "build"
 NAME = "bloomery"
 STAMP = (1980, 1, 1, 0, 0, 0)           # two builds give the same bytes
 # What the library can use beyond xxhash.h: macro, header, how to link it. All of them are on every
@@ -33,6 +32,10 @@ OPTIONAL = [("BLOOMERY_WITH_ZLIB", "zlib.h", ["-lz"]),
 
 def in_checkout():
     return (TREE / "tools" / "amalgamate").is_file() and (TREE / "src").is_dir()
+
+
+# Objects, kept for the next build. In a checkout where all builds are: tools read python/.
+BUILD = TREE / "build" / "python" / "objects" if in_checkout() else HERE / "build"
 
 
 def headers():
@@ -77,7 +80,7 @@ def newer(target, sources):
 
 def build_extension():
     """Compiles what changed and links bloomery/_core.abi3.so; returns its path."""
-    BUILD.mkdir(exist_ok=True)
+    BUILD.mkdir(parents=True, exist_ok=True)
     library = amalgamation()
     base = [*compiler(), "-std=gnu11", "-O2", "-fPIC", "-fno-plt", "-fvisibility=hidden",
             *shlex.split(os.environ.get("CFLAGS", ""))]
