@@ -473,6 +473,7 @@ static int get_api(const char *name, void **out)
         F(RegisterInfoFunc),
         F(InfoAddSection),
         AS(InfoAddFieldULongLong, InfoAddField),
+        AS(InfoAddFieldCString, InfoAddField),
         F(DefragAlloc),
 #undef F
 #undef AS

@@ -26,7 +26,6 @@ typedef struct RedisOpt    OptCtx;
 typedef struct RedisDefrag DefragCtx;
 typedef struct RedisInfo   InfoCtx;
 typedef struct RedisDigest Digest;
-typedef struct RedisReply  Reply; /* the reply to a command that a module called */
 
 #define API_OK  0
 #define API_ERR 1
@@ -238,19 +237,16 @@ typedef int (*ConfigApply)(Ctx *ctx, void *priv, Str **err);
     X(int, LoadConfigs, (Ctx *))                                                              \
     X(int, RegisterInfoFunc, (Ctx *, void (*cb)(InfoCtx *, int crashing)))                    \
     X(int, InfoAddSection, (InfoCtx *, const char *name))                                     \
+    X(int, InfoAddFieldCString, (InfoCtx *, const char *field, const char *))                 \
     X(int, InfoAddFieldULongLong, (InfoCtx *, const char *field, unsigned long long))         \
     X(void *, DefragAlloc, (DefragCtx *, void *p))
 
-/* Functions that only newer servers have, and those that reply.c can do without. */
-#define API_OPTIONAL(X)                                                        \
-    X(Reply *, Call, (Ctx *, const char *cmd, const char *fmt, ...)) /* 4.0 */ \
-    X(const char *, CallReplyProto, (Reply *, size_t * len))         /* 4.0 */ \
-    X(int, ReplyWithCallReply, (Ctx *, Reply *))                     /* 4.0 */ \
-    X(void, FreeCallReply, (Reply *))                                /* 4.0 */ \
-    X(int, SetCommandACLCategories, (Cmd *, const char *names))      /* 7.2 */ \
-    X(int, AddACLCategory, (Ctx *, const char *name))                /* 7.4 */ \
-    X(void *, TryCalloc, (size_t n, size_t size))                    /* 7.4 */ \
-    X(int, LoadDefaultConfigs, (Ctx *))                              /* 8.0 */
+/* Functions that only newer servers have. */
+#define API_OPTIONAL(X)                                                   \
+    X(int, SetCommandACLCategories, (Cmd *, const char *names)) /* 7.2 */ \
+    X(int, AddACLCategory, (Ctx *, const char *name))           /* 7.4 */ \
+    X(void *, TryCalloc, (size_t n, size_t size))               /* 7.4 */ \
+    X(int, LoadDefaultConfigs, (Ctx *))                         /* 8.0 */
 
 #define API_MEMBER(result, name, arguments) result(*name) arguments;
 struct api {

@@ -19,24 +19,30 @@
 
 struct arrival; /* native bytes that are still arriving: native.c */
 
+struct bf_asleep; /* a layer of a filter at rest: asleep.c */
+
 struct value {
-    blm_filter     *filter;       /* NULL: still arriving */
-    struct arrival *arriving;     /* NULL: the filter is complete */
-    bool            native;       /* of the type bloomery1 */
-    bool            counts;       /* has counters: every add changes it, not only new keys */
-    bool            fixed;        /* may not grow; adds to a full filter are errors */
-    bool            automatic;    /* made by an add, not reserved, so it grows as growth.c says */
-    bool            saturate;     /* native and of fixed size: takes keys past its capacity */
-    bool            named;        /* only while BF.MERGE looks for filters named twice */
-    uint64_t        items, bytes; /* as counted in the module's totals */
-    uint64_t        room; /* keys that the filter, or its newest layer, takes before it is full */
+    blm_filter       *filter;       /* NULL: still arriving, or asleep */
+    struct arrival   *arriving;     /* NULL: the filter is complete */
+    struct bf_asleep *asleep;       /* its layers, if it is small enough to sleep; or NULL */
+    uint64_t          items, bytes; /* as counted in the module's totals */
+    uint64_t          room; /* keys that the filter, or its newest layer, takes before it is full */
+    bool              native : 1; /* of the type bloomery1 */
+    bool              counts : 1; /* has counters: every add changes it, not only new keys */
+    bool              fixed : 1;  /* may not grow; adds to a full filter are errors */
+    bool     automatic : 1;       /* made by an add, not reserved, so it grows as growth.c says */
+    bool     saturate : 1;        /* native and of fixed size: takes keys past its capacity */
+    bool     named : 1;           /* only while BF.MERGE looks for filters named twice */
+    uint8_t  place;               /* where it is awake (asleep.c); 0: nowhere */
+    uint16_t layers;              /* of `asleep`, with the … */
+    uint32_t growth;              /* … chain's growth */
 };
 
 /* Takes ownership of the filter. NULL: it failed, and the filter is freed. */
 struct value *bf_value(blm_filter *f, bool native);
 void          bf_value_complete(struct value *v); /* its filter is complete: fills in the rest */
 void          bf_value_free(struct value *v);
-struct value *bf_value_copy(const struct value *v);
+struct value *bf_value_copy(struct value *v);
 /* Updates the totals after the filter changed. The second is for n new keys only, and does not look
  * at the filter if they had room. */
 void   bf_value_tally(struct value *v);
@@ -50,6 +56,24 @@ blm_params bf_params(const struct value *v);
 blm_params bf_layer(const struct value *v, uint32_t layer);
 /* What BF.INFO calls Size, computed as RedisBloom does. */
 uint64_t bf_value_size(const struct value *v);
+
+/* ---- small filters at rest (asleep.c) ---- */
+
+/* Makes v->filter. alone: no other filter is used by this command, so that others may go to sleep
+ * for it. */
+void bf_value_wake(struct value *v, bool alone);
+/* After a command that made it larger: it shall take no more than it needs. */
+void bf_value_grown(struct value *v);
+/* Lets it sleep from now on, if it is small. Not while a command uses it. */
+void bf_value_rest(struct value *v);
+/* The same for what saves or copies a value. True: to be ended by unpeek. */
+bool bf_value_peek(struct value *v);
+void bf_value_unpeek(struct value *v);
+/* Parts of bf_value_memory, _free and _defrag, for values with `asleep`. The last is false if the
+ * value no longer has it. */
+size_t bf_asleep_memory(const struct value *v);
+void   bf_asleep_free(struct value *v);
+bool   bf_asleep_defrag(DefragCtx *ctx, struct value *v);
 
 /* ---- memory (memory.c) ---- */
 
@@ -154,8 +178,6 @@ void     bf_native_drop(struct value *v); /* frees v->arriving */
  * mark. */
 double bf_auto_rate(double rate);
 bool   bf_is_auto(double first_error);
-/* How much larger the next layer will be than the newest. */
-uint64_t bf_auto_factor(uint64_t entries);
 
 enum bf_outcome { BF_ADDED, BF_FULL, BF_FAILED };
 /* Adds keys in order. fresh[i] becomes 1 if key i was new. If the result is not BF_ADDED, *done
@@ -167,8 +189,9 @@ enum bf_outcome bf_add(struct value *v, const blm_key *keys, size_t n, uint8_t *
 
 enum bf_found { BF_MISSING, BF_OURS, BF_OTHER };
 /* Finds a value and its key. Read-only keys are closed at once: the value stays valid as long as
- * the command runs. */
+ * the command runs. Beside: values that the command found before are still in use. */
 enum bf_found bf_find(Ctx *ctx, Str *name, struct value **out);
+enum bf_found bf_find_beside(Ctx *ctx, Str *name, struct value **out);
 enum bf_found bf_open(Ctx *ctx, Str *name, Key **key, struct value **out);
 /* Sets a new value on an empty key that is open for writing. */
 void bf_attach(Key *key, struct value *v);
@@ -177,26 +200,13 @@ void bf_put(Ctx *ctx, Str *name, struct value *v);
 /* Notifies watchers, clients that cache, and subscribers of a change. */
 void bf_changed(Ctx *ctx, Str *name, const char *event);
 
-/* Sends answers, 0 or 1 each, as ReplyWithBool does. Between begin and end nothing else is replied,
- * and no other command runs. (reply.c) */
-struct bf_replies {
-    Ctx        *ctx;
-    size_t      yes; /* answers of 1 */
-    bool        blocks;
-    size_t      n; /* of a block */
-    const char *word;
-};
-void bf_replies_find(Ctx *ctx);                                  /* at loading */
-void bf_replies_begin(struct bf_replies *r, Ctx *ctx, size_t n); /* n of them, or fewer */
-void bf_replies_put(struct bf_replies *r, const uint8_t *answers, size_t n);
-void bf_replies_end(struct bf_replies *r);
-
 /* Sends the items of a command through a filter (blm_flow) and replies to each as it comes out,
  * while others still wait for memory. */
 struct bf_items {
-    Str             **item;
-    size_t            left; /* still to come */
-    struct bf_replies replies;
+    Ctx   *ctx;
+    Str  **item;
+    size_t left; /* still to come */
+    size_t yes;  /* answers of 1 */
 };
 size_t bf_items_next(void *ctx, blm_key *keys, size_t room);
 void   bf_items_reply(void *ctx, const uint8_t *answers, size_t n);

@@ -63,10 +63,14 @@ const char *bf_chain_fault(const struct bf_chain *c, uint64_t max_bytes)
     uint64_t items = 0, bytes = 0;
     for (uint32_t i = 0; i < c->layers; i++) {
         const blm_chain_layer *l = &c->layer[i];
+        if (l->bits == 0)
+            return "RedisBloom 1.x or 2.0 wrote it, and RedisBloom itself no longer reads those";
         if (!(l->error > 0 && l->error < 1) || !fits(l, c->options))
             return "the size of a layer does not follow from its entries and error";
         if (l->bytes > (uint64_t)1 << 45)
             return "a layer is larger than any that can be";
+        if (l->items > c->items - items)
+            return "the layers' items do not add up";
         items += l->items;
         bytes += l->bytes;
     }

@@ -197,20 +197,44 @@ static struct value *to_add_to(Ctx *ctx, Str *name, size_t n, struct bf_wanted *
     return v && v->filter ? v : NULL;
 }
 
+/* A counting filter changes with every add, any other only with new items. */
+static bool changed(const struct value *v, const struct results *r)
+{
+    return r->news || (v->counts && r->done);
+}
+
+/* Must replicas, and the append-only file, get adds that changed nothing here? RedisBloom as a
+ * replica may grow a filter in other steps than we do. Then an item that is there for us only by
+ * chance, because other items have set its bits, is not there for it, and must be added. Native
+ * filters and those that do not grow are the same everywhere. */
+static bool replicates_all(const struct value *v) { return !v->native && !v->fixed; }
+
 /* Replicas must do exactly what was done here: add the items up to the one without room. If the
- * command was a BF.MADD and all of it was done, it is replicated as it is, which costs nothing
- * while there are no replicas. A counting filter changes with every add, any other only with new
- * items. */
+ * command was a BF.ADD or BF.MADD and all of it was done, it is replicated as it is, which costs
+ * nothing while there are no replicas. */
 static void replicate_items(Ctx *ctx, Str *name, const struct value *v, Str **items, bool whole,
                             const struct results *r)
 {
-    if (!r->news && !(v->counts && r->done))
-        return;
-    if (whole)
-        api.ReplicateVerbatim(ctx);
-    else
-        api.Replicate(ctx, "BF.MADD", "sv", name, items, r->done);
-    bf_changed(ctx, name, "bf.add");
+    if (r->done && (changed(v, r) || replicates_all(v))) {
+        if (whole)
+            api.ReplicateVerbatim(ctx);
+        else
+            api.Replicate(ctx, "BF.MADD", "sv", name, items, r->done);
+    }
+    if (changed(v, r))
+        bf_changed(ctx, name, "bf.add");
+}
+
+/* The filter could not grow. Items that are there need no room and were answered with 0, so they
+ * are replicated too; new ones were answered with an error. */
+static void replicate_present(Ctx *ctx, Str *name, const struct value *v, Str **items, size_t n)
+{
+    for (size_t i = 0; replicates_all(v) && i < n; i++) {
+        size_t      len;
+        const char *key = api.StringPtrLen(items[i], &len);
+        if (blm_check(v->filter, key, len))
+            api.Replicate(ctx, "BF.ADD", "ss", name, items[i]);
+    }
 }
 
 /* If the filter is full, the first item without room ends the array, as with RedisBloom. If the
@@ -218,12 +242,9 @@ static void replicate_items(Ctx *ctx, Str *name, const struct value *v, Str **it
 static void reply_items(Ctx *ctx, const struct value *v, Str **items, size_t n,
                         const struct results *r)
 {
-    struct bf_replies replies;
-    size_t            len = r->outcome == BF_ADDED ? n : r->outcome == BF_FULL ? r->done + 1 : n;
-    api.ReplyWithArray(ctx, (long)len);
-    bf_replies_begin(&replies, ctx, r->done);
-    bf_replies_put(&replies, r->fresh, r->done);
-    bf_replies_end(&replies);
+    api.ReplyWithArray(ctx, (long)(r->outcome == BF_FULL ? r->done + 1 : n));
+    for (size_t i = 0; i < r->done; i++)
+        api.ReplyWithBool(ctx, r->fresh[i]);
     if (r->outcome == BF_FULL)
         api.ReplyWithError(ctx, FULL);
     if (r->outcome != BF_FAILED)
@@ -241,14 +262,12 @@ static void reply_items(Ctx *ctx, const struct value *v, Str **items, size_t n,
 /* There is room for all items, so nothing can fail, and each is replied to as it is added. */
 static void add_with_room(Ctx *ctx, struct value *v, Str **items, size_t n, struct results *r)
 {
-    struct bf_items t = { .item = items, .left = n };
+    struct bf_items t = { .ctx = ctx, .item = items, .left = n };
     api.ReplyWithArray(ctx, (long)n);
-    bf_replies_begin(&t.replies, ctx, n);
     blm_add_flow(v->filter, &(blm_flow){ bf_items_next, bf_items_reply, &t }, &r->done);
-    bf_replies_end(&t.replies);
     for (size_t i = r->done; i < n; i++)
         api.ReplyWithError(ctx, PROBLEM);
-    r->news = t.replies.yes;
+    r->news = t.yes;
     bf_value_added(v, r->news);
     bf_tick(&bf_totals.adds, r->done);
 }
@@ -280,8 +299,13 @@ static int add_all(Ctx *ctx, Str *name, struct bf_wanted *w, bool create, Str **
         bf_replicate_make(ctx, name, w);
         bf_changed(ctx, name, "bf.reserve");
     }
+    uint64_t bytes = v->bytes;
     add_and_reply(ctx, v, items, n, &r);
     replicate_items(ctx, name, v, items, madd && r.done == n, &r);
+    if (r.outcome == BF_FAILED)
+        replicate_present(ctx, name, v, items + r.done, n - r.done);
+    if (v->bytes != bytes)
+        bf_value_grown(v);
     return API_OK;
 }
 
@@ -302,15 +326,15 @@ int bf_cmd_add(Ctx *ctx, Str **argv, int argc)
         bf_replicate_make(ctx, argv[1], &w);
         bf_changed(ctx, argv[1], "bf.reserve");
     }
+    uint64_t bytes = v->bytes;
     add_items(v, argv + 2, 1, &r);
     if (r.outcome == BF_ADDED)
         api.ReplyWithBool(ctx, fresh);
     else
         api.ReplyWithError(ctx, r.outcome == BF_FULL ? FULL : PROBLEM);
-    if (r.news || (v->counts && r.done)) {
-        api.ReplicateVerbatim(ctx);
-        bf_changed(ctx, argv[1], "bf.add");
-    }
+    replicate_items(ctx, argv[1], v, argv + 2, true, &r);
+    if (v->bytes != bytes)
+        bf_value_grown(v);
     return API_OK;
 }
 

@@ -46,10 +46,8 @@ int bf_cmd_mexists(Ctx *ctx, Str **argv, int argc)
             api.ReplyWithBool(ctx, maybe);
         return API_OK;
     }
-    struct bf_items items = { .item = argv + 2, .left = n };
-    bf_replies_begin(&items.replies, ctx, n);
+    struct bf_items items = { .ctx = ctx, .item = argv + 2, .left = n };
     blm_check_flow(v->filter, &(blm_flow){ bf_items_next, bf_items_reply, &items });
-    bf_replies_end(&items.replies);
     bf_tick(&bf_totals.checks, n);
     return API_OK;
 }
@@ -70,22 +68,12 @@ static const struct value *to_tell_of(Ctx *ctx, Str *name)
 
 /* ---- BF.INFO key [CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION] ---- */
 
-/* How much larger the next layer will be; 0: there will be none. */
-static uint64_t next_growth(const struct value *v, const blm_params *p)
-{
-    if (v->fixed)
-        return 0;
-    if (v->automatic)
-        return bf_auto_factor(bf_layer(v, p->layers - 1).capacity);
-    return (uint64_t)p->growth;
-}
-
 static void reply_expansion(Ctx *ctx, const struct value *v, const blm_params *p)
 {
     if (v->fixed)
         api.ReplyWithNull(ctx);
     else
-        api.ReplyWithLongLong(ctx, (long long)next_growth(v, p));
+        api.ReplyWithLongLong(ctx, (long long)p->growth);
 }
 
 static const struct {

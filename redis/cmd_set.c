@@ -188,7 +188,7 @@ static bool gather(Ctx *ctx, Str **names, int n, struct value **v, size_t *count
     *count = 0;
     for (int i = 0; i < n; i++) {
         struct value *one;
-        enum bf_found found = bf_find(ctx, names[i], &one);
+        enum bf_found found = bf_find_beside(ctx, names[i], &one);
         if (found == BF_MISSING && i == 0)
             continue;
         if (found == BF_OURS && one->filter) {

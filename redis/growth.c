@@ -4,19 +4,18 @@
  *
  * RedisBloom makes one for 100 keys, then adds layers of twice the size and half the rate. At 10^7
  * keys that is 17 layers. Each check asks all of them, and the newest, made for a rate of 8e-8,
- * takes 35 bits per key. Ours keeps the first layer as it is and then
+ * takes 34 bits per key. Ours does the same for seven layers, so that up to 12 700 keys it is
+ * RedisBloom's to the byte. Then
  *
- *   - grows by 12 to 24 while it is small, by 17 and then by 4 when it is large: 100, 1 200,
- *     24 000, 576 000, 9 792 000. So 10^7 keys take 5 layers, with nearly all keys in the last. A
- *     BF.MEXISTS of 100 takes 12.6 µs; 6 layers with steps of 7 to 12 took 15.3;
- *   - shares out the half of the rate that the first layer left. The layer with most of the keys
- *     gets most of it, and takes 9 probes per key. Layers 2 to 4, which are small, get a fifth in
- *     all, layer 5 gets two fifths, and each later one half of what is left. The rates of any
- *     number of layers add up to no more than was promised. If RedisBloom takes the chain over
- *     after any layer and halves from there, that layer's share is still left for it.
+ *   - it grows to four times its capacity where RedisBloom grows to twice: 12 700, 51 100, 204 700,
+ *     819 100. Both grow at the same counts, so ours has twice RedisBloom's capacity at most, and
+ *     half of the time the same. 10^7 keys take 12 layers;
+ *   - it stops halving. What the seven layers left of the rate goes to the next four in equal
+ *     parts of a fifth, and each later one gets half of what is left. The rates of any number of
+ *     layers add up to no more than was promised. If RedisBloom takes the chain over after any
+ *     layer and halves from there, that layer's share is still left for it.
  *
- * So 10^7 keys at 1% cost 13.7 bits each; in a reserved filter they cost 11. The price is the empty
- * space after a step: a filter of 602 000 keys takes 17 MB, and RedisBloom's takes 2.8 MB.
+ * tests/redis/peer.py has both as numbers, and test_memory.py holds one against the other.
  *
  * The chain must carry a mark that it grows this way, in a dump, to a replica and after a restart,
  * but has no field for it. So the mark is in its rate: a default of 0.01 becomes 0.01·(1 − 2^-40).
@@ -49,24 +48,22 @@ bool bf_is_auto(double first_error)
 
 /* ---- the next layer ---- */
 
-/* Shares of the first layer's rate, by layer. The first has its own. */
-static const double shares[] = { 0, 0.03, 0.06, 0.11, 0.4 };
-#define SHARES (uint32_t)(sizeof shares / sizeof *shares)
+#define DOUBLING 7u /* layers that grow as RedisBloom's do */
+#define FIFTHS   4u /* layers after them, each with a fifth of the rate that is left */
 
-uint64_t bf_auto_factor(uint64_t entries)
+/* The layer after those that double has six times the capacity of the last of them: together with
+ * them, four times theirs. */
+static uint64_t factor(uint32_t layers)
 {
-    return entries <= 1000      ? 12
-           : entries <= 10000   ? 20
-           : entries <= 100000  ? 24
-           : entries <= 1000000 ? 17
-                                : 4;
+    return layers < DOUBLING ? 2 : layers == DOUBLING ? 6 : 4;
 }
 
 static double share(double first_error, uint32_t layer)
 {
-    double part = layer < SHARES ? shares[layer]
-                                 : shares[SHARES - 1] * pow(0.5, (double)layer - (SHARES - 1));
-    return first_error * part;
+    if (layer < DOUBLING)
+        return ldexp(first_error, -(int)layer);
+    double left = ldexp(first_error, 1 - (int)DOUBLING) / 5;
+    return layer < DOUBLING + FIFTHS ? left : ldexp(left, (int)(DOUBLING + FIFTHS - 1 - layer));
 }
 
 static blm_status grow(struct value *v)
@@ -75,11 +72,11 @@ static blm_status grow(struct value *v)
     blm_chain_layer first, newest;
     blm_chain_get_layer(v->filter, 0, &first);
     blm_chain_get_layer(v->filter, layers - 1, &newest);
-    uint64_t factor = bf_auto_factor(newest.entries);
-    if (newest.entries > UINT64_MAX / factor)
+    uint64_t times = factor(layers);
+    if (newest.entries > UINT64_MAX / times)
         return BLM_E_LIMIT;
     blm_status st =
-        blm_chain_grow(v->filter, newest.entries * factor, share(first.error, layers), NULL);
+        blm_chain_grow(v->filter, newest.entries * times, share(first.error, layers), NULL);
     bf_value_tally(v);
     return st;
 }

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "bf.h"
 
@@ -62,6 +63,23 @@ static void *allocate(void *ctx, size_t size)
     return api.TryAlloc(size);
 }
 
+/* Servers before 7.4 have no call that gives zeroed memory and does not abort. Clearing a large
+ * array by hand would touch all of it: BF.RESERVE of 10^9 items then stopped the server for
+ * seconds. So its whole pages are given back to the kernel, which puts zeroed ones in their place
+ * when they are touched. */
+static void clear(void *p, size_t size)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t from = ((uintptr_t)p + page - 1) & ~(page - 1),
+              to   = ((uintptr_t)p + size) & ~(page - 1);
+    if (size < LEAST || madvise((void *)from, to - from, MADV_DONTNEED) != 0) {
+        memset(p, 0, size);
+        return;
+    }
+    memset(p, 0, from - (uintptr_t)p);
+    memset((void *)to, 0, (uintptr_t)p + size - to);
+}
+
 /* Asked before the pages exist, so that they are huge from the first touch on. */
 static void *allocate_zeroes(void *ctx, size_t size)
 {
@@ -70,7 +88,7 @@ static void *allocate_zeroes(void *ctx, size_t size)
     if (p && bf_config.huge_pages)
         advise(p, size, MADV_HUGEPAGE);
     if (p && !api.TryCalloc)
-        memset(p, 0, size);
+        clear(p, size);
     return p;
 }
 

@@ -8,8 +8,9 @@
 
 #include "bf.h"
 
-#define NAME    "bf" /* the same as RedisBloom's, because clients look for it */
-#define VERSION (BLM_VERSION_MAJOR * 10000 + BLM_VERSION_MINOR * 100 + BLM_VERSION_PATCH)
+#define NAME "bf" /* the same as RedisBloom's, because clients look for it */
+#define VERSION \
+    20800 /* clients compare it: the RedisBloom, 2.8.0, whose BF.* commands are all here */
 
 #if defined(__GNUC__)
 #define EXPORT __attribute__((visibility("default")))
@@ -26,6 +27,7 @@ void bf_info(InfoCtx *ctx, int crashing)
     (void)crashing; /* nothing here allocates */
     if (api.InfoAddSection(ctx, "filters") != API_OK)
         return;
+    api.InfoAddFieldCString(ctx, "bloomery_version", blm_version());
     api.InfoAddFieldULongLong(ctx, "filters", total(&bf_totals.filters));
     api.InfoAddFieldULongLong(ctx, "items", total(&bf_totals.items) + total(&bf_totals.added));
     api.InfoAddFieldULongLong(ctx, "bytes", total(&bf_totals.bytes));
@@ -87,7 +89,6 @@ int RedisModule_OnLoad(Ctx *ctx, Str **argv, int argc)
     if (!create_commands(ctx) || !bf_config_load(ctx, argv, argc) ||
         api.RegisterInfoFunc(ctx, bf_info) != API_OK)
         return API_ERR;
-    bf_replies_find(ctx);
     api.Log(ctx, "notice", "bloomery %s", blm_version());
     return API_OK;
 }

@@ -134,6 +134,8 @@ static void *rdb_load(IO *io, int encver)
     if (whole)
         v = load_value(&c, &why);
     bf_chain_free(&c);
+    if (v)
+        bf_value_rest(v);
     if (!v) {
         api.LogIOError(io, "warning", NAME " value refused: %s", why);
         bf_total(&bf_totals.refused, 1);
@@ -143,8 +145,9 @@ static void *rdb_load(IO *io, int encver)
 
 static void rdb_save(IO *io, void *value)
 {
-    struct value *v = value;
-    blm_params    p = bf_params(v);
+    struct value *v      = value;
+    bool          peeked = bf_value_peek(v);
+    blm_params    p      = bf_params(v);
     api.SaveUnsigned(io, p.items);
     api.SaveUnsigned(io, p.layers);
     api.SaveUnsigned(io, p.variant & BLM_CHAIN_OPTIONS);
@@ -163,6 +166,8 @@ static void rdb_save(IO *io, void *value)
         api.SaveStringBuffer(io, bits, (size_t)l.bytes);
         api.SaveUnsigned(io, l.items);
     }
+    if (peeked)
+        bf_value_unpeek(v);
 }
 
 /* ---- AOF ---- */
@@ -170,9 +175,10 @@ static void rdb_save(IO *io, void *value)
 /* The chunks of BF.SCANDUMP, each with its iterator. */
 static void aof_rewrite(IO *io, Str *key, void *value)
 {
-    struct value *v  = value;
-    blm_params    p  = bf_params(v);
-    uint64_t      at = 1;
+    struct value *v      = value;
+    bool          peeked = bf_value_peek(v);
+    blm_params    p      = bf_params(v);
+    uint64_t      at     = 1;
     size_t        len;
     const void   *header = bf_header(v, &len);
     api.EmitAOF(io, "BF.LOADCHUNK", "slb", key, 1LL, header, len);
@@ -187,14 +193,17 @@ static void aof_rewrite(IO *io, Str *key, void *value)
             api.EmitAOF(io, "BF.LOADCHUNK", "slb", key, (long long)at, bits + from, some);
         }
     }
+    if (peeked)
+        bf_value_unpeek(v);
 }
 
 /* ---- the rest ---- */
 
 static void digest(Digest *md, void *value)
 {
-    struct value *v = value;
-    blm_params    p = bf_params(v);
+    struct value *v      = value;
+    bool          peeked = bf_value_peek(v);
+    blm_params    p      = bf_params(v);
     size_t        len;
     const void   *header = bf_header(v, &len);
     api.DigestAddStringBuffer(md, header, len);
@@ -204,6 +213,8 @@ static void digest(Digest *md, void *value)
         api.DigestAddStringBuffer(md, bits, (size_t)bytes);
     }
     api.DigestEndSequence(md);
+    if (peeked)
+        bf_value_unpeek(v);
 }
 
 static size_t mem_usage(OptCtx *ctx, const void *value, size_t samples)
@@ -222,7 +233,11 @@ static size_t free_effort(OptCtx *ctx, const void *value)
 static void *copy(OptCtx *ctx, const void *value)
 {
     (void)ctx;
-    return bf_value_copy(value);
+    /* Redis promises the type that it does not change: it is opened, and is the same after. */
+    struct value *c = bf_value_copy((struct value *)(uintptr_t)value);
+    if (c)
+        bf_value_rest(c);
+    return c;
 }
 
 static int defrag(DefragCtx *ctx, Str *key, void **value)

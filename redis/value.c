@@ -104,16 +104,22 @@ void bf_value_free(struct value *v)
     bf_total(&bf_totals.items, 0 - v->items);
     bf_total(&bf_totals.bytes, 0 - v->bytes);
     bf_native_drop(v);
-    blm_free(v->filter);
+    if (v->asleep)
+        bf_asleep_free(v);
+    else
+        blm_free(v->filter);
     api.Free(v);
 }
 
-struct value *bf_value_copy(const struct value *v)
+struct value *bf_value_copy(struct value *v)
 {
-    blm_filter *f = NULL;
-    if (!v->filter || blm_copy(v->filter, &f, NULL) != BLM_OK)
-        return NULL;
-    struct value *c = bf_value(f, v->native);
+    blm_filter *f      = NULL;
+    bool        peeked = bf_value_peek(v);
+    if (v->filter)
+        blm_copy(v->filter, &f, NULL);
+    if (peeked)
+        bf_value_unpeek(v);
+    struct value *c = f ? bf_value(f, v->native) : NULL;
     if (c && v->saturate) {
         c->saturate = true;
         bf_value_tally(c); /* there is room again */
@@ -125,7 +131,9 @@ struct value *bf_value_copy(const struct value *v)
 
 size_t bf_value_memory(const struct value *v)
 {
-    uint64_t more = v->filter ? blm_memory(v->filter) : bf_native_arrived(v, NULL, NULL);
+    uint64_t more = v->asleep   ? bf_asleep_memory(v)
+                    : v->filter ? blm_memory(v->filter)
+                                : bf_native_arrived(v, NULL, NULL);
     return api.MallocSize((void *)(uintptr_t)v) + (size_t)more;
 }
 
@@ -133,17 +141,18 @@ size_t bf_value_memory(const struct value *v)
  * layer. */
 size_t bf_value_effort(const struct value *v)
 {
-    return 1 + (v->filter ? bf_params(v).layers : 0) + (size_t)(v->bytes >> 12);
+    return 1 + (v->filter ? bf_params(v).layers : v->layers) + (size_t)(v->bytes >> 12);
 }
 
 static void *move(void *ctx, void *p) { return api.DefragAlloc(ctx, p); }
 
 int bf_value_defrag(DefragCtx *ctx, struct value **v)
 {
-    struct value *moved = api.DefragAlloc(ctx, *v);
+    bool          done  = (*v)->asleep && bf_asleep_defrag(ctx, *v);
+    struct value *moved = (*v)->place ? NULL : api.DefragAlloc(ctx, *v);
     if (moved)
         *v = moved;
-    if ((*v)->filter)
+    if (!done && (*v)->filter)
         (*v)->filter = blm_relocate((*v)->filter, move, ctx);
     return 0;
 }

@@ -75,8 +75,18 @@ BLM_API blm_status blm_chain_write_header(const blm_filter *f, void *out, size_t
 BLM_API blm_status blm_chain_create(const blm_chain_layer *layers, uint32_t count, uint32_t options,
                                     uint32_t growth, const blm_options *o, blm_filter **out,
                                     blm_error *err);
+/* Undoes blm_chain_create: frees the filter, and gives its layers back with their arrays, each of
+ * `bytes`, rounded up to 8, from the filter's allocator and yours to free. E_LIMIT: more than
+ * `cap`. E_UNSUPPORTED: another scheme, or not in memory of its own. E_MEMORY. On failure nothing
+ * has changed. Exclusive. */
+BLM_API blm_status blm_chain_dissolve(blm_filter *f, blm_chain_layer *layers, uint32_t cap,
+                                      blm_error *err);
 /* Describes one layer. E_ARGUMENT: there is no such layer. E_UNSUPPORTED: another scheme. */
 BLM_API blm_status blm_chain_get_layer(const blm_filter *f, uint32_t layer, blm_chain_layer *out);
+/* Describes the layer that RedisBloom would make for this capacity, rate and options. E_FULL,
+ * E_LIMIT: it would make none. */
+BLM_API blm_status blm_chain_plan(uint64_t entries, double error, uint32_t options,
+                                  blm_chain_layer *out, blm_error *err);
 /* Appends an empty layer with this capacity and rate, which takes the keys from now on. Otherwise
  * the filter appends one by itself, as large as its growth says, when the newest is full. The sum
  * of the layers' rates is then for you to watch. E_LIMIT: too many layers, more than max_bytes, or

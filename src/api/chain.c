@@ -66,11 +66,11 @@ static blm_status add_one(struct blm__body *b, const blm_chain_layer *l, uint64_
     return st;
 }
 
-/* What the caller gave stays the caller's when the whole is not made. */
+/* Frees the filter, but not the arrays that the caller keeps. */
 static void give_back(blm_filter *f, const blm_chain_layer *layers)
 {
     for (uint32_t i = 0; i < f->body.layer_count; i++)
-        if (layers[i].words)
+        if (layers[i].words && layers[i].words == f->body.layers[i].words)
             f->body.layers[i].block.size = 0;
     blm_free(f);
 }
@@ -89,6 +89,8 @@ blm_status blm_chain_create(const blm_chain_layer *layers, uint32_t count, uint3
     if (st != BLM_OK)
         return st;
     uint64_t variant = blm__rb_variant(options, BLM__RB_CURRENT);
+    if (!blm__body_reserve(&f->body, count))
+        st = blm__fail(err, BLM_E_MEMORY, "no memory to describe %lu layers", (unsigned long)count);
     for (uint32_t i = 0; st == BLM_OK && i < count; i++)
         st = add_one(&f->body, &layers[i], variant, err);
     if (st == BLM_OK) {
@@ -103,7 +105,52 @@ blm_status blm_chain_create(const blm_chain_layer *layers, uint32_t count, uint3
     return st;
 }
 
+/* A layer's array as the caller will own it: the block itself, or a copy if the block is larger
+ * (it was aligned) or a mapping. */
+static void *own_array(const struct blm__body *b, const struct blm__layer *l)
+{
+    size_t bytes = (size_t)l->word_count * 8;
+    if (l->block.base == l->words && l->block.size == bytes && !l->block.mapped)
+        return l->words;
+    void *copy = blm__alloc(b->alloc, bytes);
+    if (copy)
+        memcpy(copy, l->words, bytes);
+    return copy;
+}
+
+blm_status blm_chain_dissolve(blm_filter *f, blm_chain_layer *layers, uint32_t cap, blm_error *err)
+{
+    struct blm__body *b = &f->body;
+    if (b->scheme != &blm__scheme_redisbloom || b->store != &blm__store_memory)
+        return blm__fail(err, BLM_E_UNSUPPORTED, "only a chain in memory can be taken apart");
+    if (b->layer_count > cap)
+        return blm__fail(err, BLM_E_LIMIT, "there are %lu layers, and room for %lu",
+                         (unsigned long)b->layer_count, (unsigned long)cap);
+    for (uint32_t i = 0; i < b->layer_count; i++) {
+        blm__rb_layer(&b->layers[i], &layers[i]);
+        layers[i].words = own_array(b, &b->layers[i]);
+        if (!layers[i].words) {
+            while (i-- > 0)
+                if (layers[i].words != b->layers[i].words)
+                    blm__free(b->alloc, layers[i].words, (size_t)b->layers[i].word_count * 8);
+            return blm__fail(err, BLM_E_MEMORY, "no memory for a layer's array");
+        }
+    }
+    give_back(f, layers);
+    return BLM_OK;
+}
+
 /* ---- one layer ---- */
+
+blm_status blm_chain_plan(uint64_t entries, double error, uint32_t options, blm_chain_layer *out,
+                          blm_error *err)
+{
+    struct blm__layer l  = { 0 };
+    blm_status        st = blm__rb_plan(entries, error, options, &l.shape, err);
+    if (st == BLM_OK)
+        blm__rb_layer(&l, out);
+    return st;
+}
 
 blm_status blm_chain_get_layer(const blm_filter *f, uint32_t layer, blm_chain_layer *out)
 {

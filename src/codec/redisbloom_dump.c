@@ -116,11 +116,14 @@ static void take_front(struct blm__rdb_in *r, struct value *v)
 static void take_end(struct blm__rdb_in *r, const struct value *v, uint64_t *rdb)
 {
     uint8_t  b[8];
-    uint64_t size = 0;
-    for (uint32_t i = 0; i < r->b->layer_count; i++)
-        size += r->b->layers[i].items;
+    uint64_t left = v->size; /* of it, when the layers' are taken away */
+    bool     adds = true;
+    for (uint32_t i = 0; i < r->b->layer_count; i++) {
+        adds = adds && r->b->layers[i].items <= left;
+        left -= r->b->layers[i].items;
+    }
     r->what = "size";
-    if (size != v->size)
+    if (!adds || left != 0)
         blm__rdb_bad(r, BLM_E_FORMAT, 10, "it is not the sum of the layers' sizes");
     r->what = "the end of the values";
     blm__rdb_opcode(r, BLM__RDB_END);

@@ -82,6 +82,14 @@ struct blm__layer *blm__body_room(struct blm__body *b)
     return l;
 }
 
+bool blm__body_reserve(struct blm__body *b, uint32_t layers)
+{
+    b->layers = blm__zalloc(b->alloc, layers * sizeof *b->layers);
+    if (b->layers)
+        b->layer_room = layers;
+    return b->layers != NULL;
+}
+
 bool blm__layer_stripes(struct blm__body *b, struct blm__layer *l)
 {
     if (!b->shared || l->stripes)

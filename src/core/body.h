@@ -217,6 +217,9 @@ void blm__layer_recount(struct blm__layer *l, uint64_t n);
 /* Room for one more layer struct at the end (zeroed, not yet counted in layer_count); NULL: no
  * memory. For stores. */
 struct blm__layer *blm__body_room(struct blm__body *b);
+/* Room for so many, if there are none yet: a filter whose number of layers is known takes no more
+ * than them. False: no memory. */
+bool blm__body_reserve(struct blm__body *b, uint32_t layers);
 /* Allocates stripes if the body is shared. False: no memory. For stores. */
 bool blm__layer_stripes(struct blm__body *b, struct blm__layer *l);
 /* Frees them; l->stripes may be NULL and is NULL afterwards. Their counts are lost: move them into

@@ -288,6 +288,13 @@ static enum rounding rounding_of(const struct blm__body *b)
     return TO_WORDS;
 }
 
+blm_status blm__rb_plan(uint64_t entries, double error, uint32_t options, struct blm__shape *out,
+                        blm_error *err)
+{
+    return make_layer(entries, error, blm__rb_variant(options, BLM__RB_CURRENT), TO_WORDS, out,
+                      err);
+}
+
 blm_status blm__rb_next(const struct blm__body *b, uint64_t entries, double error,
                         struct blm__shape *out, blm_error *err)
 {

@@ -35,7 +35,10 @@ void blm__rb_layer(const struct blm__layer *l, blm_chain_layer *out);
 uint8_t blm__rb_rdb(const struct blm__shape *s);
 void    blm__rb_set_rdb(struct blm__shape *s, uint8_t rdb);
 
-/* The shape of a new layer for this many entries at this rate, laid out as the others are. */
+/* The shape of a layer for this many entries at this rate, as RedisBloom makes it today. */
+blm_status blm__rb_plan(uint64_t entries, double error, uint32_t options, struct blm__shape *out,
+                        blm_error *err);
+/* The same, but laid out as the others of a chain are. */
 blm_status blm__rb_next(const struct blm__body *b, uint64_t entries, double error,
                         struct blm__shape *out, blm_error *err);
 

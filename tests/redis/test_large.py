@@ -46,5 +46,33 @@ def by_chunks():
             print(f"  {size >> 20} MiB, {'blocked' if make else 'a chain'}")
 
 
+def resident(s):
+    """KiB of the server's memory that are there."""
+    lines = open(f"/proc/{s.process.pid}/status", encoding="ascii").read().splitlines()
+    return int(next(x for x in lines if x.startswith("VmRSS:")).split()[1])
+
+
+def reserved_but_not_touched():
+    """A large filter is zeroed pages that nobody has touched, also on servers that cannot be asked for zeroed
+    memory (before 7.4), and also where its memory was used before; it is counted in full."""
+    with Server() as s:
+        c = s.client()
+        items = 1_000_000_000
+        before = resident(s)
+        c("BF.RESERVE", "large", "0.01", items)
+        size = c("BF.INFO", "large", "SIZE")[0]
+        assert size > 1_300_000_000 and resident(s) - before < 64 << 10, resident(s) - before
+        assert int(server.info(c, "memory")["used_memory"]) > size
+        assert c("MEMORY", "USAGE", "large") > size
+        c("BF.RESERVE", "used", "0.01", 8_000_000)
+        for at in range(0, 2_000_000, 1000):
+            c("BF.MADD", "used", *range(at, at + 1000))
+        c("DEL", "used")
+        for kind in ((), ("KIND", "blocked"), ("KIND", "classic")):
+            c("BF.RESERVE", "again", "0.01", 7_900_000, *kind)
+            assert c("BF.ESTIMATE", "again")[1][0] in (0, b"0"), c("BF.ESTIMATE", "again")  # no bit is set
+            c("DEL", "again")
+
+
 if __name__ == "__main__":
-    server.run([by_chunks])
+    server.run([by_chunks, reserved_but_not_touched])

@@ -140,6 +140,50 @@ def refusals():
                 assert got == "OK", (case, got, reply)
 
 
+def of_version_1():
+    """RedisBloom 1.x and 2.0: a header without growth, and layers that say only the power of two. RedisBloom
+    has refused them since 2.4.23, and so do we, by chunk and by RESTORE."""
+    with Server() as s:
+        c = s.client()
+        front = struct.pack("<QII", 1, 1, 0)
+        bpe = abs(math.log(0.01) / 0.480453013918201)
+        layer = struct.pack("<QQQddIIB", 128, 0, 1, 0.01, bpe, 7, 106, 10)
+        assert c.error("BF.LOADCHUNK", "old", 1, front + layer) == "ERR received bad data"
+        head = struct.pack("<QIII", 1, 1, 0, 2) + struct.pack("<QQQddIQB", 128, 0, 1, 0.01, bpe, 7, 106, 10)
+        assert c.error("RESTORE", "old", 0, dump_of(head)) == "ERR Bad data format"
+        assert "RedisBloom 1.x or 2.0 wrote it" in s.log()
+        assert c("EXISTS", "old") == 0
+
+
+def sums_that_overflow():
+    with Server() as s:
+        c = s.client()
+        c("BF.RESERVE", "k", "0.01", 100)
+        c("BF.MADD", "k", *range(150))
+        head = bytearray(server.dump(c, "k")[0][1])
+        for i, items in enumerate((2 ** 64 - 1, 145)):
+            struct.pack_into("<Q", head, 20 + 53 * i + 16, items)
+        struct.pack_into("<Q", head, 0, 144)
+        assert c.error("BF.LOADCHUNK", "no", 1, bytes(head)) == "ERR received bad data"
+
+
+def larger_than_the_target_allows():
+    with Server() as s, Server() as target:
+        c, t = s.client(), target.client()
+        (cap,) = t("CONFIG", "GET", "*bf-max-bytes")[::2]
+        t("CONFIG", "SET", cap, 1 << 20)
+        c("BF.RESERVE", "chain", "0.01", 2_000_000)
+        c("BF.RESERVE", "native", "0.01", 2_000_000, "KIND", "blocked")
+        for key in ("chain", "native"):
+            was = len(target.log())
+            assert "Bad data format" in c.error("MIGRATE", "127.0.0.1", target.port, key, 0, 5000)
+            assert "bf-max-bytes" in target.log()[was:], target.log()[was:]
+            assert c("EXISTS", key) == 1
+        t("CONFIG", "SET", cap, 1 << 30)
+        for key in ("chain", "native"):
+            assert c("MIGRATE", "127.0.0.1", target.port, key, 0, 5000) == "OK" and t("EXISTS", key) == 1
+
+
 def header(items=0, options=5, growth=2, **layer):
     """A header of one layer, as BF.RESERVE 0.01 100 makes it but for what is said."""
     f = {"bytes": 144, "bits": 1152, "items": items, "error": 0.005, "bpe": 11.02774, "hashes": 8,
@@ -263,4 +307,5 @@ def files():
 
 
 if __name__ == "__main__":
-    server.run([loads, same_commands_same_bytes, refusals, geometry, files])
+    server.run([loads, same_commands_same_bytes, refusals, geometry, files, of_version_1, sums_that_overflow,
+                larger_than_the_target_allows])

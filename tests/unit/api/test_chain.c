@@ -205,12 +205,60 @@ static void every_flavour_moves(void **state)
         }
 }
 
+/* Arrays change hands and nothing else: no bit, no count, no byte of memory. */
+static void dissolved_and_made_again(void **state)
+{
+    (void)state;
+    int             blocks = 0;
+    blm_allocator   a      = { &blocks, counted, NULL, uncounted };
+    blm_options     o      = BLM_OPTIONS_INIT;
+    blm_chain_layer links[LINKS], plan;
+    blm_filter     *f    = NULL, *plain;
+    blm_filter     *same = grown();
+    o.scheme             = "redisbloom";
+    o.kind               = BLM_SCALABLE;
+    o.items              = 100;
+    o.rate               = 0.01;
+    o.allocator          = &a;
+    assert_int_equal(blm_create(&o, &f, NULL), BLM_OK);
+    for (uint64_t i = 0; i < 500; i++)
+        assert_true(blm_add(f, &i, 8) >= 0);
+    assert_int_equal(blm_chain_dissolve(f, links, LINKS - 1, NULL), BLM_E_LIMIT);
+    for (int round = 0; round < 3; round++) { /* the first copies: a new layer's array is aligned */
+        assert_int_equal(blm_chain_dissolve(f, links, LINKS, NULL), BLM_OK);
+        assert_int_equal(blocks, LINKS);
+        for (uint32_t i = 0; i < LINKS; i++) {
+            assert_int_equal(blm_chain_plan(links[i].entries, links[i].error, 5, &plan, NULL),
+                             BLM_OK);
+            assert_true(plan.bytes == links[i].bytes && plan.bits == links[i].bits &&
+                        plan.hashes == links[i].hashes && plan.bpe == links[i].bpe && plan.n2 == 0);
+        }
+        assert_int_equal(blm_chain_create(links, LINKS, 5, 2, &o, &f, NULL), BLM_OK);
+    }
+    for (uint32_t i = 0; i < LINKS; i++) {
+        uint64_t    n, m;
+        const void *x = blm_view(f, i, &n), *y = blm_view(same, i, &m);
+        assert_int_equal(n, m);
+        assert_memory_equal(x, y, n);
+    }
+    blm_free(f);
+    blm_free(same);
+    assert_int_equal(blocks, 0);
+    assert_int_equal(blm_chain_plan(0, 0.01, 5, &plan, NULL), BLM_E_FULL);
+    o       = (blm_options)BLM_OPTIONS_INIT;
+    o.items = 10;
+    o.rate  = 0.1;
+    assert_int_equal(blm_create(&o, &plain, NULL), BLM_OK);
+    assert_int_equal(blm_chain_dissolve(plain, links, LINKS, NULL), BLM_E_UNSUPPORTED);
+    blm_free(plain);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(apart_and_together),  cmocka_unit_test(arrays_are_taken_or_left),
         cmocka_unit_test(what_no_chain_has),   cmocka_unit_test(a_link_of_ones_own_choice),
-        cmocka_unit_test(every_flavour_moves),
+        cmocka_unit_test(every_flavour_moves), cmocka_unit_test(dissolved_and_made_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
