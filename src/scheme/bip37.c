@@ -114,6 +114,7 @@ const struct blm__scheme blm__scheme_bip37 = {
                        "sizes and probes are rounded down, and cut at 36000 bytes, so that the rate can come "
                                  "out above the one asked for; too small a filter matches everything",
                        NULL, true, .seeded = true, .kinds = 1u << BLM_CLASSIC, .format = "bip37" },
+    .variants      = true,
     .version       = 1,
     .no_probes     = true,
     .per_probe     = true,
