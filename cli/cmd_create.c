@@ -178,7 +178,7 @@ static int make(const char *text, const blm_options *o)
     struct added a = { 0 };
     blm_plan     plan;
     blm_params   p = { .size = sizeof p };
-    char         words[300];
+    char         words[300], asked[NUMBER_TEXT], given[NUMBER_TEXT];
     if (o->items && o->memory && !opt.scheme && !size_fits(o, DEFAULT_RATE, "keys", &plan))
         return EXIT_TROUBLE;
     if (opt.from && ref_is_input(text, (char *[]){ (char *)(uintptr_t)opt.from }, 1))
@@ -203,6 +203,10 @@ static int make(const char *text, const blm_options *o)
     say("%s: %s", r.name, words);
     if (p.notice)
         say("%s: %s", r.name, p.notice);
+    if (o->rate > 0 && p.rate > o->rate)
+        say("%s: scheme %s cannot give that many keys a rate of %s: it is %s, because its size is "
+            "limited",
+            r.name, p.scheme, rate_text(o->rate, asked), rate_text(p.rate, given));
     return opt.from ? add_report(r.name, &a, true) : EXIT_YES;
 }
 

@@ -13,6 +13,7 @@
 #include "bloomery/maths.h"
 #include "core/error.h"
 #include "core/hash/murmur3.h"
+#include "maths/sizing.h"
 #include "scheme/asked.h"
 #include "scheme/bip37.h"
 
@@ -82,8 +83,12 @@ static blm_status plan(const blm_options *o, struct blm__body *b, struct blm__sh
                          "36000, and at most 50 probes",
                          (unsigned long long)a.bits, (unsigned)s->probes);
     s->bits = bytes ? bytes * 8 : 8;
-    if (bytes && s->probes)
-        return blm__asked_promise(&a, b, s, err);
+    if (bytes && s->probes) {
+        st = blm__asked_promise(&a, b, s, err);
+        if (!a.bits && bytes == BLM__BIP37_BYTES) /* cut: what the bytes give, if that is worse */
+            s->rate = b->rate = fmax(s->rate, blm__rate_usual(s->bits, s->probes, a.items));
+        return st;
+    }
     s->probes   = 0; /* it matches everything, so it promises no rate */
     s->aux[0]   = bytes == 0;
     s->capacity = a.items;

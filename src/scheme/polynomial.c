@@ -106,8 +106,9 @@ static blm_status slot_plan(const blm_options *o, struct blm__body *b, struct bl
 }
 
 /* Each probe asks its own plane, so this is the product of the planes' fills. */
-static double slot_rate_now(const struct blm__layer *l)
+static double slot_rate_now(const struct blm__layer *l, uint64_t all)
 {
+    (void)all;
     double pass = 1;
     for (unsigned i = 0; i < SLOTS; i++) {
         uint64_t plane = (uint64_t)0x0101010101010101u << i, ones = 0;

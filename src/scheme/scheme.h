@@ -57,9 +57,11 @@ struct blm__scheme {
      * native rule (growth, tightening). */
     blm_status (*grow)(const struct blm__body *b, struct blm__shape *out, blm_error *err);
     /* The rate now, if it is not fill^k (Parquet's blocks). NULL: fill^k. */
-    double (*rate_now)(const struct blm__layer *l);
+    double (*rate_now)(const struct blm__layer *l, uint64_t ones);
     /* The rate of a shape with n keys in it. NULL: `model` gives it. */
     double (*rate_at)(const struct blm__shape *s, uint64_t n);
+    /* How many different hashes a key has on average. NULL: one a probe. */
+    double (*throws)(const struct blm__shape *s);
     /* How many cells a probe can reach. NULL: all. */
     uint64_t (*reach)(const struct blm__shape *s);
     /* Why no filter of this scheme can have such a shape; NULL: it can. Every layer that comes from
