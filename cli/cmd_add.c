@@ -2,17 +2,20 @@
 /* add: adds keys to an existing filter. */
 #include "add.h"
 #include "command.h"
+#include "from.h"
 #include "interrupt.h"
 #include "numbers.h"
 #include "ref.h"
 #include "say.h"
 
-static const struct option_group *const groups[] = { &keys_group, &threads_group, NULL };
+static const struct option_group *const groups[] = { &keys_group, &threads_group, &from_group,
+                                                     NULL };
 
 static int run(int count, char **operands)
 {
     struct ref   r;
     struct added a;
+    blm_options  o = BLM_OPTIONS_INIT;
     struct keys  k = { .strict = true };
     if (ref_is_stdin(operands[0]) && count == 1)
         return misuse("the filter is read from standard input: give the keys as files");
@@ -20,7 +23,7 @@ static int run(int count, char **operands)
         !keys_open(&k, operands + 1, count - 1))
         return EXIT_TROUBLE;
     interrupt_catch();
-    if (!ref_change_keys(&r, operands[0])) {
+    if (!from_options(operands[0], &o) || !ref_change_keys(&r, operands[0], &o)) {
         keys_close(&k);
         return EXIT_TROUBLE;
     }

@@ -80,6 +80,13 @@ static bool wanted(blm_options *o)
     return true;
 }
 
+/* (1 − e^(−kn/m))^k = p, solved for m; 0: too many. */
+static uint64_t bits_for(uint64_t n, double p, uint32_t k)
+{
+    double m = ceil(-(double)k * (double)n / log1p(-pow(p, 1.0 / k)));
+    return m < 0x1p63 ? (uint64_t)m : 0;
+}
+
 /* The textbook formulas: m = −n ln p / ln² 2, k = m/n ln 2, p = (1 − e^(−kn/m))^k. */
 static void textbook(const blm_options *o, blm_plan *t)
 {
@@ -87,10 +94,13 @@ static void textbook(const blm_options *o, blm_plan *t)
     *t         = (blm_plan){ .size = sizeof *t, .items = o->items, .bits = asked_cells(o) };
     t->probes  = o->probes;
     double p   = o->rate;
-    if (!t->bits && blm_textbook(o->items, p, &t->bits, &t->probes) != BLM_OK)
+    if (!t->bits && blm_textbook(o->items, p, &t->bits, &t->probes) != BLM_OK) {
         t->bits = 0;
-    else if (o->probes)
+    } else if (o->probes) {
         t->probes = o->probes;
+        if (!asked_cells(o))
+            t->bits = bits_for(o->items, p, o->probes);
+    }
     if (!t->items) {
         if (!(p > 0))
             p = half_full_rate(o->probes);

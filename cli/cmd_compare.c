@@ -4,6 +4,7 @@
 
 #include "command.h"
 #include "escape.h"
+#include "from.h"
 #include "json.h"
 #include "numbers.h"
 #include "out.h"
@@ -17,7 +18,7 @@ static const struct option rows[] = {
     OPTION_END,
 };
 static const struct option_group        own      = { "Output", rows };
-static const struct option_group *const groups[] = { &own, NULL };
+static const struct option_group *const groups[] = { &own, &from_group, NULL };
 
 static const char *keys_text(double n, char *out)
 {

@@ -16,9 +16,9 @@
 #define DEFAULT_RATE 0.01
 
 static struct {
-    const char        *scheme, *hash, *like, *from;
+    const char        *scheme, *hash, *like, *like_from, *from;
     struct option_seed seed;
-    uint64_t           variant, lines;
+    uint64_t           variant, lines, growth;
     bool               force;
 } opt;
 
@@ -26,6 +26,8 @@ static const struct option rows[] = {
     { "like", 0, OPT_FILE, "FILTER", &opt.like,
       "Take size, kind, scheme and seed from FILTER, so that the two can be merged and compared.",
       NULL },
+    { "like-from", 0, OPT_NAME, "F", &opt.like_from,
+      "The format of --like's FILTER, if its bytes fit several.", format_names },
     { "scheme", 0, OPT_NAME, "S", &opt.scheme,
       "The rule from a key to its bits: native, or another system's, to make a filter that system "
       "can read. bloomery schemes lists them.",
@@ -36,13 +38,17 @@ static const struct option rows[] = {
       hash_names },
     { "seed", 0, OPT_SEED, "S", &opt.seed,
       "A fixed seed, for filters that are to be merged or compared. Default: random.", NULL },
-    { "variant", 0, OPT_COUNT, "V", &opt.variant,
+    { "variant", 0, OPT_NUMBER, "V", &opt.variant,
       "The variant of a scheme that has several: bip37's flags, redisbloom's options, the width "
       "of a textbook hash. docs/formats lists them.",
       NULL },
     { "lines", 0, OPT_COUNT, "L", &opt.lines,
       "Cache lines per key, for blocked and counting filters. Default: chosen by the rate. More "
       "lines save space, fewer are faster.",
+      NULL },
+    { "growth", 0, OPT_COUNT, "G", &opt.growth,
+      "Of a filter that grows: the capacity of a layer divided by the one before's. RedisBloom "
+      "calls it expansion. Default: 2 for redisbloom, else chosen layer by layer.",
       NULL },
     { "from", 0, OPT_FILE, "KEYS", &opt.from,
       "Add the keys in this file (- is standard input). The filter appears once all of them are "
@@ -78,9 +84,11 @@ static bool wanted(blm_options *o)
     const blm_kind_row *kind     = blm_kind_find(o->kind);
     bool                scalable = kind->can & BLM_CAN_GROW;
     if (opt.like && (size_given() || size_options.kind || opt.scheme || opt.hash ||
-                     opt.seed.given || opt.variant || opt.lines))
+                     opt.seed.given || opt.variant || opt.lines || opt.growth))
         return misuse("--like gives size, kind, scheme and seed: remove the options that set them"),
                false;
+    if (opt.like_from && !opt.like)
+        return misuse("--like-from is the format of --like's filter: give --like too"), false;
     if (!opt.like && !size_given() && !scalable)
         return misuse("the size is missing: give -n and -p, or -m and -k, or --memory, or --like"),
                false;
@@ -110,6 +118,11 @@ static bool wanted(blm_options *o)
         return misuse("--lines %llu: give a number from 1 to %u", (unsigned long long)opt.lines,
                       (unsigned)kind->max_lines),
                false;
+    if (opt.growth && !scalable && !(scheme && scheme->kinds >> BLM_SCALABLE & 1))
+        return misuse("--growth is for filters that grow: give --kind scalable or --scheme "
+                      "redisbloom"),
+               false;
+    o->growth  = (double)opt.growth;
     o->lines   = (uint32_t)opt.lines;
     o->scheme  = opt.scheme;
     o->variant = opt.variant;
@@ -165,7 +178,7 @@ static int make(const char *text, const blm_options *o)
     struct added a = { 0 };
     blm_plan     plan;
     blm_params   p = { .size = sizeof p };
-    char         words[300];
+    char         words[300], asked[NUMBER_TEXT], given[NUMBER_TEXT];
     if (o->items && o->memory && !opt.scheme && !size_fits(o, DEFAULT_RATE, "keys", &plan))
         return EXIT_TROUBLE;
     if (opt.from && ref_is_input(text, (char *[]){ (char *)(uintptr_t)opt.from }, 1))
@@ -190,6 +203,10 @@ static int make(const char *text, const blm_options *o)
     say("%s: %s", r.name, words);
     if (p.notice)
         say("%s: %s", r.name, p.notice);
+    if (o->rate > 0 && p.rate > o->rate)
+        say("%s: scheme %s cannot give that many keys a rate of %s: it is %s, because its size is "
+            "limited",
+            r.name, p.scheme, rate_text(o->rate, asked), rate_text(p.rate, given));
     return opt.from ? add_report(r.name, &a, true) : EXIT_YES;
 }
 
@@ -201,8 +218,10 @@ static int run(int count, char **operands)
         return EXIT_TROUBLE;
     if (!opt.like)
         return make(operands[0], &o);
-    struct ref like;
-    if (!ref_open(&like, opt.like, NULL))
+    struct ref  like;
+    blm_options from = BLM_OPTIONS_INIT;
+    from.format      = opt.like_from;
+    if (!ref_open(&like, opt.like, &from))
         return EXIT_TROUBLE;
     o.like     = like.filter;
     int status = make(operands[0], &o);

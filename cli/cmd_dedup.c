@@ -151,7 +151,7 @@ static bool open_state(struct dedup *d, const blm_options *o)
     bool made = !ref_exists(opt.state);
     if (made && opt.memory && !plan_memory(o))
         return false;
-    if (made ? !ref_create_keys(&d->ref, opt.state, o) : !ref_change_keys(&d->ref, opt.state))
+    if (made ? !ref_create_keys(&d->ref, opt.state, o) : !ref_change_keys(&d->ref, opt.state, NULL))
         return false;
     d->filter         = d->ref.filter;
     blm_options small = BLM_OPTIONS_INIT;

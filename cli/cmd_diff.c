@@ -5,13 +5,14 @@
 
 #include "bloomery/delta.h"
 #include "command.h"
+#include "from.h"
 #include "numbers.h"
 #include "out.h"
 #include "ref.h"
 #include "say.h"
 #include "squeeze.h"
 
-static const struct option_group *const groups[] = { NULL };
+static const struct option_group *const groups[] = { &from_group, NULL };
 
 /* Copies a filter that another process is writing to, so that the delta leads to a state the filter
  * really had at one moment. */

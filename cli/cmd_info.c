@@ -78,11 +78,25 @@ static double layer_fill(const blm_filter *f, uint32_t layer, uint64_t bits)
 
 static void row(const char *label) { out_print("  %-12s", label); }
 
+/* What a node adds to the filter when it matches. */
+static void show_flags(const blm_params *p)
+{
+    static const char *const adds[] = { "nothing", "every matched output",
+                                        "matched outputs that pay to a key or to several" };
+    if (strcmp(p->scheme, "bip37") != 0)
+        return;
+    row("flags");
+    out_print("%llu: a match adds %s\n", (unsigned long long)p->variant,
+              (p->variant & 3) < 3 ? adds[p->variant & 3] : "nothing (unknown flags)");
+}
+
 static void show_size(const blm_params *p)
 {
-    char bits[NUMBER_TEXT], size[NUMBER_TEXT], keys[NUMBER_TEXT], rate[NUMBER_TEXT];
+    char     bits[NUMBER_TEXT], size[NUMBER_TEXT], keys[NUMBER_TEXT], rate[NUMBER_TEXT];
+    uint64_t bytes = (p->bits * p->cell_bits + 7) / 8; /* a layer's last word may be part of it */
     row("size");
-    out_print("%s, %s ", size_text(p->bytes, size), count_text(p->bits, bits));
+    out_print("%s, %s ", size_text(p->layers == 1 ? bytes : p->bytes, size),
+              count_text(p->bits, bits));
     if (p->cell_bits > 1)
         out_print("counters of %u bits\n", (unsigned)p->cell_bits);
     else
@@ -184,6 +198,7 @@ static void show(const struct ref *r, const blm_stats *s)
     out_print("%s, version %u%s%s\n", p->scheme, (unsigned)p->scheme_version,
               strcmp(p->hash, p->scheme) == 0 ? "" : ", hash ",
               strcmp(p->hash, p->scheme) == 0 ? "" : p->hash);
+    show_flags(p);
     show_size(p);
     show_contents(s);
     show_machinery(r, p);

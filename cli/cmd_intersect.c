@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* intersect: makes one filter of the keys that all given filters have. */
 #include "command.h"
+#include "from.h"
 #include "meet.h"
 
 static bool force;
@@ -10,7 +11,7 @@ static const struct option rows[] = {
     OPTION_END,
 };
 static const struct option_group        own      = { "Output", rows };
-static const struct option_group *const groups[] = { &own, NULL };
+static const struct option_group *const groups[] = { &own, &from_group, NULL };
 
 static int run(int count, char **operands)
 {

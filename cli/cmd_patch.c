@@ -6,13 +6,14 @@
 
 #include "bloomery/delta.h"
 #include "command.h"
+#include "from.h"
 #include "interrupt.h"
 #include "numbers.h"
 #include "ref.h"
 #include "say.h"
 #include "squeeze.h"
 
-static const struct option_group *const groups[] = { NULL };
+static const struct option_group *const groups[] = { &from_group, NULL };
 
 /* The library's text is about the delta, or about delta and filter not matching. */
 static int refuse(const struct ref *r, const struct unsqueeze *u, blm_status st,
@@ -37,11 +38,12 @@ static int refuse(const struct ref *r, const struct unsqueeze *u, blm_status st,
 
 /* The file is opened for writing only when the new filter is ready, so that a refused delta does
  * not change a byte of it. By then it must still hold what the delta was applied to. */
-static int put_in_place(const char *text, const uint8_t before[16], blm_filter *f)
+static int put_in_place(const char *text, const blm_options *o, const uint8_t before[16],
+                        blm_filter *f)
 {
     struct ref r;
     uint8_t    print[16];
-    if (!ref_change(&r, text, NULL)) {
+    if (!ref_change(&r, text, o)) {
         blm_free(f);
         return EXIT_TROUBLE;
     }
@@ -83,12 +85,13 @@ static blm_filter *apply(const struct ref *r, struct unsqueeze *u, uint8_t befor
 static int patch(const char *text)
 {
     struct ref       r;
+    blm_options      o = BLM_OPTIONS_INIT;
     struct unsqueeze u;
     uint8_t          before[16];
     int              status;
     char             keys[NUMBER_TEXT], size[NUMBER_TEXT];
     bool stream = ref_is_stream(text); /* the result goes to standard output, in any case */
-    if (!(stream ? ref_change : ref_open)(&r, text, NULL))
+    if (!from_options(text, &o) || !(stream ? ref_change : ref_open)(&r, text, &o))
         return EXIT_TROUBLE;
     unsqueeze_start(&u);
     blm_filter *f = apply(&r, &u, before, &status);
@@ -105,7 +108,7 @@ static int patch(const char *text)
         status = ref_replace(&r, f) ? EXIT_YES : EXIT_TROUBLE;
     } else {
         ref_drop(&r);
-        status = put_in_place(text, before, f);
+        status = put_in_place(text, &o, before, f);
     }
     if (status == EXIT_YES)
         say("%s: patched with %s%s%s%s", ref_name(text), size_text(u.got, size),

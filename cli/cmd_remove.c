@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* remove: removes keys from a counting filter. */
 #include "command.h"
+#include "from.h"
 #include "interrupt.h"
 #include "keys.h"
 #include "numbers.h"
@@ -8,7 +9,8 @@
 #include "ref.h"
 #include "say.h"
 
-static const struct option_group *const groups[] = { &keys_group, &threads_group, NULL };
+static const struct option_group *const groups[] = { &keys_group, &threads_group, &from_group,
+                                                     NULL };
 
 struct removed {
     uint64_t keys, absent;
@@ -67,6 +69,7 @@ static int report(const char *name, const struct removed *n, uint64_t lines, boo
 static int run(int count, char **operands)
 {
     struct ref     r;
+    blm_options    o = BLM_OPTIONS_INIT;
     struct keys    k = { .strict = true, .threads = keys_threads() };
     struct removed n;
     if (ref_is_stdin(operands[0]) && count == 1)
@@ -75,7 +78,7 @@ static int run(int count, char **operands)
         !keys_open(&k, operands + 1, count - 1))
         return EXIT_TROUBLE;
     interrupt_catch();
-    if (!ref_change_keys(&r, operands[0])) {
+    if (!from_options(operands[0], &o) || !ref_change_keys(&r, operands[0], &o)) {
         keys_close(&k);
         return EXIT_TROUBLE;
     }

@@ -24,9 +24,9 @@ static const struct option rows[] = {
       "say.",
       NULL },
     { "seed", 0, OPT_SEED, "S", &opt.seed, "The filter's seed, if its format does not say.", NULL },
-    { "variant", 0, OPT_COUNT, "V", &opt.variant,
+    { "variant", 0, OPT_NUMBER, "V", &opt.variant,
       "The variant of the filter's scheme, if its format does not say.", NULL },
-    { "offset", 0, OPT_COUNT, "BYTE", &opt.offset, "Where in the file the filter starts.", NULL },
+    { "offset", 0, OPT_NUMBER, "BYTE", &opt.offset, "Where in the file the filter starts.", NULL },
     OPTION_END,
 };
 const struct option_group from_group = { "Input filter", rows };
@@ -63,4 +63,9 @@ bool from_options(const char *text, blm_options *o)
         memcpy(o->seed, opt.seed.word, sizeof o->seed);
     }
     return true;
+}
+
+bool from_options_each(const char *text, blm_options *o)
+{
+    return ref_is_shared(text) || from_options(text, o);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Options that say what a filter's bytes are when the bytes do not: a format without a header
- * (raw), bytes that fit several formats, a filter inside another file. The commands that read one
- * filter share these options. */
+ * (raw), bytes that fit several formats, a filter inside another file. Every
+ * command that reads a filter has them. */
 #ifndef CLI_FROM_H
 #define CLI_FROM_H
 
@@ -13,5 +13,7 @@ extern const struct option_group from_group;
 /* Fills o from the options that were given, to open the filter at `text`. False: the options do not
  * go together, or not with that place; already reported. */
 bool from_options(const char *text, blm_options *o);
+/* The same for one of several filters: those on a server say what they are. */
+bool from_options_each(const char *text, blm_options *o);
 
 #endif

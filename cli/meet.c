@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "add.h"
+#include "from.h"
 #include "interrupt.h"
 #include "numbers.h"
 #include "out.h"
@@ -36,9 +37,10 @@ static void report(const char *name, const blm_filter *f, int filters, const cha
 /* Opens a filter and combines it with `into`. */
 static int join(blm_filter *into, const char *first, const char *text, meet_fn how)
 {
-    struct ref r;
-    blm_error  err = { .offset = BLM_NO_OFFSET };
-    if (!ref_open(&r, text, NULL))
+    struct ref  r;
+    blm_options o   = BLM_OPTIONS_INIT;
+    blm_error   err = { .offset = BLM_NO_OFFSET };
+    if (!from_options_each(text, &o) || !ref_open(&r, text, &o))
         return EXIT_TROUBLE;
     int status = how(into, r.filter, &err) == BLM_OK ? EXIT_YES : refuse(first, r.name, &err);
     ref_drop(&r);
@@ -50,8 +52,9 @@ static blm_filter *begin(const char *text)
 {
     struct ref  r;
     blm_filter *f   = NULL;
+    blm_options o   = BLM_OPTIONS_INIT;
     blm_error   err = { .offset = BLM_NO_OFFSET };
-    if (!ref_open(&r, text, NULL))
+    if (!from_options_each(text, &o) || !ref_open(&r, text, &o))
         return NULL;
     if (blm_copy(r.filter, &f, &err) != BLM_OK)
         filter_trouble(r.name, &err);

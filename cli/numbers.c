@@ -162,6 +162,13 @@ static int hex_value(char c)
 bool parse_seed(const char *text, uint64_t out[2])
 {
     out[0] = out[1] = 0;
+    if (text[0] == '-') { /* a signed number of 64 bits, as Java has them */
+        uint64_t v;
+        if (!parse_count(text + 1, &v) || v > (uint64_t)1 << 63)
+            return false;
+        out[0] = 0 - v;
+        return true;
+    }
     if (text[0] != '0' || (text[1] != 'x' && text[1] != 'X'))
         return parse_count(text, &out[0]);
     const char *s = text + 2;

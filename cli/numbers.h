@@ -13,7 +13,7 @@ bool parse_count(const char *text, uint64_t *out);
 bool parse_size(const char *text, uint64_t *out);
 /* 0.01, 1e-6, 1%: above 0 and below 1. */
 bool parse_rate(const char *text, double *out);
-/* Decimal or 0x hexadecimal; up to 16 hex digits fill out[0], 17 to 32 fill out[1] and out[0]. */
+/* Decimal, from −2^63 (two's complement, in out[0]), or 0x hexadecimal; up to 16 hex digits fill out[0], 17 to 32 fill out[1] and out[0]. */
 bool parse_seed(const char *text, uint64_t out[2]);
 
 #define NUMBER_TEXT 48

@@ -178,6 +178,8 @@ static const char *wanted(enum option_type t)
     switch (t) {
     case OPT_COUNT:
         return "a whole number of at least 1, like 1000000, 1e6 or 1_000_000";
+    case OPT_NUMBER:
+        return "a whole number, 0 or more";
     case OPT_SIZE:
         return "a size in bytes, like 4096, 64M or 1.5G";
     case OPT_RATE:
@@ -185,7 +187,7 @@ static const char *wanted(enum option_type t)
     case OPT_BYTE:
         return "one byte, like , or \\t";
     case OPT_SEED:
-        return "a number, or 0x and up to 32 hexadecimal digits";
+        return "a number, perhaps with a minus, or 0x and up to 32 hexadecimal digits";
     default:
         return "something else";
     }
@@ -207,6 +209,9 @@ static bool store(const struct option *o, bool letter, const char *value)
         return store_name(o, letter, value);
     case OPT_COUNT:
         good = parse_count(value, o->into) && *(uint64_t *)o->into > 0;
+        break;
+    case OPT_NUMBER:
+        good = parse_count(value, o->into);
         break;
     case OPT_SIZE:
         good = parse_size(value, o->into) && *(uint64_t *)o->into > 0;

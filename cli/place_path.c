@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "place.h"
+#include "say.h"
 
 static bool path_exists(const char *text)
 {
@@ -98,12 +99,38 @@ static blm_status path_sync(struct ref *r, blm_error *err)
     return r->native ? blm_sync(r->filter, err) : BLM_OK;
 }
 
+/* Some formats have no magic number, and their first bytes may be another format's too. Says so
+ * now, when the format is known. */
+static void tell_if_unsure(const struct ref *r, const char *format)
+{
+    uint8_t     head[64];
+    blm_bid     bids[2] = { { NULL, 0 } };
+    struct stat st;
+    int         fd  = open(r->text, O_RDONLY | O_CLOEXEC);
+    ssize_t     got = fd < 0 ? -1 : pread(fd, head, sizeof head, 0);
+    if (got > 0 && fstat(fd, &st) == 0)
+        blm_sniff(head, (size_t)got, (uint64_t)st.st_size, bids, 2);
+    if (fd >= 0)
+        close(fd);
+    bool other = bids[0].format && strcmp(bids[0].format, format) != 0;
+    if (other || (bids[0].format && bids[1].bid == bids[0].bid))
+        say("%s: its bytes fit format %s too: give --from %s to the commands that read it", r->name,
+            other ? bids[0].format : bids[1].format, format);
+}
+
+/* A file that was changed keeps its format, which --from may have named only roughly (gzip). */
 static blm_status path_save(struct ref *r, blm_error *err)
 {
+    bool        changed = r->lock >= 0;
+    const char *format  = changed ? NULL : r->options.format;
+    blm_params  p       = { .size = sizeof p };
     if (r->native)
         return BLM_OK;
-    return blm_save(r->filter, r->text, r->options.format,
-                    r->lock >= 0 ? BLM_REPLACE : r->options.flags & BLM_REPLACE, err);
+    blm_status st = blm_save(r->filter, r->text, format,
+                             changed ? BLM_REPLACE : r->options.flags & BLM_REPLACE, err);
+    if (st == BLM_OK && blm_get_params(r->filter, &p) == BLM_OK)
+        tell_if_unsure(r, format ? format : p.format);
+    return st;
 }
 
 const struct place place_path = {

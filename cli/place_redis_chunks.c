@@ -389,10 +389,10 @@ blm_status redis_push(struct ref *r, const char *format, bool replace, blm_error
 static bool plain(const blm_options *o, const blm_params *p)
 {
     if (o->like || o->bits || o->probes || o->memory || o->lines || o->flags & BLM_SEEDED ||
-        o->hash != BLM_HASH_XXH3 || o->growth != 0 || o->tightening != 0 || o->rate_cap != 0)
+        o->hash != BLM_HASH_XXH3 || o->tightening != 0 || o->rate_cap != 0)
         return false;
     return p->capacity > 0 && p->rate > 0 &&
-           (strcmp(p->scheme, "native") == 0 ||
+           ((strcmp(p->scheme, "native") == 0 && o->growth == 0) ||
             (strcmp(p->scheme, "redisbloom") == 0 &&
              (p->variant & ~(uint64_t)BLM_CHAIN_NO_SCALING) == RESERVED));
 }
@@ -402,6 +402,7 @@ blm_status redis_reserve(struct ref *r, const blm_options *o, bool replace, blm_
     struct push p      = { .link = r->connection, .other = replace, .err = err };
     blm_params  params = { .size = sizeof params };
     char        rate[40], items[24];
+    char        growth[24];
     size_t      len[7], argc = 4;
     blm_get_params(r->filter, &params);
     if (!plain(o, &params))
@@ -426,6 +427,10 @@ blm_status redis_reserve(struct ref *r, const blm_options *o, bool replace, blm_
             argv[argc++] = "SATURATE";
     } else if (params.variant & BLM_CHAIN_NO_SCALING) {
         argv[argc++] = "NONSCALING";
+    } else if (o->growth > 0) {
+        snprintf(growth, sizeof growth, "%.0f", o->growth);
+        argv[argc++] = "EXPANSION";
+        argv[argc++] = growth;
     }
     for (size_t i = 0; i < argc; i++)
         len[i] = i == 1 ? p.key_len : strlen(argv[i]);

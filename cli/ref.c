@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "from.h"
 #include "keys.h"
 #include "memory.h"
 #include "place.h"
@@ -33,15 +34,17 @@ static const char *remedy(const struct ref *r, const blm_error *err)
     case BLM_E_FORMAT:
         if (r->options.offset) /* more likely wrong than the file is damaged */
             return "check --offset";
-        return err->offset == 0 || err->offset == BLM_NO_OFFSET
-                   ? "bloomery schemes lists what can be read"
-                   : "use another copy";
+        if (err->offset != 0 && err->offset != BLM_NO_OFFSET)
+            return "use another copy";
+        return r->options.format ? "bloomery schemes lists what can be read"
+                                 : "if it has no header, say what it is with --from (bloomery "
+                                   "schemes lists the formats)";
     case BLM_E_TRUNCATED:
         return r->options.offset ? "check --offset" : "use another copy";
     case BLM_E_CHECKSUM:
         return "use another copy";
     case BLM_E_AMBIGUOUS:
-        return "say which with --from FORMAT (check, info, verify and convert take it)";
+        return "say which with --from FORMAT";
     case BLM_E_READONLY:
         return "change its permissions, or run as its owner";
     case BLM_E_BUSY:
@@ -256,9 +259,11 @@ bool ref_open_two(struct ref *a, struct ref *b, char **texts)
     if (ref_is_stdin(texts[0]) && ref_is_stdin(texts[1]))
         return misuse("only one filter can come from standard input: give the other as a file"),
                false;
-    if (!ref_open(a, texts[0], NULL))
+    blm_options first = BLM_OPTIONS_INIT, second = BLM_OPTIONS_INIT;
+    if (!from_options_each(texts[0], &first) || !from_options_each(texts[1], &second) ||
+        !ref_open(a, texts[0], &first))
         return false;
-    if (ref_open(b, texts[1], NULL))
+    if (ref_open(b, texts[1], &second))
         return true;
     ref_drop(a);
     return false;
@@ -270,6 +275,11 @@ bool ref_change(struct ref *r, const char *text, const blm_options *o)
     begin(r, text, o);
     if (is_stream(text))
         r->place = &place_stream;
+    if (r->options.offset)
+        return trouble("%s: a filter inside another file cannot be changed there: copy it out with "
+                       "bloomery convert",
+                       r->name),
+               false;
     return end(r, with_funnel(r, r->place->change, &err), &err);
 }
 
@@ -291,9 +301,9 @@ bool ref_open_keys(struct ref *r, const char *text, const blm_options *o)
     return begin_keys(r, text, o, ref_open);
 }
 
-bool ref_change_keys(struct ref *r, const char *text)
+bool ref_change_keys(struct ref *r, const char *text, const blm_options *o)
 {
-    return begin_keys(r, text, NULL, ref_change);
+    return begin_keys(r, text, o, ref_change);
 }
 
 static blm_status create(struct ref *r, const char *text, const blm_options *o, bool whole,
@@ -319,7 +329,7 @@ bool ref_create_keys(struct ref *r, const char *text, const blm_options *o)
     if (st != BLM_E_EXISTS)
         return end(r, st, &err);
     ref_drop(r);
-    return ref_change_keys(r, text);
+    return ref_change_keys(r, text, NULL);
 }
 
 bool ref_vacant(const char *text, bool force)

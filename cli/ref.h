@@ -54,11 +54,11 @@ void ref_hide_passwords(int argc, char **argv);
 /* o: flags, format, funnel …; NULL: defaults with the funnel that -e and --funnel ask for. */
 bool ref_open(struct ref *r, const char *text, const blm_options *o);
 bool ref_change(struct ref *r, const char *text, const blm_options *o);
-/* Opens both or neither. */
+/* Opens both or neither, as --from says (from.h). */
 bool ref_open_two(struct ref *a, struct ref *b, char **texts);
 /* The same for keys alone. */
 bool ref_open_keys(struct ref *r, const char *text, const blm_options *o);
-bool ref_change_keys(struct ref *r, const char *text);
+bool ref_change_keys(struct ref *r, const char *text, const blm_options *o);
 /* Does not touch an existing file unless o->flags has BLM_REPLACE, and then only at the commit.
  * whole: fill it in memory, so that nobody sees it before the commit. */
 bool ref_create(struct ref *r, const char *text, const blm_options *o, bool whole);

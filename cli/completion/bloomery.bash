@@ -30,20 +30,22 @@ _bloomery()
             --threads) kind=none ;;
         esac ;;
     create)
-        options=' -n --items -p --rate -m --bits -k --probes --memory --kind --like --scheme --hash --seed --variant --lines --from --force -0 --crlf -e -f -d --funnel --threads --quiet -h --help'
+        options=' -n --items -p --rate -m --bits -k --probes --memory --kind --like --like-from --scheme --hash --seed --variant --lines --growth --from --force -0 --crlf -e -f -d --funnel --threads --quiet -h --help'
         case $prev in
             -n|--items) kind=none ;;
             -p|--rate) kind=none ;;
             -m|--bits) kind=none ;;
             -k|--probes) kind=none ;;
             --memory) kind=none ;;
-            --kind) words="classic blocked counting scalable" ;;
+            --kind) words="classic blocked counting scalable window" ;;
             --like) kind=file ;;
+            --like-from) words="$(bloomery --names formats 2>/dev/null)" ;;
             --scheme) words="$(bloomery --names schemes 2>/dev/null)" ;;
             --hash) words="xxh3 siphash" ;;
             --seed) kind=none ;;
             --variant) kind=none ;;
             --lines) kind=none ;;
+            --growth) kind=none ;;
             --from) kind=file ;;
             -e) words="text hex int32 int64 base64" ;;
             -f) kind=none ;;
@@ -52,13 +54,20 @@ _bloomery()
             --threads) kind=none ;;
         esac ;;
     add)
-        options=' -0 --crlf -e -f -d --funnel --threads --quiet -h --help'
+        options=' -0 --crlf -e -f -d --funnel --threads --from --from-scheme -m --bits -k --probes --seed --variant --offset --quiet -h --help'
         case $prev in
             -e) words="text hex int32 int64 base64" ;;
             -f) kind=none ;;
             -d) kind=none ;;
             --funnel) kind=none ;;
             --threads) kind=none ;;
+            --from) words="$(bloomery --names formats 2>/dev/null)" ;;
+            --from-scheme) words="$(bloomery --names schemes 2>/dev/null)" ;;
+            -m|--bits) kind=none ;;
+            -k|--probes) kind=none ;;
+            --seed) kind=none ;;
+            --variant) kind=none ;;
+            --offset) kind=none ;;
         esac ;;
     check)
         options=' -v --invert -c --count -q --silent --line-buffered -0 --crlf -e -f -d --funnel --from --from-scheme -m --bits -k --probes --seed --variant --offset --threads --quiet -h --help'
@@ -77,13 +86,20 @@ _bloomery()
             --threads) kind=none ;;
         esac ;;
     remove)
-        options=' -0 --crlf -e -f -d --funnel --threads --quiet -h --help'
+        options=' -0 --crlf -e -f -d --funnel --threads --from --from-scheme -m --bits -k --probes --seed --variant --offset --quiet -h --help'
         case $prev in
             -e) words="text hex int32 int64 base64" ;;
             -f) kind=none ;;
             -d) kind=none ;;
             --funnel) kind=none ;;
             --threads) kind=none ;;
+            --from) words="$(bloomery --names formats 2>/dev/null)" ;;
+            --from-scheme) words="$(bloomery --names schemes 2>/dev/null)" ;;
+            -m|--bits) kind=none ;;
+            -k|--probes) kind=none ;;
+            --seed) kind=none ;;
+            --variant) kind=none ;;
+            --offset) kind=none ;;
         esac ;;
     calc)
         options=' -n --items -p --rate -m --bits -k --probes --memory --kind --plot --json --quiet -h --help'
@@ -93,7 +109,7 @@ _bloomery()
             -m|--bits) kind=none ;;
             -k|--probes) kind=none ;;
             --memory) kind=none ;;
-            --kind) words="classic blocked counting scalable" ;;
+            --kind) words="classic blocked counting scalable window" ;;
         esac ;;
     info)
         options=' --json --plot --from --from-scheme -m --bits -k --probes --seed --variant --offset --quiet -h --help'
@@ -126,22 +142,43 @@ _bloomery()
             --offset) kind=none ;;
         esac ;;
     merge)
-        options=' --force --quiet -h --help'
+        options=' --force --from --from-scheme -m --bits -k --probes --seed --variant --offset --quiet -h --help'
         case $prev in
+            --from) words="$(bloomery --names formats 2>/dev/null)" ;;
+            --from-scheme) words="$(bloomery --names schemes 2>/dev/null)" ;;
+            -m|--bits) kind=none ;;
+            -k|--probes) kind=none ;;
+            --seed) kind=none ;;
+            --variant) kind=none ;;
+            --offset) kind=none ;;
         esac ;;
     intersect)
-        options=' --force --quiet -h --help'
+        options=' --force --from --from-scheme -m --bits -k --probes --seed --variant --offset --quiet -h --help'
         case $prev in
+            --from) words="$(bloomery --names formats 2>/dev/null)" ;;
+            --from-scheme) words="$(bloomery --names schemes 2>/dev/null)" ;;
+            -m|--bits) kind=none ;;
+            -k|--probes) kind=none ;;
+            --seed) kind=none ;;
+            --variant) kind=none ;;
+            --offset) kind=none ;;
         esac ;;
     compare)
-        options=' --json --quiet -h --help'
+        options=' --json --from --from-scheme -m --bits -k --probes --seed --variant --offset --quiet -h --help'
         case $prev in
+            --from) words="$(bloomery --names formats 2>/dev/null)" ;;
+            --from-scheme) words="$(bloomery --names schemes 2>/dev/null)" ;;
+            -m|--bits) kind=none ;;
+            -k|--probes) kind=none ;;
+            --seed) kind=none ;;
+            --variant) kind=none ;;
+            --offset) kind=none ;;
         esac ;;
     convert)
         options=' --to --kind --plain --scheme --members -n --items -p --rate --force --from --from-scheme -m --bits -k --probes --seed --variant --offset -0 --crlf -e -f -d --funnel --quiet -h --help'
         case $prev in
             --to) words="$(bloomery --names formats 2>/dev/null)" ;;
-            --kind) words="classic blocked counting scalable" ;;
+            --kind) words="classic blocked counting scalable window" ;;
             --scheme) words="$(bloomery --names schemes 2>/dev/null)" ;;
             --members) kind=file ;;
             -n|--items) kind=none ;;
@@ -159,12 +196,26 @@ _bloomery()
             --funnel) kind=none ;;
         esac ;;
     diff)
-        options=' --quiet -h --help'
+        options=' --from --from-scheme -m --bits -k --probes --seed --variant --offset --quiet -h --help'
         case $prev in
+            --from) words="$(bloomery --names formats 2>/dev/null)" ;;
+            --from-scheme) words="$(bloomery --names schemes 2>/dev/null)" ;;
+            -m|--bits) kind=none ;;
+            -k|--probes) kind=none ;;
+            --seed) kind=none ;;
+            --variant) kind=none ;;
+            --offset) kind=none ;;
         esac ;;
     patch)
-        options=' --quiet -h --help'
+        options=' --from --from-scheme -m --bits -k --probes --seed --variant --offset --quiet -h --help'
         case $prev in
+            --from) words="$(bloomery --names formats 2>/dev/null)" ;;
+            --from-scheme) words="$(bloomery --names schemes 2>/dev/null)" ;;
+            -m|--bits) kind=none ;;
+            -k|--probes) kind=none ;;
+            --seed) kind=none ;;
+            --variant) kind=none ;;
+            --offset) kind=none ;;
         esac ;;
     bip37)
         options=' --txid --update --quiet -h --help'

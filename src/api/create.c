@@ -218,6 +218,8 @@ static blm_status options_to_shape(blm_filter *f, const blm_options *o, struct b
         st = set_seed(&f->body.hasher, f->body.scheme, o, err);
     if (st == BLM_OK)
         st = blm__choose_funnel(&f->body.hasher, f->body.scheme, o->funnel, err);
+    if (st == BLM_OK)
+        st = blm__check_variant(f->body.scheme, o, err);
     if (st != BLM_OK)
         return st;
     memset(s, 0, sizeof *s);

@@ -51,19 +51,34 @@ static blm_status ambiguous(const blm_bid *bids, size_t count, blm_error *err)
     for (size_t i = 0; i < count && bids[i].bid == bids[0].bid && len < sizeof names; i++)
         len += (size_t)snprintf(names + len, sizeof names - len, "%s%s", i ? ", " : "",
                                 bids[i].format);
-    return blm__fail(err, BLM_E_AMBIGUOUS, "these bytes fit more than one format (%s): say which",
-                     names);
+    return blm__fail(err, BLM_E_AMBIGUOUS, "these bytes fit more than one format: %s", names);
 }
 
-static blm_status codec_sniffed(const uint8_t *head, size_t len, uint64_t total,
+/* Nobody bids. If someone would for another length, the input was cut, or more follows. */
+static blm_status unknown(const uint8_t *head, size_t len, uint64_t total, blm_error *err)
+{
+    enum { WEAK = 5 }; /* bid for almost any bytes when the length is not known */
+    blm_bid near[2] = { { NULL, 0 } };
+    blm_sniff(head, len, 0, near, 2);
+    if (near[0].bid > WEAK && near[1].bid < near[0].bid)
+        return blm__fail_at(err, BLM_E_FORMAT, total,
+                            "its first bytes look like format %s, but its length does not fit",
+                            near[0].format);
+    return blm__fail_at(err, BLM_E_FORMAT, 0, "not a filter of any format known here");
+}
+
+/* inside: bytes may follow the filter, so that a length that does not fit means nothing. */
+static blm_status codec_sniffed(const uint8_t *head, size_t len, uint64_t total, bool inside,
                                 const struct blm__codec **out, blm_error *err)
 {
     blm_bid bids[MOST_BIDS] = { { NULL, 0 } };
     size_t  count           = blm_sniff(head, len, total, bids, MOST_BIDS);
     if (len == 0)
         return blm__fail_at(err, BLM_E_TRUNCATED, 0, "the input is empty");
+    if (count == 0 && inside)
+        count = blm_sniff(head, len, 0, bids, MOST_BIDS);
     if (count == 0)
-        return blm__fail_at(err, BLM_E_FORMAT, 0, "not a filter of any format known here");
+        return unknown(head, len, total, err);
     if (count > 1 && bids[1].bid == bids[0].bid)
         return ambiguous(bids, count < MOST_BIDS ? count : MOST_BIDS, err);
     return codec_named(bids[0].format, out, err);
@@ -79,12 +94,14 @@ static blm_status choose_codec(struct blm__source *in, const blm_options *o, uin
     if (o->format) {
         st = codec_named(o->format, out, err);
     } else if (in->data) {
-        st = codec_sniffed(in->data, in->len, total, out, err);
+        st = codec_sniffed(in->data, in->len, total, o->offset > 0, out, err);
     } else {
         in->head_len = blm__read(in, in->head, sizeof in->head);
         in->at       = 0;
-        st           = in->failed ? blm__short(in, "its first bytes", err)
-                                  : codec_sniffed(in->head, in->head_len, total, out, err);
+        if (in->head_len < sizeof in->head) /* that was all */
+            total = in->head_len;
+        st = in->failed ? blm__short(in, "its first bytes", err)
+                        : codec_sniffed(in->head, in->head_len, total, o->offset > 0, out, err);
     }
     if (st == BLM_OK && !(*out)->row.reads)
         st = blm__fail(err, BLM_E_UNSUPPORTED, "format %s can only be written", (*out)->row.name);

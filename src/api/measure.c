@@ -5,6 +5,7 @@
 
 #include "api/filter.h"
 #include "bloomery/maths.h"
+#include "maths/sizing.h"
 
 /* ---- parameters ---- */
 
@@ -84,6 +85,27 @@ blm_status blm_get_layer(const blm_filter *f, uint32_t layer, blm_params *out)
 
 /* ---- contents ---- */
 
+/* How many keys are in a layer. Keys that crowd their probes into lines, or have fewer hashes than
+ * probes, spread their bits differently. */
+static void estimate_layer(const struct blm__layer *l, uint64_t reach, uint64_t ones,
+                           blm_estimate *e)
+{
+    const struct blm__shape *s = &l->shape;
+    if (l->engine->estimate) {
+        l->engine->estimate(l, e);
+        return;
+    }
+    if (s->scheme->throws) {
+        blm_estimate_items(reach, 1, ones, e);
+        blm__estimate_scale(e, 1 / s->scheme->throws(s));
+        return;
+    }
+    blm_estimate_items(reach, blm__shape_probes(s), ones, e);
+    if (s->lines)
+        blm__estimate_in_lines(blm__line_cells(s->rule), s->bits, blm__shape_probes(s), s->lines,
+                               ones, e);
+}
+
 /* At the planned number of keys the bits' own rate lies around the promise: half of all honest
  * filters are a little above. Three standard deviations of the fill, and then twice that because
  * the probes of a key are not spread quite independently, are no alarm. */
@@ -114,9 +136,7 @@ blm_status blm_get_stats(const blm_filter *f, blm_stats *out)
         s.ones += ones;
         cells += l->engine->cells ? l->engine->cells(&l->shape) : l->shape.bits;
         if (l->shape.probes > 0)
-            blm_estimate_items(reach, blm__shape_probes(&l->shape), ones, &e);
-        if (l->engine->estimate)
-            l->engine->estimate(l, &e);
+            estimate_layer(l, reach, ones, &e);
         blm__estimate_add(&s.estimated, &e);
         absent *= 1 - blm__layer_rate_now(l, ones);
         if (l->engine->stuck)

@@ -85,8 +85,8 @@ blm_status blm__read_sized(struct blm__source *in, const blm_options *o, const s
                          (unsigned long long)o->bits);
     *bytes        = (o->bits + 7) / 8;
     blm_status st = blm__read_block(in, b->alloc, *bytes, b->max_bytes, out, err);
-    if (st == BLM_OK && o->offset == 0) {
-        st = blm__expect_end(in, err);
+    if (st == BLM_OK) {
+        st = blm__expect_end(in, o, err);
         if (st != BLM_OK)
             blm__block_free(b->alloc, out);
     }

@@ -26,9 +26,9 @@ static int sniff(const uint8_t *head, size_t len, uint64_t total)
         return 0;
     blm__take(&c, (size_t)bytes);
     uint32_t probes = blm__take32le(&c);
-    if (c.bad) /* we do not have all of it */
-        return total ? 50 : 5;
-    return probes <= BLM__BIP37_PROBES ? (total ? 60 : 10) : 0;
+    if (!c.bad && probes > BLM__BIP37_PROBES)
+        return 0;
+    return total ? BLM__BID_LENGTH : 5;
 }
 
 /* Reads the first byte, then as many as that says: a stream takes nothing back. */
@@ -93,8 +93,8 @@ static blm_status decode(struct blm__source *in, const blm_options *o, struct bl
         st = blm__fail(err, BLM_E_MEMORY, "no memory for a filter of no bytes");
     if (st == BLM_OK)
         st = take_tail(in, bytes, b, &s, err);
-    if (st == BLM_OK && o->offset == 0) /* else it is inside something larger, a message */
-        st = blm__expect_end(in, err);
+    if (st == BLM_OK)
+        st = blm__expect_end(in, o, err);
     if (st != BLM_OK) {
         blm__block_free(b->alloc, &block);
         return st;

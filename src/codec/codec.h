@@ -47,6 +47,9 @@ blm_status blm__read_block(struct blm__source *s, const blm_allocator *a, uint64
 blm_status blm__read_all(struct blm__source *s, const blm_allocator *a, uint64_t cap, uint8_t **out,
                          size_t *len, size_t *room, blm_error *err);
 
+/* The bid of a format of which little more than the length tells. Two such bids are ambiguous. */
+#define BLM__BID_LENGTH 50
+
 struct blm__codec {
     blm_format_row row; /* what blm_format_at shows */
     /* How sure it is that these bytes are its own, from 0 to 100 (a magic number); a format without

@@ -20,6 +20,7 @@
 
 #include "codec/gzip.h"
 #include "codec/words.h"
+#include "scheme/dcso.h"
 #include "scheme/scheme.h"
 #include "store/store.h"
 
@@ -120,6 +121,8 @@ static blm_status decode_gzip(struct blm__source *in, const uint8_t first[2], st
         return st;
     if (blm__read(&inflated, head, 2) != 2)
         st = blm__short(&inflated, "the inflated header", err);
+    else if (head[0] != 1)
+        st = blm__fail_at(err, BLM_E_FORMAT, 0, "this is gzip, but what is in it is not a filter");
     else
         st = decode_plain(&inflated, head, 0, out, err);
     out->format = "dcso-gz";
@@ -145,7 +148,6 @@ static blm_status decode01(struct blm__source *in, const blm_options *o, struct 
 {
     uint8_t  h[24];
     uint64_t start = in->at;
-    (void)o;
     if (blm__read(in, h, sizeof h) != sizeof h)
         return blm__short(in, "the header of 24 bytes", err);
     struct fields f  = { .n     = blm__get32le(h),
@@ -157,7 +159,7 @@ static blm_status decode01(struct blm__source *in, const blm_options *o, struct 
                          .at_k  = start + 12,
                          .at_m  = start + 16 };
     blm_status    st = read_layer(in, &f, &blm__scheme_dcso01, out, err);
-    return st == BLM_OK ? blm__expect_end(in, err) : st;
+    return st == BLM_OK ? blm__expect_end(in, o, err) : st;
 }
 
 /* ---- out --------------------------------------------------------------------------------- */
@@ -240,15 +242,18 @@ static int sniff_gzip(const uint8_t *head, size_t len, uint64_t total)
     return len >= 3 && head[0] == 0x1f && head[1] == 0x8b && head[2] == 8 ? 60 : 0;
 }
 
-/* Only a file whose length fits exactly: nothing else tells it. */
+/* There is no magic number: n comes first and may be any other format's. Only a file whose length
+ * fits exactly. If m and k follow from n and p too, twenty bytes agree, and no bits of another
+ * format's filter do that by chance. If not, it may as well be a bip37 filter. */
 static int sniff01(const uint8_t *head, size_t len, uint64_t total)
 {
     if (len < 24)
         return 0;
-    uint64_t m = blm__get32le(head + 16);
-    if (!plausible(blm__f64_from_bits(blm__get64le(head + 4)), blm__get32le(head + 12), m))
+    double   p = blm__f64_from_bits(blm__get64le(head + 4));
+    uint64_t k = blm__get32le(head + 12), m = blm__get32le(head + 16);
+    if (!plausible(p, k, m) || total != 24 + (m + 63) / 64 * 8)
         return 0;
-    return total == 24 + (m + 63) / 64 * 8 ? 50 : 0;
+    return blm__dcso_planned(blm__get32le(head), p, m, k) ? 96 : BLM__BID_LENGTH;
 }
 
 const struct blm__codec blm__codec_dcso = {

@@ -136,7 +136,6 @@ static blm_status decode(struct blm__source *in, const blm_options *o, struct bl
 {
     uint8_t  h[BLM__GO_HEADER];
     uint64_t start = in->at;
-    (void)o;
     if (blm__read(in, h, sizeof h) != sizeof h)
         return blm__short(in, "the header of 24 bytes", err);
     struct blm__go g  = { blm__get64be(h), blm__get64be(h + 8), blm__get64be(h + 16),
@@ -144,7 +143,7 @@ static blm_status decode(struct blm__source *in, const blm_options *o, struct bl
     blm_status     st = blm__go_check(&g, err);
     if (st == BLM_OK)
         st = blm__go_read(in, &g, NULL, 0, out, err);
-    return st == BLM_OK ? blm__expect_end(in, err) : st;
+    return st == BLM_OK ? blm__expect_end(in, o, err) : st;
 }
 
 /* ---- out --------------------------------------------------------------------------------- */

@@ -190,7 +190,6 @@ static blm_status decode(struct blm__source *in, const blm_options *options, str
 {
     struct opening o;
     struct blm__go g;
-    (void)options;
     o.types_len   = 0;
     blm_status st = read_types(in, &o, err);
     if (st == BLM_OK)
@@ -201,7 +200,7 @@ static blm_status decode(struct blm__source *in, const blm_options *options, str
         memcmp(o.types, default_type, sizeof default_type) == 0)
         o.types_len = 0;
     st = blm__go_read(in, &g, o.types, o.types_len, out, err);
-    return st == BLM_OK ? blm__expect_end(in, err) : st;
+    return st == BLM_OK ? blm__expect_end(in, options, err) : st;
 }
 
 /* ---- out ---- */

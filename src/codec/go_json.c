@@ -132,10 +132,10 @@ static blm_status decode(struct blm__source *in, const blm_options *o, struct bl
 {
     struct json_text t = { 0 };
     json_error_t     e;
-    (void)o;
-    blm_status st = read_text(in, out, &t, err);
+    size_t           flags = JSON_REJECT_DUPLICATES | (o->offset ? JSON_DISABLE_EOF_CHECK : 0);
+    blm_status       st    = read_text(in, out, &t, err);
     if (st == BLM_OK) {
-        json_t *root = json_loadb((const char *)t.text, t.len, JSON_REJECT_DUPLICATES, &e);
+        json_t *root = json_loadb((const char *)t.text, t.len, flags, &e);
         if (!root)
             st = blm__fail_at(err, BLM_E_FORMAT,
                               t.start + (e.position > 0 ? (uint64_t)e.position : 0),
@@ -179,6 +179,9 @@ static int sniff(const uint8_t *head, size_t len, uint64_t total)
         return 0;
     at = skip_space(head, len, at + 1);
     if (len - at < 3 || head[at] != '"' || head[at + 2] != '"')
+        return 0;
+    size_t colon = skip_space(head, len, at + 3);
+    if (colon < len && head[colon] != ':')
         return 0;
     return head[at + 1] == 'm' || head[at + 1] == 'k' || head[at + 1] == 'b' ? 85 : 0;
 }

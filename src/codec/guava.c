@@ -29,7 +29,6 @@ static int sniff(const uint8_t *head, size_t len, uint64_t total)
 static blm_status decode(struct blm__source *in, const blm_options *o, struct blm__body *out,
                          blm_error *err)
 {
-    (void)o;
     uint8_t  h[HEADER];
     uint64_t start = in->at;
     if (blm__read(in, h, HEADER) != HEADER)
@@ -52,7 +51,7 @@ static blm_status decode(struct blm__source *in, const blm_options *o, struct bl
                             .cell_bits = 1 };
     out->kind           = BLM_CLASSIC;
     blm_status st       = blm__read_words(in, BLM__BIG, &s, out, err);
-    return st == BLM_OK ? blm__expect_end(in, err) : st;
+    return st == BLM_OK ? blm__expect_end(in, o, err) : st;
 }
 
 /* The scheme only makes filters that the header can describe: 255 probes, 2^31 − 1 whole words. */

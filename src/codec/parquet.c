@@ -243,7 +243,6 @@ static const uint8_t unions[13] = { 0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0x1c, 0x
 
 static int sniff(const uint8_t *head, size_t len, uint64_t total)
 {
-    (void)total;
     if (len >= 4 && memcmp(head, "PAR1", 4) == 0)
         return 90; /* a whole file: we can say what to do about it */
     if (len < 3 || head[0] != 0x15)
@@ -252,7 +251,7 @@ static int sniff(const uint8_t *head, size_t len, uint64_t total)
     while (at < len && at < 5 && head[at] & 0x80)
         at++;
     at++;
-    if (at >= len)
+    if (at >= len || (total && total < at + sizeof unions + 32))
         return 0;
     size_t have = len - at < sizeof unions ? len - at : sizeof unions;
     if (memcmp(head + at, unions, have) != 0)
@@ -294,7 +293,7 @@ static blm_status decode(struct blm__source *in, const blm_options *o, struct bl
     struct blm__shape s = shape_of(h.bytes);
     b->kind             = BLM_BLOCKED;
     st                  = blm__read_array(in, &s, h.bytes, b, err);
-    return st == BLM_OK && o->offset == 0 ? blm__expect_end(in, err) : st;
+    return st == BLM_OK ? blm__expect_end(in, o, err) : st;
 }
 
 /* As long as the input, or, inside something larger, as options.bits says. */

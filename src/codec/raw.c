@@ -61,7 +61,14 @@ static blm_status plan_shape(const blm_options *o, const struct blm__scheme *sch
         memcpy(b->hasher.seed, o->seed, sizeof b->hasher.seed);
         b->hasher.policy = BLM_SEED_FIXED;
     }
-    blm_status st = scheme->plan(&sized, b, s, err);
+    if (scheme->one_probe && !o->probes && !o->items && o->rate == 0)
+        return blm__fail(err, BLM_E_ARGUMENT,
+                         "raw bits of scheme %s do not say how many probes a key has: give the "
+                         "probes",
+                         scheme->row.name);
+    blm_status st = blm__check_variant(scheme, o, err);
+    if (st == BLM_OK)
+        st = scheme->plan(&sized, b, s, err);
     /* The plan's rate and capacity are those of a new filter. For this one they are not known,
      * unless they were given. */
     if (o->rate == 0)

@@ -148,8 +148,8 @@ static blm_status take_layers(struct blm__source *in, uint8_t *h, enum blm__rb_l
     else
         for (uint32_t i = 0; st == BLM_OK && i < layers; i++)
             st = take_layer(in, NULL, h, v, i, b, err);
-    if (st == BLM_OK && o->offset == 0)
-        st = blm__expect_end(in, err);
+    if (st == BLM_OK)
+        st = blm__expect_end(in, o, err);
     if (st == BLM_OK)
         blm__rb_body(b, blm__rb_get_growth(h, v));
     return st;

@@ -162,8 +162,8 @@ static blm_status decode(struct blm__source *in, const blm_options *o, struct bl
     r.layer = UINT32_MAX;
     if (r.status == BLM_OK)
         take_end(&r, &v, &rdb);
-    if (r.status == BLM_OK && o->offset == 0)
-        r.status = blm__expect_end(in, err);
+    if (r.status == BLM_OK)
+        r.status = blm__expect_end(in, o, err);
     if (r.status != BLM_OK)
         return r.status;
     for (uint32_t i = 0; i < b->layer_count; i++)

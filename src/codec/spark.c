@@ -29,7 +29,6 @@ static blm_status decode(struct blm__source *in, const blm_options *o, struct bl
 {
     uint8_t  h[16];
     uint64_t start = in->at;
-    (void)o;
     if (blm__read(in, h, 4) != 4)
         return blm__short(in, "the version", err);
     uint32_t version = blm__get32be(h);
@@ -59,7 +58,7 @@ static blm_status decode(struct blm__source *in, const blm_options *o, struct bl
         out->hasher.policy  = BLM_SEED_FIXED;
     }
     blm_status st = blm__read_words(in, BLM__BIG, &s, out, err);
-    return st == BLM_OK ? blm__expect_end(in, err) : st;
+    return st == BLM_OK ? blm__expect_end(in, o, err) : st;
 }
 
 /* The scheme only makes filters that the header can describe: 2^31 − 1 whole words. */

@@ -59,10 +59,12 @@ blm_status blm__write_words(struct blm__sink *out, enum blm__order order, const 
     return st;
 }
 
-blm_status blm__expect_end(struct blm__source *in, blm_error *err)
+blm_status blm__expect_end(struct blm__source *in, const blm_options *o, blm_error *err)
 {
     uint8_t  more;
     uint64_t end = in->at;
+    if (o->offset)
+        return BLM_OK;
     if (blm__read(in, &more, 1) != 0)
         return blm__fail_at(err, BLM_E_FORMAT, end, "bytes follow the end of the filter");
     if (in->failed)

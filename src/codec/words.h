@@ -18,8 +18,8 @@ blm_status blm__write_words(struct blm__sink *out, enum blm__order order, const 
 /* Writes bytes; E_IO if the sink stops. */
 blm_status blm__write_bytes(struct blm__sink *out, const void *bytes, size_t len, blm_error *err);
 
-/* E_FORMAT unless the input ends here. */
-blm_status blm__expect_end(struct blm__source *in, blm_error *err);
+/* E_FORMAT unless the input ends here, or the filter is inside something larger (o->offset). */
+blm_status blm__expect_end(struct blm__source *in, const blm_options *o, blm_error *err);
 
 /* E_UNSUPPORTED unless the body is of `scheme` or `other` (may be NULL), the only ones that
  * `format` can hold. */

@@ -167,7 +167,7 @@ bool blm__positions_list(const struct blm__shape *s, const blm_digest *d, bool r
 double blm__fill_rate_now(const struct blm__layer *l, uint64_t ones)
 {
     if (l->shape.scheme->rate_now)
-        return l->shape.scheme->rate_now(l);
+        return l->shape.scheme->rate_now(l, ones);
     return pow((double)ones / (double)blm__shape_reach(&l->shape), l->shape.probes);
 }
 

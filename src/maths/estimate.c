@@ -93,7 +93,7 @@ static void estimate_load(uint64_t m, uint64_t ones, blm_estimate *out)
     out->low = fmin(out->low, out->value);
 }
 
-static void scale(blm_estimate *e, double factor)
+void blm__estimate_scale(blm_estimate *e, double factor)
 {
     e->value *= factor;
     e->low *= factor;
@@ -105,8 +105,39 @@ blm_status blm_estimate_items(uint64_t m, uint32_t k, uint64_t ones, blm_estimat
     if (!out || m == 0 || k == 0 || ones > m)
         return BLM_E_ARGUMENT;
     estimate_load(m, ones, out);
-    scale(out, (double)m / k);
+    blm__estimate_scale(out, (double)m / k);
     return BLM_OK;
+}
+
+/* ---- in lines ---- */
+
+#define GROUPS 8.0 /* of a line; a key has `words` of them, and one cell in each */
+
+/* The variance of the clear cells of one line with `load` keys on average (Poisson): the sum over
+ * pairs of cells of the chance that both are clear, minus the mean's square. A key misses one cell
+ * with chance 1 − a, two of one group with 1 − 2a, two of different groups with 1 − 2a + both. The
+ * last term is there because the number of keys in all lines together is fixed. */
+static double line_variance(double cells, double words, double load)
+{
+    double width = cells / GROUPS, a = words / cells;
+    double both  = words * (words - 1) / (GROUPS * (GROUPS - 1)) / (width * width);
+    double mean  = cells * exp(-load * a);
+    double pairs = cells * (width - 1) * exp(-load * 2 * a) +
+                   cells * (cells - width) * exp(-load * (2 * a - both));
+    return fmax(mean + pairs - mean * mean - load * a * a * mean * mean, 0);
+}
+
+void blm__estimate_in_lines(uint32_t cells, uint64_t m, uint32_t k, uint32_t lines, uint64_t ones,
+                            blm_estimate *e)
+{
+    double mu = e->value * k / (double)m, words = (double)k / lines;
+    double even = cells * exp(-2 * mu) * log_variance(mu);
+    if (e->saturated || !(even > 0))
+        return;
+    double wider = sqrt(line_variance(cells, words, mu * cells / words) / even);
+    e->low       = fmax(e->value - (e->value - e->low) * fmax(wider, 1), (double)ones / k);
+    e->low       = fmin(e->low, e->value);
+    e->high      = e->value + (e->high - e->value) * fmax(wider, 1);
 }
 
 /* ---- two sets ---- */
@@ -169,9 +200,9 @@ blm_status blm_estimate_overlap(uint64_t m, uint32_t k, uint64_t ones_a, uint64_
     else
         estimate_shared((double)m, out);
     double keys = (double)m / k;
-    scale(&out->a, keys);
-    scale(&out->b, keys);
-    scale(&out->both, keys);
-    scale(&out->either, keys);
+    blm__estimate_scale(&out->a, keys);
+    blm__estimate_scale(&out->b, keys);
+    blm__estimate_scale(&out->both, keys);
+    blm__estimate_scale(&out->either, keys);
     return BLM_OK;
 }

@@ -34,6 +34,12 @@ double blm__line_rate(uint32_t cells, uint32_t words, double load);
  * each of `words` eighths of a word. */
 double blm__rate_ages(uint64_t spans, uint32_t words, uint32_t lines, uint64_t turn, uint32_t ages);
 
+/* Estimates of blm_estimate_items. The first multiplies value and interval. The second widens the
+ * interval for a filter of lines of `cells` cells, where keys do not spread evenly. */
+void blm__estimate_scale(blm_estimate *e, double factor);
+void blm__estimate_in_lines(uint32_t cells, uint64_t m, uint32_t k, uint32_t lines, uint64_t ones,
+                            blm_estimate *e);
+
 /* The models with their bounds; arguments already checked (m and k at least 1). */
 void blm__model_independent(uint64_t m, uint32_t k, uint64_t n, blm_rate *out);
 void blm__model_double(uint64_t m, uint32_t k, uint64_t n, blm_rate *out);

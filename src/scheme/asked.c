@@ -65,6 +65,8 @@ uint32_t blm__asked_probes(const struct blm__asked *a, uint64_t bits)
 
 static double usual_rate(const struct blm__shape *s, uint64_t n)
 {
+    if (s->scheme->throws) /* fewer hashes than probes: its own model */
+        return s->scheme->rate_at(s, n);
     return blm__rate_usual(blm__shape_reach(s), s->probes, n);
 }
 

@@ -13,6 +13,7 @@
 #include "bloomery/maths.h"
 #include "core/error.h"
 #include "core/hash/murmur3.h"
+#include "maths/sizing.h"
 #include "scheme/asked.h"
 #include "scheme/bip37.h"
 
@@ -82,8 +83,12 @@ static blm_status plan(const blm_options *o, struct blm__body *b, struct blm__sh
                          "36000, and at most 50 probes",
                          (unsigned long long)a.bits, (unsigned)s->probes);
     s->bits = bytes ? bytes * 8 : 8;
-    if (bytes && s->probes)
-        return blm__asked_promise(&a, b, s, err);
+    if (bytes && s->probes) {
+        st = blm__asked_promise(&a, b, s, err);
+        if (!a.bits && bytes == BLM__BIP37_BYTES) /* cut: what the bytes give, if that is worse */
+            s->rate = b->rate = fmax(s->rate, blm__rate_usual(s->bits, s->probes, a.items));
+        return st;
+    }
     s->probes   = 0; /* it matches everything, so it promises no rate */
     s->aux[0]   = bytes == 0;
     s->capacity = a.items;
@@ -114,6 +119,7 @@ const struct blm__scheme blm__scheme_bip37 = {
                        "sizes and probes are rounded down, and cut at 36000 bytes, so that the rate can come "
                                  "out above the one asked for; too small a filter matches everything",
                        NULL, true, .seeded = true, .kinds = 1u << BLM_CLASSIC, .format = "bip37" },
+    .variants      = true,
     .version       = 1,
     .no_probes     = true,
     .per_probe     = true,

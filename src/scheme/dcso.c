@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "core/hash/fnv.h"
 #include "scheme/asked.h"
+#include "scheme/dcso.h"
 
 #define P 18446744073709551557u /* the largest prime below 2^64 */
 #define G 18446744073709550147u
@@ -70,6 +71,17 @@ static void estimate(uint64_t n, double p, struct blm__shape *s)
     double k  = ceil(log(2) * m / (double)n);
     s->bits   = m > (double)BLM__MAX_BITS ? BLM__MAX_BITS + 1 : (uint64_t)m;
     s->probes = (uint32_t)k;
+}
+
+static bool near(uint64_t a, uint64_t b) { return a == b || a == b + 1 || a + 1 == b; }
+
+bool blm__dcso_planned(uint64_t n, double p, uint64_t m, uint64_t k)
+{
+    struct blm__shape s;
+    if (n == 0)
+        return false;
+    estimate(n, p, &s);
+    return near(s.bits, m) && near(s.probes, k);
 }
 
 static blm_status plan(const blm_options *o, struct blm__body *b, struct blm__shape *s,

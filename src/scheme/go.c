@@ -82,6 +82,7 @@ const struct blm__scheme blm__scheme_go = {
              "versions before 2.0.1 hashed in another way, and their files do not say so; the "
              "number of keys is not recorded",
              NULL, true, .kinds = 1u << BLM_CLASSIC, .format = "go" },
+    .one_probe     = true,
     .version       = 1,
     .model         = BLM_MODEL_DOUBLE,
     .fold          = BLM__FOLD_STRIDED,

@@ -149,6 +149,7 @@ static const char *fault(const struct blm__shape *s)
 const struct blm__scheme blm__scheme_guava64 = {
     .row = { sizeof(blm_scheme_row), "guava64", "Guava BloomFilter, MURMUR128_MITZ_64", FAULTS_64,
              funnels, true, .kinds = 1u << BLM_CLASSIC, .format = "guava" },
+    .variants      = true,
     .version       = 1,
     .model         = BLM_MODEL_DOUBLE,
     .fold          = BLM__FOLD_STRIDED,
@@ -169,6 +170,7 @@ const struct blm__scheme blm__scheme_guava32 = {
                        "probes never reach bit 2^31, so a larger filter does not help; two keys that "
                                  "agree in 64 bits of hash agree in everything; the empty key probes bit 0 only",
                        funnels, true, .kinds = 1u << BLM_CLASSIC, .format = "guava" },
+    .variants      = true,
     .version       = 1,
     .model         = BLM_MODEL_DOUBLE,
     .fold          = BLM__FOLD_STRIDED,

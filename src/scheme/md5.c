@@ -7,6 +7,7 @@
  *
  * The first eight bytes of it, little-endian, modulo m.
  */
+#include <math.h>
 #include <string.h>
 
 #include "bloomery/maths.h"
@@ -80,6 +81,75 @@ static blm_status plan(const blm_options *o, struct blm__body *b, struct blm__sh
     return blm__textbook_plan(o, MOST, b, s, err);
 }
 
+/* ---- md5-or: how many hashes a key really has ---- */
+
+/* Its last byte c gives as many as there are numbers c | i. k is at most 26, so only the low five
+ * bits of c matter. */
+#define LAST 32u
+
+static unsigned distinct(unsigned c, uint32_t k)
+{
+    uint32_t seen = 0;
+    for (uint32_t i = 0; i < k; i++)
+        seen |= (uint32_t)1 << ((c | i) & (LAST - 1));
+    return (unsigned)BLM__POPCOUNT64(seen);
+}
+
+/* The mean of base^distinct over the last bytes, all equally likely. */
+static double mean_power(double base, uint32_t k)
+{
+    double sum = 0;
+    for (unsigned c = 0; c < LAST; c++)
+        sum += pow(base, distinct(c, k));
+    return sum / LAST;
+}
+
+static double or_rate_now(const struct blm__layer *l, uint64_t ones)
+{
+    return mean_power((double)ones / (double)l->shape.bits, l->shape.probes);
+}
+
+static double or_rate_at(const struct blm__shape *s, uint64_t n)
+{
+    double clear = pow(mean_power(1 - 1 / (double)s->bits, s->probes), (double)n);
+    return mean_power(1 - clear, s->probes);
+}
+
+static double or_throws(const struct blm__shape *s)
+{
+    double sum = 0;
+    for (unsigned c = 0; c < LAST; c++)
+        sum += distinct(c, s->probes);
+    return sum / LAST;
+}
+
+/* Enlarges a filter that was sized for k hashes a key to the rate asked for. */
+static blm_status or_plan(const blm_options *o, struct blm__body *b, struct blm__shape *s,
+                          blm_error *err)
+{
+    blm_status st = plan(o, b, s, err);
+    if (st != BLM_OK || o->bits || o->memory)
+        return st;
+    uint64_t low = s->bits, high = s->bits;
+    while (high < BLM__MAX_BITS && or_rate_at(s, s->capacity) > s->rate) {
+        low     = high;
+        s->bits = high *= 2;
+    }
+    while (low + 1 < high) {
+        s->bits = low + (high - low) / 2;
+        if (or_rate_at(s, s->capacity) > s->rate)
+            low = s->bits;
+        else
+            high = s->bits;
+    }
+    s->bits = high;
+    if (s->bits > BLM__MAX_BITS)
+        return blm__fail(err, BLM_E_LIMIT,
+                         "a rate of %g for %llu keys takes more than 2^48 bits in scheme md5-or",
+                         s->rate, (unsigned long long)s->capacity);
+    return BLM_OK;
+}
+
 static const char *fault(const struct blm__shape *s)
 {
     return s->probes > MOST ? "more than 26 probes" : NULL;
@@ -90,7 +160,7 @@ static const char *fault(const struct blm__shape *s)
 #define COMMON                                                                         \
     .version = 1, .per_probe = true, .missing = MISSING, .fold = BLM__FOLD_STRIDED,    \
     .fold_unit = 1, .positions = blm__positions_m, .positions_raw = blm__textbook_raw, \
-    .reduce = blm__reduce_m, .plan = plan, .fault = fault
+    .reduce = blm__reduce_m, .fault = fault
 
 const struct blm__scheme blm__scheme_md5_cat = {
     .row = { sizeof(blm_scheme_row), "md5-cat", "MD5 of the key followed by the probe's number",
@@ -99,6 +169,7 @@ const struct blm__scheme blm__scheme_md5_cat = {
     COMMON,
     .model  = BLM_MODEL_INDEPENDENT,
     .digest = cat_digest,
+    .plan   = plan,
 };
 
 const struct blm__scheme blm__scheme_md5_or = {
@@ -108,6 +179,10 @@ const struct blm__scheme blm__scheme_md5_or = {
              "probe, and keys whose last bytes differ only in those bits share their hashes",
              NULL, CREATES, .kinds = KINDS, .format = "native" },
     COMMON,
-    .model  = BLM_MODEL_USUAL,
-    .digest = or_digest,
+    .model    = BLM_MODEL_USUAL,
+    .digest   = or_digest,
+    .plan     = or_plan,
+    .rate_now = or_rate_now,
+    .rate_at  = or_rate_at,
+    .throws   = or_throws,
 };

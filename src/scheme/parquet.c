@@ -71,8 +71,9 @@ static blm_status plan(const blm_options *o, struct blm__body *b, struct blm__sh
 
 /* Blocks differ in fill, and each is asked equally often: the mean over all blocks of the chance to
  * find a set bit in all eight words. */
-static double rate_now(const struct blm__layer *l)
+static double rate_now(const struct blm__layer *l, uint64_t ones)
 {
+    (void)ones;
     double sum = 0;
     for (uint64_t w = 0; w < l->word_count; w += BLOCK_BITS / 64) {
         double pass = 1;

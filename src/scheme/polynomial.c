@@ -5,7 +5,8 @@
  *
  *   byteslot    `size` bytes, eight seeds, h from 5381. v = (h ^ h >>> 16) without its top bit;
  *               hash i sets bit i of byte v % size, so each hash has `size` bits of its own, a plane.
- *   polynomial  `cap` bits, seven seeds, h from 0, bit h & (cap − 1). That reaches every bit only
+ *   polynomial  `cap` bits, seven seeds, h from 0, bit h & (cap − 1). Written again in C, it hashes
+ *               bytes: variant 1 takes them as unsigned char, 2 as signed char. That reaches every bit only
  *               if cap is a power of two, and the original's own example, 15 MiB, is not one.
  *
  * Neither has a file format: the array is kept in a native file, or read and written by itself as
@@ -31,6 +32,17 @@ static void hash_units(const void *key, size_t len, const uint32_t *seed, unsign
     while (blm__utf16_next(&text, &unit))
         for (unsigned i = 0; i < n; i++)
             h[i] = seed[i] * h[i] + unit;
+}
+
+/* The same over bytes, as a C program has it. */
+static void hash_bytes(const void *key, size_t len, bool is_signed, const uint32_t *seed,
+                       unsigned n, uint32_t *h)
+{
+    for (const uint8_t *p = key, *end = p + len; p < end; p++) {
+        uint32_t unit = is_signed && *p > 127 ? *p - 256u : *p;
+        for (unsigned i = 0; i < n; i++)
+            h[i] = seed[i] * h[i] + unit;
+    }
 }
 
 /* ---- byteslot ---- */
@@ -94,8 +106,9 @@ static blm_status slot_plan(const blm_options *o, struct blm__body *b, struct bl
 }
 
 /* Each probe asks its own plane, so this is the product of the planes' fills. */
-static double slot_rate_now(const struct blm__layer *l)
+static double slot_rate_now(const struct blm__layer *l, uint64_t all)
 {
+    (void)all;
     double pass = 1;
     for (unsigned i = 0; i < SLOTS; i++) {
         uint64_t plane = (uint64_t)0x0101010101010101u << i, ones = 0;
@@ -142,14 +155,18 @@ const struct blm__scheme blm__scheme_byteslot = {
 
 /* ---- polynomial ---- */
 
+enum { UNITS, BYTES, SIGNED_BYTES, VARIANTS };
+
 static void poly_digest(const struct blm__hasher *hasher, uint32_t k, const void *key, size_t len,
                         blm_digest *d)
 {
     static const uint32_t seed[SEEDS] = { 5, 7, 11, 13, 31, 37, 61 };
     uint32_t              h[SEEDS]    = { 0 };
-    (void)hasher;
     (void)k;
-    hash_units(key, len, seed, SEEDS, h);
+    if (hasher->variant == UNITS)
+        hash_units(key, len, seed, SEEDS, h);
+    else
+        hash_bytes(key, len, hasher->variant == SIGNED_BYTES, seed, SEEDS, h);
     for (unsigned i = 0; i < SEEDS; i++)
         d->w[i] = h[i];
 }
@@ -176,8 +193,13 @@ static void poly_positions(const struct blm__shape *s, const blm_digest *d, uint
 static blm_status poly_plan(const blm_options *o, struct blm__body *b, struct blm__shape *s,
                             blm_error *err)
 {
-    struct blm__asked a  = { 0 };
-    blm_status        st = blm__asked_fixed(o, SEEDS, s->cell_bits, &a, err);
+    struct blm__asked a = { 0 };
+    if (o->variant >= VARIANTS)
+        return blm__fail(err, BLM_E_ARGUMENT,
+                         "variant %llu is unknown: polynomial has 0 (UTF-16), 1 (bytes), 2 (bytes "
+                         "as signed char)",
+                         (unsigned long long)o->variant);
+    blm_status st = blm__asked_fixed(o, SEEDS, s->cell_bits, &a, err);
     if (st != BLM_OK)
         return st;
     s->probes = SEEDS;
@@ -203,6 +225,8 @@ static const char *poly_fault(const struct blm__shape *s)
 {
     if (s->probes != SEEDS)
         return "its keys set seven bits";
+    if (s->variant >= VARIANTS)
+        return "no such variant";
     return s->bits > MOST_BITS ? "it has at most 2^31 bits" : NULL;
 }
 
@@ -215,19 +239,21 @@ static const char *poly_notice(const struct blm__shape *s)
 }
 
 const struct blm__scheme blm__scheme_polynomial = {
-    .row           = { sizeof(blm_scheme_row), "polynomial",
-                       "Java BitSet, seven polynomial hashes of UTF-16 with small seeds",
-                       "all seven hashes of a key of one character are the same bit, the empty key's are bit "
-                                 "0; if the capacity is not a power of two, some bits are never reached",
-                       NULL, true, .kinds = 1u << BLM_CLASSIC | 1u << BLM_COUNTING, .format = "native" },
-    .version       = 1,
-    .model         = BLM_MODEL_USUAL,
-    .digest        = poly_digest,
-    .positions     = poly_positions,
-    .positions_raw = poly_raw,
-    .reduce        = poly_reduce,
-    .plan          = poly_plan,
-    .reach         = poly_reach,
-    .fault         = poly_fault,
-    .notice        = poly_notice,
+    .row            = { sizeof(blm_scheme_row), "polynomial",
+                        "Java BitSet, seven polynomial hashes of UTF-16 (or bytes) with small seeds",
+                        "all seven hashes of a key of one character are the same bit, the empty key's are bit "
+                                   "0; if the capacity is not a power of two, some bits are never reached",
+                        NULL, true, .kinds = 1u << BLM_CLASSIC | 1u << BLM_COUNTING, .format = "native" },
+    .variants       = true,
+    .digest_variant = UINT64_MAX,
+    .version        = 1,
+    .model          = BLM_MODEL_USUAL,
+    .digest         = poly_digest,
+    .positions      = poly_positions,
+    .positions_raw  = poly_raw,
+    .reduce         = poly_reduce,
+    .plan           = poly_plan,
+    .reach          = poly_reach,
+    .fault          = poly_fault,
+    .notice         = poly_notice,
 };

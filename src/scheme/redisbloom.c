@@ -392,6 +392,7 @@ const struct blm__scheme blm__scheme_redisbloom = {
                         "a key that is falsely answered maybe is not stored; each new layer halves the "
                                    "rate and so takes one more probe",
                         NULL, true, .kinds = 1u << BLM_SCALABLE, .format = "redisbloom" },
+    .variants       = true,
     .version        = 1,
     .digest_variant = BLM_CHAIN_FORCE64,
     .fixed_variant  = BLM_CHAIN_NO_SCALING,

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "core/error.h"
+
 static const struct blm__scheme *const schemes[] = {
     &blm__scheme_native,     &blm__scheme_guava64, &blm__scheme_guava32,    &blm__scheme_go,
     &blm__scheme_spark1,     &blm__scheme_spark2,  &blm__scheme_dcso,       &blm__scheme_dcso01,
@@ -52,6 +54,13 @@ const blm_scheme_row *blm_scheme_find(const char *name)
         if (strcmp(row->name, name) == 0)
             return row;
     return NULL;
+}
+
+blm_status blm__check_variant(const struct blm__scheme *s, const blm_options *o, blm_error *err)
+{
+    if (o->variant == 0 || s->variants)
+        return BLM_OK;
+    return blm__fail(err, BLM_E_ARGUMENT, "scheme %s has no variants", s->row.name);
 }
 
 uint64_t blm__modulus_m(const struct blm__shape *s) { return s->bits; }

@@ -18,6 +18,8 @@ struct blm__scheme {
     uint32_t       version;
     bool           native;    /* digest.w[0] is a 64-bit hash: chains, lines and kernels apply */
     bool           no_probes; /* k = 0 is allowed: such a filter answers "maybe" to everything */
+    bool           one_probe; /* plan takes bits without probes, as one probe */
+    bool           variants;  /* plan takes options.variant; others refuse all but 0 */
     bool           per_probe; /* hashes once per probe: w[26] of a digest is how many probes */
     uint64_t       digest_variant; /* the bits of shape.variant that a digest depends on */
     uint64_t       fixed_variant;  /* those that say that it may not grow */
@@ -55,9 +57,11 @@ struct blm__scheme {
      * native rule (growth, tightening). */
     blm_status (*grow)(const struct blm__body *b, struct blm__shape *out, blm_error *err);
     /* The rate now, if it is not fill^k (Parquet's blocks). NULL: fill^k. */
-    double (*rate_now)(const struct blm__layer *l);
+    double (*rate_now)(const struct blm__layer *l, uint64_t ones);
     /* The rate of a shape with n keys in it. NULL: `model` gives it. */
     double (*rate_at)(const struct blm__shape *s, uint64_t n);
+    /* How many different hashes a key has on average. NULL: one a probe. */
+    double (*throws)(const struct blm__shape *s);
     /* How many cells a probe can reach. NULL: all. */
     uint64_t (*reach)(const struct blm__shape *s);
     /* Why no filter of this scheme can have such a shape; NULL: it can. Every layer that comes from
@@ -90,6 +94,8 @@ extern const struct blm__scheme blm__scheme_bip37, blm__scheme_parquet, blm__sch
     blm__scheme_fnv_murmur, blm__scheme_bkdr, blm__scheme_js, blm__scheme_rs,
     blm__scheme_bkdr_js_rs, blm__scheme_functions;
 
+/* E_ARGUMENT if a variant is asked of a scheme that has none. */
+blm_status blm__check_variant(const struct blm__scheme *s, const blm_options *o, blm_error *err);
 /* Fills hasher->variant and then hasher->tag, from the rest and a layer's shape. */
 void blm__hasher_tag(struct blm__hasher *h, const struct blm__shape *s);
 /* The native 64-bit hash of a key; of many; of many of one width, side by side. */

@@ -210,8 +210,6 @@ static void pair_digest(const struct blm__hasher *h, uint32_t k, const void *key
 static blm_status pair_plan(const blm_options *o, struct blm__body *b, struct blm__shape *s,
                             blm_error *err)
 {
-    if (o->variant)
-        return blm__fail(err, BLM_E_ARGUMENT, "scheme %s has no variants", o->scheme);
     return exact_plan(o, 2, b, s, err);
 }
 
@@ -234,6 +232,7 @@ static const char *pair_fault(const struct blm__shape *s)
 const struct blm__scheme blm__scheme_bkdr = {
     .row = { sizeof(blm_scheme_row), "bkdr", "BKDR string hashes with multipliers 131, 31, 1313, …",
              SHORT_KEYS, NULL, true, .seeded = true, .kinds = KINDS, .format = "native" },
+    .variants = true,
     COMMON,
     .per_probe      = true,
     .digest_variant = UINT64_MAX,
@@ -243,9 +242,10 @@ const struct blm__scheme blm__scheme_bkdr = {
 };
 
 const struct blm__scheme blm__scheme_js = {
-    .row = { sizeof(blm_scheme_row), "js", "Justin Sobel's string hash, one probe",
-             "one probe: a rate of 1% takes a hundred bits a key", NULL, true, .kinds = KINDS,
-             .format = "native" },
+    .row      = { sizeof(blm_scheme_row), "js", "Justin Sobel's string hash, one probe",
+                  "one probe: a rate of 1% takes a hundred bits a key", NULL, true, .kinds = KINDS,
+                  .format = "native" },
+    .variants = true,
     COMMON,
     .digest_variant = UINT64_MAX,
     .digest         = js_digest,
@@ -256,6 +256,7 @@ const struct blm__scheme blm__scheme_js = {
 const struct blm__scheme blm__scheme_rs = {
     .row = { sizeof(blm_scheme_row), "rs", "Robert Sedgewick's string hash, one probe", SHORT_KEYS,
              NULL, true, .kinds = KINDS, .format = "native" },
+    .variants = true,
     COMMON,
     .digest_variant = UINT64_MAX,
     .digest         = rs_digest,
@@ -264,8 +265,9 @@ const struct blm__scheme blm__scheme_rs = {
 };
 
 const struct blm__scheme blm__scheme_bkdr_js_rs = {
-    .row = { sizeof(blm_scheme_row), "bkdr-js-rs", "three string hashes: BKDR (131), JS, RS",
-             SHORT_KEYS, NULL, true, .kinds = KINDS, .format = "native" },
+    .row      = { sizeof(blm_scheme_row), "bkdr-js-rs", "three string hashes: BKDR (131), JS, RS",
+                  SHORT_KEYS, NULL, true, .kinds = KINDS, .format = "native" },
+    .variants = true,
     COMMON,
     .digest_variant = UINT64_MAX,
     .digest         = three_digest,

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Whose file is it? Every golden filter is its own format's, by its whole length and by its first
  * bytes alone; heads that are almost right are nobody's. */
+#include <math.h>
+
 #include "unit/support.h"
 
 #include "core/bytes.h"
 #include "foreign.h"
+#include "unit/bytes.h"
 
 /* The bid of one format for a head. */
 static int bid_of(const char *format, const void *head, size_t len, uint64_t total)
@@ -165,6 +168,174 @@ static void test_dcso_flags(void **state)
     golden_free_file(&f);
 }
 
+/* ---- files that we write ---- */
+
+/* Whose these bytes are, by their first 64 (as a file is opened) and by all of them: the format's
+ * own, or ambiguous; another's never. Returns how often it was ambiguous. */
+static int judge_own(const char *format, const uint8_t *bytes, size_t len, uint64_t total)
+{
+    int ties = 0;
+    for (size_t head = len < 64 ? len : 64;; head = len) {
+        blm_bid bids[32];
+        size_t  n = blm_sniff(bytes, head, total, bids, COUNT_OF(bids)), own = 0;
+        while (own < n && strcmp(bids[own].format, format) != 0)
+            own++;
+        if (own == n || bids[own].bid < bids[0].bid)
+            fail_msg("%s: %zu bytes of %llu are taken for %s (%d)", format, head,
+                     (unsigned long long)total, n ? bids[0].format : "nobody's",
+                     n ? bids[0].bid : 0);
+        ties += n > 1 && bids[0].bid == bids[1].bid;
+        if (head == len)
+            return ties;
+    }
+}
+
+static int judge_filter(const blm_filter *f, const char *format)
+{
+    struct bytes b = { 0 };
+    blm_error    e = { .text = "" };
+    if (blm_encode(f, format, bytes_add, &b, &e) != BLM_OK)
+        fail_msg("%s: %s", format, e.text);
+    int ties = judge_own(format, b.p, b.len, b.len);
+    free(b.p);
+    return ties;
+}
+
+/* Adds keys one after another up to n: adds change bits, and the counts in headers. */
+static int judge_filling(blm_filter *f, const char *format, uint64_t n)
+{
+    int ties = judge_filter(f, format);
+    for (uint64_t i = 1; i <= n; i++) {
+        char key[24];
+        int  len = snprintf(key, sizeof key, "%llu", (unsigned long long)i * 7919);
+        blm_add(f, key, (size_t)len);
+        if (i < 3 || i == n)
+            ties += judge_filter(f, format);
+    }
+    return ties;
+}
+
+static blm_filter *made(const char *scheme, uint64_t n, double p)
+{
+    blm_options o = BLM_OPTIONS_INIT;
+    blm_filter *f = NULL;
+    o.scheme      = scheme;
+    o.items       = n;
+    o.rate        = p;
+    blm_create(&o, &f, NULL); /* some sizes are refused */
+    return f;
+}
+
+/* Every format that we write and tell by its bytes. */
+static void test_own_files(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *scheme, *format;
+    } rows[] = {
+        { "native", "native" },
+        { "guava64", "guava" },
+        { "guava32", "guava" },
+        { "go", "go" },
+        { "go", "go-json" },
+        { "go", "go-gob" },
+        { "spark1", "spark" },
+        { "spark2", "spark" },
+        { "dcso", "dcso" },
+        { "dcso", "dcso-gz" },
+        { "dcso01", "dcso01" },
+        { "bip37", "bip37" },
+        { "parquet", "parquet" },
+        { "redisbloom", "redisbloom" },
+        { "redisbloom", "redisbloom-dump" },
+    };
+    static const double rates[] = { 0.5, 0.1, 0.01, 1e-3, 1e-6 };
+    uint64_t            most    = quick_tests() ? 20 : 300;
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        for (uint64_t n = 1; reads(rows[i].format) && n <= most; n++)
+            for (size_t j = 0; j < COUNT_OF(rates); j++) {
+                blm_filter *f = made(rows[i].scheme, n, rates[j]);
+                if (!f)
+                    continue;
+                if (judge_filling(f, rows[i].format, n) != 0)
+                    fail_msg("%s for %llu keys at %g is ambiguous", rows[i].format,
+                             (unsigned long long)n, rates[j]);
+                blm_free(f);
+            }
+}
+
+/* 64 800 files without a magic number, empty and with one key. */
+static void test_own_dcso01(void **state)
+{
+    (void)state;
+    static const double rates[] = { 0.9,  0.75, 0.5,  0.3,  0.2,  0.1,  0.07, 0.05, 0.03,
+                                    0.02, 0.01, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-9 };
+    uint64_t            most    = quick_tests() ? 30 : 3600;
+    for (size_t j = 0; j < COUNT_OF(rates); j++)
+        for (uint64_t n = 1; n <= most; n++) {
+            blm_filter *f = made("dcso01", n, rates[j]);
+            if (f && judge_filling(f, "dcso01", 1) != 0)
+                fail_msg("dcso01 for %llu keys at %g is ambiguous", (unsigned long long)n,
+                         rates[j]);
+            blm_free(f);
+        }
+}
+
+/* n is the first field of dcso01: here it is every other format's first four bytes. */
+static void test_dcso01_that_begins_like_others(void **state)
+{
+    (void)state;
+    static const char   heads[][5] = { "{\"m\"",       "{\"k\"",   "{\"b\"",   "PAR1", "\37\213\10",
+                                       "\25\200\1\34", "\0\0\0\1", "\0\0\0\2", "\1\7" };
+    static const double rates[]    = { 0.5, 0.25, 0.1, 0.01, 1e-3, 1e-6 };
+    for (size_t i = 0; i < COUNT_OF(heads); i++)
+        for (size_t j = 0; j < COUNT_OF(rates); j++) {
+            uint8_t  h[64] = { 0 };
+            uint64_t n     = blm__get32le((const uint8_t *)heads[i]);
+            double   m     = fabs(ceil((double)n * log(rates[j]) / pow(log(2), 2)));
+            if (m > UINT32_MAX || m < 1)
+                continue;
+            blm__put32le(h, (uint32_t)n);
+            blm__put64le(h + 4, blm__f64_bits(rates[j]));
+            blm__put32le(h + 12, (uint32_t)ceil(log(2) * m / (double)n));
+            blm__put32le(h + 16, (uint32_t)m);
+            uint64_t total = 24 + ((uint64_t)m + 63) / 64 * 8;
+            assert_int_equal(
+                judge_own("dcso01", h, total < sizeof h ? (size_t)total : sizeof h, total), 0);
+        }
+}
+
+/* m and k that do not follow from n and p may be a bip37 filter's bits: then it must be said. */
+static void test_unplanned_dcso01(void **state)
+{
+    (void)state;
+    int ties = 0;
+    for (uint64_t n = 1; n < 250; n++) {
+        blm_options o = BLM_OPTIONS_INIT;
+        blm_filter *f;
+        o.scheme = "dcso01";
+        o.items  = n;
+        o.bits   = 64;
+        o.probes = 3;
+        assert_int_equal(blm_create(&o, &f, NULL), BLM_OK);
+        ties += judge_filling(f, "dcso01", 1);
+        blm_free(f);
+    }
+    assert_true(ties > 0); /* n = 22: 32 bytes, of which bip37 has 22 */
+}
+
+/* The first bytes fit, the length does not: the error says whose they are. */
+static void test_near_miss_is_named(void **state)
+{
+    (void)state;
+    struct golden_file f = golden_read("guava/m64-small10/filter.bin");
+    blm_filter        *filter;
+    blm_error          e = { .text = "" };
+    assert_int_equal(blm_decode(f.data, f.len - 1, NULL, &filter, &e), BLM_E_FORMAT);
+    assert_non_null(strstr(e.text, "guava"));
+    golden_free_file(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +343,11 @@ int main(void)
         cmocka_unit_test(test_near_misses),
         cmocka_unit_test(test_json_heads),
         cmocka_unit_test(test_dcso_flags),
+        cmocka_unit_test(test_own_files),
+        cmocka_unit_test(test_own_dcso01),
+        cmocka_unit_test(test_dcso01_that_begins_like_others),
+        cmocka_unit_test(test_unplanned_dcso01),
+        cmocka_unit_test(test_near_miss_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

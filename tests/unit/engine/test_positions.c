@@ -130,8 +130,9 @@ static void raw_values_are_the_schemes_or_none(void **state)
     toy_form(0);
 }
 
-static double quarter_now(const struct blm__layer *l)
+static double quarter_now(const struct blm__layer *l, uint64_t ones)
 {
+    (void)ones;
     (void)l;
     return 0.25;
 }

@@ -119,6 +119,23 @@ static void a_cell_that_is_named_twice_is_needed_twice(void **state)
     assert_int_equal(blm__counter_get(&f.layer, 5), 1);
 }
 
+/* How often a full counter was raised is not known, so it is never lowered again. */
+static void a_full_counter_stays_full(void **state)
+{
+    (void)state;
+    static struct toy_filter f;
+    blm_digest               d = { .w = { 5, 1 } };
+    struct blm__keys         k = { .n = 1, .digests = &d };
+    uint8_t                  out;
+    toy_init(&f, M, 2, 4);
+    for (int i = 0; i < 20; i++)
+        f.layer.engine->add(&f.body, &f.layer, &k, &out);
+    for (int i = 0; i < 30; i++)
+        assert_int_equal(f.layer.engine->remove(&f.body, &f.layer, &k, &out), 1);
+    assert_int_equal(blm__counter_get(&f.layer, 5), 15);
+    assert_int_equal(f.layer.engine->check(&f.body, &f.layer, &k, &out), 1);
+}
+
 static void put(struct toy_filter *f, uint64_t cell, unsigned v)
 {
     while (v--)
@@ -175,6 +192,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counters_do_the_sums),
         cmocka_unit_test(a_cell_that_is_named_twice_is_needed_twice),
+        cmocka_unit_test(a_full_counter_stays_full),
         cmocka_unit_test(folded_cells_add_up),
         cmocka_unit_test(reduced_they_are_bits),
     };

@@ -239,6 +239,41 @@ static void test_fold(void **state)
     blm_free(f);
 }
 
+/* Variants 1 and 2 hash bytes: worked out here, from the rule. */
+static void test_bytes(void **state)
+{
+    (void)state;
+    static const uint32_t seeds[] = { 5, 7, 11, 13, 31, 37, 61 };
+    static const char     key[]   = "na\xc3\xafve \xff\x80";
+    for (uint64_t variant = 1; variant <= 2; variant++) {
+        blm_options o = of("polynomial", 1u << 20);
+        o.variant     = variant;
+        blm_filter *f = create_or_fail(&o);
+        uint64_t    got[7];
+        size_t      count;
+        blm_add(f, key, sizeof key - 1);
+        assert_int_equal(blm_positions(f, key, sizeof key - 1, got, 7, &count), BLM_OK);
+        for (unsigned i = 0; i < 7; i++) {
+            uint32_t h = 0;
+            for (size_t j = 0; j < sizeof key - 1; j++) {
+                uint32_t unit = (uint8_t)key[j];
+                h             = seeds[i] * h + (variant == 2 && unit > 127 ? unit - 256 : unit);
+            }
+            assert_int_equal(got[i], h & ((1u << 20) - 1));
+        }
+        blm_options units = of("polynomial", 1u << 20);
+        blm_filter *g     = create_or_fail(&units);
+        blm_add(g, key, sizeof key - 1);
+        assert_false(blm_equal(f, g));
+        blm_free(f);
+        blm_free(g);
+    }
+    blm_options o = of("polynomial", 1u << 20);
+    blm_filter *f = NULL;
+    o.variant     = 3;
+    assert_int_equal(blm_create(&o, &f, NULL), BLM_E_ARGUMENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +281,7 @@ int main(void)
         cmocka_unit_test(test_limits),    cmocka_unit_test(test_supplementary),
         cmocka_unit_test(test_slot_rate), cmocka_unit_test(test_unreachable),
         cmocka_unit_test(test_advice),    cmocka_unit_test(test_fold),
+        cmocka_unit_test(test_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* The rate that each scheme promises, models and shows is the one that trials find. */
+#include "unit/rates.h"
+
+#define KEYS 1500u
+
+/* ASCII text of 12 to 20 bytes, which every funnel takes. The low five bits of the last byte are all
+ * equally likely, as the model of md5-or has it. */
+static size_t random_key(struct rng *r, char *out)
+{
+    size_t len = 12 + rng_below(r, 9);
+    for (size_t i = 0; i < len; i++)
+        out[i] = (char)(32 + rng_below(r, 96));
+    return len;
+}
+
+/* Means over filters: measured against the rate now (of each filter's bits), and against the rate
+ * that was modelled before any key came. */
+static void judge_scheme(const char *scheme, double rate)
+{
+    struct tally now = { 0 }, planned = { 0 };
+    double       promised = 0;
+    int          filters = quick_tests() ? 2 : 24, trials = 40000;
+    for (int i = 0; i < filters; i++) {
+        blm_options o  = BLM_OPTIONS_INIT;
+        blm_filter *f  = NULL;
+        blm_stats   s  = { .size = sizeof s };
+        struct rng  r  = { (uint64_t)i * 1000003 + 17 };
+        blm_error   e  = { .text = "" };
+        double      at = 0;
+        char        key[24];
+        int         hits = 0;
+        o.scheme         = scheme;
+        o.items          = KEYS;
+        o.rate           = rate;
+        if (blm_create(&o, &f, &e) != BLM_OK)
+            fail_msg("%s: %s", scheme, e.text);
+        for (unsigned j = 0; j < KEYS; j++) {
+            size_t len = random_key(&r, key);
+            blm_add(f, key, len);
+        }
+        for (int j = 0; j < trials; j++) {
+            size_t len = random_key(&r, key);
+            hits += blm_check(f, key, len);
+        }
+        blm_get_stats(f, &s);
+        blm_rate_at(f, KEYS, &at);
+        tally_add(&now, (double)hits / trials - s.rate_now, 0);
+        tally_add(&planned, (double)hits / trials, at);
+        promised = s.params.rate;
+        blm_free(f);
+    }
+    char   what[80];
+    double measured = tally_mean(&planned), model = planned.model / planned.n;
+    snprintf(what, sizeof what, "%s, rate now", scheme);
+    judge(what, measured, measured - tally_mean(&now), tally_error(&now), 0);
+    snprintf(what, sizeof what, "%s, planned", scheme);
+    judge(what, measured, model, tally_error(&planned), 0);
+    if (!quick_tests() && measured > promised * 1.1 + 4.5 * tally_error(&planned))
+        fail_msg("%s promises %g and gives %g", scheme, promised, measured);
+}
+
+static void test_every_scheme(void **state)
+{
+    (void)state;
+    const blm_scheme_row *row;
+    for (size_t i = 0; (row = blm_scheme_at(i)); i++)
+        if (row->creates && !row->by_caller && !row->means)
+            judge_scheme(row->name, 0.03);
+}
+
+/* Bitcoin Core cuts a filter at 36 000 bytes: the rate is what those give. */
+static void test_bip37_cut(void **state)
+{
+    (void)state;
+    blm_options o = BLM_OPTIONS_INIT;
+    blm_filter *f = NULL;
+    blm_params  p = { .size = sizeof p };
+    o.scheme      = "bip37";
+    o.items       = 40000;
+    o.rate        = 1e-4;
+    assert_int_equal(blm_create(&o, &f, NULL), BLM_OK);
+    blm_get_params(f, &p);
+    assert_int_equal(p.bytes, 36000);
+    assert_true(p.rate > 0.03 && p.rate < 0.035);
+    blm_free(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_scheme),
+        cmocka_unit_test(test_bip37_cut),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
