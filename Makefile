@@ -47,7 +47,8 @@ run: build ## build, then deduplicate two days of a crawler's log
 CLANG = $(CMAKE) -B $(BUILD)/clang -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
     -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBLOOMERY_FUZZ=ON -DBLOOMERY_SHARED=OFF
 
-# One CTest run, and its last line is the verdict. Before it come the builds whose programs it runs:
+# One CTest run, and its closing lines, the verdict, come last; what was skipped, also inside
+# tests that passed, is listed above them. Before it come the builds whose programs it runs:
 # optimised with warnings as errors, with ASan + UBSan, with TSan, by clang for the fuzzer.
 test: $(STAMP)-build $(STAMP)-test $(STAMP)-cross ## everything: optimised, slow tests, sanitizers, second compiler
 	$(CLANG) -DBLOOMERY_TESTS=ON -DBLOOMERY_WERROR=ON
@@ -60,12 +61,12 @@ test: $(STAMP)-build $(STAMP)-test $(STAMP)-cross ## everything: optimised, slow
 	$(BUILDS) $(BUILD)/tsan -j $(JOBS)
 	$(CMAKE) -B $(BUILD) -DBLOOMERY_TESTS=ON -DBLOOMERY_WERROR=ON -DBLOOMERY_GATE=ON
 	$(BUILDS) $(BUILD) -j $(JOBS)
-	BLM_SLOW=1 ctest --test-dir $(BUILD) -j $(JOBS) --timeout 900 --no-label-summary --output-on-failure
+	BLM_SLOW=1 tools/run-tests --test-dir $(BUILD) -j $(JOBS) --timeout 900 --no-label-summary --output-on-failure
 
 test-quick: $(STAMP)-build $(STAMP)-test ## the optimised build's tests without the slow ones
 	$(CMAKE) -B $(BUILD) -DBLOOMERY_TESTS=ON
 	$(BUILDS) $(BUILD) -j $(JOBS)
-	ctest --test-dir $(BUILD) -j $(JOBS) -LE gate --no-label-summary --output-on-failure
+	tools/run-tests --test-dir $(BUILD) -j $(JOBS) -LE gate --no-label-summary --output-on-failure
 
 test-interop: build $(STAMP)-interop ## write with ours and read with theirs (Guava, Go, DCSO), and back
 	$(BUILDS) $(BUILD) -j $(JOBS) --target interop.peer

@@ -4,6 +4,7 @@
 
 #include "command.h"
 #include "from.h"
+#include "json.h"
 #include "keys.h"
 #include "memory.h"
 #include "out.h"
@@ -12,7 +13,7 @@
 #include "say.h"
 
 static struct {
-    bool absent, count, silent, line_buffered;
+    bool absent, count, silent, numbers, json, line_buffered;
 } opt;
 
 static const struct option rows[] = {
@@ -21,6 +22,10 @@ static const struct option rows[] = {
     { "count", 'c', OPT_FLAG, NULL, &opt.count, "Print only the number of lines.", NULL },
     { "silent", 'q', OPT_FLAG, NULL, &opt.silent,
       "Print nothing and stop at the first line found. The exit status is the answer.", NULL },
+    { "line-number", 'n', OPT_FLAG, NULL, &opt.numbers,
+      "Print the number of each line in its input and a colon before it.", NULL },
+    { "json", 0, OPT_FLAG, NULL, &opt.json,
+      "Print only the numbers of lines checked and found, as JSON.", NULL },
     { "line-buffered", 0, OPT_FLAG, NULL, &opt.line_buffered,
       "Write output after every read. Rarely needed, because output is always written before "
       "waiting for input.",
@@ -55,6 +60,38 @@ static bool stays(const struct ref *r)
     return !r->remote && blm_get_params(r->filter, &p) == BLM_OK && !(p.can & BLM_CAN_GROW);
 }
 
+/* As batch_print_picked, each line after its number. */
+static void print_numbered(const struct batch *b, uint8_t value, uint64_t first)
+{
+    for (size_t i = 0; i < b->count; i++)
+        if (b->flags[i] == value) {
+            out_print("%llu:", (unsigned long long)(first + i));
+            batch_print(b, i, i + 1);
+        }
+}
+
+static void print(const struct keys *k, const struct batch *b)
+{
+    if (opt.numbers)
+        print_numbered(b, !opt.absent, k->line - b->count + 1);
+    else
+        batch_print_picked(b, b->flags, !opt.absent);
+}
+
+static void show_json(const struct ref *r, const struct keys *k, uint64_t found)
+{
+    struct json j     = JSON_INIT;
+    uint64_t    maybe = opt.absent ? k->lines - found : found;
+    json_open(&j, NULL, '{');
+    json_text(&j, "filter", r->name);
+    json_count(&j, "lines", k->lines);
+    json_count(&j, "maybe", maybe);
+    json_count(&j, "no", k->lines - maybe);
+    json_close(&j, '}');
+    out_bytes(j.text, j.len);
+    json_free(&j);
+}
+
 /* False: no answer could be had; already reported. */
 static bool check_all(struct ref *r, struct keys *k, uint64_t *found)
 {
@@ -68,8 +105,8 @@ static bool check_all(struct ref *r, struct keys *k, uint64_t *found)
         *found += opt.absent ? b.count - hits : hits;
         if (opt.silent && *found)
             break;
-        if (!opt.silent && !opt.count)
-            batch_print_picked(&b, b.flags, !opt.absent);
+        if (!opt.silent && !opt.count && !opt.json)
+            print(k, &b);
         if (opt.line_buffered)
             out_flush();
         progress_tick(k->lines, k->bytes);
@@ -85,6 +122,8 @@ static int run(int count, char **operands)
     struct keys k     = {
             .recycle = recycle, .ctx = &r, .eager = opt.line_buffered, .threads = keys_threads()
     };
+    if (opt.json && opt.silent)
+        return misuse("-q prints nothing: remove it, or --json");
     if (ref_is_stdin(operands[0]) && count == 1)
         return misuse("the filter is read from standard input: give the keys as files");
     if (!from_options(operands[0], &o) || !ref_open_keys(&r, operands[0], &o))
@@ -95,7 +134,9 @@ static int run(int count, char **operands)
     progress_start("lines", k.total);
     bool good = check_all(&r, &k, &found);
     progress_stop();
-    if (opt.count && !opt.silent && good)
+    if (opt.json && good)
+        show_json(&r, &k, found);
+    else if (opt.count && !opt.silent && good)
         out_print("%llu\n", (unsigned long long)found);
     out_flush();
     bool failed = (k.failed || !good) && !(opt.silent && found);
@@ -105,7 +146,7 @@ static int run(int count, char **operands)
 }
 
 static const char *const usage[] = {
-    "FILTER [INPUT...] [-v] [-c] [-q]",
+    "FILTER [INPUT...] [-v] [-n] [-c] [-q]",
     "FILTER [INPUT...] --from F [--from-scheme S] [--offset BYTE]",
     NULL,
 };
@@ -124,6 +165,7 @@ static const struct example examples[] = {
       "Print the URLs that may have been seen" },
     { "tail -f access.log | bloomery check -v -f 1 -d ' ' known.blm",
       "Print requests from addresses never seen before, as they come" },
+    { "bloomery check --json seen.blm urls.txt | jq .maybe", "Get one number for a script" },
     { "bloomery check -q leaked.blm password.txt && echo 'choose another'",
       "Use the exit status as the answer" },
     { "bloomery check --from raw --from-scheme go -m 9586 -k 7 bits.raw names.txt",

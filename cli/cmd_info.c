@@ -20,7 +20,8 @@ static struct {
 } opt;
 
 static const struct option rows[] = {
-    { "json", 0, OPT_FLAG, NULL, &opt.json, "Print JSON instead of text.", NULL },
+    { "json", 0, OPT_FLAG, NULL, &opt.json,
+      "Print JSON instead of text, an object for each filter.", NULL },
     { "plot", 0, OPT_FLAG, NULL, &opt.plot,
       "Draw how full each part of the filter is. A healthy filter is even.", NULL },
     OPTION_END,
@@ -222,22 +223,6 @@ static void show_plot(const double *fill, size_t count, const blm_params *p)
 
 /* ---- JSON: docs/json.md ---- */
 
-static void json_maybe(struct json *j, const char *key, double value, bool known)
-{
-    if (known)
-        json_real(j, key, value);
-    else
-        json_text(j, key, NULL);
-}
-
-static void json_known(struct json *j, const char *key, uint64_t value, bool known)
-{
-    if (known)
-        json_count(j, key, value);
-    else
-        json_text(j, key, NULL);
-}
-
 static void json_shape(struct json *j, const blm_params *p)
 {
     json_text(j, "kind", blm_kind_name(p->kind));
@@ -321,35 +306,47 @@ static void show_json(const struct ref *r, const blm_stats *s, const double *fil
 
 /* ---- the command ---- */
 
-static int run(int count, char **operands)
+static bool info(const char *text, bool first)
 {
-    (void)count;
     struct ref  r;
     blm_options o = BLM_OPTIONS_INIT;
     blm_stats   s = { .size = sizeof s };
     double      fill[PLOT_MOST];
     size_t      slices = plot_width() - PLOT_LABEL;
-    if (!from_options(operands[0], &o) || !ref_open(&r, operands[0], &o))
-        return EXIT_TROUBLE;
+    if (!from_options(text, &o) || !ref_open(&r, text, &o))
+        return false;
     blm_get_stats(r.filter, &s);
-    if (opt.plot && (slices > s.params.bits))
+    if (slices > s.params.bits)
         slices = (size_t)s.params.bits;
-    if (opt.plot && blm_fill_map(r.filter, fill, slices) != BLM_OK)
-        opt.plot = false;
+    bool plot = opt.plot && blm_fill_map(r.filter, fill, slices) == BLM_OK;
     if (opt.json) {
-        show_json(&r, &s, opt.plot ? fill : NULL, slices);
+        show_json(&r, &s, plot ? fill : NULL, slices);
     } else {
+        if (!first)
+            out_print("\n");
         show(&r, &s);
-        if (opt.plot)
+        if (plot)
             show_plot(fill, slices, &s.params);
     }
     ref_drop(&r);
-    return EXIT_YES;
+    return true;
+}
+
+static int run(int count, char **operands)
+{
+    int shown_before = 0, dashes = 0;
+    for (int i = 0; i < count; i++)
+        dashes += ref_is_stdin(operands[i]);
+    if (dashes > 1)
+        return misuse("only one filter can come from standard input: give the others as files");
+    for (int i = 0; i < count; i++)
+        shown_before += info(operands[i], shown_before == 0);
+    return shown_before == count ? EXIT_YES : EXIT_TROUBLE;
 }
 
 static const char *const usage[] = {
-    "FILTER [--plot] [--json]",
-    "FILTER --from F [--from-scheme S] [--offset BYTE]",
+    "FILTER... [--plot] [--json]",
+    "FILTER... --from F [--from-scheme S] [--offset BYTE]",
     NULL,
 };
 static const char *const about[] = {
@@ -358,6 +355,8 @@ static const char *const about[] = {
     "The number of keys from the bits is an estimate with its 95% interval. The rate now is "
     "computed from the bits, not the promised rate. info says so if a filter holds more keys than "
     "it was planned for.",
+    "Of several filters each is shown, with --json as one object after another. One that cannot be "
+    "read is named, the others are shown, and the exit status is 2.",
     "info reads every bit once. It can be used while another process is writing to the filter.",
     "The format is detected from the bytes. If they fit several formats, or are only bits (raw), "
     "say what they are with --from and the options next to it.",
@@ -380,6 +379,6 @@ const struct command cmd_info = {
     .examples = examples,
     .operand  = "filter",
     .least    = 1,
-    .most     = 1,
+    .most     = -1,
     .run      = run,
 };

@@ -25,6 +25,7 @@ static struct {
     const char *members, *absent;
     uint64_t    trials;
     double      rate;
+    bool        json;
 } opt;
 
 static const struct option rows[] = {
@@ -39,26 +40,48 @@ static const struct option rows[] = {
       NULL },
     { "rate", 'p', OPT_RATE, "P", &opt.rate,
       "Judge the filter by this rate instead of the promised rate in its file.", NULL },
+    { "json", 0, OPT_FLAG, NULL, &opt.json, "Print JSON instead of text.", NULL },
     OPTION_END,
 };
 static const struct option_group        own      = { "What to check", rows };
 static const struct option_group *const groups[] = { &own, &keys_group, &from_group, NULL };
 
+static struct json report = JSON_INIT;
+struct json       *verify_json;
+
 void verify_row(const char *label) { out_print("%-11s", label); }
 
 /* ---- checksums ---- */
+
+static void json_sums(const char *verdict, const blm_verdict *v)
+{
+    json_open(verify_json, "checksums", '{');
+    json_text(verify_json, "verdict", verdict);
+    json_count(verify_json, "regions", v->regions);
+    json_count(verify_json, "good", v->good);
+    json_count(verify_json, "unverified", v->unverified);
+    json_count(verify_json, "damaged", v->damaged);
+    json_known(verify_json, "damaged_offset", v->damaged_offset, v->damaged > 0);
+    json_known(verify_json, "damaged_bytes", v->damaged_bytes, v->damaged > 0);
+    json_close(verify_json, '}');
+}
 
 static enum verdict check_sums(const struct ref *r, const blm_params *p)
 {
     blm_verdict v   = { .size = sizeof v };
     blm_error   err = { .offset = BLM_NO_OFFSET };
     char        good[NUMBER_TEXT], bad[NUMBER_TEXT], at[NUMBER_TEXT], size[NUMBER_TEXT];
+    bool        native = strcmp(p->format, "native") == 0;
+    if (p->backing != BLM_FILE_READ && verify_json) {
+        json_sums(native ? "good" : "none", &v);
+        return GOOD;
+    }
     if (p->backing != BLM_FILE_READ) {
         verify_row("checksums");
-        out_print(strcmp(p->format, "native") == 0 ? "good: all were checked when the filter was "
-                                                     "read\n"
-                                                   : "none: format %s has no checksums that "
-                                                     "bloomery can check\n",
+        out_print(native ? "good: all were checked when the filter was "
+                           "read\n"
+                         : "none: format %s has no checksums that "
+                           "bloomery can check\n",
                   p->format);
         return GOOD;
     }
@@ -67,6 +90,10 @@ static enum verdict check_sums(const struct ref *r, const blm_params *p)
     if (st != BLM_OK && st != BLM_E_CHECKSUM) {
         filter_trouble(r->name, &err);
         return STOPPED;
+    }
+    if (verify_json) {
+        json_sums(st == BLM_OK ? "good" : "damaged", &v);
+        return st == BLM_OK ? GOOD : BAD;
     }
     verify_row("checksums");
     if (st == BLM_E_CHECKSUM) {
@@ -123,10 +150,20 @@ static enum verdict check_members(const struct ref *r)
 {
     struct asked a = { 0 };
     char         keys[NUMBER_TEXT], denied[NUMBER_TEXT], line[NUMBER_TEXT];
+    if (!opt.members && verify_json)
+        json_text(verify_json, "members", NULL);
     if (!opt.members)
         return GOOD;
     if (!ask(r, opt.members, &a))
         return STOPPED;
+    if (verify_json) {
+        json_open(verify_json, "members", '{');
+        json_count(verify_json, "keys", a.keys);
+        json_count(verify_json, "found", a.maybe);
+        json_known(verify_json, "first_missing_line", a.first_absent, a.maybe < a.keys);
+        json_close(verify_json, '}');
+        return a.maybe == a.keys ? GOOD : BAD;
+    }
     verify_row("members");
     if (a.maybe == a.keys) {
         out_print("good: %s, all of them found\n", plural_text(a.keys, "key", keys));
@@ -183,6 +220,14 @@ static enum verdict judge(const blm_stats *s, const blm_trial *t)
     char              rate[NUMBER_TEXT];
     bool              good = !(held > 0) || t->low <= held;
     bool              ours = strcmp(p->format, "native") == 0;
+    if (verify_json) {
+        json_open(verify_json, "promise", '{');
+        json_maybe(verify_json, "rate", held, held > 0);
+        json_bool(verify_json, "asked", opt.rate > 0);
+        json_bool(verify_json, "holds", good);
+        json_close(verify_json, '}');
+        return good ? GOOD : BAD;
+    }
     verify_row(opt.rate > 0 ? "asked" : "promise");
     if (!(held > 0))
         out_print("none: %s%s gives no rate; m, k and the fill predict %s (give --rate P to judge "
@@ -204,6 +249,17 @@ static enum verdict check_rate(const struct ref *r, const blm_stats *s)
     char      hits[NUMBER_TEXT];
     if (!measure(r, s, &t))
         return STOPPED;
+    if (verify_json) {
+        json_open(verify_json, "rate", '{');
+        json_text(verify_json, "keys", opt.absent ? "absent" : "random");
+        json_count(verify_json, "trials", t.trials);
+        json_count(verify_json, "maybe", t.hits);
+        json_real(verify_json, "measured", t.rate);
+        json_real(verify_json, "low", t.low);
+        json_real(verify_json, "high", t.high);
+        json_close(verify_json, '}');
+        return judge(s, &t);
+    }
     verify_row("rate");
     out_print("%s measured (%s to %s, 95%%): %s of %s %s keys answered \"maybe\"\n",
               rate_text(t.rate, rate), rate_text(t.low, low), rate_text(t.high, high),
@@ -229,6 +285,17 @@ static void advise(const blm_stats *s)
     o.rate  = held_to(p) > 0 ? held_to(p) : 0.01;
     if (blm_plan_for(&o, &plan, NULL) != BLM_OK)
         return;
+    if (verify_json) {
+        json_open(verify_json, "advice", '{');
+        json_text(verify_json, "kind", blm_kind_name(o.kind));
+        json_count(verify_json, "items", o.items);
+        json_real(verify_json, "rate", o.rate);
+        json_count(verify_json, "bits", plan.bits);
+        json_count(verify_json, "probes", plan.probes);
+        json_count(verify_json, "bytes", plan.bytes);
+        json_close(verify_json, '}');
+        return;
+    }
     verify_row("advice");
     out_print("for %s at %s: m = %s, k = %u (%s, %s)\n", plural_text(o.items, "key", keys),
               rate_text(o.rate, rate), count_text(plan.bits, bits), (unsigned)plan.probes,
@@ -239,6 +306,11 @@ static int verify(const struct ref *r)
 {
     blm_stats s = { .size = sizeof s };
     blm_get_stats(r->filter, &s);
+    if (opt.json) {
+        verify_json = &report;
+        json_open(verify_json, NULL, '{');
+        json_text(verify_json, "filter", r->name);
+    }
     enum verdict worst = check_sums(r, &s.params), v;
     if (worst != STOPPED && (v = check_members(r)) > worst)
         worst = v;
@@ -249,6 +321,11 @@ static int verify(const struct ref *r)
     if (worst == STOPPED || interrupted())
         return EXIT_TROUBLE;
     advise(&s);
+    if (verify_json) {
+        json_bool(verify_json, "good", worst == GOOD);
+        json_close(verify_json, '}');
+        out_bytes(report.text, report.len);
+    }
     return worst == GOOD ? EXIT_YES : EXIT_NO;
 }
 
@@ -268,6 +345,7 @@ static int run(int count, char **operands)
     if (!from_options(operands[0], &o) || !ref_open(&r, operands[0], &o))
         return EXIT_TROUBLE;
     int status = verify(&r);
+    json_free(&report);
     ref_drop(&r);
     return status;
 }

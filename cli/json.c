@@ -144,3 +144,19 @@ void json_free(struct json *j)
     free(j->text);
     *j = (struct json)JSON_INIT;
 }
+
+void json_maybe(struct json *j, const char *key, double value, bool known)
+{
+    if (known)
+        json_real(j, key, value);
+    else
+        json_text(j, key, NULL);
+}
+
+void json_known(struct json *j, const char *key, uint64_t value, bool known)
+{
+    if (known)
+        json_count(j, key, value);
+    else
+        json_text(j, key, NULL);
+}

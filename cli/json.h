@@ -25,6 +25,9 @@ void json_close(struct json *j, char bracket);                      /* '}' or ']
 void json_text(struct json *j, const char *key, const char *value); /* NULL: null */
 void json_count(struct json *j, const char *key, uint64_t value);
 void json_real(struct json *j, const char *key, double value); /* not finite: null */
+/* The value, or null if it is not known. */
+void json_maybe(struct json *j, const char *key, double value, bool known);
+void json_known(struct json *j, const char *key, uint64_t value, bool known);
 void json_bool(struct json *j, const char *key, bool value);
 void json_free(struct json *j);
 

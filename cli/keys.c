@@ -39,7 +39,7 @@ static const struct option rows[] = {
 const struct option_group keys_group = { "Keys", rows };
 
 static const struct option thread_rows[] = {
-    { "threads", 0, OPT_COUNT, "N", &keys_options.threads,
+    { "threads", 0, OPT_THREADS, "N", &keys_options.threads,
       "How many threads to use. Default: one for each processor. The output does not depend on "
       "it.",
       NULL },

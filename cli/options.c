@@ -180,6 +180,8 @@ static const char *wanted(enum option_type t)
         return "a whole number of at least 1, like 1000000, 1e6 or 1_000_000";
     case OPT_NUMBER:
         return "a whole number, 0 or more";
+    case OPT_THREADS:
+        return "how many threads, at least 1";
     case OPT_SIZE:
         return "a size in bytes, like 4096, 64M or 1.5G";
     case OPT_RATE:
@@ -208,6 +210,7 @@ static bool store(const struct option *o, bool letter, const char *value)
     case OPT_NAME:
         return store_name(o, letter, value);
     case OPT_COUNT:
+    case OPT_THREADS:
         good = parse_count(value, o->into) && *(uint64_t *)o->into > 0;
         break;
     case OPT_NUMBER:

@@ -9,17 +9,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum option_type {             /* into points to */
-                   OPT_FLAG,   /* bool; takes no argument */
-                   OPT_TEXT,   /* const char * */
-                   OPT_FILE,   /* const char *; shells complete file names */
-                   OPT_NAME,   /* const char *; one of names() */
-                   OPT_COUNT,  /* uint64_t, at least 1: 1000000, 1e6, 1_000_000 */
-                   OPT_NUMBER, /* uint64_t, 0 too */
-                   OPT_SIZE,   /* uint64_t bytes, at least 1: 64M */
-                   OPT_RATE,   /* double, between 0 and 1: 0.01, 1e-6, 1% */
-                   OPT_BYTE,   /* int: one byte, or \t */
-                   OPT_SEED    /* struct option_seed */
+enum option_type {              /* into points to */
+                   OPT_FLAG,    /* bool; takes no argument */
+                   OPT_TEXT,    /* const char * */
+                   OPT_FILE,    /* const char *; shells complete file names */
+                   OPT_NAME,    /* const char *; one of names() */
+                   OPT_COUNT,   /* uint64_t, at least 1: 1000000, 1e6, 1_000_000 */
+                   OPT_THREADS, /* the same, and so it is called */
+                   OPT_NUMBER,  /* uint64_t, 0 too */
+                   OPT_SIZE,    /* uint64_t bytes, at least 1: 64M */
+                   OPT_RATE,    /* double, between 0 and 1: 0.01, 1e-6, 1% */
+                   OPT_BYTE,    /* int: one byte, or \t */
+                   OPT_SEED     /* struct option_seed */
 };
 
 struct option_seed {

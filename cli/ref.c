@@ -4,6 +4,7 @@
 #include "ref.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,6 +20,40 @@
 
 /* ---- saying what is wrong ---- */
 
+/* What a file that no format fits seems to be: compressed. NULL: not that. */
+static const char *packed(const struct ref *r)
+{
+    static const struct {
+        const char *magic, *remedy;
+    } rows[] = {
+        { "\x1f\x8b", "it is compressed: give <(gzip -dc FILE) instead" },
+        { "\x28\xb5\x2f\xfd", "it is compressed: give <(zstd -dc FILE) instead" },
+        { "\xfd"
+          "7zXZ",
+          "it is compressed: give <(xz -dc FILE) instead" },
+        { "BZh", "it is compressed: give <(bzip2 -dc FILE) instead" },
+    };
+    char    head[8] = "";
+    int     fd = ref_is_stream(r->text) ? -1 : open(r->text, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n  = fd < 0 ? 0 : read(fd, head, sizeof head);
+    if (fd >= 0)
+        close(fd);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (n >= (ssize_t)strlen(rows[i].magic) &&
+            memcmp(head, rows[i].magic, strlen(rows[i].magic)) == 0)
+            return rows[i].remedy;
+    return NULL;
+}
+
+/* A name that is not allowed is one thing, a disk that takes nothing is another. */
+static const char *remedy_of_writing(const struct ref *r, int error)
+{
+    if (error == EROFS)
+        return r->is_new ? "use another disk" : "copy it to another disk, and change the copy";
+    return r->is_new ? "use another directory, or change its permissions"
+                     : "change its permissions, or run as its owner";
+}
+
 /* What to do about it. The library says what is wrong; it does not know our commands. */
 static const char *remedy(const struct ref *r, const blm_error *err)
 {
@@ -28,12 +63,15 @@ static const char *remedy(const struct ref *r, const blm_error *err)
     case BLM_E_IO:
         return err->system == ENOENT && r->is_new ? "make it first"
                : err->system == ENOENT ? "check the name, or make it with bloomery create"
-               : err->system == EACCES ? "change its permissions, or run as its owner"
+               : err->system == EACCES || err->system == EPERM || err->system == EROFS
+                   ? remedy_of_writing(r, err->system)
                : err->system == EISDIR ? (r->is_new ? "give a name in it" : "give the file in it")
                                        : NULL;
     case BLM_E_FORMAT:
         if (r->options.offset) /* more likely wrong than the file is damaged */
             return "check --offset";
+        if (!r->remote && packed(r))
+            return packed(r);
         if (err->offset != 0 && err->offset != BLM_NO_OFFSET)
             return "use another copy";
         return r->options.format ? "bloomery schemes lists what can be read"
@@ -46,7 +84,7 @@ static const char *remedy(const struct ref *r, const blm_error *err)
     case BLM_E_AMBIGUOUS:
         return "say which with --from FORMAT";
     case BLM_E_READONLY:
-        return "change its permissions, or run as its owner";
+        return remedy_of_writing(r, err->system);
     case BLM_E_BUSY:
         return "wait until it ends, or use another file";
     case BLM_E_EXISTS:

@@ -106,7 +106,8 @@ int misuse(const char *format, ...)
     return EXIT_TROUBLE;
 }
 
-/* The library names its own options. Here they are called otherwise, and none is longer. */
+/* The library names its own options and calls. Here they are called otherwise, and
+ * nothing is longer. */
 static const struct {
     const char *library, *here;
 } spellings[] = {
@@ -116,6 +117,14 @@ static const struct {
     { "options.scheme", "--from-scheme" },
     { "options.bits", "-m" },
     { "options.probes", "-k" },
+    { "options.funnel", "--funnel" },
+    { "options.seed", "--seed" },
+    { "options.variant", "--variant" },
+    { "options.lines", "--lines" },
+    { "options.format", "--from" },
+    { "call blm_refresh first", "run the command again" },
+    { "call blm_refresh on it first", "run the command again" },
+    { "read it, change it, and blm_save it", "convert it to the native format" },
 };
 
 static void respell(char *text)
@@ -123,8 +132,8 @@ static void respell(char *text)
     for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++) {
         size_t from = strlen(spellings[i].library), to = strlen(spellings[i].here);
         for (char *at = text; (at = strstr(at, spellings[i].library)) != NULL; at += to) {
-            memcpy(at, spellings[i].here, to);
             memmove(at + to, at + from, strlen(at + from) + 1);
+            memcpy(at, spellings[i].here, to);
         }
     }
 }

@@ -7,9 +7,13 @@
 #include <stdbool.h>
 
 #include "bloomery.h"
+#include "json.h"
 #include "ref.h"
 
 enum verdict { GOOD, BAD, STOPPED }; /* STOPPED: trouble, already reported */
+
+/* The report as JSON (docs/json.md), with --json; otherwise NULL, and it is printed in words. */
+extern struct json *verify_json;
 
 /* Begins a row of the report. */
 void verify_row(const char *label);

@@ -64,8 +64,26 @@ static bool uneven(const struct ref *r, const blm_stats *s, unsigned *where, dou
     return false;
 }
 
+static enum verdict json_fill(const struct ref *r, const blm_stats *s, bool held)
+{
+    unsigned    where;
+    double      fill;
+    const char *verdict = uneven(r, s, &where, &fill) || polluted(r, s)        ? "polluted"
+                          : s->estimated.saturated || (s->overfilled && !held) ? "over-filled"
+                                                                               : "good";
+    json_open(verify_json, "fill", '{');
+    json_text(verify_json, "verdict", verdict);
+    json_real(verify_json, "fill", s->fill);
+    json_maybe(verify_json, "estimated", s->estimated.value, !s->estimated.saturated);
+    json_known(verify_json, "capacity", s->params.capacity, s->params.capacity != 0);
+    json_close(verify_json, '}');
+    return strcmp(verdict, "good") == 0 ? GOOD : BAD;
+}
+
 enum verdict verify_fill(const struct ref *r, const blm_stats *s, bool held)
 {
+    if (verify_json)
+        return json_fill(r, s, held);
     const blm_params *p = &s->params;
     unsigned          where;
     double            fill;

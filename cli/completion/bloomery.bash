@@ -70,7 +70,7 @@ _bloomery()
             --offset) kind=none ;;
         esac ;;
     check)
-        options=' -v --invert -c --count -q --silent --line-buffered -0 --crlf -e -f -d --funnel --from --from-scheme -m --bits -k --probes --seed --variant --offset --threads --quiet -h --help'
+        options=' -v --invert -c --count -q --silent -n --line-number --json --line-buffered -0 --crlf -e -f -d --funnel --from --from-scheme -m --bits -k --probes --seed --variant --offset --threads --quiet -h --help'
         case $prev in
             -e) words="text hex int32 int64 base64" ;;
             -f) kind=none ;;
@@ -123,7 +123,7 @@ _bloomery()
             --offset) kind=none ;;
         esac ;;
     verify)
-        options=' --members --absent --trials -p --rate -0 --crlf -e -f -d --funnel --from --from-scheme -m --bits -k --probes --seed --variant --offset --quiet -h --help'
+        options=' --members --absent --trials -p --rate --json -0 --crlf -e -f -d --funnel --from --from-scheme -m --bits -k --probes --seed --variant --offset --quiet -h --help'
         case $prev in
             --members) kind=file ;;
             --absent) kind=file ;;

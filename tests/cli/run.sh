@@ -7,7 +7,7 @@
 # DIRECTORY/CASE.sh is run by sh in an empty directory, with the bloomery under test first in PATH,
 # for five minutes at most. Its standard output must be CASE.out, its standard error CASE.err (each
 # empty when the file is missing) and its exit status the number in CASE.code (0 when missing).
-# A case with a line "# needs: NAME..." is passed over where the build was configured without one of
+# A case with a line "# needs: NAME..." is skipped where the build was configured without one of
 # these libraries (BLOOMERY_WITH_NAME).
 # --update writes these files from what happened: read the difference before you commit it.
 # BLM_BUILD says where the program is; else build/ of this tree.
@@ -15,7 +15,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd) || exit 2
 build=${BLM_BUILD:-$here/../../build}
 [ -x "$build/bloomery" ] || { echo "run.sh: there is no $build/bloomery" >&2; exit 2; }
-# Without it every case that needs a library would be passed over, and the run be green.
+# Without it every case that needs a library would be skipped, and the run be green.
 [ -r "$build/CMakeCache.txt" ] || { echo "run.sh: there is no $build/CMakeCache.txt" >&2; exit 2; }
 PATH=$(cd "$build" && pwd):$PATH
 LC_ALL=C
@@ -28,7 +28,7 @@ update=no
 
 scratch=$(mktemp -d) || exit 2
 trap 'rm -rf "$scratch"' EXIT
-cases=0 failed=0 passed_over=0
+cases=0 failed=0 skipped=0
 
 # lacks CASE: names the first library that the case needs and the build has not.
 lacks()
@@ -54,8 +54,8 @@ for directory; do
         [ -e "$case" ] || continue
         missing=$(lacks "$case")
         if [ "$missing" ]; then
-            echo "passed over, built without $missing: $directory/$(basename "$case" .sh)"
-            passed_over=$((passed_over + 1))
+            echo "skipped: $directory/$(basename "$case" .sh): built without $missing"
+            skipped=$((skipped + 1))
             continue
         fi
         name=${case%.sh} cases=$((cases + 1))
@@ -73,5 +73,5 @@ for directory; do
         [ $good = yes ] || { echo "FAILED: $directory/${name##*/}"; failed=$((failed + 1)); }
     done
 done
-echo "$cases cases, $failed failed, $passed_over passed over"
-[ $failed = 0 ] && [ $((cases + passed_over)) -gt 0 ]
+echo "$cases cases, $failed failed, $skipped left out"
+[ $failed = 0 ] && [ $((cases + skipped)) -gt 0 ]

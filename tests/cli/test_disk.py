@@ -87,3 +87,19 @@ check(done.returncode == 2, done)
 check(done.stderr == b"bloomery dedup: standard output: no space left on the device: make room, "
                      b"then run the command again\n", done.stderr)
 check(run("check", "-c", "s.blm", input=keys[:16000])[1] == "0\n", "nothing is seen yet")
+
+# ---- a disk that takes nothing is not a matter of permissions
+os.chdir("/")
+disk = os.environ["BLM_DISK"]
+for name in os.listdir(disk):
+    os.remove(f"{disk}/{name}")
+run("create", f"{disk}/f.blm", "-n", "100", "--quiet")
+run("create", f"{disk}/f.guava", "-n", "100", "--scheme", "guava", "--quiet")
+subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+for words, hint in ((["add", "f.blm"], "copy it to another disk, and change the copy"),
+                    (["add", "f.guava"], "copy it to another disk, and change the copy"),
+                    (["dedup", "--state", "f.blm"], "copy it to another disk, and change the copy"),
+                    (["create", "new.blm", "-n", "10"], "use another disk"),
+                    (["create", "f.blm", "-n", "10", "--force"], "use another disk")):
+    code, out, err = run(*(f"{disk}/{w}" if "." in w else w for w in words), input="key\n")
+    check(code == 2 and err.endswith(f": the file system is read-only: {hint}\n"), err)

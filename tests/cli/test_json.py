@@ -50,6 +50,43 @@ for words in (["-n", "1e6", "-p", "0.01"], ["-n", "1e6", "--memory", "1M"],
     compare("calc", tool("calc", "--json", *words)[0])
 compare("compare", tool("compare", "--json", "classic.blm", "classic.blm")[0])
 compare("schemes", tool("schemes", "--json")[0])
+value = compare("check", tool("check", "--json", "classic.blm", "keys")[0])
+check(value == {"filter": "classic.blm", "lines": 3000, "maybe": 3000, "no": 0}, value)
+(work / "absent").write_bytes(b"x\ny\n")
+value = compare("check", tool("check", "-v", "--json", "classic.blm", "absent", "keys")[0])
+check(value["lines"] == 3002 and value["maybe"] + value["no"] == 3002 and value["no"] <= 2, value)
+
+# ---- verify: what it says in words
+value = compare("verify", tool("verify", "--json", "classic.blm", "--members", "keys", "--trials", 10000,
+                               code=1)[0])
+check(not value["good"] and value["fill"]["verdict"] == "over-filled" and
+      not value["promise"]["holds"] and value["members"]["found"] == 3000, value)
+tool("create", "good.blm", "-n", "3000", "--seed", "1", "--from", "keys", "--quiet")
+value = compare("verify", tool("verify", "--json", "good.blm", "--members", "absent", "--absent",
+                               "absent", code=1)[0])
+check(not value["good"] and value["members"]["first_missing_line"] == 1 and
+      value["rate"]["keys"] == "absent" and value["rate"]["trials"] == 2, value)
+value = json.loads(tool("verify", "--json", "good.blm", "--trials", 100000)[0])
+check(value["good"] and value["members"] is None and value["checksums"]["verdict"] == "good" and
+      value["promise"] == {"rate": 0.01, "asked": False, "holds": True}, value)
+tool("create", "f.guava", "-n", "3000", "--scheme", "guava", "--from", "keys", "--quiet")
+value = json.loads(tool("verify", "--json", "f.guava", "--trials", 1000)[0])
+check(value["checksums"]["verdict"] == "none" and value["promise"]["rate"] is None, value)
+with open("good.blm", "r+b") as f:
+    f.seek(os.path.getsize("good.blm") // 2)
+    f.write(b"damage")
+value = json.loads(tool("verify", "--json", "good.blm", "--trials", 1000, code=1)[0])
+check(value["checksums"]["verdict"] == "damaged" and value["checksums"]["damaged_offset"] > 0, value)
+
+# ---- several filters: an object for each
+decoder, text, several = json.JSONDecoder(), tool("info", "--json", "classic.blm", "f.guava",
+                                                  "counting.blm")[0].decode(), []
+while text.strip():
+    value, end = decoder.raw_decode(text)
+    several.append(value["filter"])
+    text = text[end:].lstrip()
+check(several == ["classic.blm", "f.guava", "counting.blm"], several)
+
 compare("dedup", tool("dedup", "keys", "--stats", "--json")[1])
 
 # ---- the page's transcript

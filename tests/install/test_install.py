@@ -5,6 +5,7 @@ from the build tree or the system by accident. The source tree can also be part 
 import os
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -99,3 +100,28 @@ for name, place in [("user", f"-DCMAKE_PREFIX_PATH={tree}"), ("vendored", f"-DVE
     for language in ("c", "cc"):
         answers(work / name / f"shared_{language}", shared=True)
         answers(work / name / f"static_{language}", shared=False)
+
+# ---- a prefix where the loader does not look: what the last words of the installation say works
+home = work / "home"
+plain = {k: v for k, v in os.environ.items() if k not in ("DESTDIR", "LD_LIBRARY_PATH", "PKG_CONFIG_PATH")}
+said = subprocess.run(["cmake", "--install", str(BUILD), "--prefix", str(home)], capture_output=True,
+                      text=True, check=True, env=plain)
+lines = (said.stdout + said.stderr).rstrip().splitlines()
+check("ldconfig" in lines[-4] and lines[-2].startswith("  export PKG_CONFIG_PATH=") and
+      lines[-1].startswith("  cc app.c "), lines[-6:])
+shutil.copy(HERE / "program.c", work / "app.c")
+last = lines[-1].strip().replace("cc ", f"{CC} ", 1)
+script = f"{lines[-2].strip()}\n{last} && ./a.out"
+check(run("sh", "-c", script, cwd=work, env=plain) == EXPECTED, "the line of the last words")
+without = re.sub(r"-Wl,-rpath,\S+", "", script)
+failed = subprocess.run(["sh", "-c", without], cwd=work, env=plain, capture_output=True, text=True,
+                        check=False)
+check(failed.returncode != 0 and soname in failed.stderr, "and it is needed")
+
+# ---- the lines that README gives
+readme = (SOURCE / "README.md").read_text()
+check("ldconfig" in readme and "-Wl,-rpath,LIBDIR" in readme, "README says it too")
+two = re.search(r"`(cc app\.c bloomery\.c [^`]*)`", readme).group(1)
+run(sys.executable, SOURCE / "tools/amalgamate", "--out", work / "two")
+shutil.copy(HERE / "program.c", work / "two/app.c")
+run("sh", "-c", f"{two.replace('cc ', CC + ' ', 1)} -I. && ./a.out", cwd=work / "two", env=plain)

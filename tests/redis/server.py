@@ -275,7 +275,7 @@ def each_server(test):
     if valkey:
         test(valkey)
     else:
-        print(f"skipped on Valkey: VALKEY_SERVER does not name one ({test.__name__})")
+        print(f"skipped: {test.__name__} on Valkey, VALKEY_SERVER does not name one")
 
 
 def run(tests):

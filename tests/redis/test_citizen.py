@@ -57,7 +57,7 @@ def defragmentation(binary):
             c("CONFIG", "SET", "activedefrag", "yes")
         except Error as e:
             assert "fragmentation" in str(e), e
-            print(f"  active defragmentation: skipped, this server says: {e}")
+            print(f"skipped: active defragmentation, this server says: {e}")
             return
         for name, value in [("active-defrag-ignore-bytes", "1"), ("active-defrag-threshold-lower", "0"),
                             ("active-defrag-cycle-min", "60"), ("active-defrag-cycle-max", "80")]:
