@@ -37,8 +37,8 @@ extern "C" {
  *
  * Processes: a guard belongs to the process that opened it. In a forked child every call on it gives
  * E_BUSY and does nothing, and blm_guard_maybe answers true: open another guard there, with another
- * file and another connection. blm_guard_close in the child releases the guard's memory, and leaves
- * the data set alone: it is the parent's. */
+ * file and another connection. blm_guard_close in the child releases the filter, and leaves the data
+ * set alone: it is the parent's. */
 typedef struct blm_guard blm_guard;
 
 /* Called with each key of a scan, in any order; the bytes are only valid during the call. Returns
