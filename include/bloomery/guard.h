@@ -250,7 +250,7 @@ typedef struct blm_guard_stats {
     double          rebuild_seconds;            /* the last one that succeeded */
     uint64_t        rebuild_keys;               /* … and how many keys its scan gave */
 
-    const char *hash; /* of the filter that answers: "xxh3", "siphash", "custom", "none" */
+    char hash[16]; /* the name of the answering filter's hash, such as "xxh3"; "": there is none */
     /* The rate is rate_factor times the promise, although the filter has no more keys than planned
      * and few are stale: somebody chooses the keys that are asked for, or put. */
     bool     polluted;
