@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # The adapters: each a small library of its own, so that the core needs none of what they stand on.
-# adapters/NAME/*.c becomes libbloomery-NAME (.a, .so), installed with bloomery_NAME.h and
-# bloomery-NAME.pc; tests/adapters/NAME/test_X.c becomes CTest's adapter.NAME.X. An adapter whose
+# adapters/NAME/*.c becomes libbloomery-NAME (.a, .so), installed with bloomery_NAME.h,
+# bloomery-NAME.pc and a component of the CMake package: bloomery::NAME, bloomery::NAME_static; tests/adapters/NAME/test_X.c becomes CTest's adapter.NAME.X. An adapter whose
 # library is not on this machine is left out, and said so.
 
 # bloomery_adapter(NAME WHAT TARGET [FLAGS]): stands on CMake target TARGET; FLAGS are what
@@ -27,11 +27,21 @@ function(bloomery_adapter name what target flags)
     list(APPEND forms bloomery_with_${name}_shared)
   endif()
   foreach(form ${forms})
-    set_target_properties(${form} PROPERTIES OUTPUT_NAME bloomery-${name})
-    target_include_directories(${form} PUBLIC ${folder})
+    set_target_properties(${form} PROPERTIES OUTPUT_NAME bloomery-${name} EXPORT_NAME ${name})
+    target_include_directories(${form} PUBLIC $<BUILD_INTERFACE:${folder}>
+      $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   endforeach()
-  install(TARGETS ${forms} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  if(BLOOMERY_SHARED)
+    set_target_properties(bloomery_with_${name} PROPERTIES EXPORT_NAME ${name}_static)
+    add_library(bloomery::${name} ALIAS bloomery_with_${name}_shared)
+    add_library(bloomery::${name}_static ALIAS bloomery_with_${name})
+  else()
+    add_library(bloomery::${name} ALIAS bloomery_with_${name})
+  endif()
+  install(TARGETS ${forms} EXPORT bloomery-${name}Targets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT bloomery-${name}Targets NAMESPACE bloomery::
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/bloomery)
   file(GLOB headers CONFIGURE_DEPENDS ${folder}/bloomery_*.h ${folder}/bloomery_*.hpp)
   install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   install(CODE "

@@ -18,8 +18,9 @@
  * unknown.
  *
  * If others write to the same keys, open the guard with BLM_GUARD_ADVISORY. blm_redis_follow then
- * tells it of their writes as Redis announces them. Announcements come a moment after the write,
- * and are lost while disconnected (the guard is rebuilt after that), so the guard stays advisory.
+ * tells it of their writes as Redis announces them. Announcements come a moment after the write, so
+ * the guard stays advisory. They are lost while disconnected: until the guard has been rebuilt after
+ * that, everything is "maybe".
  */
 #ifndef BLOOMERY_REDIS_H
 #define BLOOMERY_REDIS_H
@@ -71,7 +72,9 @@ static inline blm_redis_options blm_redis_options_init(void)
 BLM_API blm_status blm_redis_open(const blm_redis_options *o, blm_dataset *out, blm_error *err);
 
 /* Follows the writes of others: a thread with its own connection tells the guard which keys were
- * written and deleted, and rebuilds the guard after a time without a connection. The server must
+ * written and deleted. At first, after a time without a connection, and after SWAPDB, FLUSHDB and
+ * FLUSHALL (noticed within a moment), everything is "maybe" until the guard has been rebuilt; a
+ * rebuild that fails is tried again. The user must be allowed to run INFO. The server must
  * announce writes: set notify-keyspace-events to K and A (or K and the classes that write your
  * rows), else E_UNSUPPORTED. Does not work for the fields of one hash, because Redis does not say
  * which field changed (E_UNSUPPORTED). `o` is as for blm_redis_open. Stop it before the guard is
@@ -86,6 +89,8 @@ typedef struct blm_redis_follow_stats {
     uint64_t puts, deletes; /* reported to the guard */
     uint64_t gaps;          /* times without a connection, each followed by a rebuild */
     bool     connected;
+    uint64_t
+        swapped; /* times that SWAPDB, FLUSHDB or FLUSHALL was run, each followed by a rebuild */
 } blm_redis_follow_stats;
 BLM_API void blm_redis_follow_get_stats(blm_redis_follower *f, blm_redis_follow_stats *out);
 

@@ -4,9 +4,12 @@
  * "__keyspace@0__:user:7" "set" becomes blm_guard_note_put of "7". Events that delete a row are few
  * and known by name. Every other event counts as a write, which at worst lets a key through.
  *
- * Redis does not repeat what it announced while we were not connected. So after each gap the guard
- * is rebuilt, starting once the subscription is active again: what was written in the gap is in the
- * scan, and what is written during the scan is announced.
+ * Redis does not repeat what it announced while we were not connected, and does not announce
+ * SWAPDB, FLUSHDB and FLUSHALL at all. It counts them, so we ask for those counts ten times a second.
+ * After a gap, or one of those, the guard is distrusted: everything is "maybe" until a rebuild
+ * succeeds that began once the subscription was active again. What was written before is in its scan,
+ * and what is written during the scan is announced. A rebuild that fails is tried again, after ever
+ * longer waits. A connection on which nothing comes, not even the answer to PING, is a gap too.
  */
 #include "bloomery/guard.h"
 #include "connection.h"
@@ -20,18 +23,31 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TICK_MS  100 /* how quickly a stop is noticed */
-#define RETRY_MS 500 /* between two tries to connect */
+#define TICK_MS    100   /* how quickly a stop is noticed, and SWAPDB */
+#define RETRY_MS   500   /* between two tries to connect, and at first between two rebuilds */
+#define RETRY_MOST 30000 /* … and in the end */
+#define PING_MS    1000
 
 struct blm_redis_follower {
     struct blm_redis_pool pool; /* for its options */
     blm_guard            *guard;
     pthread_t             thread;
     redisContext         *c;
-    char                  channel[64]; /* the prefix of a key in a channel's name */
-    atomic_bool           stop, connected;
-    atomic_uint_least64_t puts, deletes, gaps;
+    char                  channel[64];   /* the prefix of a key in a channel's name */
+    uint64_t              heard, pinged; /* when; milliseconds, monotonic */
+    uint64_t              looked, swaps; /* when we asked for the counts, and what came */
+    bool                  owed;          /* a rebuild that has not succeeded yet */
+    uint64_t    try_at, wait_ms;         /* … when to ask for it again, and how long after that */
+    atomic_bool stop, connected;
+    atomic_uint_least64_t puts, deletes, gaps, swapped;
 };
+
+static uint64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
 
 /* ---- messages ---------------------------------------------------------------------------- */
 
@@ -94,6 +110,31 @@ static blm_status announces(redisContext *c, blm_error *err)
     return st;
 }
 
+static uint64_t calls_of(const char *text, const char *field)
+{
+    const char *at = strstr(text, field);
+    return at ? strtoull(at + strlen(field), NULL, 10) : 0;
+}
+
+/* How often the database may have been replaced without an announcement. Any change counts: the
+ * counts can be reset. */
+static blm_status count_swaps(blm_redis_follower *f, uint64_t *out, blm_error *err)
+{
+    struct blm_redis_command c = { .count = 0 };
+    redisReply              *r;
+    blm__redis_word(&c, "INFO");
+    blm__redis_word(&c, "commandstats");
+    blm_status st = blm__redis_ask(&f->pool, &c, true, &r, err);
+    if (st != BLM_OK)
+        return st;
+    *out = r->str ? calls_of(r->str, "cmdstat_swapdb:calls=") * 0x9e3779b97f4a7c15u +
+                        calls_of(r->str, "cmdstat_flushdb:calls=") * 0xa0761d6478bd642fu +
+                        calls_of(r->str, "cmdstat_flushall:calls=")
+                  : 0;
+    freeReplyObject(r);
+    return BLM_OK;
+}
+
 /* Connects and subscribes. */
 static blm_status listen_to(blm_redis_follower *f, blm_error *err)
 {
@@ -118,10 +159,13 @@ static blm_status listen_to(blm_redis_follower *f, blm_error *err)
                              r && r->str ? r->str : "no subscription");
     if (r)
         freeReplyObject(r);
+    if (st == BLM_OK)
+        st = count_swaps(f, &f->swaps, err);
     if (st != BLM_OK) {
         redisFree(f->c);
         f->c = NULL;
     }
+    f->heard = f->pinged = f->looked = now_ms();
     return st;
 }
 
@@ -134,12 +178,70 @@ static bool hear(blm_redis_follower *f)
         return true;
     if (n < 0 || redisBufferRead(f->c) != REDIS_OK)
         return n < 0;
-    void *r = NULL;
+    void *r  = NULL;
+    f->heard = now_ms();
     while (redisGetReplyFromReader(f->c, &r) == REDIS_OK && r) {
         told(f, r);
         freeReplyObject(r);
     }
     return !f->c->err;
+}
+
+/* ---- what the guard owes ------------------------------------------------------------------- */
+
+/* The guard may have missed writes. */
+static void owe(blm_redis_follower *f)
+{
+    blm_guard_distrust(f->guard);
+    f->owed    = true;
+    f->try_at  = 0;
+    f->wait_ms = RETRY_MS;
+}
+
+/* Asks for the rebuild that is owed, until one has succeeded. */
+static void settle(blm_redis_follower *f)
+{
+    blm_guard_stats s = { .size = sizeof s };
+    if (!f->owed || blm_guard_get_stats(f->guard, &s) != BLM_OK)
+        return;
+    if (s.trusted) {
+        f->owed = false;
+    } else if (!s.rebuilding && now_ms() >= f->try_at) {
+        blm_guard_rebuild(f->guard, NULL);
+        f->try_at  = now_ms() + f->wait_ms;
+        f->wait_ms = f->wait_ms * 2 < RETRY_MOST ? f->wait_ms * 2 : RETRY_MOST;
+    }
+}
+
+/* Has the database been replaced? False: the server does not answer. */
+static bool look(blm_redis_follower *f)
+{
+    blm_error err;
+    uint64_t  swaps = f->swaps;
+    if (now_ms() < f->looked + TICK_MS)
+        return true;
+    f->looked = now_ms();
+    if (count_swaps(f, &swaps, &err) != BLM_OK)
+        return false;
+    if (swaps != f->swaps) {
+        f->swaps = swaps;
+        atomic_fetch_add(&f->swapped, 1);
+        owe(f);
+    }
+    return true;
+}
+
+/* Does the subscription's own connection still carry anything? */
+static bool alive(blm_redis_follower *f)
+{
+    static const char ping[] = "*1\r\n$4\r\nPING\r\n";
+    uint64_t          now    = now_ms();
+    uint64_t patience        = f->pool.o.timeout_ms > 0 ? (uint64_t)f->pool.o.timeout_ms : PING_MS;
+    if (now < f->pinged + PING_MS)
+        return true;
+    bool late = f->heard + PING_MS + patience + TICK_MS < f->pinged;
+    f->pinged = now;
+    return !late && send(f->c->fd, ping, sizeof ping - 1, MSG_NOSIGNAL) == (ssize_t)sizeof ping - 1;
 }
 
 static void pause_ms(int ms)
@@ -153,17 +255,21 @@ static void *follow(void *ctx)
     blm_redis_follower *f = ctx;
     blm_error           err;
     while (!atomic_load(&f->stop)) {
-        if (f->c && hear(f))
+        if (f->c && hear(f) && look(f) && alive(f)) {
+            settle(f);
             continue;
+        }
         if (f->c) {
             atomic_store(&f->connected, false);
             atomic_fetch_add(&f->gaps, 1);
             redisFree(f->c);
             f->c = NULL;
+            owe(f);
         }
         if (listen_to(f, &err) == BLM_OK) {
             atomic_store(&f->connected, true);
-            blm_guard_rebuild(f->guard, &err);
+            owe(f); /* once more: a scan that began in the gap does not have all of it */
+            settle(f);
         } else {
             for (int ms = 0; ms < RETRY_MS && !atomic_load(&f->stop); ms += TICK_MS)
                 pause_ms(TICK_MS);
@@ -206,14 +312,17 @@ blm_status blm_redis_follow(const blm_redis_options *o, blm_guard *g, blm_redis_
     f->guard = g;
     snprintf(f->channel, sizeof f->channel, "__keyspace@%d__:", o->database);
     st = listen_to(f, err);
-    atomic_store(&f->connected, true);
+    if (st == BLM_OK) {
+        atomic_store(&f->connected, true);
+        owe(f); /* writes before we subscribed */
+        settle(f);
+    }
     if (st == BLM_OK && pthread_create(&f->thread, NULL, follow, f) != 0)
         st = blm__redis_fail(err, BLM_E_MEMORY, "could not start a thread");
     if (st != BLM_OK) {
         follower_free(f);
         return st;
     }
-    blm_guard_rebuild(g, err); /* to learn of writes before we subscribed */
     *out = f;
     return BLM_OK;
 }
@@ -233,4 +342,6 @@ void blm_redis_follow_get_stats(blm_redis_follower *f, blm_redis_follow_stats *o
     out->deletes   = atomic_load(&f->deletes);
     out->gaps      = atomic_load(&f->gaps);
     out->connected = atomic_load(&f->connected);
+    if (out->size >= sizeof *out)
+        out->swapped = atomic_load(&f->swapped);
 }

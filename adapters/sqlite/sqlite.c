@@ -3,10 +3,10 @@
  * A guard's data set in SQLite. One connection, prepared statements, one lock: SQLite serialises a
  * connection anyway, and the guard exists so that few calls come here.
  *
- * The scan goes by rowid, a page at a time, and releases the connection between pages, so that gets
- * and puts wait for one page at most. A row that exists all the time keeps its rowid and is found.
- * A row that a put moves is added to the filter by that put. Tables WITHOUT ROWID are scanned by
- * their primary key, which then must be the key column.
+ * The scan goes by key, a page at a time, and releases the connection between pages, so that gets
+ * and puts wait for one page at most. The key column has a unique index, so a page begins where the
+ * last one ended, and a row that exists all the time keeps its key and is found. (Not by rowid: a
+ * table may have a column of its own of that name, and of the two other names too.)
  */
 #include "bloomery/guard.h"
 #include "bloomery_sqlite.h"
@@ -30,7 +30,7 @@ struct store {
     sqlite3        *db;
     sqlite3_stmt   *stmt[STATEMENTS];
     enum key_type   type;
-    bool            has_value, text_value, by_rowid;
+    bool            has_value, text_value;
     char           *name; /* of the mark's row: table.key */
 };
 
@@ -170,8 +170,8 @@ static blm_status del(void *ctx, const void *key, size_t len, blm_error *err)
 
 /* ---- all rows ---------------------------------------------------------------------------- */
 
-/* Scans one page while holding the connection. Column 0 is the place (a rowid, or the key), column
- * 1 the key. *after is the last place seen, NULL at the beginning. BLM_PRESENT: there is more. */
+/* Scans one page while holding the connection. *after is the last key seen, NULL at the beginning.
+ * BLM_PRESENT: there is more. */
 static blm_status page(struct store *s, sqlite3_value **after, blm_key_fn each, void *each_ctx,
                        blm_error *err)
 {
@@ -189,10 +189,8 @@ static blm_status page(struct store *s, sqlite3_value **after, blm_key_fn each, 
                 break;
             }
         }
-        if (sqlite3_column_type(st, 1) == SQLITE_NULL)
-            continue;                                 /* no key is equal to NULL */
-        const void *key = sqlite3_column_blob(st, 1); /* an integer becomes its text */
-        int         len = sqlite3_column_bytes(st, 1);
+        const void *key = sqlite3_column_blob(st, 0); /* an integer becomes its text */
+        int         len = sqlite3_column_bytes(st, 0);
         if (!each(each_ctx, len ? key : "", (size_t)len))
             r = fail(err, BLM_E_CANCELLED, "the scan was stopped");
     }
@@ -317,13 +315,31 @@ static blm_status check_encoding(struct store *s, blm_error *err)
               : fail(err, BLM_E_UNSUPPORTED, "text keys need a database whose encoding is UTF-8");
 }
 
+/* What must exist, and does not. */
+static blm_status missing(const struct store *s, const blm_sqlite_options *o, const char *column,
+                          blm_error *err)
+{
+    if (sqlite3_errcode(s->db) != SQLITE_ERROR)
+        return database_says(s, err);
+    bool table = sqlite3_table_column_metadata(s->db, "main", o->table, NULL, NULL, NULL, NULL,
+                                               NULL, NULL) == SQLITE_OK;
+    if (!table)
+        return fail(
+            err, BLM_E_IO,
+            "%.100s has no table %.60s: create it first, with a column %.60s that is UNIQUE "
+            "or the PRIMARY KEY",
+            o->path, o->table, o->key);
+    return fail(err, BLM_E_IO, "table %.60s in %.100s has no column %.60s", o->table, o->path,
+                column);
+}
+
 static blm_status look_at_value(struct store *s, const blm_sqlite_options *o, blm_error *err)
 {
     const char   *declared = NULL;
     enum key_type type     = KEY_BLOB;
     if (sqlite3_table_column_metadata(s->db, "main", o->table, o->value, &declared, NULL, NULL,
                                       NULL, NULL) != SQLITE_OK)
-        return database_says(s, err);
+        return missing(s, o, o->value, err);
     s->has_value  = true;
     s->text_value = type_of(declared, &type) && type == KEY_TEXT;
     return BLM_OK;
@@ -332,11 +348,9 @@ static blm_status look_at_value(struct store *s, const blm_sqlite_options *o, bl
 static blm_status look_at_table(struct store *s, const blm_sqlite_options *o, blm_error *err)
 {
     const char *declared = NULL, *collation = NULL;
-    int         code, primary               = 0;
-    code = sqlite3_table_column_metadata(s->db, "main", o->table, o->key, &declared, &collation,
-                                         NULL, &primary, NULL);
-    if (code != SQLITE_OK)
-        return database_says(s, err);
+    if (sqlite3_table_column_metadata(s->db, "main", o->table, o->key, &declared, &collation, NULL,
+                                      NULL, NULL) != SQLITE_OK)
+        return missing(s, o, o->key, err);
     if (collation && sqlite3_stricmp(collation, "BINARY") != 0)
         return fail(err, BLM_E_UNSUPPORTED,
                     "%.60s.%.60s compares by %.40s: keys must be compared byte for byte", o->table,
@@ -346,14 +360,7 @@ static blm_status look_at_table(struct store *s, const blm_sqlite_options *o, bl
                     "%.60s.%.60s is declared %.40s: a key column is TEXT, BLOB or INTEGER",
                     o->table, o->key, declared);
     blm_status st = s->type == KEY_TEXT ? check_encoding(s, err) : BLM_OK;
-    s->by_rowid = sqlite3_table_column_metadata(s->db, "main", o->table, "rowid", NULL, NULL, NULL,
-                                                NULL, NULL) == SQLITE_OK;
-    if (st == BLM_OK && o->value)
-        st = look_at_value(s, o, err);
-    if (st == BLM_OK && !s->by_rowid && !primary)
-        st = fail(err, BLM_E_UNSUPPORTED,
-                  "%.60s is WITHOUT ROWID: its primary key must be the key column", o->table);
-    return st;
+    return st == BLM_OK && o->value ? look_at_value(s, o, err) : st;
 }
 
 static blm_status prepare(struct store *s, enum statement which, char *sql, blm_error *err)
@@ -381,29 +388,31 @@ static char *put_sql(const struct store *s, const blm_sqlite_options *o)
 
 static blm_status prepare_all(struct store *s, const blm_sqlite_options *o, blm_error *err)
 {
-    const char *t = o->table, *k = o->key, *place = s->by_rowid ? "rowid" : k;
+    const char *t = o->table, *k = o->key;
     blm_status  st = prepare(s, GET,
                              sqlite3_mprintf("SELECT \"%w\" FROM main.\"%w\" WHERE \"%w\"=?1",
                                             o->value ? o->value : k, t, k),
                              err);
     if (st == BLM_OK && prepare(s, PUT, put_sql(s, o), err) != BLM_OK)
         st = strstr(sqlite3_errmsg(s->db), "ON CONFLICT")
-                 ? fail(err, BLM_E_UNSUPPORTED, "%.60s.%.60s must be UNIQUE or the PRIMARY KEY", t,
-                        k)
+                 ? fail(err, BLM_E_UNSUPPORTED,
+                        "%.60s.%.60s must be UNIQUE or the PRIMARY KEY, for instance by CREATE "
+                        "UNIQUE INDEX",
+                        t, k)
                  : database_says(s, err);
     if (st == BLM_OK)
         st = prepare(s, DEL, sqlite3_mprintf("DELETE FROM main.\"%w\" WHERE \"%w\"=?1", t, k), err);
     if (st == BLM_OK)
         st = prepare(s, SCAN,
-                     sqlite3_mprintf("SELECT \"%w\",\"%w\" FROM main.\"%w\" "
+                     sqlite3_mprintf("SELECT \"%w\" FROM main.\"%w\" WHERE \"%w\" IS NOT NULL "
                                      "ORDER BY \"%w\" LIMIT %d",
-                                     place, k, t, place, PAGE),
+                                     k, t, k, k, PAGE),
                      err);
     if (st == BLM_OK)
         st = prepare(s, SCAN_ON,
-                     sqlite3_mprintf("SELECT \"%w\",\"%w\" FROM main.\"%w\" WHERE \"%w\">?1 "
+                     sqlite3_mprintf("SELECT \"%w\" FROM main.\"%w\" WHERE \"%w\">?1 "
                                      "ORDER BY \"%w\" LIMIT %d",
-                                     place, k, t, place, place, PAGE),
+                                     k, t, k, k, PAGE),
                      err);
     if (st == BLM_OK)
         st = prepare(s, COUNT, sqlite3_mprintf("SELECT count(*) FROM main.\"%w\"", t), err);
@@ -422,7 +431,14 @@ static blm_status open_store(struct store *s, const blm_sqlite_options *o, blm_e
 {
     if (sqlite3_open_v2(o->path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
         SQLITE_OK)
-        return s->db ? database_says(s, err) : fail(err, BLM_E_MEMORY, "no memory for SQLite");
+        return !s->db ? fail(err, BLM_E_MEMORY, "no memory for SQLite")
+               : sqlite3_errcode(s->db) == SQLITE_CANTOPEN
+                   ? fail(err, BLM_E_IO,
+                          "%.150s: unable to open the database: it must exist, and this program "
+                          "must "
+                          "be allowed to write it",
+                          o->path)
+                   : database_says(s, err);
     sqlite3_busy_timeout(s->db, o->busy_ms > 0 ? o->busy_ms : 5000);
     s->name       = sqlite3_mprintf("%s.%s", o->table, o->key);
     blm_status st = s->name ? look_at_table(s, o, err) : fail(err, BLM_E_MEMORY, "no memory");

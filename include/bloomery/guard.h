@@ -33,7 +33,12 @@ extern "C" {
  * is rebuilt. It does not hold for rows that somebody writes past the guard: set BLM_GUARD_ADVISORY
  * then, and tell the guard of such writes if you learn of them (blm_guard_note_put).
  *
- * Every call except open and close may be made from any number of threads at once. */
+ * Every call except open and close may be made from any number of threads at once.
+ *
+ * Processes: a guard belongs to the process that opened it. In a forked child every call on it gives
+ * E_BUSY and does nothing, and blm_guard_maybe answers true: open another guard there, with another
+ * file and another connection. blm_guard_close in the child releases the filter, and leaves the data
+ * set alone: it is the parent's. */
 typedef struct blm_guard blm_guard;
 
 /* Called with each key of a scan, in any order; the bytes are only valid during the call. Returns
@@ -65,13 +70,28 @@ typedef struct blm_dataset {
      * size turns out too small. */
     blm_status (*count)(void *ctx, uint64_t *rows, blm_error *err);
     /* The mark: a few bytes kept with the data, written atomically and as durable as a put. They
-     * tell the guard that file and data set belong together. Both NULL: the data set cannot keep
-     * one. mark_read gives at most BLM_MARK_MAX bytes, or E_ABSENT if none were written. */
+     * tell the guard that file and data set belong together, and other guards that somebody wrote.
+     * Both NULL: the data set cannot keep one; then the guard does not learn that another guard put
+     * rows between its sessions, nor that the data set is an older copy. mark_read gives at most
+     * BLM_MARK_MAX bytes, or E_ABSENT if none were written. A put is refused, as mark_write fails,
+     * while the mark is another guard's. */
     blm_status (*mark_read)(void *ctx, void *mark, size_t *len, blm_error *err);
     blm_status (*mark_write)(void *ctx, const void *mark, size_t len, blm_error *err);
     /* Called once, when the guard is closed or could not be opened. May be NULL. */
     void (*close)(void *ctx);
 } blm_dataset;
+
+/* Tries a data set for what a guard relies on: rows that are put, replaced and deleted, scans that
+ * name every row (at rest, after deletes, while rows come, go and are replaced), deletes by two
+ * threads, the mark. For the tests of an adapter: run it on a database of its own. It puts at least
+ * 1 000 rows and deletes them again; rows that are there already do not matter. BLM_OK: all is as it
+ * must be. E_MISMATCH: err says what is not. Other failures are the data set's.
+ *
+ * `key` writes the key of row i to out (at most 256 bytes) and returns its length; different rows
+ * have different keys. NULL: text, "bloomery-kit-0" and so on. */
+typedef size_t (*blm_kit_key)(void *ctx, uint64_t i, void *out);
+BLM_API blm_status blm_dataset_try(const blm_dataset *d, uint64_t rows, blm_kit_key key,
+                                   void *key_ctx, blm_error *err);
 
 #define BLM_GUARD_COUNTING 0x1u /* many deletes: a counting filter, four times the memory */
 /* Others write past the guard: "absent" may be wrong for their keys. Rows that were not there are
@@ -132,8 +152,10 @@ BLM_API blm_status blm_guard_open(const blm_guard_options *o, const blm_dataset 
  * allowed. The status says whether the file was written; the guard is gone either way. */
 BLM_API blm_status blm_guard_close(blm_guard *g, blm_error *err);
 
-/* Reads a row. BLM_OK: the row is there, and `value` (may be NULL) was called with its bytes.
- * BLM_E_ABSENT: there is no such row. Anything else comes from the data set. */
+/* Reads a row. BLM_OK: the row is there, and `value` (may be NULL) was called with its bytes: once or
+ * several times, as bool value(void *value_ctx, const void *bytes, size_t len), which returns true to
+ * go on. False stops the read, which then gives E_CANCELLED; so a `value` that returns BLM_OK, which
+ * is 0, stops it. BLM_E_ABSENT: there is no such row. Anything else comes from the data set. */
 BLM_API blm_status blm_guard_get(blm_guard *g, const void *key, size_t len, blm_write_fn value,
                                  void *value_ctx, blm_error *err);
 
@@ -228,7 +250,7 @@ typedef struct blm_guard_stats {
     double          rebuild_seconds;            /* the last one that succeeded */
     uint64_t        rebuild_keys;               /* … and how many keys its scan gave */
 
-    const char *hash; /* of the filter that answers: "xxh3", "siphash", "custom", "none" */
+    char hash[16]; /* the name of the answering filter's hash, such as "xxh3"; "": there is none */
     /* The rate is rate_factor times the promise, although the filter has no more keys than planned
      * and few are stale: somebody chooses the keys that are asked for, or put. */
     bool     polluted;

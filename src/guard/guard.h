@@ -154,6 +154,7 @@ struct blm__figures {
     uint64_t   generation, items, asked, passed, stale;
     double     rate, low, high, stale_share;
     bool       polluted;
+    char       hash[16];
 };
 void blm__guard_figures(blm_guard *g, struct blm__figures *out);
 

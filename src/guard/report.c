@@ -42,6 +42,7 @@ void blm__guard_figures(blm_guard *g, struct blm__figures *out)
     if (now->cur) {
         blm_get_params(now->cur, &out->params);
         out->items = out->params.items + atomic_load(&g->uncounted);
+        snprintf(out->hash, sizeof out->hash, "%s", out->params.hash); /* while the filter lives */
     }
     blm__epoch_leave(&s, BLM__LEFT_OTHER);
     out->generation = atomic_load(&g->generation);
@@ -78,15 +79,6 @@ static void lookups(blm_guard *g, blm_guard_stats *s)
     s->updates         = blm__guard_counted(g, BLM__N_UPDATES);
 }
 
-/* Static text: the filter whose name it is may be gone when the caller reads it. */
-static const char *hash_name(const char *name)
-{
-    return !name                          ? "none"
-           : strcmp(name, "xxh3") == 0    ? "xxh3"
-           : strcmp(name, "siphash") == 0 ? "siphash"
-                                          : "custom";
-}
-
 blm_status blm_guard_get_stats(blm_guard *g, blm_guard_stats *out)
 {
     blm_guard_stats     s = { .size = sizeof s };
@@ -97,17 +89,17 @@ blm_status blm_guard_get_stats(blm_guard *g, blm_guard_stats *out)
         return BLM_E_BUSY;
     lookups(g, &s);
     blm__guard_figures(g, &now);
-    s.generation    = now.generation;
-    s.trusted       = atomic_load(&g->trusted);
-    s.advisory      = (g->flags & BLM_GUARD_ADVISORY) != 0;
-    s.rebuilding    = atomic_load(&g->building);
-    s.kind          = g->filter.kind;
-    s.capacity      = now.params.capacity;
-    s.items         = now.items;
-    s.bytes         = now.params.bytes;
-    s.promised      = now.params.rate > 0 ? now.params.rate : g->filter.rate;
-    s.hash          = hash_name(now.params.hash);
-    s.polluted      = now.polluted;
+    s.generation = now.generation;
+    s.trusted    = atomic_load(&g->trusted);
+    s.advisory   = (g->flags & BLM_GUARD_ADVISORY) != 0;
+    s.rebuilding = atomic_load(&g->building);
+    s.kind       = g->filter.kind;
+    s.capacity   = now.params.capacity;
+    s.items      = now.items;
+    s.bytes      = now.params.bytes;
+    s.promised   = now.params.rate > 0 ? now.params.rate : g->filter.rate;
+    s.polluted   = now.polluted;
+    memcpy(s.hash, now.hash, sizeof s.hash);
     s.held          = atomic_load(&g->held);
     s.absent_asked  = now.asked;
     s.absent_passed = now.passed;

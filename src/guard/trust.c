@@ -145,12 +145,24 @@ static blm_status write_mark(struct blm__trust *t, const blm_dataset *d, blm_err
     return st;
 }
 
+static bool no_mark(const blm_dataset *d)
+{
+    char      mark[BLM_MARK_MAX];
+    size_t    len = 0;
+    blm_error unwanted;
+    return d->mark_read(d->ctx, mark, &len, &unwanted) == BLM_E_ABSENT;
+}
+
 blm_status blm__trust_claim(struct blm__trust *t, const blm_dataset *d, blm_error *err)
 {
     if (atomic_load(&t->claimed) || !d->mark_write || blm__mistaken(BLM__NO_CLAIM))
         return BLM_OK;
     pthread_mutex_lock(&t->lock);
-    blm_status st = atomic_load(&t->claimed) ? BLM_OK : write_mark(t, d, err);
+    blm_status st = BLM_OK;
+    if (!atomic_load(&t->claimed) && t->state == BLM__SESSION_VOID && no_mark(d))
+        atomic_store(&t->claimed, true); /* no file is trusted without one: nothing to void */
+    else if (!atomic_load(&t->claimed))
+        st = write_mark(t, d, err);
     pthread_mutex_unlock(&t->lock);
     return st;
 }

@@ -17,8 +17,14 @@ work = scratch("header")
 def runs(name, text):
     """Compiles a program against the shared library, runs it, returns what it printed."""
     source = write(work / f"{name}.c", text)
-    run(CC, "-std=c11", *STRICT, *INCLUDE, source, "-L", BUILD, "-lbloomery",
-        f"-Wl,-rpath,{BUILD}", "-o", work / name)
+    flags = ["-L", BUILD, "-lbloomery", f"-Wl,-rpath,{BUILD}"]
+    for adapter in re.findall(r"#include <bloomery_(\w+)\.h>", text):
+        if not (BUILD / f"libbloomery-{adapter}.so").exists():
+            print(f"{name}: skipped, because this build has no adapter {adapter}")
+            return ""
+        flags = ["-I", SOURCE / "adapters" / adapter, f"-lbloomery-{adapter}", *flags]
+        flags += [f"-l{library}" for library in re.findall(r"#include <(sqlite3)\.h>", text)]
+    run(CC, "-std=c11", *STRICT, *INCLUDE, source, *flags, "-o", work / name)
     return run(work / name, cwd=work)
 
 

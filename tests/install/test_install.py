@@ -95,7 +95,8 @@ for compiler, source in [([CC, "-std=c11"], "program.c"), ([CXX, "-std=c++11"], 
 # ---- CMake: find_package, and the source tree inside another project
 for name, place in [("user", f"-DCMAKE_PREFIX_PATH={tree}"), ("vendored", f"-DVENDORED={SOURCE}")]:
     run("cmake", "-S", HERE / "package", "-B", work / name, place, f"-DCMAKE_C_COMPILER={CC}",
-        f"-DCMAKE_CXX_COMPILER={CXX}", f"-DPROGRAM={HERE / 'program.c'}")
+        f"-DCMAKE_CXX_COMPILER={CXX}", f"-DPROGRAM={HERE / 'program.c'}",
+        f"-DADAPTERS={';'.join(adapters if name == 'user' else [])}")
     run("cmake", "--build", work / name, "-j2")
     for language in ("c", "cc"):
         answers(work / name / f"shared_{language}", shared=True)

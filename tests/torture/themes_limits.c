@@ -16,7 +16,8 @@ static void weather(struct errand *e)
     char        key[KEY_ROOM];
     blm_error   err;
     e->adapter->open(&inner, &err);
-    e->session.faults = (struct faults){ .one_in = 1, .late = true };
+    /* Every put fails. Without a mark, or the guard could not write it and would put nothing. */
+    e->session.faults = (struct faults){ .one_in = 1, .late = true, .no_mark = true };
     faults_wrap(&e->session.faults, &inner, &faulty);
     e->session.guard.filter = &e->session.filter;
     if (blm_guard_open(&e->session.guard, &faulty, &g, &err) != BLM_OK) {

@@ -138,6 +138,19 @@ static void rows_with_and_without_prefix(void **state)
     assert_int_equal(blm_leveldb_dataset(NULL, NULL, false, &d, NULL), BLM_E_ARGUMENT);
 }
 
+static void kit(void **state)
+{
+    (void)state;
+    for (int prefix = 0; prefix < 2; prefix++) {
+        blm_error   err = { .status = BLM_OK };
+        blm_dataset d;
+        assert_int_equal(blm_leveldb_dataset(db, prefix ? "kit/" : NULL, false, &d, &err), BLM_OK);
+        if (blm_dataset_try(&d, 2000, NULL, NULL, &err) != BLM_OK)
+            fail_msg("%s", err.text);
+        d.close(d.ctx);
+    }
+}
+
 /* Of two deletes of one row exactly one hears that it was there. */
 static blm_dataset race;
 static void       *deleter(void *ctx)
@@ -218,6 +231,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_with_and_without_prefix),
+        cmocka_unit_test(kit),
         cmocka_unit_test(deletes_race),
         cmocka_unit_test(guarded_store_reopens),
     };

@@ -4,10 +4,13 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -166,6 +169,28 @@ static void hash_fields(void **state)
     blm_dataset d;
     blm_error   err;
     assert_int_equal(blm_redis_open(&h, &d, &err), BLM_E_ARGUMENT);
+}
+
+/* Every form of rows keeps what a guard relies on. */
+static void kit(void **state)
+{
+    (void)state;
+    for (int form = 0; form < 4; form++) {
+        blm_redis_options o   = options();
+        blm_error         err = { .status = BLM_OK };
+        blm_dataset       d;
+        if (form == 1 || form == 2)
+            o.prefix = "kit:";
+        if (form == 2)
+            o.field = "f";
+        if (form == 3)
+            o.hash = "kit";
+        outsider("FLUSHALL");
+        assert_int_equal(blm_redis_open(&o, &d, &err), BLM_OK);
+        if (blm_dataset_try(&d, 2000, NULL, NULL, &err) != BLM_OK)
+            fail_msg("form %d: %s", form, err.text);
+        d.close(d.ctx);
+    }
 }
 
 static void mark_is_kept(void **state)
@@ -388,6 +413,169 @@ static void follower_hears_of_others(void **state)
     assert_int_equal(blm_guard_close(g, &err), BLM_OK);
 }
 
+static bool trusted(blm_guard *g)
+{
+    blm_guard_stats s = { .size = sizeof s };
+    return blm_guard_get_stats(g, &s) == BLM_OK && s.trusted;
+}
+
+/* Waits up to twenty seconds. */
+static bool becomes_trusted(blm_guard *g)
+{
+    for (int i = 0; i < 1000 && !trusted(g); i++)
+        nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
+    return trusted(g);
+}
+
+static void set_rows(int database, const char *prefix, int n)
+{
+    redisContext *c = redisConnect("127.0.0.1", server.port);
+    redisAppendCommand(c, "SELECT %d", database);
+    for (int i = 0; i < n; i++)
+        redisAppendCommand(c, "SET %s%d x", prefix, i);
+    for (int i = 0; i <= n; i++) {
+        void *r;
+        assert_int_equal(redisGetReply(c, &r), REDIS_OK);
+        freeReplyObject(r);
+    }
+    redisFree(c);
+}
+
+static int absent_rows(blm_guard *g, const char *name, int n)
+{
+    int absent = 0;
+    for (int i = 0; i < n; i++) {
+        char key[24];
+        int  len = snprintf(key, sizeof key, "%s%d", name, i);
+        absent += !blm_guard_maybe(g, key, (size_t)len);
+    }
+    return absent;
+}
+
+/* A data set between guard and Redis, whose scan fails, or is held up at its end. */
+static struct {
+    blm_dataset real;
+    atomic_int  fail, scans;
+    atomic_bool hold;
+} gate;
+
+static blm_status gated_scan(void *ctx, blm_key_fn each, void *each_ctx, blm_error *err)
+{
+    blm_status st = gate.real.scan(ctx, each, each_ctx, err);
+    atomic_fetch_add(&gate.scans, 1);
+    while (atomic_load(&gate.hold))
+        nanosleep(&(struct timespec){ 0, 2000000 }, NULL);
+    if (atomic_load(&gate.fail) > 0) {
+        atomic_fetch_sub(&gate.fail, 1);
+        err->status = BLM_E_IO;
+        strcpy(err->text, "the scan fails");
+        return BLM_E_IO;
+    }
+    return st;
+}
+
+static blm_guard *gated_guard(const blm_redis_options *r)
+{
+    blm_guard_options o = BLM_GUARD_OPTIONS_INIT;
+    blm_guard        *g;
+    blm_error         err;
+    o.items = 10000;
+    o.flags = BLM_GUARD_ADVISORY | BLM_GUARD_MANUAL;
+    atomic_store(&gate.fail, 0);
+    atomic_store(&gate.scans, 0);
+    atomic_store(&gate.hold, false);
+    assert_int_equal(blm_redis_open(r, &gate.real, &err), BLM_OK);
+    blm_dataset d = gate.real;
+    d.scan        = gated_scan;
+    assert_int_equal(blm_guard_open(&o, &d, &g, &err), BLM_OK);
+    return g;
+}
+
+/* A guard over rows of their own that is followed and trusted. */
+static blm_guard *followed(blm_redis_follower **f)
+{
+    blm_redis_options o   = options();
+    blm_error         err = { .status = BLM_OK };
+    o.prefix              = "row:";
+    outsider("FLUSHALL");
+    outsider("CONFIG SET notify-keyspace-events KA");
+    blm_guard *g = gated_guard(&o);
+    if (blm_redis_follow(&o, g, f, &err) != BLM_OK)
+        fail_msg("%s", err.text);
+    assert_true(becomes_trusted(g));
+    return g;
+}
+
+static void end(blm_guard *g, blm_redis_follower *f)
+{
+    blm_redis_unfollow(f);
+    assert_int_equal(blm_guard_close(g, NULL), BLM_OK);
+}
+
+/* 159 of 2 000 rows stayed absent: the rebuild after a gap was dropped, because one was running
+ * whose scan had passed. */
+static void gap_during_a_rebuild(void **state)
+{
+    (void)state;
+    blm_redis_follower    *f;
+    blm_redis_follow_stats s = { .size = sizeof s };
+    blm_guard             *g = followed(&f);
+    atomic_store(&gate.hold, true);
+    int before = atomic_load(&gate.scans);
+    assert_int_equal(blm_guard_rebuild(g, NULL), BLM_OK);
+    while (atomic_load(&gate.scans) == before) /* it has scanned, and is held up before its end */
+        nanosleep(&(struct timespec){ 0, 2000000 }, NULL);
+    outsider("CLIENT KILL TYPE pubsub");
+    set_rows(0, "row:late", 2000);
+    for (int i = 0; i < 1000 && (!s.gaps || !s.connected); i++) {
+        nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
+        blm_redis_follow_get_stats(f, &s);
+    }
+    assert_int_equal(absent_rows(g, "late", 2000), 0);
+    atomic_store(&gate.hold, false);
+    assert_true(becomes_trusted(g));
+    assert_int_equal(absent_rows(g, "late", 2000), 0);
+    end(g, f);
+}
+
+/* All 2 000 stayed absent: the rebuild after a gap failed, and nobody tried again. */
+static void failed_rebuild_after_a_gap(void **state)
+{
+    (void)state;
+    blm_redis_follower *f;
+    blm_guard          *g = followed(&f);
+    atomic_store(&gate.fail, 2);
+    outsider("CLIENT KILL TYPE pubsub");
+    set_rows(0, "row:late", 2000);
+    for (int i = 0; i < 1000 && atomic_load(&gate.fail) > 0; i++)
+        nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
+    assert_int_equal(atomic_load(&gate.fail), 0);
+    assert_true(becomes_trusted(g));
+    assert_int_equal(absent_rows(g, "late", 2000), 0);
+    assert_false(blm_guard_maybe(g, "none", 4));
+    end(g, f);
+}
+
+static void swapped_databases(void **state)
+{
+    (void)state;
+    blm_redis_follower    *f;
+    blm_redis_follow_stats s = { .size = sizeof s };
+    blm_guard             *g = followed(&f);
+    set_rows(7, "row:other", 2000);
+    assert_true(absent_rows(g, "other", 2000) > 1900);
+    outsider("SWAPDB 0 7");
+    assert_true(comes_true(g, "other0", true));
+    assert_true(becomes_trusted(g));
+    assert_int_equal(absent_rows(g, "other", 2000), 0);
+    outsider("FLUSHALL");
+    assert_true(comes_true(g, "other0", false)); /* and forgets what is no longer there */
+    blm_redis_follow_get_stats(f, &s);
+    assert_int_equal(s.swapped, 2);
+    assert_int_equal(s.gaps, 0);
+    end(g, f);
+}
+
 /* More threads than connections: all are served. */
 static void *reader(void *ctx)
 {
@@ -426,12 +614,16 @@ int main(void)
         cmocka_unit_test(strings),
         cmocka_unit_test(strings_with_prefix),
         cmocka_unit_test(hash_fields),
+        cmocka_unit_test(kit),
         cmocka_unit_test(mark_is_kept),
         cmocka_unit_test(trouble_is_not_absence),
         cmocka_unit_test(slow_is_not_absence),
         cmocka_unit_test(password),
         cmocka_unit_test(guard_is_built_by_scan),
         cmocka_unit_test(follower_hears_of_others),
+        cmocka_unit_test(gap_during_a_rebuild),
+        cmocka_unit_test(failed_rebuild_after_a_gap),
+        cmocka_unit_test(swapped_databases),
         cmocka_unit_test(threads_share_connections),
     };
     return cmocka_run_group_tests(tests, start_server, stop_server);
