@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct pieces in = { data, size, how, false }, broken = { data, size, how, true };
     blm_status    whole_st = blm_decode(data, size, &o, &whole, &err);
     blm_status    st       = blm_decode_stream(next_piece, &in, &o, &f, &err);
-    must(st == whole_st);
+    must((st == BLM_OK) == (whole_st == BLM_OK)); /* without its length, a failure may differ */
     must(st == BLM_OK ? blm_equal(f, whole) : !f && err.status == st && err.text[0]);
     must(st != BLM_OK || in.left == 0);
     blm_free(f);
