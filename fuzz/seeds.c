@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes the inputs that fuzzing starts from, in the current format, so that a change of format
- * does not leave a corpus of stale files. `seeds DIR` fills DIR/decode_native, DIR/maths and
- * DIR/patch. */
+ * does not leave a corpus of stale files. `seeds DIR` fills a folder in DIR for each target that
+ * main names. */
 #include <bloomery.h>
 #include <bloomery/delta.h>
+#include <bloomery/guard.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static char folder[3000];
 
@@ -120,12 +123,134 @@ static void delta_seeds(void)
         }
 }
 
+/* As fuzz_stream.c reads them: how, then a filter. */
+static void stream_seeds(void)
+{
+    for (int kind = BLM_CLASSIC; kind <= BLM_SCALABLE; kind++) {
+        char        path[4096];
+        blm_filter *f;
+        blm_options o = BLM_OPTIONS_INIT;
+        o.kind        = (blm_kind)kind;
+        o.items       = 20;
+        o.rate        = 0.02;
+        o.flags       = BLM_SEEDED;
+        snprintf(path, sizeof path, "%s/%s", folder, blm_kind_name(o.kind));
+        FILE *out = fopen(path, "wb");
+        if (!out || blm_create(&o, &f, NULL) != BLM_OK || blm_add(f, "key", 3) < 0 ||
+            fputc(0, out) == EOF || blm_encode(f, "native", write_file, out, NULL) != BLM_OK ||
+            fclose(out) != 0)
+            die(path);
+        blm_free(f);
+    }
+}
+
+/* As fuzz_raw.c reads them: the options, then bits. */
+static void raw_seeds(void)
+{
+    const blm_scheme_row *row;
+    for (unsigned i = 0; (row = blm_scheme_at(i)); i++) {
+        char    path[4096];
+        uint8_t bytes[24 + 32] = { (uint8_t)i, 5, 0, 0, 1 }; /* 5 probes in 256 bits */
+        memset(bytes + 24, (int)(0x11 * i), 32);
+        snprintf(path, sizeof path, "%s/%s", folder, row->name);
+        FILE *out = fopen(path, "wb");
+        if (!out || fwrite(bytes, 1, sizeof bytes, out) != sizeof bytes || fclose(out) != 0)
+            die(path);
+    }
+}
+
+/* ---- a guard's note and mark, written by a guard ---- */
+
+static char   mark[BLM_MARK_MAX];
+static size_t mark_len;
+
+static blm_status no_row(void *ctx, const void *key, size_t len, blm_write_fn value,
+                         void *value_ctx, blm_error *err)
+{
+    (void)ctx, (void)key, (void)len, (void)value, (void)value_ctx, (void)err;
+    return BLM_E_ABSENT;
+}
+
+static blm_status no_rows(void *ctx, blm_key_fn each, void *each_ctx, blm_error *err)
+{
+    (void)ctx, (void)each, (void)each_ctx, (void)err;
+    return BLM_OK;
+}
+
+static blm_status mark_read(void *ctx, void *out, size_t *len, blm_error *err)
+{
+    (void)ctx, (void)err;
+    memcpy(out, mark, mark_len);
+    *len = mark_len;
+    return mark_len ? BLM_OK : BLM_E_ABSENT;
+}
+
+static blm_status mark_write(void *ctx, const void *bytes, size_t len, blm_error *err)
+{
+    (void)ctx, (void)err;
+    memcpy(mark, bytes, len);
+    mark_len = len;
+    return BLM_OK;
+}
+
+/* As fuzz_guard_note.c reads them: the note's length, the note, the mark. */
+static void note_seed(const char *filter, const char *name)
+{
+    char   path[4096], note[200];
+    size_t len;
+    snprintf(path, sizeof path, "%s.guard", filter);
+    FILE *in = fopen(path, "rb");
+    if (!in || (len = fread(note, 1, sizeof note, in)) == sizeof note || fclose(in) != 0)
+        die(path);
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *out = fopen(path, "wb");
+    if (!out || fputc((int)len, out) == EOF || fwrite(note, 1, len, out) != len ||
+        fwrite(mark, 1, mark_len, out) != mark_len || fclose(out) != 0)
+        die(path);
+}
+
+static void note_seeds(void)
+{
+    const blm_dataset d = { .size       = sizeof d,
+                            .get        = no_row,
+                            .scan       = no_rows,
+                            .mark_read  = mark_read,
+                            .mark_write = mark_write };
+    blm_guard_options o = BLM_GUARD_OPTIONS_INIT;
+    blm_guard        *g;
+    char              filter[4096], path[4200];
+    blm_error         err;
+    snprintf(filter, sizeof filter, "%s.blm", folder);
+    o.items = 10;
+    o.path  = filter;
+    o.flags = BLM_GUARD_MANUAL;
+    if (blm_guard_open(&o, &d, &g, &err) != BLM_OK || blm_guard_build(g, &err) != BLM_OK)
+        die(err.text);
+    note_seed(filter, "open");
+    if (blm_guard_close(g, &err) != BLM_OK)
+        die(err.text);
+    note_seed(filter, "closed");
+    unlink(filter);
+    snprintf(path, sizeof path, "%s.guard", filter);
+    unlink(path);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2)
         die("usage: seeds DIR");
     enter(argv[1], "decode_native");
     filter_seeds();
+    enter(argv[1], "open");
+    filter_seeds();
+    enter(argv[1], "sniff");
+    filter_seeds();
+    enter(argv[1], "stream");
+    stream_seeds();
+    enter(argv[1], "raw");
+    raw_seeds();
+    enter(argv[1], "guard_note");
+    note_seeds();
     enter(argv[1], "maths");
     maths_seeds();
     enter(argv[1], "patch");

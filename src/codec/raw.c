@@ -12,6 +12,7 @@
 
 #include "codec/array.h"
 #include "codec/words.h"
+#include "engine/shape.h"
 #include "kind/kind.h"
 
 /* The first kind that is one array of bits and that the scheme is kept in; NULL: none is. */
@@ -88,6 +89,8 @@ static blm_status decode_as(struct blm__source *in, const blm_options *o,
     if (st != BLM_OK)
         return st;
     st = plan_shape(o, scheme, o->bits ? o->bits : bytes * 8, b, &s, err);
+    if (st == BLM_OK)
+        st = blm__shape_valid(&s, false, start, err);
     if (st == BLM_OK && !o->bits && blm__shape_reach(&s) != s.bits)
         st = blm__fail_at(err, BLM_E_FORMAT, start,
                           "scheme %s does not reach all of %llu bits: if that is what you mean, "

@@ -7,6 +7,10 @@
 
 #include "world.h"
 
+/* Times of files go in ticks of the system's clock. Who puts a file back within the tick in which
+ * its guard was killed cannot be told from the guard; people and backups take longer. */
+#define TICK_US 20000u
+
 static void name_of(char out[300], const char *note, int slot)
 {
     if (slot < 0)
@@ -35,6 +39,7 @@ static bool copy(const char *from, const char *to, bool over)
 
 void files_keep(unsigned slot)
 {
+    trace("  kept as %u\n", slot);
     static const char *const ends[] = { "", ".guard" };
     char                     from[300], to[300];
     for (int i = 0; i < 2; i++) {
@@ -71,32 +76,24 @@ static void damage_note(struct chance *c)
 
 void files_mischief(struct chance *c)
 {
-    char filter[300], note[300], kept[300], kept_note[300];
-    int  slot = (int)pick(c, SNAPSHOTS);
-    bool over = once_in(c, 2);
+    static const char *const names[] = { "both", "the filter", "the note", "damage", "removal" };
+    char                     filter[300], note[300], kept[300], kept_note[300];
+    int                      slot = (int)pick(c, SNAPSHOTS);
+    bool                     over = once_in(c, 2);
+    unsigned                 what = (unsigned[]){ 0, 0, 0, 1, 1, 2, 3, 4 }[pick(c, 8)];
     name_of(filter, "", -1);
     name_of(note, ".guard", -1);
     name_of(kept, "", slot);
     name_of(kept_note, ".guard", slot);
     count_up(N_MISCHIEF, 1);
-    switch (pick(c, 8)) {
-    case 0:
-    case 1:
-    case 2:
+    usleep(TICK_US);
+    trace("mischief: %s, from %d%s\n", names[what], slot, over ? ", over what is there" : "");
+    if (what == 0 || what == 1)
         copy(kept, filter, over);
+    if (what == 0 || what == 2)
         copy(kept_note, note, over);
-        break;
-    case 3:
-    case 4:
-        copy(kept, filter, over);
-        break;
-    case 5:
-        copy(kept_note, note, over);
-        break;
-    case 6:
+    if (what == 3)
         damage_note(c);
-        break;
-    default:
+    if (what == 4)
         unlink(once_in(c, 2) ? filter : note);
-    }
 }

@@ -3,7 +3,7 @@
  * Tortures a guard: a row that was put and not deleted is never answered "absent".
  *
  *     torture.law [--adapter NAME] [--theme NAME] [--seed N] [--episodes N | --seconds N]
- *                 [--first-only] [--quiet]
+ *                 [--trace] [--quiet]
  *
  * An episode is a data set and a few sessions, each a process of its own with threads: faults, late
  * effects, rebuilds, kills, forks, changes of directory, other options; and between the sessions
@@ -160,6 +160,10 @@ static void read_options(int argc, char **argv)
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (strcmp(argv[i], "--quiet") == 0) {
             wanted.quiet = true;
+            continue;
+        }
+        if (strcmp(argv[i], "--trace") == 0) {
+            tracing = true;
             continue;
         }
         errno = EINVAL;

@@ -292,6 +292,7 @@ static void say_trust(void)
     if (blm_guard_get_stats(guard, &s) != BLM_OK)
         violated("there are no figures");
     count_up(s.trusted ? N_TRUSTED : N_UNTRUSTED, 1);
+    trace("  opened: %s\n", s.trusted ? "trusted" : "not trusted");
 }
 
 static void open_guard(struct worker *w)
@@ -313,6 +314,8 @@ static void open_guard(struct worker *w)
         atomic_store(&world->key[k].late_dels, 0);
     }
     st = blm_guard_open(&now->guard, &faulty, &guard, &err);
+    if (st != BLM_OK)
+        trace("  refused: %s\n", err.text);
     if (st != BLM_OK) /* it may refuse, with a reason */
         _exit(err.status == st && err.text[0] ? 0 : (violated("open: no reason"), 0));
 }
@@ -320,12 +323,14 @@ static void open_guard(struct worker *w)
 /* A second guard for the same file is refused, whoever asks. */
 static void open_another(void)
 {
-    blm_dataset nothing;
-    blm_guard  *other;
+    blm_guard_options o = now->guard;
+    blm_dataset       nothing;
+    blm_guard        *other;
     memory_adapter.open(&nothing, NULL);
-    if (!now->guard.path)
+    if (!o.path)
         return;
-    if (blm_guard_open(&now->guard, &nothing, &other, NULL) != BLM_E_BUSY)
+    o.path = world->path; /* the process may have moved */
+    if (blm_guard_open(&o, &nothing, &other, NULL) != BLM_E_BUSY)
         violated("two guards have one file open");
 }
 
@@ -381,8 +386,17 @@ void session_run(const struct adapter *a, const struct session *s)
 
 bool session_start(const struct adapter *a, const struct session *s)
 {
-    int status = 0;
+    static const char *const endings[ENDINGS] = { "closed", "killed in a call", "killed at rest",
+                                                  "left" };
+    int                      status           = 0;
     count_up(N_SESSIONS, 1);
+    trace("session: %s, %u keys, %u threads, kind %d, hash %d, rate %g, one fault in %u%s%s%s%s%s, "
+          "to be %s\n",
+          s->guard.path ? s->guard.path : "no file", world->keys, world->threads,
+          (int)s->filter.kind, (int)s->filter.hash, s->guard.rate, s->faults.one_in,
+          s->faults.late ? ", late" : "", s->faults.no_mark ? ", no mark" : "",
+          s->moves ? ", moves" : "", s->forks ? ", forks" : "", s->second ? ", second" : "",
+          endings[s->ending]);
     fflush(stdout);
     pid_t pid = fork();
     if (pid == 0)

@@ -21,6 +21,18 @@ bool once_in(struct chance *c, uint64_t n) { return n && draw(c) % n == 0; }
 
 void count_up(enum tally what, uint64_t n) { atomic_fetch_add(&world->tally[what], n); }
 
+bool tracing;
+
+void trace(const char *format, ...)
+{
+    va_list args;
+    if (!tracing)
+        return;
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+}
+
 void violated(const char *format, ...)
 {
     va_list args;

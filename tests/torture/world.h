@@ -83,6 +83,9 @@ struct world {
 extern struct world *world;
 
 void count_up(enum tally what, uint64_t n);
+/* With --trace: what happens, one line each. */
+extern bool tracing;
+void        trace(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Keeps the first one. */
 void violated(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -130,6 +130,20 @@ static void test_bad(void **state)
     golden_free_file(&in);
 }
 
+/* As many probes as no filter has: a batch had no room for one key's, and never ended. */
+static void test_too_many_probes(void **state)
+{
+    (void)state;
+    const uint8_t bits[512] = { 0 };
+    blm_filter   *f         = NULL;
+    for (size_t i = 0; blm_scheme_at(i); i++) {
+        blm_options o = as("raw", blm_scheme_at(i)->name);
+        o.probes      = 2049;
+        assert_true(blm_decode(bits, sizeof bits, &o, &f, NULL) < 0);
+        assert_null(f);
+    }
+}
+
 /* Never taken for anything when a format is sniffed. */
 static void test_never_sniffed(void **state)
 {
@@ -242,6 +256,7 @@ int main(void)
         cmocka_unit_test(test_nothing_is_promised),
         cmocka_unit_test(test_union),
         cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_too_many_probes),
         cmocka_unit_test(test_never_sniffed),
         cmocka_unit_test(test_odd_bits),
         cmocka_unit_test(test_options),
