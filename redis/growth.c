@@ -15,7 +15,7 @@
  *     layers add up to no more than was promised. If RedisBloom takes the chain over after any
  *     layer and halves from there, that layer's share is still left for it.
  *
- * tests/redis/peer.py has both as numbers, and test_memory.py holds one against the other.
+ * tests/redis/peer.py has both as numbers, and test_peer.py holds one against the other.
  *
  * The chain must carry a mark that it grows this way, in a dump, to a replica and after a restart,
  * but has no field for it. So the mark is in its rate: a default of 0.01 becomes 0.01·(1 − 2^-40).
