@@ -42,7 +42,8 @@ static blm_status codec_named(const char *name, const struct blm__codec **out, b
     return *out ? BLM_OK : blm__fail(err, BLM_E_ARGUMENT, "unknown format %s", name);
 }
 
-#define MOST_BIDS 32
+#define MOST_BIDS  32
+#define BID_INSIDE 40 /* three fields that agree, as Spark's */
 
 static blm_status ambiguous(const blm_bid *bids, size_t count, blm_error *err)
 {
@@ -67,7 +68,8 @@ static blm_status unknown(const uint8_t *head, size_t len, uint64_t total, blm_e
     return blm__fail_at(err, BLM_E_FORMAT, 0, "not a filter of any format known here");
 }
 
-/* inside: bytes may follow the filter, so that a length that does not fit means nothing. */
+/* inside: bytes may follow the filter, so that a length that does not fit means nothing. Nor does
+ * anything else tell a wrong offset: only a header that says much is believed. */
 static blm_status codec_sniffed(const uint8_t *head, size_t len, uint64_t total, bool inside,
                                 const struct blm__codec **out, blm_error *err)
 {
@@ -77,6 +79,8 @@ static blm_status codec_sniffed(const uint8_t *head, size_t len, uint64_t total,
         return blm__fail_at(err, BLM_E_TRUNCATED, 0, "the input is empty");
     if (count == 0 && inside)
         count = blm_sniff(head, len, 0, bids, MOST_BIDS);
+    if (inside && bids[0].bid < BID_INSIDE)
+        return blm__fail_at(err, BLM_E_FORMAT, 0, "no filter is recognised there");
     if (count == 0)
         return unknown(head, len, total, err);
     if (count > 1 && bids[1].bid == bids[0].bid)
