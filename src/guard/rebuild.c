@@ -241,16 +241,9 @@ static bool swap(blm_guard *g, blm_filter *next, uint64_t distrusts)
     return true;
 }
 
-/* A note or mark that could not be written costs a rebuild at the next open. */
 static void tell(blm_guard *g, bool first, const uint8_t file[16], uint64_t distrusts)
 {
-    g->trust.generation = atomic_load(&g->generation);
-    if (g->trust.unsure)
-        blm__trust_say(&g->trust, &g->data, BLM__SESSION_VOID, NULL, NULL);
-    else if (first || g->trust.state != BLM__SESSION_OPEN)
-        blm__trust_say(&g->trust, &g->data, BLM__SESSION_OPEN, file, NULL);
-    else
-        blm__trust_go_on(&g->trust, file);
+    blm__trust_built(&g->trust, &g->data, first, atomic_load(&g->generation), file);
     if (atomic_load(&g->distrusts) != distrusts) /* it said VOID, perhaps before we spoke */
         blm__trust_say(&g->trust, &g->data, BLM__SESSION_VOID, NULL, NULL);
 }

@@ -196,14 +196,22 @@ blm_status blm__trust_say(struct blm__trust *t, const blm_dataset *d, enum blm__
     return st;
 }
 
-void blm__trust_go_on(struct blm__trust *t, const uint8_t file[16])
+void blm__trust_built(struct blm__trust *t, const blm_dataset *d, bool first, uint64_t generation,
+                      const uint8_t file[16])
 {
     if (!t->path)
         return;
     pthread_mutex_lock(&t->lock);
     blm__trust_stamp(t);
-    memcpy(t->file, file, sizeof t->file);
-    write_note(t); /* if it fails, the note names the file that is no longer there */
+    t->generation = generation;
+    if (t->unsure) {
+        say_locked(t, d, BLM__SESSION_VOID, NULL, NULL);
+    } else if (first || t->state != BLM__SESSION_OPEN) {
+        say_locked(t, d, BLM__SESSION_OPEN, file, NULL);
+    } else {
+        memcpy(t->file, file, sizeof t->file);
+        write_note(t); /* if it fails, the note names the file that is no longer there */
+    }
     pthread_mutex_unlock(&t->lock);
 }
 

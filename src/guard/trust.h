@@ -86,8 +86,10 @@ blm_status blm__trust_filter(struct blm__trust *t, const blm_dataset *d, const b
  * disagree, and the next open trusts neither. */
 blm_status blm__trust_say(struct blm__trust *t, const blm_dataset *d, enum blm__session state,
                           const uint8_t *file, blm_error *err);
-/* The session goes on with another generation, in this file. */
-void blm__trust_go_on(struct blm__trust *t, const uint8_t file[16]);
+/* Another generation is in this file: the session goes on with it, or (first) begins. What cannot be
+ * written costs a rebuild at the next open. */
+void blm__trust_built(struct blm__trust *t, const blm_dataset *d, bool first, uint64_t generation,
+                      const uint8_t file[16]);
 /* The filter has been closed: says CLOSED, unless somebody else has written the mark meanwhile. */
 blm_status blm__trust_end(struct blm__trust *t, const blm_dataset *d, blm_error *err);
 

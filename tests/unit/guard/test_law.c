@@ -3,6 +3,8 @@
  * Each test shows one, and fails without its mend. */
 #include "../support.h"
 
+#include <time.h>
+
 #include "../files.h"
 #include "bloomery/guard.h"
 #include "guards.h"
@@ -53,13 +55,14 @@ static void test_chdir(void **state)
     blm_guard *g = open_guard(filed("law.blm"));
     put_keys(g, 0, 100);
     build(g);
-    assert_int_equal(chdir("/"), 0);
+    assert_int_equal(mkdir("elsewhere", 0700), 0);
+    assert_int_equal(chdir("elsewhere"), 0);
     put_keys(g, 100, 200);
     build(g);
     put_keys(g, 200, 300);
     close_guard(g);
-    assert_int_equal(access("/law.blm", F_OK), -1);
     assert_int_equal(chdir(scratch), 0);
+    assert_int_equal(rmdir("elsewhere"), 0); /* nothing was left there */
     g = open_guard(filed("law.blm"));
     assert_true(figures_of(g).trusted);
     assert_int_equal(figures_of(g).generation, 2);
@@ -117,6 +120,7 @@ static void test_an_older_generation_put_back(void **state)
 static void die_after_copy(void)
 {
     blm_guard *g = open_filed();
+    nanosleep(&(struct timespec){ 0, 30000000 }, NULL); /* the file's times have ticks */
     put_keys(g, 100, 200);
     copy_file(at("law.blm"), at("old"));
     copy_file(at("law.blm.guard"), at("old.guard"));
@@ -381,7 +385,6 @@ static blm_status scan_and_distrust(void *ctx, blm_key_fn each, void *each_ctx, 
             rows_put(&rows, key, strlen(key), NULL, 0, err);
         }
         blm_guard_distrust(watched);
-        assert_int_equal(blm_guard_rebuild(watched, err), BLM_PRESENT);
     }
     return st;
 }
@@ -396,7 +399,7 @@ static void test_distrust_during_a_rebuild(void **state)
     put_keys(watched, 0, 100);
     build(watched);
     assert_true(figures_of(watched).trusted);
-    assert_in_range(rows.scans, 2, 3);
+    assert_int_equal(rows.scans, 2);
     assert_there(watched, 0, 200);
     blm_guard_distrust(watched);
     assert_false(figures_of(watched).trusted);
