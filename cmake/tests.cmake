@@ -77,6 +77,13 @@ if(NOT BLOOMERY_UNIT_REGEX OR "torture.law_threads" MATCHES "${BLOOMERY_UNIT_REG
   if("redis" IN_LIST bloomery_adapters)
     target_sources(torture.law PRIVATE tests/torture/follow.c)
   endif()
+  # SQLite's scan and Redis' follower break the law yet.
+  foreach(name memory leveldb)
+    if(name STREQUAL "memory" OR name IN_LIST bloomery_adapters)
+      add_test(NAME torture.${name}
+        COMMAND torture.law --quiet --adapter ${name} --episodes 3)
+    endif()
+  endforeach()
 endif()
 
 foreach(source ${example_sources})

@@ -193,10 +193,10 @@ static blm_status mark_write(void *ctx, const void *bytes, size_t len, blm_error
     return BLM_OK;
 }
 
-/* As fuzz_guard_note.c reads them: the note's length, the note, the mark. */
+/* As fuzz_guard_note.c reads them: a quarter of the note's length, the note, the mark. */
 static void note_seed(const char *filter, const char *name)
 {
-    char   path[4096], note[200];
+    char   path[4096], note[1020];
     size_t len;
     snprintf(path, sizeof path, "%s.guard", filter);
     FILE *in = fopen(path, "rb");
@@ -204,7 +204,7 @@ static void note_seed(const char *filter, const char *name)
         die(path);
     snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *out = fopen(path, "wb");
-    if (!out || fputc((int)len, out) == EOF || fwrite(note, 1, len, out) != len ||
+    if (!out || fputc((int)((len + 3) / 4), out) == EOF || fwrite(note, 1, len, out) != len ||
         fwrite(mark, 1, mark_len, out) != mark_len || fclose(out) != 0)
         die(path);
 }
