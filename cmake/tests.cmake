@@ -77,8 +77,7 @@ if(NOT BLOOMERY_UNIT_REGEX OR "torture.law_threads" MATCHES "${BLOOMERY_UNIT_REG
   if("redis" IN_LIST bloomery_adapters)
     target_sources(torture.law PRIVATE tests/torture/follow.c)
   endif()
-  # SQLite's scan and Redis' follower break the law yet.
-  foreach(name memory leveldb)
+  foreach(name memory sqlite leveldb redis)
     if(name STREQUAL "memory" OR name IN_LIST bloomery_adapters)
       add_test(NAME torture.${name}
         COMMAND torture.law --quiet --adapter ${name} --episodes 3)
