@@ -75,75 +75,79 @@ BLM__INLINE void blm__age_put(struct blm__layer *l, uint64_t at, uint64_t tag, u
     }
 }
 
-/* has8: of the eight words at `line`, of which the first is word `from` of its span, those that have
+/* isa: ends the names, which the amalgamation has side by side. has8: of the eight words at `line`, of which the first is word `from` of its span, those that have
  * all of `mask` and the tag of their turn; bit j of the result is word j. */
-#define BLM__AGES_LOOPS(TARGET, INLINE, mask_of, has8)                                            \
-    INLINE uint64_t ages_with(const struct blm__layer *l, const struct blm__age_turn *t,          \
-                              uint64_t h, uint32_t ages)                                          \
-    {                                                                                             \
-        uint64_t all = UINT64_MAX;                                                                \
-        for (uint32_t i = 0; i < l->shape.lines && all; i++) {                                    \
-            uint64_t        x = blm__line_x(h), mask = mask_of(x, l->shape.probes), here = 0;     \
-            const uint64_t *span = l->words + blm__span_at(l, h, ages);                           \
-            for (uint32_t j = 0; j < ages; j += 8)                                                \
-                here |= (uint64_t)has8(span + j, t, j, mask) << j;                                \
-            all &= here;                                                                          \
-            h = blm__line_next(x);                                                                \
-        }                                                                                         \
-        return all;                                                                               \
-    }                                                                                             \
-    INLINE size_t check_all(const struct blm__layer *l, const struct blm__age_turn *t,            \
-                            const uint64_t *h, size_t n, uint8_t *maybe, uint32_t ages)           \
-    {                                                                                             \
-        size_t hits = 0, ahead = blm__layer_small(l) || n == 1 ? 0 : BLM__AGES_AHEAD;             \
-        for (size_t i = 0; i < ahead && i < n; i++)                                               \
-            blm__span_fetch(l, h[i], ages, false);                                                \
-        for (size_t i = 0; i < n; i++) {                                                          \
-            if (ahead && i + ahead < n)                                                           \
-                blm__span_fetch(l, h[i + ahead], ages, false);                                    \
-            hits += maybe[i] = ages_with(l, t, h[i], ages) != 0;                                  \
-        }                                                                                         \
-        return hits;                                                                              \
-    }                                                                                             \
-    INLINE size_t add_all(struct blm__layer *l, const struct blm__age_turn *t, const uint64_t *h, \
-                          size_t n, uint8_t *fresh, uint32_t ages, bool shared)                   \
-    {                                                                                             \
-        size_t count = 0, ahead = blm__layer_small(l) || n == 1 ? 0 : BLM__AGES_AHEAD;            \
-        for (size_t i = 0; i < ahead && i < n; i++)                                               \
-            blm__span_fetch(l, h[i], ages, true);                                                 \
-        for (size_t i = 0; i < n; i++) {                                                          \
-            uint64_t g = h[i], has = ages_with(l, t, g, ages);                                    \
-            if (ahead && i + ahead < n)                                                           \
-                blm__span_fetch(l, h[i + ahead], ages, true);                                     \
-            count += fresh[i] = has == 0;                                                         \
-            if (has >> t->at & 1)                                                                 \
-                continue;                                                                         \
-            for (uint32_t s = 0; s < l->shape.lines; s++) {                                       \
-                uint64_t x = blm__line_x(g);                                                      \
-                blm__age_put(l, blm__span_at(l, g, ages) + t->at, t->young,                       \
-                             mask_of(x, l->shape.probes), shared);                                \
-                g = blm__line_next(x);                                                            \
-            }                                                                                     \
-        }                                                                                         \
-        return count;                                                                             \
-    }                                                                                             \
-    TARGET static size_t check(const struct blm__layer *l, const struct blm__age_turn *t,         \
-                               const uint64_t *h, size_t n, uint8_t *maybe)                       \
-    {                                                                                             \
-        uint32_t ages = blm__ages_of(&l->shape);                                                  \
-        return ages == 8 ? check_all(l, t, h, n, maybe, 8) : check_all(l, t, h, n, maybe, ages);  \
-    }                                                                                             \
-    TARGET static size_t add(struct blm__layer *l, const struct blm__age_turn *t,                 \
-                             const uint64_t *h, size_t n, uint8_t *fresh)                         \
-    {                                                                                             \
-        uint32_t ages = blm__ages_of(&l->shape);                                                  \
-        return ages == 8 ? add_all(l, t, h, n, fresh, 8, false)                                   \
-                         : add_all(l, t, h, n, fresh, ages, false);                               \
-    }                                                                                             \
-    TARGET static size_t add_shared(struct blm__layer *l, const struct blm__age_turn *t,          \
-                                    const uint64_t *h, size_t n, uint8_t *fresh)                  \
-    {                                                                                             \
-        return add_all(l, t, h, n, fresh, blm__ages_of(&l->shape), true);                         \
+#define BLM__AGES_LOOPS(isa, TARGET, INLINE, mask_of, has8)                                        \
+    INLINE uint64_t blm__ages_with_##isa(const struct blm__layer    *l,                            \
+                                         const struct blm__age_turn *t, uint64_t h, uint32_t ages) \
+    {                                                                                              \
+        uint64_t all = UINT64_MAX;                                                                 \
+        for (uint32_t i = 0; i < l->shape.lines && all; i++) {                                     \
+            uint64_t        x = blm__line_x(h), mask = mask_of(x, l->shape.probes), here = 0;      \
+            const uint64_t *span = l->words + blm__span_at(l, h, ages);                            \
+            for (uint32_t j = 0; j < ages; j += 8)                                                 \
+                here |= (uint64_t)has8(span + j, t, j, mask) << j;                                 \
+            all &= here;                                                                           \
+            h = blm__line_next(x);                                                                 \
+        }                                                                                          \
+        return all;                                                                                \
+    }                                                                                              \
+    INLINE size_t blm__check_all_##isa(const struct blm__layer *l, const struct blm__age_turn *t,  \
+                                       const uint64_t *h, size_t n, uint8_t *maybe, uint32_t ages) \
+    {                                                                                              \
+        size_t hits = 0, ahead = blm__layer_small(l) || n == 1 ? 0 : BLM__AGES_AHEAD;              \
+        for (size_t i = 0; i < ahead && i < n; i++)                                                \
+            blm__span_fetch(l, h[i], ages, false);                                                 \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            if (ahead && i + ahead < n)                                                            \
+                blm__span_fetch(l, h[i + ahead], ages, false);                                     \
+            hits += maybe[i] = blm__ages_with_##isa(l, t, h[i], ages) != 0;                        \
+        }                                                                                          \
+        return hits;                                                                               \
+    }                                                                                              \
+    INLINE size_t blm__add_all_##isa(struct blm__layer *l, const struct blm__age_turn *t,          \
+                                     const uint64_t *h, size_t n, uint8_t *fresh, uint32_t ages,   \
+                                     bool shared)                                                  \
+    {                                                                                              \
+        size_t count = 0, ahead = blm__layer_small(l) || n == 1 ? 0 : BLM__AGES_AHEAD;             \
+        for (size_t i = 0; i < ahead && i < n; i++)                                                \
+            blm__span_fetch(l, h[i], ages, true);                                                  \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            uint64_t g = h[i], has = blm__ages_with_##isa(l, t, g, ages);                          \
+            if (ahead && i + ahead < n)                                                            \
+                blm__span_fetch(l, h[i + ahead], ages, true);                                      \
+            count += fresh[i] = has == 0;                                                          \
+            if (has >> t->at & 1)                                                                  \
+                continue;                                                                          \
+            for (uint32_t s = 0; s < l->shape.lines; s++) {                                        \
+                uint64_t x = blm__line_x(g);                                                       \
+                blm__age_put(l, blm__span_at(l, g, ages) + t->at, t->young,                        \
+                             mask_of(x, l->shape.probes), shared);                                 \
+                g = blm__line_next(x);                                                             \
+            }                                                                                      \
+        }                                                                                          \
+        return count;                                                                              \
+    }                                                                                              \
+    TARGET static size_t blm__ages_check_##isa(const struct blm__layer    *l,                      \
+                                               const struct blm__age_turn *t, const uint64_t *h,   \
+                                               size_t n, uint8_t *maybe)                           \
+    {                                                                                              \
+        uint32_t ages = blm__ages_of(&l->shape);                                                   \
+        return ages == 8 ? blm__check_all_##isa(l, t, h, n, maybe, 8)                              \
+                         : blm__check_all_##isa(l, t, h, n, maybe, ages);                          \
+    }                                                                                              \
+    TARGET static size_t blm__ages_add_##isa(struct blm__layer *l, const struct blm__age_turn *t,  \
+                                             const uint64_t *h, size_t n, uint8_t *fresh)          \
+    {                                                                                              \
+        uint32_t ages = blm__ages_of(&l->shape);                                                   \
+        return ages == 8 ? blm__add_all_##isa(l, t, h, n, fresh, 8, false)                         \
+                         : blm__add_all_##isa(l, t, h, n, fresh, ages, false);                     \
+    }                                                                                              \
+    TARGET static size_t blm__ages_add_shared_##isa(struct blm__layer          *l,                 \
+                                                    const struct blm__age_turn *t,                 \
+                                                    const uint64_t *h, size_t n, uint8_t *fresh)   \
+    {                                                                                              \
+        return blm__add_all_##isa(l, t, h, n, fresh, blm__ages_of(&l->shape), true);               \
     }
 
 #endif

@@ -51,7 +51,8 @@ BLM__AVX2_INLINE unsigned has8(const uint64_t *line, const struct blm__age_turn 
            has4(line + 4, t, _mm256_add_epi64(f, _mm256_setr_epi64x(4, 5, 6, 7)), m) << 4;
 }
 
-BLM__AGES_LOOPS(BLM__AVX2, BLM__AVX2_INLINE, mask_of, has8)
+BLM__AGES_LOOPS(avx2, BLM__AVX2, BLM__AVX2_INLINE, mask_of, has8)
 
-const struct blm__ages blm__ages_avx2 = { check, add, add_shared };
+const struct blm__ages blm__ages_avx2 = { blm__ages_check_avx2, blm__ages_add_avx2,
+                                          blm__ages_add_shared_avx2 };
 #endif
