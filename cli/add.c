@@ -11,6 +11,7 @@
 #include "numbers.h"
 #include "progress.h"
 #include "say.h"
+#include "window.h"
 
 #define GATHER ((size_t)1 << 20)    /* hashes: enough that the library sorts them */
 #define LARGE  ((uint64_t)16 << 20) /* bytes: it sorts for filters this large */
@@ -148,9 +149,16 @@ void add_warn_overfilled(struct ref *r)
     blm_params p;
     double     rate;
     if (say_quiet || !ref_params(r, &p) || p.can & BLM_CAN_GROW || p.capacity == 0 ||
-        p.items <= p.capacity || p.rate == 0 || !((rate = rate_now(r, &p)) > p.rate))
+        !window_overfilled(r, &p) || p.rate == 0 || !((rate = rate_now(r, &p)) > p.rate))
         return;
     char items[NUMBER_TEXT], room[NUMBER_TEXT], was[NUMBER_TEXT], is[NUMBER_TEXT];
+    if (p.can & BLM_CAN_FORGET) {
+        say("%s: keys come faster than it was planned for: its rate is now %s, not %s: make a "
+            "larger "
+            "window",
+            r->name, rate_text(rate, is), rate_text(p.rate, was));
+        return;
+    }
     say("%s holds %s keys but was planned for %s: its rate is now %s%s, not %s: make a larger "
         "filter",
         r->name, count_text(p.items, items), count_text(p.capacity, room),

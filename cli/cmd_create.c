@@ -12,13 +12,15 @@
 #include "ref.h"
 #include "say.h"
 #include "size.h"
+#include "window.h"
 
 #define DEFAULT_RATE 0.01
 
 static struct {
     const char        *scheme, *hash, *like, *like_from, *from;
     struct option_seed seed;
-    uint64_t           variant, lines, growth;
+    uint64_t           variant, lines, growth, last, ms;
+    double             slack;
     bool               force;
 } opt;
 
@@ -50,6 +52,17 @@ static const struct option rows[] = {
       "Of a filter that grows: the capacity of a layer divided by the one before's. RedisBloom "
       "calls it expansion. Default: 2 for redisbloom, else chosen layer by layer.",
       NULL },
+    { "last", 0, OPT_COUNT, "N", &opt.last,
+      "Make a window: a filter that remembers the last N keys added, and forgets older ones.",
+      NULL },
+    { "for", 0, OPT_TIME, "TIME", &opt.ms,
+      "Make a window by time, like 10m: it remembers keys for that long, up to -n N of them at the "
+      "rate, and then forgets them.",
+      NULL },
+    { "slack", 0, OPT_RATE, "P", &opt.slack,
+      "How much longer a window may remember a key, as a share of the window. Default: a seventh. "
+      "The least is 1/63; less slack takes more space.",
+      NULL },
     { "from", 0, OPT_FILE, "KEYS", &opt.from,
       "Add the keys in this file (- is standard input). The filter appears once all of them are "
       "added.",
@@ -74,22 +87,45 @@ static bool has_own_rate(const char *scheme)
     return has;
 }
 
+/* --last, --for and --slack: a window. */
+static bool wanted_window(blm_options *o)
+{
+    const blm_kind_row *kind = size_options.kind ? blm_kind_find(o->kind) : NULL;
+    if (!opt.last && !opt.ms && !opt.slack && !(kind && kind->can & BLM_CAN_FORGET))
+        return true;
+    if (kind && !(kind->can & BLM_CAN_FORGET))
+        return misuse(
+                   "--last, --for and --slack are for windows: remove them, or give --kind window"),
+               false;
+    if (opt.last && (opt.ms || o->items))
+        return misuse("--last %llu is a window by number: remove --for and -n",
+                      (unsigned long long)opt.last),
+               false;
+    if (opt.ms && !o->items && !o->memory && !o->bits)
+        return misuse("--for needs the number of keys that come in that time: give -n too"), false;
+    o->kind      = BLM_WINDOW;
+    o->items     = opt.last ? opt.last : o->items;
+    o->window_ms = opt.ms;
+    o->slack     = opt.slack;
+    return true;
+}
+
 /* Fills in what was asked for. Checks what only we can word well; the library refuses the rest. */
 static bool wanted(blm_options *o)
 {
     blm_options none = BLM_OPTIONS_INIT;
     *o               = none;
-    if (!size_fill(o))
+    if (!size_fill(o) || !wanted_window(o))
         return false;
     const blm_kind_row *kind     = blm_kind_find(o->kind);
     bool                scalable = kind->can & BLM_CAN_GROW;
-    if (opt.like && (size_given() || size_options.kind || opt.scheme || opt.hash ||
-                     opt.seed.given || opt.variant || opt.lines || opt.growth))
+    if (opt.like && (size_given() || o->kind || opt.scheme || opt.hash || opt.seed.given ||
+                     opt.variant || opt.lines || opt.growth))
         return misuse("--like gives size, kind, scheme and seed: remove the options that set them"),
                false;
     if (opt.like_from && !opt.like)
         return misuse("--like-from is the format of --like's filter: give --like too"), false;
-    if (!opt.like && !size_given() && !scalable)
+    if (!opt.like && !size_given() && !opt.last && !scalable)
         return misuse("the size is missing: give -n and -p, or -m and -k, or --memory, or --like"),
                false;
     if (!opt.like && o->items && o->rate == 0 && !o->bits && !o->memory &&
@@ -140,7 +176,7 @@ static bool wanted(blm_options *o)
 static void describe(const struct ref *r, char *out, size_t room)
 {
     blm_params p = { .size = sizeof p };
-    char       keys[NUMBER_TEXT], rate[NUMBER_TEXT], size[NUMBER_TEXT];
+    char       keys[NUMBER_TEXT], rate[NUMBER_TEXT], size[NUMBER_TEXT], window[NUMBER_TEXT + 16];
     blm_get_params(r->filter, &p);
     bool native = strcmp(p.scheme, "native") == 0;
     int  n      = snprintf(out, room, "%s%s%s", blm_kind_name(p.kind), native ? "" : " ",
@@ -149,6 +185,8 @@ static void describe(const struct ref *r, char *out, size_t room)
         n += snprintf(out + n, room - (size_t)n, ", %s at a rate of %s%s",
                       plural_text(p.capacity, "key", keys), rate_text(p.rate, rate),
                       p.can & BLM_CAN_GROW ? " before it grows" : "");
+    if (window_text(r->filter, window))
+        n += snprintf(out + n, room - (size_t)n, ", %s", window);
     snprintf(out + n, room - (size_t)n, ": %s, %u probe%s", size_text(p.bytes, size),
              (unsigned)p.probes, p.probes == 1 ? "" : "s");
 }
@@ -230,22 +268,20 @@ static int run(int count, char **operands)
 }
 
 static const char *const usage[] = {
-    "FILTER -n N [-p P] [--from KEYS]",
-    "FILTER -m BITS -k K",
-    "FILTER --memory SIZE [-n N]",
-    "FILTER --like OTHER",
-    NULL,
+    "FILTER -n N [-p P] [--from KEYS]",  "FILTER -m BITS -k K", "FILTER --memory SIZE [-n N]",
+    "FILTER --last N | --for TIME -n N", "FILTER --like OTHER", NULL,
 };
 static const char *const about[] = {
     "Makes a filter for N keys that wrongly answers \"maybe\" for at most a share P of absent "
     "keys, or a filter of a given size: BITS, SIZE, or that of another filter. P is 1% unless "
     "given; "
     "schemes of libraries that have a default of their own use that (guava and spark: 3%).",
-    "There are four kinds. blocked is the fastest, and the kind of a new filter unless --kind says "
+    "There are five kinds. blocked is the fastest, and the kind of a new filter unless --kind says "
     "otherwise. classic is the smallest general filter, and the default when -m and -k are both "
     "given. counting can remove keys and takes four times the space. scalable grows, for an "
     "unknown "
-    "number of keys.",
+    "number of keys. window forgets: --last makes one of the last N keys, --for one of the last "
+    "seconds, minutes or days.",
     "A new filter gets a random seed, so that nobody can choose keys that collide. Filters that "
     "are to be merged or compared must share a seed: use --like or --seed.",
     "FILTER is a path, - for standard output, or a key on Redis (redis://host/KEY). On Redis, "
@@ -259,6 +295,9 @@ static const struct example examples[] = {
                                                  "1%" },
     { "bloomery create words.blm -n 500e3 -p 1e-4 --from words.txt",
       "Make a filter and add the lines of a file" },
+    { "bloomery create recent.blm --for 10m -n 1e6",
+      "Remember for ten minutes, up to a million keys "
+      "in that time" },
     { "bloomery create tuesday.blm --like monday.blm", "Make a filter that can be merged with "
                                                        "monday.blm" },
     { "bloomery create redis://localhost/seen -n 1e7 --scheme redisbloom",

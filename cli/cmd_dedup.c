@@ -29,6 +29,7 @@
 #include "ref.h"
 #include "say.h"
 #include "size.h"
+#include "window.h"
 
 #define DEFAULT_RATE 1e-6
 #define FIRST_LAYER  ((uint64_t)1 << 22) /* keys, when the number is not known: 17 MB */
@@ -39,11 +40,13 @@
 #define USUAL_LINE  40.0                /* bytes */
 #define PENDING     32768               /* keys waiting for their lines to be written */
 #define SYNC_EVERY  30.0                /* seconds */
+#define RUNS        8                   /* of lines in a turn of a window */
 
 static struct {
     uint64_t    items, memory;
     double      rate;
-    const char *state;
+    const char *state, *window;
+    uint64_t    last, ms; /* of the window: lines, or milliseconds */
     bool        duplicates, stats, json;
 } opt;
 
@@ -59,6 +62,10 @@ static const struct option rows[] = {
     { "state", 0, OPT_FILE, "FILTER", &opt.state,
       "Keep what was seen in this filter for the next run. It is made if it does not exist; -n, "
       "-p and --memory matter only then.",
+      NULL },
+    { "window", 0, OPT_TEXT, "N|TIME", &opt.window,
+      "Forget lines that were not among the last N, or not seen for TIME (10m, 1.5h), so that a "
+      "pipe can run for ever. By time, -n says how many different lines come in that time.",
       NULL },
     { NULL, 'D', OPT_FLAG, NULL, &opt.duplicates,
       "Print the lines that were seen before instead "
@@ -86,6 +93,7 @@ struct dedup {
     blm_filter *recent;
     blm_key    *pending;
     size_t      pending_count;
+    size_t      run; /* of a window: lines that are printed and then added; 0: it is none */
 };
 
 /* ---- the filter ---- */
@@ -118,7 +126,11 @@ static blm_options wanted(const struct dedup *d, const struct batch *first)
     o.rate        = opt.rate;
     if (o.rate == 0 && !(opt.items && opt.memory))
         o.rate = DEFAULT_RATE;
-    if (!opt.items && !opt.memory) {
+    if (opt.window) {
+        o.kind      = BLM_WINDOW;
+        o.items     = opt.last ? opt.last : opt.items;
+        o.window_ms = opt.ms;
+    } else if (!opt.items && !opt.memory) {
         o.kind       = BLM_SCALABLE;
         o.items      = guess(d, first);
         o.tightening = 0.5;
@@ -146,6 +158,26 @@ static bool plan_memory(const blm_options *o)
     return true;
 }
 
+/* An old state may be a window, and decides then: --window matters only for a new one. */
+static bool run_of(struct dedup *d)
+{
+    blm_params p = { .size = sizeof p };
+    blm_window w = { .size = sizeof w };
+    if (!ref_params(&d->ref, &p))
+        return false;
+    if (!(p.can & BLM_CAN_FORGET)) {
+        if (opt.window)
+            trouble(
+                "%s is a %s filter, which forgets nothing: give another --state, or no --window",
+                d->ref.name, blm_kind_name(p.kind));
+        return !opt.window;
+    }
+    bool known = !d->ref.remote && blm_get_window(d->filter, &w) == BLM_OK && !w.by_time;
+    d->run     = known && w.turn_length / RUNS < KEYS_BATCH ? (size_t)(w.turn_length / RUNS) + 1
+                                                            : KEYS_BATCH;
+    return true;
+}
+
 static bool open_state(struct dedup *d, const blm_options *o)
 {
     bool made = !ref_exists(opt.state);
@@ -153,7 +185,9 @@ static bool open_state(struct dedup *d, const blm_options *o)
         return false;
     if (made ? !ref_create_keys(&d->ref, opt.state, o) : !ref_change_keys(&d->ref, opt.state, NULL))
         return false;
-    d->filter         = d->ref.filter;
+    d->filter = d->ref.filter;
+    if (!run_of(d))
+        return false;
     blm_options small = BLM_OPTIONS_INIT;
     small.kind        = BLM_BLOCKED;
     small.items       = PENDING;
@@ -175,7 +209,7 @@ static bool possible(const struct dedup *d)
     blm_error   err = { .offset = BLM_NO_OFFSET };
     if (opt.memory)
         return opt.state || plan_memory(&o);
-    if (!opt.items && !opt.state && d->keys.total)
+    if (!opt.items && !opt.state && !opt.window && d->keys.total)
         o.items = LEAST_FIRST;
     return blm_plan_for(&o, &p, &err) == BLM_OK || (filter_trouble(NULL, &err), false);
 }
@@ -282,6 +316,34 @@ static void print_and_queue(struct dedup *d, const struct batch *b)
         write_pending(d);
 }
 
+/* A window with --state: every line is added, since a line that comes back is renewed. What the
+ * state does not have yet must be few compared with the window, so lines go in runs. */
+static void print_and_renew(struct dedup *d, const struct batch *b)
+{
+    uint8_t seen[KEYS_BATCH], fresh[KEYS_BATCH];
+    for (size_t at = 0, n; at < b->count && !d->failed && !out_stopped(); at += n) {
+        const blm_key *key = b->keys + at;
+        n                  = b->count - at < d->run ? b->count - at : d->run;
+        if (!ref_check(&d->ref, key, n, seen + at, NULL)) {
+            d->failed = true;
+            return;
+        }
+        blm_add_many(d->recent, key, n, fresh, NULL);
+        for (size_t i = 0; i < n; i++) {
+            seen[at + i] |= !fresh[i];
+            d->unique += !seen[at + i];
+            d->pending[d->pending_count++] = key[i];
+        }
+        struct batch some = *b;
+        some.at           = b->at + at;
+        some.keys         = b->keys + at;
+        some.count        = n;
+        some.cut          = b->cut && at + n == b->count;
+        batch_print_picked(&some, seen + at, opt.duplicates);
+        write_pending(d);
+    }
+}
+
 static void all_lines(struct dedup *d)
 {
     struct batch b;
@@ -290,7 +352,9 @@ static void all_lines(struct dedup *d)
             d->failed = true;
             break;
         }
-        if (opt.state)
+        if (d->run)
+            print_and_renew(d, &b);
+        else if (opt.state)
             print_and_queue(d, &b);
         else
             add_and_print(d, &b);
@@ -300,6 +364,14 @@ static void all_lines(struct dedup *d)
 }
 
 /* ---- statistics ---- */
+
+/* A window stays as full as it is: each new line met the rate that it has now, or a lower one. */
+static double window_wrong(const struct dedup *d, double *rate)
+{
+    blm_stats s = { .size = sizeof s };
+    *rate       = blm_get_stats(d->filter, &s) == BLM_OK ? s.rate_now : 0;
+    return *rate * (double)d->unique;
+}
 
 static void report(struct dedup *d)
 {
@@ -319,7 +391,8 @@ static void report(struct dedup *d)
     } else if (d->open) {
         blm_get_params(d->filter, &p);
         f.filter_bytes = p.bytes;
-        f.wrong        = expected_end(&d->expected, d->filter, &f.rate);
+        f.wrong =
+            opt.window ? window_wrong(d, &f.rate) : expected_end(&d->expected, d->filter, &f.rate);
         /* Near saturation the count of new lines hardly says how many lines came. */
         f.wrong = fmin(f.wrong, (double)(f.lines - f.unique));
     }
@@ -339,6 +412,12 @@ static void warn(struct dedup *d)
     if (!d->open || d->ref.remote || say_quiet || blm_get_params(d->filter, &p) != BLM_OK ||
         p.can & BLM_CAN_GROW || !p.capacity || p.items <= p.capacity + p.capacity / 50)
         return;
+    if (p.can & BLM_CAN_FORGET) {
+        if (!opt.state)
+            d->ref = (struct ref){ .filter = d->filter, .name = "the window" };
+        add_warn_overfilled(&d->ref);
+        return;
+    }
     struct expected none = { 0 };
     char            items[NUMBER_TEXT], room[NUMBER_TEXT];
     double          now_rate;
@@ -383,6 +462,14 @@ static int run(int count, char **operands)
     d.keys.hashing = !opt.state;
     d.keys.prepare = opt.state ? NULL : hash;
     d.start        = now();
+    if (opt.window && !window_parse(opt.window, &opt.last, &opt.ms))
+        return misuse("--window %s: give a number of lines, like 1e6, or a time, like 10m",
+                      opt.window);
+    if (opt.last && opt.items)
+        return misuse("--window %s says how many lines: remove -n", opt.window);
+    if (opt.ms && !opt.items && !opt.memory)
+        return misuse("--window %s needs the number of lines that come in that time: give -n too",
+                      opt.window);
     if (opt.state && ref_is_stream(opt.state))
         return misuse("--state %s is not possible, because the state is read and written: give a "
                       "file",
@@ -403,7 +490,7 @@ static int run(int count, char **operands)
 }
 
 static const char *const usage[] = { "[INPUT...] [-n N] [-p P] [--memory SIZE] [--state FILTER] "
-                                     "[-D] [--stats]",
+                                     "[--window N|TIME] [-D] [--stats]",
                                      NULL };
 static const char *const about[] = {
     "Prints each line the first time it is seen, in order and at once, using a few bytes of "
@@ -422,6 +509,11 @@ static const char *const about[] = {
     "of them has added it, all print it: no line is lost, but a line can appear twice. If a line "
     "must be processed at most once, and may be lost with the process that took it, let the "
     "program that processes it send BF.ADD itself: at most one sender gets the answer 1.",
+    "--window forgets: a line is dropped if it came among the last N lines, or in the last TIME, "
+    "and "
+    "is printed again later. A line that keeps coming stays known. It is forgotten after at most a "
+    "seventh more than the window. With --state the window goes on in the next run, and time that "
+    "passes between the runs counts.",
     "--stats reports how many lines were probably dropped wrongly. A new line that arrives after "
     "N different ones is dropped with probability r(N), the modelled rate of the filter at that "
     "moment. The figure is the sum of r(N) over the lines of this run. While the filter is not "

@@ -14,6 +14,7 @@
 #include "plot.h"
 #include "ref.h"
 #include "say.h"
+#include "window.h"
 
 static struct {
     bool json, plot;
@@ -201,6 +202,7 @@ static void show(const struct ref *r, const blm_stats *s)
               strcmp(p->hash, p->scheme) == 0 ? "" : p->hash);
     show_flags(p);
     show_size(p);
+    window_show(r->filter);
     show_contents(s);
     show_machinery(r, p);
     if (p->notice) {
@@ -284,6 +286,7 @@ static void json_all(struct json *j, const struct ref *r, const blm_stats *s)
         json_close(j, '}');
     }
     json_close(j, ']');
+    window_json(j, r->filter);
     json_text(j, "notice", p->notice);
     json_text(j, "faults", scheme ? scheme->faults : NULL);
 }
@@ -318,14 +321,14 @@ static bool info(const char *text, bool first)
     blm_get_stats(r.filter, &s);
     if (slices > s.params.bits)
         slices = (size_t)s.params.bits;
-    bool plot = opt.plot && blm_fill_map(r.filter, fill, slices) == BLM_OK;
+    bool map = opt.plot && blm_fill_map(r.filter, fill, slices) == BLM_OK;
     if (opt.json) {
-        show_json(&r, &s, plot ? fill : NULL, slices);
+        show_json(&r, &s, map ? fill : NULL, slices);
     } else {
         if (!first)
             out_print("\n");
         show(&r, &s);
-        if (plot)
+        if (opt.plot && !window_plot(r.filter) && map)
             show_plot(fill, slices, &s.params);
     }
     ref_drop(&r);

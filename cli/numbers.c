@@ -110,6 +110,24 @@ bool parse_count(const char *text, uint64_t *out)
     return decimal(text, &d) && *d.end == 0 && whole(&d, 0, false, out);
 }
 
+bool parse_time(const char *text, uint64_t *out)
+{
+    static const struct {
+        const char *unit;
+        uint64_t    ms;
+    } units[] = { { "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 }, { "d", 86400000 } };
+    struct decimal d;
+    if (!decimal(text, &d))
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (strcmp(d.end, units[i].unit) != 0 || d.digits > UINT64_MAX / units[i].ms)
+            continue;
+        d.digits *= units[i].ms;
+        return whole(&d, 0, false, out);
+    }
+    return false;
+}
+
 bool parse_size(const char *text, uint64_t *out)
 {
     static const char letters[] = "KMGT";
@@ -260,6 +278,24 @@ const char *rate_text(double p, char *out)
         }
         snprintf(out, NUMBER_TEXT, "%.3ge%d", m, tens);
     }
+    return out;
+}
+
+const char *span_text(uint64_t ms, char *out)
+{
+    static const struct {
+        double      ms;
+        const char *unit;
+    } units[] = { { 86400e3, "day" }, { 3600e3, "hour" }, { 60e3, "minute" }, { 1e3, "second" } };
+    const char *u = "millisecond";
+    double      n = (double)ms;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if ((double)ms >= units[i].ms) {
+            n = (double)ms / units[i].ms;
+            u = units[i].unit;
+            break;
+        }
+    snprintf(out, NUMBER_TEXT, "%.4g %s%s", n, u, n == 1 ? "" : "s");
     return out;
 }
 

@@ -13,6 +13,8 @@ bool parse_count(const char *text, uint64_t *out);
 bool parse_size(const char *text, uint64_t *out);
 /* 0.01, 1e-6, 1%: above 0 and below 1. */
 bool parse_rate(const char *text, double *out);
+/* A time with its unit, 500ms, 90s, 10m, 1.5h or 2d, in milliseconds. */
+bool parse_time(const char *text, uint64_t *out);
 /* Decimal, from −2^63 (two's complement, in out[0]), or 0x hexadecimal; up to 16 hex digits fill out[0], 17 to 32 fill out[1] and out[0]. */
 bool parse_seed(const char *text, uint64_t out[2]);
 
@@ -29,6 +31,8 @@ const char *size_option_text(uint64_t bytes, char *out);
 const char *short_text(double n, char *out);
 /* 0.01 → "1%", 0.00039 → "3.9e-4". */
 const char *rate_text(double p, char *out);
+/* Milliseconds: 600000 → "10 minutes", 1500 → "1.5 seconds". */
+const char *span_text(uint64_t ms, char *out);
 /* 3725 → "1:02:05", 72 → "1:12". */
 const char *time_text(double seconds, char *out);
 

@@ -184,6 +184,8 @@ static const char *wanted(enum option_type t)
         return "how many threads, at least 1";
     case OPT_SIZE:
         return "a size in bytes, like 4096, 64M or 1.5G";
+    case OPT_TIME:
+        return "a time with its unit, like 500ms, 90s, 10m, 1.5h or 2d";
     case OPT_RATE:
         return "a rate above 0 and below 1, like 0.01, 1e-6 or 1%";
     case OPT_BYTE:
@@ -218,6 +220,9 @@ static bool store(const struct option *o, bool letter, const char *value)
         break;
     case OPT_SIZE:
         good = parse_size(value, o->into) && *(uint64_t *)o->into > 0;
+        break;
+    case OPT_TIME:
+        good = parse_time(value, o->into) && *(uint64_t *)o->into > 0;
         break;
     case OPT_RATE:
         good = parse_rate(value, o->into);

@@ -18,6 +18,7 @@ enum option_type {              /* into points to */
                    OPT_THREADS, /* the same, and so it is called */
                    OPT_NUMBER,  /* uint64_t, 0 too */
                    OPT_SIZE,    /* uint64_t bytes, at least 1: 64M */
+                   OPT_TIME,    /* uint64_t milliseconds, at least 1: 500ms, 10m */
                    OPT_RATE,    /* double, between 0 and 1: 0.01, 1e-6, 1% */
                    OPT_BYTE,    /* int: one byte, or \t */
                    OPT_SEED     /* struct option_seed */

@@ -389,7 +389,8 @@ blm_status redis_push(struct ref *r, const char *format, bool replace, blm_error
 static bool plain(const blm_options *o, const blm_params *p)
 {
     if (o->like || o->bits || o->probes || o->memory || o->lines || o->flags & BLM_SEEDED ||
-        o->hash != BLM_HASH_XXH3 || o->tightening != 0 || o->rate_cap != 0)
+        p->can & BLM_CAN_FORGET || o->hash != BLM_HASH_XXH3 || o->tightening != 0 ||
+        o->rate_cap != 0)
         return false;
     return p->capacity > 0 && p->rate > 0 &&
            ((strcmp(p->scheme, "native") == 0 && o->growth == 0) ||

@@ -51,7 +51,7 @@ static void filter_seed(const char *name, const blm_options *o, unsigned keys)
 static void filter_seeds(void)
 {
     char name[64];
-    for (int kind = BLM_CLASSIC; kind <= BLM_SCALABLE; kind++) {
+    for (int kind = BLM_CLASSIC; kind <= BLM_WINDOW; kind++) {
         for (unsigned keys = 0; keys <= 60; keys += 30) {
             blm_options o = BLM_OPTIONS_INIT;
             o.kind        = (blm_kind)kind;
@@ -59,6 +59,7 @@ static void filter_seeds(void)
             o.rate        = keys == 30 ? 1e-7 : 0.02;
             o.hash        = keys == 60 ? BLM_HASH_SIPHASH : BLM_HASH_XXH3;
             o.flags       = BLM_SEEDED;
+            o.window_ms   = keys == 30 && kind == BLM_WINDOW ? 86400000 : 0;
             o.seed[0]     = 1;
             snprintf(name, sizeof name, "%s-%u", blm_kind_name(o.kind), keys);
             filter_seed(name, &o, keys);

@@ -14,9 +14,9 @@
  *     blm_free(f);
  *
  * What is promised
- *   A key that was added (and not removed) is never answered "no". A key that was not added is
- *   answered "maybe" no more often than the promised rate, as long as the filter holds no more keys
- *   than it was planned for. blm_get_stats tells how full it is.
+ *   A key that was added (and not removed, or forgotten by a window) is never answered "no". A key
+ *   that was not added is answered "maybe" no more often than the promised rate, as long as the
+ *   filter holds no more keys than it was planned for. blm_get_stats tells how full it is.
  *
  * Conventions
  *   1. Keys are bytes and a length. Any bytes, any length, the empty key too.
@@ -106,7 +106,6 @@ BLM_API const char *blm_status_name(blm_status s);
 BLM_API const char *blm_version(void);
 
 #define BLM_NO_OFFSET UINT64_MAX
-
 /* What went wrong. It holds no memory of its own and need not be freed. */
 typedef struct blm_error {
     blm_status status;
@@ -192,7 +191,6 @@ typedef struct blm_allocator {
 } blm_allocator;
 
 typedef uint64_t (*blm_clock_fn)(void *ctx); /* milliseconds since 1970, for windows */
-
 /* Called now and then during a long call. Return false to cancel it; it then gives E_CANCELLED. */
 typedef bool (*blm_progress_fn)(void *ctx, uint64_t done, uint64_t total);
 
@@ -304,8 +302,7 @@ BLM_API blm_status blm_close(blm_filter *f, blm_error *err);
  * E_SPACE or E_LIMIT if a scalable filter has to grow and cannot. */
 BLM_API blm_status blm_add(blm_filter *f, const void *key, size_t len);
 
-/* false is "no": the filter does not have the key. true is "maybe". Cannot fail, does not
- * allocate. */
+/* false is "no": it does not have the key. true is "maybe". Cannot fail, does not allocate. */
 BLM_API bool blm_check(const blm_filter *f, const void *key, size_t len);
 
 /* Counting only: takes back one add of the key. E_ABSENT: the key was never added; nothing changed.
@@ -319,9 +316,8 @@ BLM_API blm_status blm_remove(blm_filter *f, const void *key, size_t len);
  * into *done (or NULL) how many keys were added, after a failure too.
  *
  * A million keys or more for a filter larger than the processor's caches are first sorted by the
- * part of the filter they fall into, which takes half the time or less. The call then
- * takes as much memory again as the filter has, or a quarter of that above 128 MiB, from the
- * filter's allocator. If it gets none, the keys are not sorted. */
+ * part of the filter they fall into. The call then takes as much memory again as the filter has, or
+ * a quarter of that above 128 MiB; if its allocator has none, the keys are not sorted. */
 BLM_API blm_status blm_add_many(blm_filter *f, const blm_key *keys, size_t count, uint8_t *fresh,
                                 size_t *done);
 BLM_API size_t     blm_check_many(const blm_filter *f, const blm_key *keys, size_t count,

@@ -42,6 +42,15 @@ const char *bf_read_expansion(const Str *s, long long *out)
     return NULL;
 }
 
+bool bf_read_seconds(const Str *s, uint64_t *ms)
+{
+    double seconds;
+    if (api.StringToDouble(s, &seconds) != API_OK || !(seconds >= 0.001 && seconds <= 1e9))
+        return false;
+    *ms = (uint64_t)(seconds * 1000 + 0.5);
+    return true;
+}
+
 bool bf_read_seed(const Str *s, uint64_t *out)
 {
     size_t      len;

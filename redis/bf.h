@@ -27,15 +27,17 @@ struct value {
     struct bf_asleep *asleep;       /* its layers, if it is small enough to sleep; or NULL */
     uint64_t          items, bytes; /* as counted in the module's totals */
     uint64_t          room; /* keys that the filter, or its newest layer, takes before it is full */
-    bool              native : 1; /* of the type bloomery1 */
-    bool              counts : 1; /* has counters: every add changes it, not only new keys */
-    bool              fixed : 1;  /* may not grow; adds to a full filter are errors */
-    bool     automatic : 1;       /* made by an add, not reserved, so it grows as growth.c says */
-    bool     saturate : 1;        /* native and of fixed size: takes keys past its capacity */
-    bool     named : 1;           /* only while BF.MERGE looks for filters named twice */
-    uint8_t  place;               /* where it is awake (asleep.c); 0: nowhere */
-    uint16_t layers;              /* of `asleep`, with the … */
-    uint32_t growth;              /* … chain's growth */
+    bool              native : 1;  /* of the type bloomery1 */
+    bool              counts : 1;  /* every add changes it, not only new keys: counters, windows */
+    bool              forgets : 1; /* a window, which is never full … */
+    bool              timed : 1;   /* … by time */
+    bool              fixed : 1;   /* may not grow; adds to a full filter are errors */
+    bool     automatic : 1;        /* made by an add, not reserved, so it grows as growth.c says */
+    bool     saturate : 1;         /* native and of fixed size: takes keys past its capacity */
+    bool     named : 1;            /* only while BF.MERGE looks for filters named twice */
+    uint8_t  place;                /* where it is awake (asleep.c); 0: nowhere */
+    uint16_t layers;               /* of `asleep`, with the … */
+    uint32_t growth;               /* … chain's growth */
 };
 
 /* Takes ownership of the filter. NULL: it failed, and the filter is freed. */
@@ -185,6 +187,14 @@ enum bf_outcome { BF_ADDED, BF_FULL, BF_FAILED };
 enum bf_outcome bf_add(struct value *v, const blm_key *keys, size_t n, uint8_t *fresh,
                        size_t *done);
 
+/* ---- time (clock.c) ---- */
+
+/* What windows go by: the wall clock, except between these two. A command that adds takes the time
+ * once, and replicas get it with the items, so that all of them forget at the same moment. */
+uint64_t bf_clock(void *ctx);
+uint64_t bf_clock_hold(uint64_t ms); /* 0: the wall clock's; returns it */
+void     bf_clock_release(void);
+
 /* ---- keys and replies (cmd.c) ---- */
 
 enum bf_found { BF_MISSING, BF_OURS, BF_OTHER };
@@ -224,7 +234,8 @@ bool bf_word(const Str *s, const char *word); /* compares without regard to case
 const char *bf_read_rate(const Str *s, double *out);
 const char *bf_read_capacity(const Str *s, long long *out);
 const char *bf_read_expansion(const Str *s, long long *out);
-bool        bf_read_seed(const Str *s, uint64_t *out); /* decimal, 64 bits */
+bool        bf_read_seed(const Str *s, uint64_t *out);   /* decimal, 64 bits */
+bool        bf_read_seconds(const Str *s, uint64_t *ms); /* above 0, in whole milliseconds */
 
 #define BF_MAX_CAPACITY      1073741824LL
 #define BF_MAX_EXPANSION     32768LL
@@ -240,6 +251,7 @@ struct bf_wanted {
     bool      nonscaling, saturate, native, seeded;
     blm_kind  kind;
     uint64_t  seed;
+    uint64_t  window_ms, slack_ms; /* 0: none */
 };
 struct bf_wanted bf_defaults(void);
 /* Do the filters of this kind grow by themselves? */
@@ -256,6 +268,7 @@ void bf_replicate_make(Ctx *ctx, Str *key, const struct bf_wanted *w);
 
 int bf_cmd_reserve(Ctx *ctx, Str **argv, int argc);
 int bf_cmd_add(Ctx *ctx, Str **argv, int argc);
+int bf_cmd_addat(Ctx *ctx, Str **argv, int argc);
 int bf_cmd_madd(Ctx *ctx, Str **argv, int argc);
 int bf_cmd_insert(Ctx *ctx, Str **argv, int argc);
 int bf_cmd_exists(Ctx *ctx, Str **argv, int argc);

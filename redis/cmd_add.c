@@ -10,7 +10,7 @@
 #define PROBLEM "ERR problem inserting into filter"
 
 /* ---- BF.RESERVE key rate capacity [EXPANSION n] [NONSCALING]
- *                 [KIND k] [SATURATE] [SEED n] ---- */
+ *                 [KIND k] [SATURATE] [WINDOW seconds [SLACK seconds]] [SEED n] ---- */
 
 /* The error reply for a KIND that we do not know. */
 static const char *no_such_kind(void)
@@ -44,6 +44,12 @@ static int extra_word(Str **argv, int left, struct bf_wanted *w, const char **wh
         if (!blm_kind_from_name(name, &w->kind))
             *why = no_such_kind();
         w->native = true;
+        return 2;
+    }
+    bool window = bf_word(argv[0], "WINDOW");
+    if (window || bf_word(argv[0], "SLACK")) {
+        if (left < 2 || !bf_read_seconds(argv[1], window ? &w->window_ms : &w->slack_ms))
+            *why = "ERR WINDOW and SLACK must be seconds, from 0.001 to 1000000000";
         return 2;
     }
     if (bf_word(argv[0], "SEED")) {
@@ -86,12 +92,23 @@ static const char *reserve_sense(struct bf_wanted *w, bool expands)
 {
     if (w->nonscaling && expands && w->expansion > 0)
         return "Nonscaling filters cannot expand";
+    if (w->window_ms && !w->native) {
+        w->native = true;
+        w->kind   = BLM_WINDOW;
+    }
     if (w->saturate && !w->native) { /* RedisBloom's layout has no flag for it: native */
         if (!w->nonscaling && !(expands && w->expansion == 0))
             return "ERR SATURATE needs a filter that does not scale: give NONSCALING too";
         w->native = true;
         w->kind   = blm_kind_find(BLM_ANY_KIND)->kind;
     }
+    bool window = w->native && blm_kind_find(w->kind)->can & BLM_CAN_FORGET;
+    if ((w->window_ms || w->slack_ms) && !window)
+        return "ERR WINDOW and SLACK need KIND window, or no KIND";
+    if (w->slack_ms && !w->window_ms)
+        return "ERR SLACK needs WINDOW: without it a window goes by the number of items";
+    if (window && w->saturate)
+        return "ERR KIND window is never full: remove SATURATE";
     bool scalable = w->native && bf_grows(w->kind);
     if (scalable && (w->saturate || w->nonscaling || (expands && w->expansion == 0)))
         return "ERR KIND scalable cannot have NONSCALING, EXPANSION 0 or SATURATE";
@@ -197,7 +214,7 @@ static struct value *to_add_to(Ctx *ctx, Str *name, size_t n, struct bf_wanted *
     return v && v->filter ? v : NULL;
 }
 
-/* A counting filter changes with every add, any other only with new items. */
+/* Counting filters and windows change with every add, any other only with new items. */
 static bool changed(const struct value *v, const struct results *r)
 {
     return r->news || (v->counts && r->done);
@@ -212,15 +229,22 @@ static bool replicates_all(const struct value *v) { return !v->native && !v->fix
 /* Replicas must do exactly what was done here: add the items up to the one without room. If the
  * command was a BF.ADD or BF.MADD and all of it was done, it is replicated as it is, which costs
  * nothing while there are no replicas. */
+static void replicate_adds(Ctx *ctx, Str *name, const struct value *v, Str **items, size_t n,
+                           bool whole)
+{
+    if (v->timed)
+        api.Replicate(ctx, "BF.ADDAT", "slv", name, (long long)bf_clock(NULL), items, n);
+    else if (whole)
+        api.ReplicateVerbatim(ctx);
+    else
+        api.Replicate(ctx, "BF.MADD", "sv", name, items, n);
+}
+
 static void replicate_items(Ctx *ctx, Str *name, const struct value *v, Str **items, bool whole,
                             const struct results *r)
 {
-    if (r->done && (changed(v, r) || replicates_all(v))) {
-        if (whole)
-            api.ReplicateVerbatim(ctx);
-        else
-            api.Replicate(ctx, "BF.MADD", "sv", name, items, r->done);
-    }
+    if (r->done && (changed(v, r) || replicates_all(v)))
+        replicate_adds(ctx, name, v, items, r->done, whole);
     if (changed(v, r))
         bf_changed(ctx, name, "bf.add");
 }
@@ -299,6 +323,8 @@ static int add_all(Ctx *ctx, Str *name, struct bf_wanted *w, bool create, Str **
         bf_replicate_make(ctx, name, w);
         bf_changed(ctx, name, "bf.reserve");
     }
+    if (v->timed)
+        bf_clock_hold(0);
     uint64_t bytes = v->bytes;
     add_and_reply(ctx, v, items, n, &r);
     replicate_items(ctx, name, v, items, madd && r.done == n, &r);
@@ -306,6 +332,7 @@ static int add_all(Ctx *ctx, Str *name, struct bf_wanted *w, bool create, Str **
         replicate_present(ctx, name, v, items + r.done, n - r.done);
     if (v->bytes != bytes)
         bf_value_grown(v);
+    bf_clock_release();
     return API_OK;
 }
 
@@ -326,6 +353,8 @@ int bf_cmd_add(Ctx *ctx, Str **argv, int argc)
         bf_replicate_make(ctx, argv[1], &w);
         bf_changed(ctx, argv[1], "bf.reserve");
     }
+    if (v->timed)
+        bf_clock_hold(0);
     uint64_t bytes = v->bytes;
     add_items(v, argv + 2, 1, &r);
     if (r.outcome == BF_ADDED)
@@ -335,6 +364,34 @@ int bf_cmd_add(Ctx *ctx, Str **argv, int argc)
     replicate_items(ctx, argv[1], v, argv + 2, true, &r);
     if (v->bytes != bytes)
         bf_value_grown(v);
+    bf_clock_release();
+    return API_OK;
+}
+
+/* ---- BF.ADDAT key milliseconds item [item …] ---- */
+
+/* How adds to a window by time reach replicas and the append-only file. */
+int bf_cmd_addat(Ctx *ctx, Str **argv, int argc)
+{
+    Key           *key;
+    struct value  *v;
+    long long      ms;
+    struct results r = { .fresh = NULL };
+    if (argc < 4)
+        return api.WrongArity(ctx);
+    if (!bf_repeated(ctx))
+        return api.ReplyWithError(ctx, "ERR BF.ADDAT is how servers replicate adds: use BF.MADD");
+    if (api.StringToLongLong(argv[2], &ms) != API_OK || ms <= 0)
+        return api.ReplyWithError(ctx, "ERR the time must be a number of milliseconds");
+    enum bf_found found = bf_open(ctx, argv[1], &key, &v);
+    api.CloseKey(key);
+    if (found != BF_OURS || !v->filter)
+        return found == BF_OTHER ? bf_wrong_type(ctx) : bf_not_found(ctx);
+    bf_clock_hold((uint64_t)ms);
+    add_and_reply(ctx, v, argv + 3, (size_t)argc - 3, &r);
+    bf_clock_release();
+    api.ReplicateVerbatim(ctx);
+    bf_changed(ctx, argv[1], "bf.add");
     return API_OK;
 }
 

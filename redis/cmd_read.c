@@ -5,6 +5,7 @@
 
 #include "bf.h"
 #include "bloomery/embed.h"
+#include "bloomery/window.h"
 
 /* ---- BF.EXISTS key item · BF.MEXISTS key item [item …] ---- */
 
@@ -129,7 +130,9 @@ int bf_cmd_info(Ctx *ctx, Str **argv, int argc)
         reply_field(ctx, v, &p, field);
         return API_OK;
     }
-    api.ReplyWithMap(ctx, (long)FIELDS + (v->native ? 2 : 0));
+    blm_window w      = { .size = sizeof w };
+    bool       window = blm_get_window(v->filter, &w) == BLM_OK;
+    api.ReplyWithMap(ctx, (long)FIELDS + (v->native ? 2 : 0) + (window ? 2 : 0));
     for (field = 0; field < FIELDS; field++) {
         api.ReplyWithSimpleString(ctx, fields[field].name);
         reply_field(ctx, v, &p, field);
@@ -139,6 +142,12 @@ int bf_cmd_info(Ctx *ctx, Str **argv, int argc)
         api.ReplyWithSimpleString(ctx, blm_kind_name(p.kind));
         api.ReplyWithSimpleString(ctx, "Error rate");
         api.ReplyWithDouble(ctx, p.rate);
+    }
+    if (window) {
+        api.ReplyWithSimpleString(ctx, w.by_time ? "Window in milliseconds" : "Window in items");
+        api.ReplyWithLongLong(ctx, (long long)w.length);
+        api.ReplyWithSimpleString(ctx, "Slack");
+        api.ReplyWithLongLong(ctx, (long long)w.slack);
     }
     return API_OK;
 }

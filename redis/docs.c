@@ -75,6 +75,8 @@ static CommandArg reserve_args[] = { KEY("key"),
                                        .token          = "KIND",
                                        .flags          = API_ARG_OPTIONAL,
                                        .subargs        = kinds },
+                                     MAYBE(DOUBLE, "seconds", "WINDOW"),
+                                     MAYBE(DOUBLE, "slack_seconds", "SLACK"),
                                      MAYBE(INTEGER, "seed", "SEED"),
                                      END };
 static CommandArg insert_args[]  = { KEY("key"),
@@ -91,6 +93,8 @@ static CommandArg insert_args[]  = { KEY("key"),
                                      END };
 static CommandArg key_args[]     = { KEY("key"), END };
 static CommandArg item_args[]    = { KEY("key"), ARG(STRING, "item"), END };
+static CommandArg at_args[]      = { KEY("key"), ARG(INTEGER, "milliseconds"), MANY(STRING, "item"),
+                                     END };
 static CommandArg items_args[]   = { KEY("key"), MANY(STRING, "item"), END };
 static CommandArg fields[]       = { WORD("capacity", "CAPACITY"),   WORD("size", "SIZE"),
                                      WORD("filters", "FILTERS"),     WORD("items", "ITEMS"),
@@ -165,6 +169,9 @@ const struct bf_command bf_commands[] = {
     { "bf.del", bf_cmd_del, "write fast", "write bloom", 1,
       INFO("Removes items from a counting filter", PER_ITEM, BLM_VERSION, NULL, -3, removes,
            items_args) },
+    { "bf.addat", bf_cmd_addat, WRITES, "write bloom", 1,
+      INFO("Adds items to a window as of a time, on replicas and from the append-only file",
+           PER_ITEM, BLM_VERSION, NULL, -4, removes, at_args) },
     { "bf.merge", bf_cmd_merge, WRITES, "write bloom", -1,
       INFO("Merges several filters into one", "O(n), where n is the size of all filters",
            BLM_VERSION, NULL, -3, merges, merge_args) },

@@ -52,11 +52,14 @@ static void chain_options(const struct bf_wanted *w, blm_options *o)
 
 static void native_options(const struct bf_wanted *w, blm_options *o)
 {
-    o->kind    = w->kind;
-    o->rate    = w->rate;
-    o->items   = (uint64_t)w->capacity;
-    o->seed[0] = w->seed;
-    o->flags   = BLM_SEEDED;
+    o->kind      = w->kind;
+    o->rate      = w->rate;
+    o->items     = (uint64_t)w->capacity;
+    o->seed[0]   = w->seed;
+    o->flags     = BLM_SEEDED;
+    o->window_ms = w->window_ms;
+    if (w->slack_ms)
+        o->slack = (double)w->slack_ms / (double)w->window_ms;
     if (bf_grows(w->kind))
         o->growth = (double)w->expansion;
 }
@@ -105,7 +108,17 @@ static void replicate_native(Ctx *ctx, Str *key, const struct bf_wanted *w, cons
     char seed[24];
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)w->seed);
     const char *kind = blm_kind_name(w->kind);
-    if (w->saturate)
+    if (w->window_ms) {
+        char window[24], slack[24];
+        snprintf(window, sizeof window, "%.3f", (double)w->window_ms / 1000);
+        snprintf(slack, sizeof slack, "%.3f", (double)w->slack_ms / 1000);
+        if (w->slack_ms)
+            api.Replicate(ctx, "BF.RESERVE", "sclcccccccc", key, rate, w->capacity, "KIND", kind,
+                          "WINDOW", window, "SLACK", slack, "SEED", seed);
+        else
+            api.Replicate(ctx, "BF.RESERVE", "sclcccccc", key, rate, w->capacity, "KIND", kind,
+                          "WINDOW", window, "SEED", seed);
+    } else if (w->saturate)
         api.Replicate(ctx, "BF.RESERVE", "sclccccc", key, rate, w->capacity, "KIND", kind, "SEED",
                       seed, "SATURATE");
     else if (bf_grows(w->kind))

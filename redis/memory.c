@@ -106,5 +106,6 @@ blm_options bf_options(uint64_t max_bytes)
     blm_options o = BLM_OPTIONS_INIT;
     o.allocator   = &bf_allocator;
     o.max_bytes   = max_bytes;
+    o.clock       = bf_clock;
     return o;
 }

@@ -4,6 +4,7 @@
 
 #include "bf.h"
 #include "bloomery/embed.h"
+#include "bloomery/window.h"
 
 struct bf_totals bf_totals;
 
@@ -41,7 +42,7 @@ static uint64_t room_of(const struct value *v, const blm_params *all)
     blm_params p = *all;
     if (v->native && !v->fixed)
         return 0; /* it decides by itself, so it is examined after each add */
-    if (v->saturate || (v->native && p.capacity == 0))
+    if (v->saturate || v->forgets || (v->native && p.capacity == 0))
         return UINT64_MAX;
     if (!v->native)
         p = bf_layer(v, all->layers - 1);
@@ -75,7 +76,10 @@ void bf_value_added(struct value *v, uint64_t n)
 void bf_value_complete(struct value *v)
 {
     blm_params p = bf_params(v);
-    v->counts    = p.can & BLM_CAN_REMOVE;
+    blm_window w = { .size = sizeof w };
+    v->counts    = p.can & (BLM_CAN_REMOVE | BLM_CAN_FORGET);
+    v->forgets   = p.can & BLM_CAN_FORGET;
+    v->timed     = blm_get_window(v->filter, &w) == BLM_OK && w.by_time;
     v->fixed     = !(p.can & BLM_CAN_GROW);
     v->automatic = !v->native && !v->fixed && bf_is_auto(bf_layer(v, 0).rate);
     bf_value_tally(v);

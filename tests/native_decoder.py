@@ -12,10 +12,11 @@ in the filter. Exit 1, with a sentence, when the file is not a valid one.
 import json
 import struct
 import sys
+import time
 
 MASK = (1 << 64) - 1
 MAGIC = b"\x89bloom\r\n"
-KINDS = ["classic", "blocked", "counting", "scalable"]
+KINDS = ["classic", "blocked", "counting", "scalable", "window"]
 
 
 class Bad(Exception):
@@ -228,7 +229,8 @@ class Layer:
         (self.kind, self.way, self.bits, self.lines, self.probes, self.lines_each, self.cell,
          region, self.capacity, self.rate) = struct.unpack_from("<2I2Q4IQd", record)
         (words, size, regions, sums, marks, self.end) = struct.unpack_from("<6Q", record, 80)
-        must(self.kind < 3 and self.way < 4, "no such kind of layer")
+        self.aux = struct.unpack_from("<2Q", record, 64)
+        must((self.kind < 3 and self.way < 4) or (self.kind == self.way == 4), "no such kind of layer")
         must(1 <= self.bits <= 1 << 48 and self.cell == (4 if self.kind == 2 else 1), "cells")
         if self.way == 1:
             must(self.kind == 1 and self.lines * 512 == self.bits and 1 <= self.lines_each <= 3
@@ -236,6 +238,11 @@ class Layer:
         elif self.way == 3:
             must(self.kind > 0 and self.lines * 128 == self.bits and 1 <= self.lines_each <= 5
                  and 1 <= self.probes <= 8, "short lines")
+        elif self.way == 4:
+            self.ages, self.by_time = self.aux[1] & 255, self.aux[1] >> 8
+            must(self.ages in (8, 16, 32, 64) and self.by_time < 2 and self.aux[0], "ages")
+            must(self.bits == 64 * ((self.lines + 1) * self.ages + 8) and 1 <= self.lines_each <= 3
+                 and 1 <= self.probes <= 8, "spans")
         else:
             must(self.lines == self.lines_each == 0 and 1 <= self.probes <= 2048, "probes")
         must(size == (self.bits * self.cell + 63) // 64 * 8 and words == up(at + 256, block)
@@ -284,10 +291,48 @@ class Layer:
             return self.bytes[cell // 2] >> 4 * (cell % 2) & 15 != 0
         return self.bytes[cell // 8] >> cell % 8 & 1 != 0
 
+    def word(self, i):
+        return int.from_bytes(self.bytes[8 * i:8 * i + 8], "little")
+
+    def turn(self, now):
+        length = -(-self.aux[0] // (self.ages - 1))
+        state = self.lines * self.ages
+        if not self.by_time:
+            return self.word(state + 1) // length
+        began, turn = self.word(state) >> 20, self.word(state) & (1 << 20) - 1
+        return turn + min(max(now - began, 0) // length, self.ages)
+
+    def has_age(self, h, now):
+        """Is there one age at which all spans have the key?"""
+        turn, left = self.turn(now) % (1 << 20), set(range(self.ages))
+        pattern = [0, 1, 3, 0xb, 0x17, 0x2f, 0x3f, 0x7f, 0xff][self.probes]
+        for _ in range(self.lines_each):
+            span, x = h * self.lines >> 64, h * 0xa0761d6478bd642f & MASK
+            used = pattern << (x >> 61)
+            used = (used | used >> 8) & 0xff
+            mask = sum(1 << 7 * j + ((x >> 5 + 6 * j & 16383) * 7 >> 14) for j in range(8)
+                       if used >> j & 1)
+            for j in list(left):
+                tag = (turn - (turn - j) % self.ages) // self.ages & 255
+                v = self.word(span * self.ages + j)
+                if v >> 56 != tag or v & mask != mask:
+                    left.remove(j)
+            h = x * 0xe7037ed1a0b428db & MASK
+            h ^= h >> 32
+        return bool(left)
+
     def has(self, h):
+        if self.way == 4:
+            return self.has_age(h, int(time.time() * 1000))
         return all(self.holds(c) for c in self.cells(h))
 
     def ones(self):
+        if self.way == 4:
+            turn = self.turn(int(time.time() * 1000)) % (1 << 20)
+            tags = [(turn - (turn - j) % self.ages) // self.ages & 255 for j in range(self.ages)]
+            words = (self.word(i) for i in range(self.lines * self.ages))
+            return sum(bin(v & (1 << 56) - 1).count("1") for i, v in enumerate(words)
+                       if v >> 56 == tags[i % self.ages])
         if self.cell == 1:
             return bin(int.from_bytes(self.bytes, "little")).count("1")
         return sum((b & 15 != 0) + (b >> 4 != 0) for b in self.bytes)
@@ -308,7 +353,7 @@ class File:
         must(xxh64(data[:504]) == word(data, 504), "the header is damaged")
         must(size == 512 and needs == 0, "features that this decoder does not have")
         (self.block, slot_bytes, room, kind) = struct.unpack_from("<4I", data, 48)
-        must(self.block in (512, 4096) and kind < 4, "header")
+        must(self.block in (512, 4096) and kind < 5, "header")
         must(room == (256 if kind == 3 else 1) and slot_bytes == up(136 + 16 * room, self.block), "room")
         self.kind = KINDS[kind]
         self.scheme, self.hash = name(data[64:96]), name(data[104:120])

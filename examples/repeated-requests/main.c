@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Repeated requests: a payment, an e-mail or a webhook that comes twice within a minute is
- * intercepted. The same one tomorrow is a new one. Two filters take turns: requests are added to
- * the younger, both are checked, and when the younger is a minute old, the older is emptied and
- * becomes the younger.
+ * intercepted. The same one tomorrow is a new one. A window forgets by itself.
  *
  *     repeated-requests [--requests 300000] [--window 60]
  *
  * The clock is simulated, 1 000 requests a second; a third of the requests repeat an earlier one.
  */
+#include <bloomery/window.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,30 +15,14 @@
 
 /* ---- the part to take home ---- */
 
-struct window {
-    blm_filter *young, *old;
-    double      began, span; /* when the young one was started; seconds it stays young */
-};
-
-/* Has this request been accepted within the last `span` seconds? Then the answer is always yes. Up
- * to 2 · span it may be yes. After that it is no, except at the filter's rate. If the answer is no,
- * the request counts as accepted now. */
-static bool window_repeats(struct window *w, const void *key, size_t len, double now)
+/* Has this request been accepted within the window? Then the answer is always yes. For the slack
+ * after that it may be yes. Later it is no, except at the filter's rate. If the answer is no, the
+ * request counts as accepted now. */
+static bool repeats(blm_filter *accepted, const void *key, size_t len)
 {
-    if (now - w->began >= w->span) {
-        blm_filter *oldest = w->old;
-        blm_clear(oldest);
-        w->old   = w->young;
-        w->young = oldest;
-        if (now - w->began >= 2 * w->span)
-            blm_clear(w->old); /* nothing came for so long that this one is out of date too */
-        w->began = now;
-    }
-    blm_digest d; /* hash once, check both */
-    blm_digest_of(w->young, key, len, &d);
-    if (job_answers(blm_check_digest(w->young, &d) || blm_check_digest(w->old, &d)))
+    if (job_answers(blm_check(accepted, key, len)))
         return true;
-    blm_add_digest(w->young, &d);
+    blm_add(accepted, key, len);
     return false;
 }
 
@@ -61,7 +44,28 @@ static uint64_t earlier(uint64_t *chance, uint64_t issued, double window)
     return back < issued ? issued - back : 0;
 }
 
-static void tally(struct count *c, double age, double span, bool stopped)
+static double   now; /* seconds since the job began */
+static uint64_t simulated(void *ctx)
+{
+    (void)ctx;
+    return 1700000000000u + (uint64_t)(now * 1000);
+}
+
+static blm_filter *window(uint64_t items, double rate, double seconds)
+{
+    blm_options o = BLM_OPTIONS_INIT;
+    blm_error   e;
+    blm_filter *f = NULL;
+    o.kind        = BLM_WINDOW;
+    o.items       = items;
+    o.rate        = rate;
+    o.window_ms   = (uint64_t)(seconds * 1000);
+    o.clock       = simulated;
+    job_need(blm_create(&o, &f, &e), &e);
+    return f;
+}
+
+static void tally(struct count *c, double age, double span, double slack, bool stopped)
 {
     if (age < 0) {
         c->fresh++;
@@ -69,7 +73,7 @@ static void tally(struct count *c, double age, double span, bool stopped)
     } else if (age < span) {
         c->within++;
         c->within_passed += !stopped;
-    } else if (age < 2 * span) {
+    } else if (age <= span + slack) {
         c->between++;
         c->between_stopped += stopped;
     } else {
@@ -80,58 +84,63 @@ static void tally(struct count *c, double age, double span, bool stopped)
 
 int main(int argc, char **argv)
 {
-    uint64_t      requests = job_number(argc, argv, "--requests", 300000);
-    double        span     = (double)job_number(argc, argv, "--window", 60);
-    uint64_t      capacity = (uint64_t)(span * PER_SECOND);
-    double        rate     = 0.001;
-    struct window w        = { .span = span };
-    struct count  c        = { 0 };
-    uint64_t      chance = 5, issued = 0;
-    double       *accepted = malloc(requests * sizeof *accepted); /* the exact truth */
-    w.young                = job_filter(BLM_BLOCKED, capacity, rate, 0);
-    w.old                  = job_filter(BLM_BLOCKED, capacity, rate, 0);
+    uint64_t     requests = job_number(argc, argv, "--requests", 300000);
+    double       span     = (double)job_number(argc, argv, "--window", 60);
+    uint64_t     capacity = (uint64_t)(span * PER_SECOND);
+    double       rate     = 0.002;
+    struct count c        = { 0 };
+    uint64_t     chance = 5, issued = 0;
+    double      *accepted = malloc(requests * sizeof *accepted); /* the exact truth */
+    blm_filter  *seen     = window(capacity, rate, span);
+    blm_window   w        = { .size = sizeof w };
+    blm_get_window(seen, &w);
     for (uint64_t i = 0; i < requests; i++) {
-        char     key[64];
-        double   now   = (double)i / PER_SECOND;
+        char key[64];
+        now            = (double)i / PER_SECOND;
         bool     again = issued && job_below(&chance, 3) == 0;
         uint64_t id    = again ? earlier(&chance, issued, span) : issued++;
         if (!again)
             accepted[id] = -1e9;
         int    len = snprintf(key, sizeof key, "POST /pay order=%016llx", (unsigned long long)id);
         double age = accepted[id] < 0 ? -1 : now - accepted[id];
-        bool   stopped = window_repeats(&w, key, (size_t)len, now);
-        tally(&c, age, span, stopped);
+        bool   stopped = repeats(seen, key, (size_t)len);
+        tally(&c, age, span, (double)w.slack / 1000, stopped);
         if (!stopped)
             accepted[id] = now;
     }
     blm_params p = { .size = sizeof p };
-    blm_get_params(w.young, &p);
-    char a[16], b[16];
-    printf("%llu requests, a window of %.0f s\n\n", (unsigned long long)requests, span);
+    blm_get_params(seen, &p);
+    blm_filter *half = job_filter(BLM_BLOCKED, capacity, rate / 2, 0); /* of two that take turns */
+    blm_params  q    = { .size = sizeof q };
+    blm_get_params(half, &q);
+    char a[16], b[16], d[16];
+    printf("%llu requests, a window of %.0f s and up to %.1f s of slack\n\n",
+           (unsigned long long)requests, span, (double)w.slack / 1000);
     printf("%-34s %9s %12s\n", "request", "came", "intercepted");
     printf("%-34s %9llu %12llu\n", "new", (unsigned long long)c.fresh,
            (unsigned long long)c.fresh_stopped);
     printf("%-34s %9llu %12llu\n", "repeated within the window", (unsigned long long)c.within,
            (unsigned long long)(c.within - c.within_passed));
-    printf("%-34s %9llu %12llu\n", "repeated within the next one", (unsigned long long)c.between,
+    printf("%-34s %9llu %12llu\n", "repeated within the slack", (unsigned long long)c.between,
            (unsigned long long)c.between_stopped);
     printf("%-34s %9llu %12llu\n", "repeated later", (unsigned long long)c.late,
            (unsigned long long)c.late_stopped);
-    printf("\nmemory: %s for both filters; the keys of two windows alone are %s\n",
-           job_bytes(2 * (double)p.bytes, a, sizeof a),
-           job_bytes(2 * (double)capacity * 32, b, sizeof b));
+    printf("\nmemory: %s; two filters that take turns, with a whole window of slack: %s; the keys "
+           "alone: %s\n",
+           job_bytes((double)p.bytes, a, sizeof a), job_bytes(2 * (double)q.bytes, b, sizeof b),
+           job_bytes((double)capacity * 32, d, sizeof d));
     printf("new requests intercepted by mistake: %.4f%% (at most %.2f%% was asked for)\n",
-           100 * (double)c.fresh_stopped / (double)c.fresh, 100 * 2 * rate);
+           100 * (double)c.fresh_stopped / (double)c.fresh, 100 * rate);
     job_promise(c.within_passed == 0, "%llu repeats within the window were let through",
                 (unsigned long long)c.within_passed);
-    job_promise((double)c.fresh_stopped <= 2 * rate * (double)c.fresh,
+    job_promise((double)c.fresh_stopped <= rate * (double)c.fresh,
                 "%llu of %llu new requests were intercepted", (unsigned long long)c.fresh_stopped,
                 (unsigned long long)c.fresh);
-    job_promise((double)c.late_stopped <= 2 * rate * (double)c.late + 10,
+    job_promise((double)c.late_stopped <= rate * (double)c.late + 10,
                 "%llu of %llu late repeats were intercepted", (unsigned long long)c.late_stopped,
                 (unsigned long long)c.late);
-    blm_free(w.young);
-    blm_free(w.old);
+    blm_free(seen);
+    blm_free(half);
     free(accepted);
     return job_end();
 }

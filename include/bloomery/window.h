@@ -10,9 +10,10 @@
  *
  * What is promised
  *   A key is answered "maybe" for at least the window after its last add, counted in adds (those of
- *   known keys too) or in time. It is forgotten after at most window + slack. The rate holds for any
- *   length of run, as long as no more than `items` keys come in a window. If more come in the time,
- *   the rate is worse, blm_get_stats says so (overfilled), and no key is forgotten early.
+ *   known keys too) or in time. It is forgotten after at most window + slack. By number the rate
+ *   holds for any length of run. By time it holds as long as no turn (a seventh of the window) gets
+ *   more than a seventh of `items`; if one does, the rate is worse until that turn is forgotten,
+ *   blm_get_stats says so (overfilled), and no key is forgotten early. Plan for the busiest hour.
  *   BLM_PRESENT from blm_add says that the key was there; it is renewed all the same.
  *
  * Time

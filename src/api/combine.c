@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/filter.h"
+#include "engine/shape.h"
 #include "store/store.h"
 
 blm_status blm_clear(blm_filter *f)
@@ -123,6 +124,8 @@ static bool same_shape(const struct blm__shape *a, const struct blm__shape *b, b
     else if (a->lines != b->lines || a->rule != b->rule || a->cell_bits != b->cell_bits)
         blm__fail_with(err, BLM_E_MISMATCH, REMEDY, "the layouts differ: %u and %u lines a key",
                        (unsigned)a->lines, (unsigned)b->lines);
+    else if (!blm__same_window(a, b))
+        blm__fail_with(err, BLM_E_MISMATCH, REMEDY, "the windows differ in length or slack");
     else if (a->variant != b->variant)
         blm__fail_with(err, BLM_E_MISMATCH, REMEDY, "the schemes' variants differ: %llu and %llu",
                        (unsigned long long)a->variant, (unsigned long long)b->variant);

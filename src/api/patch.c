@@ -169,7 +169,8 @@ static bool same_cells(const struct blm__shape *a, const struct blm__shape *b)
 {
     return a->bits == b->bits && a->kind == b->kind && a->rule == b->rule &&
            a->probes == b->probes && a->lines == b->lines && a->cell_bits == b->cell_bits &&
-           a->variant == b->variant && blm__shape_reach(a) == blm__shape_reach(b);
+           a->variant == b->variant && blm__shape_reach(a) == blm__shape_reach(b) &&
+           blm__same_window(a, b);
 }
 
 static blm_status new_layer(struct patch *p, const struct blm__shape *s, blm_error *err)

@@ -87,6 +87,11 @@ bool blm__slack_clear(const struct blm__shape *s, const uint64_t *words)
     return blm__le64(last) >> used == 0;
 }
 
+bool blm__same_window(const struct blm__shape *a, const struct blm__shape *b)
+{
+    return a->rule != BLM__AGES || (a->aux[0] == b->aux[0] && a->aux[1] == b->aux[1]);
+}
+
 uint64_t blm__line_count(const struct blm__shape *s)
 {
     uint32_t cells = blm__line_cells(s->rule);

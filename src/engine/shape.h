@@ -20,6 +20,9 @@ bool blm__rate_valid(double p);
  * popcounts and comparisons go by words. */
 bool blm__slack_clear(const struct blm__shape *s, const uint64_t *words);
 
+/* Do they forget alike? True for cells that never do. */
+bool blm__same_window(const struct blm__shape *a, const struct blm__shape *b);
+
 /* shape.line_count, where it is not said: it follows from the rest. */
 uint64_t blm__line_count(const struct blm__shape *s);
 

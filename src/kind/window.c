@@ -87,9 +87,7 @@ static void opened(struct blm__body *b)
 
 static blm_status unite(struct blm__body *dst, const struct blm__body *src, blm_error *err)
 {
-    const struct blm__shape *a = &dst->layers[0].shape, *c = &src->layers[0].shape;
-    if (a->aux[0] != c->aux[0] || a->aux[1] != c->aux[1])
-        return blm__fail(err, BLM_E_MISMATCH, "the windows differ in length or slack");
+    (void)err;
     if (dst != src)
         blm__ages_unite(&dst->layers[0], &src->layers[0]);
     return BLM_OK;

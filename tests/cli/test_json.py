@@ -39,12 +39,16 @@ def compare(command, text, optional=()):
 
 
 (work / "keys").write_bytes(b"".join(b"%d\n" % i for i in range(3000)))
+of_windows = {k for k in documented["info"] if k.startswith("window.")}
 for kind in ("classic", "blocked", "counting", "scalable"):
     tool("create", f"{kind}.blm", "-n", "1000", "--kind", kind, "--seed", "1", "--from", "keys",
          "--quiet")
-    value = compare("info", tool("info", "--json", "--plot", f"{kind}.blm")[0])
+    value = compare("info", tool("info", "--json", "--plot", f"{kind}.blm")[0], of_windows)
     check(value["kind"] == kind and len(value["regions"]) == 65, value)
     check("regions" not in json.loads(tool("info", "--json", f"{kind}.blm")[0]), "no plot, regions")
+tool("create", "window.blm", "--last", "1000", "--seed", "1", "--from", "keys", "--quiet")
+value = compare("info", tool("info", "--json", "--plot", "window.blm")[0], ("regions",))
+check([a["adds"] for a in value["window"]["ages"]] == [140] + [143] * 6 + [143], value["window"])
 for words in (["-n", "1e6", "-p", "0.01"], ["-n", "1e6", "--memory", "1M"],
               ["-m", "1e6", "-k", "3"]):
     compare("calc", tool("calc", "--json", *words)[0])

@@ -63,15 +63,15 @@ for line in written.stdout.splitlines():
     check(read["closed"] != died, where + "closed")
     if path.name == "shared-died.blm":
         check(0 < read["items"] < said["items"], where + "items are those of the last sync")
-    else:
+    elif "forgets" not in path.name:  # the file counts all adds
         check(read["items"] == said["items"], where + "items")
     bad = sum(l["regions"] - l["good"] for l in read["layers"])
     marked = sum(l["marked"] for l in read["layers"])
     check((bad > 0) == died and bad <= marked, where + f"{bad} regions differ, {marked} marked")
-    if "cleared" not in path.name and read["kind"] != "counting":
+    if "cleared" not in path.name and "forgets" not in path.name and read["kind"] != "counting":
         check(all(read["answers"][::2]), where + "a key that was added is denied")
     check(not all(read["answers"]), where + "it answers maybe to everything")
-check(kinds == {"classic", "blocked", "counting", "scalable"}, f"only {kinds}")
+check(kinds == {"classic", "blocked", "counting", "scalable", "window"}, f"only {kinds}")
 check("large-died.blm" in written.stdout, "large files")
 
 # A flipped bit anywhere in a small file is found, but in one of the two slots.

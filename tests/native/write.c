@@ -143,6 +143,20 @@ int main(void)
     mapped("scalable-mapped.blm", o, 'k');
     mapped("scalable-cleared.blm", o, 'c');
     mapped("scalable-died.blm", o, 'd');
+    o.layer_classic = false;
+    o.kind          = BLM_WINDOW;
+    o.items         = key_count / 2;
+    saved("window-number.blm", o);
+    o.slack = 0.05;
+    saved("window-fine.blm", o);
+    o.slack     = 0;
+    o.window_ms = 86400000;
+    saved("window-day.blm", o);
+    mapped("window-mapped.blm", o, 'k');
+    mapped("window-died.blm", o, 'd');
+    o.window_ms = 0;
+    o.items     = key_count / 6; /* half of the keys are forgotten */
+    saved("window-forgets.blm", o);
     blm_options large = BLM_OPTIONS_INIT;
     large.flags       = BLM_SEEDED;
     large.bits        = 4 * 65536 * 8 - 1000;
@@ -152,5 +166,5 @@ int main(void)
     large.flags |= BLM_SHARED;
     mapped("shared-died.blm", large, 'd');
     fflush(stdout);
-    _exit(0); /* the last three are not closed */
+    _exit(0); /* those that died are not closed */
 }

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "bloomery/delta.h"
 #include "bloomery/embed.h"
 #include "core/kernel/kernel.h"
 #include "unit/files.h"
@@ -141,7 +142,7 @@ static void nothing_comes_back(void **state)
     for (uint64_t k = 0; k < 2000; k++)
         blm_add(f, &k, 8);
     for (uint64_t turn = 0; turn < 3 * 256 * w.ages; turn++) {
-        uint64_t other = 1000000 + turn;
+        uint64_t other = 1000000; /* the same spans, so that nothing else is written over */
         clock += w.turn_length;
         blm_add(f, &other, 8);
         size_t there = 0;
@@ -435,6 +436,31 @@ static void copies_and_bytes_are_the_filter(void **state)
     blm_free(h);
 }
 
+/* What a window has forgotten meanwhile is in a delta too. */
+static void deltas_lead_from_one_to_the_other(void **state)
+{
+    (void)state;
+    uint64_t    clock = 1700000000000u;
+    blm_options o     = asked(3000, 0.01, 5000, &clock);
+    blm_filter *f     = made(&o), *before, *after;
+    for (uint64_t k = 0; k < 8000; k++) {
+        if (k == 4000)
+            assert_int_equal(blm_copy(f, &before, NULL), BLM_OK);
+        clock += 2;
+        blm_add(f, &k, 8);
+    }
+    struct bytes delta = { 0 };
+    assert_int_equal(blm_diff(before, f, bytes_add, &delta, NULL), BLM_OK);
+    assert_int_equal(blm_patch(before, bytes_get, &delta, &after, NULL), BLM_OK);
+    assert_true(blm_equal(f, after));
+    for (uint64_t k = 0; k < 8000; k++)
+        assert_int_equal(has(f, k), has(after, k));
+    free(delta.p);
+    blm_free(f);
+    blm_free(before);
+    blm_free(after);
+}
+
 /* ---- two windows ---- */
 
 static void unions_remember_what_either_does(void **state)
@@ -484,6 +510,11 @@ static void unions_remember_what_either_does(void **state)
     blm_error   e;
     assert_int_equal(blm_union(f, g, &e), BLM_E_MISMATCH);
     assert_non_null(strstr(e.text, "windows differ"));
+    assert_false(blm_equal(f, g));
+    uint8_t print[2][16];
+    blm_fingerprint(f, print[0]);
+    blm_fingerprint(g, print[1]);
+    assert_memory_not_equal(print[0], print[1], 16);
     assert_int_equal(blm_intersect(f, f, &e), BLM_E_UNSUPPORTED);
     blm_free(f);
     blm_free(g);
@@ -648,6 +679,7 @@ int main(void)
         cmocka_unit_test(a_killed_writer_loses_nothing),
         cmocka_unit_test(a_power_cut_keeps_what_was_synced),
         cmocka_unit_test(copies_and_bytes_are_the_filter),
+        cmocka_unit_test(deltas_lead_from_one_to_the_other),
         cmocka_unit_test(unions_remember_what_either_does),
         cmocka_unit_test(threads_turn_together),
         cmocka_unit_test(kernels_agree),

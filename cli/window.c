@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#include "window.h"
+
+#include <stdio.h>
+
+#include "numbers.h"
+#include "out.h"
+#include "plot.h"
+
+#define AGES 64 /* the most there are */
+
+bool window_parse(const char *text, uint64_t *keys, uint64_t *ms)
+{
+    *keys = *ms = 0;
+    return (parse_count(text, keys) && *keys > 0) || (*keys = 0, parse_time(text, ms) && *ms > 0);
+}
+
+static bool get(const blm_filter *f, blm_window *w)
+{
+    *w = (blm_window){ .size = sizeof *w };
+    return blm_get_window(f, w) == BLM_OK;
+}
+
+/* A length of time, or of keys. */
+static const char *length_text(const blm_window *w, uint64_t length, char *out)
+{
+    return w->by_time ? span_text(length, out) : plural_text(length, "key", out);
+}
+
+const char *window_text(const blm_filter *f, char *out)
+{
+    blm_window w;
+    char       length[NUMBER_TEXT];
+    if (!get(f, &w))
+        return NULL;
+    snprintf(out, NUMBER_TEXT + 16, "the last %s", length_text(&w, w.length, length));
+    return out;
+}
+
+bool window_overfilled(const struct ref *r, const blm_params *p)
+{
+    blm_stats s = { .size = sizeof s };
+    if (!(p->can & BLM_CAN_FORGET))
+        return p->items > p->capacity;
+    return !r->remote && blm_get_stats(r->filter, &s) == BLM_OK && s.overfilled;
+}
+
+void window_show(const blm_filter *f)
+{
+    blm_window w;
+    char       length[NUMBER_TEXT], slack[NUMBER_TEXT], turn[NUMBER_TEXT];
+    if (!get(f, &w))
+        return;
+    out_print("  %-12sthe last %s, and up to %s more\n", "window",
+              length_text(&w, w.length, length), length_text(&w, w.slack, slack));
+    out_print("  %-12s%u, %s each\n", "ages", (unsigned)w.ages,
+              length_text(&w, w.turn_length, turn));
+    if (w.behind)
+        out_print("  %-12s%s behind what the filter has seen; its time goes on from there\n",
+                  "clock", span_text(w.behind, length));
+}
+
+bool window_plot(const blm_filter *f)
+{
+    blm_window w;
+    blm_age    age[AGES];
+    double     height[PLOT_MOST];
+    char       oldest[NUMBER_TEXT];
+    if (!get(f, &w))
+        return false;
+    size_t ages = blm_get_ages(f, age, AGES), each = (plot_width() - PLOT_LABEL) / ages, n = 0;
+    for (size_t i = 0; i < ages; i++)
+        for (size_t j = 0; j < (each ? each : 1) && n < PLOT_MOST; j++)
+            height[n++] = age[i].fill;
+    out_print("\n%*sfill by age\n", PLOT_LABEL, "");
+    plot_bars(height, n, "now", length_text(&w, w.ages * w.turn_length, oldest));
+    return true;
+}
+
+void window_json(struct json *j, const blm_filter *f)
+{
+    blm_window w;
+    blm_age    age[AGES];
+    if (!get(f, &w)) {
+        json_text(j, "window", NULL);
+        return;
+    }
+    size_t ages = blm_get_ages(f, age, AGES);
+    json_open(j, "window", '{');
+    json_text(j, "by", w.by_time ? "time" : "number");
+    json_count(j, "length", w.length);
+    json_count(j, "slack", w.slack);
+    json_count(j, "turn_length", w.turn_length);
+    json_count(j, "behind", w.behind);
+    json_open(j, "ages", '[');
+    for (size_t i = 0; i < ages; i++) {
+        json_open(j, NULL, '{');
+        json_count(j, "adds", age[i].adds);
+        json_real(j, "estimated", age[i].estimated.value);
+        json_real(j, "fill", age[i].fill);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+    json_close(j, '}');
+}

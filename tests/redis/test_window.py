@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""Windows on a server: BF.RESERVE … WINDOW, what is forgotten and what is not, the same on a replica, from
+an append-only file, a rewritten one and an RDB file; refusals."""
+import signal
+import time
+
+import server
+from server import Server
+from test_replication import follow, synced
+
+DAY = "86400"
+
+
+def reserve(c):
+    c("BF.RESERVE", "day", "0.01", "1000", "WINDOW", DAY)
+    c("BF.RESERVE", "short", "0.001", "1000", "WINDOW", "0.07")
+    c("BF.RESERVE", "fine", "0.01", "1000", "WINDOW", "0.63", "SLACK", "0.01")
+    c("BF.RESERVE", "number", "0.01", "100", "KIND", "window")
+    return ["day", "short", "fine", "number"]
+
+
+def add_for_a_while(c, names, rounds=60):
+    """Over many turns of the short ones; known keys too, which change a window."""
+    for i in range(rounds):
+        for name in names:
+            c("BF.ADD", name, f"again-{i % 7}")
+            c("BF.MADD", name, *(f"{name}-{i}-{j}" for j in range(5)), "known")
+            c("BF.INSERT", name, "NOCREATE", "ITEMS", f"inserted-{i}")
+        if i % 3 == 0:
+            time.sleep(0.004)
+
+
+def commands(binary):
+    with Server(binary=binary) as s:
+        c = s.client()
+        reserve(c)
+        info = c("BF.INFO", "day")
+        told = dict(zip(info[::2], info[1::2]))
+        assert told["Kind"] == "window" and told["Window in milliseconds"] == 86400000
+        assert told["Slack"] == 8 * 12342858 - 86400000 and told["Capacity"] == 1000
+        told = dict(zip(*[iter(c("BF.INFO", "number"))] * 2))
+        assert told["Window in items"] == 100 and told["Slack"] == 20
+        assert c("BF.MADD", "day", "a", "b", "a") == [1, 1, 0]
+        assert c("BF.MEXISTS", "day", "a", "b", "c") == [1, 1, 0]
+        # By number: never full, and the last hundred are there.
+        for i in range(0, 2000, 10):
+            c("BF.MADD", "number", *range(i, i + 10))
+            assert c("BF.MEXISTS", "number", *range(max(0, i - 90), i + 10)) == [1] * min(100, i + 10)
+        assert sum(c("BF.MEXISTS", "number", *range(1800))) < 60
+        # By time: gone after a while.
+        c("BF.ADD", "short", "x")
+        server.until("it is forgotten", lambda: c("BF.EXISTS", "short", "x") == 0)
+        assert c("BF.ADD", "short", "x") == 1
+        server.until("they are forgotten", lambda: c("BF.CARD", "short") == 0)
+        for words, error in [
+                (["WINDOW", "0"], "seconds"), (["WINDOW"], "seconds"), (["WINDOW", "x"], "seconds"),
+                (["WINDOW", "1e10"], "seconds"), (["WINDOW", "nan"], "seconds"),
+                (["WINDOW", "60", "KIND", "blocked"], "KIND window"),
+                (["SLACK", "5"], "KIND window"), (["KIND", "window", "SLACK", "5"], "SLACK needs WINDOW"),
+                (["WINDOW", "60", "SLACK", "0.5"], "slack"),
+                (["WINDOW", "60", "SATURATE", "NONSCALING"], "SATURATE")]:
+            assert error in c.error("BF.RESERVE", "bad", "0.01", "100", *words), words
+        assert c("EXISTS", "bad") == 0
+        assert "BF.MADD" in c.error("BF.ADDAT", "day", "1", "x")
+        assert c("BF.MERGE", "both", "day", "day") == "OK"
+        assert c("BF.MEXISTS", "both", "a", "b", "c") == [1, 1, 0]
+
+
+def replicas(binary):
+    with Server(binary=binary) as master, Server(binary=binary) as replica:
+        m = master.client()
+        names = reserve(m)
+        add_for_a_while(m, names, 10)
+        r = follow(replica, master)
+        add_for_a_while(m, names)
+        synced(m, r)
+        for n in names:
+            assert server.digest(m, n) == server.digest(r, n), n
+            assert server.dump(m, n) == server.dump(r, n), n
+        time.sleep(0.2)  # everything of the short ones is gone: what comes now is a turn of its own
+        add_for_a_while(m, names, 2)
+        synced(m, r)
+        for n in names:
+            assert server.dump(m, n) == server.dump(r, n), n
+        server.until("both forget", lambda: m("BF.CARD", "short") == r("BF.CARD", "short") == 0)
+        r("REPLICAOF", "NO", "ONE")
+        assert r("BF.ADD", "day", "known") == 0 and r("BF.ADD", "day", "promoted") == 1
+
+
+def restarts(binary):
+    for options in ([("appendonly", "yes"), ("aof-use-rdb-preamble", "no")],
+                    [("appendonly", "yes"), ("aof-use-rdb-preamble", "yes")], [("save", "3600 1000000")]):
+        with Server(*options, binary=binary) as s:
+            c = s.client()
+            names = reserve(c)
+            for step in range(3):
+                add_for_a_while(c, names, 12)
+                if step == 1 and options[0][0] == "appendonly":
+                    c("BGREWRITEAOF")
+                    server.until("the rewrite", lambda: server.info(c, "persistence")
+                                 ["aof_rewrite_in_progress"] == "0")
+                    add_for_a_while(c, names, 5)
+                before = {n: server.dump(c, n) for n in names}
+                if options[0][0] == "save":
+                    c("SAVE")
+                s.restart(signal.SIGTERM)
+                c = s.client()
+                assert {n: server.dump(c, n) for n in names} == before, (options, step)
+                assert c("BF.EXISTS", "day", "known") == 1
+                server.until("it is forgotten", lambda: c("BF.CARD", "short") == 0)
+
+
+def main():
+    server.each_server(commands)
+    server.each_server(replicas)
+    server.each_server(restarts)
+
+
+if __name__ == "__main__":
+    server.run([main])
