@@ -75,7 +75,7 @@ static CommandArg reserve_args[] = { KEY("key"),
                                        .token          = "KIND",
                                        .flags          = API_ARG_OPTIONAL,
                                        .subargs        = kinds },
-                                     MAYBE(INTEGER, "seed", "SEED"),
+                                     MAYBE(STRING, "seed", "SEED"),
                                      END };
 static CommandArg insert_args[]  = { KEY("key"),
                                      MAYBE(INTEGER, "capacity", "CAPACITY"),
