@@ -156,9 +156,9 @@ BLM_API bool        blm_kind_from_name(const char *name, blm_kind *out);
 #define BLM_CAN_FORGET    0x200u /* keys go by age, and every add changes the filter */
 
 typedef enum blm_hash {
-    BLM_HASH_XXH3    = 0, /* XXH3-64, seeded: the default */
-    BLM_HASH_SIPHASH = 1, /* SipHash-2-4 with a 128-bit seed: when an adversary chooses the keys
-                             and can watch the answers */
+    BLM_HASH_XXH3    = 0, /* the default: a keyed hash, from XXH3's rules (docs/hash.md) */
+    BLM_HASH_SIPHASH = 1, /* SipHash-2-4: when an adversary chooses the keys and can watch the
+                             answers */
     BLM_HASH_CUSTOM  = 2  /* options.hash_fn */
 } blm_hash;
 
@@ -200,6 +200,7 @@ typedef bool (*blm_progress_fn)(void *ctx, uint64_t done, uint64_t total);
 #define BLM_WRITE   0x004u /* open: read-write; one writer at a time */
 #define BLM_VERIFY  0x008u /* open, decode: check every checksum first */
 #define BLM_REPLACE 0x010u /* create_file, save: an existing file may be replaced */
+#define BLM_PUBLIC  0x040u /* create_file, save: a new native file gets the usual mode, not 0600 */
 #define BLM_ADOPT   0x020u /* create takes options.words over and frees them by the allocator */
 
 /* What you want. create, create_file, plan, open and decode each read only some of it. */
@@ -230,7 +231,7 @@ typedef struct blm_options {
 
     /* Hash and seed. */
     blm_hash    hash;
-    uint64_t    seed[2]; /* with BLM_SEEDED; XXH3 and most schemes use seed[0] only */
+    uint64_t    seed[2]; /* with BLM_SEEDED; other systems' schemes use seed[0] only */
     blm_hash_fn hash_fn; /* with BLM_HASH_CUSTOM */
     void       *hash_ctx;
     const char *hash_name; /* 1…15 bytes; kept in files, so that a wrong hash is refused */
@@ -265,6 +266,7 @@ typedef struct blm_options {
     double slack;     /* the most that a key may outstay, as a share of the window (0: 1/7) */
     blm_clock_fn clock; /* NULL: the system's; for open and decode too */
     void        *clock_ctx;
+    uint32_t     version; /* of the scheme; 0: the newest. Native: 2, or 1 for older libraries */
 } blm_options;
 
 #ifdef __cplusplus

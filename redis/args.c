@@ -51,17 +51,37 @@ bool bf_read_seconds(const Str *s, uint64_t *ms)
     return true;
 }
 
-bool bf_read_seed(const Str *s, uint64_t *out)
+static bool read_hex(const char *text, size_t len, uint64_t out[2])
+{
+    uint64_t v[2] = { 0, 0 };
+    if (len < 1 || len > 32)
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        static const char digits[] = "0123456789abcdef";
+        const char       *at       = strchr(digits, text[i] | 0x20);
+        if (!text[i] || !at)
+            return false;
+        v[1] = v[1] << 4 | v[0] >> 60;
+        v[0] = v[0] << 4 | (uint64_t)(at - digits);
+    }
+    memcpy(out, v, sizeof v);
+    return true;
+}
+
+bool bf_read_seed(const Str *s, uint64_t out[2])
 {
     size_t      len;
     const char *text = api.StringPtrLen(s, &len);
     uint64_t    v    = 0;
+    if (len > 2 && text[0] == '0' && text[1] == 'x')
+        return read_hex(text + 2, len - 2, out);
     for (size_t i = 0; i < len; i++) {
         unsigned digit = (unsigned)(text[i] - '0');
         if (digit > 9 || v > (UINT64_MAX - digit) / 10)
             return false;
         v = v * 10 + digit;
     }
-    *out = v;
+    out[0] = v;
+    out[1] = 0;
     return len > 0;
 }

@@ -234,8 +234,8 @@ bool bf_word(const Str *s, const char *word); /* compares without regard to case
 const char *bf_read_rate(const Str *s, double *out);
 const char *bf_read_capacity(const Str *s, long long *out);
 const char *bf_read_expansion(const Str *s, long long *out);
-bool        bf_read_seed(const Str *s, uint64_t *out);   /* decimal, 64 bits */
-bool        bf_read_seconds(const Str *s, uint64_t *ms); /* above 0, in whole milliseconds */
+bool bf_read_seconds(const Str *s, uint64_t *ms); /* above 0, in whole milliseconds */
+bool bf_read_seed(const Str *s, uint64_t out[2]); /* decimal to 64 bits, or 0x and hex to 128 */
 
 #define BF_MAX_CAPACITY      1073741824LL
 #define BF_MAX_EXPANSION     32768LL
@@ -250,7 +250,7 @@ struct bf_wanted {
     bool      explicit_;           /* any of them was given */
     bool      nonscaling, saturate, native, seeded;
     blm_kind  kind;
-    uint64_t  seed;
+    uint64_t  seed[2];
     uint64_t  window_ms, slack_ms; /* 0: none */
 };
 struct bf_wanted bf_defaults(void);

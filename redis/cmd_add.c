@@ -53,8 +53,9 @@ static int extra_word(Str **argv, int left, struct bf_wanted *w, const char **wh
         return 2;
     }
     if (bf_word(argv[0], "SEED")) {
-        if (left < 2 || !bf_read_seed(argv[1], &w->seed))
-            *why = "ERR SEED must be a number from 0 to 18446744073709551615";
+        if (left < 2 || !bf_read_seed(argv[1], w->seed))
+            *why = "ERR SEED must be a number from 0 to 18446744073709551615, or 0x and up to 32 "
+                   "hexadecimal digits";
         w->seeded = true;
         return 2;
     }

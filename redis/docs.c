@@ -77,7 +77,7 @@ static CommandArg reserve_args[] = { KEY("key"),
                                        .subargs        = kinds },
                                      MAYBE(DOUBLE, "seconds", "WINDOW"),
                                      MAYBE(DOUBLE, "slack_seconds", "SLACK"),
-                                     MAYBE(INTEGER, "seed", "SEED"),
+                                     MAYBE(STRING, "seed", "SEED"),
                                      END };
 static CommandArg insert_args[]  = { KEY("key"),
                                      MAYBE(INTEGER, "capacity", "CAPACITY"),

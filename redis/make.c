@@ -55,7 +55,8 @@ static void native_options(const struct bf_wanted *w, blm_options *o)
     o->kind      = w->kind;
     o->rate      = w->rate;
     o->items     = (uint64_t)w->capacity;
-    o->seed[0]   = w->seed;
+    o->seed[0]   = w->seed[0];
+    o->seed[1]   = w->seed[1];
     o->flags     = BLM_SEEDED;
     o->window_ms = w->window_ms;
     if (w->slack_ms)
@@ -98,15 +99,19 @@ bool bf_complete_wanted(struct bf_wanted *w)
     }
     if (w->native && !w->seeded) {
         w->seeded = true;
-        return getrandom(&w->seed, sizeof w->seed, 0) == (ssize_t)sizeof w->seed;
+        return getrandom(w->seed, sizeof w->seed, 0) == (ssize_t)sizeof w->seed;
     }
     return true;
 }
 
 static void replicate_native(Ctx *ctx, Str *key, const struct bf_wanted *w, const char *rate)
 {
-    char seed[24];
-    snprintf(seed, sizeof seed, "%llu", (unsigned long long)w->seed);
+    char seed[40];
+    if (w->seed[1]) /* a module of before that had 128 bits reads the other form only */
+        snprintf(seed, sizeof seed, "0x%llx%016llx", (unsigned long long)w->seed[1],
+                 (unsigned long long)w->seed[0]);
+    else
+        snprintf(seed, sizeof seed, "%llu", (unsigned long long)w->seed[0]);
     const char *kind = blm_kind_name(w->kind);
     if (w->window_ms) {
         char window[24], slack[24];

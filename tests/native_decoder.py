@@ -99,6 +99,15 @@ def mix16(data, at, secret, seed):
                 word(data, at + 8) ^ (word(SECRET, secret + 8) - seed & MASK))
 
 
+def xxh3_word(data, flip):
+    """4 to 8 bytes."""
+    first, last = (int.from_bytes(p, "little") for p in (data[:4], data[-4:]))
+    h = last + (first << 32) ^ flip
+    h = (h ^ rotl(h, 49) ^ rotl(h, 24)) * 0x9FB21C651E98DF25 & MASK
+    h = (h ^ (h >> 35) + len(data)) * 0x9FB21C651E98DF25 & MASK
+    return h ^ h >> 28
+
+
 def xxh3_to_16(data, seed):
     n = len(data)
     if n == 0:
@@ -109,11 +118,7 @@ def xxh3_to_16(data, seed):
         return xxh64_avalanche(mixed ^ ((low ^ high) + seed & MASK))
     if n <= 8:
         seed ^= int.from_bytes((seed & 0xffffffff).to_bytes(4, "little"), "big") << 32
-        first, last = (int.from_bytes(p, "little") for p in (data[:4], data[n - 4:]))
-        h = last + (first << 32) ^ ((word(SECRET, 8) ^ word(SECRET, 16)) - seed & MASK)
-        h = (h ^ rotl(h, 49) ^ rotl(h, 24)) * 0x9FB21C651E98DF25 & MASK
-        h = (h ^ (h >> 35) + n) * 0x9FB21C651E98DF25 & MASK
-        return h ^ h >> 28
+        return xxh3_word(data, (word(SECRET, 8) ^ word(SECRET, 16)) - seed & MASK)
     low = word(data, 0) ^ ((word(SECRET, 24) ^ word(SECRET, 32)) + seed & MASK)
     high = word(data, n - 8) ^ ((word(SECRET, 40) ^ word(SECRET, 48)) - seed & MASK)
     swapped = int.from_bytes(low.to_bytes(8, "little"), "big")
@@ -199,6 +204,56 @@ def siphash(data, k0, k1):
 
 
 # ---- the file ------------------------------------------------------------------------------------
+
+# Version 2 of hash xxh3: docs/hash.md.
+
+def secret_words(seed):
+    return [siphash(b"bloomery" + struct.pack("<Q", i), *seed) for i in range(48)]
+
+
+def sums(data, pieces, words):
+    """The halves of the products of pieces, each summed mod 2^64."""
+    low = high = 0
+    for i, (a, b) in enumerate(pieces):
+        p = (word(data, a) + words[2 * i] & MASK) * (word(data, b) + words[2 * i + 1] & MASK)
+        low, high = low + p & MASK, high + (p >> 64) & MASK
+    return low, high
+
+
+def keyed_to_128(data, w):
+    n = len(data)
+    if n <= 16:
+        pieces = [(0, n - 8)]
+    else:
+        at = [x for i in range((n + 31) // 32) for x in (16 * i, n - 16 * (i + 1))]
+        pieces = [(x, x + 8) for x in at]
+    low, high = sums(data, pieces, w)
+    return fold(low + n * w[39] & MASK, high + w[40] & MASK)
+
+
+def keyed_long(data, w):
+    n, x, prime = len(data), len(data), 2 ** 127 - 1
+    for at in range(0, n, 256):
+        end = min(at + 256, n)
+        starts = list(range(at, end, 16))
+        starts[-1] = end - 16
+        low, high = sums(data, [(s, s + 8) for s in starts], w)
+        x = (x * w[41] + low + (high << 64)) % prime
+    (c0, c1, c2) = (w[42 + 2 * i] | w[43 + 2 * i] << 64 for i in range(3))
+    return xxh64_avalanche((c0 + c1 * (x & MASK) + c2 * (x >> 64)) % 2 ** 128 >> 64)
+
+
+def keyed(data, w):
+    n = len(data)
+    if n == 0:
+        return w[32]
+    if n <= 3:
+        v = data[0] << 16 | data[n >> 1] << 24 | data[-1] | n << 8
+        return xxh64_avalanche(v ^ w[33])
+    if n <= 8:
+        return xxh3_word(data, w[34 + n - 4])
+    return (keyed_to_128 if n <= 128 else keyed_long)(data, w)
+
 
 def up(v, to):
     return (v + to - 1) // to * to
@@ -345,6 +400,8 @@ class Layer:
 
 
 class File:
+    words = None
+
     def __init__(self, data):
         must(data[:8] == MAGIC, "not a native file")
         must(len(data) >= 512, "the file ends within the header")
@@ -395,8 +452,11 @@ class File:
         self.table = [struct.unpack_from("<2Q", best, 128 + 16 * i) for i in range(count)]
 
     def hashed(self, key):
-        if (self.scheme, self.scheme_version) != ("native", 1):
-            raise Bad(f"scheme {self.scheme} is not this decoder's")
+        if self.scheme != "native" or self.scheme_version > 2:
+            raise Bad(f"scheme {self.scheme} {self.scheme_version} is not this decoder's")
+        if self.hash == "xxh3" and self.scheme_version == 2:
+            self.words = self.words or secret_words(self.seed)
+            return keyed(key, self.words)
         if self.hash == "xxh3":
             return xxh3(key, self.seed[0])
         if self.hash == "siphash":

@@ -41,6 +41,7 @@ complete -c bloomery -n '__fish_seen_subcommand_from create' -l last -x -d 'Make
 complete -c bloomery -n '__fish_seen_subcommand_from create' -l for -x -d 'Make a window by time, like 10m: it remembers keys for that long, up to -n N of them at the rate, and then forgets them'
 complete -c bloomery -n '__fish_seen_subcommand_from create' -l slack -x -d 'How much longer a window may remember a key, as a share of the window'
 complete -c bloomery -n '__fish_seen_subcommand_from create' -l from -r -F -d 'Add the keys in this file (- is standard input)'
+complete -c bloomery -n '__fish_seen_subcommand_from create' -l public -d 'Let others read the file, as the umask allows'
 complete -c bloomery -n '__fish_seen_subcommand_from create' -l force -d 'Replace the file if it exists'
 complete -c bloomery -n '__fish_seen_subcommand_from create' -s 0 -d 'Keys end with a NUL byte instead of a newline, as in the output of find -print0'
 complete -c bloomery -n '__fish_seen_subcommand_from create' -l crlf -d 'A carriage return before the newline is not part of the key'

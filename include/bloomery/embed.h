@@ -126,7 +126,7 @@ BLM_API blm_status blm_dump_read_header(const void *header, size_t len, uint32_t
 /* For a store that keeps a filter of a few dozen keys in each of its blocks or pages. There is no
  * header, no handle and no allocation; you keep m, k and the seed. `bytes` is (m + 7) / 8 bytes at
  * any address, zeroed before the first add. They are the bits of a native classic filter with hash
- * XXH3, these parameters and seed[0] = seed; bit i is bit i % 8 of byte i / 8. If m or k is 0,
+ * XXH3 of version 1, these parameters and seed[0] = seed; bit i is bit i % 8 of byte i / 8. If m or k is 0,
  * nothing is added and every answer is "maybe". Any number of threads may check; adds are
  * exclusive. */
 BLM_API void blm_bare_add(void *bytes, uint64_t m, uint32_t k, uint64_t seed, const void *key,

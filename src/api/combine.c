@@ -45,6 +45,7 @@ static blm_status sibling(const blm_filter *f, blm_filter **out, blm_error *err)
     b->ops              = f->body.ops;
     b->scheme           = f->body.scheme;
     b->hasher           = f->body.hasher;
+    b->hasher.secret    = NULL; /* that one is the other's */
     b->kernel           = f->body.kernel;
     b->shared           = f->body.shared;
     b->rate             = f->body.rate;
@@ -64,8 +65,10 @@ static blm_status sibling(const blm_filter *f, blm_filter **out, blm_error *err)
         memcpy(b->attached, f->body.attached, f->body.attached_len);
         b->attached_len = f->body.attached_len;
     }
-    blm__body_singles(b, &f->body.layers[0].shape);
-    return BLM_OK;
+    st = blm__filter_hashes(g, &f->body.layers[0].shape, err);
+    if (st != BLM_OK)
+        blm_free(g);
+    return st;
 }
 
 /* Word by word, because another thread may be adding to a shared original. */
@@ -148,6 +151,12 @@ static bool same_rule(const blm_filter *a, const blm_filter *b, blm_error *err)
     else if (x->id != y->id || strcmp(x->name, y->name) != 0)
         blm__fail_with(err, BLM_E_MISMATCH, REMEDY, "the hashes differ: %s and %s", x->name,
                        y->name);
+    else if (x->version != y->version)
+        blm__fail_with(err, BLM_E_MISMATCH,
+                       "rebuild one from its keys: create --like takes over the version",
+                       "the versions of scheme %s differ, %u and %u: their keys are hashed "
+                       "differently",
+                       a->body.scheme->row.name, (unsigned)x->version, (unsigned)y->version);
     else if (x->variant != y->variant)
         blm__fail_with(err, BLM_E_MISMATCH, REMEDY, "the schemes' variants differ: %llu and %llu",
                        (unsigned long long)x->variant, (unsigned long long)y->variant);

@@ -6,11 +6,12 @@
 
 #include "bloomery/embed.h"
 #include "bloomery/maths.h"
+#include "core/hash/keyed.h"
 #include "core/random.h"
 #include "engine/shape.h"
 #include "store/store.h"
 
-#define FLAGS (BLM_SHARED | BLM_SEEDED | BLM_WRITE | BLM_VERIFY | BLM_REPLACE | BLM_ADOPT)
+#define FLAGS (BLM_SHARED | BLM_SEEDED | BLM_WRITE | BLM_VERIFY | BLM_REPLACE | BLM_ADOPT | BLM_PUBLIC)
 
 /* ---- options ---- */
 
@@ -59,6 +60,19 @@ blm_status blm__filter_blank(const blm_options *o, blm_filter **out, blm_error *
     blm__clock_start(&f->body.clock, o->clock, o->clock_ctx);
     f->threads = o->threads;
     *out       = f;
+    return BLM_OK;
+}
+
+static blm_status set_version(struct blm__body *b, const blm_options *o, blm_error *err)
+{
+    bool     keyed  = !b->scheme->native || o->hash == BLM_HASH_XXH3;
+    uint32_t newest = keyed ? b->scheme->version : BLM__NATIVE_KEYED - 1;
+    if (o->version > newest)
+        return blm__fail(err, BLM_E_UNSUPPORTED,
+                         "version %u of scheme %s%s: this library has versions up to %u",
+                         (unsigned)o->version, b->scheme->row.name, keyed ? "" : " with this hash",
+                         (unsigned)newest);
+    b->hasher.version = o->version ? o->version : newest;
     return BLM_OK;
 }
 
@@ -212,6 +226,8 @@ static blm_status options_to_shape(blm_filter *f, const blm_options *o, struct b
     blm_status st = choose_kind(&f->body, o, err);
     if (st == BLM_OK && f->body.scheme->native)
         st = set_hash(&f->body.hasher, o, err);
+    if (st == BLM_OK)
+        st = set_version(&f->body, o, err);
     if (st == BLM_OK && f->body.scheme->row.by_caller)
         st = blm__new_functions(&f->body.hasher, o, err);
     if (st == BLM_OK)
@@ -251,12 +267,21 @@ static blm_status shape_like(blm_filter *f, const blm_options *o, struct blm__sh
     blm_status st    = choose_kind(&f->body, &kind, err);
     if (st != BLM_OK)
         return st;
-    f->body.hasher = like->body.hasher;
-    f->body.rate   = like->body.rate;
-    f->body.format = like->body.format;
-    *s             = like->body.layers[0].shape;
+    f->body.hasher        = like->body.hasher;
+    f->body.hasher.secret = NULL; /* that one is the other's */
+    f->body.rate          = like->body.rate;
+    f->body.format        = like->body.format;
+    *s                    = like->body.layers[0].shape;
     if (f->body.ops->like)
         f->body.ops->like(&f->body, &like->body, s);
+    return BLM_OK;
+}
+
+blm_status blm__filter_hashes(blm_filter *f, const struct blm__shape *first, blm_error *err)
+{
+    if (!blm__hasher_ready(&f->body, first))
+        return blm__fail(err, BLM_E_MEMORY, "no memory for a filter's secret");
+    blm__body_singles(&f->body, first);
     return BLM_OK;
 }
 
@@ -270,12 +295,12 @@ blm_status blm__filter_prepare(const blm_options *o, blm_filter **out, struct bl
     st = o->like ? shape_like(f, o, first, err) : options_to_shape(f, o, first, err);
     if (st == BLM_OK)
         st = check_size(first, o, err);
+    if (st == BLM_OK)
+        st = blm__filter_hashes(f, first, err);
     if (st != BLM_OK) {
         blm_free(f);
         return st;
     }
-    blm__hasher_tag(&f->body.hasher, first);
-    blm__body_singles(&f->body, first);
     *out = f;
     return BLM_OK;
 }
@@ -327,12 +352,10 @@ blm_status blm__filter_finish(blm_filter *f, const blm_options *o, blm_error *er
         h->ctx = o->hash_ctx;
     }
     st = blm__choose_funnel(h, b->scheme, o->funnel, err);
-    if (st == BLM_OK) {
-        blm__hasher_tag(h, &b->layers[0].shape);
-        blm__body_singles(b, &b->layers[0].shape);
-        if (b->ops->opened)
-            b->ops->opened(b);
-    }
+    if (st == BLM_OK)
+        st = blm__filter_hashes(f, &b->layers[0].shape, err);
+    if (st == BLM_OK && b->ops->opened)
+        b->ops->opened(b);
     return st;
 }
 
@@ -406,6 +429,7 @@ blm_status blm_close(blm_filter *f, blm_error *err)
     blm_status    st = f->body.store->close(&f->body, err);
     blm_allocator a  = f->own;
     blm__free(&a, f->body.attached, f->body.attached_len);
+    blm__free(&a, f->body.hasher.secret, sizeof *f->body.hasher.secret);
     blm__free(&a, f, sizeof *f);
     return st;
 }

@@ -46,6 +46,8 @@ blm_status blm__filter_blank(const blm_options *o, blm_filter **out, blm_error *
 /* After a decoder or a file has filled f->body: finds kind and scheme, checks that they go
  * together, takes the hash function and funnel from o, computes the digest tag. */
 blm_status blm__filter_finish(blm_filter *f, const blm_options *o, blm_error *err);
+/* Chooses how single keys and batches are hashed, once scheme, hash, version and seed are there. */
+blm_status blm__filter_hashes(blm_filter *f, const struct blm__shape *first, blm_error *err);
 /* Options (already read) to a filter with no layers, and the shape its first layer is to have. */
 blm_status blm__filter_prepare(const blm_options *o, blm_filter **out, struct blm__shape *first,
                                blm_error *err);

@@ -56,7 +56,7 @@ blm_status blm_fingerprint(const blm_filter *f, uint8_t out[16])
     print_number(&p, blm__kind_number(b->kind));
     print_number(&p, strlen(scheme));
     blm__print_add(&p, scheme, strlen(scheme));
-    print_number(&p, f->body.scheme->version);
+    print_number(&p, h->version);
     print_number(&p, (uint64_t)h->id);
     print_number(&p, strlen(h->name));
     blm__print_add(&p, h->name, strlen(h->name));

@@ -15,7 +15,7 @@ static void layer_params(const blm_filter *f, const struct blm__layer *l, blm_pa
     memset(p, 0, sizeof *p);
     p->kind           = l->shape.kind;
     p->scheme         = f->body.scheme->row.name;
-    p->scheme_version = f->body.scheme->version;
+    p->scheme_version = f->body.hasher.version;
     p->hash           = f->body.scheme->native || f->body.scheme->row.by_caller ? b->hasher.name
                                                                                 : f->body.scheme->row.name;
     p->bits           = l->shape.bits;

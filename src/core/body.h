@@ -24,6 +24,7 @@ struct blm__engine; /* engine/engine.h */
 struct blm__kind;   /* kind/kind.h */
 struct blm__kernel; /* core/kernel/kernel.h */
 struct blm__store;  /* below */
+struct blm__secret; /* core/hash/keyed.h */
 
 #define BLM__MAX_BITS    ((uint64_t)1 << 48)
 #define BLM__MAX_PROBES  2048u /* RedisBloom's smallest rates ask for 1 075 */
@@ -95,9 +96,12 @@ struct blm__hasher {
     char            name[16]; /* "xxh3", "siphash", or the custom one's */
     uint64_t        seed[2];
     blm_seed_policy policy;
-    uint64_t        tag;     /* of digests; never 0 */
-    const char     *funnel;  /* static text, or NULL: the scheme's first */
-    uint64_t        variant; /* the shapes', but only what scheme->digest_variant leaves of it */
+    uint32_t        version; /* of the scheme */
+    /* Made from the seed, owned by the body: native, version 2, hash xxh3; else NULL. */
+    struct blm__secret *secret;
+    uint64_t            tag;    /* of digests; never 0 */
+    const char         *funnel; /* static text, or NULL: the scheme's first */
+    uint64_t variant;           /* the shapes', but only what scheme->digest_variant leaves of it */
 };
 
 /* Items are counted in stripes when many threads add, each on a cache line of its own. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The native rule from a 64-bit hash to cells: what every kernel implements and what the file
- * format's scheme "native" version 1 names. Change nothing here without a new scheme version.
+ * format's scheme "native" names, in versions 1 and 2. Change nothing here without a new scheme version.
  *
  * Chain (classic): g_0 = h, g_(i+1) = g_i · C mod 2^64, position i = ⌊g_i · m / 2^64⌋.
  *   C is odd, so each step is a bijection: no step degenerates, and two keys share all positions

@@ -39,7 +39,7 @@ static bool takes(const struct blm__body *b, const struct blm__layer *l, const s
 static size_t add_raw(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
                       uint8_t *fresh)
 {
-    size_t count = b->kernel->line_add8(l, b->hasher.seed[0], k->fixed, k->n, fresh);
+    size_t count = b->kernel->line_add8(l, blm__hasher_flip(&b->hasher), k->fixed, k->n, fresh);
     blm__layer_count(l, (int64_t)count);
     return count;
 }
@@ -47,7 +47,7 @@ static size_t add_raw(const struct blm__body *b, struct blm__layer *l, const str
 static size_t check_raw(const struct blm__body *b, const struct blm__layer *l,
                         const struct blm__keys *k, uint8_t *maybe)
 {
-    return b->kernel->line_check8(l, b->hasher.seed[0], k->fixed, k->n, maybe);
+    return b->kernel->line_check8(l, blm__hasher_flip(&b->hasher), k->fixed, k->n, maybe);
 }
 
 static void singles(struct blm__body *b, const struct blm__shape *s, bool only)

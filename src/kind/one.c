@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One key, the long way: hashed by the scheme, then given to the kind as a batch of one. For
  * filters whose engine has nothing shorter. */
-#include "core/hash/xxh3_key.h"
+#include "core/hasher.h"
 #include "kind/kind.h"
 #include "scheme/keys.h"
 
@@ -58,7 +58,7 @@ static bool check_native(const struct blm__body *b, const void *key, size_t len)
 void blm__body_singles(struct blm__body *b, const struct blm__shape *first)
 {
     const struct blm__engine *e = blm__engine_of(first);
-    b->flip                     = blm__xxh3_turn(blm__xxh3_flip(b->hasher.seed[0]));
+    b->flip                     = blm__xxh3_turn(blm__hasher_flip(&b->hasher));
     blm__body_ready(b);
     b->check_key = b->scheme->native ? check_native : check_any;
     b->add_key   = add_any;

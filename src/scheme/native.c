@@ -3,10 +3,29 @@
  * core/probe.h. */
 #include "bloomery/maths.h"
 #include "core/hash/siphash.h"
-#include "core/hash/xxh3_key.h"
+#include "core/hasher.h"
 #include "core/kernel/kernel.h"
 #include "core/probe.h"
 #include "scheme/scheme.h"
+
+/* ---- the hash ---- */
+
+bool blm__hasher_ready(struct blm__body *b, const struct blm__shape *first)
+{
+    struct blm__hasher *h = &b->hasher;
+    blm__free(b->alloc, h->secret, sizeof *h->secret);
+    h->secret = NULL;
+    if (!b->scheme->native)
+        h->version = b->scheme->version;
+    if (b->scheme->native && h->id == BLM_HASH_XXH3 && h->version >= BLM__NATIVE_KEYED) {
+        h->secret = blm__alloc(b->alloc, sizeof *h->secret);
+        if (!h->secret)
+            return false;
+        blm__secret_make(h->secret, h->seed);
+    }
+    blm__hasher_tag(h, first);
+    return true;
+}
 
 uint64_t blm__native_hash(const struct blm__hasher *h, const void *key, size_t len)
 {
@@ -15,7 +34,7 @@ uint64_t blm__native_hash(const struct blm__hasher *h, const void *key, size_t l
         key = none; /* the empty key may come as NULL */
     switch (h->id) {
     case BLM_HASH_XXH3:
-        return blm__xxh3_any(key, len, h->seed[0]);
+        return blm__hasher_key(h, key, len);
     case BLM_HASH_SIPHASH:
         return blm__siphash24(h->seed, key, len);
     case BLM_HASH_CUSTOM:
@@ -28,33 +47,33 @@ void blm__native_hash_many(const struct blm__hasher *h, const struct blm__kernel
                            const blm_key *keys, size_t n, uint64_t *out)
 {
     if (h->id == BLM_HASH_XXH3) {
-        v->hash_many(h->seed[0], keys, n, out);
+        v->hash_many(h, keys, n, out);
         return;
     }
     for (size_t i = 0; i < n; i++)
         out[i] = blm__native_hash(h, keys[i].data, keys[i].len);
 }
 
-/* One loop for each common width: if the length is a constant, XXH3 is a few instructions. */
-#define FIXED(w)                                    \
-    case w:                                         \
-        for (size_t i = 0; i < n; i++)              \
-            out[i] = blm__xxh3(p + i * w, w, seed); \
+/* One loop for each common width: if the length is a constant, the hash is a few instructions. */
+#define FIXED(w, hash, with)                   \
+    case w:                                    \
+        for (size_t i = 0; i < n; i++)         \
+            out[i] = hash(p + i * w, w, with); \
         return;
 
 void blm__native_hash_fixed(const struct blm__hasher *h, const struct blm__kernel *v,
                             const void *keys, size_t width, size_t n, uint64_t *out)
 {
-    const uint8_t *p    = keys;
-    uint64_t       seed = h->seed[0];
-    if (h->id == BLM_HASH_XXH3)
+    const uint8_t *p = keys;
+    if (h->id == BLM_HASH_XXH3 && width == 8) {
+        v->hash8(blm__hasher_flip(h), p, n, out);
+        return;
+    }
+    if (h->id == BLM_HASH_XXH3 && h->secret)
         switch (width) {
-        case 8:
-            v->hash8(seed, p, n, out);
-            return;
-            FIXED(4)
-            FIXED(16)
-            FIXED(20)
+            FIXED(4, blm__keyed, h->secret)
+            FIXED(16, blm__keyed, h->secret)
+            FIXED(20, blm__keyed, h->secret)
         default:
             break;
         }
@@ -81,7 +100,7 @@ const struct blm__scheme blm__scheme_native = {
     .row       = { sizeof(blm_scheme_row), "native",
                    "bloomery's own: one seeded 64-bit hash, probes derived, multiply-shift", NULL, NULL,
                    true, .seeded = true, .kinds = EVERY_KIND, .format = "native" },
-    .version   = 1,
+    .version   = BLM__NATIVE_KEYED,
     .native    = true,
     .model     = BLM_MODEL_INDEPENDENT,
     .fold      = BLM__FOLD_ADJACENT,

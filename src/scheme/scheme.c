@@ -89,7 +89,7 @@ static uint64_t absorb(uint64_t t, const char *text)
 void blm__hasher_tag(struct blm__hasher *h, const struct blm__shape *s)
 {
     h->variant = s->variant & s->scheme->digest_variant;
-    uint64_t t = absorb(0, s->scheme->row.name) + s->scheme->version;
+    uint64_t t = absorb(0, s->scheme->row.name) + h->version;
     t          = absorb(t, h->name);
     t          = absorb(t, h->funnel ? h->funnel : "");
     t          = blm__mix64(t ^ h->seed[0]);

@@ -98,6 +98,13 @@ extern const struct blm__scheme blm__scheme_bip37, blm__scheme_parquet, blm__sch
 blm_status blm__check_variant(const struct blm__scheme *s, const blm_options *o, blm_error *err);
 /* Fills hasher->variant and then hasher->tag, from the rest and a layer's shape. */
 void blm__hasher_tag(struct blm__hasher *h, const struct blm__shape *s);
+
+/* From this version of the native scheme on, hash xxh3 is keyed (core/hash/keyed.h). SipHash and
+ * custom hashes are of version 1: nothing has changed for them. */
+#define BLM__NATIVE_KEYED 2u
+/* What hashing needs, from the hasher's hash, version, seed and funnel: the secret, the tag. A secret
+ * that was there is freed: clear that of a copied hasher. False: no memory. */
+bool blm__hasher_ready(struct blm__body *b, const struct blm__shape *first);
 /* The native 64-bit hash of a key; of many; of many of one width, side by side. */
 uint64_t blm__native_hash(const struct blm__hasher *h, const void *key, size_t len);
 void     blm__native_hash_many(const struct blm__hasher *h, const struct blm__kernel *v,

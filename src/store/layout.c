@@ -102,7 +102,7 @@ blm_status blm__native_head_of(const struct blm__body *b, const struct blm__shap
     out->room           = blm__kind_of(b->kind)->row.can & BLM_CAN_GROW ? BLM__MAX_LAYERS : 1;
     out->slot_bytes     = slot_bytes(out->room, out->block);
     out->kind           = blm__kind_number(b->kind);
-    out->scheme_version = first->scheme->version;
+    out->scheme_version = b->hasher.version;
     out->hash           = (uint32_t)b->hasher.id;
     out->seed[0]        = b->hasher.seed[0];
     out->seed[1]        = b->hasher.seed[1];
@@ -253,6 +253,10 @@ static blm_status hasher_to(const struct blm__native_head *h, bool native, struc
                     (h->hash < BLM_HASH_CUSTOM && strcmp(names[h->hash], h->hash_name) != 0))))
         return blm__fail_at(err, BLM_E_FORMAT, 104, "this is not the name of hash number %u",
                             h->hash);
+    if (h->scheme_version == 0 ||
+        (native && h->scheme_version >= BLM__NATIVE_KEYED && h->hash != BLM_HASH_XXH3))
+        return blm__fail_at(err, BLM_E_FORMAT, 96, "scheme %s has no version %u with this hash",
+                            h->scheme, h->scheme_version);
     if (h->seed_policy > BLM_SEED_FIXED)
         return blm__fail_at(err, BLM_E_FORMAT, 136, "the seed policy is unknown");
     to->id = (blm_hash)h->hash;
@@ -260,6 +264,7 @@ static blm_status hasher_to(const struct blm__native_head *h, bool native, struc
     to->seed[0] = h->seed[0];
     to->seed[1] = h->seed[1];
     to->policy  = (blm_seed_policy)h->seed_policy;
+    to->version = h->scheme_version;
     return BLM_OK;
 }
 
@@ -275,7 +280,7 @@ blm_status blm__native_head_to(const struct blm__native_head *h, struct blm__bod
     if (!*scheme)
         return blm__fail_at(err, BLM_E_UNSUPPORTED, 64, "this library does not know scheme %s",
                             h->scheme);
-    if (h->scheme_version != (*scheme)->version)
+    if (h->scheme_version > (*scheme)->version)
         return blm__fail_at(err, BLM_E_VERSION, 96,
                             "version %u of scheme %s; this library has version %u",
                             h->scheme_version, h->scheme, (*scheme)->version);

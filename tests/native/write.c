@@ -115,8 +115,11 @@ int main(void)
     o.items   = key_count / 2;
     o.rate    = 0.02;
     saved("classic.blm", o);
-    o.rate = 0.001;
-    o.hash = BLM_HASH_SIPHASH;
+    o.version = 1;
+    saved("classic-version-1.blm", o);
+    o.version = 0;
+    o.rate    = 0.001;
+    o.hash    = BLM_HASH_SIPHASH;
     saved("classic-siphash.blm", o);
     o.hash = BLM_HASH_XXH3;
     o.kind = BLM_BLOCKED;

@@ -6,7 +6,7 @@
  *
  * Why not the library: single calls need the 8-byte form with a prepared seed and nothing around
  * it, kernels need it in vectors, and batches of strings need one loop for keys of 33 to 96 bytes
- * (core/hash/xxh3.c has the figures). Above 128 bytes the library's own loops are as good as any.
+ * (core/hash/groups.h has the figures). Above 128 bytes the library's own loops are as good as any.
  */
 #ifndef BLM_CORE_HASH_XXH3_KEY_H
 #define BLM_CORE_HASH_XXH3_KEY_H
@@ -121,14 +121,18 @@ BLM__INLINE uint64_t blm__xxh3_4to8(const void *key, size_t len, uint64_t flip)
 
 /* ---- 0 to 3, 9 to 16 ---- */
 
-BLM__INLINE uint64_t blm__xxh3_0to3(const void *key, size_t len, uint64_t seed)
+/* 1 to 3 bytes and their number in one word. */
+BLM__INLINE uint64_t blm__xxh3_1to3(const void *key, size_t len)
 {
     const uint8_t *p = key;
+    return (uint32_t)p[0] << 16 | (uint32_t)p[len >> 1] << 24 | p[len - 1] | (uint32_t)len << 8;
+}
+
+BLM__INLINE uint64_t blm__xxh3_0to3(const void *key, size_t len, uint64_t seed)
+{
     if (len == 0)
         return blm__xxh3_avalanche_64(seed ^ BLM__XXH3_PAIR_0);
-    uint32_t v =
-        (uint32_t)p[0] << 16 | (uint32_t)p[len >> 1] << 24 | p[len - 1] | (uint32_t)len << 8;
-    return blm__xxh3_avalanche_64(v ^ (BLM__XXH3_PAIR_1 + seed));
+    return blm__xxh3_avalanche_64(blm__xxh3_1to3(key, len) ^ (BLM__XXH3_PAIR_1 + seed));
 }
 
 BLM__INLINE uint64_t blm__xxh3_9to16(const void *key, size_t len, uint64_t seed)

@@ -24,13 +24,16 @@
 
 #define ROUND 64u
 
-/* The secret with the seed in it: words 4i and 4i + 1 for piece i from the front, the next two for
- * that from the back. */
-struct secret {
-    _Alignas(32) uint64_t w[16];
+/* Words 4i and 4i + 1 for piece i from the front, the next two for that from the back: the keyed
+ * hash's secret, or XXH3's with the seed in it. `keyed` says which, and is a constant where code is
+ * made of it. */
+struct words {
+    const uint64_t           *w;
+    const struct blm__hasher *by;
+    bool                      keyed;
 };
 
-static void prepare(uint64_t seed, struct secret *s)
+static void seeded(uint64_t seed, uint64_t w[16])
 {
     static const uint64_t plain[16] = {
         0xbe4ba423396cfeb8u, 0x1cad21f72c81017cu, 0xdb979083e96dd4deu, 0x1f67b3b7a4a44072u,
@@ -39,11 +42,16 @@ static void prepare(uint64_t seed, struct secret *s)
         0x3f349ce33f76faa8u, 0x1d4f0bc7c7bbdcf9u, 0x3159b4cd4be0518au, 0x647378d9c97e9fc8u
     };
     for (unsigned i = 0; i < 16; i++)
-        s->w[i] = i & 1 ? plain[i] - seed : plain[i] + seed;
+        w[i] = i & 1 ? plain[i] - seed : plain[i] + seed;
 }
 
-/* Low ^ high half of four products of 64 bits, from 32-bit multiplies. */
-BLM__AVX2_INLINE __m256i fold4(__m256i a, __m256i b)
+/* The halves of four products, or sums of them. */
+struct halves {
+    __m256i lo, hi;
+};
+
+/* Four products of 64 bits, from 32-bit multiplies. */
+BLM__AVX2_INLINE struct halves product4(__m256i a, __m256i b)
 {
     const __m256i low = _mm256_set1_epi64x(0xffffffff);
     __m256i       ah = _mm256_srli_epi64(a, 32), bh = _mm256_srli_epi64(b, 32);
@@ -51,20 +59,16 @@ BLM__AVX2_INLINE __m256i fold4(__m256i a, __m256i b)
     __m256i       hl = _mm256_mul_epu32(ah, b), hh = _mm256_mul_epu32(ah, bh);
     __m256i       t = _mm256_add_epi64(lh, _mm256_srli_epi64(ll, 32)); /* no carry out of either */
     __m256i       u = _mm256_add_epi64(hl, _mm256_and_si256(t, low));
-    __m256i       hi =
-        _mm256_add_epi64(_mm256_add_epi64(hh, _mm256_srli_epi64(t, 32)), _mm256_srli_epi64(u, 32));
-    return _mm256_xor_si256(hi, _mm256_blend_epi32(ll, _mm256_slli_epi64(u, 32), 0xaa));
+    struct halves p = { _mm256_blend_epi32(ll, _mm256_slli_epi64(u, 32), 0xaa),
+                        _mm256_add_epi64(_mm256_add_epi64(hh, _mm256_srli_epi64(t, 32)),
+                                         _mm256_srli_epi64(u, 32)) };
+    return p;
 }
 
 BLM__AVX2_INLINE __m256i pair(const uint8_t *a, const uint8_t *b)
 {
     return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const void *)a)),
                                    _mm_loadu_si128((const void *)b), 1);
-}
-
-BLM__AVX2_INLINE __m256i four(const uint64_t *v)
-{
-    return _mm256_setr_epi64x((long long)v[0], (long long)v[1], (long long)v[2], (long long)v[3]);
 }
 
 _Static_assert(sizeof(blm_key) == 16, "two keys a vector");
@@ -75,59 +79,99 @@ BLM__AVX2_INLINE __m256i lengths4(const blm_key *k)
     return _mm256_permute4x64_epi64(_mm256_unpackhi_epi64(a, b), 0xd8);
 }
 
-/* A piece of each of four keys. */
-BLM__AVX2_INLINE __m256i mix4(const uint8_t *a, const uint8_t *b, const uint8_t *c,
-                              const uint8_t *d, const uint64_t *secret)
+/* A piece of each of four keys. XXH3 has one sum, of both halves' xor. */
+BLM__AVX2_INLINE void mix4(struct halves *t, const uint8_t *a, const uint8_t *b, const uint8_t *c,
+                           const uint8_t *d, const uint64_t *secret, bool keyed)
 {
-    __m256i s = _mm256_broadcastsi128_si256(_mm_load_si128((const void *)secret));
-    __m256i x = _mm256_xor_si256(pair(a, c), s), y = _mm256_xor_si256(pair(b, d), s);
-    return fold4(_mm256_unpacklo_epi64(x, y), _mm256_unpackhi_epi64(x, y));
+    __m256i s = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)secret));
+    __m256i x = pair(a, c), y = pair(b, d);
+    x               = keyed ? _mm256_add_epi64(x, s) : _mm256_xor_si256(x, s);
+    y               = keyed ? _mm256_add_epi64(y, s) : _mm256_xor_si256(y, s);
+    struct halves p = product4(_mm256_unpacklo_epi64(x, y), _mm256_unpackhi_epi64(x, y));
+    t->lo           = _mm256_add_epi64(t->lo, keyed ? p.lo : _mm256_xor_si256(p.lo, p.hi));
+    if (keyed)
+        t->hi = _mm256_add_epi64(t->hi, p.hi);
 }
 
-BLM__AVX2_INLINE uint64_t mix1(const uint8_t *p, const uint64_t *secret)
+BLM__AVX2_INLINE void mix1(struct blm__sums *t, const uint8_t *p, const uint64_t *secret,
+                           bool keyed)
 {
-    return blm__xxh3_fold(blm__get64le(p) ^ secret[0], blm__get64le(p + 8) ^ secret[1]);
+    if (keyed)
+        blm__sum_piece(t, p, secret);
+    else
+        t->lo += blm__xxh3_fold(blm__get64le(p) ^ secret[0], blm__get64le(p + 8) ^ secret[1]);
+}
+
+/* Four keys' sums. */
+BLM__AVX2_INLINE struct halves four(const __m128i *q)
+{
+    __m256i       x = _mm256_inserti128_si256(_mm256_castsi128_si256(q[0]), q[2], 1);
+    __m256i       y = _mm256_inserti128_si256(_mm256_castsi128_si256(q[1]), q[3], 1);
+    struct halves v = { _mm256_unpacklo_epi64(x, y), _mm256_unpackhi_epi64(x, y) };
+    return v;
+}
+
+/* From the sums to the hashes. */
+BLM__AVX2_INLINE __m256i end4(struct halves t, const struct words *s)
+{
+    if (s->keyed) {
+        __m256i       f = _mm256_set1_epi64x((long long)s->by->secret->fold);
+        struct halves p = product4(t.lo, _mm256_add_epi64(t.hi, f));
+        return _mm256_xor_si256(p.lo, p.hi);
+    }
+    __m256i acc = _mm256_xor_si256(t.lo, _mm256_srli_epi64(t.lo, 37));
+    acc         = blm__avx2_mul64(acc, BLM__XXH3_PRIME_MX1);
+    return _mm256_xor_si256(acc, _mm256_srli_epi64(acc, 32));
 }
 
 /* Four keys of 32 · (pieces − 1) + 1 to 32 · pieces bytes (one piece: from 17 on). With `either`
  * the last pieces may count or not: keys of 48 bytes on, where they can be read. */
 BLM__AVX2_INLINE __m256i hash4(const blm_key *const *k, unsigned pieces, bool either,
-                               const struct secret *s)
+                               const struct words *s)
 {
-    const uint8_t *a = k[0]->data, *b = k[1]->data, *c = k[2]->data, *d = k[3]->data;
-    const uint8_t *ends[4];
-    uint64_t       back[4];
-    __m256i        acc, last = _mm256_setzero_si256();
-    __asm__("" : "+r"(s)); /* or the compiler keeps it in registers that it has not */
+    const uint8_t  *a = k[0]->data, *b = k[1]->data, *c = k[2]->data, *d = k[3]->data;
+    const uint8_t  *ends[4];
+    const uint64_t *w = s->w;
+    __m128i         back[4];
+    uint64_t        length;
+    struct halves   acc, last = { _mm256_setzero_si256(), _mm256_setzero_si256() };
+    __asm__("" : "+r"(w)); /* or the compiler keeps it in registers that it has not */
+    length = s->keyed ? s->by->secret->length : BLM__XXH3_PRIME_1;
     for (unsigned i = 0; i < 4; i++) {
-        ends[i] = (const uint8_t *)k[i]->data + k[i]->len;
-        back[i] = k[i]->len * BLM__XXH3_PRIME_1 + mix1(ends[i] - 16, s->w + 2);
+        struct blm__sums t = { k[i]->len * length, 0 };
+        ends[i]            = (const uint8_t *)k[i]->data + k[i]->len;
+        mix1(&t, ends[i] - 16, w + 2, s->keyed);
         if (pieces > 1)
-            back[i] += mix1(ends[i] - 32, s->w + 6);
+            mix1(&t, ends[i] - 32, w + 6, s->keyed);
+        back[i] = _mm_set_epi64x((long long)t.hi, (long long)t.lo);
+        if (s->keyed)
+            __asm__ volatile("" : "+x"(back[i])); /* now: general registers are few */
     }
-    acc = mix4(a, b, c, d, s->w);
+    acc = four(back);
+    mix4(&acc, a, b, c, d, w, s->keyed);
     if (pieces > 1)
-        acc = _mm256_add_epi64(acc, mix4(a + 16, b + 16, c + 16, d + 16, s->w + 4));
-    if (pieces > 2)
-        last = _mm256_add_epi64(
-            mix4(a + 32, b + 32, c + 32, d + 32, s->w + 8),
-            mix4(ends[0] - 48, ends[1] - 48, ends[2] - 48, ends[3] - 48, s->w + 10));
-    if (either)
-        last = _mm256_and_si256(last, _mm256_cmpgt_epi64(lengths4(k[0]), _mm256_set1_epi64x(64)));
-    if (pieces > 3)
-        acc =
-            _mm256_add_epi64(acc, _mm256_add_epi64(mix4(a + 48, b + 48, c + 48, d + 48, s->w + 12),
-                                                   mix4(ends[0] - 64, ends[1] - 64, ends[2] - 64,
-                                                        ends[3] - 64, s->w + 14)));
-    acc = _mm256_add_epi64(_mm256_add_epi64(acc, last), four(back));
-    acc = _mm256_xor_si256(acc, _mm256_srli_epi64(acc, 37));
-    acc = blm__avx2_mul64(acc, BLM__XXH3_PRIME_MX1);
-    return _mm256_xor_si256(acc, _mm256_srli_epi64(acc, 32));
+        mix4(&acc, a + 16, b + 16, c + 16, d + 16, w + 4, s->keyed);
+    if (pieces > 2) {
+        mix4(&last, a + 32, b + 32, c + 32, d + 32, w + 8, s->keyed);
+        mix4(&last, ends[0] - 48, ends[1] - 48, ends[2] - 48, ends[3] - 48, w + 10, s->keyed);
+    }
+    if (either) {
+        __m256i more = _mm256_cmpgt_epi64(lengths4(k[0]), _mm256_set1_epi64x(64));
+        last.lo      = _mm256_and_si256(last.lo, more);
+        last.hi      = _mm256_and_si256(last.hi, more);
+    }
+    if (pieces > 3) {
+        mix4(&acc, a + 48, b + 48, c + 48, d + 48, w + 12, s->keyed);
+        mix4(&acc, ends[0] - 64, ends[1] - 64, ends[2] - 64, ends[3] - 64, w + 14, s->keyed);
+    }
+    acc.lo = _mm256_add_epi64(acc.lo, last.lo);
+    acc.hi = _mm256_add_epi64(acc.hi, last.hi);
+    return end4(acc, s);
 }
 
-/* A whole round; the next one is asked for: core/hash/xxh3.c says what that gains. */
+/* A whole round; the next one is asked for: core/hash/groups.h says what that gains. */
 BLM__AVX2_INLINE void hash_round(const blm_key *k, const blm_key *next, unsigned pieces,
-                                 bool either, const struct secret *s, uint64_t *out)
+                                 bool either, const struct words *s, uint64_t *out)
 {
     for (unsigned i = 0; i < ROUND; i += 4) {
         for (unsigned j = 0; j < 4; j++)
@@ -139,7 +183,7 @@ BLM__AVX2_INLINE void hash_round(const blm_key *k, const blm_key *next, unsigned
 
 /* The keys of a round whose bits are set. */
 BLM__AVX2_INLINE void hash_some(const blm_key *k, uint64_t which, unsigned pieces,
-                                const struct secret *s, uint64_t *out)
+                                const struct words *s, uint64_t *out)
 {
     uint8_t  at[ROUND + 4];
     unsigned n = 0;
@@ -183,11 +227,11 @@ BLM__AVX2_INLINE struct classes classes_of(const blm_key *k)
 }
 
 /* Keys of any lengths. Where few are of the classes, listing them does not pay. */
-BLM__AVX2 static void mixed(const blm_key *k, uint64_t seed, const struct secret *s, uint64_t *out)
+BLM__AVX2_INLINE void mixed(const blm_key *k, const struct words *s, uint64_t *out)
 {
     struct classes c = classes_of(k);
     if (BLM__POPCOUNT64(c.from17 & ~c.from129) < ROUND / 2) {
-        blm__xxh3_many(k, ROUND, seed, out);
+        blm__hasher_many(s->by, k, ROUND, out);
         return;
     }
     hash_some(k, c.from17 & ~c.from33, 1, s, out);
@@ -196,7 +240,7 @@ BLM__AVX2 static void mixed(const blm_key *k, uint64_t seed, const struct secret
     hash_some(k, c.from97 & ~c.from129, 4, s, out);
     for (uint64_t rest = ~c.from17 | c.from129; rest; rest &= rest - 1) {
         size_t i = (size_t)__builtin_ctzll(rest);
-        out[i]   = blm__xxh3(k[i].len ? k[i].data : "", k[i].len, seed);
+        out[i]   = blm__hasher_key(s->by, k[i].len ? k[i].data : "", k[i].len);
     }
 }
 
@@ -226,11 +270,9 @@ BLM__AVX2_INLINE struct span span_of(const blm_key *k)
     return s;
 }
 
-BLM__AVX2 void blm__hash_many_avx2(uint64_t seed, const blm_key *keys, size_t n, uint64_t *out)
+BLM__AVX2_INLINE void rounds(struct words s, const blm_key *keys, size_t n, uint64_t *out)
 {
-    struct secret s;
-    size_t        i = 0;
-    prepare(seed, &s);
+    size_t i = 0;
     for (; i + ROUND <= n; i += ROUND) {
         const blm_key *k    = keys + i;
         uint64_t      *h    = out + i;
@@ -244,11 +286,35 @@ BLM__AVX2 void blm__hash_many_avx2(uint64_t seed, const blm_key *keys, size_t n,
             for (size_t j = 0; j < ROUND; j++)
                 BLM__PREFETCH(next[j].data);
             if (l.hi <= 16 || (l.lo > 16 && l.hi <= 32))
-                blm__xxh3_many(k, ROUND, seed, h);
+                blm__hasher_many(s.by, k, ROUND, h);
             else
-                mixed(k, seed, &s, h);
+                mixed(k, &s, h);
         }
     }
-    blm__xxh3_many(keys + i, n - i, seed, out + i);
+    blm__hasher_many(s.by, keys + i, n - i, out + i);
+}
+
+BLM__AVX2 static void keyed_rounds(const struct blm__hasher *by, const blm_key *keys, size_t n,
+                                   uint64_t *out)
+{
+    struct words s = { by->secret->piece, by, true };
+    rounds(s, keys, n, out);
+}
+
+BLM__AVX2 static void seeded_rounds(const struct blm__hasher *by, const blm_key *keys, size_t n,
+                                    uint64_t *out)
+{
+    uint64_t     w[16];
+    struct words s = { w, by, false };
+    seeded(by->seed[0], w);
+    rounds(s, keys, n, out);
+}
+
+void blm__hash_many_avx2(const struct blm__hasher *by, const blm_key *keys, size_t n, uint64_t *out)
+{
+    if (by->secret)
+        keyed_rounds(by, keys, n, out);
+    else
+        seeded_rounds(by, keys, n, out);
 }
 #endif

@@ -77,12 +77,11 @@ AVX512_INLINE __m512i hash_vector(__m512i v, __m512i flip)
     return _mm512_xor_si512(v, _mm512_srli_epi64(v, 28));
 }
 
-AVX512 static void hash8(uint64_t seed, const void *keys, size_t n, uint64_t *h)
+AVX512 static void hash8(uint64_t flip, const void *keys, size_t n, uint64_t *h)
 {
-    const uint8_t *p    = keys;
-    uint64_t       flip = blm__xxh3_flip(seed);
-    const __m512i  f    = _mm512_set1_epi64((long long)flip);
-    size_t         i    = 0;
+    const uint8_t *p = keys;
+    const __m512i  f = _mm512_set1_epi64((long long)flip);
+    size_t         i = 0;
     for (; i + 8 <= n; i += 8) {
         __m512i v = _mm512_loadu_si512((const void *)(p + 8 * i));
         _mm512_storeu_si512((void *)(h + i), hash_vector(v, f));

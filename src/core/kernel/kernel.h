@@ -26,10 +26,10 @@ struct blm__stepper;  /* core/kernel/steps.h */
 
 struct blm__kernel {
     const char *name;
-    /* XXH3-64 with seed of n keys of 8 bytes, side by side. */
-    void (*hash8)(uint64_t seed, const void *keys, size_t n, uint64_t *h);
+    /* Hash xxh3 of n keys of 8 bytes, side by side; flip is blm__hasher_flip. */
+    void (*hash8)(uint64_t flip, const void *keys, size_t n, uint64_t *h);
     /* The same of keys of any lengths; data may be NULL where len is 0. */
-    void (*hash_many)(uint64_t seed, const blm_key *keys, size_t n, uint64_t *h);
+    void (*hash_many)(const struct blm__hasher *by, const blm_key *keys, size_t n, uint64_t *h);
 
     size_t (*lines_add)(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
     size_t (*lines_add_shared)(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
@@ -37,12 +37,12 @@ struct blm__kernel {
     bool (*lines_check_one)(const struct blm__layer *l, uint64_t h);
     /* From n keys of 8 bytes, side by side, to the answers, where a key has one line: hash8 and the
      * two above in one. Any n. Adds are exclusive. */
-    size_t (*line_add8)(struct blm__layer *l, uint64_t seed, const void *keys, size_t n,
+    size_t (*line_add8)(struct blm__layer *l, uint64_t flip, const void *keys, size_t n,
                         uint8_t *fresh);
-    size_t (*line_check8)(const struct blm__layer *l, uint64_t seed, const void *keys, size_t n,
+    size_t (*line_check8)(const struct blm__layer *l, uint64_t flip, const void *keys, size_t n,
                           uint8_t *maybe);
     /* Single calls, from the key's bytes to the answer: body->check_key and add_key of filters with
-     * one layer, hashed by XXH3. */
+     * one layer and hash xxh3. */
     void (*quick)(struct blm__quick *q, uint32_t k); /* what these want there for k */
     blm__check_key line_check_key;                   /* with one line a key */
     blm__add_key   line_add_key;
@@ -75,7 +75,7 @@ extern const struct blm__kernel blm__kernel_portable;
 #define BLM__HAVE_AVX2   1
 #define BLM__HAVE_AVX512 1
 extern const struct blm__kernel blm__kernel_avx2, blm__kernel_avx512;
-void blm__hash_many_avx2(uint64_t seed, const blm_key *keys, size_t n, uint64_t *h);
+void blm__hash_many_avx2(const struct blm__hasher *by, const blm_key *keys, size_t n, uint64_t *h);
 #endif
 #if defined(__aarch64__) && defined(__GNUC__) && !BLM__BIG_ENDIAN
 #define BLM__HAVE_NEON 1

@@ -199,15 +199,15 @@ BLM__INLINE size_t blm__vec_check_loop(const struct blm__layer *l, const uint64_
     {                                                                                              \
         return blm__vec_check_loop(l, h, n, maybe, take, test);                                    \
     }                                                                                              \
-    TARGET static size_t kernel##_line_add8(struct blm__layer *l, uint64_t seed, const void *keys, \
+    TARGET static size_t kernel##_line_add8(struct blm__layer *l, uint64_t flip, const void *keys, \
                                             size_t n, uint8_t *fresh)                              \
     {                                                                                              \
-        return blm__line_add(l, blm__stream_keys(keys, n, seed), fresh, take, set);                \
+        return blm__line_add(l, blm__stream_keys(keys, n, flip), fresh, take, set);                \
     }                                                                                              \
-    TARGET static size_t kernel##_line_check8(const struct blm__layer *l, uint64_t seed,           \
+    TARGET static size_t kernel##_line_check8(const struct blm__layer *l, uint64_t flip,           \
                                               const void *keys, size_t n, uint8_t *maybe)          \
     {                                                                                              \
-        return blm__line_check(l, blm__stream_keys(keys, n, seed), maybe, take, test);             \
+        return blm__line_check(l, blm__stream_keys(keys, n, flip), maybe, take, test);             \
     }                                                                                              \
     INLINE bool kernel##_has(const struct blm__layer *l, uint64_t h)                               \
     {                                                                                              \

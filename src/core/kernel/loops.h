@@ -13,7 +13,7 @@
 #ifndef BLM_CORE_KERNEL_LOOPS_H
 #define BLM_CORE_KERNEL_LOOPS_H
 
-#include "core/hash/xxh3_key.h"
+#include "core/hasher.h"
 #include "core/kernel/kernel.h"
 #include "core/probe.h"
 
@@ -40,7 +40,7 @@ BLM__INLINE bool blm__key_hash(const struct blm__body *b, const void *key, size_
 {
     if (!key && len)
         return false;
-    *h = blm__xxh3_any(key ? key : "", len, b->hasher.seed[0]);
+    *h = blm__hasher_key(&b->hasher, key ? key : "", len);
     return true;
 }
 

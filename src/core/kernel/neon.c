@@ -81,10 +81,9 @@ BLM__VECTOR_CHAINS(NEON, blm__neon)
 /* ---- hashes ---- */
 
 /* Scalar: NEON has no 64-bit multiply, and AArch64 cores multiply a word a cycle. */
-static void hash8(uint64_t seed, const void *keys, size_t n, uint64_t *h)
+static void hash8(uint64_t flip, const void *keys, size_t n, uint64_t *h)
 {
-    const uint8_t *p    = keys;
-    uint64_t       flip = blm__xxh3_flip(seed);
+    const uint8_t *p = keys;
     for (size_t i = 0; i < n; i++)
         h[i] = blm__xxh3_8(p + 8 * i, flip);
 }
@@ -135,9 +134,9 @@ static void and_into(uint64_t *dst, const uint64_t *src, uint64_t n)
 
 /* ---- what has no vectors here yet ---- */
 
-static void hash_many(uint64_t seed, const blm_key *keys, size_t n, uint64_t *h)
+static void hash_many(const struct blm__hasher *by, const blm_key *keys, size_t n, uint64_t *h)
 {
-    blm__xxh3_many(keys, n, seed, h);
+    blm__hasher_many(by, keys, n, h);
 }
 
 static void quick(struct blm__quick *q, uint32_t k)

@@ -5,17 +5,16 @@
 #include "core/kernel/layers.h"
 #include "core/kernel/steps.h"
 
-static void hash8(uint64_t seed, const void *keys, size_t n, uint64_t *h)
+static void hash8(uint64_t flip, const void *keys, size_t n, uint64_t *h)
 {
-    const uint8_t *p    = keys;
-    uint64_t       flip = blm__xxh3_flip(seed);
+    const uint8_t *p = keys;
     for (size_t i = 0; i < n; i++)
         h[i] = blm__xxh3_8(p + 8 * i, flip);
 }
 
-static void hash_many(uint64_t seed, const blm_key *keys, size_t n, uint64_t *h)
+static void hash_many(const struct blm__hasher *by, const blm_key *keys, size_t n, uint64_t *h)
 {
-    blm__xxh3_many(keys, n, seed, h);
+    blm__hasher_many(by, keys, n, h);
 }
 
 static size_t add_lines(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh,
@@ -68,27 +67,27 @@ BLM__INLINE blm_status lines_add_hash(struct blm__layer *l, uint64_t h, bool sha
 }
 
 /* 8-byte keys: hashed by batches, and no shorter way for single ones. */
-static size_t line_add8(struct blm__layer *l, uint64_t seed, const void *keys, size_t n,
+static size_t line_add8(struct blm__layer *l, uint64_t flip, const void *keys, size_t n,
                         uint8_t *fresh)
 {
     uint64_t h[BLM__BATCH];
     size_t   count = 0;
     for (size_t at = 0, some; at < n; at += some) {
         some = n - at < BLM__BATCH ? n - at : BLM__BATCH;
-        hash8(seed, (const uint8_t *)keys + 8 * at, some, h);
+        hash8(flip, (const uint8_t *)keys + 8 * at, some, h);
         count += add_lines(l, h, some, fresh + at, false);
     }
     return count;
 }
 
-static size_t line_check8(const struct blm__layer *l, uint64_t seed, const void *keys, size_t n,
+static size_t line_check8(const struct blm__layer *l, uint64_t flip, const void *keys, size_t n,
                           uint8_t *maybe)
 {
     uint64_t h[BLM__BATCH];
     size_t   hits = 0;
     for (size_t at = 0, some; at < n; at += some) {
         some = n - at < BLM__BATCH ? n - at : BLM__BATCH;
-        hash8(seed, (const uint8_t *)keys + 8 * at, some, h);
+        hash8(flip, (const uint8_t *)keys + 8 * at, some, h);
         hits += lines_check(l, h, some, maybe + at);
     }
     return hits;

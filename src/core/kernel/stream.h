@@ -44,12 +44,12 @@ struct blm__stream {
     const uint8_t *from; /* 8 bytes a key */
     size_t         n;
     bool           keys; /* else hashes */
-    uint64_t       flip; /* of keys: the seed, as core/hash/xxh3_key.h wants it */
+    uint64_t       flip; /* of keys: blm__hasher_flip */
 };
 
-BLM__INLINE struct blm__stream blm__stream_keys(const void *keys, size_t n, uint64_t seed)
+BLM__INLINE struct blm__stream blm__stream_keys(const void *keys, size_t n, uint64_t flip)
 {
-    struct blm__stream s = { keys, n, true, blm__xxh3_flip(seed) };
+    struct blm__stream s = { keys, n, true, flip };
     return s;
 }
 BLM__INLINE struct blm__stream blm__stream_hashes(const uint64_t *h, size_t n)

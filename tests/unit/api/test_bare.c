@@ -28,6 +28,7 @@ static blm_filter *classic(uint64_t m, uint32_t k)
     o.probes      = k;
     o.flags       = BLM_SEEDED;
     o.seed[0]     = SEED;
+    o.version     = 1;
     blm_filter *f;
     assert_int_equal(blm_create(&o, &f, NULL), BLM_OK);
     return f;

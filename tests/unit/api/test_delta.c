@@ -596,6 +596,7 @@ static void the_documented_bytes(void **state)
     o.bits       = 64;
     o.probes     = 2;
     o.flags      = BLM_SEEDED;
+    o.version    = 1;
     o.words      = &old;
     o.word_count = 1;
     assert_int_equal(blm_create(&o, &a, NULL), BLM_OK);

@@ -23,7 +23,7 @@ static void parameters_are_what_was_asked(void **state)
         blm_params  p = params_of(f);
         assert_int_equal(p.kind, v->kind);
         assert_string_equal(p.scheme, "native");
-        assert_int_equal(p.scheme_version, 1);
+        assert_int_equal(p.scheme_version, 2);
         assert_string_equal(p.hash, "xxh3");
         assert_true(p.probes > 0 && p.bits > 0);
         assert_int_equal(p.lines, v->lines                                       ? v->lines

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The native format, version 1, byte for byte: files of every kind in tests/golden/native, which
+/* The native format, version 1, byte for byte, with the scheme's versions 1 and 2 (keyed-…, whose keys
+ * have every length up to 600): files of every kind in tests/golden/native, which
  * are read for ever, and which the same filters, made anew, must still be written as. If this
  * fails, the format has changed, or the hash, the probes, the sizing: files out there can no longer
  * be read, or filters of two versions no longer meet. Do not write the files anew;
@@ -12,12 +13,14 @@
 #include "golden.h"
 #include "unit/files.h"
 
-#define KEYS 200u
+#define KEYS      200u
+#define LONG_KEYS 601u
 
 struct pinned {
     const char *name;
     blm_options o;
     bool        plain; /* what blm_reduce makes of it */
+    bool        long_keys;
 };
 
 #define OPTIONS(...)                                                      \
@@ -27,27 +30,43 @@ struct pinned {
     }
 
 static const struct pinned pinned[] = {
-    { "classic", OPTIONS(.kind = BLM_CLASSIC, .items = KEYS), false },
-    { "classic-siphash", OPTIONS(.kind = BLM_CLASSIC, .items = KEYS, .hash = BLM_HASH_SIPHASH),
+    { "classic", OPTIONS(.version = 1, .kind = BLM_CLASSIC, .items = KEYS), false, false },
+    { "classic-siphash",
+      OPTIONS(.version = 1, .kind = BLM_CLASSIC, .items = KEYS, .hash = BLM_HASH_SIPHASH), false,
       false },
-    { "blocked-1", OPTIONS(.kind = BLM_BLOCKED, .items = KEYS, .lines = 1), false },
-    { "blocked-2", OPTIONS(.kind = BLM_BLOCKED, .items = KEYS, .lines = 2), false },
-    { "blocked-3", OPTIONS(.kind = BLM_BLOCKED, .items = KEYS, .lines = 3), false },
-    { "counting-1", OPTIONS(.kind = BLM_COUNTING, .items = KEYS, .lines = 1), false },
-    { "counting-5", OPTIONS(.kind = BLM_COUNTING, .items = KEYS, .lines = 5), false },
-    { "plain", OPTIONS(.kind = BLM_COUNTING, .items = KEYS, .lines = 2), true },
-    { "scalable", OPTIONS(.kind = BLM_SCALABLE, .items = 10), false },
+    { "blocked-1", OPTIONS(.version = 1, .kind = BLM_BLOCKED, .items = KEYS, .lines = 1), false,
+      false },
+    { "blocked-2", OPTIONS(.version = 1, .kind = BLM_BLOCKED, .items = KEYS, .lines = 2), false,
+      false },
+    { "blocked-3", OPTIONS(.version = 1, .kind = BLM_BLOCKED, .items = KEYS, .lines = 3), false,
+      false },
+    { "counting-1", OPTIONS(.version = 1, .kind = BLM_COUNTING, .items = KEYS, .lines = 1), false,
+      false },
+    { "counting-5", OPTIONS(.version = 1, .kind = BLM_COUNTING, .items = KEYS, .lines = 5), false,
+      false },
+    { "plain", OPTIONS(.version = 1, .kind = BLM_COUNTING, .items = KEYS, .lines = 2), true,
+      false },
+    { "scalable", OPTIONS(.version = 1, .kind = BLM_SCALABLE, .items = 10), false, false },
     { "scalable-classic",
-      OPTIONS(.kind = BLM_SCALABLE, .items = 50, .growth = 2, .layer_classic = true), false },
+      OPTIONS(.version = 1, .kind = BLM_SCALABLE, .items = 50, .growth = 2, .layer_classic = true),
+      false, false },
+    { "keyed-classic", OPTIONS(.kind = BLM_CLASSIC, .items = LONG_KEYS), false, true },
+    { "keyed-blocked-1", OPTIONS(.kind = BLM_BLOCKED, .items = LONG_KEYS, .lines = 1), false,
+      true },
+    { "keyed-counting-1", OPTIONS(.kind = BLM_COUNTING, .items = LONG_KEYS, .lines = 1), false,
+      true },
+    { "keyed-scalable", OPTIONS(.kind = BLM_SCALABLE, .items = 10), false, true },
 };
 
 static blm_filter *made(const struct pinned *p)
 {
     blm_filter *f = make(&p->o), *g;
-    for (uint64_t i = 0; i < KEYS; i++) {
-        uint8_t key[8];
+    for (uint64_t i = 0; i < (p->long_keys ? LONG_KEYS : KEYS); i++) {
+        uint8_t key[LONG_KEYS];
+        for (size_t j = 0; j < sizeof key; j++)
+            key[j] = (uint8_t)(i * 131 + j * 29);
         blm__put64le(key, i);
-        assert_true(blm_add(f, key, 8) >= 0);
+        assert_true(blm_add(f, key, p->long_keys ? i : 8) >= 0);
     }
     if (!p->plain)
         return f;

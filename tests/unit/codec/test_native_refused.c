@@ -136,8 +136,9 @@ static void newer_files_are_refused(void **state)
     assert_int_equal(e.offset, 16);
     assert_status(patched(b, 16, (uint64_t)1 << 63, 8, &e), BLM_E_VERSION);
     assert_status(patched(b, 24, (uint64_t)1 << 63 | 5, 8, &e), BLM_OK); /* may be ignored */
-    assert_status(patched(b, 96, 2, 4, &e), BLM_E_VERSION);              /* of the scheme */
-    assert_status(patched(b, 64, 'x', 1, &e), BLM_E_UNSUPPORTED);        /* "xative" */
+    assert_status(patched(b, 96, 3, 4, &e), BLM_E_VERSION);              /* of the scheme */
+    assert_int_equal(e.offset, 96);
+    assert_status(patched(b, 64, 'x', 1, &e), BLM_E_UNSUPPORTED); /* "xative" */
     free(b.p);
     blm_free(f);
 }
@@ -163,7 +164,8 @@ static void impossible_headers_are_refused(void **state)
         { 104, 0, 1, BLM_E_FORMAT },          { 104, 0x7878787878787878u, 8, BLM_E_FORMAT },
         { 136, 3, 4, BLM_E_FORMAT },          { 144, 1, 8, BLM_E_FORMAT },
         { 144, UINT64_MAX, 8, BLM_E_FORMAT }, { 144, 1u << 31, 8, BLM_E_TRUNCATED },
-        { 160, 'x', 1, BLM_E_UNSUPPORTED },   { 161, 'x', 1, BLM_E_FORMAT },
+        { 96, 0, 4, BLM_E_FORMAT },           { 160, 'x', 1, BLM_E_UNSUPPORTED },
+        { 161, 'x', 1, BLM_E_FORMAT },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         blm_status st = patched(b, rows[i].where, rows[i].value, rows[i].size, &e);

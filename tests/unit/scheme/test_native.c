@@ -2,6 +2,7 @@
 /* The native scheme, pinned: files written today must be answered the same for ever, so the
  * positions of some keys stand here as numbers. */
 #include "bloomery/embed.h"
+#include "core/hash/keyed.h"
 #include "core/kernel/kernel.h"
 #include "scheme/scheme.h"
 #include "unit/support.h"
@@ -42,6 +43,7 @@ static void positions_are_pinned(void **state)
     blm_options o = BLM_OPTIONS_INIT, b = BLM_OPTIONS_INIT;
     o.flags = b.flags = BLM_SEEDED;
     o.seed[0] = b.seed[0] = 0x0123456789abcdefu;
+    o.version = b.version = 1;
     o.bits                = 1000003;
     o.probes              = 4;
     b.kind                = BLM_BLOCKED;
@@ -84,13 +86,16 @@ static uint64_t sum_hash(void *ctx, const void *key, size_t len, const uint64_t 
 static void all_ways_hash_alike(void **state)
 {
     (void)state;
+    struct blm__secret secret;
     struct blm__hasher hashers[] = {
         { .id = BLM_HASH_XXH3, .seed = { 7, 8 } },
+        { .id = BLM_HASH_XXH3, .seed = { 7, 8 }, .secret = &secret },
         { .id = BLM_HASH_SIPHASH, .seed = { 7, 8 } },
         { .id = BLM_HASH_CUSTOM, .fn = sum_hash, .seed = { 7, 8 } },
     };
     struct key_set s = key_set_make(1, 256);
-    s.keys[77]       = (blm_key){ NULL, 0 }; /* the empty key without an address */
+    blm__secret_make(&secret, hashers[1].seed);
+    s.keys[77] = (blm_key){ NULL, 0 }; /* the empty key without an address */
     for (size_t i = 0; i < COUNT_OF(hashers); i++) {
         uint64_t h[256];
         blm__native_hash_many(&hashers[i], blm__kernel_best(), s.keys, 256, h);
@@ -106,7 +111,7 @@ static void all_ways_hash_alike(void **state)
     key_set_free(&s);
 }
 
-/* XXH3 takes the first seed word only; SipHash both. */
+/* XXH3 takes the first seed word only; SipHash and the keyed hash both. */
 static void hashes_use_their_seed(void **state)
 {
     (void)state;
@@ -118,6 +123,12 @@ static void hashes_use_their_seed(void **state)
     b         = a;
     b.seed[1] = 3;
     assert_true(blm__native_hash(&a, "k", 1) != blm__native_hash(&b, "k", 1));
+    struct blm__secret x, y;
+    blm__secret_make(&x, a.seed);
+    blm__secret_make(&y, b.seed);
+    for (size_t i = 0; i < sizeof x / 8; i++)
+        assert_true(((const uint64_t *)(const void *)&x)[i] !=
+                    ((const uint64_t *)(const void *)&y)[i]);
 }
 
 int main(void)

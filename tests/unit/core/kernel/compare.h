@@ -7,7 +7,7 @@
 
 #include <sys/mman.h>
 
-#include "core/hash/xxh3_key.h"
+#include "core/hasher.h"
 #include "core/kernel/kernel.h"
 #include "core/probe.h"
 #include "engine/engine.h"
@@ -358,10 +358,13 @@ static inline void agree_on_strings(const struct blm__kernel *other)
     static const size_t counts[]   = { 0, 1, 4, 63, 64, 65, 127, 128, 200, 256 };
     struct rng          r          = { 21 };
     for (size_t s = 0; s < COUNT_OF(spans); s++)
-        for (size_t c = 0; c < COUNT_OF(counts); c++) {
-            blm_key  keys[256];
-            uint64_t got[257], want[256], seed = rng_next(&r);
-            size_t   n = counts[c];
+        for (size_t c = 0; c < 2 * COUNT_OF(counts); c++) {
+            blm_key            keys[256];
+            uint64_t           got[257], want[256], seed[2] = { rng_next(&r), rng_next(&r) };
+            struct blm__secret secret;
+            struct blm__hasher by = { .seed = { seed[0] }, .secret = c % 2 ? &secret : NULL };
+            size_t             n  = counts[c / 2];
+            blm__secret_make(&secret, seed);
             for (size_t i = 0; i < n; i++) {
                 size_t   len = spans[s][0] + rng_below(&r, spans[s][1] - spans[s][0] + 1);
                 uint8_t *key = len ? malloc(len) : NULL;
@@ -369,11 +372,13 @@ static inline void agree_on_strings(const struct blm__kernel *other)
                     memset(key, 0xff, len); /* the largest products */
                 else
                     rng_bytes(&r, key, len);
-                keys[i] = (blm_key){ key, len };
-                want[i] = blm__xxh3_library(len ? key : (const uint8_t *)"", len, seed);
+                keys[i]          = (blm_key){ key, len };
+                const void *data = len ? key : (const void *)"";
+                want[i]          = c % 2 ? blm__keyed_any(data, len, &secret)
+                                         : blm__xxh3_library(data, len, seed[0]);
             }
             got[n] = 0x7777777777777777u;
-            other->hash_many(seed, keys, n, got);
+            other->hash_many(&by, keys, n, got);
             assert_memory_equal(got, want, n * sizeof *got);
             assert_true(got[n] == 0x7777777777777777u);
             for (size_t i = 0; i < n; i++)

@@ -85,10 +85,16 @@ static void plain_and(uint64_t *dst, const uint64_t *src, uint64_t n)
     for (uint64_t i = 0; i < n; i++)
         dst[i] = dst[i] & src[i];
 }
-static void plain_hash8(uint64_t seed, const void *keys, size_t n, uint64_t *h)
+static void plain_hash8(uint64_t flip, const void *keys, size_t n, uint64_t *h)
 {
-    for (size_t i = 0; i < n; i++)
-        h[i] = XXH3_64bits_withSeed((const uint8_t *)keys + 8 * i, 8, seed);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t v = blm__rotl64(blm__get64le((const uint8_t *)keys + 8 * i), 32) ^ flip;
+        v ^= blm__rotl64(v, 49) ^ blm__rotl64(v, 24);
+        v *= 0x9fb21c651e98df25u;
+        v ^= (v >> 35) + 8;
+        v *= 0x9fb21c651e98df25u;
+        h[i] = v ^ v >> 28;
+    }
 }
 
 static bool plain_check_key(const struct blm__body *b, const void *key, size_t len)
