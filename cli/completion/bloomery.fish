@@ -87,7 +87,7 @@ complete -c bloomery -n '__fish_seen_subcommand_from check' -l offset -x -d 'Whe
 complete -c bloomery -n '__fish_seen_subcommand_from check' -l threads -x -d 'How many threads to use'
 complete -c bloomery -n '__fish_seen_subcommand_from check' -l quiet -d 'Print only errors, no notes and no progress'
 complete -c bloomery -n '__fish_seen_subcommand_from check' -s h -l help -d 'Show this help'
-complete -c bloomery -n __fish_use_subcommand -a remove -d 'remove keys from a counting filter'
+complete -c bloomery -n __fish_use_subcommand -a remove -d 'remove keys from a counting or cuckoo filter'
 complete -c bloomery -n '__fish_seen_subcommand_from remove' -s 0 -d 'Keys end with a NUL byte instead of a newline, as in the output of find -print0'
 complete -c bloomery -n '__fish_seen_subcommand_from remove' -l crlf -d 'A carriage return before the newline is not part of the key'
 complete -c bloomery -n '__fish_seen_subcommand_from remove' -s e -x -a 'text hex int32 int64 base64' -d 'How lines are encoded'

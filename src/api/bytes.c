@@ -44,8 +44,7 @@ blm_filter *blm_relocate(blm_filter *f, blm_move_fn move, void *ctx)
         l->words             = blm__moved_block(&m, &l->block, l->words, (size_t)l->word_count * 8);
         if (l->stripes)
             l->stripes = (struct blm__stripe *)(void *)blm__moved_block(
-                &m, &l->stripes_block, (uint64_t *)(void *)l->stripes,
-                BLM__STRIPES * sizeof *l->stripes);
+                &m, &l->stripes_block, (uint64_t *)(void *)l->stripes, BLM__STRIPES_BYTES);
     }
     b->layers = blm__moved(&m, b->layers);
     blm__body_ready(b);

@@ -56,6 +56,8 @@ struct blm__scheme {
     /* Scalable: the shape of the layer after the last one; E_FULL: it may not grow. NULL: the
      * native rule (growth, tightening). */
     blm_status (*grow)(const struct blm__body *b, struct blm__shape *out, blm_error *err);
+    /* Cuckoo: what the original does after each remove. NULL: nothing. */
+    void (*removed)(struct blm__body *b);
     /* The rate now, if it is not fill^k (Parquet's blocks). NULL: fill^k. */
     double (*rate_now)(const struct blm__layer *l, uint64_t ones);
     /* The rate of a shape with n keys in it. NULL: `model` gives it. */

@@ -99,7 +99,8 @@ blm_status blm__native_head_of(const struct blm__body *b, const struct blm__shap
 {
     memset(out, 0, sizeof *out);
     out->block          = blm__shape_words(first) * 8 >= LARGE_LAYER ? 4096 : 512;
-    out->room           = blm__kind_of(b->kind)->row.can & BLM_CAN_GROW ? BLM__MAX_LAYERS : 1;
+    bool grows          = (blm__kind_of(b->kind)->row.can & BLM_CAN_GROW) || b->growth != 0;
+    out->room           = grows ? BLM__MAX_LAYERS : 1;
     out->slot_bytes     = slot_bytes(out->room, out->block);
     out->kind           = blm__kind_number(b->kind);
     out->scheme_version = first->scheme->version;
