@@ -12,6 +12,7 @@
  *   tallies     others   four-bit counters where the scheme's positions say
  *   ages        native   bits in words that say of which turn they are: windows
  *   buckets     native   fingerprints in buckets of four
+ *   slots       others   fingerprints of a byte, in buckets of any size: RedisBloom's CF
  *
  * Engines know layers, keys and kernels. What layers are for, and how many there are, is the kind's
  * business (kind/kind.h).
@@ -77,6 +78,7 @@ struct blm__engine {
     uint32_t (*copies)(const struct blm__body *b, const struct blm__layer *l,
                        const struct blm__keys *k, size_t i);
     void (*fetch)(const struct blm__layer *l, const struct blm__keys *k); /* for all of them */
+    void (*removed)(struct blm__body *b); /* what the original does after each take; or NULL */
     bool     moves;       /* place does, beside readers: docs/formats/native.md, "Moves" */
     uint32_t most_copies; /* of one key that a layer may take; 0: any number */
 

@@ -89,6 +89,9 @@ static const char *fault(const struct blm__body *b, bool native)
     for (uint32_t i = 0; i < b->layer_count; i++)
         if (!blm__engine_of(&b->layers[i].shape)->place)
             return "its layer is of another kind";
+        else if (!native && i > 0 &&
+                 (double)b->layers[i].shape.bits != (double)b->layers[i - 1].shape.bits * b->growth)
+            return "its layers do not grow as it says";
         else if (native && (b->layers[i].shape.line_count != b->layers[0].shape.line_count ||
                             b->layers[i].shape.cell_bits != b->layers[0].shape.cell_bits))
             return "its layers are not of equal parts";
@@ -230,8 +233,8 @@ static bool remove_one(struct blm__body *b, const struct blm__keys *k, size_t i)
         if (!l->engine->take(b, l, k, i))
             continue;
         blm__layer_uncount(l, 1);
-        if (b->scheme->removed)
-            b->scheme->removed(b);
+        if (l->engine->removed)
+            l->engine->removed(b);
         return true;
     }
     return false;
