@@ -139,8 +139,8 @@ int bf_cmd_cf_reserve(Ctx *ctx, Str **argv, int argc)
     if (why)
         return *why ? api.ReplyWithError(ctx, why) : api.WrongArity(ctx);
     if (w.capacity < 2 * w.bucket || w.capacity > MOST_CAPACITY)
-        return api.ReplyWithError(
-            ctx, "Capacity must be in the range [2 * BUCKETSIZE, 1073741824]");
+        return api.ReplyWithError(ctx,
+                                  "Capacity must be in the range [2 * BUCKETSIZE, 1073741824]");
     enum bf_found found = find_to_change(ctx, argv[1], &v);
     if (found != BF_MISSING)
         return found == BF_OTHER ? bf_wrong_type(ctx) : api.ReplyWithError(ctx, "ERR item exists");

@@ -106,10 +106,10 @@ static struct value *make_value(const blm_cf *c, const struct layers *l, const c
 
 static void *rdb_load(IO *io, int encver)
 {
-    blm_cf        c   = { .size = 0 };
-    struct layers l   = { 0 };
-    struct value *v   = NULL;
-    const char   *why = "it ends too early, or a field is out of range";
+    blm_cf        c     = { .size = 0 };
+    struct layers l     = { 0 };
+    struct value *v     = NULL;
+    const char   *why   = "it ends too early, or a field is out of range";
     bool          whole = encver == ENCVER && load_front(io, &c);
     if (encver != ENCVER)
         why = "only encoding version 4 is known: before RedisBloom 2.2 the hash was another one";

@@ -176,11 +176,11 @@ static void take_front(struct blm__rdb_in *r, blm_cf *c)
     if ((id & 1023) < ENCVER)
         blm__rdb_bad(r, BLM_E_UNSUPPORTED, 1,
                      "its encoding version is below 4: RedisBloom before 2.2 hashed otherwise");
-    uint64_t at   = r->in->at, wide[3];
-    c->layers     = blm__rdb_unsigned(r, "layers");
-    c->buckets    = blm__rdb_unsigned(r, "buckets");
-    c->items      = blm__rdb_unsigned(r, "items");
-    c->deletes    = blm__rdb_unsigned(r, "deletes");
+    uint64_t at = r->in->at, wide[3];
+    c->layers   = blm__rdb_unsigned(r, "layers");
+    c->buckets  = blm__rdb_unsigned(r, "buckets");
+    c->items    = blm__rdb_unsigned(r, "items");
+    c->deletes  = blm__rdb_unsigned(r, "deletes");
     for (unsigned i = 0; i < 3; i++) {
         wide[i] = blm__rdb_unsigned(r, fields[4 + i]);
         if (wide[i] > UINT16_MAX)

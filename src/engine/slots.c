@@ -7,9 +7,9 @@
  * After a remove, when those since the last time are more than a tenth of the keys, fingerprints
  * move from the newest layers to free slots of older ones, and emptied layers go.
  */
+#include "engine/slots.h"
 #include "core/kernel/loops.h"
 #include "engine/engine.h"
-#include "engine/slots.h"
 #include "scheme/redisbloom_cf.h"
 
 struct table {
@@ -132,8 +132,8 @@ static size_t check(const struct blm__body *b, const struct blm__layer *l,
     size_t       hits = 0;
     fetch(l, k);
     for (size_t i = 0; i < k->n; i++) {
-        uint64_t h     = hash_at(k, i);
-        uint8_t  print = blm__cf_print(h);
+        uint64_t h       = hash_at(k, i);
+        uint8_t  print   = blm__cf_print(h);
         hits += maybe[i] = find_in_two(t, h, print, print) != NULL;
     }
     return hits;

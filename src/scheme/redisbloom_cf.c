@@ -14,11 +14,6 @@
 
 #include "core/hash/murmur2.h"
 
-#define BUCKET     2u /* what CF.ADD takes where nothing was reserved */
-#define ITERATIONS 20u
-#define EXPANSION  1u
-#define MOST_ITEMS ((uint64_t)1 << 30)
-
 static void digest(const struct blm__hasher *h, uint32_t k, const void *key, size_t len,
                    blm_digest *d)
 {
@@ -109,7 +104,7 @@ static const char *fault(const struct blm__shape *s)
     return s->cell_bits == 8 && s->probes == 1 ? NULL : "a slot is not a byte";
 }
 
-/* ---- new ones ---- */
+/* ---- rates, growth ---- */
 
 static double rate_of(double per_bucket) { return -expm1(2 * per_bucket * log1p(-1.0 / 255)); }
 
@@ -117,41 +112,6 @@ static double rate_at(const struct blm__shape *s, uint64_t n)
 {
     double fill = n < s->bits ? (double)n / (double)s->bits : 1;
     return rate_of(fill * blm__cf_bucket(s));
-}
-
-/* As CF.RESERVE does. */
-static blm_status plan(const blm_options *o, struct blm__body *b, struct blm__shape *out,
-                       blm_error *err)
-{
-    uint64_t variant = o->variant ? o->variant : blm__cf_variant(BUCKET, ITERATIONS, EXPANSION);
-    blm_cf   c       = { .layers         = 1,
-                         .buckets        = 1,
-                         .bucket_size    = variant & 0xffff,
-                         .max_iterations = variant >> 16 & 0xffff,
-                         .expansion      = (uint32_t)(variant >> 32) };
-    unsigned field;
-    if (o->bits || o->probes || o->memory)
-        return blm__fail(err, BLM_E_ARGUMENT,
-                         "scheme redisbloom-cf is sized by items alone, as CF.RESERVE");
-    if (c.bucket_size == 0 || c.bucket_size > 255 || o->items < 2 * c.bucket_size ||
-        o->items > MOST_ITEMS)
-        return blm__fail(err, BLM_E_ARGUMENT,
-                         "items must be from twice the bucket size, which is 1 to 255, to 2^30");
-    while (c.buckets < o->items / c.bucket_size)
-        c.buckets *= 2;
-    if (blm__cf_fault(&c, &field))
-        return blm__fail(err, BLM_E_ARGUMENT, "variant %llu is no bucket size, iterations and "
-                         "expansion", (unsigned long long)variant);
-    blm__cf_shape(&c, 0, out);
-    out->rate = rate_at(out, out->bits);
-    if (o->rate > 0 && o->rate < out->rate)
-        return blm__fail(err, BLM_E_UNSUPPORTED,
-                         "scheme redisbloom-cf has fingerprints of 8 bits: with %u in a bucket its "
-                         "rate is %.2g, whatever was asked for",
-                         (unsigned)c.bucket_size, out->rate);
-    blm__cf_body(b, c.expansion);
-    b->rate = out->rate;
-    return BLM_OK;
 }
 
 static blm_status grow(const struct blm__body *b, struct blm__shape *out, blm_error *err)
@@ -174,19 +134,18 @@ static const char *notice(const struct blm__shape *s)
 }
 
 const struct blm__scheme blm__scheme_redisbloom_cf = {
-    .row      = { sizeof(blm_scheme_row), "redisbloom-cf",
-                  "RedisBloom CF.*: cuckoo filters, MurmurHash64A, fingerprints of a byte",
-                  "fingerprints of 8 bits, and a rate that grows with every layer; a remove may take "
-                       "another key's fingerprint",
-                  NULL, true, .kinds = 1u << BLM_CUCKOO, .format = "redisbloom-cf" },
-    .version  = 1,
-    .model    = BLM_MODEL_USUAL,
-    .layers   = BLM_CF_MAX_LAYERS,
+    .row       = { sizeof(blm_scheme_row), "redisbloom-cf",
+                   "RedisBloom CF.*: cuckoo filters, MurmurHash64A, fingerprints of a byte",
+                   "fingerprints of 8 bits, and a rate that grows with every layer; a remove may take "
+                         "another key's fingerprint",
+                   NULL, false, .kinds = 1u << BLM_CUCKOO, .format = "redisbloom-cf" },
+    .version   = 1,
+    .model     = BLM_MODEL_USUAL,
+    .layers    = BLM_CF_MAX_LAYERS,
     .exchanges = true,
-    .digest   = digest,
-    .plan     = plan,
-    .grow     = grow,
-    .rate_at  = rate_at,
-    .fault    = fault,
-    .notice   = notice,
+    .digest    = digest,
+    .grow      = grow,
+    .rate_at   = rate_at,
+    .fault     = fault,
+    .notice    = notice,
 };

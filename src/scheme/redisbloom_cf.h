@@ -27,7 +27,7 @@ static inline uint32_t blm__cf_expansion(const struct blm__shape *s)
 }
 
 /* A key's fingerprint, and what leads from one of its buckets to the other. */
-static inline uint8_t blm__cf_print(uint64_t h) { return (uint8_t)(h % 255 + 1); }
+static inline uint8_t  blm__cf_print(uint64_t h) { return (uint8_t)(h % 255 + 1); }
 static inline uint64_t blm__cf_turn(uint8_t print) { return print * (uint64_t)0x5bd1e995; }
 
 /* What is wrong with a header; NULL: nothing. *field: the number of the field, in the order in which
