@@ -24,10 +24,9 @@ static struct bytes load(const char *vector, const char *name)
 }
 
 static const char *const vectors[] = {
-    "autocompact", "binary",       "bucket1-maxit1",    "bucket2-exp2", "bucket255",
-    "bucket4-exp4", "chinese-nx",  "compact",           "compact-hole", "default-auto",
-    "deletes",     "dups-tiny",    "emptied",           "exp0-full",    "exp1-32layers",
-    "insert-past-limit", "maxit65535",
+    "autocompact", "binary",    "bucket1-maxit1", "bucket2-exp2",      "bucket255",  "bucket4-exp4",
+    "chinese-nx",  "compact",   "compact-hole",   "default-auto",      "deletes",    "dups-tiny",
+    "emptied",     "exp0-full", "exp1-32layers",  "insert-past-limit", "maxit65535",
 };
 
 static blm_filter *decoded(struct bytes b, const char *format)
@@ -155,14 +154,14 @@ static void no_bytes_crash_it(void **state)
     struct rng               r         = { 1 };
     for (unsigned which = 0; which < 2; which++) {
         struct bytes dump = load("bucket2-exp2", "dump.bin"), all = { 0 };
-        blm_filter  *f    = decoded(dump, NULL);
-        blm_options  o   = BLM_OPTIONS_INIT;
-        o.format         = formats[which];
-        o.max_bytes      = 1 << 20;
+        blm_filter  *f = decoded(dump, NULL);
+        blm_options  o = BLM_OPTIONS_INIT;
+        o.format       = formats[which];
+        o.max_bytes    = 1 << 20;
         assert_status(blm_encode(f, formats[which], bytes_add, &all, NULL), BLM_OK);
         blm_free(f);
         for (unsigned i = 0; i < 4000; i++) {
-            size_t  at  = rng_below(&r, i % 2 ? 80 : all.len), len = i % 3 ? all.len : at;
+            size_t  at = rng_below(&r, i % 2 ? 80 : all.len), len = i % 3 ? all.len : at;
             uint8_t was = all.p[at];
             all.p[at] ^= (uint8_t)(1 + rng_below(&r, 255));
             if (blm_decode(all.p, len, &o, &f, NULL) == BLM_OK) {
