@@ -110,8 +110,8 @@ static blm_status decode(struct blm__source *in, const blm_options *o, struct bl
         blm__cf_shape(&c, i, &s);
         st = blm__read_array(in, &s, s.bits, b, err);
     }
-    if (st == BLM_OK && o->offset == 0)
-        st = blm__expect_end(in, err);
+    if (st == BLM_OK)
+        st = blm__expect_end(in, o, err);
     if (st == BLM_OK)
         count_slots(b, &c);
     return st;
@@ -246,8 +246,8 @@ static blm_status decode_dump(struct blm__source *in, const blm_options *o, stru
     r.layer = UINT32_MAX;
     if (r.status == BLM_OK)
         take_end(&r, &rdb);
-    if (r.status == BLM_OK && o->offset == 0)
-        r.status = blm__expect_end(in, err);
+    if (r.status == BLM_OK)
+        r.status = blm__expect_end(in, o, err);
     if (r.status != BLM_OK)
         return r.status;
     count_slots(b, &c);
