@@ -293,14 +293,11 @@ int bf_cmd_cf_mexists(Ctx *ctx, Str **argv, int argc)
     find(ctx, argv[1], &v);
     bf_tick(&bf_totals.checks, (uint64_t)(argc - 2));
     api.ReplyWithArray(ctx, argc - 2);
-    struct bf_items items = { .item = argv + 2, .left = (size_t)argc - 2 };
+    struct bf_items items = { .ctx = ctx, .item = argv + 2, .left = (size_t)argc - 2 };
     for (int i = 2; !v && i < argc; i++)
         api.ReplyWithBool(ctx, 0);
-    if (v) {
-        bf_replies_begin(&items.replies, ctx, items.left);
+    if (v)
         blm_check_flow(v->filter, &(blm_flow){ bf_items_next, bf_items_reply, &items });
-        bf_replies_end(&items.replies);
-    }
     return API_OK;
 }
 
