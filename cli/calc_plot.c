@@ -68,5 +68,6 @@ void calc_plot(const blm_plan *p)
     out_print("\n");
     against_items(p);
     out_print("\n");
-    against_probes(p);
+    if (p->model != BLM_MODEL_BUCKETS) /* where a key has one cell */
+        against_probes(p);
 }

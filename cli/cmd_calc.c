@@ -42,11 +42,18 @@ struct calc {
     size_t      count;
 };
 
+/* Bits of a cell; where they follow from the rate, the textbook's. */
+static unsigned cell_bits(blm_kind kind)
+{
+    unsigned bits = blm_kind_find(kind)->cell_bits;
+    return bits ? bits : 1;
+}
+
 /* How many bits or counters were asked for; 0: not given. */
 static uint64_t asked_cells(const blm_options *o)
 {
     uint64_t bits = o->memory < UINT64_MAX / 8 ? o->memory * 8 : UINT64_MAX;
-    return o->bits ? o->bits : bits / blm_kind_find(o->kind)->cell_bits;
+    return o->bits ? o->bits : bits / cell_bits(o->kind);
 }
 
 static bool grows(const blm_plan *p) { return blm_kind_find(p->kind)->can & BLM_CAN_GROW; }
@@ -113,7 +120,7 @@ static void textbook(const blm_options *o, blm_plan *t)
         return;
     }
     t->rate          = r.value;
-    unsigned cell    = blm_kind_find(o->kind)->cell_bits;
+    unsigned cell    = cell_bits(o->kind);
     t->bytes         = (t->bits * cell + 7) / 8;
     t->bits_per_item = (double)t->bits * cell / (double)t->items;
 }
@@ -213,7 +220,7 @@ static void show_walk(const struct calc *c)
 {
     const blm_plan *p = &c->rows[0].plan;
     char            a[NUMBER_TEXT], b[NUMBER_TEXT];
-    if (!c->asked.items || !asked_cells(&c->asked) || grows(p))
+    if (!c->asked.items || !asked_cells(&c->asked) || grows(p) || p->model == BLM_MODEL_BUCKETS)
         return;
     out_print("\nBy hand, for %s:\n", c->rows[0].name);
     out_print("  m = %s %s for %s keys: %.2f per key\n", count_text(p->bits, a),

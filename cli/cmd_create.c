@@ -282,12 +282,13 @@ static const char *const about[] = {
     "keys, or a filter of a given size: BITS, SIZE, or that of another filter. P is 1% unless "
     "given; "
     "schemes of libraries that have a default of their own use that (guava and spark: 3%).",
-    "There are five kinds. blocked is the fastest, and the kind of a new filter unless --kind says "
+    "There are six kinds. blocked is the fastest, and the kind of a new filter unless --kind says "
     "otherwise. classic is the smallest general filter, and the default when -m and -k are both "
-    "given. counting can remove keys and takes four times the space. scalable grows, for an "
-    "unknown "
-    "number of keys. window forgets: --last makes one of the last N keys, --for one of the last "
-    "seconds, minutes or days.",
+    "given. counting can remove keys and takes four times the space. cuckoo can remove keys in "
+    "about the space of classic, but may be full. scalable grows, for an unknown number of keys. "
+    "window forgets: --last makes one of the last N keys, --for one of the last seconds, minutes "
+    "or "
+    "days.",
     "A new filter gets a random seed, so that nobody can choose keys that collide. Filters that "
     "are to be merged or compared must share a seed: use --like or --seed.",
     "FILTER is a path, - for standard output, or a key on Redis (redis://host/KEY). On Redis, "

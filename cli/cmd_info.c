@@ -100,7 +100,8 @@ static void show_size(const blm_params *p)
     out_print("%s, %s ", size_text(p->layers == 1 ? bytes : p->bytes, size),
               count_text(p->bits, bits));
     if (p->cell_bits > 1)
-        out_print("counters of %u bits\n", (unsigned)p->cell_bits);
+        out_print("%s of %u bits\n", p->can & BLM_CAN_FILL_UP ? "fingerprints" : "counters",
+                  (unsigned)p->cell_bits);
     else
         out_print("bits\n");
     row("probes");
@@ -267,7 +268,7 @@ static void json_all(struct json *j, const struct ref *r, const blm_stats *s)
     json_real(j, "fill", s->fill);
     json_real(j, "rate_now", s->rate_now);
     json_bool(j, "overfilled", s->overfilled);
-    json_known(j, "stuck", s->stuck, p->cell_bits > 1);
+    json_known(j, "stuck", s->stuck, p->cell_bits > 1 && !(p->can & BLM_CAN_FILL_UP));
     json_seed(j, p);
     json_text(j, "writer", writer(p->writer));
     json_bool(j, "mapped", p->backing == BLM_FILE_READ);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* remove: removes keys from a counting filter. */
+/* remove: removes keys from a counting or cuckoo filter. */
 #include "command.h"
 #include "from.h"
 #include "interrupt.h"
@@ -24,7 +24,7 @@ static bool can_remove(struct ref *r)
     if (p.can & BLM_CAN_REMOVE)
         return true;
     trouble("%s: keys cannot be removed from a %s filter: make one that can with bloomery create "
-            "--kind counting",
+            "--kind cuckoo or --kind counting",
             r->name, blm_kind_name(p.kind));
     return false;
 }
@@ -97,9 +97,11 @@ static int run(int count, char **operands)
 
 static const char *const usage[] = { "FILTER [INPUT...]", NULL };
 static const char *const about[] = {
-    "Removes every key in the inputs, undoing one add each. Only counting filters can do this.",
+    "Removes every key in the inputs, undoing one add each. Only counting and cuckoo filters can "
+    "do "
+    "this.",
     "Remove only keys that were really added. If the filter wrongly answers maybe for a key that "
-    "was never added, removing it lowers the counters of other keys, and the filter may then "
+    "was never added, removing it takes away what stands for other keys, and the filter may then "
     "answer no for them. A key that the filter knows was never added is counted and changes "
     "nothing.",
     "Unlike add, remove must not be run twice with the same input. If it is interrupted, it says "
@@ -115,7 +117,7 @@ static const struct example examples[] = {
 
 const struct command cmd_remove = {
     .name     = "remove",
-    .summary  = "remove keys from a counting filter",
+    .summary  = "remove keys from a counting or cuckoo filter",
     .usage    = usage,
     .about    = about,
     .options  = groups,

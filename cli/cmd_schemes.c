@@ -132,6 +132,7 @@ static const struct {
     { BLM_CAN_UNION, "union" },     { BLM_CAN_INTERSECT, "intersect" },
     { BLM_CAN_COMPARE, "compare" }, { BLM_CAN_FORGET, "forget" },
     { BLM_CAN_FOLD, "fold" },       { BLM_CAN_REDUCE, "reduce" },
+    { BLM_CAN_FILL_UP, "fill_up" },
 };
 
 static void json_kinds(struct json *j)

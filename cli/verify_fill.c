@@ -15,6 +15,9 @@
 
 static bool grows(const blm_params *p) { return blm_kind_find(p->kind)->can & BLM_CAN_GROW; }
 
+/* A cell is a key: nothing is left to chance. */
+static bool exact(const blm_params *p) { return p->can & BLM_CAN_FILL_UP; }
+
 /* Is the fill above what this many keys can reach by chance? */
 static bool beyond(const blm_stats *s, double keys)
 {
@@ -39,7 +42,7 @@ static bool polluted(const struct ref *r, const blm_stats *s)
     const blm_params *p    = &s->params;
     double            rate = 0, items = (double)p->items;
     struct expected   since = { 0 }; /* from when it was empty */
-    if (grows(p) || p->items == 0 || !beyond(s, items))
+    if (grows(p) || exact(p) || p->items == 0 || !beyond(s, items))
         return false;
     return p->cell_bits > 1 || beyond(s, items + expected_end(&since, r->filter, &rate));
 }

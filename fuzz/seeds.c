@@ -30,6 +30,13 @@ static void enter(const char *root, const char *name)
         die(folder);
 }
 
+/* A full filter is a seed too. */
+static bool added(blm_filter *f, unsigned i)
+{
+    blm_status st = blm_add(f, &i, sizeof i);
+    return st >= 0 || st == BLM_E_FULL;
+}
+
 /* One small filter with few keys and a fixed seed, so that the bytes are the same (except for what
  * is random in a file). */
 static void filter_seed(const char *name, const blm_options *o, unsigned keys)
@@ -40,7 +47,7 @@ static void filter_seed(const char *name, const blm_options *o, unsigned keys)
     if (blm_create(o, &f, &err) != BLM_OK)
         die(err.text);
     for (unsigned i = 0; i < keys; i++)
-        if (blm_add(f, &i, sizeof i) < 0)
+        if (!added(f, i))
             die("add");
     snprintf(path, sizeof path, "%s/%s", folder, name);
     if (blm_save(f, path, "native", BLM_REPLACE, &err) != BLM_OK)
@@ -51,20 +58,19 @@ static void filter_seed(const char *name, const blm_options *o, unsigned keys)
 static void filter_seeds(void)
 {
     char name[64];
-    for (int kind = BLM_CLASSIC; kind <= BLM_WINDOW; kind++) {
+    for (size_t k = 0; blm_kind_at(k); k++)
         for (unsigned keys = 0; keys <= 60; keys += 30) {
             blm_options o = BLM_OPTIONS_INIT;
-            o.kind        = (blm_kind)kind;
+            o.kind        = blm_kind_at(k)->kind;
             o.items       = 20;
             o.rate        = keys == 30 ? 1e-7 : 0.02;
             o.hash        = keys == 60 ? BLM_HASH_SIPHASH : BLM_HASH_XXH3;
             o.flags       = BLM_SEEDED;
-            o.window_ms   = keys == 30 && kind == BLM_WINDOW ? 86400000 : 0;
+            o.window_ms   = keys == 30 && o.kind == BLM_WINDOW ? 86400000 : 0;
             o.seed[0]     = 1;
             snprintf(name, sizeof name, "%s-%u", blm_kind_name(o.kind), keys);
             filter_seed(name, &o, keys);
         }
-    }
 }
 
 /* Eight-byte fields as fuzz_maths.c reads them: the limits of every domain in every place. */
@@ -99,12 +105,12 @@ static bool write_file(void *ctx, const void *bytes, size_t len)
 /* As fuzz_patch.c reads them: the kind, then a delta from its filter of 30 keys to one of more. */
 static void delta_seeds(void)
 {
-    for (int kind = BLM_CLASSIC; kind <= BLM_SCALABLE; kind++)
+    for (size_t k = 0; blm_kind_at(k); k++)
         for (unsigned keys = 30; keys <= 300; keys += keys == 30 ? 1 : 269) {
             char        path[4096];
             blm_filter *from = NULL, *to = NULL;
             blm_options o = BLM_OPTIONS_INIT;
-            o.kind        = (blm_kind)kind;
+            o.kind        = blm_kind_at(k)->kind;
             o.items       = 20;
             o.rate        = 0.02;
             o.flags       = BLM_SEEDED;
@@ -112,11 +118,11 @@ static void delta_seeds(void)
             if (blm_create(&o, &from, NULL) != BLM_OK || blm_create(&o, &to, NULL) != BLM_OK)
                 die("create");
             for (unsigned i = 0; i < keys; i++)
-                if ((i < 30 && blm_add(from, &i, sizeof i) < 0) || blm_add(to, &i, sizeof i) < 0)
+                if ((i < 30 && !added(from, i)) || !added(to, i))
                     die("add");
             snprintf(path, sizeof path, "%s/%s-%u", folder, blm_kind_name(o.kind), keys);
             FILE *out = fopen(path, "wb");
-            if (!out || fputc(kind, out) == EOF ||
+            if (!out || fputc((int)o.kind, out) == EOF ||
                 blm_diff(from, to, write_file, out, NULL) != BLM_OK || fclose(out) != 0)
                 die(path);
             blm_free(from);

@@ -128,7 +128,8 @@ typedef struct blm_filter blm_filter; /* opaque; if you hold one, it is valid */
                                 at strict rates: fast, and the default */              \
     X(COUNTING, 3, counting) /* 4-bit saturating counters: can remove */               \
     X(SCALABLE, 4, scalable) /* grows layer by layer: for an unknown number of keys */ \
-    X(WINDOW, 5, window)     /* forgets what is older than a window: bloomery/window.h */
+    X(WINDOW, 5, window)     /* forgets what is older than a window: bloomery/window.h */ \
+    X(CUCKOO, 6, cuckoo)     /* fingerprints: can remove in little memory, may be full */
 /* clang-format on */
 
 typedef enum blm_kind {
@@ -154,6 +155,7 @@ BLM_API bool        blm_kind_from_name(const char *name, blm_kind *out);
 #define BLM_CAN_REDUCE    0x080u
 #define BLM_CAN_COMPARE   0x100u
 #define BLM_CAN_FORGET    0x200u /* keys go by age, and every add changes the filter */
+#define BLM_CAN_FILL_UP   0x400u /* an add may find no room: E_FULL, and nothing changed */
 
 typedef enum blm_hash {
     BLM_HASH_XXH3    = 0, /* the default: a keyed hash, from XXH3's rules (docs/hash.md) */
@@ -236,7 +238,7 @@ typedef struct blm_options {
     void       *hash_ctx;
     const char *hash_name; /* 1…15 bytes; kept in files, so that a wrong hash is refused */
 
-    /* Scalable. */
+    /* Scalable; growth also makes a cuckoo filter grow. */
     double growth;     /* a layer's capacity divided by the one before's, above 1. 0: 4 after one
                             of fewer than 2^15 keys, then 16 up to 2^17, 4 below 2^23, else 2 */
     double tightening; /* rate of a layer over the one before, 0 < r < 1 (0: 0.85) */
@@ -300,17 +302,21 @@ BLM_API blm_status blm_close(blm_filter *f, blm_error *err);
 
 /* Adds a key; its bytes are read, not kept. BLM_OK: the key is new, it set at least one bit.
  * BLM_PRESENT: it set none, so it has probably been added before. If two threads add the same key
- * to a shared filter at once, both may get BLM_OK. Fails with E_READONLY; and with E_MEMORY,
- * E_SPACE or E_LIMIT if a scalable filter has to grow and cannot. */
+ * to a shared filter at once, both may get BLM_OK. Fails with E_READONLY; with E_MEMORY, E_SPACE or
+ * E_LIMIT if the filter has to grow and cannot; and with E_FULL if it is a cuckoo filter with no
+ * room for the key, or with eight copies of it (in each layer). */
 BLM_API blm_status blm_add(blm_filter *f, const void *key, size_t len);
 
 /* false is "no": it does not have the key. true is "maybe". Cannot fail, does not allocate. */
 BLM_API bool blm_check(const blm_filter *f, const void *key, size_t len);
 
-/* Counting only: takes back one add of the key. E_ABSENT: the key was never added; nothing changed.
- * Removing a key that is answered "maybe" but was never added can remove other keys: remove only
- * keys that you know were added. Exclusive. */
+/* Counting, cuckoo: takes back one add of the key. E_ABSENT: the key was never added; nothing
+ * changed. Removing a key that is answered "maybe" but was never added can remove other keys: remove
+ * only keys that you know were added. Exclusive. */
 BLM_API blm_status blm_remove(blm_filter *f, const void *key, size_t len);
+/* How many adds of the key, less removes, there may be: never fewer than there were, up to 15 in a
+ * counting filter. Other kinds do not count: 0 is "no", 1 "maybe". */
+BLM_API uint64_t blm_count(const blm_filter *f, const void *key, size_t len);
 
 /* Batches are the fast path: keys are hashed, prefetched and probed in a pipeline. Each byte of
  * `fresh` or `maybe` (arrays of `count` bytes, or NULL) becomes 1 if its key was new or may be
@@ -450,7 +456,7 @@ typedef struct blm_params {
     uint32_t        line_bytes; /* size of a line: 64; 16 after blm_reduce; 0: no lines */
     uint64_t        kept;       /* bytes of hashes that a young scalable filter keeps, see items */
     uint32_t        can;        /* BLM_CAN_…: what the kind can, less what its scheme cannot */
-    uint32_t        cell_bits;  /* bits of a cell: 1, or 4 for counters */
+    uint32_t        cell_bits;  /* bits of a cell: 1, 4 for counters, else a fingerprint's */
     const char     *funnel;     /* in use, static text; NULL: the scheme has only one way */
     uint8_t         identity[16]; /* of the file that blm_create_file made: random; zeroes: none */
     uint64_t writes; /* how often that file's header had been written when this handle opened it */
@@ -586,7 +592,7 @@ typedef struct blm_kind_row {
     blm_kind    kind;
     const char *name, *summary;
     uint32_t    can;       /* BLM_CAN_… */
-    uint32_t    cell_bits; /* as in blm_params */
+    uint32_t    cell_bits; /* as in blm_params; 0: it depends on the rate */
     uint32_t    max_lines; /* most lines a key may have (options.lines); 0: has no lines */
 } blm_kind_row;
 typedef struct blm_scheme_row {

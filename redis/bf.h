@@ -98,6 +98,7 @@ struct bf_config {
     long long expansion;
     long long max_bytes;
     int       auto_growth, huge_pages;
+    long long cf_capacity, cf_bucket, cf_iterations, cf_expansion, cf_max_expansions;
 };
 extern struct bf_config bf_config;
 /* Reads the load arguments, then the configs. False: the log says why, and the load must fail. */
@@ -129,11 +130,15 @@ uint64_t bf_cap(Ctx *ctx);
 
 /* ---- types (type.c, type_native.c) ---- */
 
-extern Type *bf_type, *bf_type_native;
+extern Type *bf_type, *bf_type_native, *bf_type_cf;
 /* Callbacks that the two types share: memory, effort, copies, defrag, free. */
 TypeMethods bf_methods(void);
 bool        bf_type_create(Ctx *ctx);
 bool        bf_type_native_create(Ctx *ctx);
+bool        bf_type_cf_create(Ctx *ctx);
+/* The cap that applies to an RDB value. */
+uint64_t bf_load_cap(void);
+blm_cf   bf_cf(const struct value *v);
 
 /* The description of a RedisBloom chain, from the header chunk of a dump or from an RDB value. */
 struct bf_chain {
@@ -234,7 +239,7 @@ bool bf_word(const Str *s, const char *word); /* compares without regard to case
 const char *bf_read_rate(const Str *s, double *out);
 const char *bf_read_capacity(const Str *s, long long *out);
 const char *bf_read_expansion(const Str *s, long long *out);
-bool bf_read_seconds(const Str *s, uint64_t *ms); /* above 0, in whole milliseconds */
+bool        bf_read_seconds(const Str *s, uint64_t *ms); /* above 0, in whole milliseconds */
 bool bf_read_seed(const Str *s, uint64_t out[2]); /* decimal to 64 bits, or 0x and hex to 128 */
 
 #define BF_MAX_CAPACITY      1073741824LL
@@ -281,6 +286,20 @@ int bf_cmd_loadchunk(Ctx *ctx, Str **argv, int argc);
 int bf_cmd_del(Ctx *ctx, Str **argv, int argc);
 int bf_cmd_merge(Ctx *ctx, Str **argv, int argc);
 int bf_cmd_estimate(Ctx *ctx, Str **argv, int argc);
+int bf_cmd_cf_reserve(Ctx *ctx, Str **argv, int argc);
+int bf_cmd_cf_add(Ctx *ctx, Str **argv, int argc);
+int bf_cmd_cf_addnx(Ctx *ctx, Str **argv, int argc);
+int bf_cmd_cf_insert(Ctx *ctx, Str **argv, int argc);
+int bf_cmd_cf_insertnx(Ctx *ctx, Str **argv, int argc);
+int bf_cmd_cf_exists(Ctx *ctx, Str **argv, int argc);
+int bf_cmd_cf_mexists(Ctx *ctx, Str **argv, int argc);
+int bf_cmd_cf_count(Ctx *ctx, Str **argv, int argc);
+int bf_cmd_cf_del(Ctx *ctx, Str **argv, int argc);
+int bf_cmd_cf_compact(Ctx *ctx, Str **argv, int argc);
+int bf_cmd_cf_info(Ctx *ctx, Str **argv, int argc);
+int bf_cmd_cf_debug(Ctx *ctx, Str **argv, int argc);
+int bf_cmd_cf_scandump(Ctx *ctx, Str **argv, int argc);
+int bf_cmd_cf_loadchunk(Ctx *ctx, Str **argv, int argc);
 
 /* The table of commands, with what COMMAND DOCS shows (docs.c). */
 struct bf_command {

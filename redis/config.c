@@ -11,12 +11,17 @@
 
 #include "bf.h"
 
-struct bf_config bf_config = { .rate        = 0.01,
-                               .capacity    = 100,
-                               .expansion   = BF_DEFAULT_EXPANSION,
-                               .max_bytes   = 2LL << 30,
-                               .auto_growth = 1,
-                               .huge_pages  = 1 };
+struct bf_config bf_config = { .rate              = 0.01,
+                               .capacity          = 100,
+                               .expansion         = BF_DEFAULT_EXPANSION,
+                               .max_bytes         = 2LL << 30,
+                               .auto_growth       = 1,
+                               .huge_pages        = 1,
+                               .cf_capacity       = 1024,
+                               .cf_bucket         = 2,
+                               .cf_iterations     = 20,
+                               .cf_expansion      = 1,
+                               .cf_max_expansions = 32 };
 
 #define MOST_BYTES (1LL << 46)
 
@@ -95,6 +100,11 @@ static const struct number {
     { "bf-initial-size", &bf_config.capacity, 1, BF_MAX_CAPACITY, 0 },
     { "bf-expansion-factor", &bf_config.expansion, 0, BF_MAX_EXPANSION, 0 },
     { "bf-max-bytes", &bf_config.max_bytes, 1024, MOST_BYTES, API_CONFIG_MEMORY },
+    { "cf-initial-size", &bf_config.cf_capacity, 4, BF_MAX_CAPACITY, 0 },
+    { "cf-bucket-size", &bf_config.cf_bucket, 1, 255, 0 },
+    { "cf-max-iterations", &bf_config.cf_iterations, 1, 65535, 0 },
+    { "cf-expansion-factor", &bf_config.cf_expansion, 0, BF_MAX_EXPANSION, 0 },
+    { "cf-max-expansions", &bf_config.cf_max_expansions, 1, 65536, 0 },
 };
 #define NUMBERS (sizeof numbers / sizeof *numbers)
 
@@ -142,7 +152,7 @@ static bool read_number(const Str *value, const struct number *n)
     return true;
 }
 
-static bool read_argument(Ctx *ctx, Str *name, Str *value)
+static bool read_argument(Str *name, Str *value)
 {
     if (bf_word(name, "bf-error-rate") || bf_word(name, "ERROR_RATE"))
         return bf_read_rate(value, &bf_config.rate) == NULL;
@@ -156,10 +166,8 @@ static bool read_argument(Ctx *ctx, Str *name, Str *value)
             *switches[i].value = bf_word(value, "yes");
             return *switches[i].value || bf_word(value, "no");
         }
-    if (bf_word(name, "CF_MAX_EXPANSIONS") || bf_word(name, "cf-max-expansions")) {
-        api.Log(ctx, "notice", "cf-max-expansions is ignored: this module has no cuckoo filters");
-        return true;
-    }
+    if (bf_word(name, "CF_MAX_EXPANSIONS"))
+        return read_number(value, &numbers[NUMBERS - 1]);
     return false;
 }
 
@@ -168,7 +176,7 @@ static bool read_arguments(Ctx *ctx, Str **argv, int argc)
     if (argc == 1 && bf_word(argv[0], ""))
         return true;
     for (int i = 0; i < argc; i += 2)
-        if (i + 1 == argc || !read_argument(ctx, argv[i], argv[i + 1])) {
+        if (i + 1 == argc || !read_argument(argv[i], argv[i + 1])) {
             api.Log(ctx, "warning", "argument %s is unknown, or its value is missing or not valid",
                     api.StringPtrLen(argv[i], NULL));
             return false;

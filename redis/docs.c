@@ -119,6 +119,19 @@ static CommandArg estimate_args[] = {
     END
 };
 
+static CommandArg cf_reserve_args[] = { KEY("key"),
+                                        ARG(INTEGER, "capacity"),
+                                        MAYBE(INTEGER, "bucketsize", "BUCKETSIZE"),
+                                        MAYBE(INTEGER, "maxiterations", "MAXITERATIONS"),
+                                        MAYBE(INTEGER, "expansion", "EXPANSION"),
+                                        END };
+static CommandArg cf_insert_args[]  = { KEY("key"),
+                                        MAYBE(INTEGER, "capacity", "CAPACITY"),
+                                        MAYBE(TOKEN, "nocreate", "NOCREATE"),
+                                        WORD("items", "ITEMS"),
+                                        MANY(STRING, "item"),
+                                        END };
+
 /* ---- the table ---- */
 
 #define WRITES "write deny-oom"
@@ -130,6 +143,8 @@ static CommandArg estimate_args[] = {
     }
 
 #define PER_ITEM  "O(k) per item, where k is the number of hash functions"
+#define CF_COST   "O(k + i), where k is the number of layers and i the most exchanges"
+#define CF_COSTS  "O(n * (k + i)), where n is the number of items, k of layers, i the most exchanges"
 #define PER_LAYER "O(k * n), where k is the number of hash functions and n the number of items"
 
 const struct bf_command bf_commands[] = {
@@ -179,5 +194,49 @@ const struct bf_command bf_commands[] = {
       INFO("Estimates from the bits how many items a filter holds, or how many two filters share",
            "O(n), where n is the size of the filters", BLM_VERSION, "dont_cache", -2, two_read,
            estimate_args) },
+    { "cf.reserve", bf_cmd_cf_reserve, WRITES, "write fast cuckoo", 1,
+      INFO("Makes an empty cuckoo filter", "O(1)", "1.0.0", NULL, -3, creates, cf_reserve_args) },
+    { "cf.add", bf_cmd_cf_add, WRITES, "write cuckoo", 1,
+      INFO("Adds an item to a cuckoo filter. Makes the filter if it does not exist", CF_COST,
+           "1.0.0", NULL, 3, creates, item_args) },
+    { "cf.addnx", bf_cmd_cf_addnx, WRITES, "write cuckoo", 1,
+      INFO(
+          "Adds an item to a cuckoo filter unless it may be there. Makes the filter if it does not "
+          "exist",
+          CF_COST, "1.0.0", NULL, 3, creates, item_args) },
+    { "cf.insert", bf_cmd_cf_insert, WRITES, "write cuckoo", 1,
+      INFO("Adds items to a cuckoo filter. Makes the filter if it does not exist", CF_COSTS,
+           "1.0.0", NULL, -4, creates, cf_insert_args) },
+    { "cf.insertnx", bf_cmd_cf_insertnx, WRITES, "write cuckoo", 1,
+      INFO("Adds those items to a cuckoo filter that may not be there. Makes the filter if it does "
+           "not exist",
+           CF_COSTS, "1.0.0", NULL, -4, creates, cf_insert_args) },
+    { "cf.exists", bf_cmd_cf_exists, READS, "read cuckoo", 1,
+      INFO("Says whether an item may be in a cuckoo filter", CF_COST, "1.0.0", NULL, 3, reads,
+           item_args) },
+    { "cf.mexists", bf_cmd_cf_mexists, READS, "read cuckoo", 1,
+      INFO("Says for each item whether it may be in a cuckoo filter", CF_COSTS, "1.0.0", NULL, -3,
+           reads, items_args) },
+    { "cf.count", bf_cmd_cf_count, READS, "read cuckoo", 1,
+      INFO("Counts how often an item may be in a cuckoo filter", CF_COST, "1.0.0", NULL, 3, reads,
+           item_args) },
+    { "cf.del", bf_cmd_cf_del, "write fast", "write cuckoo", 1,
+      INFO("Removes an item from a cuckoo filter once", CF_COST, "1.0.0", NULL, 3, removes,
+           item_args) },
+    { "cf.compact", bf_cmd_cf_compact, "write fast", "write cuckoo", 1,
+      INFO("Moves items from newer layers to free places of older ones",
+           "O(n), where n is the size of the filter", BLM_VERSION, NULL, 2, removes, key_args) },
+    { "cf.info", bf_cmd_cf_info, READS, "read fast cuckoo", 1,
+      INFO("Shows a cuckoo filter's size, buckets, layers and items", "O(1)", "1.0.0", "dont_cache",
+           2, reads, key_args) },
+    { "cf.debug", bf_cmd_cf_debug, READS, "read cuckoo", 1,
+      INFO("Describes a cuckoo filter in one line", "O(1)", "1.0.0", "dont_cache", 2, reads,
+           key_args) },
+    { "cf.scandump", bf_cmd_cf_scandump, READS, "read cuckoo", 1,
+      INFO("Reads a cuckoo filter in chunks", "O(n), where n is the size of the chunk", "1.0.0",
+           "dont_cache", 3, reads, dump_args) },
+    { "cf.loadchunk", bf_cmd_cf_loadchunk, WRITES, "write cuckoo", 1,
+      INFO("Writes a cuckoo filter in chunks", "O(n), where n is the size of the chunk", "1.0.0",
+           NULL, 4, creates, load_args) },
 };
 const size_t bf_command_count = sizeof bf_commands / sizeof *bf_commands;

@@ -129,8 +129,11 @@ static enum bf_outcome add_within(struct value *v, const blm_key *keys, size_t n
 /* For one key with room: the library's single call is cheaper than a batch of one. */
 static enum bf_outcome add_one(struct value *v, const blm_key *key, uint8_t *fresh, size_t *done)
 {
-    *fresh = blm_add(v->filter, key->data, key->len) == BLM_OK;
-    *done  = 1;
+    blm_status st = blm_add(v->filter, key->data, key->len);
+    *fresh        = st == BLM_OK;
+    *done         = st >= 0;
+    if (st < 0) /* a kind that may be full before its capacity says so */
+        return st == BLM_E_FULL ? BF_FULL : BF_FAILED;
     if (*fresh || v->counts)
         bf_value_added(v, *fresh);
     return BF_ADDED;

@@ -50,10 +50,14 @@ static bool create_command(Ctx *ctx, const struct bf_command *c, bool category)
     return true;
 }
 
+static bool add_category(Ctx *ctx, const char *name)
+{
+    return api.AddACLCategory && (api.AddACLCategory(ctx, name) == API_OK || errno == EBUSY);
+}
+
 static bool create_commands(Ctx *ctx)
 {
-    bool category =
-        api.AddACLCategory && (api.AddACLCategory(ctx, "bloom") == API_OK || errno == EBUSY);
+    bool category = add_category(ctx, "bloom") && add_category(ctx, "cuckoo");
     for (size_t i = 0; i < bf_command_count; i++)
         if (!create_command(ctx, &bf_commands[i], category)) {
             api.Log(ctx, "warning", "%s could not be created", bf_commands[i].name);
@@ -82,7 +86,7 @@ int RedisModule_OnLoad(Ctx *ctx, Str **argv, int argc)
     api.SetModuleAttribs(ctx, NAME, VERSION, 1);
     api.SetModuleOptions(ctx,
                          API_HANDLE_IO_ERRORS | API_NO_IMPLICIT_SIGNAL | API_HANDLE_ASYNC_LOAD);
-    if (!bf_type_create(ctx) || !bf_type_native_create(ctx)) {
+    if (!bf_type_create(ctx) || !bf_type_native_create(ctx) || !bf_type_cf_create(ctx)) {
         api.Log(ctx, "warning", "the data types could not be created: is RedisBloom loaded?");
         return API_ERR;
     }

@@ -26,7 +26,7 @@ Type *bf_type;
 
 /* The cap. A RESTORE comes from a client; what comes from a file or a master was already
  * accepted. */
-static uint64_t load_cap(void)
+uint64_t bf_load_cap(void)
 {
     const int trusted = API_CTX_LOADING | API_CTX_SLAVE;
     return api.GetContextFlags(NULL) & trusted ? 0 : (uint64_t)bf_config.max_bytes;
@@ -108,7 +108,7 @@ static struct value *load_value(struct bf_chain *c, const char **why)
         if (odd[i])
             c->layer[i].words = NULL;
     }
-    struct value *v = bf_chain_value(c, load_cap(), why);
+    struct value *v = bf_chain_value(c, bf_load_cap(), why);
     for (uint32_t i = 0; i < c->layers; i++)
         if (odd[i]) {
             write_odd(v, i, odd[i], c->layer[i].bytes);

@@ -37,7 +37,7 @@ _bloomery()
             -m|--bits) kind=none ;;
             -k|--probes) kind=none ;;
             --memory) kind=none ;;
-            --kind) words="classic blocked counting scalable window" ;;
+            --kind) words="classic blocked counting scalable window cuckoo" ;;
             --like) kind=file ;;
             --like-from) words="$(bloomery --names formats 2>/dev/null)" ;;
             --scheme) words="$(bloomery --names schemes 2>/dev/null)" ;;
@@ -109,7 +109,7 @@ _bloomery()
             -m|--bits) kind=none ;;
             -k|--probes) kind=none ;;
             --memory) kind=none ;;
-            --kind) words="classic blocked counting scalable window" ;;
+            --kind) words="classic blocked counting scalable window cuckoo" ;;
         esac ;;
     info)
         options=' --json --plot --from --from-scheme -m --bits -k --probes --seed --variant --offset --quiet -h --help'
@@ -178,7 +178,7 @@ _bloomery()
         options=' --to --kind --plain --scheme --members -n --items -p --rate --force --from --from-scheme -m --bits -k --probes --seed --variant --offset -0 --crlf -e -f -d --funnel --quiet -h --help'
         case $prev in
             --to) words="$(bloomery --names formats 2>/dev/null)" ;;
-            --kind) words="classic blocked counting scalable window" ;;
+            --kind) words="classic blocked counting scalable window cuckoo" ;;
             --scheme) words="$(bloomery --names schemes 2>/dev/null)" ;;
             --members) kind=file ;;
             -n|--items) kind=none ;;

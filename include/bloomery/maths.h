@@ -30,7 +30,10 @@ typedef enum blm_model {
     BLM_MODEL_WINDOW    = 5, /* windows with eight ages, when all are full; n in the window */
     BLM_MODEL_WINDOW_16 = 6, /* … with more of them, for less slack */
     BLM_MODEL_WINDOW_32 = 7,
-    BLM_MODEL_WINDOW_64 = 8
+    BLM_MODEL_WINDOW_64 = 8,
+    BLM_MODEL_BUCKETS   = 9 /* native cuckoo filters: m cells, of which n hold a fingerprint of
+                                  `lines` bits; a key has k = 1 of them, and a question looks at 8;
+                                  n/2^64 included */
 } blm_model;
 
 /* What a filter made from some options would be. Nothing is allocated. */
@@ -42,7 +45,7 @@ typedef struct blm_plan {
     double    asked;  /* the rate asked for; 0: none */
     uint64_t  bits;   /* m, as blm_create would make it */
     uint32_t  probes; /* k, in all lines together */
-    uint32_t  lines;  /* lines per key (blocked, counting), else 0 */
+    uint32_t  lines;  /* lines per key (blocked, counting); cuckoo: bits of a fingerprint; else 0 */
     uint64_t  bytes;
     bool      fits;         /* the asked rate fits the asked memory or bits */
     uint64_t  bytes_needed; /* for the asked rate (0: none was asked) */
@@ -80,8 +83,8 @@ typedef struct blm_rate {
     blm_method method;
 } blm_rate;
 
-/* The rate of m bits with k probes in all and n keys. lines is 0, except for BLM_MODEL_LINES and
- * _COUNTERS, where m is a multiple of 512 or 128. n = 0 gives 0. The usual formula takes any m and
+/* The rate of m bits with k probes in all and n keys. lines is 0, except for BLM_MODEL_BUCKETS, and
+ * for _LINES and _COUNTERS, where m is a multiple of 512 or 128. n = 0 gives 0. The usual formula takes any m and
  * k; the other models give E_LIMIT past 2^48 bits or 2 048 probes. Takes microseconds at the usual
  * k, milliseconds at k = 64. */
 BLM_API blm_status blm_rate_of(blm_model model, uint64_t m, uint32_t k, uint32_t lines, uint64_t n,

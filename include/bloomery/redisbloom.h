@@ -93,6 +93,35 @@ BLM_API blm_status blm_chain_plan(uint64_t entries, double error, uint32_t optio
  * too large. Exclusive. */
 BLM_API blm_status blm_chain_grow(blm_filter *f, uint64_t entries, double error, blm_error *err);
 
+/* ---- cuckoo filters: CF.* --- */
+
+#define BLM_CF_HEADER     38u
+#define BLM_CF_MAX_LAYERS 65535u
+
+/* What the header of CF.SCANDUMP says, and CF.INFO shows. */
+typedef struct blm_cf {
+    size_t   size;
+    uint64_t items; /* fingerprints in all layers */
+    uint64_t
+        buckets; /* of the first layer, a power of two; layer i has expansion^i times as many */
+    uint64_t deletes; /* since the filter was last compacted */
+    uint64_t layers;
+    uint32_t bucket_size, max_iterations, expansion; /* expansion 0: it may not grow */
+} blm_cf;
+
+/* Reads a header of `len` bytes. E_FORMAT names the field that RedisBloom never writes so. */
+BLM_API blm_status blm_cf_read_header(const void *bytes, size_t len, blm_cf *out, blm_error *err);
+/* Writes the header of a filter of scheme "redisbloom-cf", as the format of that name begins.
+ * E_UNSUPPORTED, here and below: another scheme. */
+BLM_API blm_status blm_cf_write_header(const blm_filter *f, uint8_t out[BLM_CF_HEADER]);
+/* Makes an empty filter with these layers, for programs that fill them by blm_write_bits, which
+ * counts the items. `o` (may be NULL) gives allocator, max_bytes and progress. */
+BLM_API blm_status blm_cf_create(const blm_cf *c, const blm_options *o, blm_filter **out,
+                                 blm_error *err);
+BLM_API blm_status blm_cf_get(const blm_filter *f, blm_cf *out);
+/* CF.COMPACT: fingerprints of newer layers sink to free slots of older ones. Exclusive. */
+BLM_API blm_status blm_cf_compact(blm_filter *f);
+
 #ifdef __cplusplus
 }
 #endif

@@ -25,7 +25,12 @@ blm_status blm_write_bits(blm_filter *f, uint32_t layer, uint64_t at, const void
             blm__mark(l, w);
     if (f->body.ops->changed)
         f->body.ops->changed(&f->body);
+    uint64_t width = l->shape.cell_bits, from = at * 8 / width,
+             to  = ((at + len) * 8 - 1) / width + 1;
+    uint64_t had = l->engine->exact ? blm__cells_used(l, from, to) : 0;
     memcpy((uint8_t *)l->words + at, bytes, (size_t)len);
+    if (l->engine->exact) /* a cell is a key */
+        blm__layer_recount(l, blm__layer_items(l) + blm__cells_used(l, from, to) - had);
     return BLM_OK;
 }
 
@@ -44,8 +49,7 @@ blm_filter *blm_relocate(blm_filter *f, blm_move_fn move, void *ctx)
         l->words             = blm__moved_block(&m, &l->block, l->words, (size_t)l->word_count * 8);
         if (l->stripes)
             l->stripes = (struct blm__stripe *)(void *)blm__moved_block(
-                &m, &l->stripes_block, (uint64_t *)(void *)l->stripes,
-                BLM__STRIPES * sizeof *l->stripes);
+                &m, &l->stripes_block, (uint64_t *)(void *)l->stripes, BLM__STRIPES_BYTES);
     }
     b->layers = blm__moved(&m, b->layers);
     blm__body_ready(b);

@@ -11,7 +11,8 @@
 #include "engine/shape.h"
 #include "store/store.h"
 
-#define FLAGS (BLM_SHARED | BLM_SEEDED | BLM_WRITE | BLM_VERIFY | BLM_REPLACE | BLM_ADOPT | BLM_PUBLIC)
+#define FLAGS \
+    (BLM_SHARED | BLM_SEEDED | BLM_WRITE | BLM_VERIFY | BLM_REPLACE | BLM_ADOPT | BLM_PUBLIC)
 
 /* ---- options ---- */
 
@@ -161,7 +162,7 @@ static blm_status choose_kind(struct blm__body *b, const blm_options *o, blm_err
     if (o->words && !b->ops->words)
         return blm__fail(err, BLM_E_UNSUPPORTED,
                          "only classic and blocked filters can be made over a caller's words");
-    if ((o->flags & BLM_SHARED) && !(b->ops->row.can & BLM_CAN_SHARE))
+    if ((o->flags & BLM_SHARED) && (!(b->ops->row.can & BLM_CAN_SHARE) || b->scheme->exchanges))
         return blm__fail(err, BLM_E_UNSUPPORTED,
                          "a %s filter cannot be shared between threads: use classic, blocked or "
                          "counting, or a lock of your own",
@@ -332,7 +333,7 @@ blm_status blm__filter_finish(blm_filter *f, const blm_options *o, blm_error *er
         return blm__fail(err, BLM_E_FORMAT, "kind and scheme do not go together");
     if (b->scheme->missing)
         return no_library(b->scheme, err);
-    if (b->shared && !(b->ops->row.can & BLM_CAN_SHARE))
+    if (b->shared && (!(b->ops->row.can & BLM_CAN_SHARE) || b->scheme->exchanges))
         return blm__fail(err, BLM_E_UNSUPPORTED, "a %s filter cannot be shared between threads",
                          b->ops->row.name);
     blm_status st = check_layers(b, err);

@@ -135,7 +135,9 @@ blm_status blm_get_stats(const blm_filter *f, blm_stats *out)
             ones = reach;
         s.ones += ones;
         cells += l->engine->cells ? l->engine->cells(&l->shape) : l->shape.bits;
-        if (l->shape.probes > 0)
+        if (l->engine->exact)
+            e = (blm_estimate){ (double)ones, (double)ones, (double)ones, false };
+        else if (l->shape.probes > 0)
             estimate_layer(l, reach, ones, &e);
         blm__estimate_add(&s.estimated, &e);
         absent *= 1 - blm__layer_rate_now(l, ones);

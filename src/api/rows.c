@@ -6,6 +6,10 @@
 uint32_t blm__filter_can(const blm_filter *f)
 {
     uint32_t can = f->body.ops->row.can;
+    if (blm__grows(&f->body))
+        can |= BLM_CAN_GROW;
+    if (f->body.scheme->exchanges)
+        can &= ~BLM_CAN_SHARE;
     if (f->body.scheme->fold == BLM__FOLD_NONE)
         can &= ~BLM_CAN_FOLD;
     if (f->body.layers[0].shape.variant & f->body.scheme->fixed_variant)

@@ -30,6 +30,19 @@ blm_status blm_remove(blm_filter *f, const void *key, size_t len)
     return b->ops->remove(b, &k.keys, &gone) ? BLM_OK : BLM_E_ABSENT;
 }
 
+uint64_t blm_count(const blm_filter *f, const void *key, size_t len)
+{
+    const struct blm__body *b = &f->body;
+    struct blm__one         k;
+    uint64_t                sum = 0;
+    if ((!key && len) || !b->layers[0].engine->copies || blm__filter_stale(f))
+        return blm_check(f, key, len);
+    blm__hash_one(b, key, len, &k);
+    for (uint32_t i = 0; i < b->layer_count; i++)
+        sum += b->layers[i].engine->copies(b, &b->layers[i], &k.keys, 0);
+    return sum;
+}
+
 /* ---- digests ---- */
 
 /* The digest as the engines take it. False: it is not for this filter. */

@@ -6,11 +6,23 @@
 #include <string.h>
 
 static const struct blm__codec *const codecs[] = {
-    &blm__codec_native,     &blm__codec_guava,           &blm__codec_go,
-    &blm__codec_go_json,    &blm__codec_go_gob,          &blm__codec_spark,
-    &blm__codec_dcso,       &blm__codec_dcso_gz,         &blm__codec_dcso01,
-    &blm__codec_bip37,      &blm__codec_parquet,         &blm__codec_parquet_bitset,
-    &blm__codec_redisbloom, &blm__codec_redisbloom_dump, &blm__codec_byteslot,
+    &blm__codec_native,
+    &blm__codec_guava,
+    &blm__codec_go,
+    &blm__codec_go_json,
+    &blm__codec_go_gob,
+    &blm__codec_spark,
+    &blm__codec_dcso,
+    &blm__codec_dcso_gz,
+    &blm__codec_dcso01,
+    &blm__codec_bip37,
+    &blm__codec_parquet,
+    &blm__codec_parquet_bitset,
+    &blm__codec_redisbloom,
+    &blm__codec_redisbloom_dump,
+    &blm__codec_redisbloom_cf,
+    &blm__codec_redisbloom_cf_dump,
+    &blm__codec_byteslot,
     &blm__codec_raw,
 };
 

@@ -289,7 +289,8 @@ static blm_status take_record(struct reading *r, uint32_t i, struct blm__native_
     if (!(r->slot.flags & BLM__SLOT_WRITER) && s->live != r->slot.layer[i].items)
         return blm__fail_at(err, BLM_E_FORMAT, s->at + BLM__RECORD_LIVE,
                             "the two counts of items differ in a closed file");
-    for (uint32_t j = BLM__RECORD_LIVE + 8; j < BLM__RECORD_BYTES; j++)
+    bool moves = blm__engine_of(&s->shape)->moves; /* then a count, any count */
+    for (uint32_t j = BLM__RECORD_MOVES + 8 * moves; j < BLM__RECORD_BYTES; j++)
         if (record[j])
             return blm__fail_at(err, BLM_E_FORMAT, s->at + j, "a byte that must be 0 is not");
     return take_zeroes(r->in, s->words_at, err);

@@ -54,6 +54,12 @@ uint64_t blm__layer_tally(struct blm__layer *l, uint64_t n, uint64_t unit)
     return (was + n) / unit * unit - was / unit * unit;
 }
 
+void blm__layer_uncount(struct blm__layer *l, uint64_t n)
+{
+    uint64_t items = blm__layer_items(l);
+    blm__layer_count(l, -(int64_t)(n < items ? n : items));
+}
+
 void blm__layer_recount(struct blm__layer *l, uint64_t n)
 {
     if (l->stripes)
@@ -96,7 +102,7 @@ bool blm__layer_stripes(struct blm__body *b, struct blm__layer *l)
         return true;
     /* _Alignas(64) does not bind the allocator: align by hand through a block. */
     struct blm__block block;
-    if (!blm__block_alloc(b->alloc, BLM__STRIPES * sizeof *l->stripes, &block))
+    if (!blm__block_alloc(b->alloc, BLM__STRIPES_BYTES, &block))
         return false;
     l->stripes       = (struct blm__stripe *)(void *)block.words;
     l->stripes_block = block;

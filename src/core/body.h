@@ -35,6 +35,7 @@ struct blm__secret; /* core/hash/keyed.h */
 #define BLM__LINE_WORDS  8u
 #define BLM__SHORT_CELLS 128u /* of a short line: 64 bytes of counters, or 16 of bits */
 #define BLM__COUNTER_MAX 15u
+#define BLM__BUCKET      4u /* cells of a bucket */
 
 /* How a key finds its cells. These numbers stand in files; together with what a cell is, and
  * whether the scheme steps, they say which engine a layer has (engine/engine.h). */
@@ -42,29 +43,32 @@ enum blm__rule {
     BLM__CHAIN     = 0, /* native: position i = mulhi(h·C^i, m) */
     BLM__LINES     = 1, /* native: L lines of 512 bits, one bit in each of k words of a line */
     BLM__POSITIONS = 2, /* any other scheme: its positions() says */
-    BLM__SHORT = 3, /* native: as LINES, but of 128 cells: counters, and the bits made of them */
-    BLM__AGES  = 4  /* native: words that say of which turn they are (core/ages.h) */
+    BLM__SHORT   = 3, /* native: as LINES, but of 128 cells: counters, and the bits made of them */
+    BLM__AGES    = 4, /* native: words that say of which turn they are (core/ages.h) */
+    BLM__BUCKETS = 5  /* native: a fingerprint in one of two buckets of four cells */
 };
 
 struct blm__shape {
-    blm_kind       kind; /* of this layer: classic, blocked or counting; never scalable */
-    enum blm__rule rule;
+    blm_kind                  kind; /* of this layer: never scalable */
+    enum blm__rule            rule;
     const struct blm__scheme *scheme;
     uint64_t                  bits; /* m: cells (bits, or counters) */
-    uint64_t line_count;            /* LINES: bits / 512; SHORT: bits / 128; AGES: spans; else 0 */
-    uint32_t probes;                /* k; for LINES and SHORT, cells per line (1…8) */
-    uint32_t lines;                 /* LINES, SHORT: lines per key; AGES: spans; else 0 */
-    uint32_t cell_bits;             /* 1, or 4 for counting */
-    uint64_t capacity;              /* n it was planned for; 0: unknown */
-    double   rate;                  /* promised at capacity; 0: none */
-    uint64_t variant;               /* the scheme's own: bip37 flags, redisbloom options, … */
-    uint64_t aux[2];                /* the codec's or the kind's own, kept for writing back */
+    uint64_t
+        line_count; /* LINES: bits / 512; SHORT: bits / 128; AGES: spans; BUCKETS: of a part; else 0 */
+    uint32_t probes;    /* k; for LINES and SHORT, cells per line (1…8) */
+    uint32_t lines;     /* LINES, SHORT: lines per key; AGES: spans; else 0 */
+    uint32_t cell_bits; /* 1, 4 for counting, more for fingerprints */
+    uint64_t capacity;  /* n it was planned for; 0: unknown */
+    double   rate;      /* promised at capacity; 0: none */
+    uint64_t variant;   /* the scheme's own: bip37 flags, redisbloom options, … */
+    uint64_t aux[2];    /* the codec's or the kind's own, kept for writing back */
 };
 
-/* 64-bit words that hold the cells of a shape. */
+/* 64-bit words that hold the cells of a shape. Buckets are read two words at a time, wherever they
+ * begin: behind them is a word that stays 0. */
 static inline uint64_t blm__shape_words(const struct blm__shape *s)
 {
-    return (s->bits * s->cell_bits + 63) / 64;
+    return (s->bits * s->cell_bits + 63) / 64 + (s->rule == BLM__BUCKETS);
 }
 static inline uint32_t blm__shape_probes(const struct blm__shape *s)
 {
@@ -106,9 +110,13 @@ struct blm__hasher {
 
 /* Items are counted in stripes when many threads add, each on a cache line of its own. */
 #define BLM__STRIPES 16u
+/* … and two more, for layers whose keys move: how many did, and a lock for those that add. */
+#define BLM__MOVES   16u
+#define BLM__ADDING  17u
 struct blm__stripe {
     _Alignas(64) _Atomic uint64_t count;
 };
+#define BLM__STRIPES_BYTES ((BLM__ADDING + 1) * sizeof(struct blm__stripe))
 
 /* What core/kernel/steps.h needs of a scheme whose positions are (a + i·b mod 2^wrap) mod m. */
 struct blm__steps {
@@ -133,6 +141,8 @@ struct blm__layer {
     unsigned            mark_shift; /* region = word index >> mark_shift */
     uint8_t            *live;       /* where a file keeps `items` between syncs (little-endian), so
                                    that a killed writer's count is there; NULL: nowhere */
+    uint64_t           *moves;      /* where a file counts the cells that were moved, for its
+                                   readers (core/kernel/buckets.h); NULL: nowhere */
     struct blm__block   block;      /* owned memory; size 0 when the words are someone else's */
 };
 
@@ -216,6 +226,8 @@ void blm__layer_count(struct blm__layer *l, int64_t n);
 /* Adds n in the same way, and says how many of those counted so the others may hear of: all, or
  * of a shared filter whole units of a stripe. */
 uint64_t blm__layer_tally(struct blm__layer *l, uint64_t n, uint64_t unit);
+/* Takes n off, which a file may have counted too low. Exclusive. */
+void blm__layer_uncount(struct blm__layer *l, uint64_t n);
 /* Makes it n, whatever was counted. Exclusive. */
 void blm__layer_recount(struct blm__layer *l, uint64_t n);
 /* Room for one more layer struct at the end (zeroed, not yet counted in layer_count); NULL: no

@@ -12,6 +12,12 @@
  *   which. Further lines: h' = x · D, h' ^= h' >> 32, and the same again.
  * Short lines (counting): the same with eight groups of 16 cells in place of eight words of 64, and
  *   cell (x >> (29 + 4j)) & 15 of group j.
+ * Buckets (cuckoo): a key is a fingerprint of f bits, 1 + ⌊h·C mod 2^64 · (2^f − 1) / 2^64⌋, in a
+ *   cell of its first bucket, ⌊h · buckets / 2^64⌋, or of the other one. The two add up to
+ *   ⌊fingerprint · D · buckets / 2^64⌋, made odd, modulo the number of buckets. So either follows
+ *   from the other without the key. That number is even: the two never are the same.
+ *   A layer of several parts, each of so many buckets, has the key in part ⌊h·D mod 2^64 · parts /
+ *   2^64⌋. Parts are a power of two: what two keys share in a layer they share in all smaller ones.
  */
 #ifndef BLM_CORE_PROBE_H
 #define BLM_CORE_PROBE_H
@@ -47,6 +53,16 @@ static inline unsigned blm__line_words(uint64_t x, unsigned k)
     static const uint8_t pattern[9] = { 0x00, 0x01, 0x03, 0x0b, 0x17, 0x2f, 0x3f, 0x7f, 0xff };
     unsigned             r = (unsigned)(x >> 61), p = pattern[k];
     return (p << r | p >> (8 - r)) & 0xff;
+}
+
+static inline uint64_t blm__fingerprint_of(uint64_t h, uint32_t bits)
+{
+    return 1 + blm__mulhi(h * BLM__C, ((uint64_t)1 << bits) - 1);
+}
+static inline uint64_t blm__other_bucket(uint64_t bucket, uint64_t fingerprint, uint64_t buckets)
+{
+    uint64_t sum = blm__reduce(fingerprint * BLM__D, buckets) | 1;
+    return sum >= bucket ? sum - bucket : sum + buckets - bucket;
 }
 
 #endif

@@ -12,7 +12,8 @@
 #define BLM__COUNTERS_ENGINE                                                                      \
     .cell_bits = 4, .use = blm__counters_use, .ones = blm__counters_ones,                         \
     .ones_or = blm__counters_ones_or, .stuck = blm__counters_stuck, .unite = blm__counters_unite, \
-    .intersect = blm__counters_intersect, .reduce = blm__counters_reduce
+    .intersect = blm__counters_intersect, .reduce = blm__counters_reduce,                         \
+    .copies = blm__counters_copies
 
 /* ---- bits: engine/bits.c ---- */
 uint64_t blm__bits_ones(const struct blm__layer *l, const struct blm__kernel *v);
@@ -39,12 +40,8 @@ void     blm__counters_intersect(const struct blm__kernel *v, uint64_t *dst, con
                                  uint64_t n);
 void     blm__counters_reduce(const struct blm__layer *from, struct blm__layer *to);
 unsigned blm__counters_use(const struct blm__body *b, struct blm__layer *l, uint64_t cell);
-/* Takes what was removed off the layer's items, which a file may have counted too low. */
-static inline void blm__counters_uncount(struct blm__layer *l, size_t gone)
-{
-    uint64_t items = blm__layer_items(l);
-    blm__layer_count(l, -(int64_t)(gone < items ? gone : items));
-}
+uint32_t blm__counters_copies(const struct blm__body *b, const struct blm__layer *l,
+                              const struct blm__keys *k, size_t i);
 
 /* ---- lines of either length: engine/lines.c ---- */
 /* Lines are unequally full: the rate is the mean over lines of the chance to pass. */

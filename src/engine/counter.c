@@ -64,6 +64,26 @@ unsigned blm__counters_use(const struct blm__body *b, struct blm__layer *l, uint
     return blm__counter_raise(l, cell, b->shared) == 0;
 }
 
+/* The lowest of the key's counters says how often the key may have been added; one that it names
+ * twice counts twice as fast. A stuck one says nothing less than 15. */
+uint32_t blm__counters_copies(const struct blm__body *b, const struct blm__layer *l,
+                              const struct blm__keys *k, size_t i)
+{
+    (void)b;
+    uint64_t   cell[BLM__MAX_PROBES];
+    blm_digest d      = { .w = { k->hashes ? k->hashes[i] : 0 } };
+    uint32_t   probes = blm__shape_probes(&l->shape), least = BLM__COUNTER_MAX;
+    l->engine->positions(&l->shape, k->hashes ? &d : blm__digest_at(k, i), false, cell);
+    for (uint32_t j = 0; j < probes; j++) {
+        uint32_t named = 0, count = blm__counter_get(l, cell[j]);
+        for (uint32_t t = 0; t < probes; t++)
+            named += cell[t] == cell[j];
+        if (count < BLM__COUNTER_MAX && count / named < least)
+            least = count / named;
+    }
+    return least;
+}
+
 /* ---- two layers: counters side by side, eight at a time ---- */
 
 static uint64_t add_half(uint64_t a, uint64_t b)

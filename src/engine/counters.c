@@ -33,7 +33,7 @@ static size_t remove_keys(const struct blm__body *b, struct blm__layer *l,
                           const struct blm__keys *k, uint8_t *gone)
 {
     size_t count = b->kernel->counters->remove(l, k->hashes, k->n, gone);
-    blm__counters_uncount(l, count);
+    blm__layer_uncount(l, count);
     return count;
 }
 

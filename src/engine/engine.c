@@ -8,20 +8,26 @@
 
 extern const struct blm__engine blm__engine_chain, blm__engine_lines, blm__engine_short,
     blm__engine_counters, blm__engine_steps, blm__engine_positions, blm__engine_tallies,
-    blm__engine_ages;
+    blm__engine_ages, blm__engine_buckets, blm__engine_slots;
 
 static const struct blm__engine *const engines[] = {
-    &blm__engine_chain, &blm__engine_lines,     &blm__engine_short,   &blm__engine_counters,
-    &blm__engine_steps, &blm__engine_positions, &blm__engine_tallies, &blm__engine_ages,
+    &blm__engine_chain,   &blm__engine_lines,     &blm__engine_short,   &blm__engine_counters,
+    &blm__engine_steps,   &blm__engine_positions, &blm__engine_tallies, &blm__engine_ages,
+    &blm__engine_buckets, &blm__engine_slots,
 };
 #define COUNT (sizeof engines / sizeof *engines)
+
+static bool cells_fit(const struct blm__engine *e, uint32_t bits)
+{
+    return e->cell_bits ? bits == e->cell_bits : bits >= e->cell_least && bits <= e->cell_most;
+}
 
 const struct blm__engine *blm__engine_of(const struct blm__shape *s)
 {
     bool steps = s->scheme && s->scheme->wrap;
     for (size_t i = 0; i < COUNT; i++) {
         const struct blm__engine *e = engines[i];
-        if (e->rule == s->rule && e->cell_bits == s->cell_bits && (steps || !e->steps))
+        if (e->rule == s->rule && cells_fit(e, s->cell_bits) && (steps || !e->steps))
             return e;
     }
     return NULL;
@@ -100,10 +106,32 @@ static uint64_t used(uint64_t w, unsigned width)
     return w & UINT64_MAX / (UINT64_MAX >> (64 - width));
 }
 
+/* Is one of bits from … to − 1 set? */
+static bool any_set(const struct blm__layer *l, uint64_t from, uint64_t to)
+{
+    for (uint64_t take; from < to; from += take) {
+        take       = 64 - (from & 63) < to - from ? 64 - (from & 63) : to - from;
+        uint64_t w = blm__le64(__atomic_load_n(&l->words[from >> 6], __ATOMIC_RELAXED));
+        if (w >> (from & 63) << (64 - take))
+            return true;
+    }
+    return false;
+}
+
+static uint64_t one_by_one(const struct blm__layer *l, uint64_t from, uint64_t to)
+{
+    uint64_t width = l->shape.cell_bits, sum = 0;
+    for (; from < to; from++)
+        sum += any_set(l, from * width, (from + 1) * width);
+    return sum;
+}
+
 uint64_t blm__cells_used(const struct blm__layer *l, uint64_t from, uint64_t to)
 {
     unsigned width = l->shape.cell_bits;
     uint64_t sum   = 0;
+    if (width & (width - 1)) /* cells lie across words */
+        return one_by_one(l, from, to);
     for (uint64_t bit = from * width; bit < to * width;) {
         uint64_t w    = blm__le64(__atomic_load_n(&l->words[bit >> 6], __ATOMIC_RELAXED));
         unsigned skip = (unsigned)(bit & 63), take = 64 - skip;

@@ -11,6 +11,8 @@
  *   steps       others   the same, where position i is (a + i·b) mod m
  *   tallies     others   four-bit counters where the scheme's positions say
  *   ages        native   bits in words that say of which turn they are: windows
+ *   buckets     native   fingerprints in buckets of four
+ *   slots       others   fingerprints of a byte, in buckets of any size: RedisBloom's CF
  *
  * Engines know layers, keys and kernels. What layers are for, and how many there are, is the kind's
  * business (kind/kind.h).
@@ -35,10 +37,11 @@ enum blm__sorting {
 struct blm__engine {
     const char *name;
 
-    /* Which layers have it: those of this rule and cells of this width. steps: … whose scheme
-     * steps (scheme.wrap); the row stands before the one without. */
+    /* Which layers have it: those of this rule and cells of this width (0: of cell_most and below,
+     * down to cell_least). steps: … whose scheme steps (scheme.wrap); the row stands before the one
+     * without. */
     enum blm__rule rule;
-    uint32_t       cell_bits;
+    uint32_t       cell_bits, cell_least, cell_most;
     bool           steps;
     bool           native; /* its keys come as native hashes */
     blm_model      model;  /* of its probes, where it is native; else the scheme's */
@@ -64,6 +67,21 @@ struct blm__engine {
     size_t (*remove)(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
                      uint8_t *gone);
 
+    /* Of engines whose cells each hold one key's fingerprint, in place of add and remove, as a layer
+     * may be full; else NULL. Key i of k. place: into a free cell; move: or one made free by moving
+     * others. False: there is none, and nothing changed. take: out of one cell. copies: how many
+     * cells may be this key's. None of them counts items. */
+    bool (*place)(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
+                  size_t i, bool move);
+    bool (*take)(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
+                 size_t i);
+    uint32_t (*copies)(const struct blm__body *b, const struct blm__layer *l,
+                       const struct blm__keys *k, size_t i);
+    void (*fetch)(const struct blm__layer *l, const struct blm__keys *k); /* for all of them */
+    void (*removed)(struct blm__body *b); /* what the original does after each take; or NULL */
+    bool     moves;       /* place does, beside readers: docs/formats/native.md, "Moves" */
+    uint32_t most_copies; /* of one key that a layer may take; 0: any number */
+
     /* Raw keys to answers in one loop: for keys that `takes` says yes to, any number, and a layer
      * that alone is asked. Adds count, and are exclusive. All three NULL: there is no such loop. */
     bool (*takes)(const struct blm__body *b, const struct blm__layer *l, const struct blm__keys *k);
@@ -86,6 +104,7 @@ struct blm__engine {
     unsigned (*use)(const struct blm__body *b, struct blm__layer *l, uint64_t cell);
 
     /* Numbers. */
+    bool exact; /* a cell is a key: how many are in use is no estimate */
     uint64_t (*ones)(const struct blm__layer *l, const struct blm__kernel *v); /* cells in use */
     uint64_t (*cells)(const struct blm__shape *s); /* … of how many; NULL: shape.bits */
     uint64_t (*items)(const struct blm__layer *l); /* keys it has now; NULL: as counted */

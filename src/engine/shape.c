@@ -35,6 +35,8 @@ static const char *ages_fault(const struct blm__shape *s)
 static const char *lines_fault(const struct blm__shape *s)
 {
     uint32_t cells = blm__line_cells(s->rule);
+    if (s->rule == BLM__BUCKETS)
+        return NULL;
     if (cells == 0)
         return s->line_count || s->lines ? "a layer without lines has a number of lines" : NULL;
     if (s->lines < 1 || s->lines > blm__lines_most(s->rule))
@@ -49,6 +51,18 @@ static const char *lines_fault(const struct blm__shape *s)
     return NULL;
 }
 
+static const char *buckets_fault(const struct blm__shape *s)
+{
+    if (s->rule != BLM__BUCKETS)
+        return NULL;
+    uint64_t buckets = s->bits / BLM__BUCKET, parts = s->line_count ? buckets / s->line_count : 0;
+    if (s->line_count == 0 || s->line_count % 2)
+        return "the number of buckets is not even";
+    if (s->bits % BLM__BUCKET || parts * s->line_count != buckets || parts & (parts - 1))
+        return "buckets and cells do not agree";
+    return s->lines || s->probes != 1 ? "a key has one cell" : NULL;
+}
+
 static const char *shape_fault(const struct blm__shape *s, bool native)
 {
     if ((unsigned)s->kind >= 32)
@@ -60,7 +74,9 @@ static const char *shape_fault(const struct blm__shape *s, bool native)
     if (!blm__rate_valid(s->rate))
         return "a rate that is not between 0 and 1";
     const char *fault = engine_fault(s, native);
-    return fault ? fault : lines_fault(s);
+    if (!fault)
+        fault = lines_fault(s);
+    return fault ? fault : buckets_fault(s);
 }
 
 blm_status blm__shape_valid(const struct blm__shape *s, bool native, uint64_t offset,
@@ -69,7 +85,7 @@ blm_status blm__shape_valid(const struct blm__shape *s, bool native, uint64_t of
     const char *fault = shape_fault(s, native);
     if (fault)
         return blm__fail_at(err, BLM_E_FORMAT, offset, "not a valid layer: %s", fault);
-    if (s->bits > BLM__MAX_BITS)
+    if (s->bits > BLM__MAX_BITS / (s->rule == BLM__BUCKETS ? s->cell_bits : 1))
         return blm__fail_at(err, BLM_E_LIMIT, offset, "%llu bits are more than 2^48",
                             (unsigned long long)s->bits);
     if (s->probes > BLM__MAX_PROBES)
@@ -80,11 +96,12 @@ blm_status blm__shape_valid(const struct blm__shape *s, bool native, uint64_t of
 
 bool blm__slack_clear(const struct blm__shape *s, const uint64_t *words)
 {
-    unsigned used = (unsigned)(s->bits * s->cell_bits % 64);
-    if (used == 0)
-        return true;
-    uint64_t last = __atomic_load_n(&words[blm__shape_words(s) - 1], __ATOMIC_RELAXED);
-    return blm__le64(last) >> used == 0;
+    uint64_t end = s->bits * s->cell_bits, at = end / 64;
+    unsigned used = (unsigned)(end % 64);
+    for (; at < blm__shape_words(s); at++, used = 0)
+        if (blm__le64(__atomic_load_n(&words[at], __ATOMIC_RELAXED)) >> used)
+            return false;
+    return true;
 }
 
 bool blm__same_window(const struct blm__shape *a, const struct blm__shape *b)

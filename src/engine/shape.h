@@ -16,7 +16,7 @@ blm_status blm__shape_valid(const struct blm__shape *s, bool native, uint64_t of
 /* 0 ≤ p < 1 and a number: a promised rate, or none. */
 bool blm__rate_valid(double p);
 
-/* Are the unused bits of the last word clear? They must be:
+/* Are the unused bits behind the last cell clear? They must be:
  * popcounts and comparisons go by words. */
 bool blm__slack_clear(const struct blm__shape *s, const uint64_t *words);
 

@@ -101,7 +101,7 @@ static size_t remove_keys(const struct blm__body *b, struct blm__layer *l,
 {
     size_t count = each(l, k, gone, REMOVE);
     (void)b;
-    blm__counters_uncount(l, count);
+    blm__layer_uncount(l, count);
     return count;
 }
 

@@ -69,10 +69,10 @@ struct blm__kind {
     void (*close)(struct blm__body *b);
 };
 
-/* Has it, or may it get, several layers? */
+/* Has it, or may it get, several layers? Some kinds always, others if they were asked to. */
 static inline bool blm__grows(const struct blm__body *b)
 {
-    return (b->ops->row.can & BLM_CAN_GROW) != 0;
+    return (b->ops->row.can & BLM_CAN_GROW) || b->growth != 0;
 }
 
 /* The layer that answers alone, so that checks may pass the kind by; NULL: there are several, or, as

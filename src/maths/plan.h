@@ -31,6 +31,9 @@ blm_status blm__plan_counters(const blm_options *o, blm_plan *out, blm_error *er
 blm_status blm__plan_words(const blm_options *o, blm_plan *out, blm_error *err);
 /* A window of so many ages: o->items keys of the whole of it; plan.bits counts everything. */
 blm_status blm__plan_ages(const blm_options *o, uint32_t ages, blm_plan *out, blm_error *err);
+/* Cuckoo: buckets of four cells, o->bits and plan.bits count cells; plan.lines is how long a
+ * fingerprint is. */
+blm_status blm__plan_buckets(const blm_options *o, blm_plan *out, blm_error *err);
 
 /* ---- for all of them (plan.c) ---- */
 

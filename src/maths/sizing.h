@@ -33,6 +33,9 @@ double blm__line_rate(uint32_t cells, uint32_t words, double load);
 /* The rate of a window of `ages` full turns, each of `turn` keys: `lines` spans per key, one cell in
  * each of `words` eighths of a word. */
 double blm__rate_ages(uint64_t spans, uint32_t words, uint32_t lines, uint64_t turn, uint32_t ages);
+/* The rate of native cuckoo filters: n of `cells` hold fingerprints of so many bits; and
+ * collisions. */
+double blm__rate_buckets(uint64_t cells, uint32_t bits, uint64_t n);
 
 /* Estimates of blm_estimate_items. The first multiplies value and interval. The second widens the
  * interval for a filter of lines of `cells` cells, where keys do not spread evenly. */

@@ -7,11 +7,13 @@
 #include "core/error.h"
 
 static const struct blm__scheme *const schemes[] = {
-    &blm__scheme_native,     &blm__scheme_guava64, &blm__scheme_guava32,    &blm__scheme_go,
-    &blm__scheme_spark1,     &blm__scheme_spark2,  &blm__scheme_dcso,       &blm__scheme_dcso01,
-    &blm__scheme_bip37,      &blm__scheme_parquet, &blm__scheme_redisbloom, &blm__scheme_byteslot,
-    &blm__scheme_polynomial, &blm__scheme_md5_cat, &blm__scheme_md5_or,     &blm__scheme_fnv_murmur,
-    &blm__scheme_bkdr,       &blm__scheme_js,      &blm__scheme_rs,         &blm__scheme_bkdr_js_rs,
+    &blm__scheme_native,    &blm__scheme_guava64,    &blm__scheme_guava32,
+    &blm__scheme_go,        &blm__scheme_spark1,     &blm__scheme_spark2,
+    &blm__scheme_dcso,      &blm__scheme_dcso01,     &blm__scheme_bip37,
+    &blm__scheme_parquet,   &blm__scheme_redisbloom, &blm__scheme_redisbloom_cf,
+    &blm__scheme_byteslot,  &blm__scheme_polynomial, &blm__scheme_md5_cat,
+    &blm__scheme_md5_or,    &blm__scheme_fnv_murmur, &blm__scheme_bkdr,
+    &blm__scheme_js,        &blm__scheme_rs,         &blm__scheme_bkdr_js_rs,
     &blm__scheme_functions,
 };
 

@@ -17,6 +17,7 @@ struct blm__scheme {
     blm_scheme_row row; /* what blm_scheme_at shows */
     uint32_t       version;
     bool           native;    /* digest.w[0] is a 64-bit hash: chains, lines and kernels apply */
+    bool           exchanges; /* adds change earlier keys' cells in place: kept in memory only */
     bool           no_probes; /* k = 0 is allowed: such a filter answers "maybe" to everything */
     bool           one_probe; /* plan takes bits without probes, as one probe */
     bool           variants;  /* plan takes options.variant; others refuse all but 0 */
@@ -90,8 +91,8 @@ extern const struct blm__scheme blm__scheme_guava64, blm__scheme_guava32, blm__s
     blm__scheme_spark1, blm__scheme_spark2, blm__scheme_dcso, blm__scheme_dcso01;
 extern const blm_scheme_row     blm__alias_guava, blm__alias_spark;
 extern const struct blm__scheme blm__scheme_bip37, blm__scheme_parquet, blm__scheme_redisbloom,
-    blm__scheme_byteslot, blm__scheme_polynomial, blm__scheme_md5_cat, blm__scheme_md5_or,
-    blm__scheme_fnv_murmur, blm__scheme_bkdr, blm__scheme_js, blm__scheme_rs,
+    blm__scheme_redisbloom_cf, blm__scheme_byteslot, blm__scheme_polynomial, blm__scheme_md5_cat,
+    blm__scheme_md5_or, blm__scheme_fnv_murmur, blm__scheme_bkdr, blm__scheme_js, blm__scheme_rs,
     blm__scheme_bkdr_js_rs, blm__scheme_functions;
 
 /* E_ARGUMENT if a variant is asked of a scheme that has none. */

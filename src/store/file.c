@@ -191,6 +191,19 @@ blm_status blm__file_begin(struct blm__body *b, blm_error *err)
     return st;
 }
 
+/* Where adds move what earlier ones wrote, a power cut may leave a key in neither place: pages reach
+ * the disk in any order. So such a file must be as its last sync left it. */
+static blm_status check_moved(const struct blm__body *b, blm_error *err)
+{
+    const struct blm__file *f = blm__file_of(b);
+    if (!b->layers[0].engine->moves || blm__file_judge(&f->slot) != BLM_WRITER_CRASH ||
+        (!f->writer && blm__lock_held(f->fd)) || blm__file_matches(b))
+        return BLM_OK;
+    return blm__fail(err, BLM_E_CHECKSUM,
+                     "the machine went down while a writer had the file open, and keys that were "
+                     "being moved may be lost: rebuild it from its keys");
+}
+
 static blm_status open_native(int fd, const uint8_t *bytes, size_t got, uint32_t flags,
                               struct blm__body *b, blm_error *err)
 {
@@ -204,9 +217,10 @@ static blm_status open_native(int fd, const uint8_t *bytes, size_t got, uint32_t
         st = blm__file_load(fd, &head, write, b, err);
     if (st != BLM_OK)
         return st;
+    st = check_moved(b, err);
     if (write)
         blm__file_of(b)->found = (int)blm__file_judge(&blm__file_of(b)->slot);
-    if (flags & BLM_VERIFY) {
+    if (st == BLM_OK && flags & BLM_VERIFY) {
         blm_verdict v = { .size = sizeof v };
         st            = blm__file_verify(b, &v, err);
     }

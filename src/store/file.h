@@ -87,4 +87,7 @@ blm_writer blm__file_state(const struct blm__body *b, struct blm__native_slot *n
 /* What a slot says if there is no live writer: none, died, or crash. */
 blm_writer blm__file_judge(const struct blm__native_slot *s);
 
+/* ---- file_verify.c ---- */
+bool blm__file_matches(const struct blm__body *b); /* every region, its checksum */
+
 #endif

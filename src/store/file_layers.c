@@ -73,6 +73,8 @@ blm_status blm__part_show(struct blm__file *f, struct blm__body *b, struct blm__
     l->words      = p->words;
     l->word_count = p->s.words_len / 8;
     blm__layer_ready(l);
+    if (l->engine->moves)
+        l->moves = (uint64_t *)(void *)(p->record + BLM__RECORD_MOVES);
     if (f->writer) {
         l->marks      = p->marks;
         l->mark_shift = p->s.region_log2 - 3;

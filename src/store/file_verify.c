@@ -114,6 +114,16 @@ static blm_status report(const blm_verdict *v, blm_error *err)
                         (unsigned long long)v->regions);
 }
 
+bool blm__file_matches(const struct blm__body *b)
+{
+    const struct blm__file *f = blm__file_of(b);
+    for (uint32_t i = 0; i < f->count; i++)
+        for (uint64_t r = 0; r < f->part[i].s.regions; r++)
+            if (!matches(&f->part[i], r))
+                return false;
+    return true;
+}
+
 blm_status blm__file_verify(const struct blm__body *b, blm_verdict *out, blm_error *err)
 {
     const struct blm__file *f = blm__file_of(b);

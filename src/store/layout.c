@@ -99,7 +99,8 @@ blm_status blm__native_head_of(const struct blm__body *b, const struct blm__shap
 {
     memset(out, 0, sizeof *out);
     out->block          = blm__shape_words(first) * 8 >= LARGE_LAYER ? 4096 : 512;
-    out->room           = blm__kind_of(b->kind)->row.can & BLM_CAN_GROW ? BLM__MAX_LAYERS : 1;
+    bool grows          = (blm__kind_of(b->kind)->row.can & BLM_CAN_GROW) || b->growth != 0;
+    out->room           = grows ? BLM__MAX_LAYERS : 1;
     out->slot_bytes     = slot_bytes(out->room, out->block);
     out->kind           = blm__kind_number(b->kind);
     out->scheme_version = b->hasher.version;
@@ -109,6 +110,12 @@ blm_status blm__native_head_of(const struct blm__body *b, const struct blm__shap
     out->seed_policy    = (uint32_t)b->hasher.policy;
     out->attached_len   = b->attached_len;
     out->attached_sum   = b->attached_len ? blm__checksum(b->attached, b->attached_len) : 0;
+    if (first->scheme->exchanges)
+        return blm__fail(err, BLM_E_UNSUPPORTED,
+                         "scheme %s is not kept in native files: its adds would lose keys of a "
+                         "writer that is killed; save it in its own format, or rebuild it from its "
+                         "keys as a native cuckoo filter",
+                         first->scheme->row.name);
     if (b->attached_len > MAX_ATTACHED)
         return blm__fail(err, BLM_E_LIMIT, "more than 4 GiB of attached bytes");
     if (b->layer_count > out->room)
@@ -284,7 +291,7 @@ blm_status blm__native_head_to(const struct blm__native_head *h, struct blm__bod
         return blm__fail_at(err, BLM_E_VERSION, 96,
                             "version %u of scheme %s; this library has version %u",
                             h->scheme_version, h->scheme, (*scheme)->version);
-    if (!((*scheme)->row.kinds >> kind->row.kind & 1))
+    if (!((*scheme)->row.kinds >> kind->row.kind & 1) || (*scheme)->exchanges)
         return blm__fail_at(err, BLM_E_FORMAT, 60, "scheme %s does not have filters of this kind",
                             h->scheme);
     b->kind       = kind->row.kind;

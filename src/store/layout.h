@@ -22,6 +22,7 @@
 #define BLM__HEAD_BYTES   512u
 #define BLM__RECORD_BYTES 256u
 #define BLM__RECORD_LIVE  192u /* where the live count is in a record */
+#define BLM__RECORD_MOVES 200u /* … and, where cells move, how often one has */
 #define BLM__SLOT_EPOCH   8u   /* where the epoch is in a slot */
 #define BLM__SLOT_MAX     8192u
 #define BLM__MAX_REGIONS  65536u

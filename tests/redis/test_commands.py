@@ -305,7 +305,7 @@ def check_native(c):
     assert c.error("BF.DEL", "none", "x") == "ERR not found" and c.error("BF.DEL", "text", "x") == WRONGTYPE
     for name in ("cubic", "", "a-name-that-is-longer-than-any"):
         assert c.error("BF.RESERVE", "new", "0.01", "10", "KIND", name) == \
-            "ERR KIND must be classic, blocked, counting, scalable or window"
+            "ERR KIND must be classic, blocked, counting, scalable, window or cuckoo"
     assert c("EXISTS", "new") == 0
     # Saturating: no error past the plan, and nothing is denied; nor is a copy of one that is past it full.
     assert c("BF.RESERVE", "sat", "0.01", "10", "NONSCALING", "SATURATE") == "OK"

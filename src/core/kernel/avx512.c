@@ -16,6 +16,7 @@
 
 #ifdef BLM__HAVE_AVX512
 #include "core/kernel/ages.h"
+#include "core/kernel/buckets.h"
 #include "core/kernel/counters.h"
 #include "core/kernel/layers.h"
 #include "core/kernel/lines.h"
@@ -182,6 +183,7 @@ const struct blm__kernel blm__kernel_avx512 = {
     .and_into       = and_into,
     .counters       = &blm__counters_avx2,
     .ages           = &blm__ages_avx2,
+    .buckets        = &blm__buckets_avx2,
     .layers_check   = blm__layers_check_avx2,
     .stepper        = &blm__stepper_avx2,
     .layers_add     = blm__layers_add_avx2,

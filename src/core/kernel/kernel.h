@@ -20,6 +20,7 @@
 extern _Atomic uint64_t blm__in_cache_bytes;
 
 struct blm__ages;     /* core/kernel/ages.h */
+struct blm__buckets;  /* core/kernel/buckets.h */
 struct blm__counters; /* core/kernel/counters.h */
 struct blm__stack;    /* core/kernel/layers.h */
 struct blm__stepper;  /* core/kernel/steps.h */
@@ -61,6 +62,7 @@ struct blm__kernel {
     void (*or_into)(uint64_t *dst, const uint64_t *src, uint64_t n);
     void (*and_into)(uint64_t *dst, const uint64_t *src, uint64_t n);
 
+    const struct blm__buckets  *buckets;
     const struct blm__counters *counters;
     const struct blm__stepper  *stepper;
     const struct blm__ages     *ages;

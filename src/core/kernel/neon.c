@@ -17,6 +17,7 @@
 #include <arm_neon.h>
 
 #include "core/kernel/ages.h"
+#include "core/kernel/buckets.h"
 #include "core/kernel/counters.h"
 #include "core/kernel/layers.h"
 #include "core/kernel/lines.h"
@@ -165,6 +166,7 @@ const struct blm__kernel blm__kernel_neon = {
     .and_into       = and_into,
     .counters       = &blm__counters_portable,
     .ages           = &blm__ages_portable,
+    .buckets        = &blm__buckets_portable,
     .stepper        = &blm__stepper_portable,
     .layers_check   = blm__layers_check,
     .layers_add     = layers_add,

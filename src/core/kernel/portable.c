@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The portable kernel: plain C, the oracle for all others, and TSan-clean in shared use. */
 #include "core/kernel/ages.h"
+#include "core/kernel/buckets.h"
 #include "core/kernel/counters.h"
 #include "core/kernel/layers.h"
 #include "core/kernel/steps.h"
@@ -181,6 +182,7 @@ const struct blm__kernel blm__kernel_portable = {
     .and_into             = and_into,
     .counters             = &blm__counters_portable,
     .ages                 = &blm__ages_portable,
+    .buckets              = &blm__buckets_portable,
     .stepper              = &blm__stepper_portable,
     .layers_check         = blm__layers_check,
     .layers_add           = blm__layers_add,

@@ -62,7 +62,7 @@ static void kinds_can_what_they_say(void **state)
         blm_filter *f = made(NULL, row, 0);
         assert_non_null(f);
         assert_int_equal(can(f), row->can);
-        assert_int_equal(params_of(f).cell_bits, row->cell_bits);
+        assert_true(params_of(f).cell_bits == row->cell_bits || row->cell_bits == 0);
         tell(f);
         grow(f);
         blm_free(f);
@@ -81,7 +81,7 @@ static void kinds_can_what_they_say(void **state)
             blm_free(f);
         }
     }
-    assert_int_equal(n, 5);
+    assert_int_equal(n, 6);
     assert_null(blm_kind_at(n));
     assert_null(blm_kind_find((blm_kind)1000));
 }

@@ -174,9 +174,9 @@ static void the_count_does_not_pass_zero(void **state)
     struct some s;
     init(&s);
     s.layer.items = 5;
-    blm__counters_uncount(&s.layer, 3);
+    blm__layer_uncount(&s.layer, 3);
     assert_true(blm__layer_items(&s.layer) == 2);
-    blm__counters_uncount(&s.layer, 3);
+    blm__layer_uncount(&s.layer, 3);
     assert_true(blm__layer_items(&s.layer) == 0);
 }
 
