@@ -19,7 +19,7 @@ static struct {
     const char        *scheme, *hash, *like, *like_from, *from;
     struct option_seed seed;
     uint64_t           variant, lines, growth;
-    bool               force;
+    bool               force, public;
 } opt;
 
 static const struct option rows[] = {
@@ -53,6 +53,10 @@ static const struct option rows[] = {
     { "from", 0, OPT_FILE, "KEYS", &opt.from,
       "Add the keys in this file (- is standard input). The filter appears once all of them are "
       "added.",
+      NULL },
+    { "public", 0, OPT_FLAG, NULL, &opt.public,
+      "Let others read the file, as the umask allows. Default: only its owner, because the secret "
+      "seed is in it. A file that is replaced keeps its mode.",
       NULL },
     { "force", 0, OPT_FLAG, NULL, &opt.force, "Replace the file if it exists.", NULL },
     OPTION_END,
@@ -133,6 +137,8 @@ static bool wanted(blm_options *o)
     }
     if (opt.force)
         o->flags |= BLM_REPLACE;
+    if (opt.public)
+        o->flags |= BLM_PUBLIC;
     return true;
 }
 

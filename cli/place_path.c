@@ -126,8 +126,8 @@ static blm_status path_save(struct ref *r, blm_error *err)
     blm_params  p       = { .size = sizeof p };
     if (r->native)
         return BLM_OK;
-    blm_status st = blm_save(r->filter, r->text, format,
-                             changed ? BLM_REPLACE : r->options.flags & BLM_REPLACE, err);
+    uint32_t flags = (changed ? BLM_REPLACE : 0) | (r->options.flags & (BLM_REPLACE | BLM_PUBLIC));
+    blm_status st  = blm_save(r->filter, r->text, format, flags, err);
     if (st == BLM_OK && blm_get_params(r->filter, &p) == BLM_OK)
         tell_if_unsure(r, format ? format : p.format);
     return st;

@@ -202,6 +202,7 @@ typedef bool (*blm_progress_fn)(void *ctx, uint64_t done, uint64_t total);
 #define BLM_WRITE   0x004u /* open: read-write; one writer at a time */
 #define BLM_VERIFY  0x008u /* open, decode: check every checksum first */
 #define BLM_REPLACE 0x010u /* create_file, save: an existing file may be replaced */
+#define BLM_PUBLIC  0x040u /* create_file, save: a new native file gets the usual mode, not 0600 */
 #define BLM_ADOPT   0x020u /* create takes options.words over and frees them by the allocator */
 
 /* What you want. create, create_file, plan, open and decode each read only some of it. */

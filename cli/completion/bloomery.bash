@@ -30,7 +30,7 @@ _bloomery()
             --threads) kind=none ;;
         esac ;;
     create)
-        options=' -n --items -p --rate -m --bits -k --probes --memory --kind --like --like-from --scheme --hash --seed --variant --lines --growth --from --force -0 --crlf -e -f -d --funnel --threads --quiet -h --help'
+        options=' -n --items -p --rate -m --bits -k --probes --memory --kind --like --like-from --scheme --hash --seed --variant --lines --growth --from --public --force -0 --crlf -e -f -d --funnel --threads --quiet -h --help'
         case $prev in
             -n|--items) kind=none ;;
             -p|--rate) kind=none ;;

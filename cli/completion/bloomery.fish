@@ -37,6 +37,7 @@ complete -c bloomery -n '__fish_seen_subcommand_from create' -l variant -x -d 'T
 complete -c bloomery -n '__fish_seen_subcommand_from create' -l lines -x -d 'Cache lines per key, for blocked and counting filters'
 complete -c bloomery -n '__fish_seen_subcommand_from create' -l growth -x -d 'Of a filter that grows: the capacity of a layer divided by the one before\'s'
 complete -c bloomery -n '__fish_seen_subcommand_from create' -l from -r -F -d 'Add the keys in this file (- is standard input)'
+complete -c bloomery -n '__fish_seen_subcommand_from create' -l public -d 'Let others read the file, as the umask allows'
 complete -c bloomery -n '__fish_seen_subcommand_from create' -l force -d 'Replace the file if it exists'
 complete -c bloomery -n '__fish_seen_subcommand_from create' -s 0 -d 'Keys end with a NUL byte instead of a newline, as in the output of find -print0'
 complete -c bloomery -n '__fish_seen_subcommand_from create' -l crlf -d 'A carriage return before the newline is not part of the key'

@@ -11,7 +11,8 @@
 #include "engine/shape.h"
 #include "store/store.h"
 
-#define FLAGS (BLM_SHARED | BLM_SEEDED | BLM_WRITE | BLM_VERIFY | BLM_REPLACE | BLM_ADOPT)
+#define FLAGS \
+    (BLM_SHARED | BLM_SEEDED | BLM_WRITE | BLM_VERIFY | BLM_REPLACE | BLM_ADOPT | BLM_PUBLIC)
 
 /* ---- options ---- */
 

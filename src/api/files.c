@@ -422,7 +422,8 @@ static blm_status save_new(const blm_filter *f, const char *path, const struct b
                            uint32_t flags, blm_error *err)
 {
     struct blm__temp t;
-    blm_status       st = blm__temp_begin(path, flags, f->body.alloc, &t, err);
+    blm_status       st = blm__temp_begin(path, flags | (f->body.scheme->native ? 0 : BLM_PUBLIC),
+                                          f->body.alloc, &t, err); /* only native files hold a secret */
     if (st != BLM_OK)
         return st;
     struct file_out  out  = { .fd = t.fd };
@@ -458,9 +459,10 @@ blm_status blm_save(const blm_filter *f, const char *path, const char *format, u
     const struct blm__codec *codec;
     if (!path)
         return blm__fail(err, BLM_E_ARGUMENT, "no path (NULL)");
-    if (flags & ~BLM_REPLACE)
-        return blm__fail(err, BLM_E_ARGUMENT, "unknown flags 0x%x: BLM_REPLACE is the only one",
-                         flags & ~BLM_REPLACE);
+    if (flags & ~(BLM_REPLACE | BLM_PUBLIC))
+        return blm__fail(err, BLM_E_ARGUMENT,
+                         "unknown flags 0x%x: BLM_REPLACE and BLM_PUBLIC are known",
+                         flags & ~(BLM_REPLACE | BLM_PUBLIC));
     blm_status st = codec_for(f, format, &codec, err);
     if (st == BLM_OK) {
         bool own = (flags & BLM_REPLACE) && f->body.store->backing == BLM_FILE_WRITE &&

@@ -132,10 +132,10 @@ static const char *proc_name(int fd, char out[32])
     return out;
 }
 
-static int os_open_nameless(const char *dir, int *fd)
+static int os_open_nameless(const char *dir, unsigned mode, int *fd)
 {
     char name[32];
-    int  n = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+    int  n = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, (mode_t)mode);
     if (n < 0)
         return errno;
     if (access(proc_name(n, name), F_OK) < 0) { /* no /proc: it could never be named */
@@ -152,9 +152,10 @@ static int os_give_name(int fd, const char *path)
     return linkat(AT_FDCWD, proc_name(fd, name), AT_FDCWD, path, AT_SYMLINK_FOLLOW) < 0 ? errno : 0;
 }
 #else
-static int os_open_nameless(const char *dir, int *fd)
+static int os_open_nameless(const char *dir, unsigned mode, int *fd)
 {
     (void)dir;
+    (void)mode;
     (void)fd;
     return EOPNOTSUPP;
 }

@@ -24,7 +24,7 @@ struct blm__os {
     /* Makes a file in a directory without a name, which is gone when nobody has it open any more;
      * and gives it a name (EEXIST: the name is taken). An error, such as EOPNOTSUPP, where the
      * system cannot do this. */
-    int (*open_nameless)(const char *dir, int *fd);
+    int (*open_nameless)(const char *dir, unsigned mode, int *fd);
     int (*give_name)(int fd, const char *path);
     /* Identifies this boot of this machine; false where the system does not say. */
     bool (*boot_id)(uint8_t out[16]);

@@ -329,7 +329,8 @@ blm_status blm__file_create(const char *path, uint32_t flags, struct blm__body *
                             const struct blm__shape *first, blm_error *err)
 {
     struct blm__temp t;
-    blm_status       st = blm__temp_begin(path, flags, b->alloc, &t, err);
+    blm_status       st =
+        blm__temp_begin(path, flags | (b->scheme->native ? 0 : BLM_PUBLIC), b->alloc, &t, err);
     if (st != BLM_OK)
         return st;
     st = make_file(t.fd, b, first, err);

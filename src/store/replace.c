@@ -93,10 +93,12 @@ static blm_status hold_old(struct blm__temp *t, struct stat *st, blm_error *err)
     return BLM_OK;
 }
 
+static mode_t mode_of(const struct blm__temp *t) { return t->flags & BLM_PUBLIC ? 0666 : 0600; }
+
 /* How the temporary file gets its name. All return 0 or an error number. */
 static int create_named(struct blm__temp *t)
 {
-    int fd = open(t->temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int fd = open(t->temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode_of(t));
     if (fd < 0)
         return errno == EINTR ? EEXIST : errno; /* EEXIST: try again */
     t->fd = fd;
@@ -127,7 +129,8 @@ static blm_status with_name(struct blm__temp *t, int (*how)(struct blm__temp *),
 
 static blm_status open_temp(struct blm__temp *t, blm_error *err)
 {
-    return blm__os.open_nameless(t->dir, &t->fd) == 0 ? BLM_OK : with_name(t, create_named, err);
+    return blm__os.open_nameless(t->dir, mode_of(t), &t->fd) == 0 ? BLM_OK
+                                                                  : with_name(t, create_named, err);
 }
 
 blm_status blm__temp_begin(const char *path, uint32_t flags, const blm_allocator *a,

@@ -77,8 +77,10 @@ static void modes_are_kept(void **state)
     (void)state;
     blm_error e;
     mode_t    mask = umask(027);
-    assert_status(replace(at("f"), 0, "one", &e), BLM_OK);
+    assert_status(replace(at("f"), BLM_PUBLIC, "one", &e), BLM_OK);
     assert_int_equal(mode_of(at("f")), 0640);
+    assert_status(replace(at("private"), 0, "one", &e), BLM_OK);
+    assert_int_equal(mode_of(at("private")), 0600);
     chmod(at("f"), 0604);
     assert_status(replace(at("f"), BLM_REPLACE, "two", &e), BLM_OK);
     assert_int_equal(mode_of(at("f")), 0604);
@@ -193,7 +195,7 @@ static void a_live_writer_is_left_alone(void **state)
 static bool nameless_here(void)
 {
     int fd = -1;
-    if (real_os.open_nameless(scratch, &fd) != 0) {
+    if (real_os.open_nameless(scratch, 0600, &fd) != 0) {
         print_message("no nameless files in %s: not tried\n", scratch);
         return false;
     }
@@ -324,9 +326,10 @@ static void an_owner_is_kept(void **state)
 
 /* The same laws where the file system has no nameless files. */
 static struct blm__os whole_os;
-static int            none_nameless(const char *dir, int *fd)
+static int            none_nameless(const char *dir, unsigned mode, int *fd)
 {
     (void)dir;
+    (void)mode;
     (void)fd;
     return EOPNOTSUPP;
 }
