@@ -17,12 +17,13 @@ _bloomery()
     fi
     case ${COMP_WORDS[1]} in
     dedup)
-        options=' -n --items -p --rate --memory --state -D --stats --json -0 --crlf -e -f -d --funnel --threads --quiet -h --help'
+        options=' -n --items -p --rate --memory --state --window -D --stats --json -0 --crlf -e -f -d --funnel --threads --quiet -h --help'
         case $prev in
             -n|--items) kind=none ;;
             -p|--rate) kind=none ;;
             --memory) kind=none ;;
             --state) kind=file ;;
+            --window) kind=none ;;
             -e) words="text hex int32 int64 base64" ;;
             -f) kind=none ;;
             -d) kind=none ;;
@@ -30,7 +31,7 @@ _bloomery()
             --threads) kind=none ;;
         esac ;;
     create)
-        options=' -n --items -p --rate -m --bits -k --probes --memory --kind --like --like-from --scheme --hash --seed --variant --lines --growth --from --public --force -0 --crlf -e -f -d --funnel --threads --quiet -h --help'
+        options=' -n --items -p --rate -m --bits -k --probes --memory --kind --like --like-from --scheme --hash --seed --variant --lines --growth --last --for --slack --from --public --force -0 --crlf -e -f -d --funnel --threads --quiet -h --help'
         case $prev in
             -n|--items) kind=none ;;
             -p|--rate) kind=none ;;
@@ -46,6 +47,9 @@ _bloomery()
             --variant) kind=none ;;
             --lines) kind=none ;;
             --growth) kind=none ;;
+            --last) kind=none ;;
+            --for) kind=none ;;
+            --slack) kind=none ;;
             --from) kind=file ;;
             -e) words="text hex int32 int64 base64" ;;
             -f) kind=none ;;
