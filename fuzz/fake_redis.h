@@ -58,13 +58,13 @@ typedef int (*command_fn)(void *ctx, struct str **argv, int argc);
 
 static struct {
     int (*get_api)(const char *name, void **out); /* first: that is how a module finds the rest */
-    struct type types[2];
+    struct type types[3];
     int         type_count;
     struct slot keys[KEYS];
     struct {
         char       name[32];
         command_fn fn;
-    } commands[32];
+    } commands[64];
     int command_count;
     int replies; /* that the running command still has to give */
 } server;
@@ -497,7 +497,7 @@ static void server_start(void)
         return;
     server.get_api      = get_api;
     struct str *args[2] = { string("bf-max-bytes", 12), string("1048576", 7) };
-    if (RedisModule_OnLoad(&server, args, 2) != 0 || server.type_count != 2)
+    if (RedisModule_OnLoad(&server, args, 2) != 0 || server.type_count != 3)
         abort();
     string_free(args[0]);
     string_free(args[1]);

@@ -59,7 +59,7 @@ static void run_command(struct input *in)
 /* Loads a value from the input, and sets it on a key if it is valid. */
 static void restore(struct input *in)
 {
-    struct type  *t      = &server.types[byte(in) % 2];
+    struct type  *t      = &server.types[byte(in) % 3];
     int           encver = byte(in) % 6;
     struct slot  *k      = &server.keys[byte(in) % KEYS];
     struct stream s      = { .in = in->p, .left = in->left };

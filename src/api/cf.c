@@ -59,8 +59,11 @@ blm_status blm_cf_create(const blm_cf *c, const blm_options *options, blm_filter
     blm_options o;
     blm_filter *f = NULL;
     *out          = NULL;
-    blm_status st = c->size < sizeof *c ? blm__fail(err, BLM_E_ARGUMENT, "blm_cf.size is not set")
-                                        : blm__cf_check(c, err);
+    blm_status st =
+        c->size < sizeof *c
+            ? blm__fail(err, BLM_E_ARGUMENT,
+                        "the struct that receives the figures does not begin with its size")
+            : blm__cf_check(c, err);
     if (st == BLM_OK)
         st = blm__options_read(options, true, &o, err);
     if (st == BLM_OK && o.max_bytes && blm__cf_slots(c) > o.max_bytes)

@@ -307,7 +307,7 @@ static void estimate(const struct blm__layer *l, blm_estimate *out)
     struct blm__age_turn t = blm__ages_now(l);
     *out                   = (blm_estimate){ 0 };
     for (uint32_t age = 0; age < blm__ages_of(&l->shape); age++) {
-        blm_estimate e;
+        blm_estimate e = { 0 };
         blm__age_look(l, &t, age, &e);
         blm__estimate_add(out, &e);
     }

@@ -5,7 +5,7 @@ as_user()
     "$@"
 }
 echo a >keys
-bloomery create a.blm -n 1000 --from keys --quiet
+bloomery create a.blm -n 1000 --from keys --public --quiet
 cp "$(command -v bloomery)" program
 chmod 000 keys
 as_user ./program check a.blm keys
