@@ -95,7 +95,7 @@ static bool has_own_rate(const char *scheme)
 static bool wanted_window(blm_options *o)
 {
     const blm_kind_row *kind = size_options.kind ? blm_kind_find(o->kind) : NULL;
-    if (!opt.last && !opt.ms && !opt.slack && !(kind && kind->can & BLM_CAN_FORGET))
+    if (!opt.last && !opt.ms && opt.slack == 0 && !(kind && kind->can & BLM_CAN_FORGET))
         return true;
     if (kind && !(kind->can & BLM_CAN_FORGET))
         return misuse(

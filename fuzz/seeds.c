@@ -135,7 +135,7 @@ static void stream_seeds(void)
 {
     for (int kind = BLM_CLASSIC; kind <= BLM_SCALABLE; kind++) {
         char        path[4096];
-        blm_filter *f;
+        blm_filter *f = NULL;
         blm_options o = BLM_OPTIONS_INIT;
         o.kind        = (blm_kind)kind;
         o.items       = 20;

@@ -63,14 +63,17 @@ class Filter(_core.Filter):
 
     capacity  how many keys will come (n). Not known: kind="scalable".
     rate      the share of absent keys answered True, at capacity (p). Default 0.01.
-    kind      "blocked" (the default: fast), "classic", "counting" (can remove), "scalable" (grows);
-              bloomery.kinds() lists them.
+    kind      "blocked" (the default: fast), "classic", "counting" and "cuckoo" (can remove), "scalable"
+              (grows), "window" (forgets); bloomery.kinds() lists them.
+    window    seconds for which a key is remembered, up to capacity keys of them. kind="window" without it
+              remembers the last capacity keys. slack: how much longer it may, as a share (1/7).
     scheme    "native", or another system's: "guava", "go", "spark", …; see bloomery.schemes().
     seed      an int. Default: secret, from the system. Filters to be combined need the same one:
               take like=.
     shared    threads may add and check at once.
     like      another filter, whose parameters and seed the new one takes.
-    path      a new file to keep it in; without it, it is in memory.
+    path      a new file to keep it in; without it, it is in memory. Only its owner can read it, for the
+              seed is in it; public=True leaves that to the umask.
     bits, probes, memory, lines, growth, tightening, hash, variant, funnel, threads, max_bytes: as in
     the C header.
     """
@@ -83,13 +86,17 @@ class Filter(_core.Filter):
                 replace: bool = False, bits: Optional[int] = None, probes: Optional[int] = None,
                 memory: Optional[int] = None, lines: Optional[int] = None,
                 hash: Optional[str] = None, growth: Optional[float] = None,
-                tightening: Optional[float] = None, variant: Optional[int] = None,
+                tightening: Optional[float] = None, window: Optional[float] = None,
+                slack: Optional[float] = None, public: bool = False, variant: Optional[int] = None,
                 funnel: Optional[str] = None, threads: Optional[int] = None,
                 max_bytes: Optional[int] = None) -> F:
         if rate is None and like is None and bits is None and memory is None:
             rate = 0.01
+        if window is not None and kind is None:
+            kind = "window"
         options = given(capacity=capacity, rate=rate, kind=kind, scheme=scheme, seed=seed,
-                        shared=shared, bits=bits, probes=probes, memory=memory, lines=lines,
+                        window_ms=None if window is None else round(window * 1000), slack=slack,
+                        public=public, shared=shared, bits=bits, probes=probes, memory=memory, lines=lines,
                         hash=hash, growth=growth, tightening=tightening, variant=variant,
                         funnel=funnel, threads=threads, max_bytes=max_bytes, replace=replace)
         f = cls._create(path, options, like)

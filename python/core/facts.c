@@ -17,18 +17,21 @@ struct field {
 
 #define AT(member) offsetof(blm_options, member)
 static const struct field fields[] = {
-    { "capacity", U64, AT(items) },     { "rate", REAL, AT(rate) },
-    { "bits", U64, AT(bits) },          { "probes", U32, AT(probes) },
-    { "lines", U32, AT(lines) },        { "memory", U64, AT(memory) },
-    { "kind", KIND, AT(kind) },         { "scheme", TEXT, AT(scheme) },
-    { "hash", HASH, AT(hash) },         { "seed", SEED, AT(seed) },
-    { "growth", REAL, AT(growth) },     { "tightening", REAL, AT(tightening) },
-    { "rate_cap", REAL, AT(rate_cap) }, { "layer_classic", YES, AT(layer_classic) },
-    { "variant", U64, AT(variant) },    { "format", TEXT, AT(format) },
-    { "funnel", TEXT, AT(funnel) },     { "max_bytes", U64, AT(max_bytes) },
-    { "offset", U64, AT(offset) },      { "threads", U32, AT(threads) },
-    { "shared", FLAG, BLM_SHARED },     { "write", FLAG, BLM_WRITE },
-    { "verify", FLAG, BLM_VERIFY },     { "replace", FLAG, BLM_REPLACE },
+    { "capacity", U64, AT(items) },      { "rate", REAL, AT(rate) },
+    { "bits", U64, AT(bits) },           { "probes", U32, AT(probes) },
+    { "lines", U32, AT(lines) },         { "memory", U64, AT(memory) },
+    { "kind", KIND, AT(kind) },          { "scheme", TEXT, AT(scheme) },
+    { "hash", HASH, AT(hash) },          { "seed", SEED, AT(seed) },
+    { "growth", REAL, AT(growth) },      { "tightening", REAL, AT(tightening) },
+    { "rate_cap", REAL, AT(rate_cap) },  { "layer_classic", YES, AT(layer_classic) },
+    { "window_ms", U64, AT(window_ms) }, { "slack", REAL, AT(slack) },
+    { "version", U32, AT(version) },     { "public", FLAG, BLM_PUBLIC },
+    { "variant", U64, AT(variant) },     { "format", TEXT, AT(format) },
+    { "funnel", TEXT, AT(funnel) },      { "max_bytes", U64, AT(max_bytes) },
+    { "offset", U64, AT(offset) },       { "threads", U32, AT(threads) },
+    { "shared", FLAG, BLM_SHARED },      { "write", FLAG, BLM_WRITE },
+    { "verify", FLAG, BLM_VERIFY },      { "replace", FLAG, BLM_REPLACE },
+    { "public", FLAG, BLM_PUBLIC },
 };
 
 static bool read_seed(PyObject *value, blm_options *o)

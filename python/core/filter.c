@@ -344,6 +344,19 @@ static PyObject *filter_discard(PyObject *o, PyObject *key)
     return gone;
 }
 
+static PyObject *filter_count(PyObject *o, PyObject *key)
+{
+    core_filter    *self = (core_filter *)o;
+    struct core_key k;
+    if (!core_key_of(key, &k))
+        return NULL;
+    PyObject *n = NULL;
+    if (core_may_read(self))
+        n = PyLong_FromUnsignedLongLong(blm_count(self->filter, k.data, k.len));
+    core_key_release(&k);
+    return n;
+}
+
 static PyObject *filter_positions(PyObject *o, PyObject *key)
 {
     core_filter    *self = (core_filter *)o;
@@ -605,6 +618,9 @@ static PyMethodDef methods[] = {
       "discard(key)\n--\n\nTakes back one add of the key, where the kind can. True: it did. False: the key was\n"
       "never added. Only remove keys that you know were added: another one that is answered\n"
       "\"maybe\" can take others with it." },
+    { "count", filter_count, METH_O,
+      "count(key)\n--\n\nHow often the key may have been added, less removed: never fewer. Kinds that do not\n"
+      "count say 0 or 1." },
     { "positions", filter_positions, METH_O,
       "positions(key)\n--\n\nThe cells that the key's probes go to." },
     { "_add_many", core_add_many, METH_VARARGS, NULL },

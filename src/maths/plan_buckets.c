@@ -5,7 +5,7 @@
  * A question looks at eight cells, and each that is in use holds one of 2^f − 1 fingerprints: the
  * rate is 1 − (1 − 1/(2^f − 1))^(8·fill). So f follows from the rate, and the number of cells from
  * the keys alone: 95% of the cells are used, less in small tables, where chance weighs more. With
- * these numbers no key of 2·10^7 was refused at any n from 9 to 10 000 (docs/maths.md, "Cuckoo").
+ * these numbers no key of 2·10^7 was refused, n from 9 to 10 000 (docs/maths.md, "Cuckoo").
  */
 #include <inttypes.h>
 #include <math.h>

@@ -12,7 +12,7 @@ def keys(n, word="key"):
     return [f"{word}-{i}" for i in range(n)]
 
 
-KINDS = ["classic", "blocked", "counting", "scalable"]
+KINDS = ["classic", "blocked", "counting", "scalable", "cuckoo", "window"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -228,6 +228,30 @@ def test_fold_and_reduce():
 def test_options_out_of_range(options, error):
     with pytest.raises(error):
         Filter(**options)
+
+
+def test_a_window_forgets():
+    f = Filter(1000, kind="window")
+    f.update(range(1000))
+    assert all(f.check_many(range(1000)))
+    f.update(range(1000, 3000))
+    assert all(f.check_many(range(2000, 3000))) and f.count_many(range(1000)) < 60
+    f = Filter(1000, window=3600)
+    assert f.add("a") and not f.add("a") and f.params.kind == "window"
+    with pytest.raises(bloomery.Error):
+        Filter(1000, window=0.0001)
+
+
+def test_cuckoo_removes_and_may_be_full():
+    f = Filter(1000, kind="cuckoo")
+    f.update(["a", "a", "b"])
+    assert f.count("a") == 2 and f.count("b") == 1 and f.count("c") == 0
+    f.remove("a")
+    assert "a" in f and f.count("a") == 1
+    f.remove("a")
+    assert "a" not in f
+    with pytest.raises(bloomery.FullError):
+        f.update(range(2000))
 
 
 def test_siphash_and_wide_seeds():
