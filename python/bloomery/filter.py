@@ -92,8 +92,10 @@ class Filter(_core.Filter):
                 max_bytes: Optional[int] = None) -> F:
         if rate is None and like is None and bits is None and memory is None:
             rate = 0.01
-        if window is not None and kind is None:
-            kind = "window"
+        if window is not None:
+            kind = kind or "window"
+            if window < 0.001:
+                raise ValueError("window is in seconds, at least 0.001")
         options = given(capacity=capacity, rate=rate, kind=kind, scheme=scheme, seed=seed,
                         window_ms=None if window is None else round(window * 1000), slack=slack,
                         public=public, shared=shared, bits=bits, probes=probes, memory=memory, lines=lines,

@@ -238,7 +238,7 @@ def test_a_window_forgets():
     assert all(f.check_many(range(2000, 3000))) and f.count_many(range(1000)) < 60
     f = Filter(1000, window=3600)
     assert f.add("a") and not f.add("a") and f.params.kind == "window"
-    with pytest.raises(bloomery.Error):
+    with pytest.raises(ValueError, match="seconds"):
         Filter(1000, window=0.0001)
 
 
