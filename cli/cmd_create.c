@@ -158,9 +158,10 @@ static bool wanted(blm_options *o)
         return misuse("--lines %llu: give a number from 1 to %u", (unsigned long long)opt.lines,
                       (unsigned)kind->max_lines),
                false;
-    if (opt.growth && !scalable && !(scheme && scheme->kinds >> BLM_SCALABLE & 1))
-        return misuse("--growth is for filters that grow: give --kind scalable or --scheme "
-                      "redisbloom"),
+    if (opt.growth && !scalable && !(kind->can & BLM_CAN_FILL_UP) &&
+        !(scheme && scheme->kinds >> BLM_SCALABLE & 1))
+        return misuse("--growth is for filters that grow: give --kind scalable, --kind cuckoo or "
+                      "--scheme redisbloom"),
                false;
     o->growth  = (double)opt.growth;
     o->lines   = (uint32_t)opt.lines;

@@ -424,7 +424,7 @@ blm_status redis_reserve(struct ref *r, const blm_options *o, bool replace, blm_
     if (native) {
         argv[argc++] = "KIND";
         argv[argc++] = blm_kind_name(params.kind);
-        if (!(params.can & BLM_CAN_GROW))
+        if (!(params.can & (BLM_CAN_GROW | BLM_CAN_FILL_UP | BLM_CAN_FORGET)))
             argv[argc++] = "SATURATE";
     } else if (params.variant & BLM_CHAIN_NO_SCALING) {
         argv[argc++] = "NONSCALING";

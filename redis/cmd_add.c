@@ -110,6 +110,8 @@ static const char *reserve_sense(struct bf_wanted *w, bool expands)
         return "ERR SLACK needs WINDOW: without it a window goes by the number of items";
     if (window && w->saturate)
         return "ERR KIND window is never full: remove SATURATE";
+    if (w->native && w->saturate && blm_kind_find(w->kind)->can & BLM_CAN_FILL_UP)
+        return "ERR KIND cuckoo has no room past its cells: remove SATURATE";
     bool scalable = w->native && bf_grows(w->kind);
     if (scalable && (w->saturate || w->nonscaling || (expands && w->expansion == 0)))
         return "ERR KIND scalable cannot have NONSCALING, EXPANSION 0 or SATURATE";

@@ -250,17 +250,29 @@ static int insert(Ctx *ctx, Str **argv, int argc, bool nx)
     struct value *v = to_add_to(ctx, argv[1], &w, create);
     if (!v)
         return API_OK;
+    /* Items that memory or the cap refused here must not be added by replicas, which have no cap. */
+    Str **kept = api.Alloc((size_t)(argc - at) * sizeof(Str *));
+    int   keep = 0;
     api.ReplyWithArray(ctx, argc - at);
     for (int i = at; i < argc; i++) {
         blm_status st    = BLM_OK;
         int        added = add_item(v, argv[i], nx, &st);
+        if (st >= 0 || st == BLM_E_FULL)
+            kept[keep++] = argv[i];
         if (!nx && api.GetContextFlags(ctx) & API_CTX_RESP3)
             api.ReplyWithBool(ctx, added > 0);
         else
             api.ReplyWithLongLong(ctx, added);
     }
     bf_tick(&bf_totals.adds, (uint64_t)(argc - at));
-    changed(ctx, argv[1], v, "cf.insert");
+    if (keep == argc - at)
+        api.ReplicateVerbatim(ctx);
+    else if (keep)
+        api.Replicate(ctx, nx ? "CF.INSERTNX" : "CF.INSERT", "sccv", argv[1], "NOCREATE", "ITEMS",
+                      kept, (size_t)keep);
+    api.Free(kept);
+    bf_value_tally(v);
+    bf_changed(ctx, argv[1], "cf.insert");
     return API_OK;
 }
 

@@ -40,7 +40,8 @@ static bool load_front(IO *io, blm_cf *c)
     c->bucket_size    = (uint32_t)(small[0] & UINT16_MAX);
     c->max_iterations = (uint32_t)(small[1] & UINT16_MAX);
     c->expansion      = (uint32_t)(small[2] & UINT16_MAX);
-    return !api.IsIOError(io) && (small[0] | small[1] | small[2]) <= UINT16_MAX;
+    return !api.IsIOError(io) && (small[0] | small[1] | small[2]) <= UINT16_MAX &&
+           c->layers <= BLM_CF_MAX_LAYERS;
 }
 
 struct layer {

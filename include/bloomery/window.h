@@ -24,8 +24,8 @@
  *   clock it goes on from where the file was. blm_window.behind tells by how much. A jump ahead
  *   cannot be told from time that has passed, and forgets.
  *
- * Threads: with BLM_SHARED, adds and checks go on from any number of threads while turns change. By
- * number, adds share one counter, since each must know how many came before it.
+ * Threads: with BLM_SHARED, any number of threads may add and check while turns change. Adds take
+ * turns; checks wait for nobody.
  *
  * May still change before 1.0.
  */

@@ -270,6 +270,7 @@ static struct array array_of(const Py_buffer *v)
         }
         return a;
     }
+    bool whole = a.width == 1 || a.width == 2 || a.width == 4 || a.width == 8;
     if (code == 'O')
         a.what = OBJECTS;
     else if (code == 's' || code == 'c')
@@ -278,9 +279,9 @@ static struct array array_of(const Py_buffer *v)
         a.what = TEXT;
     else if (code == 'x')
         a.what = WHOLE;
-    else if (!counted && strchr("bhilqn", code))
+    else if (!counted && whole && strchr("bhilqn", code))
         a.what = SIGNED;
-    else if (!counted && strchr("?BHILQN", code))
+    else if (!counted && whole && strchr("?BHILQN", code))
         a.what = UNSIGNED;
     return a;
 }

@@ -31,7 +31,6 @@ static const struct field fields[] = {
     { "offset", U64, AT(offset) },       { "threads", U32, AT(threads) },
     { "shared", FLAG, BLM_SHARED },      { "write", FLAG, BLM_WRITE },
     { "verify", FLAG, BLM_VERIFY },      { "replace", FLAG, BLM_REPLACE },
-    { "public", FLAG, BLM_PUBLIC },
 };
 
 static bool read_seed(PyObject *value, blm_options *o)

@@ -145,7 +145,7 @@ static blm_status ds_delete(void *ctx, const void *key, size_t len, blm_error *e
 }
 
 /* Keys on their way from the scan to the guard, which takes them without the GIL. */
-enum { SCAN_CHUNK = 1024 };
+enum { SCAN_CHUNK = 128 };
 
 static bool hand_over(PyObject **held, size_t count, blm_key_fn each, void *each_ctx, bool *bad_key)
 {

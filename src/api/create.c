@@ -164,8 +164,8 @@ static blm_status choose_kind(struct blm__body *b, const blm_options *o, blm_err
                          "only classic and blocked filters can be made over a caller's words");
     if ((o->flags & BLM_SHARED) && (!(b->ops->row.can & BLM_CAN_SHARE) || b->scheme->exchanges))
         return blm__fail(err, BLM_E_UNSUPPORTED,
-                         "a %s filter cannot be shared between threads: use classic, blocked or "
-                         "counting, or a lock of your own",
+                         "a %s filter cannot be shared between threads: use another kind (blocked, "
+                         "classic, counting, cuckoo, window), or a lock of your own",
                          b->ops->row.name);
     b->shared = (o->flags & BLM_SHARED) != 0;
     return BLM_OK;

@@ -10,6 +10,9 @@
 #include "engine/ages.h"
 
 #include <math.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
 
 #include "bloomery/maths.h"
 #include "core/kernel/ages.h"
@@ -19,6 +22,7 @@
 #define VISITS     64u /* a span is visited once in so many rounds of turns */
 #define COUNT_BITS 44u /* of a state word: what stands beside, or above, the number of a turn */
 #define COUNT_MASK (((uint64_t)1 << COUNT_BITS) - 1)
+#define LOOKS      3u  /* again, while turns begin */
 #define TALLY_MOST 64u /* adds that a stripe of a shared filter may keep to itself */
 
 /* ---- state ---- */
@@ -79,12 +83,13 @@ struct blm__age_turn blm__ages_now(const struct blm__layer *l)
 
 /* ---- turns ---- */
 
-/* Empties the words of a span that are of no turn any more. */
+/* Empties the words of a span that are of no turn any more. Another thread may be a turn or more ahead
+ * of t: what is younger stays. */
 static void empty_old(struct blm__layer *l, uint64_t at, const struct blm__age_turn *t)
 {
     for (uint32_t j = 0; j < blm__ages_of(&l->shape); j++) {
         uint64_t *w = &l->words[at + j], seen = blm__load(w), v = blm__le64(seen);
-        if (v == 0 || (v & BLM__AGE_TAG) == blm__age_tag(t, j))
+        if (v == 0 || (int8_t)(((v & BLM__AGE_TAG) - blm__age_tag(t, j)) >> 56) >= 0)
             continue;
         if (l->marks)
             blm__mark(l, at + j);
@@ -197,29 +202,76 @@ static size_t add_by_number(const struct blm__body *b, struct blm__layer *l,
     return count;
 }
 
+/* Adds of a shared window take turns. A thread that is stopped between its turn and its words would
+ * find words of many rounds later, whose tags have come round: it could not tell them from older ones,
+ * and would take them away. Small windows go through 256 rounds while a thread sleeps. */
+static void lock(const struct blm__body *b, struct blm__layer *l)
+{
+    while (b->shared &&
+           atomic_exchange_explicit(&l->stripes[BLM__ADDING].count, 1, memory_order_acquire))
+        sched_yield();
+}
+
+static void unlock(const struct blm__body *b, struct blm__layer *l)
+{
+    if (b->shared)
+        atomic_store_explicit(&l->stripes[BLM__ADDING].count, 0, memory_order_release);
+}
+
 static size_t add(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
                   uint8_t *fresh)
 {
-    if (!blm__by_time(&l->shape))
-        return add_by_number(b, l, k, fresh);
-    struct blm__age_turn t     = turn_by_time(l);
-    size_t               count = add_some(b, l, &t, k->hashes, k->n, fresh);
-    count_by_time(l, &t, k->n);
+    size_t count;
+    lock(b, l);
+    if (blm__by_time(&l->shape)) {
+        struct blm__age_turn t = turn_by_time(l);
+        count                  = add_some(b, l, &t, k->hashes, k->n, fresh);
+        count_by_time(l, &t, k->n);
+    } else {
+        count = add_by_number(b, l, k, fresh);
+    }
+    unlock(b, l);
     return count;
+}
+
+/* Turns may begin between the look at the turn and the look at the words. What was renewed in such a
+ * turn, and is gone from where it was, would be missed: then it looks again. A thread that is always
+ * too late does not know. */
+static size_t check_hashes(const struct blm__body *b, const struct blm__layer *l, const uint64_t *h,
+                           size_t n, uint8_t *maybe)
+{
+    struct blm__age_turn t    = blm__ages_now(l), after;
+    size_t               hits = b->kernel->ages->check(l, &t, h, n, maybe);
+    for (unsigned again = 0; hits < n && b->shared; again++) {
+        after = blm__ages_now(l);
+        if (after.number == t.number)
+            return hits;
+        if (again == LOOKS && ((after.number - t.number) & (BLM__TURNS - 1)) > 1) {
+            memset(maybe, 1, n);
+            return n;
+        }
+        if (again == LOOKS)
+            return hits;
+        uint8_t more[BLM__BATCH];
+        t = after;
+        b->kernel->ages->check(l, &t, h, n, more);
+        hits = 0;
+        for (size_t i = 0; i < n; i++)
+            hits += maybe[i] |= more[i];
+    }
+    return hits;
 }
 
 static size_t check(const struct blm__body *b, const struct blm__layer *l,
                     const struct blm__keys *k, uint8_t *maybe)
 {
-    struct blm__age_turn t = blm__ages_now(l);
-    return b->kernel->ages->check(l, &t, k->hashes, k->n, maybe);
+    return check_hashes(b, l, k->hashes, k->n, maybe);
 }
 
 static bool check_one(const struct blm__body *b, const struct blm__layer *l, uint64_t h)
 {
-    uint8_t              maybe;
-    struct blm__age_turn t = blm__ages_now(l);
-    return b->kernel->ages->check(l, &t, &h, 1, &maybe) != 0;
+    uint8_t maybe;
+    return check_hashes(b, l, &h, 1, &maybe) != 0;
 }
 
 static void ready(struct blm__layer *l)

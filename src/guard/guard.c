@@ -69,6 +69,12 @@ static blm_status settle_kind(blm_guard *g, blm_error *err)
             "a guard's filter cannot be a %s, because it forgets rows that are there: take "
             "classic, blocked or counting",
             row->name);
+    if (row->can & BLM_CAN_FILL_UP)
+        return blm__fail(
+            err, BLM_E_UNSUPPORTED,
+            "a guard's filter cannot be %s, because it may have no room for a row that is "
+            "there: take classic, blocked or counting",
+            row->name);
     g->can = row->can;
     return BLM_OK;
 }
@@ -93,7 +99,7 @@ static blm_status read_filter(blm_guard *g, const blm_guard_options *o, blm_erro
     if (g->filter.rate == 0)
         g->filter.rate = DEFAULT_RATE;
     g->filter.items = g->items;
-    g->filter.flags &= BLM_SEEDED;
+    g->filter.flags &= BLM_SEEDED | BLM_PUBLIC;
     g->alloc            = g->filter.allocator ? *g->filter.allocator : blm__default_allocator;
     g->filter.allocator = g->filter.allocator ? &g->alloc : NULL;
     return settle_kind(g, err);
@@ -206,6 +212,7 @@ static blm_status assemble(blm_guard *g, const blm_guard_options *o, blm_error *
 static void abandon(blm_guard *g)
 {
     blm_allocator a = g->alloc;
+    blm__fork_unwatch(&g->forks);
     blm_free(g->parents.cur);
     blm_free(g->parents.next);
     blm_free(g->keyer);

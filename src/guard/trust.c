@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/alloc.h"
@@ -415,6 +416,9 @@ blm_status blm__trust_filter(struct blm__trust *t, const blm_dataset *d, const b
 
 blm_status blm__trust_rename(struct blm__trust *t, blm_error *err)
 {
+    struct stat old;
+    if (stat(t->path, &old) == 0) /* who could read the old one can read the new one */
+        chmod(t->next, old.st_mode & 0777);
     int why = blm__os.rename_over(t->next, t->path);
     if (why)
         return fail_system(err, why, "rename it into place", t->next);

@@ -202,9 +202,11 @@ static bool stale(const struct blm__body *b) { return b->store->stale && b->stor
 static size_t check(const struct blm__body *b, const struct blm__keys *k, uint8_t *maybe)
 {
     uint8_t                  more[BLM__BATCH];
-    const struct blm__layer *l    = &b->layers[b->layer_count - 1];
+    uint32_t                 at   = b->layer_count - 1;
+    const struct blm__layer *l    = &b->layers[at];
     size_t                   hits = l->engine->check(b, l, k, maybe);
-    for (; l-- > b->layers && hits < k->n;) {
+    while (at-- > 0 && hits < k->n) {
+        l = &b->layers[at];
         l->engine->check(b, l, k, more);
         for (size_t i = 0; i < k->n; i++) {
             hits += more[i] & !maybe[i];

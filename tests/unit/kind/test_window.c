@@ -566,6 +566,46 @@ static void threads_turn_together(void **state)
     }
 }
 
+/* A thread that was stopped at the start of a turn goes on when others are turns ahead: it must not
+ * take away what they have added. */
+struct racer {
+    pthread_t   thread;
+    blm_filter *f;
+    uint64_t    from, lost;
+    uint64_t   *started; /* adds, of all threads */
+};
+
+static void *race(void *arg)
+{
+    struct racer *r = arg;
+    for (uint64_t i = 0; i < 300000; i++) {
+        uint64_t key = r->from + i, before = __atomic_add_fetch(r->started, 1, __ATOMIC_SEQ_CST);
+        blm_add(r->f, &key, sizeof key);
+        bool there = blm_check(r->f, &key, sizeof key);
+        r->lost += !there && __atomic_load_n(r->started, __ATOMIC_SEQ_CST) - before < 60;
+    }
+    return NULL;
+}
+
+static void laggards_take_nothing(void **state)
+{
+    (void)state;
+    blm_options o = asked(70, 0.01, 0, NULL);
+    o.flags |= BLM_SHARED;
+    blm_filter  *f       = made(&o);
+    uint64_t     started = 0;
+    struct racer r[6];
+    for (uint64_t i = 0; i < 6; i++) {
+        r[i] = (struct racer){ .f = f, .from = i * 1000000, .started = &started };
+        assert_int_equal(pthread_create(&r[i].thread, NULL, race, &r[i]), 0);
+    }
+    for (size_t i = 0; i < 6; i++) {
+        pthread_join(r[i].thread, NULL);
+        assert_int_equal(r[i].lost, 0);
+    }
+    blm_free(f);
+}
+
 /* ---- kernels ---- */
 
 /* Every kernel leaves the bits, and gives the answers, of the portable one. */
@@ -682,6 +722,7 @@ int main(void)
         cmocka_unit_test(deltas_lead_from_one_to_the_other),
         cmocka_unit_test(unions_remember_what_either_does),
         cmocka_unit_test(threads_turn_together),
+        cmocka_unit_test(laggards_take_nothing),
         cmocka_unit_test(kernels_agree),
         cmocka_unit_test(what_is_refused),
     };
