@@ -62,6 +62,11 @@ size_t escape(const char *text, char *out, size_t room)
     return at;
 }
 
+static struct kept {
+    struct kept *next;
+    char         text[];
+} * all_kept; /* reachable to the end, for leak checkers */
+
 const char *shown(const char *text)
 {
     const char *p = text;
@@ -69,8 +74,10 @@ const char *shown(const char *text)
         ;
     if (*p == 0)
         return text;
-    size_t room = strlen(text) * LONGEST + 1;
-    char  *copy = memory_need(room);
-    escape(text, copy, room);
-    return copy;
+    size_t       room = strlen(text) * LONGEST + 1;
+    struct kept *k    = memory_need(sizeof *k + room);
+    k->next           = all_kept;
+    all_kept          = k;
+    escape(text, k->text, room);
+    return k->text;
 }
