@@ -578,7 +578,7 @@ struct racer {
 static void *race(void *arg)
 {
     struct racer *r = arg;
-    for (uint64_t i = 0; i < 300000; i++) {
+    for (uint64_t i = 0; i < 100000; i++) {
         uint64_t key = r->from + i, before = __atomic_add_fetch(r->started, 1, __ATOMIC_SEQ_CST);
         blm_add(r->f, &key, sizeof key);
         bool there = blm_check(r->f, &key, sizeof key);
