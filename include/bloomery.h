@@ -38,7 +38,7 @@
  * What is settled
  *   This file, except for the names below, and the native format: files written today stay
  *   readable. Structs only get new fields at their end, enums only new values. May still change
- *   before 1.0: blm_trial, blm_bid, blm_scheme_row, blm_format_row, options.variant, and how fast a
+ *   before 1.0: blm_bid, blm_scheme_row, blm_format_row, options.variant, and how fast a
  *   scalable filter grows by default. Each header in bloomery/ says what is settled in it.
  */
 #ifndef BLOOMERY_H
@@ -495,18 +495,6 @@ typedef struct blm_overlap {
 } blm_overlap;
 BLM_API blm_status blm_compare(const blm_filter *a, const blm_filter *b, blm_overlap *out,
                                blm_error *err);
-
-/* Measures the rate: asks for `count` keys that were never added. With keys NULL they are
- * generated, 16 random bytes each, from `seed`. The interval is 95%, exact binomial. */
-typedef struct blm_trial {
-    size_t   size;
-    uint64_t trials, hits;
-    double   rate, low, high;
-    double   promised, modelled; /* the promised rate; the rate that the bits give now */
-    bool     holds;              /* low <= promised: the trial does not contradict the promise */
-} blm_trial;
-BLM_API blm_status blm_try_rate(const blm_filter *f, const blm_key *keys, uint64_t count,
-                                uint64_t seed, blm_trial *out, blm_error *err);
 
 /* 128 bits that identify parameters, seed and bits: two filters have the same fingerprint if and
  * (up to a chance of 2^-128) only if they are blm_equal. Reads every bit. */

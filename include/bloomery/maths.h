@@ -4,7 +4,7 @@
  * filter, keep no state, and may be called from any thread. docs/maths.md has the derivations.
  *
  * Settled: blm_plan_for and the textbook formulas, blm_estimate_items, blm_binomial_interval. May
- * still change before 1.0: blm_rate_of and its models, blm_fill_interval, blm_estimate_overlap.
+ * still change before 1.0: blm_rate_of and its models, blm_trial, blm_fill_interval, blm_estimate_overlap.
  */
 #ifndef BLOOMERY_MATHS_H
 #define BLOOMERY_MATHS_H
@@ -97,6 +97,18 @@ BLM_API blm_status blm_rate_of(blm_model model, uint64_t m, uint32_t k, uint32_t
  * each layer. */
 BLM_API blm_status blm_rate_at(const blm_filter *f, uint64_t n, double *rate);
 BLM_API blm_status blm_layer_rate_at(const blm_filter *f, uint32_t layer, uint64_t n, double *rate);
+
+/* Measures the rate: asks for `count` keys that were never added. With keys NULL they are
+ * generated, 16 random bytes each, from `seed`. The interval is 95%, exact binomial. */
+typedef struct blm_trial {
+    size_t   size;
+    uint64_t trials, hits;
+    double   rate, low, high;
+    double   promised, modelled; /* the promised rate; the rate that the bits give now */
+    bool     holds;              /* low <= promised: the trial does not contradict the promise */
+} blm_trial;
+BLM_API blm_status blm_try_rate(const blm_filter *f, const blm_key *keys, uint64_t count,
+                                uint64_t seed, blm_trial *out, blm_error *err);
 
 /* The rate by trial, of a filter that does not exist yet: makes it, adds n keys (the numbers
  * 0 … n−1, four bytes each, big-endian), checks the 100 000 from n + 1 on, and frees it. With scheme

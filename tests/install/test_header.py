@@ -43,7 +43,7 @@ for name in PUBLIC:
 
 # ---- the first is one sitting
 lines = len(HEADER.read_text().splitlines())
-check(lines <= 640, f"bloomery.h has {lines} lines: what few need goes into a header beside it")
+check(lines <= 620, f"bloomery.h has {lines} lines: what few need goes into a header beside it")
 
 # ---- the example of its opening comment
 opening = re.search(r"^ \* {5}#include <bloomery\.h>\n(?: \*(?: {5}.*)?\n)+",

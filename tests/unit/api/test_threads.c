@@ -2,6 +2,7 @@
 /* Shared filters from many threads at once. Setting bits and raising counters commute, so whatever
  * the order, the bits must come out exactly as one thread alone would have left them: one lost
  * update is seen. Run under ThreadSanitizer too (make test), on the portable kernel. */
+#include <bloomery/maths.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>

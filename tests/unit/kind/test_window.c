@@ -2,6 +2,7 @@
 /* Windows against an exact oracle: what was added lately, by number and by a clock that the test
  * turns; the rate of a filter that never stops; what is refused. */
 #include "bloomery/window.h"
+#include <bloomery/maths.h>
 
 #include <pthread.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Scalable filters that were told nothing of their size: made anew from their keys' hashes while
  * those are kept, one layer up to ten million keys, and by layers from whenever they are not. */
+#include <bloomery/maths.h>
 #include <math.h>
 #include <unistd.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* RedisBloom's scheme: sizes as BF.RESERVE prints them, chains that grow as BF.INFO tells, filters
  * that may not, and the growth of old versions. */
+#include <bloomery/maths.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
