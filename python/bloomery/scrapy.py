@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A duplicates filter for Scrapy that remembers every request in a few bytes.
+"""A duplicates filter for Scrapy that remembers a request in four bytes.
 
     DUPEFILTER_CLASS = "bloomery.scrapy.DupeFilter"
 
