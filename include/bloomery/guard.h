@@ -105,7 +105,7 @@ typedef struct blm_guard_options {
     uint64_t    items; /* rows to plan for; a rebuild plans for half more than it finds, if more */
     double      rate;  /* the rate to promise (0: 0.01) */
     const char *path;  /* the filter's file; NULL: in memory. path.guard beside it has the state */
-    /* Anything else about the filter: kind (classic, blocked, counting), hash, seed, max_bytes,
+    /* Anything else about the filter: kind (classic, blocked, counting, cuckoo), hash, seed, max_bytes,
      * allocator (called from any thread). No kind named: as blm_create chooses, so blocked. NULL:
      * the same, and a new secret seed with every rebuild. */
     const blm_options *filter;
@@ -212,7 +212,8 @@ typedef enum blm_guard_cause {
     BLM_CAUSE_RATE  = 4, /* it let too many absent keys through */
     /* The options ask for another hash, seed or rate than the file's filter has. That filter is
      * trusted and answers until it is rebuilt; the figures are its own. */
-    BLM_CAUSE_OPTIONS = 5
+    BLM_CAUSE_OPTIONS = 5,
+    BLM_CAUSE_FULL = 6 /* cuckoo: it had no room for a key, or more keys than it was planned for */
 } blm_guard_cause;
 
 /* Figures: since open, and for the filter since its last rebuild. If others use the guard

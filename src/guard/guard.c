@@ -58,23 +58,25 @@ static blm_status settle_kind(blm_guard *g, blm_error *err)
     const blm_kind_row *row = blm_kind_find(g->filter.kind);
     if (!row)
         return blm__fail(err, BLM_E_ARGUMENT, "unknown kind %d", (int)g->filter.kind);
+    if (!(row->can & BLM_CAN_ADD))
+        return blm__fail(err, BLM_E_UNSUPPORTED,
+                         "a guard's filter cannot be %s, because rows are added to it: take "
+                         "classic, blocked or counting",
+                         row->name);
     if (row->can & BLM_CAN_GROW || !(row->can & BLM_CAN_SHARE))
         return blm__fail(err, BLM_E_UNSUPPORTED,
                          "a guard's filter cannot be %s, because threads share it and it is "
-                         "rebuilt to grow: take classic, blocked or counting",
+                         "rebuilt to grow: take classic, blocked, counting or cuckoo",
                          row->name);
     if (row->can & BLM_CAN_FORGET)
         return blm__fail(
             err, BLM_E_UNSUPPORTED,
             "a guard's filter cannot be a %s, because it forgets rows that are there: take "
-            "classic, blocked or counting",
+            "classic, blocked, counting or cuckoo",
             row->name);
-    if (row->can & BLM_CAN_FILL_UP)
-        return blm__fail(
-            err, BLM_E_UNSUPPORTED,
-            "a guard's filter cannot be %s, because it may have no room for a row that is "
-            "there: take classic, blocked or counting",
-            row->name);
+    if (row->can & BLM_CAN_FILL_UP && g->filter.growth != 0)
+        return blm__fail(err, BLM_E_ARGUMENT,
+                         "a guard's filter is rebuilt to grow: leave growth at 0");
     g->can = row->can;
     return BLM_OK;
 }

@@ -56,7 +56,7 @@ struct blm__counts {
     _Alignas(64) _Atomic uint64_t n[BLM__COUNTS];
 };
 
-/* Keys confirmed deleted, which wait to be removed from a counting filter. They are removed several
+/* Keys confirmed deleted, which wait to be removed from the filter. They are removed several
  * at a time, because everything passes while that is done. */
 #define BLM__REMOVALS 16u
 struct blm__removals {
@@ -94,6 +94,7 @@ struct blm_guard {
     _Atomic bool     trusted;    /* there is one */
     _Atomic uint64_t distrusts;  /* calls of blm_guard_distrust */
     _Atomic uint64_t stale_next; /* as trust.live->stale, for next: deleted since it was shown */
+    _Atomic bool     next_full;  /* next had no room for a key: it must not answer */
     _Atomic uint64_t uncounted;  /* keys that cur has and does not count: its writer was killed */
     _Atomic uint64_t base_refused, base_false; /* figures when this generation began */
 
@@ -122,9 +123,10 @@ struct blm_guard {
     double           rebuild_seconds;
 };
 
-static inline void blm__guard_count(blm_guard *g, enum blm__count what, uint64_t n)
+static inline uint64_t blm__guard_count(blm_guard *g, enum blm__count what, uint64_t n)
 {
-    atomic_fetch_add_explicit(&g->counts[blm__stripe_here()].n[what], n, memory_order_relaxed);
+    return atomic_fetch_add_explicit(&g->counts[blm__stripe_here()].n[what], n,
+                                     memory_order_relaxed);
 }
 uint64_t blm__guard_counted(blm_guard *g, enum blm__count what);
 
@@ -136,9 +138,23 @@ void blm__guard_show(blm_guard *g, struct blm__guard_state next);
 
 /* Removes the keys that wait in removals, if the filter may be touched now. */
 void blm__guard_remove_waiting(blm_guard *g);
-/* The row of this key is confirmed gone; `generation` was current before the data set was asked. */
-void blm__guard_removed(blm_guard *g, const void *key, size_t len, uint64_t generation);
+/* How things were before the data set was asked to delete a row. */
+struct blm__before {
+    uint64_t generation, spares;
+};
+/* The row of this key is confirmed gone. */
+void blm__guard_removed(blm_guard *g, const void *key, size_t len, struct blm__before b);
 void blm__guard_drop_removals(blm_guard *g);
+
+/* Has this filter every add of the key that it must have, if blm_add gave `added`? Where each add
+ * takes a cell, eight copies of a key are all there can be: they answer for more, and are never
+ * removed. */
+bool blm__guard_held(const blm_guard *g, const blm_filter *f, const void *key, size_t len,
+                     blm_status added);
+/* This filter had no room for a key: if it answers, it is hidden and everything passes; if it is
+ * being built, it will be made again, larger. Not from inside a reader's section. Fails if the note
+ * cannot be written: then nothing has changed, and the key must not be put. */
+blm_status blm__guard_full(blm_guard *g, const blm_filter *f, blm_error *err);
 
 /* Starts a rebuild in the background if the figures call for one. Cheap if they do not. */
 void       blm__guard_consider(blm_guard *g, blm_guard_cause why);

@@ -4,6 +4,7 @@
  *
  *   get      ask the filter │ ask the table │ read the row │ remember if it is absent
  *   put      forget the absence │ add to the filter, and to the one being built │ write the row
+ *            (a cuckoo filter gets no second copy of a row that is there: "sparing an add", below)
  *   delete   delete the row │ only if that is confirmed, count (or queue) the key
  *
  * A put is a writer's section, from before it looks which filters there are until its row is
@@ -16,6 +17,9 @@
 #include <string.h>
 
 #include "core/bits.h"
+#include "core/body.h"
+
+#define COPIES (2 * BLM__BUCKET) /* of one key, in a cuckoo filter of one layer */
 
 static uint64_t hash_of(const blm_guard *g, const void *key, size_t len)
 {
@@ -142,24 +146,90 @@ size_t blm_guard_maybe_many(blm_guard *g, const blm_key *keys, size_t count, uin
 
 /* ---- writing ----------------------------------------------------------------------------- */
 
-/* Adds the key to every filter that will be asked for it, and stamps the note. While keys are being removed from one,
- * the put waits outside, since removing is exclusive. */
-static blm_status add_to_filters(blm_guard *g, const void *key, size_t len)
+/* Sparing an add. In a cuckoo filter each add takes a cell, so a row that is replaced must not be
+ * added again: then the filter would be full of copies. That the filter says "maybe" is not enough,
+ * since that may be due to another key, and end when that one is removed. If the data set has the row
+ * too, then the filter has an add of its own for it. That add stays, also if the row is deleted
+ * before the put has written it: the put announces itself before it looks, and a delete that runs
+ * beside such a put removes nothing (blm__table_spared). A put that fails is added after all, because
+ * its row may appear after a delete. */
+
+static const blm_filter *filter_with(blm_guard *g, const void *key, size_t len)
 {
     for (unsigned tries = 0;; tries++) {
         struct blm__section            s   = blm__epoch_look(&g->readers);
         const struct blm__guard_state *now = atomic_load(&g->state);
+        const blm_filter              *cur = now->cur;
         bool                           in  = !now->hold;
-        blm_status                     st  = BLM_OK;
         blm__step();
-        if (in && now->cur)
-            st = blm_add(now->cur, key, len);
-        if (in && now->next && st >= 0 && !blm__mistaken(BLM__ONE_GENERATION))
-            st = blm_add(now->next, key, len);
+        if (cur && !blm_check(cur, key, len))
+            cur = NULL;
+        blm__epoch_leave(&s, BLM__LEFT_OTHER);
+        if (in)
+            return cur;
+        blm__pause(tries);
+    }
+}
+
+/* The filter that need not get this key; NULL: none. */
+static const blm_filter *find_spare(blm_guard *g, uint64_t hash, const void *key, size_t len)
+{
+    blm_error unwanted;
+    if (!(g->can & BLM_CAN_FILL_UP))
+        return NULL;
+    if (g->flags & BLM_GUARD_ADVISORY) /* nothing is ever removed */
+        return filter_with(g, key, len);
+    blm__table_spare_begin(&g->table, hash);
+    const blm_filter *has = filter_with(g, key, len);
+    if (has && !blm__mistaken(BLM__SPARE_BLINDLY) &&
+        g->data.get(g->data.ctx, key, len, NULL, NULL, &unwanted) != BLM_OK)
+        has = NULL;
+    if (!has)
+        blm__table_spare_end(&g->table, hash, false);
+    return has;
+}
+
+static void end_spare(blm_guard *g, uint64_t hash, const blm_filter *spare)
+{
+    if (spare && !(g->flags & BLM_GUARD_ADVISORY))
+        blm__table_spare_end(&g->table, hash, true);
+}
+
+bool blm__guard_held(const blm_guard *g, const blm_filter *f, const void *key, size_t len,
+                     blm_status added)
+{
+    return added >= 0 ||
+           (added == BLM_E_FULL && g->can & BLM_CAN_FILL_UP && blm_count(f, key, len) >= COPIES);
+}
+
+static blm_status add_to(const blm_guard *g, blm_filter *f, const void *key, size_t len)
+{
+    blm_status st = f ? blm_add(f, key, len) : BLM_OK;
+    return st < 0 && blm__guard_held(g, f, key, len, st) ? BLM_OK : st;
+}
+
+/* Adds the key to every filter that will be asked for it, except `spare`, and stamps the note. While
+ * keys are being removed from one, the put waits outside, since removing is exclusive. */
+static blm_status add_to_filters(blm_guard *g, const void *key, size_t len, const blm_filter *spare)
+{
+    for (unsigned tries = 0;; tries++) {
+        struct blm__section            s   = blm__epoch_look(&g->readers);
+        const struct blm__guard_state *now = atomic_load(&g->state);
+        blm_filter                    *cur = now->cur, *next = now->next;
+        bool                           in    = !now->hold;
+        blm_status                     st[2] = { BLM_OK, BLM_OK };
+        blm__step();
+        if (in && (cur != spare || !cur))
+            st[0] = add_to(g, cur, key, len);
+        if (in && !blm__mistaken(BLM__ONE_GENERATION))
+            st[1] = add_to(g, next, key, len);
         blm__epoch_leave(&s, BLM__LEFT_OTHER);
         if (in) {
             blm__trust_stamp(&g->trust);
-            return st < 0 ? st : BLM_OK;
+            for (int i = 0; i < 2; i++)
+                if (st[i] == BLM_E_FULL)
+                    st[i] = blm__guard_full(g, i == 0 ? cur : next, NULL);
+            return st[0] < 0 ? st[0] : st[1] < 0 ? st[1] : BLM_OK;
         }
         blm__pause(tries);
     }
@@ -180,20 +250,24 @@ static blm_status put(blm_guard *g, const void *key, size_t len, const void *val
     blm__table_put_begin(&g->table, hash, key, len);
     struct blm__section w = blm__epoch_enter(&g->writers);
     blm__step();
-    st = blm__mistaken(BLM__DATA_SET_FIRST) ? BLM_OK : add_to_filters(g, key, len);
+    const blm_filter *spare = find_spare(g, hash, key, len);
+    st = blm__mistaken(BLM__DATA_SET_FIRST) ? BLM_OK : add_to_filters(g, key, len, spare);
     blm__step();
     if (st == BLM_OK) {
         st = g->data.put(g->data.ctx, key, len, value, value_len, err ? err : &unwanted);
         if (st != BLM_OK) {
             blm__guard_count(g, BLM__N_ERRORS, 1);
             blm__table_doubt(&g->table, hash, key, len);
+            if (spare)
+                add_to_filters(g, key, len, NULL);
         }
     } else {
         blm__fail(err, st, "the filter cannot take the key: %s", blm_status_text(st));
     }
     blm__step();
     if (blm__mistaken(BLM__DATA_SET_FIRST))
-        add_to_filters(g, key, len);
+        add_to_filters(g, key, len, NULL);
+    end_spare(g, hash, spare);
     blm__epoch_leave(&w, BLM__LEFT_OTHER);
     blm__table_put_end(&g->table, hash);
     return st;
@@ -203,8 +277,8 @@ blm_status blm_guard_put(blm_guard *g, const void *key, size_t len, const void *
                          size_t value_len, blm_error *err)
 {
     blm_status st = put(g, key, len, value, value_len, err);
-    if (st == BLM_OK)
-        blm__guard_count(g, BLM__N_PUTS, 1);
+    if (st == BLM_OK && blm__guard_count(g, BLM__N_PUTS, 1) % 64 == 0)
+        blm__guard_consider(g, BLM_CAUSE_FULL);
     return st;
 }
 
@@ -215,7 +289,10 @@ void blm_guard_note_put(blm_guard *g, const void *key, size_t len)
         return;
     blm__table_put_begin(&g->table, hash, key, len);
     struct blm__section w = blm__epoch_enter(&g->writers);
-    add_to_filters(g, key, len);
+    /* Somebody else's row may be there and not in the filter: only what is never removed is spared. */
+    const blm_filter *spare = g->flags & BLM_GUARD_ADVISORY ? find_spare(g, hash, key, len) : NULL;
+    if (add_to_filters(g, key, len, spare) != BLM_OK)
+        blm_guard_distrust(g);
     blm__epoch_leave(&w, BLM__LEFT_OTHER);
     blm__table_put_end(&g->table, hash);
 }
@@ -230,14 +307,15 @@ static blm_status del(blm_guard *g, const void *key, size_t len, blm_error *err)
     blm_status st = blm__guard_mine(g, err);
     if (st != BLM_OK)
         return st;
-    uint64_t generation = atomic_load(&g->generation);
+    struct blm__before before = { atomic_load(&g->generation),
+                                  blm__table_spares(&g->table, hash_of(g, key, len)) };
     blm__step();
     st = g->data.del(g->data.ctx, key, len, err ? err : &unwanted);
     blm__step();
     if (is_error(st))
         blm__guard_count(g, BLM__N_ERRORS, 1);
     if (st == BLM_OK || (is_error(st) && blm__mistaken(BLM__REMOVE_UNSURE)))
-        blm__guard_removed(g, key, len, generation);
+        blm__guard_removed(g, key, len, before);
     return st;
 }
 
@@ -279,7 +357,7 @@ blm_status blm_guard_update(blm_guard *g, const void *old_key, size_t old_len, c
     return st;
 }
 
-/* ---- removing from a counting filter ------------------------------------------------------
+/* ---- removing from the filter -------------------------------------------------------------
  *
  * For every row that is confirmed deleted, its key was added to this generation once, by a put or
  * by the scan: a put adds before its row can be deleted, and there is a put between two confirmed
@@ -288,17 +366,19 @@ blm_status blm_guard_update(blm_guard *g, const void *old_key, size_t old_len, c
  * Therefore the generation that was current *before* the data set was asked must still be
  * current. */
 
-void blm__guard_removed(blm_guard *g, const void *key, size_t len, uint64_t generation)
+void blm__guard_removed(blm_guard *g, const void *key, size_t len, struct blm__before b)
 {
     struct blm__removals *r    = &g->removals;
     bool                  full = false;
     count_stale(g);
-    if (g->can & BLM_CAN_REMOVE && !(g->flags & BLM_GUARD_ADVISORY)) {
+    if (g->can & BLM_CAN_REMOVE && !(g->flags & BLM_GUARD_ADVISORY) &&
+        !blm__table_spared(&g->table, hash_of(g, key, len), b.spares)) {
         void *copy = blm__alloc(&g->alloc, len + 1);
         if (copy && len)
             memcpy(copy, key, len);
         pthread_mutex_lock(&r->lock);
-        bool same = atomic_load(&g->generation) == generation || blm__mistaken(BLM__REMOVE_ACROSS);
+        bool same =
+            atomic_load(&g->generation) == b.generation || blm__mistaken(BLM__REMOVE_ACROSS);
         if (copy && same && r->count < BLM__REMOVALS) {
             r->at[r->count].key   = copy;
             r->at[r->count++].len = len;
@@ -324,9 +404,12 @@ void blm__guard_drop_removals(blm_guard *g)
     pthread_mutex_unlock(&r->lock);
 }
 
-/* A put of this key failed, and may take effect once more than the filter has counted. */
-static bool in_doubt(blm_guard *g, const void *key, size_t len)
+/* A put of this key failed, and may take effect once more than the filter has counted; or the filter
+ * has as many copies as it can, and perhaps should have more. */
+static bool in_doubt(blm_guard *g, const blm_filter *f, const void *key, size_t len)
 {
+    if (g->can & BLM_CAN_FILL_UP && blm_count(f, key, len) >= COPIES)
+        return true;
     return blm__table_doubted(&g->table, hash_of(g, key, len), key, len) &&
            !blm__mistaken(BLM__REMOVE_DOUBT);
 }
@@ -344,7 +427,7 @@ void blm__guard_remove_waiting(blm_guard *g)
         blm__step();
         pthread_mutex_lock(&r->lock);
         for (uint32_t i = 0; i < r->count; i++)
-            if (!in_doubt(g, r->at[i].key, r->at[i].len) &&
+            if (!in_doubt(g, now.cur, r->at[i].key, r->at[i].len) &&
                 blm_remove(now.cur, r->at[i].key, r->at[i].len) == BLM_OK)
                 atomic_fetch_sub(&g->trust.live->stale, 1);
         pthread_mutex_unlock(&r->lock);

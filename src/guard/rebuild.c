@@ -66,44 +66,58 @@ struct gather {
     uint8_t     bytes[GATHER_BYTES];
 };
 
+/* Without room for a key the filter will be made again; the scan goes on, to count the rows. */
 static bool pour(struct gather *a)
 {
-    blm_status st = blm_add_many(a->into, a->keys, a->count, NULL, NULL);
+    size_t     at = 0, done = 0;
+    blm_status st = BLM_OK;
+    for (; at < a->count && !atomic_load(&a->g->next_full); at += done + 1) {
+        done = 0;
+        st   = blm_add_many(a->into, a->keys + at, a->count - at, NULL, &done);
+        if (st >= 0)
+            break;
+        const blm_key *k = &a->keys[at + done];
+        if (!blm__guard_held(a->g, a->into, k->data, k->len, st)) {
+            if (st != BLM_E_FULL)
+                break;
+            atomic_store(&a->g->next_full, !blm__mistaken(BLM__FULL_UNHEARD));
+        }
+        st = BLM_OK;
+    }
     a->count = a->used = 0;
     if (st < 0)
         a->st = st;
     return st >= 0;
 }
 
-static bool gather_key(void *ctx, const void *key, size_t len)
+static bool gather(struct gather *a, const void *key, size_t len)
 {
-    struct gather *a = ctx;
-    blm__step();
-    a->named++;
     if (atomic_load_explicit(&a->g->cancel, memory_order_relaxed)) {
         a->st = BLM_E_CANCELLED;
         return false;
     }
     if ((a->count == GATHER || len > GATHER_BYTES - a->used) && !pour(a))
         return false;
+    a->keys[a->count++] = (blm_key){ a->bytes + a->used, len };
     if (len > GATHER_BYTES) {
-        blm_status st = blm_add(a->into, key, len);
-        a->st         = st < 0 ? st : a->st;
-        return st >= 0;
+        a->keys[a->count - 1].data = key;
+        return pour(a);
     }
     if (len)
         memcpy(a->bytes + a->used, key, len);
-    a->keys[a->count++] = (blm_key){ a->bytes + a->used, len };
     a->used += len;
     return true;
 }
 
-static bool add_doubt(void *ctx, const void *key, size_t len)
+static bool gather_row(void *ctx, const void *key, size_t len)
 {
-    blm_add(ctx, key,
-            len); /* cannot fail: the filter is in memory or writable, and has one layer */
-    return true;
+    struct gather *a = ctx;
+    blm__step();
+    a->named++;
+    return gather(a, key, len);
 }
+
+static bool gather_doubt(void *ctx, const void *key, size_t len) { return gather(ctx, key, len); }
 
 /* ---- one attempt ------------------------------------------------------------------------- */
 
@@ -126,6 +140,7 @@ static void show_next(blm_guard *g, blm_filter *next)
     struct blm__guard_state now = *atomic_load(&g->state);
     now.next                    = next;
     atomic_store(&g->stale_next, 0);
+    atomic_store(&g->next_full, false);
     blm__guard_show(g, now);
     blm__gate_open(&g->gate);
 }
@@ -147,7 +162,9 @@ static blm_status scan_into(blm_guard *g, blm_filter *next, uint64_t *named, blm
     a->into  = next;
     a->named = a->count = a->used = 0;
     a->st                         = BLM_OK;
-    blm_status st                 = g->data.scan(g->data.ctx, gather_key, a, err);
+    blm__table_doubts(&g->table, gather_doubt, a);
+    blm__step();
+    blm_status st = a->st < 0 ? a->st : g->data.scan(g->data.ctx, gather_row, a, err);
     if (st == BLM_OK && a->st == BLM_OK)
         pour(a);
     if (a->st != BLM_OK) /* why we stopped it, whatever the scan returned */
@@ -182,7 +199,8 @@ static blm_status overflowed(blm_guard *g, blm_error *err)
 }
 
 /* Fills a filter from a scan. If there are more rows than it was planned for, it does so once more
- * with the right size: the number of rows is known then, and half more is planned. */
+ * with the right size: the number of rows is known then, and half more is planned. One that had no
+ * room for a key is never the last. */
 static blm_status fill_next(blm_guard *g, blm_filter **out, uint64_t *named, blm_error *err)
 {
     uint64_t   rows = rows_now(g);
@@ -199,27 +217,27 @@ static blm_status fill_next(blm_guard *g, blm_filter **out, uint64_t *named, blm
             blm__epoch_wait(&g->writers);
         st = overflowed(g, err);
         if (st == BLM_OK) {
-            blm__table_doubts(&g->table, add_doubt, next);
-            blm__step();
             st = scan_into(g, next, named, err);
         }
         blm_get_params(next, &p);
-        if (st == BLM_OK && (attempt == 1 || *named <= p.capacity)) {
+        bool full = atomic_load(&g->next_full);
+        if (st == BLM_OK && !full && (attempt > 0 || *named <= p.capacity)) {
             *out = next;
             return BLM_OK;
         }
         drop_next(g, next);
         if (st != BLM_OK)
             return st;
-        rows = *named;
+        rows = full && *named < p.capacity ? p.capacity : *named;
     }
 }
 
-/* False: the guard was distrusted after `distrusts` were counted, and next is as old. */
+/* False: the guard was distrusted after `distrusts` were counted, and next is as old; or next had no
+ * room for a key since its scan. */
 static bool swap(blm_guard *g, blm_filter *next, uint64_t distrusts)
 {
     blm__gate_shut(&g->gate);
-    if (atomic_load(&g->distrusts) != distrusts) {
+    if (atomic_load(&g->distrusts) != distrusts || atomic_load(&g->next_full)) {
         blm__gate_open(&g->gate);
         return false;
     }
@@ -248,7 +266,7 @@ static void tell(blm_guard *g, bool first, const uint8_t file[16], uint64_t dist
         blm__trust_say(&g->trust, &g->data, BLM__SESSION_VOID, NULL, NULL);
 }
 
-/* BLM_PRESENT: the guard was distrusted meanwhile, so it must be done again. */
+/* BLM_PRESENT: the guard was distrusted meanwhile, or next became full: it must be done again. */
 static blm_status build(blm_guard *g, uint64_t *named, blm_error *err)
 {
     blm_filter *next      = NULL;
@@ -274,16 +292,20 @@ static blm_status build(blm_guard *g, uint64_t *named, blm_error *err)
         blm_free(next);
         return BLM_PRESENT;
     }
+    blm__step();
     tell(g, first, p.identity, distrusts);
     return BLM_OK;
 }
 
-/* Nothing the filter says counts any more, nor does what a rebuild under way has scanned. */
+/* Nothing the filter says counts any more, nor does what a rebuild under way has scanned. The note
+ * says so first: as soon as the filter is hidden, puts leave it out. */
 void blm_guard_distrust(blm_guard *g)
 {
     if (blm__guard_mine(g, NULL) != BLM_OK)
         return;
     atomic_fetch_add(&g->distrusts, 1);
+    blm__trust_say(&g->trust, &g->data, BLM__SESSION_VOID, NULL, NULL);
+    blm__step();
     blm__gate_shut(&g->gate);
     struct blm__guard_state now = *atomic_load(&g->state);
     blm_filter             *old = now.cur;
@@ -293,8 +315,36 @@ void blm_guard_distrust(blm_guard *g)
         blm__guard_show(g, now);
     }
     blm__gate_open(&g->gate);
-    blm__trust_say(&g->trust, &g->data, BLM__SESSION_VOID, NULL, NULL);
     blm_free(old);
+}
+
+blm_status blm__guard_full(blm_guard *g, const blm_filter *f, blm_error *err)
+{
+    blm_status st = BLM_OK;
+    if (blm__mistaken(BLM__FULL_UNHEARD))
+        return st;
+    blm__gate_shut(&g->gate);
+    struct blm__guard_state now = *atomic_load(&g->state);
+    blm_filter             *old = now.cur == f ? now.cur : NULL;
+    if (now.next == f)
+        atomic_store(&g->next_full, true);
+    if (old) {
+        atomic_fetch_add(&g->distrusts, 1); /* a build that has just shown it must not say OPEN */
+        st = blm__trust_say(&g->trust, &g->data, BLM__SESSION_VOID, NULL, err);
+        if (st != BLM_OK)
+            old = NULL;
+    }
+    blm__step();
+    if (old) {
+        now.cur = NULL;
+        atomic_store(&g->trusted, false);
+        blm__guard_show(g, now);
+    }
+    blm__gate_open(&g->gate);
+    blm_free(old);
+    if (old)
+        blm__guard_consider(g, BLM_CAUSE_FULL);
+    return st;
 }
 
 /* ---- running it -------------------------------------------------------------------------- */
@@ -382,32 +432,38 @@ static void *in_background(void *arg)
     return NULL;
 }
 
-blm_status blm__guard_start(blm_guard *g, blm_guard_cause why, blm_error *err)
+/* Claims and starts with the lock held: who finds it claimed and asks for another afterwards finds a
+ * thread that will see that. */
+static blm_status start_locked(blm_guard *g, struct errand *e, blm_error *err)
 {
     if (atomic_exchange(&g->building, true))
         return BLM_PRESENT;
-    struct errand *e   = blm__alloc(&g->alloc, sizeof *e);
-    int            bad = e ? 0 : ENOMEM;
-    pthread_mutex_lock(&g->lock);
     if (g->has_thread) { /* it has ended, else building would be claimed */
         pthread_join(g->thread, NULL);
         g->has_thread = false;
     }
-    if (e) {
-        *e            = (struct errand){ g, why };
-        g->background = true;
-        bad           = pthread_create(&g->thread, NULL, in_background, e);
-        g->has_thread = bad == 0;
-    }
-    if (bad) {
-        g->background = false;
-        atomic_store(&g->building, false);
-        blm__free(&g->alloc, e, sizeof *e);
-    }
+    g->background = true;
+    int bad       = e ? pthread_create(&g->thread, NULL, in_background, e) : ENOMEM;
+    g->has_thread = bad == 0;
+    if (!bad)
+        return BLM_OK;
+    g->background = false;
+    atomic_store(&g->building, false);
+    return blm__fail(err, BLM_E_MEMORY, "cannot start a thread for the rebuild: %s",
+                     blm__os_text(bad));
+}
+
+blm_status blm__guard_start(blm_guard *g, blm_guard_cause why, blm_error *err)
+{
+    struct errand *e = blm__alloc(&g->alloc, sizeof *e);
+    if (e)
+        *e = (struct errand){ g, why };
+    pthread_mutex_lock(&g->lock);
+    blm_status st = start_locked(g, e, err);
     pthread_mutex_unlock(&g->lock);
-    return bad ? blm__fail(err, BLM_E_MEMORY, "cannot start a thread for the rebuild: %s",
-                           blm__os_text(bad))
-               : BLM_OK;
+    if (st != BLM_OK)
+        blm__free(&g->alloc, e, sizeof *e);
+    return st;
 }
 
 /* Asks the rebuild that runs for another. False: none runs any more. */
@@ -482,14 +538,26 @@ static bool too_wrong(blm_guard *g)
     return now.rate >= g->rate_factor * g->filter.rate && now.low > g->filter.rate;
 }
 
+/* It has more keys than it was planned for, and where adds can fail, one soon will. */
+static bool too_full(blm_guard *g)
+{
+    struct blm__figures now;
+    if (!(g->can & BLM_CAN_FILL_UP))
+        return false;
+    blm__guard_figures(g, &now);
+    return now.items > now.params.capacity;
+}
+
 void blm__guard_consider(blm_guard *g, blm_guard_cause why)
 {
     if ((g->flags & BLM_GUARD_MANUAL) || atomic_load(&g->building))
         return;
     bool wanted = false;
     if (!atomic_load(&g->trusted)) {
-        why    = BLM_CAUSE_FIRST;
+        why    = why == BLM_CAUSE_FULL ? why : BLM_CAUSE_FIRST;
         wanted = true;
+    } else if (why == BLM_CAUSE_FULL) {
+        wanted = too_full(g);
     } else if (why == BLM_CAUSE_STALE) {
         wanted = too_stale(g);
     } else if (why == BLM_CAUSE_RATE) {

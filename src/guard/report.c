@@ -184,7 +184,8 @@ static void put_filter(struct text *t, const blm_guard_stats *s)
 
 static void put_rebuilds(struct text *t, const blm_guard_stats *s)
 {
-    static const char *const cause[] = { "none", "first", "asked", "stale", "rate", "options" };
+    static const char *const cause[] = { "none", "first",   "asked", "stale",
+                                         "rate", "options", "full" };
     count(t, "rebuilds", s->rebuilds);
     count(t, "rebuild_failures", s->rebuild_failures);
     count(t, "held", s->held);

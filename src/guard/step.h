@@ -50,6 +50,9 @@ enum blm__mistake {
     BLM__REMOVE_DOUBT,  /* counting: remove a key whose put failed and may take effect later */
     BLM__TRUST_COPIES,  /* trust a file that was changed after the guard's last stamp */
     BLM__NO_CLAIM,      /* put although the data set's mark is another guard's */
+    BLM__SPARE_QUIETLY, /* cuckoo: a put spares its add and does not tell deletes */
+    BLM__SPARE_BLINDLY, /* cuckoo: a put spares its add because the filter says "maybe" */
+    BLM__FULL_UNHEARD,  /* cuckoo: a filter without room for a key goes on answering */
     BLM__MISTAKES
 };
 #ifdef BLM__MODEL

@@ -118,6 +118,24 @@ void blm__table_put_end(struct blm__table *t, uint64_t hash)
     atomic_fetch_sub(&t->slot[hash % BLM__TABLE_SLOTS], 1);
 }
 
+void blm__table_spare_begin(struct blm__table *t, uint64_t hash)
+{
+    if (!blm__mistaken(BLM__SPARE_QUIETLY))
+        atomic_fetch_add(&t->spare[hash % BLM__TABLE_SLOTS], 1);
+    blm__step();
+}
+
+void blm__table_spare_end(struct blm__table *t, uint64_t hash, bool spared)
+{
+    if (!blm__mistaken(BLM__SPARE_QUIETLY))
+        atomic_fetch_add(&t->spare[hash % BLM__TABLE_SLOTS], (spared ? BEGUN - 1 : 0) - 1);
+}
+
+bool blm__table_spared(struct blm__table *t, uint64_t hash, uint64_t spares)
+{
+    return (spares & UNDER_WAY) != 0 || blm__table_spares(t, hash) != spares;
+}
+
 bool blm__table_knows(struct blm__table *t, uint64_t hash, const void *key, size_t len)
 {
     if (atomic_load_explicit(&t->count, memory_order_relaxed) == 0)

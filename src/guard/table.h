@@ -53,6 +53,8 @@ struct blm__table {
     _Atomic uint64_t  count; /* absences held */
     struct blm__shard shard[BLM__TABLE_SHARDS];
     _Atomic uint64_t  slot[BLM__TABLE_SLOTS];
+    _Atomic uint64_t spare[BLM__TABLE_SLOTS]; /* 16 bits: puts that may spare, or spared, an add and
+                                                  are under way; 48: those that spared one, ever */
 
     pthread_mutex_t   doubt_lock;
     struct blm__kept *doubt; /* open addressing, a power of two */
@@ -69,6 +71,18 @@ void       blm__table_close(struct blm__table *t);
 /* A put of this key begins: when this returns, its absence has been forgotten. And: it ends. */
 void blm__table_put_begin(struct blm__table *t, uint64_t hash, const void *key, size_t len);
 void blm__table_put_end(struct blm__table *t, uint64_t hash);
+
+/* A put that may spare its add, since the row is there (ops.c), begins to look; and has decided not
+ * to, or has ended. spares: before a delete, what blm__table_spared needs to know after it, which says
+ * whether some put beside it may rely on the row that was deleted. Keys share slots, so it may say so
+ * without cause. */
+void                   blm__table_spare_begin(struct blm__table *t, uint64_t hash);
+void                   blm__table_spare_end(struct blm__table *t, uint64_t hash, bool spared);
+static inline uint64_t blm__table_spares(struct blm__table *t, uint64_t hash)
+{
+    return atomic_load(&t->spare[hash % BLM__TABLE_SLOTS]);
+}
+bool blm__table_spared(struct blm__table *t, uint64_t hash, uint64_t spares);
 
 /* Before a read: what blm__table_learn needs to know. */
 static inline uint64_t blm__table_ticket(struct blm__table *t, uint64_t hash)

@@ -117,6 +117,20 @@ void blm__trust_stamp(struct blm__trust *t)
         ;
 }
 
+/* The filter's file is the one that is there now. */
+static void settle_places(struct blm__trust *t)
+{
+    atomic_store(&t->live->filter, blm__os.place(t->path));
+    atomic_store(&t->live->note, blm__os.place(t->note));
+}
+
+static bool in_place(const struct blm__trust *t)
+{
+    uint64_t filter = blm__os.place(t->path), note = blm__os.place(t->note);
+    return filter && note && filter == atomic_load(&t->live->filter) &&
+           note == atomic_load(&t->live->note);
+}
+
 /* ---- the data set's mark ------------------------------------------------------------------- */
 
 static size_t mark_of(const struct blm__trust *t, char out[BLM_MARK_MAX])
@@ -205,6 +219,7 @@ void blm__trust_built(struct blm__trust *t, const blm_dataset *d, bool first, ui
     pthread_mutex_lock(&t->lock);
     blm__trust_stamp(t);
     t->generation = generation;
+    settle_places(t);
     if (t->unsure) {
         say_locked(t, d, BLM__SESSION_VOID, NULL, NULL);
     } else if (first || t->state != BLM__SESSION_OPEN) {
@@ -216,7 +231,7 @@ void blm__trust_built(struct blm__trust *t, const blm_dataset *d, bool first, ui
     pthread_mutex_unlock(&t->lock);
 }
 
-/* How the file was left, by its own account. */
+/* How the file was left, by its own account. Another file in its place is not ours. */
 static bool look_at_closed(struct blm__trust *t)
 {
     blm_params  p = { .size = sizeof p };
@@ -233,7 +248,7 @@ blm_status blm__trust_end(struct blm__trust *t, const blm_dataset *d, blm_error 
 {
     if (!t->path || t->state != BLM__SESSION_OPEN)
         return BLM_OK;
-    bool sure = look_at_closed(t) && (!d->mark_read || mark_agrees(t, d));
+    bool sure = in_place(t) && look_at_closed(t) && (!d->mark_read || mark_agrees(t, d));
     return blm__trust_say(t, d, sure ? BLM__SESSION_CLOSED : BLM__SESSION_VOID, NULL, err);
 }
 
@@ -363,8 +378,9 @@ static bool trustworthy(const struct blm__trust *t, const blm_dataset *d, const 
     bool died = t->state == BLM__SESSION_OPEN && p->writer == BLM_WRITER_DIED;
     if (closed && d->mark_read)
         return mark_agrees(t, d);
-    bool untouched = changed <= (closed ? t->stamp : atomic_load(&t->live->stamp)) ||
-                     blm__mistaken(BLM__TRUST_COPIES);
+    bool untouched =
+        (in_place(t) && changed <= (closed ? t->stamp : atomic_load(&t->live->stamp))) ||
+        blm__mistaken(BLM__TRUST_COPIES);
     return (closed || died) && untouched && (!d->mark_read || mark_agrees(t, d));
 }
 
@@ -406,6 +422,7 @@ blm_status blm__trust_filter(struct blm__trust *t, const blm_dataset *d, const b
         *died = p.writer == BLM_WRITER_DIED;
         if (!*died)
             atomic_store(&t->live->stale, t->stale);
+        settle_places(t);
         *out = f;
         return BLM_OK;
     }

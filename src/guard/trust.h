@@ -16,19 +16,20 @@
  *   closed   if the filter was closed by its writer too, and has been written as often as the note
  *            says;
  *   open     if the filter's writer died in this boot: the adds it finished are in the file, and a
- *            key is added before the data set is told of its row. And if nobody has changed the
- *            file since the last stamp;
+ *            key is added before the data set is told of its row. And if both files are where they
+ *            were, and nobody has changed the filter's since the last stamp;
  *
  * and both only if it is the note's file and the data set's mark says the same. Anything else (a
  * power cut, an old copy, another guard's session in between, a filter that somebody changed) costs
  * one rebuild, under a new id.
  *
- * The stamp. A guard that is killed cannot write down what the file was like, and a copy of file and
- * note from earlier in the session looks the same in everything they say. But the system knows when
- * a file was last changed, and whoever copies or overwrites it cannot set that back. So after each
- * change to the file the guard writes the time to the note, in a page that is mapped and outlives
- * it: a file that was changed later than that is not as the guard left it. Beside the stamp stands
- * how many keys are stale.
+ * Place and stamp. A guard that is killed cannot write down what the file was like, and a copy of file
+ * and note from earlier in the session looks the same in everything they say. But the system knows
+ * more than they say. A file that was renamed into place is another file, with another place; so the
+ * note has the places of both. And whoever overwrites a file cannot set back when it was last
+ * changed. So after each change to the file the guard writes the time to the note, in a page that is
+ * mapped and outlives it: a file that was changed later than that is not as the guard left it. Beside
+ * them stands how many keys are stale.
  *
  * The claim. A row may only be put when the data set's mark is ours: else another guard's file,
  * closed with the mark that is still there, would be trusted and lack the row.
@@ -46,7 +47,8 @@ enum blm__session { BLM__SESSION_VOID, BLM__SESSION_OPEN, BLM__SESSION_CLOSED };
 
 struct blm__live { /* what outlives a guard that is killed */
     _Atomic uint64_t stamp;
-    _Atomic uint64_t stale; /* deleted keys that the filter still has */
+    _Atomic uint64_t stale;        /* deleted keys that the filter still has */
+    _Atomic uint64_t filter, note; /* the places of the two files: blm__os.place */
 };
 
 struct blm__trust {

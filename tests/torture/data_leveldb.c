@@ -52,6 +52,9 @@ static blm_status open_it(blm_dataset *out, blm_error *err)
     return st;
 }
 
-const struct adapter leveldb_adapter = {
-    .name = "leveldb", .operations = 1500, .variants = 2, .prepare = prepare, .open = open_it
-};
+const struct adapter leveldb_adapter = { .name       = "leveldb",
+                                         .alone      = true,
+                                         .operations = 1500,
+                                         .variants   = 2,
+                                         .prepare    = prepare,
+                                         .open       = open_it };

@@ -21,6 +21,10 @@ static const struct {
       false },
     { "CREATE TABLE t(k INTEGER PRIMARY KEY, v BLOB)", TEXT, true },
     { "CREATE TABLE t(rowid TEXT DEFAULT 'one', k INTEGER UNIQUE NOT NULL, v BLOB)", TEXT, true },
+    /* UNIQUE lets any number of NULLs in: more than a page of a scan. */
+    { "CREATE TABLE t(k TEXT UNIQUE, v BLOB); WITH RECURSIVE n(i) AS "
+      "(SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) INSERT INTO t(v) SELECT i FROM n",
+      TEXT, false },
 };
 
 static void path_of(char out[300]) { snprintf(out, 300, "%s/rows.db", world->base); }

@@ -14,9 +14,11 @@
 #include "world.h"
 
 static struct {
-    struct faults f;
-    blm_dataset   inner;
-    _Atomic bool  stopped;
+    struct faults    f;
+    blm_dataset      inner;
+    _Atomic bool     stopped;
+    _Atomic uint64_t scanned;
+    _Atomic int      broken_scans; /* yet to come */
 } set;
 
 static _Thread_local struct chance mine;
@@ -37,6 +39,8 @@ void faults_stop(void)
     atomic_store(&set.stopped, true);
     atomic_store(&world->kill_in, -1);
 }
+
+void faults_go_on(void) { atomic_store(&set.stopped, false); }
 
 /* ---- when ----------------------------------------------------------------------------------- */
 
@@ -98,7 +102,7 @@ static blm_status put(void *ctx, const void *key, size_t len, const void *value,
                         ? BLM_OK
                         : set.inner.put(ctx, key, len, value, value_len, err);
     if (f == FAULT_LATE)
-        atomic_fetch_add(&world->key[key_number(key, len)].late_puts, 1);
+        atomic_fetch_add(&world->key[key_number(key, len)].late_puts, set.f.twice ? 2 : 1);
     dawdle();
     may_die();
     return f && st == BLM_OK ? failed(err) : st;
@@ -133,12 +137,15 @@ static bool pass_on(void *ctx, const void *key, size_t len)
     if (set.f.scan_us)
         usleep(set.f.scan_us);
     l->stopped = l->stop_after-- == 0;
-    return !l->stopped && l->each(l->ctx, key, len);
+    bool more  = !l->stopped && l->each(l->ctx, key, len);
+    atomic_fetch_add(&set.scanned, 1);
+    return more;
 }
 
 static blm_status scan(void *ctx, blm_key_fn each, void *each_ctx, blm_error *err)
 {
-    bool            breaks = fault(false) != FAULT_NONE;
+    bool            breaks = fault(false) != FAULT_NONE || (atomic_load(&set.broken_scans) > 0 &&
+                                                 atomic_fetch_sub(&set.broken_scans, 1) > 0);
     struct listener l  = { each, each_ctx, breaks ? pick(chance_here(), world->keys) : UINT64_MAX,
                            false };
     blm_status      st = set.inner.scan(ctx, pass_on, &l, err);
@@ -202,6 +209,19 @@ blm_status faults_inner_get(unsigned k)
     blm_error err;
     return set.inner.get(set.inner.ctx, key, key_bytes(k, key), NULL, NULL, &err);
 }
+
+blm_status faults_inner_put(unsigned k)
+{
+    char      key[KEY_ROOM];
+    blm_error err;
+    return set.inner.put(set.inner.ctx, key, key_bytes(k, key), "past", 4, &err);
+}
+
+void faults_fail_scans(int n) { atomic_store(&set.broken_scans, n); }
+
+void faults_scan_watch(void) { atomic_store(&set.scanned, 0); }
+
+uint64_t faults_scanned(void) { return atomic_load(&set.scanned); }
 
 void faults_land(unsigned k, unsigned most)
 {

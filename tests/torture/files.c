@@ -7,8 +7,8 @@
 
 #include "world.h"
 
-/* Times of files go in ticks of the system's clock. Who puts a file back within the tick in which
- * its guard was killed cannot be told from the guard; people and backups take longer. */
+/* When a file was changed goes in ticks of the system's clock. Who overwrites it within the tick in
+ * which its guard was killed cannot be told from the guard (docs/guard.md); other copies can. */
 #define TICK_US 20000u
 
 static void name_of(char out[300], const char *note, int slot)
@@ -74,26 +74,39 @@ static void damage_note(struct chance *c)
     close(fd);
 }
 
+static void put_back(unsigned slot, const char *ending, bool over)
+{
+    char kept[300], there[300];
+    name_of(kept, ending, (int)slot);
+    name_of(there, ending, -1);
+    copy(kept, there, over);
+}
+
+void files_put_back(unsigned slot, bool filter, bool note, bool over)
+{
+    count_up(N_MISCHIEF, 1);
+    if (over)
+        usleep(TICK_US);
+    if (filter)
+        put_back(slot, "", over);
+    if (note)
+        put_back(slot, ".guard", over);
+}
+
 void files_mischief(struct chance *c)
 {
     static const char *const names[] = { "both", "the filter", "the note", "damage", "removal" };
-    char                     filter[300], note[300], kept[300], kept_note[300];
-    int                      slot = (int)pick(c, SNAPSHOTS);
+    char                     path[300];
+    unsigned                 slot = (unsigned)pick(c, SNAPSHOTS);
     bool                     over = once_in(c, 2);
     unsigned                 what = (unsigned[]){ 0, 0, 0, 1, 1, 2, 3, 4 }[pick(c, 8)];
-    name_of(filter, "", -1);
-    name_of(note, ".guard", -1);
-    name_of(kept, "", slot);
-    name_of(kept_note, ".guard", slot);
-    count_up(N_MISCHIEF, 1);
-    usleep(TICK_US);
-    trace("mischief: %s, from %d%s\n", names[what], slot, over ? ", over what is there" : "");
-    if (what == 0 || what == 1)
-        copy(kept, filter, over);
-    if (what == 0 || what == 2)
-        copy(kept_note, note, over);
+    trace("mischief: %s, from %u%s\n", names[what], slot, over ? ", over what is there" : "");
+    if (what < 3)
+        files_put_back(slot, what != 2, what != 1, over);
     if (what == 3)
         damage_note(c);
-    if (what == 4)
-        unlink(once_in(c, 2) ? filter : note);
+    if (what == 4) {
+        name_of(path, once_in(c, 2) ? "" : ".guard", -1);
+        unlink(path);
+    }
 }

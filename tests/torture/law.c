@@ -43,7 +43,7 @@ static struct {
     bool        quiet;
 } wanted = { .seed = 1, .episodes = 0 };
 
-/* In memory if there is such a place: kills need no disk, and fsync costs nothing there. */
+/* TMPDIR; or in memory if there is such a place: kills need no disk, and fsync costs nothing there. */
 static char root[64];
 
 static void die(const char *what)
@@ -63,12 +63,8 @@ static void clean_up(void)
             (*a)->finish();
 }
 
-static void episode(const struct adapter *a, const struct theme *t, uint64_t seed)
+void begin_again(const struct adapter *a)
 {
-    struct chance c = { seed };
-    world->seed     = seed;
-    world->numbers  = false;
-    world->variant  = (unsigned)(seed % a->variants);
     for (unsigned k = 0; k < MOST_KEYS; k++) {
         atomic_store(&world->key[k].claim, NONE);
         atomic_store(&world->key[k].late_puts, 0);
@@ -76,6 +72,15 @@ static void episode(const struct adapter *a, const struct theme *t, uint64_t see
     }
     files_forget();
     a->prepare();
+}
+
+static void episode(const struct adapter *a, const struct theme *t, uint64_t seed)
+{
+    struct chance c = { seed };
+    world->seed     = seed;
+    world->numbers  = false;
+    world->variant  = (unsigned)(seed % a->variants);
+    begin_again(a);
     t->run(a, &c);
 }
 
@@ -191,8 +196,10 @@ int main(int argc, char **argv)
 {
     read_options(argc, argv);
     world = mmap(NULL, sizeof *world, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    snprintf(root, sizeof root, "%s/torture-XXXXXX",
-             access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp");
+    const char *place = getenv("TMPDIR");
+    if (!place)
+        place = access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
+    snprintf(root, sizeof root, "%.40s/torture-XXXXXX", place);
     if (world == MAP_FAILED || !mkdtemp(root))
         die("no place to work in");
     atexit(clean_up);

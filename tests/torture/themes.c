@@ -36,7 +36,7 @@ struct session plain(const struct adapter *a, struct chance *c)
 /* The same filter in every session of an episode. */
 static blm_kind kind_of(struct chance *c)
 {
-    return (blm_kind[]){ BLM_CLASSIC, BLM_BLOCKED, BLM_COUNTING }[pick(c, 3)];
+    return (blm_kind[]){ BLM_CLASSIC, BLM_BLOCKED, BLM_COUNTING, BLM_CUCKOO }[pick(c, 4)];
 }
 
 bool start(const struct adapter *a, struct session *s)
@@ -139,13 +139,47 @@ static void theme_scan(const struct adapter *a, struct chance *c)
     }
 }
 
-/* A counting filter, few keys, and many writes that fail and land late. */
+/* Every key is put twice, and both fail. A new generation knows that the key is in doubt, and not how
+ * often. Then one lands and is deleted, and the other lands. */
+static void land_twice(struct errand *e)
+{
+    char       key[KEY_ROOM];
+    blm_guard *g = errand_guard(e);
+    for (unsigned k = 0; k < 2 * world->keys; k++)
+        blm_guard_put(g, key, key_bytes(k / 2, key), "value", 5, NULL);
+    faults_stop();
+    blm_guard_build(g, NULL);
+    for (unsigned k = 0; k < world->keys; k++) {
+        faults_land(k, 1);
+        blm_guard_delete(g, key, key_bytes(k, key), NULL);
+    }
+    blm_guard_sync(g, NULL); /* removes what waits */
+    for (unsigned k = 0; k < world->keys; k++)
+        faults_land(k, UINT32_MAX);
+    audit_rows(g, "puts that landed late");
+    blm_guard_close(g, NULL);
+}
+
+/* A filter that keys are removed from, few keys, and many writes that fail and land late. */
 static void theme_late(const struct adapter *a, struct chance *c)
 {
+    blm_kind      kind = once_in(c, 2) ? BLM_COUNTING : BLM_CUCKOO;
+    struct errand e    = { .adapter = a };
+    make_keys(c, 60, 100);
+    e.session             = plain(a, c);
+    e.session.ending      = END_CLOSE;
+    e.session.filter.kind = kind;
+    e.session.guard.flags = BLM_GUARD_MANUAL;
+    e.session.guard.rate  = 0.01;
+    e.session.guard.items = 4000;
+    e.session.faults      = (struct faults){ .one_in = 1, .late = true, .no_mark = true };
+    if (!apart(land_twice, &e))
+        return;
+    begin_again(a);
     make_keys(c, 6, 24);
     for (unsigned i = 0; i < 3; i++) {
         struct session s = plain(a, c);
-        s.guard.flags    = BLM_GUARD_COUNTING;
+        s.filter.kind    = kind;
         s.guard.rate     = 0.01;
         s.guard.items    = 4000; /* a counter that is one too low is seen at once */
         s.faults.one_in  = 2 + (unsigned)pick(c, 3);
@@ -205,6 +239,9 @@ const struct theme themes[] = { { "mixed", NULL, theme_mixed },
                                 { "late", NULL, theme_late },
                                 { "files", NULL, theme_files },
                                 { "fork", NULL, theme_fork },
+                                { "left", NULL, theme_left },
+                                { "outside", "memory", theme_outside },
+                                { "chosen", "memory", theme_chosen },
                                 { "options", NULL, theme_options },
                                 { "figures", NULL, theme_figures },
                                 { "storm", "memory", theme_storm },

@@ -11,42 +11,54 @@
 
 static void weather(struct errand *e)
 {
-    blm_dataset inner, faulty;
-    blm_guard  *g = NULL;
-    char        key[KEY_ROOM];
-    blm_error   err;
-    e->adapter->open(&inner, &err);
-    /* Every put fails. Without a mark, or the guard could not write it and would put nothing. */
-    e->session.faults = (struct faults){ .one_in = 1, .late = true, .no_mark = true };
-    faults_wrap(&e->session.faults, &inner, &faulty);
-    e->session.guard.filter = &e->session.filter;
-    if (blm_guard_open(&e->session.guard, &faulty, &g, &err) != BLM_OK) {
-        violated("storm: %s", err.text);
-        return;
-    }
+    char key[KEY_ROOM];
+    faults_stop();
+    blm_guard *g = errand_guard(e);
+    if (blm_guard_build(g, NULL) != BLM_OK && blm_guard_wait(g, NULL) != BLM_OK)
+        violated("storm: the first build fails");
+    faults_go_on();
     for (unsigned k = 0; k < world->keys; k++)
         blm_guard_put(g, key, key_bytes(k, key), "value", 5, NULL);
     faults_stop();
     blm_guard_build(g, NULL);
+    /* The last ones come, go and come again. */
+    for (unsigned k = world->keys - 200; k < world->keys; k++) {
+        faults_land(k, 1);
+        blm_guard_delete(g, key, key_bytes(k, key), NULL);
+    }
+    blm_guard_sync(g, NULL);
     for (unsigned k = 0; k < world->keys; k++)
         faults_land(k, UINT32_MAX);
     audit_rows(g, "after a storm of failed puts");
     blm_guard_close(g, NULL);
 }
 
-/* Every put fails, the guard is rebuilt, and then they all land. */
+/* Every put fails, the guard is rebuilt, and then they all land, and land again. */
 void theme_storm(const struct adapter *a, struct chance *c)
 {
     struct errand e = { .adapter = a };
     make_keys(c, 70000, MOST_KEYS);
-    e.session            = plain(a, c);
-    e.session.guard.rate = 0.01;
+    e.session             = plain(a, c);
+    e.session.ending      = END_CLOSE;
+    e.session.guard.rate  = 0.01;
+    e.session.guard.flags = once_in(c, 2) ? BLM_GUARD_COUNTING | BLM_GUARD_MANUAL : 0;
+    /* Without a mark, or the guard could not write it and would put nothing. */
+    e.session.faults = (struct faults){ .one_in = 1, .late = true, .twice = true, .no_mark = true };
     if (once_in(c, 2))
         e.session.guard.path = NULL;
     apart(weather, &e);
 }
 
 /* ---- one file, two writers ------------------------------------------------------------------ */
+
+/* What the other process has added is not absent: here it may be unknown. */
+static void ask_for(const blm_filter *f, unsigned first)
+{
+    char key[KEY_ROOM];
+    for (unsigned k = first; k < world->keys; k += 2)
+        if (claim_of(claim_now(k)) == HELD && !blm_check(f, key, key_bytes(k, key)))
+            violated("writer: key %u was added by another process and is absent", k);
+}
 
 /* Adds the keys from `first` on, every second one. */
 static void add_keys(blm_filter *f, unsigned first)
@@ -79,6 +91,7 @@ static void write_together(struct errand *e)
     if (child == 0) {
         alarm(30);
         add_keys(f, 1);
+        ask_for(f, 0);
         if (once_in(&c, 2))
             blm_free(f);
         _exit(0);

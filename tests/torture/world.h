@@ -102,6 +102,7 @@ unsigned key_number(const void *key, size_t len);
 struct adapter {
     const char *name;
     bool        forks;      /* a child may use what its parent opened */
+    bool        alone;      /* can be opened once at a time */
     unsigned    operations; /* of a thread in a session: as many as take a moment */
     unsigned    variants;
     void (*prepare)(void); /* a new, empty data set; between sessions */
@@ -118,12 +119,19 @@ extern const struct adapter *const adapters[];
 struct faults {
     unsigned one_in;
     bool     late, slow_scan, no_mark, no_count;
+    bool     twice;   /* what is late comes twice */
     unsigned scan_us; /* a scan takes this long for each key */
 };
 void       faults_wrap(const struct faults *f, const blm_dataset *inner, blm_dataset *out);
 blm_status faults_inner_get(unsigned k);
-void       faults_land(unsigned k, unsigned most); /* up to `most` late effects of this key */
-void       faults_stop(void);                      /* from here on nothing fails */
+blm_status faults_inner_put(unsigned k);
+/* Keys that scans have given since faults_scan_watch. */
+void     faults_scan_watch(void);
+uint64_t faults_scanned(void);
+void     faults_land(unsigned k, unsigned most); /* up to `most` late effects of this key */
+void     faults_stop(void);                      /* from here on nothing fails … */
+void     faults_go_on(void);
+void     faults_fail_scans(int n); /* the next n scans break off */
 /* Of the thread that calls: the data set draws its faults from it. */
 void faults_seed(uint64_t seed);
 
@@ -142,6 +150,8 @@ struct session {
     enum ending       ending;
 };
 
+#define HANGS 240u /* seconds: far beyond what a busy machine needs */
+
 /* Runs in a process of its own, and never returns. */
 void session_run(const struct adapter *a, const struct session *s) __attribute__((noreturn));
 /* Forks a session, and waits for its end. False: there was a violation. */
@@ -154,6 +164,10 @@ struct errand {
     double                number;
 };
 bool apart(void (*fn)(struct errand *e), struct errand *e);
+/* There: the guard of its session, with its faults; or the process ends. */
+blm_guard      *errand_guard(struct errand *e);
+blm_guard_stats errand_stats(blm_guard *g);
+void            errand_put(blm_guard *g, unsigned from, unsigned to); /* which must succeed */
 
 /* What nobody put: answers about them may be anything. */
 size_t stranger(struct chance *c, char out[KEY_ROOM]);
@@ -168,6 +182,8 @@ void audit_rows(blm_guard *g, const char *where);
 #define SNAPSHOTS 6u
 void files_forget(void); /* and removes them all */
 void files_keep(unsigned slot);
+/* over: into the files that are there; else as new ones. */
+void files_put_back(unsigned slot, bool filter, bool note, bool over);
 /* Puts a kept one back, or damages what is there. */
 void files_mischief(struct chance *c);
 
@@ -186,7 +202,12 @@ struct session plain(const struct adapter *a, struct chance *c);
 /* Starts it, with what its options point to in place. */
 bool start(const struct adapter *a, struct session *s);
 void make_keys(struct chance *c, unsigned least, unsigned most);
+/* An empty data set, no files, and nothing promised. */
+void begin_again(const struct adapter *a);
 
+void theme_left(const struct adapter *a, struct chance *c);
+void theme_outside(const struct adapter *a, struct chance *c);
+void theme_chosen(const struct adapter *a, struct chance *c);
 void theme_options(const struct adapter *a, struct chance *c);
 void theme_figures(const struct adapter *a, struct chance *c);
 void theme_storm(const struct adapter *a, struct chance *c);

@@ -120,9 +120,6 @@ static void test_options(void **state)
     f.kind = BLM_WINDOW; /* it would forget rows that are there */
     assert_int_equal(blm_guard_open(&o, &d, &g, &err), BLM_E_UNSUPPORTED);
     assert_non_null(strstr(err.text, "forgets"));
-    f.kind = BLM_CUCKOO; /* it might have no room for one */
-    assert_int_equal(blm_guard_open(&o, &d, &g, &err), BLM_E_UNSUPPORTED);
-    assert_non_null(strstr(err.text, "no room"));
     f.kind   = BLM_ANY_KIND; /* which is scalable for this scheme */
     f.scheme = "redisbloom";
     assert_int_equal(blm_guard_open(&o, &d, &g, &err), BLM_E_UNSUPPORTED);

@@ -158,12 +158,20 @@ static void test_counting(void **state)
     run(BLM_COUNTING, NULL);
 }
 
+static void test_cuckoo(void **state)
+{
+    (void)state;
+    run(BLM_CUCKOO, NULL);
+}
+
 static void test_in_a_file(void **state)
 {
     (void)state;
-    run(BLM_BLOCKED, at("threads.blm"));
-    unlink(at("threads.blm"));
-    unlink(at("threads.blm.guard"));
+    for (int i = 0; i < 2; i++) {
+        run(i ? BLM_CUCKOO : BLM_BLOCKED, at("threads.blm"));
+        unlink(at("threads.blm"));
+        unlink(at("threads.blm.guard"));
+    }
 }
 
 int main(void)
@@ -171,6 +179,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_blocked),
         cmocka_unit_test(test_counting),
+        cmocka_unit_test(test_cuckoo),
         cmocka_unit_test(test_in_a_file),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

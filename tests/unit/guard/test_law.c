@@ -21,6 +21,17 @@ static blm_guard *open_filed(void) { return open_guard(filed(at("law.blm"))); }
 
 static void build(blm_guard *g) { assert_int_equal(blm_guard_build(g, NULL), BLM_OK); }
 
+/* With rows 0 … 99 put, and built. */
+static blm_guard *open_with_rows(void)
+{
+    blm_guard *g = open_filed();
+    put_keys(g, 0, 100);
+    build(g);
+    return g;
+}
+
+static void leave_rows(void) { close_guard(open_with_rows()); }
+
 static void assert_there(blm_guard *g, uint64_t from, uint64_t to)
 {
     for (uint64_t i = from; i < to; i++)
@@ -77,12 +88,9 @@ static void test_chdir(void **state)
 static void test_an_older_file_put_back(void **state)
 {
     (void)state;
-    blm_guard *g = open_filed();
-    put_keys(g, 0, 100);
-    build(g);
-    close_guard(g);
+    leave_rows();
     copy_file(at("law.blm"), at("old"));
-    g = open_filed();
+    blm_guard *g = open_filed();
     put_keys(g, 100, 200);
     close_guard(g);
     copy_file(at("old"), at("law.blm"));
@@ -96,13 +104,10 @@ static void test_an_older_file_put_back(void **state)
 static void test_an_older_generation_put_back(void **state)
 {
     (void)state;
-    blm_guard *g = open_filed();
-    put_keys(g, 0, 100);
-    build(g);
-    close_guard(g);
+    leave_rows();
     copy_file(at("law.blm"), at("old"));
     for (int i = 0; i < 2; i++) {
-        g = open_filed();
+        blm_guard *g = open_filed();
         put_keys(g, 100, 200);
         build(g);
         close_guard(g);
@@ -157,10 +162,7 @@ static void test_a_copy_of_the_same_session(void **state)
         rows.mark_len = 0;
         unlink(at("law.blm"));
         unlink(at("law.blm.guard"));
-        blm_guard *g = open_filed();
-        put_keys(g, 0, 100);
-        build(g);
-        close_guard(g);
+        leave_rows();
         assert_int_equal(in_child(killed_child, NULL), SIGKILL);
         follow_child(100, 300);
         const char *names[][2] = { { "old", "law.blm" }, { "old.guard", "law.blm.guard" } };
@@ -169,24 +171,69 @@ static void test_a_copy_of_the_same_session(void **state)
                 assert_int_equal(rename(at(names[i][0]), at(names[i][1])), 0);
             else
                 copy_file(at(names[i][0]), at(names[i][1]));
-        g = open_filed();
+        blm_guard *g = open_filed();
         assert_false(figures_of(g).trusted);
         assert_there(g, 0, 300);
         close_guard(g);
     }
 }
 
+/* Nobody set the clock on when a file was changed. */
+static uint64_t changed_never(const char *path)
+{
+    (void)path;
+    return 0;
+}
+
+/* A copy that is renamed into place is another file: no clock is needed to see that, however soon
+ * after the kill it comes. Nor for a note, or for a copy that comes while the guard is open. */
+static void test_a_copy_is_another_file(void **state)
+{
+    (void)state;
+    for (int how = 1; how < 4; how++) {
+        rows.mark_len = 0;
+        unlink(at("law.blm"));
+        unlink(at("law.blm.guard"));
+        leave_rows();
+        assert_int_equal(in_child(killed_child, NULL), SIGKILL);
+        follow_child(100, 300);
+        if (how & 1)
+            assert_int_equal(rename(at("old"), at("law.blm")), 0);
+        if (how & 2)
+            assert_int_equal(rename(at("old.guard"), at("law.blm.guard")), 0);
+        blm__os.changed = changed_never;
+        blm_guard *g    = open_filed();
+        blm__os         = real_os;
+        assert_false(figures_of(g).trusted);
+        assert_there(g, 0, 300);
+        close_guard(g);
+    }
+}
+
+static void test_a_copy_comes_while_it_is_open(void **state)
+{
+    (void)state;
+    leave_rows();
+    copy_file(at("law.blm"), at("old"));
+    blm_guard *g = open_filed();
+    put_keys(g, 100, 200);
+    assert_int_equal(rename(at("old"), at("law.blm")), 0);
+    put_keys(g, 200, 300);
+    close_guard(g);
+    g = open_filed();
+    assert_false(figures_of(g).trusted);
+    assert_there(g, 0, 300);
+    close_guard(g);
+}
+
 /* Untouched, it is believed. */
 static void test_a_killed_session(void **state)
 {
     (void)state;
-    blm_guard *g = open_filed();
-    put_keys(g, 0, 100);
-    build(g);
-    close_guard(g);
+    leave_rows();
     assert_int_equal(in_child(killed_child, NULL), SIGKILL);
     follow_child(100, 300);
-    g = open_filed();
+    blm_guard *g = open_filed();
     assert_true(figures_of(g).trusted);
     assert_there(g, 0, 300);
     close_guard(g);
@@ -232,11 +279,9 @@ static void test_a_session_in_between(void **state)
 {
     (void)state;
     for (int other = 0; other < 2; other++) {
-        blm_guard *g = open_filed();
-        put_keys(g, 0, 100);
-        build(g);
-        close_guard(g);
-        g = open_guard(filed(other ? at("old") : NULL)); /* not built: it never says "open" */
+        leave_rows();
+        blm_guard *g =
+            open_guard(filed(other ? at("old") : NULL)); /* not built: it never says "open" */
         put_keys(g, 100, 200);
         close_guard(g);
         g = open_filed();
@@ -254,11 +299,8 @@ static void test_a_session_in_between(void **state)
 static void test_a_reader_in_between(void **state)
 {
     (void)state;
-    blm_guard *g = open_filed();
-    put_keys(g, 0, 100);
-    build(g);
-    close_guard(g);
-    g = open_guard(filed(NULL));
+    leave_rows();
+    blm_guard *g = open_guard(filed(NULL));
     build(g);
     assert_there(g, 0, 100);
     close_guard(g);
@@ -271,11 +313,8 @@ static void test_a_reader_in_between(void **state)
 static void test_no_put_without_a_mark(void **state)
 {
     (void)state;
-    blm_guard *g = open_filed();
-    put_keys(g, 0, 100);
-    build(g);
-    close_guard(g);
-    g              = open_guard(filed(NULL));
+    leave_rows();
+    blm_guard *g   = open_guard(filed(NULL));
     rows.fail_mark = true;
     assert_int_equal(blm_guard_put(g, "late", 4, NULL, 0, NULL), BLM_E_IO);
     assert_int_equal(rows.puts, 100);
@@ -292,9 +331,7 @@ static void test_no_put_without_a_mark(void **state)
 static void test_a_session_beside_ours(void **state)
 {
     (void)state;
-    blm_guard *g = open_filed();
-    put_keys(g, 0, 100);
-    build(g);
+    blm_guard *g     = open_with_rows();
     blm_guard *other = open_guard(filed(NULL));
     put_keys(other, 100, 200);
     close_guard(other);
@@ -427,15 +464,65 @@ static void test_rebuilds_queue(void **state)
     close_guard(g);
 }
 
+/* The thread of one rebuild cannot start, and while that is found out another is asked for. Who was
+ * told that it would come gets it. */
+static struct {
+    blm_guard *g;
+    blm_status second; /* of the rebuild that is asked for meanwhile */
+} starting;
+
+static void *zalloc_bytes(void *ctx, size_t bytes)
+{
+    (void)ctx;
+    return calloc(1, bytes);
+}
+
+static void *alloc_but_no_thread(void *ctx, size_t bytes)
+{
+    blm_guard *g = starting.g;
+    (void)ctx;
+    if (!g)
+        return malloc(bytes);
+    starting.g      = NULL;
+    starting.second = blm_guard_rebuild(g, NULL);
+    return NULL;
+}
+
+static void free_bytes(void *ctx, void *p, size_t bytes)
+{
+    (void)ctx, (void)bytes;
+    free(p);
+}
+
+static void test_a_thread_that_cannot_start(void **state)
+{
+    (void)state;
+    blm_options       f = BLM_OPTIONS_INIT;
+    blm_guard_options o = plain();
+    f.allocator         = &(
+        blm_allocator){ .alloc = alloc_but_no_thread, .zalloc = zalloc_bytes, .free = free_bytes };
+    f.kind       = BLM_BLOCKED;
+    o.filter     = &f;
+    o.flags      = BLM_GUARD_MANUAL;
+    blm_guard *g = open_guard(o);
+    put_keys(g, 0, 100);
+    starting.g       = g;
+    blm_status first = blm_guard_rebuild(g, NULL);
+    assert_null(starting.g);
+    assert_int_equal(blm_guard_wait(g, NULL), BLM_OK);
+    assert_true(first == BLM_E_MEMORY || first == BLM_PRESENT);
+    assert_true(starting.second == BLM_OK || starting.second == BLM_PRESENT);
+    assert_true(figures_of(g).rebuilds > 0);
+    close_guard(g);
+}
+
 /* ---- what is in force ------------------------------------------------------------------------ */
 
 static void test_other_options(void **state)
 {
     (void)state;
-    blm_guard *g = open_filed();
-    put_keys(g, 0, 100);
-    build(g);
-    char first[16];
+    blm_guard *g = open_with_rows();
+    char       first[16];
     memcpy(first, figures_of(g).hash, sizeof first);
     assert_true(first[0] != 0);
     close_guard(g);
@@ -640,6 +727,8 @@ int main(void)
         LAW(test_an_older_file_put_back),
         LAW(test_an_older_generation_put_back),
         LAW(test_a_copy_of_the_same_session),
+        LAW(test_a_copy_is_another_file),
+        LAW(test_a_copy_comes_while_it_is_open),
         LAW(test_a_killed_session),
         LAW(test_old_files_without_a_mark),
         LAW(test_a_session_in_between),
@@ -650,6 +739,7 @@ int main(void)
         LAW(test_too_many_failed_puts),
         LAW(test_distrust_during_a_rebuild),
         LAW(test_rebuilds_queue),
+        LAW(test_a_thread_that_cannot_start),
         LAW(test_other_options),
         LAW(test_stale_over_close),
         LAW(test_stale_after_a_kill),
