@@ -34,12 +34,21 @@ extern "C" {
 
 /* A policy for leveldb_options_set_filter_policy. bits_per_key: 1 … 64, also fractions; 10 lets 1%
  * of absent keys through (blm_leveldb_bits gives the bits for a rate). name: NULL for
- * BLM_LEVELDB_NAME. The filters' seed is made from the name, which LevelDB stores with them. If an
- * adversary may choose keys, give a name of your own, 1 … 63 bytes: it gives a seed of your own.
- * Use the same name for as long as the database lives. Call leveldb_filterpolicy_destroy on the
+ * BLM_LEVELDB_NAME. The filters' seed is made from the name, which LevelDB stores with them. A name of
+ * your own, 1 … 63 bytes, gives a seed of your own; if somebody else may choose keys, take
+ * blm_leveldb_policy_keyed. Use the same name for as long as the database lives. Call leveldb_filterpolicy_destroy on the
  * policy after the database is closed. NULL on failure, with err filled unless it is NULL. */
 BLM_API leveldb_filterpolicy_t *blm_leveldb_policy(double bits_per_key, const char *name,
                                                    blm_error *err);
+
+/* The same for keys that somebody else may choose: the hash is version 2's, keyed by your secret seed
+ * (docs/hash.md). Draw the seed once, keep it where you keep the database's other settings, and give it
+ * whenever you open the database. The policy's name is BLM_LEVELDB_KEYED, a dot, and sixteen digits
+ * that depend on the seed and do not tell it. So filters of another seed, or of blm_leveldb_policy, are
+ * never asked: LevelDB reads their tables without a filter until it compacts them. */
+#define BLM_LEVELDB_KEYED "bloomery.classic2"
+BLM_API leveldb_filterpolicy_t *blm_leveldb_policy_keyed(double         bits_per_key,
+                                                         const uint64_t seed[2], blm_error *err);
 
 /* Bits per key at which filters of `keys` keys (0: 30) let at most `rate` of absent keys through.
  * E_ARGUMENT unless 0 < rate < 1, E_LIMIT if it takes more than 64. */
@@ -61,6 +70,10 @@ BLM_API blm_status blm_leveldb_dataset(leveldb_t *db, const char *prefix, bool s
 
 /* The seed that is made from a name. */
 BLM_API uint64_t blm_leveldb_seed(const char *name);
+/* The name of the keyed policy with this seed. */
+#define BLM_LEVELDB_NAME_ROOM 64
+BLM_API blm_status blm_leveldb_keyed_name(const uint64_t seed[2], char out[BLM_LEVELDB_NAME_ROOM],
+                                          blm_error *err);
 /* How many bytes a filter of `keys` keys takes. */
 BLM_API size_t blm_leveldb_filter_size(double bits_per_key, size_t keys);
 /* Writes a filter of these keys to `out`; it takes blm_leveldb_filter_size bytes. */

@@ -22,13 +22,14 @@
 #define LEAST_BITS   64u /* with fewer, two or three keys would set nearly all */
 #define MOST_PROBES  30u
 #define MOST_PER_KEY 64.0
-#define NAME_ROOM    64u
 #define USUAL_KEYS   30u /* of 50 … 100 bytes with values, in the 2 KiB of a filter */
 
 struct policy {
-    double   bits_per_key;
-    uint64_t seed;
-    char     name[NAME_ROOM];
+    double     bits_per_key;
+    uint64_t   seed;
+    bool       keyed;
+    blm_secret secret; /* if keyed, in place of the seed */
+    char       name[BLM_LEVELDB_NAME_ROOM];
 };
 
 /* FNV-1a, then a step that spreads short names over all 64 bits. */
@@ -57,27 +58,40 @@ static uint32_t probes_for(uint64_t bits, size_t keys)
     return k < MOST_PROBES ? k : MOST_PROBES;
 }
 
-void blm_leveldb_filter_make(uint64_t seed, double bits_per_key, const char *const *keys,
-                             const size_t *lens, size_t count, char *out)
+static void make(const struct policy *p, const char *const *keys, const size_t *lens, size_t count,
+                 char *out)
 {
-    size_t   bytes = blm_leveldb_filter_size(bits_per_key, count) - 1;
+    size_t   bytes = blm_leveldb_filter_size(p->bits_per_key, count) - 1;
     uint64_t bits  = (uint64_t)bytes * 8;
     uint32_t k     = probes_for(bits, count);
     memset(out, 0, bytes);
     for (size_t i = 0; i < count; i++)
-        blm_bare_add(out, bits, k, seed, keys[i], lens[i]);
+        if (p->keyed)
+            blm_bare_add_keyed(out, bits, k, &p->secret, keys[i], lens[i]);
+        else
+            blm_bare_add(out, bits, k, p->seed, keys[i], lens[i]);
     out[bytes] = (char)k;
+}
+
+/* Another version's, or damaged: 0, which is "maybe". */
+static uint32_t probes_of(const char *filter, size_t size)
+{
+    uint32_t k = size < 2 ? 0 : (uint8_t)filter[size - 1];
+    return k <= MOST_PROBES ? k : 0;
+}
+
+void blm_leveldb_filter_make(uint64_t seed, double bits_per_key, const char *const *keys,
+                             const size_t *lens, size_t count, char *out)
+{
+    struct policy p = { .bits_per_key = bits_per_key, .seed = seed };
+    make(&p, keys, lens, count, out);
 }
 
 bool blm_leveldb_filter_check(uint64_t seed, const char *filter, size_t size, const char *key,
                               size_t len)
 {
-    if (size < 2)
-        return true;
-    uint32_t k = (uint8_t)filter[size - 1];
-    if (k > MOST_PROBES)
-        return true;
-    return blm_bare_check(filter, (uint64_t)(size - 1) * 8, k, seed, key, len);
+    uint32_t k = probes_of(filter, size);
+    return !k || blm_bare_check(filter, (uint64_t)(size - 1) * 8, k, seed, key, len);
 }
 
 /* ---- LevelDB's callbacks ----------------------------------------------------------------- */
@@ -92,14 +106,17 @@ static char *create_filter(void *state, const char *const *keys, const size_t *l
     char                *out = malloc(bytes); /* LevelDB frees it */
     *size                    = out ? bytes : 0;
     if (out)
-        blm_leveldb_filter_make(p->seed, p->bits_per_key, keys, lens, n, out);
+        make(p, keys, lens, n, out);
     return out;
 }
 
 static uint8_t may_match(void *state, const char *key, size_t len, const char *filter, size_t size)
 {
     const struct policy *p = state;
-    return blm_leveldb_filter_check(p->seed, filter, size, key, len);
+    uint32_t             k = probes_of(filter, size);
+    if (!p->keyed || !k)
+        return blm_leveldb_filter_check(p->seed, filter, size, key, len);
+    return blm_bare_check_keyed(filter, (uint64_t)(size - 1) * 8, k, &p->secret, key, len);
 }
 
 static const char *policy_name(void *state) { return ((const struct policy *)state)->name; }
@@ -115,16 +132,10 @@ static blm_status fail(blm_error *err, blm_status status, const char *text)
     return status;
 }
 
-leveldb_filterpolicy_t *blm_leveldb_policy(double bits_per_key, const char *name, blm_error *err)
+static leveldb_filterpolicy_t *policy_of(const struct policy *like, blm_error *err)
 {
-    if (!name)
-        name = BLM_LEVELDB_NAME;
-    if (!(bits_per_key >= 1 && bits_per_key <= MOST_PER_KEY)) {
+    if (!(like->bits_per_key >= 1 && like->bits_per_key <= MOST_PER_KEY)) {
         fail(err, BLM_E_ARGUMENT, "bits per key must be from 1 to 64");
-        return NULL;
-    }
-    if (!*name || strlen(name) >= NAME_ROOM) {
-        fail(err, BLM_E_ARGUMENT, "a policy's name must have 1 to 63 bytes");
         return NULL;
     }
     struct policy *p = malloc(sizeof *p);
@@ -132,10 +143,54 @@ leveldb_filterpolicy_t *blm_leveldb_policy(double bits_per_key, const char *name
         fail(err, BLM_E_MEMORY, "no memory for a filter policy");
         return NULL;
     }
-    p->bits_per_key = bits_per_key;
-    p->seed         = blm_leveldb_seed(name);
-    snprintf(p->name, sizeof p->name, "%s", name);
+    *p = *like;
     return leveldb_filterpolicy_create(p, free, create_filter, may_match, policy_name);
+}
+
+leveldb_filterpolicy_t *blm_leveldb_policy(double bits_per_key, const char *name, blm_error *err)
+{
+    struct policy p = { .bits_per_key = bits_per_key };
+    if (!name)
+        name = BLM_LEVELDB_NAME;
+    if (!*name || strlen(name) >= sizeof p.name) {
+        fail(err, BLM_E_ARGUMENT, "a policy's name must have 1 to 63 bytes");
+        return NULL;
+    }
+    p.seed = blm_leveldb_seed(name);
+    snprintf(p.name, sizeof p.name, "%s", name);
+    return policy_of(&p, err);
+}
+
+/* The digits are a hash with this seed, so they tell as little of it as an answer does. */
+blm_status blm_leveldb_keyed_name(const uint64_t seed[2], char out[BLM_LEVELDB_NAME_ROOM],
+                                  blm_error *err)
+{
+    blm_options o = BLM_OPTIONS_INIT;
+    blm_key     k = { BLM_LEVELDB_KEYED, strlen(BLM_LEVELDB_KEYED) };
+    blm_filter *f = NULL;
+    uint64_t    h = 0;
+    o.items       = 1;
+    o.rate        = 0.01;
+    o.hash        = BLM_HASH_SIPHASH;
+    o.flags       = BLM_SEEDED;
+    o.seed[0]     = seed[0];
+    o.seed[1]     = seed[1];
+    blm_status st = blm_create(&o, &f, err);
+    if (st == BLM_OK)
+        st = blm_hash_many(f, &k, 1, &h);
+    blm_free(f);
+    snprintf(out, BLM_LEVELDB_NAME_ROOM, BLM_LEVELDB_KEYED ".%016llx", (unsigned long long)h);
+    return st;
+}
+
+leveldb_filterpolicy_t *blm_leveldb_policy_keyed(double bits_per_key, const uint64_t seed[2],
+                                                 blm_error *err)
+{
+    struct policy p = { .bits_per_key = bits_per_key, .keyed = true };
+    if (blm_leveldb_keyed_name(seed, p.name, err) != BLM_OK)
+        return NULL;
+    blm_secret_make(seed, &p.secret);
+    return policy_of(&p, err);
 }
 
 blm_status blm_leveldb_bits(double rate, uint32_t keys, double *bits_per_key, blm_error *err)

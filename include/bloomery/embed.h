@@ -110,6 +110,10 @@ BLM_API blm_filter *blm_relocate(blm_filter *f, blm_move_fn move, void *ctx);
 BLM_API blm_status blm_encode_from(const blm_filter *f, const char *format, uint64_t at,
                                    blm_write_fn write, void *ctx, blm_error *err);
 
+/* options.flags of decode, for chunks of a filter that others added to meanwhile: its bits count, not
+ * its checksums. The keys that were in it before the first chunk was read are all in what comes back. */
+#define BLM_TORN 0x080u
+
 /* ---- a native filter in chunks ------------------------------------------------------------ */
 
 /* What goes before a filter's native bytes when they travel in chunks, as in BF.SCANDUMP and
@@ -133,6 +137,18 @@ BLM_API void blm_bare_add(void *bytes, uint64_t m, uint32_t k, uint64_t seed, co
                           size_t len);
 BLM_API bool blm_bare_check(const void *bytes, uint64_t m, uint32_t k, uint64_t seed,
                             const void *key, size_t len);
+
+/* The same with the hash of version 2, for keys that somebody else may choose (docs/hash.md): the bits
+ * of a native classic filter of version 2 with this seed. The secret is made once, in about a
+ * microsecond. It is as secret as the seed. */
+typedef struct blm_secret {
+    uint64_t word[48];
+} blm_secret;
+BLM_API void blm_secret_make(const uint64_t seed[2], blm_secret *out);
+BLM_API void blm_bare_add_keyed(void *bytes, uint64_t m, uint32_t k, const blm_secret *secret,
+                                const void *key, size_t len);
+BLM_API bool blm_bare_check_keyed(const void *bytes, uint64_t m, uint32_t k,
+                                  const blm_secret *secret, const void *key, size_t len);
 
 #ifdef __cplusplus
 }

@@ -142,16 +142,34 @@ static void bytes_are_pinned(void **state)
     assert_string_equal(hex, "61e1391d4ce7d0c30f");
 }
 
+/* … and of a keyed one; and the name that goes with its seed. */
+static void keyed_names_are_pinned(void **state)
+{
+    (void)state;
+    const uint64_t seeds[2][2] = { { 1, 2 }, { 1, 3 } };
+    char           name[BLM_LEVELDB_NAME_ROOM], other[BLM_LEVELDB_NAME_ROOM];
+    assert_int_equal(blm_leveldb_keyed_name(seeds[0], name, NULL), BLM_OK);
+    assert_int_equal(blm_leveldb_keyed_name(seeds[1], other, NULL), BLM_OK);
+    assert_string_equal(name, "bloomery.classic2.1fe6f4e7c58513f7");
+    assert_string_not_equal(name, other);
+    assert_null(blm_leveldb_policy_keyed(0, seeds[0], NULL));
+}
+
 /* ---- in a database ----------------------------------------------------------------------- */
 
 #define KEYS 20000u
 
+/* name: a policy's, or (one digit) that of a keyed policy's seed. */
 static leveldb_t *open_with(const char *path, double bits_per_key, const char *name,
                             leveldb_options_t **o, leveldb_filterpolicy_t **policy)
 {
-    char *error = NULL;
-    *policy     = blm_leveldb_policy(bits_per_key, name, NULL);
-    *o          = leveldb_options_create();
+    char    *error   = NULL;
+    bool     keyed   = name && name[1] == 0;
+    uint64_t seed[2] = { keyed ? (uint64_t)name[0] : 0, 7 };
+    *policy          = keyed ? blm_leveldb_policy_keyed(bits_per_key, seed, NULL)
+                             : blm_leveldb_policy(bits_per_key, name, NULL);
+    assert_non_null(*policy);
+    *o = leveldb_options_create();
     leveldb_options_set_create_if_missing(*o, 1);
     leveldb_options_set_filter_policy(*o, *policy);
     leveldb_t *db = leveldb_open(*o, path, &error);
@@ -182,15 +200,14 @@ static void ask_all(leveldb_t *db)
     leveldb_readoptions_destroy(ro);
 }
 
-static void database_answers_after_reopening(void **state)
+static void answers_after_reopening(const char *first)
 {
-    (void)state;
     char path[] = "/tmp/bloomery-leveldb-XXXXXX", *error = NULL;
     assert_non_null(mkdtemp(path));
     leveldb_options_t      *o;
     leveldb_filterpolicy_t *policy;
     leveldb_writeoptions_t *wo = leveldb_writeoptions_create();
-    leveldb_t              *db = open_with(path, 10, NULL, &o, &policy);
+    leveldb_t              *db = open_with(path, 10, first, &o, &policy);
     for (uint64_t i = 0; i < KEYS; i++) {
         char   key[32];
         size_t len = key_of(i, key);
@@ -205,9 +222,7 @@ static void database_answers_after_reopening(void **state)
         double      bits;
         const char *name;
     } again[] = {
-        { 10, NULL },
-        { 16, NULL },
-        { 10, "somebody.else1" },
+        { 10, NULL }, { 16, NULL }, { 10, "somebody.else1" }, { 10, "1" }, { 16, "1" }, { 10, "2" },
     };
     for (size_t i = 0; i < sizeof again / sizeof *again; i++) {
         db = open_with(path, again[i].bits, again[i].name, &o, &policy);
@@ -222,6 +237,13 @@ static void database_answers_after_reopening(void **state)
     rmdir(path);
 }
 
+static void database_answers_after_reopening(void **state)
+{
+    (void)state;
+    answers_after_reopening(NULL);
+    answers_after_reopening("1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -231,6 +253,7 @@ int main(void)
         cmocka_unit_test(wrong_arguments),
         cmocka_unit_test(foreign_bytes_are_maybe),
         cmocka_unit_test(bytes_are_pinned),
+        cmocka_unit_test(keyed_names_are_pinned),
         cmocka_unit_test(database_answers_after_reopening),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
