@@ -149,6 +149,15 @@ void blm__ages_mend(struct blm__layer *l)
         state_put(l, ADDS, &adds, (adds / length + ahead) * length);
 }
 
+/* More adds than there can be are damage. The number would go from 2^64 − 1 to 0, and with it the turn
+ * of a key that was just added. */
+void blm__ages_begin(struct blm__layer *l)
+{
+    uint64_t adds = state(l, ADDS);
+    if (!blm__by_time(&l->shape) && adds >> 63)
+        state_put(l, ADDS, &adds, 0);
+}
+
 /* ---- keys ---- */
 
 static size_t add_some(const struct blm__body *b, struct blm__layer *l,

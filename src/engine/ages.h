@@ -18,6 +18,8 @@ struct blm__clocked blm__ages_clock(const struct blm__layer *l, uint64_t now);
 struct blm__age_turn blm__ages_now(const struct blm__layer *l);
 /* After a power cut, before the first add. Reads every word. */
 void blm__ages_mend(struct blm__layer *l);
+/* Before the first add to what was read from elsewhere. */
+void blm__ages_begin(struct blm__layer *l);
 /* Keys added `age` turns ago; cells in use then, and how many keys they tell of. */
 uint64_t blm__age_adds(const struct blm__layer *l, const struct blm__age_turn *t, uint32_t age);
 uint64_t blm__age_look(const struct blm__layer *l, const struct blm__age_turn *t, uint32_t age,

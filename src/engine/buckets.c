@@ -113,6 +113,22 @@ static size_t check(const struct blm__body *b, const struct blm__layer *l,
     return hits;
 }
 
+static void deciding(const struct blm__layer *l, uint64_t h, uint64_t *cell)
+{
+    struct blm__pair p = blm__pair_of(l, h);
+    for (uint32_t i = 0; i < 2 * BLM__BUCKET; i++)
+        cell[i] = p.bucket[i / BLM__BUCKET] * BLM__BUCKET + i % BLM__BUCKET;
+}
+
+static bool decides(const struct blm__layer *l, uint64_t h, const uint64_t *value)
+{
+    uint64_t print = blm__fingerprint_of(h, l->shape.cell_bits);
+    for (uint32_t i = 0; i < 2 * BLM__BUCKET; i++)
+        if (value[i] == print)
+            return true;
+    return false;
+}
+
 static bool check_one(const struct blm__body *b, const struct blm__layer *l, uint64_t h)
 {
     (void)b;
@@ -262,6 +278,9 @@ const struct blm__engine blm__engine_buckets = {
     .model       = BLM_MODEL_BUCKETS,
     .check       = check,
     .check_one   = check_one,
+    .deciding    = deciding,
+    .deciders    = 2 * BLM__BUCKET,
+    .decides     = decides,
     .place       = place,
     .take        = take,
     .copies      = copies,

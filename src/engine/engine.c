@@ -8,12 +8,12 @@
 
 extern const struct blm__engine blm__engine_chain, blm__engine_lines, blm__engine_short,
     blm__engine_counters, blm__engine_steps, blm__engine_positions, blm__engine_tallies,
-    blm__engine_ages, blm__engine_buckets, blm__engine_slots;
+    blm__engine_ages, blm__engine_buckets, blm__engine_slots, blm__engine_fuse;
 
 static const struct blm__engine *const engines[] = {
     &blm__engine_chain,   &blm__engine_lines,     &blm__engine_short,   &blm__engine_counters,
     &blm__engine_steps,   &blm__engine_positions, &blm__engine_tallies, &blm__engine_ages,
-    &blm__engine_buckets, &blm__engine_slots,
+    &blm__engine_buckets, &blm__engine_slots,     &blm__engine_fuse,
 };
 #define COUNT (sizeof engines / sizeof *engines)
 

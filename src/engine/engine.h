@@ -13,6 +13,7 @@
  *   ages        native   bits in words that say of which turn they are: windows
  *   buckets     native   fingerprints in buckets of four
  *   slots       others   fingerprints of a byte, in buckets of any size: RedisBloom's CF
+ *   fuse        native   fingerprints that three cells add up to: built at once, never added to
  *
  * Engines know layers, keys and kernels. What layers are for, and how many there are, is the kind's
  * business (kind/kind.h).
@@ -100,6 +101,13 @@ struct blm__engine {
     /* The cells of a key, in probe order; for blm_positions and what is built on it. raw: the
      * 64-bit values before they are brought below m. False: there is no such thing. */
     bool (*positions)(const struct blm__shape *s, const blm_digest *d, bool raw, uint64_t *out);
+    /* For layers of which only a few bytes can be read (api/far.c), where positions are no answer:
+     * the cells that decide about a native hash, and whether these values of theirs say that the
+     * layer may have it. NULL: every cell of `positions` must be in use; if that is NULL too, more
+     * than cells decide. */
+    uint32_t deciders; /* how many */
+    void (*deciding)(const struct blm__layer *l, uint64_t h, uint64_t *cell);
+    bool (*decides)(const struct blm__layer *l, uint64_t h, const uint64_t *value);
     /* Marks a cell as used by one more key: blm_add_positions. 1: it was unused. */
     unsigned (*use)(const struct blm__body *b, struct blm__layer *l, uint64_t cell);
 

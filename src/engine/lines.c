@@ -29,17 +29,20 @@ static bool check_one(const struct blm__body *b, const struct blm__layer *l, uin
     return b->kernel->lines_check_one(l, h);
 }
 
-/* ---- 8-byte keys: from bytes to answers in one loop ---- */
+/* ---- from bytes to answers in one loop: 8-byte keys, and lists of keys ---- */
 
 static bool takes(const struct blm__body *b, const struct blm__layer *l, const struct blm__keys *k)
 {
-    return k->fixed && k->width == 8 && l->shape.lines == 1 && b->hasher.id == BLM_HASH_XXH3;
+    return (k->list || (k->fixed && k->width == 8)) && l->shape.lines == 1 &&
+           b->hasher.id == BLM_HASH_XXH3;
 }
 
 static size_t add_raw(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
                       uint8_t *fresh)
 {
-    size_t count = b->kernel->line_add8(l, blm__hasher_flip(&b->hasher), k->fixed, k->n, fresh);
+    const struct blm__kernel *v = b->kernel;
+    size_t count                = k->list ? v->line_add_keys(l, &b->hasher, k->list, k->n, fresh)
+                                          : v->line_add8(l, blm__hasher_flip(&b->hasher), k->fixed, k->n, fresh);
     blm__layer_count(l, (int64_t)count);
     return count;
 }
@@ -47,7 +50,10 @@ static size_t add_raw(const struct blm__body *b, struct blm__layer *l, const str
 static size_t check_raw(const struct blm__body *b, const struct blm__layer *l,
                         const struct blm__keys *k, uint8_t *maybe)
 {
-    return b->kernel->line_check8(l, blm__hasher_flip(&b->hasher), k->fixed, k->n, maybe);
+    const struct blm__kernel *v = b->kernel;
+    if (k->list)
+        return v->line_check_keys(l, &b->hasher, k->list, k->n, maybe);
+    return v->line_check8(l, blm__hasher_flip(&b->hasher), k->fixed, k->n, maybe);
 }
 
 static void singles(struct blm__body *b, const struct blm__shape *s, bool only)

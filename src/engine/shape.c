@@ -35,7 +35,7 @@ static const char *ages_fault(const struct blm__shape *s)
 static const char *lines_fault(const struct blm__shape *s)
 {
     uint32_t cells = blm__line_cells(s->rule);
-    if (s->rule == BLM__BUCKETS)
+    if (s->rule == BLM__BUCKETS || s->rule == BLM__FUSE)
         return NULL;
     if (cells == 0)
         return s->line_count || s->lines ? "a layer without lines has a number of lines" : NULL;
@@ -63,6 +63,19 @@ static const char *buckets_fault(const struct blm__shape *s)
     return s->lines || s->probes != 1 ? "a key has one cell" : NULL;
 }
 
+static const char *fuse_fault(const struct blm__shape *s)
+{
+    uint64_t segment = s->aux[0], parts = s->line_count;
+    if (s->rule != BLM__FUSE)
+        return NULL;
+    if (segment == 0 || segment & (segment - 1) || segment > BLM__SEGMENT_MOST)
+        return "a segment is not 1, 2, 4 … 2^18 cells";
+    if (parts == 0 || parts != s->aux[1] || parts > BLM__MAX_PARTS || s->bits % parts ||
+        s->bits / parts % segment || s->bits / parts / segment < BLM__FUSE_PROBES)
+        return "parts, segments and cells do not agree";
+    return s->lines || s->probes != BLM__FUSE_PROBES ? "a key has three cells" : NULL;
+}
+
 static const char *shape_fault(const struct blm__shape *s, bool native)
 {
     if ((unsigned)s->kind >= 32)
@@ -76,7 +89,9 @@ static const char *shape_fault(const struct blm__shape *s, bool native)
     const char *fault = engine_fault(s, native);
     if (!fault)
         fault = lines_fault(s);
-    return fault ? fault : buckets_fault(s);
+    if (!fault)
+        fault = buckets_fault(s);
+    return fault ? fault : fuse_fault(s);
 }
 
 blm_status blm__shape_valid(const struct blm__shape *s, bool native, uint64_t offset,
@@ -85,7 +100,7 @@ blm_status blm__shape_valid(const struct blm__shape *s, bool native, uint64_t of
     const char *fault = shape_fault(s, native);
     if (fault)
         return blm__fail_at(err, BLM_E_FORMAT, offset, "not a valid layer: %s", fault);
-    if (s->bits > BLM__MAX_BITS / (s->rule == BLM__BUCKETS ? s->cell_bits : 1))
+    if (s->bits > BLM__MAX_BITS / (s->rule >= BLM__BUCKETS ? s->cell_bits : 1))
         return blm__fail_at(err, BLM_E_LIMIT, offset, "%llu bits are more than 2^48",
                             (unsigned long long)s->bits);
     if (s->probes > BLM__MAX_PROBES)
@@ -96,7 +111,7 @@ blm_status blm__shape_valid(const struct blm__shape *s, bool native, uint64_t of
 
 bool blm__slack_clear(const struct blm__shape *s, const uint64_t *words)
 {
-    uint64_t end = s->bits * s->cell_bits, at = end / 64;
+    uint64_t end = blm__shape_used(s), at = end / 64;
     unsigned used = (unsigned)(end % 64);
     for (; at < blm__shape_words(s); at++, used = 0)
         if (blm__le64(__atomic_load_n(&words[at], __ATOMIC_RELAXED)) >> used)
@@ -106,6 +121,8 @@ bool blm__slack_clear(const struct blm__shape *s, const uint64_t *words)
 
 bool blm__same_window(const struct blm__shape *a, const struct blm__shape *b)
 {
+    if (a->rule == BLM__FUSE)
+        return a->aux[0] == b->aux[0] && a->line_count == b->line_count;
     return a->rule != BLM__AGES || (a->aux[0] == b->aux[0] && a->aux[1] == b->aux[1]);
 }
 
@@ -114,5 +131,7 @@ uint64_t blm__line_count(const struct blm__shape *s)
     uint32_t cells = blm__line_cells(s->rule);
     if (s->rule == BLM__AGES)
         return blm__ages_of(s) ? blm__ages_spans(s->bits / 64, blm__ages_of(s)) : 0;
+    if (s->rule == BLM__FUSE)
+        return s->aux[1];
     return cells ? s->bits / cells : 0;
 }

@@ -15,6 +15,10 @@
 struct blm__kind {
     blm_kind_row row;   /* what blm_kind_at shows */
     bool         words; /* may be made over a caller's words */
+    /* How many layers it has at most, where it does not grow; 0: one. */
+    uint32_t layers;
+    /* It promises more than "no" for some keys: a file of it is verified when it is opened. */
+    bool certain;
 
     /* Options (native scheme) to plan. Pure. */
     blm_status (*plan)(const blm_options *o, blm_plan *out, blm_error *err);
@@ -35,7 +39,8 @@ struct blm__kind {
     /* A file, or decoded bytes, have become this body. NULL: nothing to do. */
     void (*opened)(struct blm__body *b);
 
-    /* Hashed keys, at most BLM__BATCH. Adds in order; *done were added when it fails. */
+    /* Hashed keys, at most BLM__BATCH. Adds in order; *done were added when it fails. NULL: it is
+     * built at once (api/builder.c), as are its shapes. */
     blm_status (*add)(struct blm__body *b, const struct blm__keys *k, uint8_t *fresh, size_t *done);
     size_t (*check)(const struct blm__body *b, const struct blm__keys *k, uint8_t *maybe);
     bool (*check_one)(const struct blm__body *b, uint64_t h); /* native schemes */
@@ -55,6 +60,9 @@ struct blm__kind {
     blm_status (*rate_at)(const struct blm__body *b, uint64_t n, double *rate);
     /* The growth that blm_params tells. NULL: body.growth. */
     double (*growth)(const struct blm__body *b);
+
+    /* What the layers' sums do not say of the whole; s may be NULL. NULL: they say it. */
+    void (*totals)(const struct blm__body *b, blm_params *p, blm_stats *s);
 
     /* body.state, where a kind keeps what is its own. NULL: it keeps nothing, or there is nothing
      * to do. clear: the first layer is empty, and the only one (dropped: there were others).

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "core/kernel/layers.h"
+#include "core/kernel/steps.h"
 #include "engine/shape.h"
 #include "kind/scalable.h"
 #include "kind/young.h"
@@ -147,6 +148,9 @@ static size_t check(const struct blm__body *b, const struct blm__keys *k, uint8_
     if (b->layer_count == 1)
         return b->layers->engine->check(b, b->layers, k, maybe);
     struct blm__stack s;
+    if (k->steps && k->n > 1)
+        return b->kernel->stepper->check_chain(b->layers, b->layer_count, UINT32_MAX, k->hashes,
+                                               k->steps, k->n, maybe);
     if (k->n > 1 && stack_of(b, UINT32_MAX, &s))
         return b->kernel->layers_check(&s, k->hashes, k->n, maybe);
     struct rest r;
@@ -170,6 +174,12 @@ static void claim_others(const struct blm__body *b, struct rest *r)
 {
     struct blm__stack s;
     uint8_t           has[BLM__BATCH];
+    if (r->steps && r->n > 1) {
+        if (b->kernel->stepper->check_chain(b->layers, b->layer_count, b->active, r->h, r->step,
+                                            r->n, has) > 0)
+            rest_drop(r, 0, has);
+        return;
+    }
     if (r->n > 1 && stack_of(b, b->active, &s)) {
         if (s.count > 0 && b->kernel->layers_check(&s, r->h, r->n, has) > 0)
             rest_drop(r, 0, has);
@@ -193,9 +203,16 @@ static bool add_at_once(struct blm__body *b, const struct blm__keys *k, uint8_t 
 {
     struct blm__stack  s;
     struct blm__layer *mine = &b->layers[b->active];
-    if (k->n < 2 || room_of(b, mine) < k->n || !stack_of(b, b->active, &s))
+    size_t             count;
+    if (k->n < 2 || room_of(b, mine) < k->n)
         return false;
-    size_t count = b->kernel->layers_add(&s, mine, k->hashes, k->n, fresh);
+    if (k->steps && !b->shared && !mine->marks)
+        count = b->kernel->stepper->add_chain(b->layers, b->layer_count, b->active, k->hashes,
+                                              k->steps, k->n, fresh);
+    else if (stack_of(b, b->active, &s))
+        count = b->kernel->layers_add(&s, mine, k->hashes, k->n, fresh);
+    else
+        return false;
     blm__layer_count(mine, (int64_t)count);
     return true;
 }

@@ -77,6 +77,8 @@ static const char *fault(const struct blm__body *b, bool native)
 static void opened(struct blm__body *b)
 {
     struct blm__layer *l = &b->layers[0];
+    if (!b->read_only)
+        blm__ages_begin(l);
     if (!b->read_only && b->store->writer && b->store->writer(b) == BLM_WRITER_CRASH)
         blm__ages_mend(l);
     if (blm__by_time(&l->shape)) {

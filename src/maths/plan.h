@@ -34,6 +34,9 @@ blm_status blm__plan_ages(const blm_options *o, uint32_t ages, blm_plan *out, bl
 /* Cuckoo: buckets of four cells, o->bits and plan.bits count cells; plan.lines is how long a
  * fingerprint is. */
 blm_status blm__plan_buckets(const blm_options *o, blm_plan *out, blm_error *err);
+/* Static: plan.bits counts cells, as a rule: building may take more. plan.lines is how long a
+ * fingerprint is. */
+blm_status blm__plan_fuse(const blm_options *o, blm_plan *out, blm_error *err);
 
 /* ---- for all of them (plan.c) ---- */
 

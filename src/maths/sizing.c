@@ -108,6 +108,8 @@ static blm_status check_model(blm_model model, uint64_t m, uint32_t k, uint32_t 
         return BLM_OK;
     if (m > BLM__MAX_BITS || k > BLM__MAX_PROBES)
         return BLM_E_LIMIT;
+    if (model == BLM_MODEL_FUSE)
+        return k == BLM__FUSE_PROBES && lines >= 1 && lines <= 32 ? BLM_OK : BLM_E_ARGUMENT;
     if (model == BLM_MODEL_BUCKETS)
         return k == 1 && lines >= 1 && lines < 64 ? BLM_OK : BLM_E_ARGUMENT;
     enum blm__rule rule = model == BLM_MODEL_LINES      ? BLM__LINES
@@ -150,6 +152,10 @@ blm_status blm_rate_of(blm_model model, uint64_t m, uint32_t k, uint32_t lines, 
         return BLM_OK;
     case BLM_MODEL_BUCKETS:
         out->value = out->low = out->high = blm__rate_buckets(m, lines, n);
+        out->method                       = BLM_BY_FORMULA;
+        return BLM_OK;
+    case BLM_MODEL_FUSE:
+        out->value = out->low = out->high = n ? blm__rate_fuse(lines, n) : 0;
         out->method                       = BLM_BY_FORMULA;
         return BLM_OK;
     case BLM_MODEL_COUNTERS:

@@ -36,6 +36,8 @@ double blm__rate_ages(uint64_t spans, uint32_t words, uint32_t lines, uint64_t t
 /* The rate of native cuckoo filters: n of `cells` hold fingerprints of so many bits; and
  * collisions. */
 double blm__rate_buckets(uint64_t cells, uint32_t bits, uint64_t n);
+/* The rate of static filters: 2^-bits, and collisions. */
+double blm__rate_fuse(uint32_t bits, uint64_t n);
 
 /* Estimates of blm_estimate_items. The first multiplies value and interval. The second widens the
  * interval for a filter of lines of `cells` cells, where keys do not spread evenly. */

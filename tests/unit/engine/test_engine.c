@@ -11,7 +11,7 @@ static void shapes_keep_their_promise_on_paper(void **state)
 {
     (void)state;
     static const double rates[] = { 0.1, 0.01, 1e-3, 1e-5 };
-    EACH_FLAVOUR(v)
+    EACH_BITS(v)
     for (size_t i = 0; i < COUNT_OF(rates); i++) {
         blm_filter              *f = make_flavour(v, 50000, rates[i], 1);
         const struct blm__shape *s = &f->body.layers[0].shape;

@@ -114,7 +114,8 @@ static void bits_made_of_counters_have_their_rate(void **state)
     }
 }
 
-/* The one loop from bytes to answers is for keys of eight bytes in one line, hashed by XXH3. */
+/* The one loop from bytes to answers is for lists of keys, and keys of eight bytes side by side, in
+ * one line, hashed by XXH3. */
 static void what_is_taken_raw(void **state)
 {
     (void)state;
@@ -131,10 +132,12 @@ static void what_is_taken_raw(void **state)
     assert_true(e->takes(&b, &one, &eight));
     assert_false(e->takes(&b, &two, &eight));
     assert_false(e->takes(&b, &one, &nine));
-    assert_false(e->takes(&b, &one, &list));
+    assert_true(e->takes(&b, &one, &list));
+    assert_false(e->takes(&b, &two, &list));
     assert_false(e->takes(&b, &one, &hashed));
     b.hasher.id = BLM_HASH_SIPHASH;
     assert_false(e->takes(&b, &one, &eight));
+    assert_false(e->takes(&b, &one, &list));
 }
 
 int main(void)

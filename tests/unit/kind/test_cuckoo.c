@@ -5,9 +5,11 @@
 #include <math.h>
 
 #include "api/filter.h"
+#include "bloomery/delta.h"
 #include "bloomery/maths.h"
 #include "core/kernel/buckets.h"
 #include "core/probe.h"
+#include "unit/files.h"
 
 static blm_options options(uint64_t n, double p)
 {
@@ -279,6 +281,35 @@ static void it_grows_when_asked_to(void **state)
     blm_free(f);
 }
 
+/* A delta carries what was added, moved and removed, and layers that came. */
+static void deltas_lead_from_one_to_the_other(void **state)
+{
+    (void)state;
+    for (uint64_t grows = 0; grows < 2; grows++)
+        for (uint64_t n = 10; n < 3000; n += n / 2 + 1) {
+            blm_options  o     = options(n, 0.01);
+            struct bytes delta = { 0 };
+            o.growth           = grows ? 2 : 0;
+            blm_filter *f      = make(&o), *before, *after;
+            for (uint64_t i = 0; i < n / 2; i++)
+                add(f, i);
+            assert_status(blm_copy(f, &before, NULL), BLM_OK);
+            for (uint64_t i = n / 2; i < (grows ? 3 * n : n); i++)
+                assert_true(add(f, i) >= 0);
+            uint64_t gone = 1;
+            assert_status(blm_remove(f, &gone, 8), BLM_OK);
+            assert_status(blm_diff(before, f, bytes_add, &delta, NULL), BLM_OK);
+            assert_status(blm_patch(before, bytes_get, &delta, &after, NULL), BLM_OK);
+            assert_true(blm_equal(f, after));
+            for (uint64_t i = 0; i < 4 * n; i++)
+                assert_int_equal(has(f, i), has(after, i));
+            free(delta.p);
+            blm_free(f);
+            blm_free(before);
+            blm_free(after);
+        }
+}
+
 /* ---- what it refuses ---- */
 
 static void refused(blm_options o, blm_status want, const char *word)
@@ -412,6 +443,7 @@ int main(void)
         cmocka_unit_test(a_bag_of_fingerprints_agrees),
         cmocka_unit_test(the_rate_is_as_modelled),
         cmocka_unit_test(it_grows_when_asked_to),
+        cmocka_unit_test(deltas_lead_from_one_to_the_other),
         cmocka_unit_test(what_it_cannot_be_is_named),
         cmocka_unit_test(sizes_can_be_given_otherwise),
     };

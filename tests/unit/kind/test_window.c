@@ -1,53 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Windows against an exact oracle: what was added lately, by number and by a clock that the test
- * turns; the rate of a filter that never stops; what is refused. */
-#include "bloomery/window.h"
+ * turns; the rate of a filter that never stops; two windows; what is refused. */
+#include "windows.h"
+
 #include <bloomery/maths.h>
 
-#include <pthread.h>
-
-#include "bloomery/delta.h"
-#include "bloomery/embed.h"
-#include "core/kernel/kernel.h"
-#include "unit/files.h"
 #include "unit/rates.h"
-
-static uint64_t test_clock(void *ctx) { return *(uint64_t *)ctx; }
-
-static blm_options asked(uint64_t items, double rate, uint64_t ms, uint64_t *clock)
-{
-    blm_options o = BLM_OPTIONS_INIT;
-    o.kind        = BLM_WINDOW;
-    o.items       = items;
-    o.rate        = rate;
-    o.window_ms   = ms;
-    o.flags       = BLM_SEEDED;
-    o.seed[0]     = 7;
-    o.clock       = clock ? test_clock : NULL;
-    o.clock_ctx   = clock;
-    return o;
-}
-
-static blm_filter *made(const blm_options *o)
-{
-    blm_filter *f;
-    assert_int_equal(blm_create(o, &f, NULL), BLM_OK);
-    return f;
-}
-
-static blm_window window_of(const blm_filter *f)
-{
-    blm_window w = { .size = sizeof w };
-    assert_int_equal(blm_get_window(f, &w), BLM_OK);
-    return w;
-}
-
-static bool has(const blm_filter *f, uint64_t key)
-{
-    bool one = blm_check(f, &key, 8);
-    assert_int_equal(one, blm_check_fixed(f, &key, 8, 1, NULL));
-    return one;
-}
 
 /* ---- the oracle ---- */
 
@@ -252,214 +210,51 @@ static void too_many_in_the_time(void **state)
     blm_free(f);
 }
 
-/* ---- the clock ---- */
-
-static void time_may_go_back(void **state)
+/* All keys of a window in one turn: none is forgotten, the rate of this moment is what is measured,
+ * and it is said which plan would hold. When the turn is forgotten, so is the burst. */
+static void a_burst_is_said(void **state)
 {
     (void)state;
-    uint64_t    clock = 1700000000000u, key = 5, other = 6;
-    blm_options o = asked(1000, 0.01, 7000, &clock);
-    blm_filter *f = made(&o);
-    blm_add(f, &key, 8);
-    clock -= 1000000;
-    assert_true(has(f, key));
-    assert_true(window_of(f).behind > 0);
-    blm_add(f, &other, 8);
-    assert_true(has(f, key) && has(f, other));
-    clock += 1000000 + 7000;
-    assert_int_equal(window_of(f).behind, 0);
-    clock += 1000;
-    assert_false(has(f, key));
-    blm_free(f);
-}
-
-/* The system's clock: a file that has seen a later time goes on from there. */
-static void a_file_from_the_future(void **state)
-{
-    (void)state;
-    uint64_t    clock = (uint64_t)4000000000u * 1000, key = 5;
-    blm_options o = asked(1000, 0.01, 3600000, &clock);
-    blm_filter *f;
-    assert_int_equal(blm_create_file(at("future.blm"), &o, &f, NULL), BLM_OK);
-    blm_add(f, &key, 8);
-    assert_int_equal(blm_close(f, NULL), BLM_OK);
-    assert_int_equal(blm_open(at("future.blm"), NULL, &f, NULL), BLM_OK);
-    assert_true(has(f, key));
-    assert_true(window_of(f).behind > (uint64_t)1000 * 86400 * 365);
-    blm_free(f);
-}
-
-/* ---- files, copies, bytes ---- */
-
-static void a_file_forgets_while_it_is_closed(void **state)
-{
-    (void)state;
-    uint64_t    clock = 1700000000000u, a = 1, b = 2;
-    blm_options o = asked(1000, 0.01, 7000, &clock);
-    blm_filter *f, *reader;
-    assert_int_equal(blm_create_file(at("window.blm"), &o, &f, NULL), BLM_OK);
-    blm_add(f, &a, 8);
-    clock += 6000;
-    blm_add(f, &b, 8);
-    assert_int_equal(blm_open(at("window.blm"), &o, &reader, NULL), BLM_OK); /* beside the writer */
-    assert_true(has(reader, a) && has(reader, b));
-    assert_int_equal(blm_close(f, NULL), BLM_OK);
-    clock += 3000; /* nobody writes */
-    assert_true(!has(reader, a) && has(reader, b));
-    blm_free(reader);
-    o.flags = BLM_WRITE | BLM_VERIFY;
-    assert_int_equal(blm_open(at("window.blm"), &o, &f, NULL), BLM_OK);
-    assert_true(!has(f, a) && has(f, b));
-    blm_add(f, &a, 8);
-    assert_true(has(f, a) && has(f, b));
-    blm_verdict v = { .size = sizeof v };
-    assert_int_equal(blm_close(f, NULL), BLM_OK);
-    assert_int_equal(blm_open(at("window.blm"), &o, &f, NULL), BLM_OK);
-    assert_int_equal(blm_verify(f, &v, NULL), BLM_OK);
-    assert_int_equal(v.good, v.regions);
-    blm_free(f);
-}
-
-/* A killed writer's adds are all there, and its count too. */
-static void a_killed_writer_loses_nothing(void **state)
-{
-    (void)state;
-    uint64_t    clock = 1700000000000u;
-    blm_options o     = asked(5000, 0.01, 0, &clock);
-    blm_filter *f;
-    for (int shared = 0; shared < 2; shared++) {
-        o.flags   = BLM_SEEDED | BLM_REPLACE | (shared ? BLM_SHARED : 0);
-        pid_t pid = fork();
-        if (pid == 0) {
-            if (blm_create_file(at("killed.blm"), &o, &f, NULL) != BLM_OK)
-                _exit(1);
-            for (uint64_t k = 0; k < 23456; k++)
-                blm_add(f, &k, 8);
-            kill(getpid(), SIGKILL);
-        }
-        int how;
-        assert_int_equal(waitpid(pid, &how, 0), pid);
-        assert_true(WIFSIGNALED(how));
-        blm_options again = BLM_OPTIONS_INIT;
-        again.flags       = BLM_WRITE;
-        assert_int_equal(blm_open(at("killed.blm"), &again, &f, NULL), BLM_OK);
-        for (uint64_t k = 23456 - 5000; k < 23456; k++)
+    static const double rates[] = { 0.1, 0.01, 0.001 };
+    for (size_t i = 0; i < 2 * COUNT_OF(rates); i++) {
+        uint64_t    clock = 1700000000000u, n = 20000, shares = i % 2 ? 7 : 2, key = 0;
+        double      p      = rates[i / 2];
+        blm_options o      = asked(n, p, 70000, &clock);
+        blm_filter *f      = made(&o);
+        uint64_t    share  = window_of(f).share;
+        double      error  = 0;
+        blm_stats   before = { .size = sizeof before }, after = before;
+        assert_int_equal(share, n / 7 + 1);
+        for (; key < shares * share; key++)
+            blm_add(f, &key, 8);
+        assert_int_equal(window_of(f).busiest, shares * share);
+        assert_int_equal(blm_get_stats(f, &before), BLM_OK);
+        assert_true(before.overfilled == (p < 0.1 || shares == 7));
+        error = sqrt(before.rate_now * (1 - before.rate_now) / 1000000);
+        judge("a burst", tried(f, 1000000, i), before.rate_now, error, 0.002);
+        for (uint64_t k = 0; k < key; k++)
             assert_true(has(f, k));
-        for (uint64_t k = 23456; k < 30000; k++) {
-            blm_add(f, &k, 8);
-            assert_true(has(f, k - 4999));
-        }
-        assert_int_equal(blm_close(f, NULL), BLM_OK);
-    }
-}
-
-/* Another boot than the writer's, in both slots. */
-static void reboot(uint8_t *file)
-{
-    uint32_t block = blm__get32le(file + 48), size = blm__get32le(file + 52);
-    for (unsigned i = 0; i < 2; i++)
-        memset(file + block + i * size + 40, 0x55, 16);
-    seal_slots(file);
-}
-
-/* Power fails: of the pages since the last sync any may be there, the count of adds an old one. What
- * was synced, and is in the window of all that was added, is there; and the next writer's adds are,
- * whatever it finds. */
-static void a_power_cut_keeps_what_was_synced(void **state)
-{
-    (void)state;
-    uint64_t    clock = 1700000000000u;
-    struct rng  r     = { 4 };
-    blm_filter *f;
-    for (unsigned round = 0; round < 60; round++) {
-        blm_options o = asked(20000, 0.01, round & 1 ? 20000 : 0, &clock);
-        o.flags |= BLM_REPLACE;
-        assert_int_equal(blm_create_file(at("cut.blm"), &o, &f, NULL), BLM_OK);
-        for (uint64_t k = 0; k < 30000; k++, clock++)
-            blm_add(f, &k, 8);
-        assert_int_equal(blm_sync(f, NULL), BLM_OK);
-        struct bytes disk = slurp(at("cut.blm"));
-        uint64_t     last = 30000 + rng_below(&r, round % 3 ? 19000 : 90000);
-        for (uint64_t k = 30000; k < last; k++, clock++)
-            blm_add(f, &k, 8);
-        struct bytes now = slurp(at("cut.blm"));
-        assert_int_equal(now.len, disk.len);
+        clock += 80000;
+        for (uint64_t turn = 0; turn < 8; turn++, clock += 10000)
+            for (uint64_t k = 0; k < share; k++, key++)
+                blm_add(f, &key, 8);
+        clock -= 10000;
+        assert_int_equal(window_of(f).busiest, share);
+        assert_int_equal(blm_get_stats(f, &after), BLM_OK);
+        assert_false(after.overfilled);
         blm_free(f);
-        for (size_t page = 0; page < disk.len; page += 4096)
-            if (rng_below(&r, 2))
-                memcpy(disk.p + page, now.p + page,
-                       disk.len - page < 4096 ? disk.len - page : 4096);
-        reboot(disk.p);
-        spit(at("cut.blm"), disk.p, disk.len);
-        free(disk.p);
-        free(now.p);
-        o.flags = BLM_WRITE | (round & 2 ? BLM_SHARED : 0);
-        assert_int_equal(blm_open(at("cut.blm"), &o, &f, NULL), BLM_OK);
-        for (uint64_t k = last > 20000 ? last - 20000 : 0; k < 30000; k++)
-            if (!has(f, k))
-                fail_msg("round %u: %llu of %llu", round, (unsigned long long)k,
-                         (unsigned long long)last);
-        for (uint64_t k = 500000; k < 560000; k++, clock++) {
-            blm_add(f, &k, 8);
-            assert_true(has(f, k) && (k < 519000 || has(f, k - 19000)));
-        }
+
+        o = asked(shares * share * 7, p, 70000, &clock); /* as it is told to plan */
+        f = made(&o);
+        for (uint64_t turn = 0; turn < 8; turn++, clock += 10000)
+            for (uint64_t k = 0; k < shares * share; k++, key++)
+                blm_add(f, &key, 8);
+        clock -= 10000;
+        assert_int_equal(window_of(f).busiest, window_of(f).share);
+        error = sqrt(p / 1000000);
+        assert_true(tried(f, 1000000, i) <= p + 4 * error + 0.02 * p);
         blm_free(f);
     }
-}
-
-static void copies_and_bytes_are_the_filter(void **state)
-{
-    (void)state;
-    uint64_t    clock = 1700000000000u;
-    blm_options o     = asked(3000, 0.01, 5000, &clock);
-    blm_filter *f     = made(&o), *g, *h;
-    for (uint64_t k = 0; k < 3000; k++) {
-        clock += 2;
-        blm_add(f, &k, 8);
-    }
-    assert_int_equal(blm_copy(f, &g, NULL), BLM_OK);
-    struct bytes all = encoded(f);
-    assert_int_equal(blm_decode(all.p, all.len, &o, &h, NULL), BLM_OK);
-    assert_true(blm_equal(f, g) && blm_equal(f, h));
-    for (int step = 0; step < 12; step++) {
-        for (uint64_t k = 0; k < 4000; k++)
-            assert_true(has(f, k) == has(g, k) && has(f, k) == has(h, k));
-        clock += 700;
-    }
-    assert_int_equal(window_of(h).adds, 0);
-    assert_int_equal(blm_clear(g), BLM_OK);
-    uint64_t one = 1;
-    blm_add(g, &one, 8);
-    assert_true(has(g, 1) && !has(g, 2));
-    free(all.p);
-    blm_free(f);
-    blm_free(g);
-    blm_free(h);
-}
-
-/* What a window has forgotten meanwhile is in a delta too. */
-static void deltas_lead_from_one_to_the_other(void **state)
-{
-    (void)state;
-    uint64_t    clock = 1700000000000u;
-    blm_options o     = asked(3000, 0.01, 5000, &clock);
-    blm_filter *f     = made(&o), *before, *after;
-    for (uint64_t k = 0; k < 8000; k++) {
-        if (k == 4000)
-            assert_int_equal(blm_copy(f, &before, NULL), BLM_OK);
-        clock += 2;
-        blm_add(f, &k, 8);
-    }
-    struct bytes delta = { 0 };
-    assert_int_equal(blm_diff(before, f, bytes_add, &delta, NULL), BLM_OK);
-    assert_int_equal(blm_patch(before, bytes_get, &delta, &after, NULL), BLM_OK);
-    assert_true(blm_equal(f, after));
-    for (uint64_t k = 0; k < 8000; k++)
-        assert_int_equal(has(f, k), has(after, k));
-    free(delta.p);
-    blm_free(f);
-    blm_free(before);
-    blm_free(after);
 }
 
 /* ---- two windows ---- */
@@ -519,131 +314,6 @@ static void unions_remember_what_either_does(void **state)
     assert_int_equal(blm_intersect(f, f, &e), BLM_E_UNSUPPORTED);
     blm_free(f);
     blm_free(g);
-}
-
-/* ---- threads ---- */
-
-struct worker {
-    blm_filter *f;
-    uint64_t    from, known;
-    pthread_t   thread;
-};
-
-static void *work(void *ctx)
-{
-    struct worker *w = ctx;
-    for (uint64_t k = w->from; k < w->from + 30000; k++)
-        if (blm_add(w->f, &k, 8) != BLM_OK)
-            w->known++;
-    return NULL;
-}
-
-/* Three times 30 000 keys: after key i of a thread come at most 30 000 − i of its own and 60 000 of
- * the others', so that from 10 000 on none has left a window of 80 000. */
-static void threads_turn_together(void **state)
-{
-    (void)state;
-    for (int time = 0; time < 2; time++) {
-        blm_options o = asked(80000, 0.01, time ? 40 : 0, NULL); /* the system's clock */
-        o.flags |= BLM_SHARED;
-        blm_filter   *f = made(&o);
-        struct worker w[3];
-        for (uint64_t i = 0; i < 3; i++) {
-            w[i] = (struct worker){ .f = f, .from = i * 1000000 };
-            assert_int_equal(pthread_create(&w[i].thread, NULL, work, &w[i]), 0);
-        }
-        for (size_t i = 0; i < 3; i++) {
-            pthread_join(w[i].thread, NULL);
-            assert_true(time || w[i].known < 600); /* by time they are too many for the rate */
-        }
-        if (!time) {
-            blm_window v = window_of(f);
-            assert_true(v.adds >= v.length && v.adds <= v.length + v.slack);
-            for (uint64_t i = 0; i < 3; i++)
-                for (uint64_t k = 10000; k < 30000; k++)
-                    assert_true(has(f, i * 1000000 + k));
-        }
-        blm_free(f);
-    }
-}
-
-/* A thread that was stopped at the start of a turn goes on when others are turns ahead: it must not
- * take away what they have added. */
-struct racer {
-    pthread_t   thread;
-    blm_filter *f;
-    uint64_t    from, lost;
-    uint64_t   *started; /* adds, of all threads */
-};
-
-static void *race(void *arg)
-{
-    struct racer *r = arg;
-    for (uint64_t i = 0; i < 100000; i++) {
-        uint64_t key = r->from + i, before = __atomic_add_fetch(r->started, 1, __ATOMIC_SEQ_CST);
-        blm_add(r->f, &key, sizeof key);
-        bool there = blm_check(r->f, &key, sizeof key);
-        r->lost += !there && __atomic_load_n(r->started, __ATOMIC_SEQ_CST) - before < 60;
-    }
-    return NULL;
-}
-
-static void laggards_take_nothing(void **state)
-{
-    (void)state;
-    blm_options o = asked(70, 0.01, 0, NULL);
-    o.flags |= BLM_SHARED;
-    blm_filter  *f       = made(&o);
-    uint64_t     started = 0;
-    struct racer r[6];
-    for (uint64_t i = 0; i < 6; i++) {
-        r[i] = (struct racer){ .f = f, .from = i * 1000000, .started = &started };
-        assert_int_equal(pthread_create(&r[i].thread, NULL, race, &r[i]), 0);
-    }
-    for (size_t i = 0; i < 6; i++) {
-        pthread_join(r[i].thread, NULL);
-        assert_int_equal(r[i].lost, 0);
-    }
-    blm_free(f);
-}
-
-/* ---- kernels ---- */
-
-/* Every kernel leaves the bits, and gives the answers, of the portable one. */
-static void kernels_agree(void **state)
-{
-    (void)state;
-    static const char *const names[] = { "avx2", "avx512", "neon" };
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        for (unsigned shape = 0; shape < 16; shape++) {
-            const struct blm__kernel *v = blm__kernel_named(names[i]);
-            if (!v)
-                continue;
-            blm_options o = asked(300, 0.01, 0, NULL);
-            o.lines       = 1 + shape % 3;
-            o.slack       = shape & 1 ? 0.1 : 0;
-            o.flags |= shape & 8 ? BLM_SHARED : 0;
-            blm_filter *f = made(&o), *g = made(&o);
-            f->body.kernel = blm__kernel_named("portable");
-            g->body.kernel = v;
-            struct rng r   = { shape };
-            for (int round = 0; round < 200; round++) {
-                uint64_t keys[256];
-                uint8_t  a[256], b[256];
-                size_t   n = 1 + rng_below(&r, 256);
-                for (size_t k = 0; k < n; k++)
-                    keys[k] = rng_below(&r, 5000);
-                assert_int_equal(blm_check_fixed(f, keys, 8, n, a),
-                                 blm_check_fixed(g, keys, 8, n, b));
-                assert_memory_equal(a, b, n);
-                blm_add_fixed(f, keys, 8, n, a, NULL);
-                blm_add_fixed(g, keys, 8, n, b, NULL);
-                assert_memory_equal(a, b, n);
-                assert_true(blm_equal(f, g));
-            }
-            blm_free(f);
-            blm_free(g);
-        }
 }
 
 /* ---- refusals ---- */
@@ -714,17 +384,8 @@ int main(void)
         cmocka_unit_test(the_rate_of_small_ones),
         cmocka_unit_test(the_rate_of_a_large_one),
         cmocka_unit_test(too_many_in_the_time),
-        cmocka_unit_test(time_may_go_back),
-        cmocka_unit_test(a_file_from_the_future),
-        cmocka_unit_test(a_file_forgets_while_it_is_closed),
-        cmocka_unit_test(a_killed_writer_loses_nothing),
-        cmocka_unit_test(a_power_cut_keeps_what_was_synced),
-        cmocka_unit_test(copies_and_bytes_are_the_filter),
-        cmocka_unit_test(deltas_lead_from_one_to_the_other),
+        cmocka_unit_test(a_burst_is_said),
         cmocka_unit_test(unions_remember_what_either_does),
-        cmocka_unit_test(threads_turn_together),
-        cmocka_unit_test(laggards_take_nothing),
-        cmocka_unit_test(kernels_agree),
         cmocka_unit_test(what_is_refused),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

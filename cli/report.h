@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* What info, compare and schemes print with --json (docs/json.md). They need nothing else of the
+ * command line: the page (web/wasm) shows the same. */
+#ifndef CLI_REPORT_H
+#define CLI_REPORT_H
+
+#include "bloomery.h"
+#include "json.h"
+
+/* The members of info's object, without its brackets. */
+void info_json(struct json *j, const char *name, const blm_filter *f, const blm_stats *s);
+void compare_json(struct json *j, const char *a, const char *b, const blm_overlap *o);
+void schemes_json(struct json *j);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+#include "api/fuse.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "core/threads.h"
+
+#define TRIES 16u /* with other factors, before all parts get more cells */
+
+struct job {
+    const struct blm__fuse_keys *keys;
+    struct blm__fuse_size        size;
+    struct blm__layer           *layer;
+    struct blm__peel            *work; /* one for each thread */
+    const struct blm__body      *body;
+    struct blm__fuse_progress   *progress;
+    pthread_t                    caller;
+    _Atomic size_t               next, worker;
+    _Atomic uint64_t             done, tries;
+    _Atomic bool                 failed, stopped;
+};
+
+static bool over(const struct job *j) { return j->failed || j->stopped; }
+
+static void build_part(struct job *j, struct blm__peel *work, uint64_t part)
+{
+    uint64_t              parts = j->layer->shape.line_count;
+    struct blm__fuse_keys k     = blm__fuse_keys_in(j->keys, part, parts);
+    size_t                n     = k.n[0] + k.n[1];
+    uint32_t              i     = 0;
+    while (i < TRIES && !blm__peel_keys(work, &k, j->size, parts, blm__fuse_factor(i)))
+        i++;
+    j->tries += i + (i < TRIES);
+    j->done += n;
+    if (i == TRIES)
+        j->failed = true;
+    else
+        blm__peel_set(work, n, j->layer, part, blm__fuse_factor(i));
+}
+
+static void build_parts(void *ctx)
+{
+    struct job       *j    = ctx;
+    struct blm__peel *work = &j->work[blm__next_share(&j->worker)];
+    bool              tell = pthread_equal(j->caller, pthread_self());
+    for (size_t i; !over(j) && (i = blm__next_share(&j->next)) < j->layer->shape.line_count;) {
+        build_part(j, work, i);
+        if (tell && !blm__go_on(j->body, j->progress->done + j->done, j->progress->total))
+            j->stopped = true;
+    }
+}
+
+/* The most keys that one part has. */
+static size_t largest(const struct blm__fuse_keys *k, uint64_t parts)
+{
+    size_t most = 0;
+    for (uint64_t i = 0; i < parts; i++) {
+        struct blm__fuse_keys in = blm__fuse_keys_in(k, i, parts);
+        if (in.n[0] + in.n[1] > most)
+            most = in.n[0] + in.n[1];
+    }
+    return most;
+}
+
+/* Hashes that are not spread evenly, as those of a caller's own function may be, are one part. */
+static struct blm__fuse_size sizes(const struct blm__fuse_keys *k, uint64_t *parts)
+{
+    size_t n = k->n[0] + k->n[1], most;
+    *parts   = blm__fuse_parts(n);
+    most     = largest(k, *parts);
+    if (most / 2 > n / *parts) {
+        *parts = 1;
+        most   = n;
+    }
+    return blm__fuse_size_of(most);
+}
+
+static void free_work(const struct blm__body *b, struct blm__peel *work, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        blm__peel_free(b->alloc, &work[i]);
+}
+
+/* All parts, with one size. BLM_E_FULL: one of them takes more cells. */
+static blm_status build_sized(struct blm__body *b, struct job *j, const struct blm__shape *s,
+                              uint32_t threads, blm_error *err)
+{
+    struct blm__peel work[BLM__MAX_THREADS];
+    uint32_t         made = 0, count = threads ? threads : 1;
+    if (count > BLM__MAX_THREADS)
+        count = BLM__MAX_THREADS;
+    if (count > s->line_count)
+        count = (uint32_t)s->line_count;
+    blm_status st = b->store->add_layer(b, s, err);
+    if (st != BLM_OK)
+        return st;
+    while (made < count && blm__peel_make(b->alloc, j->size.cells, &work[made]))
+        made++;
+    j->layer  = &b->layers[b->layer_count - 1];
+    j->work   = work;
+    j->next   = 0;
+    j->worker = 0;
+    j->done   = 0;
+    j->failed = false;
+    if (made) /* fewer than asked for also do it */
+        blm__threads_run(made, build_parts, j);
+    free_work(b, work, made);
+    if (!made)
+        return blm__fail(err, BLM_E_MEMORY, "no memory to build %llu cells",
+                         (unsigned long long)j->size.cells);
+    if (j->stopped)
+        return blm__fail(err, BLM_E_CANCELLED, "cancelled while building");
+    return j->failed ? BLM_E_FULL : BLM_OK;
+}
+
+blm_status blm__fuse_layer_build(struct blm__body *b, const struct blm__shape *given,
+                                 const struct blm__fuse_keys *k, uint32_t threads,
+                                 struct blm__fuse_progress *progress,
+                                 struct blm__fuse_effort *effort, blm_error *err)
+{
+    uint32_t          before = b->layer_count;
+    struct blm__shape s      = *given;
+    struct job        j = { .keys = k, .body = b, .progress = progress, .caller = pthread_self() };
+    j.size              = sizes(k, &s.line_count);
+    s.aux[1]            = s.line_count;
+    s.rule              = BLM__FUSE;
+    s.probes            = BLM__FUSE_PROBES;
+    blm_status st;
+    do {
+        s.aux[0] = j.size.segment;
+        s.bits   = j.size.cells * s.line_count;
+        if (s.bits > BLM__MAX_BITS / s.cell_bits)
+            return blm__fail(err, BLM_E_LIMIT, "the keys need more than 2^48 bits");
+        st = build_sized(b, &j, &s, threads, err);
+        if (st != BLM_OK && b->layer_count > before)
+            b->store->drop_layers(b, before, NULL);
+        if (st == BLM_E_FULL) {
+            blm__fuse_enlarge(&j.size);
+            effort->enlarged++;
+        }
+    } while (st == BLM_E_FULL);
+    effort->parts += s.line_count;
+    effort->tries += j.tries;
+    progress->done += k->n[0] + k->n[1];
+    if (st == BLM_OK)
+        blm__layer_count(&b->layers[before], (int64_t)(k->n[0] + k->n[1]));
+    return st;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fuse: a key is in the layer if its three cells, exclusive-ored, are its fingerprint. The cells are
+ * worked out from all keys at once (engine/peel.c), so nothing can be added afterwards.
+ */
+#include "core/kernel/fuse.h"
+
+#include "engine/engine.h"
+#include "maths/sizing.h"
+
+static size_t check(const struct blm__body *b, const struct blm__layer *l,
+                    const struct blm__keys *k, uint8_t *maybe)
+{
+    return b->kernel->fuse->check(l, k->hashes, k->n, maybe);
+}
+
+static bool check_one(const struct blm__body *b, const struct blm__layer *l, uint64_t h)
+{
+    (void)b;
+    struct blm__fuse_layer f = blm__fuse_of(l);
+    struct blm__fuse_key   k;
+    return blm__fuse_place(&f, h, &k) && blm__fuse_has(&f, &k);
+}
+
+/* Each key has determined one cell, and none of them can be told from the others. */
+static uint64_t ones(const struct blm__layer *l, const struct blm__kernel *v)
+{
+    (void)v;
+    return blm__layer_items(l);
+}
+
+static void estimate(const struct blm__layer *l, blm_estimate *out)
+{
+    double n = (double)blm__layer_items(l);
+    *out     = (blm_estimate){ n, n, n, false };
+}
+
+static double rate_now(const struct blm__layer *l, uint64_t used)
+{
+    return used ? blm__rate_fuse(l->shape.cell_bits, used) : 0;
+}
+
+static double rate_at(const struct blm__shape *s, uint64_t n)
+{
+    return blm__rate_fuse(s->cell_bits, n);
+}
+
+const struct blm__engine blm__engine_fuse = {
+    .name       = "fuse",
+    .rule       = BLM__FUSE,
+    .cell_least = 1,
+    .cell_most  = BLM__FUSE_BITS_MOST,
+    .kinds      = 1u << BLM_STATIC | 1u << BLM_CASCADE,
+    .native     = true,
+    .model      = BLM_MODEL_FUSE,
+    .check      = check,
+    .check_one  = check_one,
+    .ones       = ones,
+    .estimate   = estimate,
+    .rate_now   = rate_now,
+    .rate_at    = rate_at,
+};

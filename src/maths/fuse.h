@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* How large the parts of a fuse layer are (core/probe.h). Pure functions. */
+#ifndef BLM_MATHS_FUSE_H
+#define BLM_MATHS_FUSE_H
+
+#include <stdint.h>
+
+struct blm__fuse_size {
+    uint64_t segment; /* cells of a segment, a power of two */
+    uint64_t cells;   /* of a part, whole segments, at least three */
+};
+
+/* Parts for n keys; a part of n keys; the next larger part, for those that could not be built. */
+uint64_t              blm__fuse_parts(uint64_t n);
+struct blm__fuse_size blm__fuse_size_of(uint64_t n);
+void                  blm__fuse_enlarge(struct blm__fuse_size *s);
+
+/* Cells that n keys take, as a rule. */
+uint64_t blm__fuse_cells(uint64_t n);
+/* The shortest fingerprint that gives the rate; 0: none does. */
+uint32_t blm__fuse_bits(uint64_t n, double rate);
+
+#endif

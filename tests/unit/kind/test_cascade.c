@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit/files.h"
+#include "unit/fixed.h"
+#include "unit/rates.h"
+
+#define FAR ((uint64_t)1 << 40)
+
+static void exact_on(const blm_filter *f, size_t in, size_t out)
+{
+    assert_int_equal(maybes(f, 0, in), in);
+    assert_int_equal(maybes(f, in, out), 0);
+}
+
+static blm_filter *cascade(size_t in, size_t out, double rate, uint64_t seed)
+{
+    blm_options o = fixed_options(BLM_CASCADE, rate, seed);
+    return fixed_of(&o, in, out);
+}
+
+static void no_error_on_either_list_of_any_ratio(void **state)
+{
+    (void)state;
+    static const size_t in[]    = { 1, 2, 3, 10, 100, 1000 };
+    static const double ratio[] = { 0, 0.01, 0.5, 1, 2, 3, 5, 10, 30, 100, 1000 };
+    for (size_t i = 0; i < COUNT_OF(in); i++)
+        for (size_t j = 0; j < COUNT_OF(ratio); j++)
+            for (uint64_t seed = 1; seed <= 3; seed++) {
+                size_t      out = (size_t)(ratio[j] * (double)in[i]);
+                blm_filter *f   = cascade(in[i], out, 0, seed);
+                blm_fixed   x   = facts_of(f);
+                exact_on(f, in[i], out);
+                assert_int_equal(x.included, in[i]);
+                assert_int_equal(x.excluded, out);
+                assert_true(x.passed <= out);
+                for (uint64_t k = 0; k < 3 && k < in[i] + out; k++)
+                    assert_int_equal(blm_check(f, &k, 8), k < in[i]);
+                blm_free(f);
+            }
+}
+
+static void random_universes(void **state)
+{
+    (void)state;
+    struct rng r = { 2026 };
+    for (unsigned i = 0; i < (quick_tests() ? 5u : 300u); i++) {
+        size_t      in = rng_below(&r, 3000), out = rng_below(&r, 1u << rng_below(&r, 17));
+        double      rate = rng_below(&r, 2) ? ldexp(1, -(int)rng_below(&r, 12) - 1) : 0;
+        blm_filter *f    = cascade(in, out, rate, rng_next(&r));
+        exact_on(f, in, out);
+        assert_true(rate == 0 || facts_of(f).rate <= rate);
+        blm_free(f);
+    }
+}
+
+/* log2 of the number of ways to choose `in` keys of all: what no exact structure can do without. */
+static double least_bits(double in, double out)
+{
+    return (lgamma(in + out + 1) - lgamma(in + 1) - lgamma(out + 1)) / log(2);
+}
+
+static void space_is_near_the_least(void **state)
+{
+    (void)state;
+    static const double ratio[] = { 1, 1.5, 2, 3, 4, 5, 7, 10, 20, 50, 100, 300, 1000 };
+    if (quick_tests())
+        return;
+    for (size_t i = 0; i < COUNT_OF(ratio); i++) {
+        size_t      in  = (size_t)(ratio[i] > 20 ? 2000000 / ratio[i] : 100000);
+        size_t      out = (size_t)(ratio[i] * (double)in);
+        blm_filter *f   = cascade(in, out, 0, 8);
+        double bits = 8 * (double)params_of(f).bytes, least = least_bits((double)in, (double)out);
+        if (getenv("BLM_SHOW"))
+            print_message("%zu : %zu  %.0f bits, %.4f of the least\n", in, out, bits, bits / least);
+        if (in >= 20000 && bits > 1.3 * least)
+            fail_msg("1:%g takes %.3f of the least", ratio[i], bits / least);
+        exact_on(f, in, out);
+        blm_free(f);
+    }
+}
+
+static void it_says_what_other_keys_get(void **state)
+{
+    (void)state;
+    static const double ratio[] = { 0.5, 4, 64 };
+    for (size_t i = 0; i < COUNT_OF(ratio); i++) {
+        size_t      n = 1000000, in = 2000;
+        blm_filter *f = cascade(in, (size_t)(ratio[i] * (double)in), 0, 21);
+        blm_fixed   x = facts_of(f);
+        assert_true(fabs(stats_of(f).rate_now - x.rate) < 1e-12);
+        judge("cascade, unknown keys", (double)maybes(f, FAR, n) / (double)n, x.rate,
+              sqrt(x.rate * (1 - x.rate) / (double)n), 0);
+        blm_free(f);
+    }
+    blm_filter *f = cascade(1000, 10, 0.001, 3);
+    assert_true(facts_of(f).rate <= 0.001);
+    assert_true(params_of(f).rate == 0.001);
+    blm_free(f);
+}
+
+static void empty_lists(void **state)
+{
+    (void)state;
+    blm_filter *f = cascade(0, 0, 0, 1);
+    assert_int_equal(maybes(f, 0, 1000), 0);
+    blm_free(f);
+    f = cascade(0, 500, 0, 1);
+    assert_int_equal(maybes(f, 0, 10000), 0);
+    assert_int_equal(facts_of(f).included, 0);
+    assert_int_equal(facts_of(f).excluded, 500);
+    blm_free(f);
+    f = cascade(500, 0, 0, 1);
+    assert_int_equal(maybes(f, 0, 500), 500);
+    assert_int_equal(facts_of(f).excluded, 0);
+    blm_free(f);
+}
+
+static void it_travels_and_is_whole_or_refused(void **state)
+{
+    (void)state;
+    for (unsigned two = 0; two < 2; two++) {
+        size_t       in = 3000, out = two ? 60000 : 3000;
+        blm_filter  *f    = cascade(in, out, 0, 17), *g, *copy;
+        struct bytes enc  = encoded(f);
+        const char  *path = at("cascade.blm");
+        assert_int_equal(params_of(f).layers, 1 + two);
+        assert_int_equal(params_of(f).items, in);
+        assert_status(blm_decode(enc.p, enc.len, NULL, &g, NULL), BLM_OK);
+        assert_true(blm_equal(f, g));
+        exact_on(g, in, out);
+        assert_int_equal(facts_of(g).excluded, out);
+        blm_free(g);
+        assert_status(blm_copy(f, &copy, NULL), BLM_OK);
+        exact_on(copy, in, out);
+        blm_free(copy);
+        assert_status(blm_save(f, path, NULL, 0, NULL), BLM_OK);
+        assert_status(blm_open(path, NULL, &g, NULL), BLM_OK);
+        exact_on(g, in, out);
+        blm_free(g);
+        /* One bit of either level, without BLM_VERIFY. */
+        struct stat st;
+        assert_int_equal(stat(path, &st), 0);
+        for (uint32_t level = 0; level <= two; level++) {
+            uint64_t    bytes;
+            const void *bits  = blm_view(f, level, &bytes);
+            const void *found = memmem(enc.p, enc.len, bits, (size_t)bytes);
+            assert_non_null(found);
+            off_t   place = (const uint8_t *)found - enc.p + (off_t)bytes / 2;
+            uint8_t byte;
+            int     fd = open(path, O_RDWR);
+            assert_int_equal(pread(fd, &byte, 1, place), 1);
+            byte ^= 16;
+            assert_int_equal(pwrite(fd, &byte, 1, place), 1);
+            assert_status(blm_open(path, NULL, &g, NULL), BLM_E_CHECKSUM);
+            byte ^= 16;
+            assert_int_equal(pwrite(fd, &byte, 1, place), 1);
+            close(fd);
+        }
+        assert_status(blm_open(path, NULL, &g, NULL), BLM_OK);
+        blm_free(g);
+        unlink(path);
+        free(enc.p);
+        blm_free(f);
+    }
+}
+
+static void nothing_can_be_changed(void **state)
+{
+    (void)state;
+    blm_filter *f = cascade(100, 1000, 0, 1), *out;
+    blm_options o = fixed_options(BLM_CASCADE, 0.01, 1);
+    blm_plan    p = { .size = sizeof p };
+    o.items       = 100;
+    assert_status(blm_add(f, "a", 1), BLM_E_UNSUPPORTED);
+    assert_status(blm_clear(f), BLM_E_UNSUPPORTED);
+    assert_status(blm_create(&o, &out, NULL), BLM_E_UNSUPPORTED);
+    assert_status(blm_plan_for(&o, &p, NULL), BLM_E_UNSUPPORTED);
+    exact_on(f, 100, 1000);
+    blm_free(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_error_on_either_list_of_any_ratio),
+        cmocka_unit_test(random_universes),
+        cmocka_unit_test(space_is_near_the_least),
+        cmocka_unit_test(it_says_what_other_keys_get),
+        cmocka_unit_test(empty_lists),
+        cmocka_unit_test(it_travels_and_is_whole_or_refused),
+        cmocka_unit_test(nothing_can_be_changed),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+}
