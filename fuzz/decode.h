@@ -45,8 +45,11 @@ static void fuzz_use(blm_filter *f)
     must(blm_get_stats(f, &stats) == BLM_OK);
     must(stats.fill >= 0 && stats.fill <= 1);
     must(stats.rate_now >= 0 && stats.rate_now <= 1);
+    blm_params p = { .size = sizeof p };
+    must(blm_get_params(f, &p) == BLM_OK);
     blm_status s = blm_add(f, "key", 3); /* a RedisBloom chain may be full and forbidden to grow */
-    must(s >= 0 || s == BLM_E_FULL || s == BLM_E_LIMIT);
+    must((p.can & BLM_CAN_ADD) ? s >= 0 || s == BLM_E_FULL || s == BLM_E_LIMIT
+                               : s == BLM_E_UNSUPPORTED);
     must(s < 0 || blm_check(f, "key", 3));
 }
 

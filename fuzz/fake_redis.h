@@ -11,6 +11,7 @@
 #define BLM_FUZZ_FAKE_REDIS_H
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -191,8 +192,20 @@ static void  *f_TryAlloc(size_t n) { return n > (64u << 20) ? NULL : malloc(n ? 
 static void   f_Free(void *p) { free(p); }
 static size_t f_MallocSize(void *p) { return p ? 16 : 0; }
 
-/* Moves everything, so that every stale pointer is found. The real server knows the size. */
-static void *f_DefragAlloc(void *ctx, void *p) { return (void)ctx, (void)p, NULL; }
+/* Moves everything, so that every stale pointer is found. */
+static unsigned moves;
+static void    *f_DefragAlloc(void *ctx, void *p)
+{
+    (void)ctx;
+    size_t size = malloc_usable_size(p);
+    void  *to   = malloc(size);
+    if (!to)
+        abort();
+    memcpy(to, p, size);
+    free(p);
+    moves++;
+    return to;
+}
 
 static struct str *string(const void *bytes, size_t len)
 {

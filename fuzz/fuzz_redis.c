@@ -23,10 +23,12 @@ static uint8_t byte(struct input *in)
 static struct str *argument(struct input *in)
 {
     static const char *const words[] = {
-        "0",          "1",        "2",       "17",    "100",      "0.01",       "0.25",
-        "1e-9",       "nan",      "-1",      "ITEMS", "CAPACITY", "ERROR",      "EXPANSION",
-        "NONSCALING", "KIND",     "blocked", "SEED",  "SATURATE", "counting",   "scalable",
-        "classic",    "NOCREATE", "a",       "b",     "",         "1073741824", "SIZE",
+        "0",        "1",         "2",          "17",      "100",        "0.01",
+        "0.25",     "1e-9",      "nan",        "-1",      "ITEMS",      "CAPACITY",
+        "ERROR",    "EXPANSION", "NONSCALING", "KIND",    "blocked",    "SEED",
+        "SATURATE", "counting",  "scalable",   "classic", "NOCREATE",   "a",
+        "b",        "",          "1073741824", "SIZE",    "BUCKETSIZE", "MAXITERATIONS",
+        "cuckoo",   "window",    "WINDOW",     "SLACK",
     };
     uint8_t how = byte(in);
     if (how < 128)

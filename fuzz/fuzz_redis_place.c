@@ -2,7 +2,7 @@
 /* The command line's filters on Redis and any replies: what is pulled is a valid filter, and what
  * the server says about keys is understood or refused. The first byte says what is done. */
 #include <command.h>
-#include <place_redis.h>
+#include <place.h>
 
 #include "replies.h"
 

@@ -4,6 +4,7 @@
  * main names. */
 #include <bloomery.h>
 #include <bloomery/delta.h>
+#include <bloomery/fixed.h>
 #include <bloomery/guard.h>
 #include <errno.h>
 #include <math.h>
@@ -37,11 +38,8 @@ static bool added(blm_filter *f, unsigned i)
     return st >= 0 || st == BLM_E_FULL;
 }
 
-/* One small filter with few keys and a fixed seed, so that the bytes are the same (except for what
- * is random in a file). */
-static void filter_seed(const char *name, const blm_options *o, unsigned keys)
+static blm_filter *filled(const blm_options *o, unsigned keys)
 {
-    char        path[4096];
     blm_filter *f;
     blm_error   err;
     if (blm_create(o, &f, &err) != BLM_OK)
@@ -49,6 +47,36 @@ static void filter_seed(const char *name, const blm_options *o, unsigned keys)
     for (unsigned i = 0; i < keys; i++)
         if (!added(f, i))
             die("add");
+    return f;
+}
+
+/* A cascade is without as many keys again, and then without many. */
+static blm_filter *built(const blm_options *o, unsigned keys)
+{
+    blm_builder *b;
+    blm_filter  *f;
+    blm_error    err;
+    if (blm_builder_new(o, &b, &err) != BLM_OK)
+        die(err.text);
+    for (unsigned i = 0; i < keys * (keys == 60 ? 30 : 2); i++)
+        if (i < keys)
+            blm_builder_add_fixed(b, &i, sizeof i, 1);
+        else if (o->kind == BLM_CASCADE)
+            blm_builder_exclude_fixed(b, &i, sizeof i, 1);
+    if (blm_builder_build(b, &f, &err) != BLM_OK)
+        die(err.text);
+    blm_builder_free(b);
+    return f;
+}
+
+/* One small filter with few keys and a fixed seed, so that the bytes are the same (except for what
+ * is random in a file). */
+static void filter_seed(const char *name, const blm_options *o, unsigned keys)
+{
+    char        path[4096];
+    blm_error   err;
+    bool        adds = blm_kind_find(o->kind)->can & BLM_CAN_ADD;
+    blm_filter *f    = adds ? filled(o, keys) : built(o, keys);
     snprintf(path, sizeof path, "%s/%s", folder, name);
     if (blm_save(f, path, "native", BLM_REPLACE, &err) != BLM_OK)
         die(err.text);
@@ -110,11 +138,13 @@ static void delta_seeds(void)
             char        path[4096];
             blm_filter *from = NULL, *to = NULL;
             blm_options o = BLM_OPTIONS_INIT;
-            o.kind        = blm_kind_at(k)->kind;
-            o.items       = 20;
-            o.rate        = 0.02;
-            o.flags       = BLM_SEEDED;
-            o.seed[0]     = 1;
+            if (!(blm_kind_at(k)->can & BLM_CAN_ADD))
+                continue; /* a fixed filter has no later self */
+            o.kind    = blm_kind_at(k)->kind;
+            o.items   = 20;
+            o.rate    = 0.02;
+            o.flags   = BLM_SEEDED;
+            o.seed[0] = 1;
             if (blm_create(&o, &from, NULL) != BLM_OK || blm_create(&o, &to, NULL) != BLM_OK)
                 die("create");
             for (unsigned i = 0; i < keys; i++)

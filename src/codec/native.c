@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "bloomery/embed.h"
 #include "codec/codec.h"
 #include "core/checksum.h"
 #include "engine/shape.h"
@@ -338,9 +339,10 @@ static blm_status take_layer(struct reading *r, uint32_t i, blm_error *err)
 static blm_status decode(struct blm__source *in, const blm_options *o, struct blm__body *b,
                          blm_error *err)
 {
-    (void)o;
     struct reading r  = { .in = in, .b = b };
     blm_status     st = take_front(&r, err);
+    if (o->flags & BLM_TORN) /* as of a file that is being written */
+        r.slot.flags |= BLM__SLOT_WRITER;
     if (st == BLM_OK)
         st = take_attached(&r, err);
     if (st == BLM_OK)

@@ -19,149 +19,11 @@
 #include <string.h>
 
 #include "codec/array.h"
+#include "codec/thrift.h"
 #include "codec/words.h"
 #include "scheme/scheme.h"
 
 #define HEADER_MOST 1024u /* bytes of fields, known or not: the real one has 14 to 18 */
-#define DEPTH_MOST  8u
-
-/* The types of Thrift's compact protocol; 1 and 2 are the two booleans and take no further byte. */
-enum { STOP, YES, NO, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT };
-
-/* ---- Thrift ---- */
-
-struct thrift {
-    struct blm__source *in;
-    blm_error          *err;
-    blm_status          status; /* the first failure; nothing is read after it */
-    uint64_t            start;
-};
-
-static void bad(struct thrift *t, uint64_t at, const char *what)
-{
-    if (t->status == BLM_OK)
-        t->status = blm__fail_at(t->err, BLM_E_FORMAT, at, "not a Parquet filter header: %s", what);
-}
-
-static uint8_t take(struct thrift *t)
-{
-    uint8_t b = 0;
-    if (t->status != BLM_OK)
-        return 0;
-    if (t->in->at - t->start >= HEADER_MOST)
-        bad(t, t->in->at, "it does not end within 1024 bytes");
-    else if (blm__read(t->in, &b, 1) != 1)
-        t->status = blm__short(t->in, "the header", t->err);
-    return b;
-}
-
-static uint64_t take_varint(struct thrift *t)
-{
-    uint64_t at = t->in->at, v = 0;
-    for (unsigned shift = 0; shift < 70; shift += 7) {
-        uint8_t b = take(t);
-        if (shift == 63 && b > 1)
-            break;
-        v |= (uint64_t)(b & 0x7f) << shift;
-        if (!(b & 0x80))
-            return v;
-    }
-    bad(t, at, "a number longer than 64 bits");
-    return 0;
-}
-
-/* The next field's type, STOP at the end; *id becomes its number. */
-static unsigned take_field(struct thrift *t, uint64_t *id)
-{
-    uint8_t b = take(t);
-    if ((b & 15) == STOP)
-        return STOP;
-    if (b >> 4) {
-        *id += b >> 4;
-    } else {
-        uint64_t z = take_varint(t);
-        *id        = z >> 1 ^ (0 - (z & 1));
-    }
-    return b & 15;
-}
-
-static void skip(struct thrift *t, unsigned type, unsigned depth);
-
-static void skip_items(struct thrift *t, uint64_t count, unsigned key, unsigned value,
-                       unsigned depth)
-{
-    for (; count > 0 && t->status == BLM_OK; count--) {
-        if (key)
-            skip(t, key <= NO ? BYTE : key, depth);
-        skip(t, value <= NO ? BYTE : value, depth);
-    }
-}
-
-static void skip_list(struct thrift *t, unsigned depth)
-{
-    uint8_t head = take(t);
-    skip_items(t, head >> 4 < 15 ? head >> 4 : take_varint(t), 0, head & 15, depth);
-}
-
-static void skip_map(struct thrift *t, unsigned depth)
-{
-    uint64_t count = take_varint(t);
-    uint8_t  types = count ? take(t) : 0;
-    skip_items(t, count, types >> 4, types & 15, depth);
-}
-
-static void skip_struct(struct thrift *t, unsigned depth)
-{
-    uint64_t id = 0;
-    for (unsigned type; (type = take_field(t, &id)) != STOP && t->status == BLM_OK;)
-        skip(t, type, depth);
-}
-
-static void skip_bytes(struct thrift *t, uint64_t n)
-{
-    for (; n > 0 && t->status == BLM_OK; n--)
-        take(t);
-}
-
-static void skip(struct thrift *t, unsigned type, unsigned depth)
-{
-    if (depth == 0) {
-        bad(t, t->in->at, "fields nested too deep");
-        return;
-    }
-    switch (type) {
-    case YES:
-    case NO:
-        break;
-    case BYTE:
-        take(t);
-        break;
-    case I16:
-    case I32:
-    case I64:
-        take_varint(t);
-        break;
-    case DOUBLE:
-        skip_bytes(t, 8);
-        break;
-    case BINARY:
-        skip_bytes(t, take_varint(t));
-        break;
-    case LIST:
-    case SET:
-        skip_list(t, depth - 1);
-        break;
-    case MAP:
-        skip_map(t, depth - 1);
-        break;
-    case STRUCT:
-        skip_struct(t, depth - 1);
-        break;
-    default:
-        bad(t, t->in->at, "a field of an unknown type");
-        break;
-    }
-}
 
 /* ---- the header ---- */
 
@@ -171,42 +33,47 @@ struct header {
 };
 
 /* A union whose only known member is 1, an empty struct. */
-static void take_union(struct thrift *t, unsigned type, const char *unknown)
+static void take_union(struct blm__thrift *t, unsigned type, const char *unknown)
 {
     uint64_t id = 0, at = t->in->at;
-    unsigned member = type == STRUCT ? take_field(t, &id) : STOP;
+    unsigned member = type == BLM__STRUCT ? blm__thrift_field(t, &id) : BLM__STOP;
     if (t->status != BLM_OK)
         return;
-    if (member != STRUCT || id != 1) {
-        bad(t, at, unknown);
+    if (member != BLM__STRUCT || id != 1) {
+        blm__thrift_bad(t, at, unknown);
         return;
     }
-    skip_struct(t, DEPTH_MOST);
-    if (take_field(t, &id) != STOP)
-        bad(t, at, "a union with two members");
+    blm__thrift_skip(t, BLM__STRUCT, BLM__THRIFT_DEPTH);
+    if (blm__thrift_field(t, &id) != BLM__STOP)
+        blm__thrift_bad(t, at, "a union with two members");
 }
 
-static void take_bytes(struct thrift *t, unsigned type, struct header *h)
+static void take_bytes(struct blm__thrift *t, unsigned type, struct header *h)
 {
     h->bytes_at = t->in->at;
-    uint64_t z  = type == I32 ? take_varint(t) : 1;
+    uint64_t z  = type == BLM__I32 ? blm__thrift_varint(t) : 1;
     h->bytes    = z >> 1;
     if (z & 1 || h->bytes > INT32_MAX || h->bytes == 0 || h->bytes % 32)
-        bad(t, h->bytes_at, "numBytes is not a positive multiple of 32");
+        blm__thrift_bad(t, h->bytes_at, "numBytes is not a positive multiple of 32");
 }
 
 static blm_status take_header(struct blm__source *in, struct header *h, blm_error *err)
 {
-    struct thrift t  = { in, err, BLM_OK, in->at };
-    uint64_t      id = 0, start = in->at;
+    struct blm__thrift t  = { .in     = in,
+                              .err    = err,
+                              .start  = in->at,
+                              .most   = HEADER_MOST,
+                              .what   = "not a Parquet filter header",
+                              .within = "the header" };
+    uint64_t           id = 0, start = in->at;
     memset(h, 0, sizeof *h);
     for (;;) {
         uint64_t at   = in->at;
-        unsigned type = take_field(&t, &id);
-        if (type == STOP || t.status != BLM_OK)
+        unsigned type = blm__thrift_field(&t, &id);
+        if (type == BLM__STOP || t.status != BLM_OK)
             break;
         if (id >= 1 && id <= 4 && h->seen >> id & 1)
-            bad(&t, at, "a field twice");
+            blm__thrift_bad(&t, at, "a field twice");
         if (id >= 1 && id <= 4)
             h->seen |= 1u << id;
         switch (id) {
@@ -223,16 +90,16 @@ static blm_status take_header(struct blm__source *in, struct header *h, blm_erro
             take_union(&t, type, "field 4 (compression) is not UNCOMPRESSED");
             break;
         default:
-            skip(&t, type, DEPTH_MOST);
+            blm__thrift_skip(&t, type, BLM__THRIFT_DEPTH);
             break;
         }
     }
     if (t.status == BLM_OK && h->seen != 0x1e)
-        bad(&t, start,
-            !(h->seen & 2)   ? "field 1 (numBytes) is missing"
-            : !(h->seen & 4) ? "field 2 (algorithm) is missing"
-            : !(h->seen & 8) ? "field 3 (hash) is missing"
-                             : "field 4 (compression) is missing");
+        blm__thrift_bad(&t, start,
+                        !(h->seen & 2)   ? "field 1 (numBytes) is missing"
+                        : !(h->seen & 4) ? "field 2 (algorithm) is missing"
+                        : !(h->seen & 8) ? "field 3 (hash) is missing"
+                                         : "field 4 (compression) is missing");
     return t.status;
 }
 
@@ -255,7 +122,7 @@ static int sniff(const uint8_t *head, size_t len, uint64_t total)
         return 0;
     size_t have = len - at < sizeof unions ? len - at : sizeof unions;
     if (memcmp(head + at, unions, have) != 0)
-        return (head[at] & 15) == STRUCT ? 15 : 0; /* an odd one: we can say what is wrong */
+        return (head[at] & 15) == BLM__STRUCT ? 15 : 0; /* an odd one: we can say what is wrong */
     return have == sizeof unions ? 95 : 40;
 }
 
@@ -265,8 +132,7 @@ static blm_status refuse_whole_file(struct blm__source *in, blm_error *err)
     uint64_t       have = in->data ? blm__remaining(in) : in->head_len - in->head_at;
     if (have >= 4 && memcmp(head, "PAR1", 4) == 0)
         return blm__fail_at(err, BLM_E_FORMAT, in->at,
-                            "this is a whole Parquet file: give the offset of one column's filter "
-                            "(bloom_filter_offset in its metadata)");
+                            "this is a whole Parquet file, not one column's filter");
     return BLM_OK;
 }
 

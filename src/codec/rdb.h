@@ -56,10 +56,10 @@ struct blm__rdb_out {
     bool                    torn;  /* a string changed between two reads */
 };
 
-/* Fails only with E_MEMORY; otherwise call blm__rdb_out_end. */
-blm_status blm__rdb_out(struct blm__rdb_out *w, const struct blm__body *b, struct blm__sink *out,
-                        blm_error *err);
-void       blm__rdb_out_end(struct blm__rdb_out *w);
+/* Writes a value by `put`, which gets a writer that is ready. */
+typedef blm_status (*blm__rdb_put_fn)(struct blm__rdb_out *w, blm_error *err);
+blm_status blm__rdb_encode(const struct blm__body *b, struct blm__sink *out, blm__rdb_put_fn put,
+                           blm_error *err);
 bool       blm__rdb_put(void *w, const void *bytes, size_t len); /* a blm_write_fn */
 void       blm__rdb_put_length(struct blm__rdb_out *w, uint64_t v);
 void       blm__rdb_put_unsigned(struct blm__rdb_out *w, uint64_t v);

@@ -7,20 +7,17 @@
 #define STEP  ((size_t)1 << 20) /* bytes between two calls of progress */
 #define SLOTS (BLM__LZF_TABLE * sizeof(uint32_t))
 
-blm_status blm__rdb_out(struct blm__rdb_out *w, const struct blm__body *b, struct blm__sink *out,
-                        blm_error *err)
+blm_status blm__rdb_encode(const struct blm__body *b, struct blm__sink *out, blm__rdb_put_fn put,
+                           blm_error *err)
 {
-    memset(w, 0, sizeof *w);
-    w->b     = b;
-    w->out   = out;
-    w->slots = blm__alloc(b->alloc, SLOTS);
-    if (!w->slots)
+    struct blm__rdb_out w = { .b = b, .out = out, .slots = blm__alloc(b->alloc, SLOTS) };
+    if (!w.slots)
         return blm__fail(err, BLM_E_MEMORY, "no memory for %zu bytes to compress with", SLOTS);
-    blm__crc64_init(&w->table);
-    return BLM_OK;
+    blm__crc64_init(&w.table);
+    blm_status st = put(&w, err);
+    blm__free(b->alloc, w.slots, SLOTS);
+    return st;
 }
-
-void blm__rdb_out_end(struct blm__rdb_out *w) { blm__free(w->b->alloc, w->slots, SLOTS); }
 
 bool blm__rdb_put(void *ctx, const void *bytes, size_t len)
 {

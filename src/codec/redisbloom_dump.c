@@ -219,15 +219,8 @@ static blm_status put_value(struct blm__rdb_out *w, blm_error *err)
 
 static blm_status encode(const struct blm__body *b, struct blm__sink *out, blm_error *err)
 {
-    struct blm__rdb_out w;
     blm_status st = blm__only_scheme(b, "redisbloom-dump", &blm__scheme_redisbloom, NULL, err);
-    if (st == BLM_OK)
-        st = blm__rdb_out(&w, b, out, err);
-    if (st != BLM_OK)
-        return st;
-    st = put_value(&w, err);
-    blm__rdb_out_end(&w);
-    return st;
+    return st == BLM_OK ? blm__rdb_encode(b, out, put_value, err) : st;
 }
 
 const struct blm__codec blm__codec_redisbloom_dump = {

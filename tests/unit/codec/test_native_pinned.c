@@ -12,6 +12,7 @@
 #include "api/filter.h"
 #include "golden.h"
 #include "unit/files.h"
+#include "unit/fixed.h"
 
 #define KEYS      200u
 #define LONG_KEYS 601u
@@ -28,6 +29,13 @@ struct pinned {
         .size = sizeof(blm_options), .flags = BLM_SEEDED, .rate = 0.01,   \
         .seed = { 0x0123456789abcdefu, 0xfedcba9876543210u }, __VA_ARGS__ \
     }
+
+/* Later than any machine's time: a window goes on from there, whenever the file is read. */
+static uint64_t far_ahead(void *ctx)
+{
+    (void)ctx;
+    return (uint64_t)1 << 43;
+}
 
 static const struct pinned pinned[] = {
     { "classic", OPTIONS(.version = 1, .kind = BLM_CLASSIC, .items = KEYS), false, false },
@@ -56,16 +64,50 @@ static const struct pinned pinned[] = {
     { "keyed-counting-1", OPTIONS(.kind = BLM_COUNTING, .items = LONG_KEYS, .lines = 1), false,
       true },
     { "keyed-scalable", OPTIONS(.kind = BLM_SCALABLE, .items = 10), false, true },
+    { "window", OPTIONS(.kind = BLM_WINDOW, .items = 100), false, true },
+    { "window-64", OPTIONS(.kind = BLM_WINDOW, .items = 630, .slack = 0.016), false, true },
+    { "window-time",
+      OPTIONS(.kind = BLM_WINDOW, .items = LONG_KEYS, .window_ms = 86400000, .clock = far_ahead),
+      false, true },
+    { "cuckoo", OPTIONS(.kind = BLM_CUCKOO, .items = LONG_KEYS), false, true },
+    { "cuckoo-grown", OPTIONS(.kind = BLM_CUCKOO, .items = 50, .growth = 2), false, true },
+    { "keyed-static", OPTIONS(.kind = BLM_STATIC), false, true },
+    { "keyed-cascade", OPTIONS(.kind = BLM_CASCADE), false, true },
 };
+
+static void key_of(uint64_t i, uint8_t key[LONG_KEYS])
+{
+    for (size_t j = 0; j < LONG_KEYS; j++)
+        key[j] = (uint8_t)(i * 131 + j * 29);
+    blm__put64le(key, i);
+}
+
+/* Built at once; a cascade is without the numbers from KEYS on, of eight bytes. */
+static blm_filter *built(const struct pinned *p)
+{
+    blm_builder *b   = builder_of(&p->o);
+    uint64_t    *out = numbers(KEYS, 20 * KEYS);
+    for (uint64_t i = 0; i < LONG_KEYS; i++) {
+        uint8_t key[LONG_KEYS];
+        blm_key k = { key, i };
+        key_of(i, key);
+        if (i != 8)
+            assert_status(blm_builder_add(b, &k, 1), BLM_OK);
+    }
+    if (p->o.kind == BLM_CASCADE)
+        assert_status(blm_builder_exclude_fixed(b, out, 8, 20 * KEYS), BLM_OK);
+    free(out);
+    return build_and_free(b);
+}
 
 static blm_filter *made(const struct pinned *p)
 {
+    if (!(blm_kind_find(p->o.kind)->can & BLM_CAN_ADD))
+        return built(p);
     blm_filter *f = make(&p->o), *g;
     for (uint64_t i = 0; i < (p->long_keys ? LONG_KEYS : KEYS); i++) {
         uint8_t key[LONG_KEYS];
-        for (size_t j = 0; j < sizeof key; j++)
-            key[j] = (uint8_t)(i * 131 + j * 29);
-        blm__put64le(key, i);
+        key_of(i, key);
         assert_true(blm_add(f, key, p->long_keys ? i : 8) >= 0);
     }
     if (!p->plain)
