@@ -15,6 +15,7 @@ struct place {
     bool (*exists)(const char *text);
     /* Each sets r->filter, from r->text and r->options. */
     blm_status (*open)(struct ref *r, blm_error *err);
+    blm_status (*like)(struct ref *r, blm_error *err); /* for its parameters alone; NULL: open */
     blm_status (*change)(struct ref *r, blm_error *err);
     void (*refresh)(struct ref *r); /* NULL: nothing can have changed */
     blm_status (*create)(struct ref *r, bool whole, blm_error *err);
@@ -35,7 +36,8 @@ struct place {
                               size_t *done, blm_error *err);
 };
 
-extern const struct place place_path, place_dash, place_stream, place_redis;
+extern const struct place place_path, place_dash, place_stream, place_redis, place_near,
+    place_parquet;
 
 /* Fills err; text may be NULL. */
 blm_status place_fail(blm_error *err, blm_status status, int system, const char *text);

@@ -1,130 +1,100 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Filters on Redis. Commands that work key by key (add, check, remove, dedup --state) send the keys
- * to the server. All others pull a copy once and work on that. A new filter is made by the server,
- * or pushed as a whole.
+ * Filters on Redis, in one key or spread over a cluster, by blm_remote. Commands that work key by key
+ * (add, check, remove, dedup --state) send the keys to the server. All others fetch a copy once and
+ * work on that. A new filter is made by the server, or sent as a whole.
  */
-#include <stdio.h>
+#include <bloomery_remote.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "interrupt.h"
 #include "memory.h"
-#include "place_redis.h"
+#include "place.h"
+
+#define PREFIX "redis:// rediss:// redis+unix:// redis+cluster:// unix:"
+
+static bool spread(const char *text)
+{
+    return strncmp(text, "redis+cluster://", strlen("redis+cluster://")) == 0;
+}
 
 #ifdef BLOOMERY_WITH_HIREDIS
 
-static blm_status connect_to(struct ref *r, blm_error *err)
+static bool stop(void *ctx)
 {
-    struct redis_connection *l = NULL;
-    if (r->connection)
-        return BLM_OK;
-    blm_status st = redis_connect(&l, r->text, err);
-    r->connection = l;
-    return st;
+    (void)ctx;
+    return interrupted();
+}
+
+static blm_remote_options wanted(void)
+{
+    blm_remote_options o = BLM_REMOTE_OPTIONS_INIT;
+    o.wait               = (uint32_t)ref_wait;
+    o.stop               = stop;
+    return o;
 }
 
 static void redis_drop(struct ref *r)
 {
-    redis_disconnect(r->connection);
+    blm_remote_close(r->connection);
     r->connection = NULL;
 }
 
 static bool redis_exists(const char *text)
 {
-    struct redis_connection *l = NULL;
-    blm_error                err;
-    if (redis_connect(&l, text, &err) != BLM_OK)
-        return false; /* the caller gets the reason when it opens or makes the filter */
-    redisReply *reply = redis_call(l, true, &err, "EXISTS", l->uri.key, NULL);
-    bool        there = reply && reply->type == REDIS_REPLY_INTEGER && reply->integer > 0;
-    if (reply)
-        freeReplyObject(reply);
-    redis_disconnect(l);
-    return there;
-}
-
-/* ---- what is there ---- */
-
-static const redisReply *field(const redisReply *info, const char *name)
-{
-    for (size_t i = 0; i + 1 < info->elements; i += 2)
-        if (info->element[i]->str && strcmp(info->element[i]->str, name) == 0)
-            return info->element[i + 1];
-    return NULL;
-}
-
-static uint64_t number(const redisReply *info, const char *name)
-{
-    const redisReply *v = field(info, name);
-    return v && v->type == REDIS_REPLY_INTEGER && v->integer > 0 ? (uint64_t)v->integer : 0;
+    blm_remote_options o = wanted();
+    return blm_remote_exists(text, &o);
 }
 
 static blm_status redis_params(struct ref *r, blm_params *p, blm_error *err)
 {
-    struct redis_connection *l    = r->connection;
-    redisReply              *info = redis_call(l, true, err, "BF.INFO", l->uri.key, NULL);
-    if (!info)
-        return err->status;
-    const redisReply *kind = field(info, "Kind"), *rate = field(info, "Error rate");
-    *p          = (blm_params){ .size = sizeof *p, .kind = BLM_SCALABLE, .scheme = "redisbloom" };
-    p->capacity = number(info, "Capacity");
-    p->bytes    = number(info, "Size");
-    p->items    = number(info, "Number of items inserted");
-    p->layers   = (uint32_t)number(info, "Number of filters");
-    if (kind && kind->str && blm_kind_from_name(kind->str, &p->kind))
-        p->scheme = "native";
-    const blm_kind_row *row = blm_kind_find(p->kind);
-    p->can                  = row->can;
-    p->cell_bits            = row->cell_bits;
-    if (rate && rate->str)
-        p->rate = strtod(rate->str, NULL);
-    freeReplyObject(info);
-    return BLM_OK;
+    return blm_remote_get_params(r->connection, p, err);
 }
 
-/* Connects, and checks that the key holds a filter and of which type. */
+/* Connects, and checks that the key holds a filter. */
 static blm_status find(struct ref *r, blm_error *err)
 {
-    static const char *const others[] = { "string", "list", "set", "zset", "hash", "stream" };
-    blm_status               st       = connect_to(r, err);
-    if (st != BLM_OK)
-        return st;
-    struct redis_connection *l     = r->connection;
-    redisReply              *reply = redis_call(l, true, err, "TYPE", l->uri.key, NULL);
-    if (!reply)
-        return err->status;
-    const char *type = reply->str ? reply->str : "";
-    char        words[120];
-    if (strcmp(type, "none") == 0)
-        st = redis_refusal(l, "ERR not found", err);
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (strcmp(type, others[i]) == 0) {
-            snprintf(words, sizeof words, "the key holds a %s, not a filter: give another key",
-                     type);
-            st = place_fail(err, BLM_E_UNSUPPORTED, 0, words);
-        }
-    l->ours = strcmp(type, "MBbloom--") != 0;
-    freeReplyObject(reply);
+    blm_remote_options o = wanted();
+    blm_remote        *l = NULL;
+    blm_status         st;
+    if (r->connection)
+        return BLM_OK;
+    st            = blm_remote_open(r->text, &o, &l, err);
+    r->connection = l;
     return st;
+}
+
+/* Of shards, the first: they differ only in their keys. */
+static blm_status redis_like(struct ref *r, blm_error *err)
+{
+    blm_status st = find(r, err);
+    return st == BLM_OK ? blm_remote_fetch(r->connection, 0, &r->options, &r->filter, err) : st;
 }
 
 static blm_status redis_open(struct ref *r, blm_error *err)
 {
-    blm_status st = find(r, err);
-    return st == BLM_OK ? redis_pull(r, err) : st;
+    if (spread(r->text))
+        return place_fail(err, BLM_E_UNSUPPORTED, 0,
+                          "this command takes one filter, and shards are many: use it on a shard, "
+                          "which bloomery info lists");
+    return redis_like(r, err);
+}
+
+static void now_remote(struct ref *r)
+{
+    blm_remote_stats s = { .size = sizeof s };
+    blm_remote_get_stats(r->connection, &s);
+    r->remote = true;
+    r->shards = spread(r->text) ? s.shards : 0;
 }
 
 /* To check and add keys on the server. */
 static blm_status redis_keys(struct ref *r, blm_error *err)
 {
-    blm_params p;
     blm_status st = find(r, err);
     if (st == BLM_OK)
-        st = redis_params(r, &p, err);
-    if (st == BLM_OK) {
-        ((struct redis_connection *)r->connection)->counting = (p.can & BLM_CAN_REMOVE) != 0;
-        r->remote                                            = true;
-    }
+        now_remote(r);
     return st;
 }
 
@@ -140,44 +110,76 @@ static blm_status redis_change(struct ref *r, blm_error *err)
 
 static blm_status redis_create(struct ref *r, bool whole, blm_error *err)
 {
-    bool       replace = r->options.flags & BLM_REPLACE;
-    blm_status st      = connect_to(r, err);
-    if (st != BLM_OK)
-        return st;
-    if (!replace && redis_exists(r->text))
+    blm_remote_options o  = wanted();
+    blm_remote        *l  = NULL;
+    blm_status         st = BLM_OK;
+    if (whole && spread(r->text))
+        return place_fail(err, BLM_E_UNSUPPORTED, 0,
+                          "a filter of shards cannot appear all at once: make it without --from, "
+                          "and then add the keys");
+    if (whole && !(r->options.flags & BLM_REPLACE) && redis_exists(r->text))
         return place_fail(err, BLM_E_EXISTS, 0, NULL);
-    st = blm_create(&r->options, &r->filter, err);
-    if (st != BLM_OK || whole)
-        return st;
-    st        = redis_reserve(r, &r->options, replace, err);
-    r->remote = st == BLM_OK;
+    if (!whole) {
+        st            = blm_remote_create(r->text, &r->options, &o, &l, err);
+        r->connection = l;
+    }
+    if (st == BLM_OK && !spread(r->text)) /* what it is, for messages; or to be filled */
+        st = blm_create(&r->options, &r->filter, err);
+    if (st == BLM_OK && !whole)
+        now_remote(r);
     return st;
 }
 
 static blm_status redis_save(struct ref *r, blm_error *err)
 {
-    if (r->remote)
-        return BLM_OK;
-    blm_status st = connect_to(r, err);
-    return st == BLM_OK
-               ? redis_push(r, r->options.format, (r->options.flags & BLM_REPLACE) != 0, err)
-               : st;
+    blm_remote_options o = wanted();
+    return r->remote ? BLM_OK
+                     : blm_remote_store(r->text, r->filter, r->options.format,
+                                        (r->options.flags & BLM_REPLACE) != 0, &o, err);
+}
+
+/* ---- keys ---- */
+
+static blm_status redis_check(struct ref *r, const blm_key *keys, size_t count, uint8_t *maybe,
+                              size_t *hits, blm_error *err)
+{
+    return blm_remote_check_many(r->connection, keys, count, maybe, hits, err);
+}
+
+/* Keys of which nobody knows whether they were new are not counted. */
+static blm_status redis_add(struct ref *r, const blm_key *keys, size_t count, uint8_t *fresh,
+                            size_t *done, blm_error *err)
+{
+    blm_status st = blm_remote_add_many(r->connection, keys, count, fresh, done, err);
+    for (size_t i = 0; fresh && i < count; i++)
+        if (fresh[i] == BLM_REMOTE_UNKNOWN) {
+            fresh[i]    = 0;
+            r->repeated = true;
+        }
+    return st;
+}
+
+static blm_status redis_remove(struct ref *r, const blm_key *keys, size_t count, uint8_t *gone,
+                               size_t *done, blm_error *err)
+{
+    return blm_remote_remove_many(r->connection, keys, count, gone, done, err);
 }
 
 const struct place place_redis = {
-    .prefix      = "redis:// rediss:// redis+unix:// unix:",
-    .secret      = redis_uri_secret,
+    .prefix      = PREFIX,
+    .secret      = blm_remote_secret,
     .exists      = redis_exists,
     .open        = redis_open,
+    .like        = redis_like,
     .keys        = redis_keys,
     .change      = redis_change,
     .create      = redis_create,
     .save        = redis_save,
     .drop        = redis_drop,
     .params      = redis_params,
-    .check_many  = redis_check_keys,
-    .add_many    = redis_add_keys,
-    .remove_many = redis_remove_keys,
+    .check_many  = redis_check,
+    .add_many    = redis_add,
+    .remove_many = redis_remove,
 };
 
 #else
@@ -208,8 +210,8 @@ static blm_status no_create(struct ref *r, bool whole, blm_error *err)
 }
 
 const struct place place_redis = {
-    .prefix = "redis:// rediss:// redis+unix:// unix:",
-    .secret = redis_uri_secret,
+    .prefix = PREFIX,
+    .secret = blm_remote_secret,
     .exists = no_exists,
     .open   = no_open,
     .keys   = no_open,

@@ -259,18 +259,30 @@ size_t bf_asleep_memory(const struct value *v)
     return sum;
 }
 
-/* The filter is freed here too, because its handle may be in a place. */
-void bf_asleep_free(struct value *v)
+/* Of a value that a command may still see in a place, all is read and freed inside the lock: the
+ * command that needs the place would change it meanwhile. One that is in none, no command can reach
+ * any more. */
+static bool leave_place(struct value *v)
 {
     pthread_mutex_lock(&lock);
-    blm_free(v->filter);
-    for (uint32_t i = 0; !v->filter && i < v->layers; i++)
-        api.Free(v->asleep[i].words);
-    if (v->place)
+    const bool had = v->place;
+    if (had) {
+        blm_free(v->filter);
         places[v->place - 1].value = NULL;
+    }
     pthread_mutex_unlock(&lock);
-    v->filter = NULL;
-    api.Free(v->asleep);
+    return had;
+}
+
+void bf_asleep_free(struct value *v)
+{
+    if (!leave_place(v)) {
+        blm_free(v->filter);
+        for (uint32_t i = 0; !v->filter && i < v->layers; i++)
+            api.Free(v->asleep[i].words);
+    }
+    if (v->asleep)
+        api.Free(v->asleep);
 }
 
 static void *moved(DefragCtx *ctx, void *p)

@@ -35,6 +35,7 @@ struct value {
     bool     automatic : 1;        /* made by an add, not reserved, so it grows as growth.c says */
     bool     saturate : 1;         /* native and of fixed size: takes keys past its capacity */
     bool     named : 1;            /* only while BF.MERGE looks for filters named twice */
+    bool     followed : 1;         /* its changes are kept (changes.c) */
     uint8_t  place;                /* where it is awake (asleep.c); 0: nowhere */
     uint16_t layers;               /* of `asleep`, with the … */
     uint32_t growth;               /* … chain's growth */
@@ -71,10 +72,11 @@ void bf_value_rest(struct value *v);
 /* The same for what saves or copies a value. True: to be ended by unpeek. */
 bool bf_value_peek(struct value *v);
 void bf_value_unpeek(struct value *v);
-/* Parts of bf_value_memory, _free and _defrag, for values with `asleep`. The last is false if the
- * value no longer has it. */
+/* Frees the filter of any value, awake or asleep; also in the background. */
+void bf_asleep_free(struct value *v);
+/* Parts of bf_value_memory and _defrag, for values with `asleep`. The last is false if the value no
+ * longer has it. */
 size_t bf_asleep_memory(const struct value *v);
-void   bf_asleep_free(struct value *v);
 bool   bf_asleep_defrag(DefragCtx *ctx, struct value *v);
 
 /* ---- memory (memory.c) ---- */
@@ -97,6 +99,7 @@ struct bf_config {
     long long capacity;
     long long expansion;
     long long max_bytes;
+    long long changes; /* hashes that are kept of a filter with near copies */
     int       auto_growth, huge_pages;
     long long cf_capacity, cf_bucket, cf_iterations, cf_expansion, cf_max_expansions;
 };
@@ -200,6 +203,14 @@ uint64_t bf_clock(void *ctx);
 uint64_t bf_clock_hold(uint64_t ms); /* 0: the wall clock's; returns it */
 void     bf_clock_release(void);
 
+/* ---- what was added lately (changes.c) ---- */
+
+/* For values with `followed`: items were added, those with fresh[i] were new. */
+void bf_changes_add(struct value *v, Str **items, const uint8_t *fresh, size_t n);
+/* The filter has changed otherwise, or is freed: near copies must load it again. */
+void bf_changes_end(struct value *v);
+void bf_changes_moved(const struct value *from, struct value *to);
+
 /* ---- keys and replies (cmd.c) ---- */
 
 enum bf_found { BF_MISSING, BF_OURS, BF_OTHER };
@@ -282,6 +293,7 @@ int bf_cmd_info(Ctx *ctx, Str **argv, int argc);
 int bf_cmd_card(Ctx *ctx, Str **argv, int argc);
 int bf_cmd_debug(Ctx *ctx, Str **argv, int argc);
 int bf_cmd_scandump(Ctx *ctx, Str **argv, int argc);
+int bf_cmd_changes(Ctx *ctx, Str **argv, int argc);
 int bf_cmd_loadchunk(Ctx *ctx, Str **argv, int argc);
 int bf_cmd_del(Ctx *ctx, Str **argv, int argc);
 int bf_cmd_merge(Ctx *ctx, Str **argv, int argc);

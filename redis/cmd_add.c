@@ -17,13 +17,17 @@ static const char *no_such_kind(void)
 {
     static char         text[128];
     const blm_kind_row *row;
-    size_t              len = (size_t)snprintf(text, sizeof text, "ERR KIND must be ");
-    for (size_t i = 0; (row = blm_kind_at(i)) && len < sizeof text; i++)
-        len += (size_t)snprintf(text + len, sizeof text - len, "%s%s",
-                                i == 0               ? ""
-                                : blm_kind_at(i + 1) ? ", "
-                                                     : " or ",
-                                row->name);
+    size_t              len  = (size_t)snprintf(text, sizeof text, "ERR KIND must be ");
+    const char         *last = NULL;
+    for (size_t i = 0; (row = blm_kind_at(i)) && len < sizeof text; i++) {
+        if (!(row->can & BLM_CAN_ADD))
+            continue; /* built elsewhere, and loaded */
+        if (last)
+            len += (size_t)snprintf(text + len, sizeof text - len, "%s, ", last);
+        last = row->name;
+    }
+    if (len < sizeof text)
+        snprintf(text + len - 2, sizeof text - len + 2, " or %s", last);
     return text;
 }
 
@@ -41,7 +45,7 @@ static int extra_word(Str **argv, int left, struct bf_wanted *w, const char **wh
         const char *text     = left > 1 ? api.StringPtrLen(argv[1], &len) : "";
         for (size_t i = 0; i < len && len < sizeof name; i++)
             name[i] = (char)(text[i] >= 'A' && text[i] <= 'Z' ? text[i] + 32 : text[i]);
-        if (!blm_kind_from_name(name, &w->kind))
+        if (!blm_kind_from_name(name, &w->kind) || !(blm_kind_find(w->kind)->can & BLM_CAN_ADD))
             *why = no_such_kind();
         w->native = true;
         return 2;
@@ -186,6 +190,8 @@ static void add_items(struct value *v, Str **items, size_t n, struct results *r)
     for (size_t i = 0; i < r->done; i++)
         r->news += r->fresh[i];
     bf_tick(&bf_totals.adds, r->done);
+    if (v->followed)
+        bf_changes_add(v, items, r->fresh, r->done);
 }
 
 /* The value to add n items to, made now if it is missing. NULL: the error has been replied. */
@@ -223,11 +229,19 @@ static bool changed(const struct value *v, const struct results *r)
     return r->news || (v->counts && r->done);
 }
 
-/* Must replicas, and the append-only file, get adds that changed nothing here? RedisBloom as a
- * replica may grow a filter in other steps than we do. Then an item that is there for us only by
- * chance, because other items have set its bits, is not there for it, and must be added. Native
- * filters and those that do not grow are the same everywhere. */
-static bool replicates_all(const struct value *v) { return !v->native && !v->fixed; }
+/* Must replicas, and the append-only file, get adds that changed nothing here? Those of a client,
+ * yes: from Redis 7.2 on, WAIT waits for what the connection has written only if its commands were
+ * replicated. A client that repeats an add, because it got no reply, must not hear from WAIT that
+ * the replicas have it while they do not.
+ *
+ * Those that are repeated here, only if RedisBloom as a replica may grow the filter in other steps
+ * than we do. Then an item that is there for us only by chance, because other items have set its
+ * bits, is not there for it, and must be added. Native filters and those that do not grow are the
+ * same everywhere. What counts adds must not get one twice: each of its adds is a change. */
+static bool replicates_all(Ctx *ctx, const struct value *v)
+{
+    return !v->counts && (!bf_repeated(ctx) || (!v->native && !v->fixed));
+}
 
 /* Replicas must do exactly what was done here: add the items up to the one without room. If the
  * command was a BF.ADD or BF.MADD and all of it was done, it is replicated as it is, which costs
@@ -246,7 +260,7 @@ static void replicate_adds(Ctx *ctx, Str *name, const struct value *v, Str **ite
 static void replicate_items(Ctx *ctx, Str *name, const struct value *v, Str **items, bool whole,
                             const struct results *r)
 {
-    if (r->done && (changed(v, r) || replicates_all(v)))
+    if (r->done && (changed(v, r) || replicates_all(ctx, v)))
         replicate_adds(ctx, name, v, items, r->done, whole);
     if (changed(v, r))
         bf_changed(ctx, name, "bf.add");
@@ -256,7 +270,7 @@ static void replicate_items(Ctx *ctx, Str *name, const struct value *v, Str **it
  * are replicated too; new ones were answered with an error. */
 static void replicate_present(Ctx *ctx, Str *name, const struct value *v, Str **items, size_t n)
 {
-    for (size_t i = 0; replicates_all(v) && i < n; i++) {
+    for (size_t i = 0; replicates_all(ctx, v) && i < n; i++) {
         size_t      len;
         const char *key = api.StringPtrLen(items[i], &len);
         if (blm_check(v->filter, key, len))
@@ -302,7 +316,7 @@ static void add_with_room(Ctx *ctx, struct value *v, Str **items, size_t n, stru
 static void add_and_reply(Ctx *ctx, struct value *v, Str **items, size_t n, struct results *r)
 {
     uint8_t some[1024];
-    if (n <= v->room) {
+    if (n <= v->room && !v->followed) {
         add_with_room(ctx, v, items, n, r);
         return;
     }

@@ -134,6 +134,7 @@ static const char *load_chunk(Key *key, struct value *v, long long iterator, con
     if (iterator <= 0 || (uint64_t)iterator - 1 < len)
         return BAD;
     uint64_t at = (uint64_t)iterator - 1 - len;
+    bf_changes_end(v);
     if (!v->native)
         return write_chain(v, at, data, len);
     if (!v->arriving)

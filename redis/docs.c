@@ -107,6 +107,14 @@ static CommandArg info_args[]    = { KEY("key"),
                                        .subargs        = fields },
                                      END };
 static CommandArg dump_args[]    = { KEY("key"), ARG(INTEGER, "iterator"), END };
+static CommandArg since_args[]   = { ARG(INTEGER, "epoch"), ARG(INTEGER, "sequence"), END };
+static CommandArg changes_args[] = { KEY("key"),
+                                     { .name           = "since",
+                                       .type           = API_ARG_BLOCK,
+                                       .key_spec_index = -1,
+                                       .flags          = API_ARG_OPTIONAL,
+                                       .subargs        = since_args },
+                                     END };
 static CommandArg load_args[]  = { KEY("key"), ARG(INTEGER, "iterator"), ARG(STRING, "data"), END };
 static CommandArg merge_args[] = {
     KEY("destination"),
@@ -181,6 +189,10 @@ const struct bf_command bf_commands[] = {
     { "bf.loadchunk", bf_cmd_loadchunk, WRITES, "write bloom", 1,
       INFO("Writes a filter in chunks", "O(n), where n is the size of the chunk", "1.0.0", NULL, 4,
            creates, load_args) },
+    { "bf.changes", bf_cmd_changes, "readonly deny-oom", "read bloom", 1,
+      INFO("Shows what was added to a filter lately, for copies of it",
+           "O(n), where n is the number of items", BLM_VERSION, "dont_cache", -2, reads,
+           changes_args) },
     { "bf.del", bf_cmd_del, "write fast", "write bloom", 1,
       INFO("Removes items from a counting filter", PER_ITEM, BLM_VERSION, NULL, -3, removes,
            items_args) },

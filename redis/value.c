@@ -107,11 +107,9 @@ void bf_value_free(struct value *v)
     bf_total(&bf_totals.filters, (uint64_t)-1);
     bf_total(&bf_totals.items, 0 - v->items);
     bf_total(&bf_totals.bytes, 0 - v->bytes);
+    bf_changes_end(v);
     bf_native_drop(v);
-    if (v->asleep)
-        bf_asleep_free(v);
-    else
-        blm_free(v->filter);
+    bf_asleep_free(v);
     api.Free(v);
 }
 
@@ -154,8 +152,10 @@ int bf_value_defrag(DefragCtx *ctx, struct value **v)
 {
     bool          done  = (*v)->asleep && bf_asleep_defrag(ctx, *v);
     struct value *moved = (*v)->place ? NULL : api.DefragAlloc(ctx, *v);
-    if (moved)
+    if (moved) {
+        bf_changes_moved(*v, moved);
         *v = moved;
+    }
     if (!done && (*v)->filter)
         (*v)->filter = blm_relocate((*v)->filter, move, ctx);
     return 0;

@@ -8,7 +8,7 @@
 
 #include "bloomery_redis.h"
 
-#define BLM__REDIS_ARGS 8
+#define BLM__REDIS_ARGS 16
 
 struct blm_redis_pool {
     blm_redis_options o; /* with texts that the pool owns */

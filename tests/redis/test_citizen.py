@@ -6,8 +6,13 @@ from server import Error, Server
 
 COMMANDS = {"bf.reserve": -4, "bf.add": 3, "bf.madd": -3, "bf.insert": -4, "bf.exists": 3, "bf.mexists": -3,
             "bf.info": -2, "bf.card": 2, "bf.debug": 2, "bf.scandump": 3, "bf.loadchunk": 4,
-            "bf.del": -3, "bf.merge": -3}
-READS = {"bf.exists", "bf.mexists", "bf.info", "bf.card", "bf.debug", "bf.scandump", "bf.estimate"}
+            "bf.del": -3, "bf.merge": -3,
+            "cf.reserve": -3, "cf.add": 3, "cf.addnx": 3, "cf.insert": -4, "cf.insertnx": -4, "cf.exists": 3,
+            "cf.mexists": -3, "cf.count": 3, "cf.del": 3, "cf.compact": 2, "cf.info": 2, "cf.debug": 2,
+            "cf.scandump": 3, "cf.loadchunk": 4}
+READS = {"bf.exists", "bf.mexists", "bf.info", "bf.card", "bf.debug", "bf.scandump", "bf.estimate",
+         "cf.exists", "cf.mexists", "cf.count", "cf.info", "cf.debug", "cf.scandump"}
+FREES = {"bf.del", "cf.del", "cf.compact"}  # need no memory
 
 
 def config_name(c, name):
@@ -18,7 +23,8 @@ def copies_and_memory(binary):
     with Server(binary=binary) as s:
         c = s.client()
         c("BF.RESERVE", "k", "0.01", "1000")
-        for kind in ((), ("KIND", "classic", "SEED", "1"), ("KIND", "counting", "SEED", "1")):
+        for kind in ((), *(("KIND", k, "SEED", "1") for k in ("classic", "counting", "cuckoo", "window")),
+                     ("WINDOW", "600", "SEED", "1")):
             key = "c" + "".join(kind[1:2])
             c("BF.RESERVE", key, "0.01", "1000", *kind)
             c("BF.MADD", key, *range(100))
@@ -29,6 +35,15 @@ def copies_and_memory(binary):
             assert c("BF.EXISTS", key, "only here") == 0
             assert c("COPY", key, key + "2") == 0 and c("COPY", key, key + "2", "REPLACE") == 1
             assert c("COPY", key, key, "DB", 1) == 1
+        for i in range(100):
+            c("CF.ADD", "cf", i)
+        assert c("COPY", "cf", "cf2") == 1 and server.digest(c, "cf") == server.digest(c, "cf2")
+        c("CF.ADD", "cf2", "only here")
+        assert server.digest(c, "cf") != server.digest(c, "cf2") and c("CF.EXISTS", "cf", "only here") == 0
+        assert c("COPY", "cf", "cf2") == 0 and c("COPY", "cf", "cf2", "REPLACE") == 1
+        assert c("COPY", "cf", "cf", "DB", 1) == 1 and c("CF.COUNT", "cf2", "only here") == 0
+        size = dict(zip(*[iter(c("CF.INFO", "cf"))] * 2))["Size"] // 8  # it counts bits
+        assert size < c("MEMORY", "USAGE", "cf") < size + 2500, (size, c("MEMORY", "USAGE", "cf"))
         assert c("BF.INFO", "k", "SIZE") == [1480]
         assert 1480 < c("MEMORY", "USAGE", "k") < 1480 + 1024, c("MEMORY", "USAGE", "k")
         # Equal content by another way: equal digests. One bit more: not.
@@ -62,18 +77,24 @@ def defragmentation(binary):
         for name, value in [("active-defrag-ignore-bytes", "1"), ("active-defrag-threshold-lower", "0"),
                             ("active-defrag-cycle-min", "60"), ("active-defrag-cycle-max", "80")]:
             c("CONFIG", "SET", name, value)
-        kinds = [(), ("EXPANSION", "2"), *(("KIND", k) for k in ("classic", "blocked", "counting", "scalable"))]
-        for i in range(3000):  # 20 items: the second and the last have grown layers
-            grown = i % 6 in (1, 5)
-            c("BF.RESERVE", f"f{i}", "0.01", "5" if grown else "500", *kinds[i % 6])
-            c("BF.MADD", f"f{i}", *range(20))
+        kinds = [(), ("EXPANSION", "2"), ("KIND", "scalable"),
+                 *(("KIND", k) for k in ("classic", "blocked", "counting", "cuckoo", "window"))]
+        for i in range(3000):  # 20 items: the second and the third have grown layers; most of them sleep
+            if i % 10 < 8:
+                grown = i % 10 in (1, 2)
+                c("BF.RESERVE", f"f{i}", "0.01", "5" if grown else "500", *kinds[i % 10])
+            elif i % 10 == 8:
+                c("CF.RESERVE", f"f{i}", "8")
+                c("CF.INSERT", f"f{i}", "ITEMS", *range(20))
+                continue
+            c("BF.MADD", f"f{i}", *range(20))  # the last are made by this
         kept = [f"f{i}" for i in range(0, 3000, 7)]
         before = {k: server.digest(c, k) for k in kept}
         c("DEL", *[f"f{i}" for i in range(3000) if i % 7])
         server.until("defragmentation", lambda: int(server.info(c, "stats")["active_defrag_key_hits"]) > 0, 20)
         for k in kept:
             assert server.digest(c, k) == before[k]
-            assert c("BF.MEXISTS", k, *range(20)) == [1] * 20
+            assert c("CF.MEXISTS" if int(k[1:]) % 10 == 8 else "BF.MEXISTS", k, *range(20)) == [1] * 20
 
 
 def notifications(binary):
@@ -100,6 +121,12 @@ def notifications(binary):
         for at, data in chunks:
             does("bf.loadchunk", "l", "BF.LOADCHUNK", "l", at, data)
         does("del", "l", "DEL", "l")
+        does("cf.reserve", "f", "CF.RESERVE", "f", "100")
+        does("cf.add", "f", "CF.ADD", "f", "x")
+        does("cf.insert", "f", "CF.INSERT", "f", "ITEMS", "y")
+        does("cf.del", "f", "CF.DEL", "f", "y")
+        does("cf.compact", "f", "CF.COMPACT", "f")
+        does("cf.loadchunk", "g", "CF.LOADCHUNK", "g", 1, c("CF.SCANDUMP", "f", 0)[1])
         got = []
         while len(got) < len(expect):
             kind, _, channel, data = listener.read()
@@ -142,6 +169,13 @@ def watched(binary):
         does("new", True, "BF.LOADCHUNK", "new", 1, header)
         does("new", True, "BF.LOADCHUNK", "new", 1 + len(data), data)
         does("made", True, "BF.RESERVE", "made", "0.01", "10")
+        does("f", True, "CF.RESERVE", "f", "100")
+        does("f", True, "CF.ADD", "f", "a")
+        does("f", True, "CF.INSERTNX", "f", "ITEMS", "b")
+        does("f", True, "CF.DEL", "f", "a")
+        for words in (["CF.EXISTS", "b"], ["CF.MEXISTS", "b"], ["CF.COUNT", "b"], ["CF.INFO"], ["CF.DEBUG"],
+                      ["CF.SCANDUMP", "0"]):
+            does("f", False, words[0], "f", *words[1:])
         for words in (["BF.INFO"], ["BF.CARD"], ["BF.DEBUG"], ["BF.SCANDUMP", "k", "0"], ["BF.ESTIMATE"]):
             does("k", False, words[0], "k", *words[2:])
 
@@ -162,15 +196,31 @@ def access(binary):
         assert w("BF.ADD", "app:k", "y") == 1 and "NOPERM" in w.error("BF.ADD", "other", "y")
         assert "NOPERM" in w.error("BF.MERGE", "app:m", "app:k", "other")
         assert w("BF.MERGE", "app:m", "app:k") == "OK"
+        c("CF.ADD", "other-cf", "x")
+        assert w("CF.ADD", "app:cf", "x") == 1 and w("CF.INSERT", "app:cf", "ITEMS", "y") == [1]
+        for words in (("CF.ADD", "x"), ("CF.ADDNX", "z"), ("CF.INSERT", "ITEMS", "z"), ("CF.INSERTNX", "ITEMS", "z"),
+                      ("CF.DEL", "x"), ("CF.COMPACT",), ("CF.RESERVE", "10"), ("CF.LOADCHUNK", "1", "x")):
+            assert "NOPERM" in w.error(words[0], "other-cf", *words[1:]), words
+            assert "NOPERM" in r.error(words[0], "app:cf", *words[1:]), words
+        for words in (("CF.EXISTS", "x"), ("CF.MEXISTS", "x"), ("CF.COUNT", "x"), ("CF.INFO",), ("CF.DEBUG",),
+                      ("CF.SCANDUMP", "0")):
+            assert "NOPERM" in r.error(words[0], "other-cf", *words[1:]), words
+            assert r(words[0], "app:cf", *words[1:]), words
         categories = [x.decode() for x in c("ACL", "CAT")]
         version = server.info(c, "server")["redis_version"].split(".")
         if "bloom" in categories:  # Valkey 8.0 has it, and ACL CAT lists no module's commands
             for name in COMMANDS:
-                assert "@bloom" in c("COMMAND", "INFO", name)[0][6], name
+                own = c("COMMAND", "INFO", name)[0][6]
+                assert ("@bloom" if name.startswith("bf.") else "@cuckoo") in own, name
+                assert ("@read" if name in READS else "@write") in own, name
             c("ACL", "SETUSER", "only", "on", ">o", "~*", "-@all", "+@bloom")
-            o = s.client()
+            c("ACL", "SETUSER", "birds", "on", ">o", "~*", "-@all", "+@cuckoo")
+            o, b = s.client(), s.client()
             o("AUTH", "only", "o")
+            b("AUTH", "birds", "o")
             assert o("BF.ADD", "app:k", "z") == 1 and "NOPERM" in o.error("GET", "app:k")
+            assert b("CF.ADD", "app:cf", "z") == 1 and "NOPERM" in b.error("BF.ADD", "app:k", "z")
+            assert "NOPERM" in o.error("CF.ADD", "app:cf", "z")
         else:
             assert int(version[0]) * 100 + int(version[1]) < 704, version
             print(f"  ACL category: this server ({'.'.join(version)}) has no API for one")
@@ -187,11 +237,12 @@ def self_description(binary):
             assert row[1] == arity, (name, row[1])
             assert row[3:5] == [1, -1 if name in ("bf.merge",) else 1] or name == "bf.merge", (name, row[3:6])
             assert ("readonly" in flags) == (name in READS) and ("write" in flags) == (name not in READS), (name, flags)
-            assert ("denyoom" in flags) == (name not in READS and name != "bf.del"), (name, flags)
+            assert ("denyoom" in flags) == (name not in READS | FREES), (name, flags)
             docs = dict(zip(*[iter(c("COMMAND", "DOCS", name)[1])] * 2))
             assert docs[b"summary"] and docs[b"complexity"] and docs[b"since"] and docs[b"arguments"], name
         assert c("COMMAND", "GETKEYS", "BF.MERGE", "a", "b", "c") == [b"a", b"b", b"c"]
         assert c("COMMAND", "GETKEYS", "BF.INSERT", "a", "ITEMS", "b") == [b"a"]
+        assert c("COMMAND", "GETKEYS", "CF.INSERT", "a", "ITEMS", "b") == [b"a"]
         # INFO.
         c("BF.MADD", "k", *range(50))
         c("BF.RESERVE", "n", "0.01", "100", "KIND", "classic")

@@ -380,8 +380,50 @@ def broken_connections(binary):
         assert "did not answer within 0.5 seconds" in err and time.monotonic() - begin < 20, err
 
 
+def windows_and_growth(binary):
+    with Server(binary=binary) as s:
+        c = s.client()
+        ref = f"redis://127.0.0.1:{s.port}/"
+
+        def told(key):
+            return dict(zip(*[iter(c("BF.INFO", key))] * 2))
+
+        # create --growth is the server's EXPANSION: RedisBloom's layout and ours.
+        for growth in 1, 3, 10:
+            for scheme in "redisbloom", "native":
+                key = f"{scheme}-{growth}"
+                kind = ("--kind", "scalable") if scheme == "native" else ()
+                if scheme == "native" and growth == 1:
+                    continue  # at least 2
+                bloomery("create", ref + key, "-n", 100, "-p", "0.01", "--scheme", scheme, *kind, "--growth", growth)
+                assert told(key)["Expansion rate"] == growth, told(key)
+                bloomery("add", ref + key, stdin=LINES[:3000])
+                assert told(key)["Number of filters"] > 1, told(key)
+            layers = c("BF.DEBUG", f"redisbloom-{growth}")[1:3]
+            assert [int(re.search(rb"capacity:(\d+)", x)[1]) for x in layers] == [100, 100 * growth], layers
+        # dedup --window: the state is a window, and goes on in the next run.
+        fresh = b"".join(b"line-%d\n" % i for i in range(3000))
+        some = b"".join(lines(fresh)[:500])
+        out, _ = bloomery("dedup", "--window", 2000, "--state", ref + "last", stdin=b"first\n" + some + b"first\n")
+        assert out == b"first\n" + some, len(out)
+        assert told("last")["Kind"] == "window" and told("last")["Window in items"] == 2000, told("last")
+        out, _ = bloomery("dedup", "--window", 2000, "--state", ref + "last", stdin=fresh)
+        assert out.count(b"\n") == 2500, out.count(b"\n")
+        out, _ = bloomery("dedup", "--state", ref + "last", stdin=b"first\n")  # 3 000 lines ago: forgotten
+        assert out == b"first\n"
+        out, _ = bloomery("dedup", "--window", "10m", "-n", 1000, "--state", ref + "time", stdin=b"a\nb\na\n")
+        assert out == b"a\nb\n" and told("time")["Window in milliseconds"] == 600_000, told("time")
+        assert bloomery("dedup", "--state", ref + "time", "-D", stdin=b"a\nc\n")[0] == b"a\n"
+        bloomery("dedup", "--window", "0.2s", "-n", 1000, "--state", ref + "short", stdin=b"a\n")
+        server.until("it is forgotten", lambda: c("BF.EXISTS", "short", "a") == 0)
+        assert bloomery("dedup", "--state", ref + "short", stdin=b"a\n")[0] == b"a\n"
+        c("BF.RESERVE", "plain", "0.01", 100)
+        _, err = bloomery("dedup", "--window", 100, "--state", ref + "plain", stdin=b"a\n", code=2)
+        assert "forgets nothing" in err, err
+
+
 def main():
-    for test in (everyday, removing, deduplicating, sharing, starting_together, converting, references,
+    for test in (everyday, removing, deduplicating, windows_and_growth, sharing, starting_together, converting, references,
                  without_module, broken_connections):
         server.each_server(test)
         print(f"  {test.__name__}", flush=True)

@@ -6,6 +6,7 @@ import json
 
 import server
 from server import SOURCE, Error, Server
+from test_replication import follow, synced
 
 GOLDEN = SOURCE / "tests" / "golden" / "redisbloom-cf"
 
@@ -162,6 +163,84 @@ def replies():
         assert c("TYPE", "e") == "MBbloomCF"
 
 
+def both_protocols():
+    """Every command in RESP2 and RESP3: numbers there, booleans and a map here."""
+    with Server() as s:
+        two, three = s.client(), s.client(protocol=3)
+        for words, old, new in (
+                (("CF.RESERVE", "k", 100), "'OK'", "'OK'"),
+                (("CF.ADD", "k", "a"), "1", "True"),
+                (("CF.ADDNX", "k", "a"), "0", "False"),
+                (("CF.ADDNX", "k", "b"), "1", "True"),
+                (("CF.INSERT", "k", "ITEMS", "c", "a"), "[1, 1]", "[True, True]"),
+                (("CF.INSERTNX", "k", "ITEMS", "d", "a"), "[1, 0]", "[1, 0]"),
+                (("CF.EXISTS", "k", "a"), "1", "True"),
+                (("CF.EXISTS", "k", "no"), "0", "False"),
+                (("CF.EXISTS", "none", "a"), "0", "False"),
+                (("CF.MEXISTS", "k", "a", "no"), "[1, 0]", "[True, False]"),
+                (("CF.MEXISTS", "none", "a"), "[0]", "[False]"),
+                (("CF.COUNT", "k", "a"), "2", "2"),
+                (("CF.DEL", "k", "a"), "1", "True"),
+                (("CF.DEL", "k", "no"), "0", "False"),
+                (("CF.COMPACT", "k"), "'OK'", "'OK'"),
+                (("CF.SCANDUMP", "k", 0), None, None),
+                (("CF.SCANDUMP", "k", 1), None, None),
+                (("CF.SCANDUMP", "k", 5000), "[0, None]", "[0, None]"),
+                (("CF.DEBUG", "k"), None, None),
+                (("CF.INFO", "k"), None, None)):
+            got = {}
+            for c, want in (two, old), (three, new):
+                c("DEL", "k")
+                if words[:2] != ("CF.RESERVE", "k"):
+                    c("CF.INSERT", "k", "ITEMS", "a", "c")
+                    c("CF.DEL", "k", "c")
+                    if words[0] == "CF.COUNT":
+                        c("CF.ADD", "k", "a")
+                got[c] = c(*words)
+                assert want is None or repr(got[c]) == want, (words, got[c], want)
+            if words[0] == "CF.INFO":
+                assert isinstance(got[three], dict) and isinstance(got[two], list)
+                assert dict(zip(*[iter(got[two])] * 2)) == got[three]
+            elif old is None:
+                assert got[two] == got[three] and type(got[two]) is type(got[three]), words
+        header = two("CF.SCANDUMP", "k", 0)[1]
+        for c, key in (two, "l2"), (three, "l3"):
+            assert c("CF.LOADCHUNK", key, 1, header) == "OK"
+
+
+def dumped_while_others_add():
+    """What was there when the dump began is in it: an add moves fingerprints, but not between layers, and
+    a layer of this size is one chunk. A layer that came after the header has no place in the copy."""
+    with Server() as s:
+        c, other = s.client(), s.client()
+        c("CF.RESERVE", "k", 64, "EXPANSION", 1)
+        there = [str(i) for i in range(500)]
+        c("CF.INSERT", "k", "ITEMS", *there)
+        layers = dict(zip(*[iter(c("CF.INFO", "k"))] * 2))["Number of filters"]
+        assert layers > 4, layers
+        at, later, refused = 0, 0, 0
+        while True:
+            at, data = c("CF.SCANDUMP", "k", at)
+            if at == 0:
+                break
+            try:
+                assert c("CF.LOADCHUNK", "copy", at, data) == "OK"
+            except Error as e:
+                assert str(e) == "Couldn't load chunk!", e
+                refused += 1
+            if later < 40:  # some fill the newest layer, some make more layers
+                assert other("CF.ADD", "k", f"later-{later}") == 1
+                assert other("CF.DEL", "k", f"later-{later}") == 1
+                other("CF.INSERT", "k", "ITEMS", *(f"later-{later}-{i}" for i in range(5)))
+                later += 1
+        now = dict(zip(*[iter(c("CF.INFO", "k"))] * 2))["Number of filters"]
+        assert now > layers and refused == now - layers, (layers, now, refused)
+        assert dict(zip(*[iter(c("CF.INFO", "copy"))] * 2))["Number of filters"] == layers
+        assert c("CF.MEXISTS", "copy", *there) == [1] * len(there)
+        for item in there:  # and its slots are its own
+            assert c("CF.DEL", "copy", item) == 1
+
+
 def copies_agree():
     with Server() as master, Server() as replica:
         c, r = master.client(), replica.client()
@@ -192,5 +271,35 @@ def copies_agree():
         assert [c("DUMP", k) for k in ("auto", "empty")] == want
 
 
+def native_copies_agree():
+    """KIND cuckoo: the same on a replica, from a rewritten append-only file, an RDB file and a COPY."""
+    with Server(("appendonly", "yes"), ("aof-use-rdb-preamble", "no")) as master, Server() as replica:
+        c = master.client()
+        r = follow(replica, master)
+        c("BF.RESERVE", "n", "0.01", 2000, "KIND", "cuckoo")
+        c("BF.RESERVE", "full", "0.001", 50, "KIND", "cuckoo")
+        for i in range(0, 2000, 40):
+            c("BF.MADD", "n", *range(i, i + 40), i)
+            c("BF.DEL", "n", i)
+            c.many([["BF.MADD", "full", *range(i, i + 10)]])  # more than there is room for
+        c("COPY", "n", "copied")
+        synced(c, r)
+        names = ["n", "full", "copied"]
+        want = {k: server.dump(c, k) for k in names}
+        assert {k: server.dump(r, k) for k in names} == want
+        assert want["copied"] == want["n"]
+        c("BGREWRITEAOF")
+        server.until("it is rewritten", lambda: server.info(c, "persistence")["aof_rewrite_in_progress"] == "0")
+        c("BF.ADD", "n", "after the rewrite")
+        want["n"] = server.dump(c, "n")
+        master.restart()
+        c = master.client()
+        assert {k: server.dump(c, k) for k in names} == want
+        c("DEBUG", "RELOAD")
+        assert {k: server.dump(c, k) for k in names} == want
+        assert c("BF.EXISTS", "n", "after the rewrite") == 1 and c("BF.DEL", "n", 41)
+
+
 if __name__ == "__main__":
-    server.run([same_commands_same_bytes, loads, refusals, replies, copies_agree])
+    server.run([same_commands_same_bytes, loads, refusals, replies, both_protocols, dumped_while_others_add,
+                copies_agree, native_copies_agree])

@@ -105,6 +105,28 @@ def replication(binary):
             assert server.digest(m, k) == server.digest(r, k), k
 
 
+def repeated(binary):
+    """An add that finds its items there is replicated all the same: from Redis 7.2 on, WAIT after it waits for
+    nothing otherwise. And it changes nothing but what counts adds."""
+    with Server(binary=binary) as master, Server(binary=binary) as replica:
+        m = master.client()
+        r = follow(replica, master)
+        for kind in ("", "classic", "blocked", "scalable", "counting", "cuckoo", "window"):
+            for fixed in ("", "NONSCALING"):
+                key = f"{kind}-{fixed}"
+                options = [*(("KIND", kind) if kind else ()), *((fixed,) if fixed else ())]
+                if kind in ("scalable", "window") and fixed:
+                    continue
+                m("BF.RESERVE", key, "0.01", "100", *options)
+                for words in (["BF.ADD", key, "x"], ["BF.MADD", key, "x", "y"], ["BF.INSERT", key, "ITEMS", "x", "y"]):
+                    m(*words)
+                    before = server.info(m, "replication")["master_repl_offset"]
+                    m(*words)
+                    moved = int(server.info(m, "replication")["master_repl_offset"]) - int(before)
+                    assert moved > len(key), (words, moved)
+        equal(m, r)
+
+
 def resynchronisation(binary):
     """A full copy, through a file and diskless on both sides, while the master is written to."""
     for diskless in ("no", "yes"):
@@ -127,6 +149,7 @@ def resynchronisation(binary):
 
 def main():
     server.each_server(replication)
+    server.each_server(repeated)
     server.each_server(resynchronisation)
 
 
