@@ -1,0 +1,1 @@
+bloomery web --dir . 

@@ -1,0 +1,1 @@
+bloomery web --port 70000

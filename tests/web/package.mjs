@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+// The package, as Node loads it, against the golden vectors. BLM_PACKAGE: its folder.
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+
+const golden = join(process.env.BLM_SOURCE, 'tests/golden');
+const { load, BloomeryError } = await import(join(process.env.BLM_PACKAGE, 'index.js'));
+const b = await load();
+
+const folders = (at) => readdirSync(at, { withFileTypes: true }).filter((e) => e.isDirectory()).map((e) => e.name);
+const lines = (file) => readFileSync(file, 'utf8').split('\n').slice(0, -1);
+
+// The keys of a vector and the original's answers.
+function probes(at) {
+  const rows = lines(join(at, 'probes.tsv'));
+  const encoding = /^#(hex|int32|int64)/.exec(rows[0])?.[1] ?? 'text';
+  return {
+    encoding,
+    rows: (rows[0].startsWith('#') ? rows.slice(1) : rows).map((row) => row.split('\t')),
+  };
+}
+
+// Every file of a vector that is a whole filter: [name, bytes, format].
+function* filters(format, at) {
+  const names = { 'filter.json': 'go-json', 'filter.gob': 'go-gob', 'filter.bin.gz': 'dcso-gz' };
+  for (const name of readdirSync(at)) {
+    if (/^(filter\.(bin|json|gob)(\.gz)?|dump.*\.bin)$/.test(name))
+      yield [name, readFileSync(join(at, name)), names[name] ?? (name.startsWith('dump') ? `${format}-dump` : undefined)];
+  }
+  if (existsSync(join(at, 'chunk0.bin'))) {
+    const chunks = readdirSync(at).filter((n) => /^chunk\d+\.bin$/.test(n)).sort((x, y) => parseInt(x.slice(5)) - parseInt(y.slice(5)));
+    yield ['chunks', Buffer.concat(chunks.map((n) => readFileSync(join(at, n)))), format];
+  }
+}
+
+const FORMATS = ['bip37', 'byteslot', 'dcso', 'go', 'guava', 'parquet', 'redisbloom', 'redisbloom-cf', 'spark'];
+for (const format of FORMATS) {
+  test(`${format}: every vector answers as the original, and is saved as it was`, () => {
+    let opened = 0, asked = 0;
+    for (const vector of folders(join(golden, format))) {
+      const at = join(golden, format, vector);
+      if (!existsSync(join(at, 'probes.tsv'))) continue;
+      const { encoding, rows } = probes(at);
+      for (const [name, bytes, as] of filters(format, at)) {
+        const options = vector.startsWith('old7') ? { format: 'raw', scheme: 'polynomial' } : format === 'byteslot' ? { format } : {};
+        if (as === 'go-json' || as === 'dcso-gz') options.format = as;
+        let f;
+        try {
+          f = b.open(bytes, options);
+        } catch (e) {
+          throw new Error(`${vector}/${name}: ${e.message}`);
+        }
+        if (vector.endsWith('unencodedchars')) f.setFunnel('chars');
+        else f.setEncoding(encoding);
+        const keys = rows.map(([key]) => b.decodeKey(encoding, format === 'redisbloom-cf' && key === '-' ? '' : key));
+        const got = f.hasMany(keys);
+        rows.forEach(([key, maybe], i) => {
+          assert.equal(got[i], Number(maybe), `${format}/${vector}/${name}: ${key}`);
+          assert.equal(f.has(keys[i]), maybe === '1');
+        });
+        // Compressed and older dumps are written as they are today.
+        if (as !== 'dcso-gz' && !/lzf|encver/.test(name) && !(format === 'redisbloom-cf' && name !== 'chunks'))
+          assert.deepEqual(Buffer.from(f.save()), bytes, `${format}/${vector}/${name}`);
+        f.free();
+        opened++;
+        asked += rows.length;
+      }
+    }
+    assert.ok(opened > 5 && asked > 1000, `${opened} opened, ${asked} asked`);
+  });
+}
+
+test('every malformed file is refused with a sentence', () => {
+  let refused = 0;
+  for (const format of FORMATS) {
+    const bad = join(golden, format, 'bad');
+    for (const name of readdirSync(bad).filter((n) => !/REASONS|\.tsv$|\.md$/.test(n))) {
+      const bytes = readFileSync(join(bad, name));
+      assert.throws(() => b.open(bytes), (e) => e instanceof BloomeryError && e.message.length > 10 && /^BLM_E_/.test(e.status), `${format}/bad/${name}`);
+      refused++;
+    }
+  }
+  assert.ok(refused > 100);
+});
+
+test('native files of every age', () => {
+  for (const name of readdirSync(join(golden, 'native')).filter((n) => n.endsWith('.blm'))) {
+    const bytes = readFileSync(join(golden, 'native', name));
+    const f = b.open(bytes, { verify: true });
+    assert.ok(f.info().ones > 0);
+    assert.ok(f.equals(b.open(f.save())));
+    let at = 0;
+    const g = b.openFrom((into) => {
+      const n = Math.min(into.length, bytes.length - at, 1000);
+      into.set(bytes.subarray(at, at + n));
+      at += n;
+      return n;
+    });
+    assert.ok(f.equals(g));
+  }
+});
+
+for (const kind of ['classic', 'blocked', 'counting', 'scalable', 'window', 'cuckoo']) {
+  test(`${kind}: keys that were added are never missed, others rarely found`, () => {
+    const f = b.create({ kind, items: 20000, rate: 0.01, seed: 1n });
+    const keys = Array.from({ length: 20000 }, (_, i) => `key ${i} 钥匙`);
+    const fresh = f.addMany(keys.slice(0, 10000));
+    assert.ok(fresh.reduce((x, y) => x + y) > 9800);
+    for (const key of keys.slice(10000)) f.add(key);
+    assert.equal(f.hasMany(keys).indexOf(0), -1);
+    assert.ok(keys.every((k) => f.has(k)));
+    const absent = Uint32Array.from({ length: 50000 }, (_, i) => i);
+    const wrong = f.hasMany(absent).reduce((x, y) => x + y);
+    assert.ok(wrong < 0.013 * absent.length, `${wrong} wrong`);
+    assert.deepEqual(f.hasMany(absent), f.hasMany({ bytes: absent, width: 4 }));
+    const g = b.open(f.save());
+    assert.equal(g.hasMany(keys).indexOf(0), -1);
+    assert.equal(f.fingerprint(), g.fingerprint());
+    assert.ok(f.measure(20000).low < 0.01);
+    if (kind === 'counting' || kind === 'cuckoo') {
+      assert.equal(f.remove(keys[0]), true);
+      assert.equal(f.removeMany(keys.slice(1, 3)).reduce((x, y) => x + y), 2);
+    } else {
+      assert.throws(() => f.remove(keys[0]), { status: 'BLM_E_UNSUPPORTED' });
+    }
+    f.free();
+    assert.throws(() => f.has('x'), /freed/);
+  });
+}
+
+test('two filters meet', () => {
+  const one = b.create({ items: 1000, rate: 0.01 }), two = b.create({ like: one });
+  one.addMany(['a', 'b', 'c']);
+  two.addMany(['c', 'd']);
+  assert.equal(Math.round(one.compare(two).either.value), 4);
+  assert.deepEqual([...two.union(one).hasMany(['a', 'b', 'c', 'd'])], [1, 1, 1, 1]);
+  assert.throws(() => one.union(b.create({ items: 1000, rate: 0.01 })), { status: 'BLM_E_MISMATCH' });
+});
+
+test('options are refused by name', () => {
+  assert.throws(() => b.create({ itmes: 10 }), /itmes/);
+  assert.throws(() => b.create({ items: 1.5, rate: 0.1 }), /items/);
+  assert.throws(() => b.create({ items: -1, rate: 0.1 }), /items/);
+  assert.throws(() => b.create({ items: 10, rate: 0.1, kind: 'bloom' }), /bloom/);
+  assert.throws(() => b.create({ items: 10, rate: 2 }), BloomeryError);
+  assert.throws(() => b.open('text'), TypeError);
+});
+
+test('what does not fit 32 bits is refused by name, and the rest still works', () => {
+  assert.throws(() => b.create({ items: 1e10, rate: 0.01 }), { status: 'BLM_E_LIMIT', message: /124\d{8} bytes are more/ });
+  assert.throws(() => b.create({ items: 3e9, rate: 0.01 }), { status: 'BLM_E_MEMORY' });
+  assert.throws(() => b.create({ items: 1e6, rate: 0.01, maxBytes: 1000 }), { status: 'BLM_E_LIMIT' });
+  assert.ok(b.create({ items: 100, rate: 0.01 }).add('x'));
+});
+
+test('seeds come from the system, unless they are given', () => {
+  const seeded = () => b.create({ items: 100, rate: 0.01, seed: 0x123456789abcdef0fedcba9876543210n });
+  assert.equal(seeded().fingerprint(), seeded().fingerprint());
+  assert.equal(seeded().info().seed, '0x123456789abcdef0fedcba9876543210');
+  const free = () => b.create({ items: 100, rate: 0.01 });
+  assert.notEqual(free().fingerprint(), free().fingerprint());
+});
+
+test('what a callback throws comes out', () => {
+  const f = b.create({ items: 100, rate: 0.01 });
+  assert.throws(() => f.saveTo(() => { throw new Error('disk'); }), /disk/);
+  assert.throws(() => b.openFrom(() => { throw new Error('wire'); }), /wire/);
+});
