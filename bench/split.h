@@ -92,16 +92,29 @@ SPLIT_INLINE bool split_covers(split_block bits, split_block mask)
 #endif
 }
 
+SPLIT_INLINE const split_block *split_block_of(const struct split *s, uint64_t h)
+{
+    return &s->block[split_at(s, h)];
+}
+
+SPLIT_INLINE bool split_has(const struct split *s, uint64_t h)
+{
+    return split_covers(s->block[split_at(s, h)], split_mask(h));
+}
+
+SPLIT_INLINE void split_set(struct split *s, uint64_t h)
+{
+    s->block[split_at(s, h)] |= split_mask(h);
+}
+
 SPLIT_TARGET static void split_add(struct split *s, const void *key, size_t len)
 {
-    uint64_t h = split_hash(key, len);
-    s->block[split_at(s, h)] |= split_mask(h);
+    split_set(s, split_hash(key, len));
 }
 
 SPLIT_TARGET static bool split_check(const struct split *s, const void *key, size_t len)
 {
-    uint64_t h = split_hash(key, len);
-    return split_covers(s->block[split_at(s, h)], split_mask(h));
+    return split_has(s, split_hash(key, len));
 }
 
 /* The same for many keys: each block is prefetched a few keys before it is needed. */

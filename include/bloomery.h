@@ -89,7 +89,8 @@ extern "C" {
     X(E_EXISTS, -18, "the file exists")                                   \
     X(E_AMBIGUOUS, -19, "the bytes fit more than one format")             \
     X(E_HASH, -20, "the filter needs a hash function that was not given") \
-    X(E_FUNNEL, -21, "the scheme has no such funnel")
+    X(E_FUNNEL, -21, "the scheme has no such funnel")                     \
+    X(E_CONFLICT, -22, "a key is both included and excluded")
 
 typedef enum blm_status {
 #define BLM_STATUS_ENUM(name, value, text) BLM_##name = value,
@@ -129,7 +130,9 @@ typedef struct blm_filter blm_filter; /* opaque; if you hold one, it is valid */
     X(COUNTING, 3, counting) /* 4-bit saturating counters: can remove */               \
     X(SCALABLE, 4, scalable) /* grows layer by layer: for an unknown number of keys */ \
     X(WINDOW, 5, window)     /* forgets what is older than a window: bloomery/window.h */ \
-    X(CUCKOO, 6, cuckoo)     /* fingerprints: can remove in little memory, may be full */
+    X(CUCKOO, 6, cuckoo)     /* fingerprints: can remove in little memory, may be full */ \
+    X(STATIC, 7, static)     /* built once, the fewest bits: bloomery/fixed.h */       \
+    X(CASCADE, 8, cascade)   /* built once from two lists, without errors on either */
 /* clang-format on */
 
 typedef enum blm_kind {

@@ -31,9 +31,10 @@ typedef enum blm_model {
     BLM_MODEL_WINDOW_16 = 6, /* … with more of them, for less slack */
     BLM_MODEL_WINDOW_32 = 7,
     BLM_MODEL_WINDOW_64 = 8,
-    BLM_MODEL_BUCKETS   = 9 /* native cuckoo filters: m cells, of which n hold a fingerprint of
+    BLM_MODEL_BUCKETS   = 9, /* native cuckoo filters: m cells, of which n hold a fingerprint of
                                   `lines` bits; a key has k = 1 of them, and a question looks at 8;
                                   n/2^64 included */
+    BLM_MODEL_FUSE      = 10 /* static filters: 2^-lines, whatever m is; k = 3; n/2^64 included */
 } blm_model;
 
 /* What a filter made from some options would be. Nothing is allocated. */
@@ -45,7 +46,8 @@ typedef struct blm_plan {
     double    asked;  /* the rate asked for; 0: none */
     uint64_t  bits;   /* m, as blm_create would make it */
     uint32_t  probes; /* k, in all lines together */
-    uint32_t  lines;  /* lines per key (blocked, counting); cuckoo: bits of a fingerprint; else 0 */
+    uint32_t  lines;  /* lines per key (blocked, counting); cuckoo, static: bits of a
+                            fingerprint; else 0 */
     uint64_t  bytes;
     bool      fits;         /* the asked rate fits the asked memory or bits */
     uint64_t  bytes_needed; /* for the asked rate (0: none was asked) */

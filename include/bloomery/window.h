@@ -12,8 +12,10 @@
  *   A key is answered "maybe" for at least the window after its last add, counted in adds (those of
  *   known keys too) or in time. It is forgotten after at most window + slack. By number the rate
  *   holds for any length of run. By time it holds as long as no turn (a seventh of the window) gets
- *   more than a seventh of `items`; if one does, the rate is worse until that turn is forgotten,
- *   blm_get_stats says so (overfilled), and no key is forgotten early. Plan for the busiest hour.
+ *   more than a seventh of `items`. If one does, no key is forgotten early, but the rate is worse
+ *   until that turn is forgotten: at 1%, 3.3% after twice its share, 78% if all `items` come in one
+ *   turn. blm_get_stats measures it (rate_now, overfilled). To hold the rate through bursts, give as
+ *   `items` seven times what comes in the busiest turn (blm_window.busiest).
  *   BLM_PRESENT from blm_add says that the key was there; it is renewed all the same.
  *
  * Time
@@ -48,6 +50,8 @@ typedef struct blm_window {
     uint64_t adds;        /* in the ages that are kept, those of known keys too */
     uint64_t now, began;  /* by time: the filter's time, and when its turn began; else 0 */
     uint64_t behind;      /* by time: how far the clock is behind what the filter has seen */
+    uint64_t share;       /* adds in one turn up to which the rate holds … */
+    uint64_t busiest;     /* … and the most that a turn had, of those that are kept */
 } blm_window;
 /* E_UNSUPPORTED: it is no window. Takes no time to get. */
 BLM_API blm_status blm_get_window(const blm_filter *f, blm_window *out);

@@ -17,6 +17,8 @@
  * a second's work where the cheapest keys cost 3 ns. */
 #define SHARE   ((size_t)1 << 12)
 #define LEAST   ((size_t)1 << 15)
+/* Keys of a list that are looked at, whether they are keys, before they are hashed. */
+#define LISTED  8192u
 /* Answers that nobody asked for. More than a kernel's ring, few enough for the L1 cache. */
 #define UNASKED 2048u
 
@@ -32,7 +34,7 @@ struct run {
         (r).h, (r).step, (r).d, BLM__BATCH, BLM__BATCH_DIGESTS \
     }
 
-/* The layer that takes these fixed keys raw; NULL: there is none. */
+/* The layer that takes these keys raw; NULL: there is none. */
 static struct blm__layer *raw_layer(const struct blm__body *b, const struct blm__keys *k)
 {
     struct blm__layer *l = blm__only_layer(b);
@@ -41,15 +43,27 @@ static struct blm__layer *raw_layer(const struct blm__body *b, const struct blm_
 
 /* ---- add ---- */
 
+/* The raw keys from `at` on that one call takes: up to the first that is none, and no more than
+ * there is room for answers. */
+static struct blm__keys raw_part(const struct blm__body *b, const struct blm__keys *k, size_t at,
+                                 size_t end, size_t most)
+{
+    if (k->list && most > LISTED)
+        most = LISTED;
+    struct blm__keys part = blm__keys_part(k, at, end - at < most ? end - at : most);
+    part.n                = blm__keys_good(b, &part);
+    return part;
+}
+
 /* At most TELL keys; how many. */
 static size_t add_raw(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
                       size_t at, size_t end, uint8_t *fresh)
 {
     uint8_t          unasked[UNASKED];
-    size_t           most = fresh ? TELL : UNASKED, n = end - at < most ? end - at : most;
-    struct blm__keys part = blm__keys_part(k, at, n);
-    l->engine->add_raw(b, l, &part, fresh ? fresh + at : unasked);
-    return n;
+    struct blm__keys part = raw_part(b, k, at, end, fresh ? TELL : UNASKED);
+    if (part.n)
+        l->engine->add_raw(b, l, &part, fresh ? fresh + at : unasked);
+    return part.n;
 }
 
 static blm_status add_run(struct blm__body *b, const struct blm__keys *k, size_t at, size_t end,
@@ -71,10 +85,10 @@ blm_status blm__plain_add(blm_filter *f, const struct blm__keys *k, size_t *at, 
     blm_status        st   = BLM_OK;
     while (st == BLM_OK && *at < end) {
         size_t             added = 0;
-        struct blm__layer *raw   = b->shared || !k->fixed ? NULL : raw_layer(b, k);
+        struct blm__layer *raw   = b->shared ? NULL : raw_layer(b, k);
         if (raw && b->ops->room(b) >= TELL)
             added = add_raw(b, raw, k, *at, end, fresh);
-        else
+        if (added == 0)
             st = add_run(b, k, *at, end, fresh, &added);
         *at += added;
         if (*at - told >= TELL) {
@@ -106,11 +120,18 @@ static size_t check_raw(const struct blm__body *b, const struct blm__layer *l,
                         const struct blm__keys *k, size_t at, size_t end, uint8_t *maybe)
 {
     uint8_t unasked[UNASKED];
-    size_t  hits = 0, most = maybe ? end - at : UNASKED;
-    for (size_t n; at < end; at += n) {
-        n                     = end - at < most ? end - at : most;
-        struct blm__keys part = blm__keys_part(k, at, n);
-        hits += l->engine->check_raw(b, l, &part, maybe ? maybe + at : unasked);
+    size_t  hits = 0;
+    while (at < end) {
+        struct blm__keys part = raw_part(b, k, at, end, maybe ? SIZE_MAX : UNASKED);
+        uint8_t         *out  = maybe ? maybe + at : unasked;
+        if (part.n) {
+            hits += l->engine->check_raw(b, l, &part, out);
+            at += part.n;
+        } else { /* no key: we cannot know */
+            out[0] = 1;
+            hits++;
+            at++;
+        }
     }
     return hits;
 }
@@ -122,7 +143,7 @@ static size_t check_range(const struct blm__body *b, const struct blm__keys *k, 
     struct blm__hash_room    room = ROOM_OF(r);
     uint8_t                  scratch[BLM__BATCH];
     size_t                   hits = 0;
-    const struct blm__layer *raw  = k->fixed ? raw_layer(b, k) : NULL;
+    const struct blm__layer *raw  = raw_layer(b, k);
     if (raw)
         return check_raw(b, raw, k, at, end, maybe);
     while (at < end) {

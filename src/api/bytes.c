@@ -12,7 +12,7 @@ blm_status blm_write_bits(blm_filter *f, uint32_t layer, uint64_t at, const void
     if (layer >= f->body.layer_count || (!bytes && len))
         return BLM_E_ARGUMENT;
     struct blm__layer *l    = &f->body.layers[layer];
-    uint64_t           bits = l->shape.bits * l->shape.cell_bits, size = (bits + 7) / 8;
+    uint64_t           bits = blm__shape_used(&l->shape), size = (bits + 7) / 8;
     if (at > size || len > size - at)
         return BLM_E_ARGUMENT;
     if (len == 0)

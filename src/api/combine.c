@@ -9,6 +9,8 @@
 blm_status blm_clear(blm_filter *f)
 {
     struct blm__body *b = &f->body;
+    if (!b->ops->add)
+        return BLM_E_UNSUPPORTED;
     if (b->read_only)
         return BLM_E_READONLY;
     bool dropped = b->layer_count > 1;
@@ -358,6 +360,6 @@ const void *blm_view(const blm_filter *f, uint32_t layer, uint64_t *bytes)
         return NULL;
     const struct blm__layer *l = &f->body.layers[layer];
     if (bytes)
-        *bytes = (l->shape.bits * l->shape.cell_bits + 7) / 8;
+        *bytes = (blm__shape_used(&l->shape) + 7) / 8;
     return l->words;
 }

@@ -11,8 +11,9 @@
 #include "engine/shape.h"
 #include "store/store.h"
 
-#define FLAGS \
-    (BLM_SHARED | BLM_SEEDED | BLM_WRITE | BLM_VERIFY | BLM_REPLACE | BLM_ADOPT | BLM_PUBLIC)
+#define FLAGS                                                                                  \
+    (BLM_SHARED | BLM_SEEDED | BLM_WRITE | BLM_VERIFY | BLM_REPLACE | BLM_ADOPT | BLM_PUBLIC | \
+     BLM_TORN)
 
 /* ---- options ---- */
 
@@ -171,6 +172,17 @@ static blm_status choose_kind(struct blm__body *b, const blm_options *o, blm_err
     return BLM_OK;
 }
 
+/* Kinds that are built at once never are without their keys. */
+static blm_status can_be_empty(const struct blm__body *b, blm_error *err)
+{
+    if (b->ops->add)
+        return BLM_OK;
+    return blm__fail(err, BLM_E_UNSUPPORTED,
+                     "a %s filter is built from all its keys at once, and none is added later: use "
+                     "bloomery build (bloomery/fixed.h), or another kind",
+                     b->ops->row.name);
+}
+
 static blm_status check_size(const struct blm__shape *s, const blm_options *o, blm_error *err)
 {
     uint64_t bytes = blm__shape_words(s) * 8;
@@ -214,8 +226,8 @@ static blm_status no_library(const struct blm__scheme *s, blm_error *err)
                      s->missing);
 }
 
-static blm_status options_to_shape(blm_filter *f, const blm_options *o, struct blm__shape *s,
-                                   blm_error *err)
+/* Scheme, kind, and how keys are hashed. */
+blm_status blm__filter_choose(blm_filter *f, const blm_options *o, blm_error *err)
 {
     f->body.scheme = blm__scheme_find(o->scheme);
     if (!f->body.scheme)
@@ -237,6 +249,15 @@ static blm_status options_to_shape(blm_filter *f, const blm_options *o, struct b
         st = blm__choose_funnel(&f->body.hasher, f->body.scheme, o->funnel, err);
     if (st == BLM_OK)
         st = blm__check_variant(f->body.scheme, o, err);
+    return st;
+}
+
+static blm_status options_to_shape(blm_filter *f, const blm_options *o, struct blm__shape *s,
+                                   blm_error *err)
+{
+    blm_status st = blm__filter_choose(f, o, err);
+    if (st == BLM_OK)
+        st = can_be_empty(&f->body, err);
     if (st != BLM_OK)
         return st;
     memset(s, 0, sizeof *s);
@@ -266,6 +287,8 @@ static blm_status shape_like(blm_filter *f, const blm_options *o, struct blm__sh
     blm_options kind = *o;
     kind.kind        = like->body.kind;
     blm_status st    = choose_kind(&f->body, &kind, err);
+    if (st == BLM_OK)
+        st = can_be_empty(&f->body, err);
     if (st != BLM_OK)
         return st;
     f->body.hasher        = like->body.hasher;

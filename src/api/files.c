@@ -15,8 +15,7 @@
 #include "store/replace.h"
 #include "store/store.h"
 
-/* Errors of files say which: "PATH: what is wrong". Of a long path the end. */
-static blm_status name_file(blm_status st, const char *path, blm_error *err)
+blm_status blm__name_file(blm_status st, const char *path, blm_error *err)
 {
     enum { PATH_MOST = 120 };
     if (st == BLM_OK || !err)
@@ -133,8 +132,8 @@ static blm_status skip_to(struct blm__source *in, uint64_t offset, blm_error *er
     return BLM_OK;
 }
 
-static blm_status decode_with(const struct blm__codec *codec, struct blm__source *in,
-                              const blm_options *o, blm_filter **out, blm_error *err)
+blm_status blm__decode_with(const struct blm__codec *codec, struct blm__source *in,
+                            const blm_options *o, blm_filter **out, blm_error *err)
 {
     blm_filter *f  = NULL;
     blm_status  st = blm__filter_blank(o, &f, err);
@@ -156,6 +155,22 @@ static blm_status decode_with(const struct blm__codec *codec, struct blm__source
     return BLM_OK;
 }
 
+/* A stream that was cut off has told its length by that. It fails as the same bytes in a buffer would:
+ * if no format has this length, the one that its first bytes looked like was a guess. */
+static blm_status judge_cut(const struct blm__source *in, const blm_options *o, blm_error *err)
+{
+    const struct blm__codec *codec;
+    blm_error                why;
+    blm_status               st = in->data || o->format ? BLM_OK
+                                                        : codec_sniffed(in->head, in->head_len, in->at,
+                                                                        o->offset > 0, &codec, &why);
+    if (st == BLM_OK)
+        return BLM_E_TRUNCATED;
+    if (err)
+        *err = why;
+    return st;
+}
+
 static blm_status decode_source(struct blm__source *in, const blm_options *options,
                                 blm_filter **out, blm_error *err)
 {
@@ -173,7 +188,10 @@ static blm_status decode_source(struct blm__source *in, const blm_options *optio
     }
     if (st == BLM_OK)
         st = choose_codec(in, &o, in->data ? in->len : 0, &codec, err);
-    return st == BLM_OK ? decode_with(codec, in, &o, out, err) : st;
+    if (st != BLM_OK)
+        return st;
+    st = blm__decode_with(codec, in, &o, out, err);
+    return st == BLM_E_TRUNCATED ? judge_cut(in, &o, err) : st;
 }
 
 blm_status blm_decode(const void *bytes, size_t len, const blm_options *o, blm_filter **out,
@@ -231,7 +249,7 @@ static blm_status decode_fd(int fd, const blm_options *o, blm_filter **out, blm_
                        "blm_save it",
                        codec->row.name);
     if (st == BLM_OK)
-        st = decode_with(codec, &in, o, out, err);
+        st = blm__decode_with(codec, &in, o, out, err);
     if (st == BLM_E_IO && file.why)
         st = blm__fail_system(err, file.why, "cannot read it: %s", blm__os_text(file.why));
     return st;
@@ -286,7 +304,7 @@ blm_status blm_open(const char *path, const blm_options *options, blm_filter **o
         foreign = true; /* or native, but inside another file: it cannot be mapped there */
     if (st == BLM_OK && foreign)
         st = open_foreign(path, &o, out, err);
-    return name_file(st, path, err);
+    return blm__name_file(st, path, err);
 }
 
 static bool is_native(const char *scheme)
@@ -318,7 +336,7 @@ blm_status blm_create_file(const char *path, const blm_options *options, blm_fil
     st             = blm__file_create(path, o.flags, &f->body, &first, err);
     if (st != BLM_OK) {
         blm_free(f);
-        return name_file(st, path, err);
+        return blm__name_file(st, path, err);
     }
     *out = f;
     return BLM_OK;
@@ -469,7 +487,7 @@ blm_status blm_save(const blm_filter *f, const char *path, const char *format, u
                    blm__file_same(&f->body, path);
         st = own ? save_in_place(f, codec, err) : save_new(f, path, codec, flags, err);
     }
-    return name_file(st, path, err);
+    return blm__name_file(st, path, err);
 }
 
 /* ---- what the bytes say ------------------------------------------------------------------ */

@@ -46,6 +46,8 @@ blm_status blm__filter_blank(const blm_options *o, blm_filter **out, blm_error *
 /* After a decoder or a file has filled f->body: finds kind and scheme, checks that they go
  * together, takes the hash function and funnel from o, computes the digest tag. */
 blm_status blm__filter_finish(blm_filter *f, const blm_options *o, blm_error *err);
+/* Scheme, kind, hash, version, seed and funnel from options that were read, for a new filter. */
+blm_status blm__filter_choose(blm_filter *f, const blm_options *o, blm_error *err);
 /* Chooses how single keys and batches are hashed, once scheme, hash, version and seed are there. */
 blm_status blm__filter_hashes(blm_filter *f, const struct blm__shape *first, blm_error *err);
 /* Options (already read) to a filter with no layers, and the shape its first layer is to have. */
@@ -58,6 +60,14 @@ static inline bool blm__filter_stale(const blm_filter *f)
 {
     return f->body.store->stale && f->body.store->stale(&f->body);
 }
+
+/* Errors of files say which: "PATH: what is wrong". Of a long path the end. Returns st: api/files.c */
+blm_status blm__name_file(blm_status st, const char *path, blm_error *err);
+/* A filter from a source that stands at options.offset, of which bytes may follow if it is not 0. */
+struct blm__codec;
+struct blm__source;
+blm_status blm__decode_with(const struct blm__codec *codec, struct blm__source *in,
+                            const blm_options *o, blm_filter **out, blm_error *err);
 
 /* The funnel of this name; NULL: the one it has, or the scheme's first. */
 blm_status blm__choose_funnel(struct blm__hasher *h, const struct blm__scheme *s, const char *name,

@@ -31,6 +31,10 @@ static blm_status print_layer(struct blm__print *p, const struct blm__body *b,
     print_number(p, l->shape.variant);
     if (l->shape.rule == BLM__POSITIONS && blm__shape_reach(&l->shape) != l->shape.bits)
         print_number(p, blm__shape_reach(&l->shape)); /* redisbloom's modulus, of equal bytes */
+    if (l->shape.rule == BLM__FUSE) {
+        print_number(p, l->shape.line_count);
+        print_number(p, l->shape.aux[0]);
+    }
     if (l->shape.rule == BLM__AGES) { /* its length, and how many ages: what it forgets */
         print_number(p, l->shape.aux[0]);
         print_number(p, l->shape.aux[1]);

@@ -2,9 +2,8 @@
 /*
  * Flows: the public batches whose keys come and whose answers go while others wait for memory.
  *
- * Filters of steps take them so (core/kernel/flow.h). Of a chain, the link with the most keys is
- * asked in that way, and the few keys that it has not are looked for in the others, link by link:
- * answers of a chain go by BLM__BATCH. For all other filters a flow is batches, one after another.
+ * Filters of one layer of steps take them so (core/kernel/flow.h). For all others a flow is batches,
+ * one after another.
  */
 #include "core/kernel/flow.h"
 
@@ -13,32 +12,29 @@
 
 /* Keys that we ask for at once. They are hashed by four, so that lines are asked for evenly. */
 #define ASKED 16u
+#define WORDS 2u /* blocks of four keys whose words are in hand */
 
 struct flow {
     struct blm__steps_flow w; /* first: it is what fill and tell get */
     const blm_filter      *f;
     const blm_flow        *c;
-    uint32_t               main;      /* of the links */
-    uint64_t               room;      /* keys that may come: a layer's, or the arrays' below */
+    uint64_t               room;      /* keys that may come */
     size_t                 sum, told; /* answers of 1, and all */
     size_t                 at, have;  /* of key: taken, and there */
     bool                   ended;     /* the caller has no more keys */
     blm_key                key[BLM__BATCH];
-    size_t                 n, answered; /* of a chain's round, by the main link */
-    uint64_t               start[BLM__BATCH], step[BLM__BATCH];
-    uint8_t                answer[BLM__BATCH];
+    uint64_t               start[4 * WORDS], step[4 * WORDS];
 };
 
 static void begin(struct flow *s, const blm_filter *f, const blm_flow *c)
 {
     s->w.a      = s->start;
     s->w.b      = s->step;
-    s->w.blocks = BLM__BATCH / 4;
+    s->w.blocks = WORDS;
     s->f        = f;
     s->c        = c;
-    s->main     = f->body.active;
-    s->sum = s->told = s->at = s->have = s->n = 0;
-    s->ended                                  = false;
+    s->sum = s->told = s->at = s->have = 0;
+    s->ended                           = false;
 }
 
 static void told(struct flow *s, const uint8_t *answer, size_t n)
@@ -101,116 +97,45 @@ static void tell(struct blm__steps_flow *w, const uint8_t *answer, size_t n)
     told((struct flow *)w, answer, n);
 }
 
-/* ---- chains of them ---- */
-
-/* The words stay in their arrays, which have room for a round. */
-static size_t fill_round(struct blm__steps_flow *w, uint64_t *a, uint64_t *b)
-{
-    size_t n = fill(w, a, b);
-    ((struct flow *)w)->n += n;
-    return n;
-}
-
-static void tell_round(struct blm__steps_flow *w, const uint8_t *answer, size_t n)
-{
-    struct flow *s = (struct flow *)w;
-    for (size_t i = 0; i < n; i++)
-        s->answer[s->answered++] = answer[i];
-}
-
-/* Of the keys of a round, those that have no answer of 1 yet move to the front. */
-static size_t keep_open(struct flow *s, uint16_t *at, size_t n, const uint8_t *has)
-{
-    size_t left = 0;
-    for (size_t i = 0; i < n; i++) {
-        s->start[left] = s->start[i];
-        s->step[left]  = s->step[i];
-        at[left]       = at[i];
-        s->answer[at[i]] |= has[i];
-        left += !has[i];
-    }
-    return left;
-}
-
-static void ask_others(struct flow *s)
-{
-    const struct blm__body *b = &s->f->body;
-    uint8_t                 has[BLM__BATCH];
-    uint16_t                at[BLM__BATCH];
-    for (size_t i = 0; i < s->n; i++) {
-        at[i]  = (uint16_t)i;
-        has[i] = s->answer[i];
-    }
-    size_t n = keep_open(s, at, s->n, has);
-    for (uint32_t i = b->layer_count; i-- > 0 && n > 0;) {
-        if (i == s->main)
-            continue;
-        if (b->kernel->stepper->check(&b->layers[i], s->start, s->step, n, has) > 0)
-            n = keep_open(s, at, n, has);
-    }
-}
-
-static void check_chain(struct flow *s)
-{
-    s->w.fill = fill_round;
-    s->w.tell = tell_round;
-    do {
-        s->room = BLM__BATCH;
-        s->n = s->answered = 0;
-        s->f->body.kernel->stepper->check_flow(&s->w);
-        ask_others(s);
-        told(s, s->answer, s->n);
-    } while (s->n == BLM__BATCH);
-}
-
 /* ---- whatever it is ---- */
 
 /* The layer to flow through, or NULL: it is not that kind of filter, or in cache, where nothing
- * waits. Checks look in the link with the most keys first, adds go to the active one. */
-static struct blm__layer *layer_of(struct flow *s, bool add)
+ * waits. */
+static struct blm__layer *layer_of(const struct blm__body *b)
 {
-    const struct blm__body *b    = &s->f->body;
-    uint64_t                most = 0;
-    for (uint32_t i = 0; i < b->layer_count; i++) {
-        const struct blm__layer *l     = &b->layers[i];
-        const uint64_t           items = blm__layer_items(l);
-        if (!l->engine->flows || l->shape.probes > BLM__FLOW_MOST)
-            return NULL;
-        if (!add && items >= most) {
-            s->main = i;
-            most    = items;
-        }
-    }
-    return blm__layer_small(&b->layers[s->main]) ? NULL : &b->layers[s->main];
+    struct blm__layer *l = b->layers;
+    return b->layer_count == 1 && l->engine->flows && l->shape.probes <= BLM__FLOW_MOST &&
+                   !blm__layer_small(l)
+               ? l
+               : NULL;
+}
+
+static void flow_by(struct flow *s, struct blm__layer *l, uint64_t room)
+{
+    s->w.layer = l;
+    s->w.fill  = fill;
+    s->w.tell  = tell;
+    s->room    = room;
 }
 
 /* Keys until they end, or one is no key. */
 static void run_check(struct flow *s)
 {
     const struct blm__body *b = &s->f->body;
-    s->w.layer                = b->store->stale ? NULL : layer_of(s, false);
-    if (!s->w.layer)
+    struct blm__layer      *l = b->store->stale ? NULL : layer_of(b);
+    if (!l)
         return;
-    if (b->layer_count > 1) {
-        check_chain(s);
-        return;
-    }
-    s->w.fill = fill;
-    s->w.tell = tell;
-    s->room   = UINT64_MAX;
+    flow_by(s, l, UINT64_MAX);
     b->kernel->stepper->check_flow(&s->w);
 }
 
 /* Keys until they end, or one is no key, or the layer is full. */
 static void run_add(struct flow *s, struct blm__body *b)
 {
-    struct blm__layer *l = layer_of(s, true);
-    if (!l || b->layer_count > 1 || b->shared || l->marks)
+    struct blm__layer *l = layer_of(b);
+    if (!l || b->shared || l->marks)
         return;
-    s->w.layer = l;
-    s->w.fill  = fill;
-    s->w.tell  = tell;
-    s->room    = b->ops->room(b);
+    flow_by(s, l, b->ops->room(b));
     if (s->room)
         blm__layer_count(l, (int64_t)b->kernel->stepper->add_flow(&s->w));
 }
@@ -248,7 +173,6 @@ blm_status blm_add_flow(blm_filter *f, const blm_flow *flow, size_t *done)
         st          = blm_add_many(f, s.key + s.at, s.have - s.at, fresh, &took);
         s.at += took;
         told(&s, fresh, took);
-        s.main = f->body.active;
         if (st == BLM_OK)
             run_add(&s, &f->body);
     }

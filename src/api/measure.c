@@ -65,6 +65,8 @@ static void body_params(const blm_filter *f, blm_params *p)
         p->bytes += l->word_count * 8;
         p->huge_pages |= l->block.huge;
     }
+    if (b->ops->totals)
+        b->ops->totals(b, p, NULL);
 }
 
 blm_status blm_get_params(const blm_filter *f, blm_params *out)
@@ -148,6 +150,8 @@ blm_status blm_get_stats(const blm_filter *f, blm_stats *out)
     s.rate_now = 1 - absent;
     if (b->layer_count == 1) /* 1 − (1 − r) loses the digits of a small rate */
         s.rate_now = blm__layer_rate_now(&b->layers[0], s.ones);
+    if (b->ops->totals)
+        b->ops->totals(b, &s.params, &s);
     s.overfilled = beyond_chance(&s);
     return blm__emit(out, &s, sizeof s);
 }
@@ -162,6 +166,8 @@ blm_status blm_fill_map(const blm_filter *f, double *out, size_t slices)
         total += b->layers[i].shape.bits;
     if (slices > total)
         return BLM_E_ARGUMENT;
+    if (!b->ops->add)
+        return BLM_E_UNSUPPORTED; /* whether a cell is in use does not say whether a key has it */
     if (b->ops->row.can & BLM_CAN_FORGET)
         return BLM_E_UNSUPPORTED; /* its cells are in use only for a while: blm_get_ages */
     uint32_t layer = 0;

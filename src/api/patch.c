@@ -98,10 +98,7 @@ static blm_status take_frame(struct patch *p, blm_error *err)
 static struct blm__layer *layer(const struct patch *p) { return &p->f->body.layers[p->layers - 1]; }
 
 /* Bits of the layer's cells; those of its last word past them stay clear. */
-static uint64_t layer_bits(const struct patch *p)
-{
-    return layer(p)->shape.bits * layer(p)->shape.cell_bits;
-}
+static uint64_t layer_bits(const struct patch *p) { return blm__shape_used(&layer(p)->shape); }
 
 static blm_status take_flips(struct patch *p, blm_error *err)
 {
@@ -162,7 +159,8 @@ static void get_shape(const struct patch *p, struct blm__shape *s)
     s->variant    = blm__get64le(b + 56);
     s->aux[0]     = blm__get64le(b + 64);
     s->aux[1]     = blm__get64le(b + 72);
-    s->line_count = blm__line_count(s);
+    s->line_count = s->rule == BLM__BUCKETS ? p->f->body.layers[0].shape.line_count
+                                            : blm__line_count(s); /* all layers have its parts */
 }
 
 static bool same_cells(const struct blm__shape *a, const struct blm__shape *b)

@@ -11,6 +11,17 @@ static const struct blm__layer *layer_of(const blm_filter *f)
     return f->body.ops->row.can & BLM_CAN_FORGET ? &f->body.layers[0] : NULL;
 }
 
+static uint64_t busiest(const struct blm__layer *l)
+{
+    struct blm__age_turn t    = blm__ages_now(l);
+    uint64_t             most = 0;
+    for (uint32_t i = 0; i < blm__ages_of(&l->shape); i++) {
+        uint64_t adds = blm__age_adds(l, &t, i);
+        most          = adds > most ? adds : most;
+    }
+    return most;
+}
+
 blm_status blm_get_window(const blm_filter *f, blm_window *out)
 {
     const struct blm__layer *l = layer_of(f);
@@ -23,6 +34,8 @@ blm_status blm_get_window(const blm_filter *f, blm_window *out)
     w.turn_length = l->turn_length;
     w.slack       = w.ages * w.turn_length - w.length;
     w.adds        = blm__layer_holds(l);
+    w.share       = blm__turn_length(l->shape.capacity, w.ages);
+    w.busiest     = busiest(l);
     if (w.by_time) {
         uint64_t            now = blm__clock_now(&l->clock);
         struct blm__clocked c   = blm__ages_clock(l, now);

@@ -12,7 +12,7 @@
 #define BLM__NOINLINE         __attribute__((noinline))
 #define BLM__PREFETCH(p)      __builtin_prefetch((p), 0, 2)
 #define BLM__PREFETCH_NEAR(p) __builtin_prefetch((p), 0, 3) /* into the first cache */
-#define BLM__PREFETCH_W(p)    __builtin_prefetch((p), 1, 3)
+#define BLM__PREFETCH_W(p)    __builtin_prefetch((p), 1, 2)
 #define BLM__POPCOUNT64(v)    ((unsigned)__builtin_popcountll(v))
 #else
 #define BLM__LIKELY(x)   (x)

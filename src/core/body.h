@@ -37,6 +37,10 @@ struct blm__secret; /* core/hash/keyed.h */
 #define BLM__COUNTER_MAX 15u
 #define BLM__BUCKET      4u /* cells of a bucket */
 
+#define BLM__FUSE_PROBES  3u
+#define BLM__SEGMENT_MOST ((uint64_t)1 << 18) /* cells of a segment: as a kernel has bits for it */
+#define BLM__MAX_PARTS    ((uint64_t)1 << 28)
+
 /* How a key finds its cells. These numbers stand in files; together with what a cell is, and
  * whether the scheme steps, they say which engine a layer has (engine/engine.h). */
 enum blm__rule {
@@ -45,7 +49,8 @@ enum blm__rule {
     BLM__POSITIONS = 2, /* any other scheme: its positions() says */
     BLM__SHORT   = 3, /* native: as LINES, but of 128 cells: counters, and the bits made of them */
     BLM__AGES    = 4, /* native: words that say of which turn they are (core/ages.h) */
-    BLM__BUCKETS = 5  /* native: a fingerprint in one of two buckets of four cells */
+    BLM__BUCKETS = 5, /* native: a fingerprint in one of two buckets of four cells */
+    BLM__FUSE    = 6  /* native: a fingerprint that three cells add up to */
 };
 
 struct blm__shape {
@@ -53,22 +58,27 @@ struct blm__shape {
     enum blm__rule            rule;
     const struct blm__scheme *scheme;
     uint64_t                  bits; /* m: cells (bits, or counters) */
-    uint64_t
-        line_count; /* LINES: bits / 512; SHORT: bits / 128; AGES: spans; BUCKETS: of a part; else 0 */
-    uint32_t probes;    /* k; for LINES and SHORT, cells per line (1…8) */
-    uint32_t lines;     /* LINES, SHORT: lines per key; AGES: spans; else 0 */
-    uint32_t cell_bits; /* 1, 4 for counting, more for fingerprints */
-    uint64_t capacity;  /* n it was planned for; 0: unknown */
-    double   rate;      /* promised at capacity; 0: none */
-    uint64_t variant;   /* the scheme's own: bip37 flags, redisbloom options, … */
-    uint64_t aux[2];    /* the codec's or the kind's own, kept for writing back */
+    uint64_t line_count; /* LINES: bits / 512; SHORT: bits / 128; AGES: spans; BUCKETS: of a part;
+                       FUSE: parts; else 0 */
+    uint32_t probes;     /* k; for LINES and SHORT, cells per line (1…8) */
+    uint32_t lines;      /* LINES, SHORT: lines per key; AGES: spans; else 0 */
+    uint32_t cell_bits;  /* 1, 4 for counting, more for fingerprints */
+    uint64_t capacity;   /* n it was planned for; 0: unknown */
+    double   rate;       /* promised at capacity; 0: none */
+    uint64_t variant;    /* the scheme's own: bip37 flags, redisbloom options, … */
+    uint64_t aux[2];     /* the codec's or the kind's own, kept for writing back */
 };
 
-/* 64-bit words that hold the cells of a shape. Buckets are read two words at a time, wherever they
- * begin: behind them is a word that stays 0. */
+/* Bits that may be set: the cells, and before those of FUSE a word for each part. */
+static inline uint64_t blm__shape_used(const struct blm__shape *s)
+{
+    return s->bits * s->cell_bits + (s->rule == BLM__FUSE ? s->line_count * 64 : 0);
+}
+/* 64-bit words that hold them. Fingerprints are read by the word, wherever they begin: behind them
+ * is a word that stays 0. */
 static inline uint64_t blm__shape_words(const struct blm__shape *s)
 {
-    return (s->bits * s->cell_bits + 63) / 64 + (s->rule == BLM__BUCKETS);
+    return (blm__shape_used(s) + 63) / 64 + (s->rule == BLM__BUCKETS || s->rule == BLM__FUSE);
 }
 static inline uint32_t blm__shape_probes(const struct blm__shape *s)
 {

@@ -39,12 +39,12 @@ void blm__fork_watch(struct blm__fork_watch *w, void (*child)(void *ctx), void *
 
 void blm__fork_unwatch(struct blm__fork_watch *w)
 {
-    if (!w->from)
-        return;
     pthread_mutex_lock(&watchers.lock);
-    *w->from = w->next;
-    if (w->next)
-        w->next->from = w->from;
-    w->from = NULL;
+    if (w->from) {
+        *w->from = w->next;
+        if (w->next)
+            w->next->from = w->from;
+        w->from = NULL;
+    }
     pthread_mutex_unlock(&watchers.lock);
 }

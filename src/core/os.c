@@ -218,6 +218,27 @@ static uint64_t os_changed(const char *path)
 #endif
 }
 
+/* Numbers of inodes are used again, but not with the same time of birth, where the system keeps
+ * one. */
+static uint64_t os_place(const char *path)
+{
+#if defined(STATX_BTIME)
+    struct statx st;
+    if (statx(AT_FDCWD, path, 0, STATX_INO | STATX_BTIME, &st) < 0)
+        return 0;
+    uint64_t inode = st.stx_ino, born = 0;
+    if (st.stx_mask & STATX_BTIME)
+        born = (uint64_t)st.stx_btime.tv_sec * 1000000000u + st.stx_btime.tv_nsec;
+#else
+    struct stat st;
+    if (stat(path, &st) < 0)
+        return 0;
+    uint64_t inode = (uint64_t)st.st_ino, born = 0;
+#endif
+    uint64_t place = inode * 0x9e3779b97f4a7c15u + born;
+    return place ? place : 1;
+}
+
 struct blm__os blm__os = {
     .write_at      = os_write_at,
     .sync_file     = os_sync_file,
@@ -231,6 +252,7 @@ struct blm__os blm__os = {
     .boot_id       = os_boot_id,
     .now           = os_now,
     .changed       = os_changed,
+    .place         = os_place,
 };
 
 #if defined(F_OFD_SETLK)

@@ -32,6 +32,9 @@ struct blm__os {
      * where the system does not say). Nobody can set the second, except by setting the clock. */
     uint64_t (*now)(void);
     uint64_t (*changed)(const char *path);
+    /* A number of the file itself, whatever its name and its bytes: a copy has another one. 0: there
+     * is no such file. */
+    uint64_t (*place)(const char *path);
 };
 
 extern struct blm__os blm__os;

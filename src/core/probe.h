@@ -18,6 +18,12 @@
  *   from the other without the key. That number is even: the two never are the same.
  *   A layer of several parts, each of so many buckets, has the key in part ⌊h·D mod 2^64 · parts /
  *   2^64⌋. Parts are a power of two: what two keys share in a layer they share in all smaller ones.
+ * Fuse (static, cascade): the layer is equal parts, and a part is segments of s cells, s a power of
+ *   two. A key has part ⌊h · parts / 2^64⌋, whose word is its factor F, odd; 0: there is no key in
+ *   it. z = (h · parts) · F mod 2^64, x = z · C. Its first cell is ⌊z · (cells of the part − 2s) /
+ *   2^64⌋, and in each of the next two segments it has the cell there with the low bits changed by
+ *   x >> 46 and x >> 28. The three cells, exclusive-ored, are its fingerprint: the first f bits of
+ *   (x ^ x >> 32) · D.
  */
 #ifndef BLM_CORE_PROBE_H
 #define BLM_CORE_PROBE_H

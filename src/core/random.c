@@ -6,8 +6,22 @@
 #include <stdio.h>
 #if defined(__linux__)
 #include <sys/random.h>
+#elif defined(__wasi__)
+#include <unistd.h>
 #endif
 
+#if defined(__wasi__)
+/* There is no device; the host gives at most 256 bytes at a time. */
+static bool from_device(unsigned char *p, size_t len)
+{
+    size_t n = 0;
+    while (len > 0 && getentropy(p, n = len < 256 ? len : 256) == 0) {
+        p += n;
+        len -= n;
+    }
+    return len == 0;
+}
+#else
 static bool from_device(unsigned char *p, size_t len)
 {
     FILE *f = fopen("/dev/urandom", "rb");
@@ -18,6 +32,7 @@ static bool from_device(unsigned char *p, size_t len)
     fclose(f);
     return got == len;
 }
+#endif
 
 bool blm__random(void *out, size_t len)
 {

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/threads.h"
 
+#if defined(__wasi__) /* has no threads */
+void blm__threads_run(uint32_t threads, blm__task_fn task, void *ctx)
+{
+    (void)threads;
+    task(ctx);
+}
+#else
 #include <pthread.h>
 #include <signal.h>
 
@@ -40,3 +47,4 @@ void blm__threads_run(uint32_t threads, blm__task_fn task, void *ctx)
     for (uint32_t i = 0; i < started; i++)
         pthread_join(others[i], NULL);
 }
+#endif

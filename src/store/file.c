@@ -17,6 +17,7 @@
 #include "core/os.h"
 #include "core/random.h"
 #include "engine/engine.h"
+#include "kind/kind.h"
 #include "store/replace.h"
 
 #define TRIES 20 /* at a path that somebody keeps giving to other files */
@@ -220,7 +221,7 @@ static blm_status open_native(int fd, const uint8_t *bytes, size_t got, uint32_t
     st = check_moved(b, err);
     if (write)
         blm__file_of(b)->found = (int)blm__file_judge(&blm__file_of(b)->slot);
-    if (st == BLM_OK && flags & BLM_VERIFY) {
+    if (st == BLM_OK && (flags & BLM_VERIFY || blm__kind_of(b->kind)->certain)) {
         blm_verdict v = { .size = sizeof v };
         st            = blm__file_verify(b, &v, err);
     }

@@ -98,25 +98,26 @@ blm_status blm__native_head_of(const struct blm__body *b, const struct blm__shap
                                struct blm__native_head *out, blm_error *err)
 {
     memset(out, 0, sizeof *out);
-    out->block          = blm__shape_words(first) * 8 >= LARGE_LAYER ? 4096 : 512;
-    bool grows          = (blm__kind_of(b->kind)->row.can & BLM_CAN_GROW) || b->growth != 0;
-    out->room           = grows ? BLM__MAX_LAYERS : 1;
-    out->slot_bytes     = slot_bytes(out->room, out->block);
-    out->kind           = blm__kind_number(b->kind);
-    out->scheme_version = b->hasher.version;
-    out->hash           = (uint32_t)b->hasher.id;
-    out->seed[0]        = b->hasher.seed[0];
-    out->seed[1]        = b->hasher.seed[1];
-    out->seed_policy    = (uint32_t)b->hasher.policy;
-    out->attached_len   = b->attached_len;
-    out->attached_sum   = b->attached_len ? blm__checksum(b->attached, b->attached_len) : 0;
+    out->block                    = blm__shape_words(first) * 8 >= LARGE_LAYER ? 4096 : 512;
+    const struct blm__kind *kind  = blm__kind_of(b->kind);
+    bool                    grows = (kind->row.can & BLM_CAN_GROW) || b->growth != 0;
+    out->room                     = grows ? BLM__MAX_LAYERS : kind->layers ? kind->layers : 1;
+    out->slot_bytes               = slot_bytes(out->room, out->block);
+    out->kind                     = blm__kind_number(b->kind);
+    out->scheme_version           = b->hasher.version;
+    out->hash                     = (uint32_t)b->hasher.id;
+    out->seed[0]                  = b->hasher.seed[0];
+    out->seed[1]                  = b->hasher.seed[1];
+    out->seed_policy              = (uint32_t)b->hasher.policy;
+    out->attached_len             = b->attached_len;
+    out->attached_sum = b->attached_len ? blm__checksum(b->attached, b->attached_len) : 0;
     if (first->scheme->exchanges)
         return blm__fail(err, BLM_E_UNSUPPORTED,
                          "scheme %s is not kept in native files: its adds would lose keys of a "
                          "writer that is killed; save it in its own format, or rebuild it from its "
                          "keys as a native cuckoo filter",
                          first->scheme->row.name);
-    if (b->attached_len > MAX_ATTACHED)
+    if ((uint64_t)b->attached_len > MAX_ATTACHED)
         return blm__fail(err, BLM_E_LIMIT, "more than 4 GiB of attached bytes");
     if (b->layer_count > out->room)
         return blm__fail(err, BLM_E_LIMIT,

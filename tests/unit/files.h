@@ -237,6 +237,7 @@ static struct {
     size_t calls;
     size_t fail_at; /* this call, counted from 0; SIZE_MAX: none */
     int    number;
+    bool   part; /* a write that fails has written half of its bytes */
 } os_log;
 
 static int os_note(enum call c)
@@ -249,6 +250,8 @@ static int os_note(enum call c)
 static int log_write_at(int fd, const void *p, size_t len, uint64_t to)
 {
     int why = os_note(WRITE_AT);
+    if (why && os_log.part)
+        real_os.write_at(fd, p, len / 2, to);
     return why ? why : real_os.write_at(fd, p, len, to);
 }
 static int log_sync_file(int fd)

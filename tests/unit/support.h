@@ -117,19 +117,35 @@ static const struct flavour flavours[] = {
     { "scalable", BLM_SCALABLE, 0, 0, false },
     { "scalable, classic layers", BLM_SCALABLE, 0, 0, true },
     { "counting, 3 lines", BLM_COUNTING, 0, 3, false },
+    { "cuckoo", BLM_CUCKOO, 0, 0, false },
+    { "cuckoo shared", BLM_CUCKOO, BLM_SHARED, 0, false },
+    { "window", BLM_WINDOW, 0, 0, false },
+    { "window shared", BLM_WINDOW, BLM_SHARED, 0, false },
+    { "window, 3 lines", BLM_WINDOW, 0, 3, false },
 };
 
 #define EACH_FLAVOUR(v) \
     for (const struct flavour *v = flavours; v < flavours + COUNT_OF(flavours); v++)
 
-/* A scalable flavour starts small enough to grow several times before it holds n. */
+/* Its cells are bits or counters, which a key has in common with others, and whose order of adds does
+ * not matter. Cuckoo filters and windows have tests of their own for what differs there. */
+static inline bool is_bits(const struct flavour *v)
+{
+    return v->kind != BLM_CUCKOO && v->kind != BLM_WINDOW;
+}
+#define EACH_BITS(v) \
+    EACH_FLAVOUR(v)  \
+    if (is_bits(v))
+
+/* A scalable flavour starts small enough to grow several times before it holds n. A cuckoo filter has
+ * room for keys that come again. */
 static inline blm_options flavour_options(const struct flavour *v, uint64_t n, double p,
                                           uint64_t seed)
 {
     blm_options o   = BLM_OPTIONS_INIT;
     o.kind          = v->kind;
     o.flags         = v->flags | BLM_SEEDED;
-    o.items         = v->kind == BLM_SCALABLE ? n / 10 + 1 : n;
+    o.items         = v->kind == BLM_SCALABLE ? n / 10 + 1 : v->kind == BLM_CUCKOO ? 4 * n : n;
     o.rate          = p;
     o.lines         = v->lines;
     o.layer_classic = v->layer_classic;

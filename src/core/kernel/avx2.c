@@ -14,6 +14,7 @@
 #include "core/kernel/avx2_line.h"
 #include "core/kernel/buckets.h"
 #include "core/kernel/counters.h"
+#include "core/kernel/fuse.h"
 #include "core/kernel/layers.h"
 #include "core/kernel/steps.h"
 
@@ -77,12 +78,7 @@ BLM__VECTOR_LINES(BLM__AVX2, BLM__AVX2_INLINE, blm__avx2, take8, blm__avx2_test,
 BLM__VECTOR_LINE(BLM__AVX2, BLM__AVX2_INLINE, blm__avx2, blm__avx2_test, blm__avx2_set)
 BLM__VECTOR_CHAINS(BLM__AVX2, blm__avx2)
 
-/* ---- single calls with one line a key ----
- *
- * What they load is in the body's first cache line (b->quick), but for the line. Zen 3, ns a call
- * in cache, through the layer and then like this: check 4.55 → 4.06, add 6.5 → 5.7. A check is 45
- * instructions; four or so fewer, as memory operands, mulx or a compare in place of the jump
- * through the handle, gain nothing more. Every other length, and files, go the long way. */
+/* ---- single calls with one line a key ---- */
 
 static void quick(struct blm__quick *q, uint32_t k)
 {
@@ -93,22 +89,9 @@ static void quick(struct blm__quick *q, uint32_t k)
     }
 }
 
-BLM__AVX2_INLINE uint64_t *quick_line(const struct blm__body *b, uint64_t h)
+BLM__AVX2_INLINE bool quick_has(const uint64_t *line, uint64_t x, uint8_t needed)
 {
-    return b->quick.words + blm__reduce(h, b->quick.line_count) * BLM__LINE_WORDS;
-}
-
-BLM__AVX2 static bool quick_check(const struct blm__body *b, const void *key, size_t len)
-{
-    if (BLM__UNLIKELY(len != 8))
-        return blm__avx2_line_check_key(b, key, len);
-    if (BLM__UNLIKELY(!key))
-        return blm__avx2_line_check_key(b, key, len);
-    uint64_t        h    = blm__xxh3_8_one(key, b->flip);
-    uint64_t        x    = blm__line_x(h);
-    const uint64_t *line = quick_line(b, h);
-    unsigned        got  = blm__avx2_signs(line, blm__avx2_shifts_of(x));
-    return (~got & b->quick.needed[x >> 61]) == 0;
+    return (~blm__avx2_signs(line, blm__avx2_shifts_of(x)) & needed) == 0;
 }
 
 BLM__AVX2_INLINE __m256i ones4(const uint8_t *ones)
@@ -118,26 +101,19 @@ BLM__AVX2_INLINE __m256i ones4(const uint8_t *ones)
     return _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(four));
 }
 
-BLM__AVX2 static blm_status quick_add(struct blm__body *b, const void *key, size_t len)
+BLM__AVX2_INLINE unsigned quick_put(uint64_t *line, uint64_t x, const struct blm__quick *q)
 {
-    if (BLM__UNLIKELY(len != b->quick.add_len))
-        return blm__avx2_line_add_key(b, key, len);
-    if (BLM__UNLIKELY(!key))
-        return blm__avx2_line_add_key(b, key, len);
-    uint64_t              h    = blm__xxh3_8_one(key, b->flip);
-    uint64_t              x    = blm__line_x(h);
-    uint64_t             *line = quick_line(b, h);
-    const uint8_t        *ones = b->quick.ones[x >> 61];
+    const uint8_t        *ones = q->ones[x >> 61];
     struct blm__avx2_bits put  = blm__avx2_bits_of(x, ones4(ones), ones4(ones + 4));
     __m256i               lo = blm__avx2_load4(line), hi = blm__avx2_load4(line + 4);
     __m256i               missing =
         _mm256_or_si256(_mm256_andnot_si256(lo, put.lo), _mm256_andnot_si256(hi, put.hi));
     blm__avx2_store4(line, _mm256_or_si256(lo, put.lo));
     blm__avx2_store4(line + 4, _mm256_or_si256(hi, put.hi));
-    unsigned present = (unsigned)_mm256_testz_si256(missing, missing);
-    b->layers->items += present < 1; /* compare and add with carry */
-    return (blm_status)present;      /* BLM_OK is 0, BLM_PRESENT 1 */
+    return (unsigned)_mm256_testz_si256(missing, missing);
 }
+
+BLM__QUICK_CALLS(BLM__AVX2, BLM__AVX2_INLINE, blm__avx2, quick_has, quick_put)
 
 /* ---- words ---- */
 
@@ -180,13 +156,15 @@ BLM__AVX2 static void and_into(uint64_t *dst, const uint64_t *src, uint64_t n)
 }
 
 const struct blm__kernel blm__kernel_avx2 = {
-    .name      = "avx2",
-    .hash8     = hash8,
-    .hash_many = blm__hash_many_avx2,
+    .name            = "avx2",
+    .hash8           = hash8,
+    .hash_many       = blm__hash_many_avx2,
+    .line_check_keys = blm__line_check_keys_avx2,
+    .line_add_keys   = blm__line_add_keys_avx2,
     BLM__VECTOR_ROWS(blm__avx2),
     .quick          = quick,
-    .line_check_key = quick_check,
-    .line_add_key   = quick_add,
+    .line_check_key = blm__avx2_quick_check,
+    .line_add_key   = blm__avx2_quick_add,
     .popcount       = popcount,
     .popcount_or    = popcount_or,
     .or_into        = or_into,
@@ -194,6 +172,7 @@ const struct blm__kernel blm__kernel_avx2 = {
     .counters       = &blm__counters_avx2,
     .ages           = &blm__ages_avx2,
     .buckets        = &blm__buckets_avx2,
+    .fuse           = &blm__fuse_portable,
     .layers_check   = blm__layers_check_avx2,
     .stepper        = &blm__stepper_avx2,
     .layers_add     = blm__layers_add_avx2,

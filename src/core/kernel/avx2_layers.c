@@ -16,11 +16,12 @@
 #include "core/kernel/avx2_line.h"
 
 #define AHEAD 16u
-#define MOST  6u /* layers that go through the ring; more are asked key by key */
+#define RING  64u /* more than BLM__AHEAD and a step */
+#define MOST  6u  /* layers that go through the ring; more are asked key by key */
 
 struct ring {
-    _Alignas(64) uint64_t x[BLM__RING];
-    _Alignas(64) uint64_t at[MOST + 1][BLM__RING]; /* bytes; the last: of the layer added to */
+    _Alignas(64) uint64_t x[RING];
+    _Alignas(64) uint64_t at[MOST + 1][RING]; /* bytes; the last: of the layer added to */
 };
 
 /* The layers in registers: through the pointer they would be loaded again after every answer. */
@@ -96,17 +97,17 @@ BLM__AVX2_INLINE void check_steps(const struct blm__stack *s, unsigned count, co
     struct ring        r;
     for (size_t i = 0; i < n + BLM__AHEAD; i += BLM__STEP) {
         if (i < n)
-            take8(&layers, count, NULL, h + i, &r, i % BLM__RING);
+            take8(&layers, count, NULL, h + i, &r, i % RING);
         if (i < BLM__AHEAD) {
             for (size_t q = 0; i < n && q < BLM__STEP; q++)
-                fetch(&layers, count, NULL, &r, i % BLM__RING + q);
+                fetch(&layers, count, NULL, &r, i % RING + q);
             continue;
         }
         for (size_t q = 0; q < BLM__STEP; q++) {
             if (i < n)
-                fetch(&layers, count, NULL, &r, i % BLM__RING + q);
+                fetch(&layers, count, NULL, &r, i % RING + q);
             maybe[i - BLM__AHEAD + q] =
-                (uint8_t)has(&layers, count, &r, (i - BLM__AHEAD) % BLM__RING + q);
+                (uint8_t)has(&layers, count, &r, (i - BLM__AHEAD) % RING + q);
         }
     }
 }
@@ -120,16 +121,16 @@ BLM__AVX2_INLINE void add_steps(const struct blm__stack *s, unsigned count, stru
     struct ring        r;
     for (size_t i = 0; i < n + BLM__AHEAD; i += BLM__STEP) {
         if (i < n)
-            take8(&layers, count, l, h + i, &r, i % BLM__RING);
+            take8(&layers, count, l, h + i, &r, i % RING);
         if (i < BLM__AHEAD) {
             for (size_t q = 0; i < n && q < BLM__STEP; q++)
-                fetch(&layers, count, l, &r, i % BLM__RING + q);
+                fetch(&layers, count, l, &r, i % RING + q);
             continue;
         }
         for (size_t q = 0; q < BLM__STEP; q++) {
             if (i < n)
-                fetch(&layers, count, l, &r, i % BLM__RING + q);
-            size_t   j    = (i - BLM__AHEAD) % BLM__RING + q;
+                fetch(&layers, count, l, &r, i % RING + q);
+            size_t   j    = (i - BLM__AHEAD) % RING + q;
             uint32_t k    = l->shape.probes & ((uint32_t)has(&layers, count, &r, j) - 1);
             void    *line = (uint8_t *)l->words + r.at[MOST][j];
             fresh[i - BLM__AHEAD + q] = (uint8_t)blm__avx2_set(l, line, r.x[j], k, false);

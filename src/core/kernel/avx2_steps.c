@@ -97,6 +97,7 @@ static size_t add_flow(struct blm__steps_flow *w)
 }
 
 const struct blm__stepper blm__stepper_avx2 = {
-    add, check, check_flow, add_flow, blm__murmur4_avx2,
+    add,        check,    blm__steps_check_chain_avx2, blm__steps_add_chain_avx2,
+    check_flow, add_flow, blm__murmur4_avx2,
 };
 #endif

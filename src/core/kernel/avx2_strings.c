@@ -16,6 +16,10 @@
  * 3.3, 33 to 64 at random 4.3 → 3.2, 17 to 128 at random 11.9 → 7.9, 8 to 40 8.2 → 5.3; 0 to 300,
  * of which most are long, 9% worse. URLs with all pieces in general registers 5.6,
  * all in vectors 5.2.
+ *
+ * From keys to answers (line_check_keys, line_add_keys) the same rounds roll: when four keys are
+ * hashed, their lines are asked for and four keys of LAG before are looked up. So the processor waits
+ * for the keys' bytes, for the lines and for the multiplications at the same time.
  */
 #include "core/kernel/kernel.h"
 
@@ -23,6 +27,7 @@
 #include "core/kernel/avx2_line.h"
 
 #define ROUND 64u
+#define LAG   64u /* keys between asking for a line and using it */
 
 /* Words 4i and 4i + 1 for piece i from the front, the next two for that from the back: the keyed
  * hash's secret, or XXH3's with the seed in it. `keyed` says which, and is a constant where code is
@@ -169,15 +174,100 @@ BLM__AVX2_INLINE __m256i hash4(const blm_key *const *k, unsigned pieces, bool ei
     return end4(acc, s);
 }
 
-/* A whole round; the next one is asked for: core/hash/groups.h says what that gains. */
-BLM__AVX2_INLINE void hash_round(const blm_key *k, const blm_key *next, unsigned pieces,
-                                 bool either, const struct words *s, uint64_t *out)
+/* ---- rolling ---- */
+
+/* Keys whose lines are on their way. */
+struct roll {
+    struct blm__layer *layer;
+    struct blm__place  p;
+    enum blm__reach    reach;
+    bool               write;
+    uint8_t           *answers;
+    size_t             at; /* keys taken so far */
+    struct blm__ring   ring;
+};
+
+BLM__AVX2_INLINE void look(struct roll *r, size_t i)
 {
-    for (unsigned i = 0; i < ROUND; i += 4) {
+    size_t    j    = i % BLM__RING;
+    uint64_t *line = blm__ring_line(r->p, &r->ring, j, BLM__FAR, true), x = r->ring.x[j];
+    if (r->write)
+        r->answers[i] = (uint8_t)blm__avx2_set(r->layer, line, x, r->p.k, r->layer->marks != NULL);
+    else
+        r->answers[i] = blm__avx2_test(line, x, r->p.k);
+}
+
+/* Places of four lines, in bytes. */
+BLM__AVX2_INLINE void place4(const struct roll *r, __m256i h, uint64_t *at)
+{
+    if (r->reach != BLM__VAST) {
+        _mm256_store_si256((void *)at,
+                           blm__avx2_offset4(h, _mm256_set1_epi64x((long long)r->p.count)));
+        return;
+    }
+    blm__avx2_store4(at, h);
+    for (unsigned q = 0; q < 4; q++)
+        at[q] = blm__reduce(at[q], r->p.count) * (BLM__LINE_BITS / 8);
+}
+
+BLM__AVX2_INLINE void turn4(struct roll *r, __m256i h)
+{
+    size_t to = r->at % BLM__RING;
+    _mm256_store_si256((void *)(r->ring.x + to), blm__avx2_mul64(h, BLM__C));
+    place4(r, h, r->ring.at + to);
+    if (r->reach != BLM__NEAR)
+        for (unsigned q = 0; q < 4; q++)
+            BLM__PREFETCH((const uint8_t *)r->p.words + r->ring.at[to + q]);
+    if (r->at >= LAG) {
+        size_t due = r->at - LAG;
+        for (unsigned q = 0; q < 4 && r->reach != BLM__NEAR; q++)
+            BLM__PREFETCH_NEAR((const uint8_t *)r->p.words +
+                               r->ring.at[(due + BLM__PULL) % BLM__RING + q]);
+        for (unsigned q = 0; q < 4; q++)
+            look(r, due + q);
+    }
+    r->at += 4;
+}
+
+/* Four hashes to where they go. */
+BLM__AVX2_INLINE void give4(struct roll *r, __m256i h, uint64_t *out)
+{
+    if (r)
+        turn4(r, h);
+    else
+        blm__avx2_store4(out, h);
+}
+
+BLM__AVX2_INLINE void turn_all(struct roll *r, const uint64_t *h, size_t n)
+{
+    for (size_t i = 0; i < n; i += 4)
+        turn4(r, blm__avx2_load4(h + i));
+}
+
+/* The keys that come after the four from k[i] on: of the next round, or, if the batch ends with this
+ * one, whatever lies behind in memory, as keys cut from one text do. A caller of small batches
+ * gains most: 32 URLs a call 20.7 → 17.2 ns at 1e7 (Zen 4). Into the first cache: 14.5 → 13.0 in
+ * large batches, against the second. */
+#define BEHIND 2048u
+
+BLM__AVX2_INLINE void ask_keys(const blm_key *k, const blm_key *next, size_t i)
+{
+    if (next)
         for (unsigned j = 0; j < 4; j++)
-            BLM__PREFETCH(next[i + j].data);
+            BLM__PREFETCH_NEAR(next[i + j].data);
+    else
+        for (unsigned j = 0; j < 4; j++)
+            BLM__PREFETCH_NEAR((const void *)((uintptr_t)k[i].data + BEHIND + 64 * j));
+}
+
+/* A round of n keys; the next one is asked for: core/hash/groups.h says what that gains. */
+BLM__AVX2_INLINE void hash_round(const blm_key *k, const blm_key *next, size_t n, unsigned pieces,
+                                 bool either, const struct words *s, uint64_t *out, struct roll *r)
+{
+    for (size_t i = 0; i < n; i += 4) {
+        ask_keys(k, next, i);
         const blm_key *four[4] = { k + i, k + i + 1, k + i + 2, k + i + 3 };
-        blm__avx2_store4(out + i, hash4(four, pieces, either, s));
+        give4(r, hash4(four, pieces, either, s), out + i);
     }
 }
 
@@ -244,15 +334,15 @@ BLM__AVX2_INLINE void mixed(const blm_key *k, const struct words *s, uint64_t *o
     }
 }
 
-/* The shortest and the longest of a round; SIZE_MAX where one is longer than 32 bits tell. */
+/* The shortest and the longest of n keys, a multiple of four; SIZE_MAX where one is longer than 32 bits tell. */
 struct span {
     size_t lo, hi;
 };
 
-BLM__AVX2_INLINE struct span span_of(const blm_key *k)
+BLM__AVX2_INLINE struct span span_of(const blm_key *k, size_t n)
 {
     __m256i lo = _mm256_set1_epi32(-1), hi = _mm256_setzero_si256();
-    for (unsigned i = 0; i < ROUND; i += 4) {
+    for (size_t i = 0; i < n; i += 4) {
         __m256i a = _mm256_loadu_si256((const void *)(k + i));
         __m256i b = _mm256_loadu_si256((const void *)(k + i + 2));
         __m256i l = _mm256_unpackhi_epi64(a, b);
@@ -270,35 +360,49 @@ BLM__AVX2_INLINE struct span span_of(const blm_key *k)
     return s;
 }
 
-BLM__AVX2_INLINE void rounds(struct words s, const blm_key *keys, size_t n, uint64_t *out)
+/* Of lengths that no loop of ours is for: into out, or, rolling, from there. */
+BLM__AVX2_INLINE void other_round(const blm_key *k, size_t n, struct span l, const struct words *s,
+                                  uint64_t *out, struct roll *r)
+{
+    if (n < ROUND || l.hi <= 16 || (l.lo > 16 && l.hi <= 32))
+        blm__hasher_many(s->by, k, n, out);
+    else
+        mixed(k, s, out);
+    if (r)
+        turn_all(r, out, n);
+}
+
+/* Rounds of 64 keys, and one of what is left. n: a multiple of four if they roll, and then out has
+ * room for a round only. */
+BLM__AVX2_INLINE void rounds(struct words s, const blm_key *keys, size_t n, uint64_t *out,
+                             struct roll *r)
 {
     size_t i = 0;
-    for (; i + ROUND <= n; i += ROUND) {
+    for (size_t some; n - i >= 4; i += some) {
         const blm_key *k    = keys + i;
-        uint64_t      *h    = out + i;
-        struct span    l    = span_of(k);
-        const blm_key *next = i + 2 * ROUND <= n ? k + ROUND : k;
+        some                = n - i < ROUND ? (n - i) / 4 * 4 : ROUND;
+        uint64_t      *h    = r ? out : out + i;
+        struct span    l    = span_of(k, some);
+        const blm_key *next = n - i >= 2 * ROUND ? k + ROUND : NULL;
         if (l.lo > 32 && l.hi <= 64) {
-            hash_round(k, next, 2, false, &s, h);
+            hash_round(k, next, some, 2, false, &s, h, r);
         } else if (l.lo >= 48 && l.hi <= 96) {
-            hash_round(k, next, 3, true, &s, h);
+            hash_round(k, next, some, 3, true, &s, h, r);
         } else {
-            for (size_t j = 0; j < ROUND; j++)
-                BLM__PREFETCH(next[j].data);
-            if (l.hi <= 16 || (l.lo > 16 && l.hi <= 32))
-                blm__hasher_many(s.by, k, ROUND, h);
-            else
-                mixed(k, &s, h);
+            for (size_t j = 0; j < some; j += 4)
+                ask_keys(k, next, j);
+            other_round(k, some, l, &s, h, r);
         }
     }
-    blm__hasher_many(s.by, keys + i, n - i, out + i);
+    if (!r)
+        blm__hasher_many(s.by, keys + i, n - i, out + i);
 }
 
 BLM__AVX2 static void keyed_rounds(const struct blm__hasher *by, const blm_key *keys, size_t n,
                                    uint64_t *out)
 {
     struct words s = { by->secret->piece, by, true };
-    rounds(s, keys, n, out);
+    rounds(s, keys, n, out, NULL);
 }
 
 BLM__AVX2 static void seeded_rounds(const struct blm__hasher *by, const blm_key *keys, size_t n,
@@ -307,7 +411,7 @@ BLM__AVX2 static void seeded_rounds(const struct blm__hasher *by, const blm_key 
     uint64_t     w[16];
     struct words s = { w, by, false };
     seeded(by->seed[0], w);
-    rounds(s, keys, n, out);
+    rounds(s, keys, n, out, NULL);
 }
 
 void blm__hash_many_avx2(const struct blm__hasher *by, const blm_key *keys, size_t n, uint64_t *out)
@@ -316,5 +420,53 @@ void blm__hash_many_avx2(const struct blm__hasher *by, const blm_key *keys, size
         keyed_rounds(by, keys, n, out);
     else
         seeded_rounds(by, keys, n, out);
+}
+
+/* ---- from keys to answers ---- */
+
+/* The up to three keys behind the last four are hashed and asked for first. */
+BLM__AVX2 static size_t roll_keys(struct blm__layer *l, bool write, const struct blm__hasher *by,
+                                  const blm_key *keys, size_t n, uint8_t *answers)
+{
+    const size_t whole = n - n % 4;
+    struct words s     = { by->secret->piece, by, true };
+    uint64_t     h[ROUND], odd[4];
+    struct roll  r; /* its ring is not cleared */
+    r.layer   = l;
+    r.p       = blm__place_of(l);
+    r.reach   = blm__reach_of(l);
+    r.write   = write;
+    r.answers = answers;
+    r.at      = 0;
+    for (size_t i = whole; i < n; i++) {
+        odd[i - whole] = blm__keyed_any(keys[i].len ? keys[i].data : "", keys[i].len, by->secret);
+        BLM__PREFETCH(blm__place_line(r.p, odd[i - whole]));
+    }
+    rounds(s, keys, whole, h, &r);
+    for (size_t i = blm__stream_left(whole, LAG); i < whole; i++)
+        look(&r, i);
+    for (size_t i = whole; i < n; i++) {
+        uint64_t *line = blm__place_line(r.p, odd[i - whole]), x = blm__line_x(odd[i - whole]);
+        answers[i] = write ? (uint8_t)blm__avx2_set(l, line, x, r.p.k, l->marks != NULL)
+                           : blm__avx2_test(line, x, r.p.k);
+    }
+    return blm__ones(answers, n);
+}
+
+size_t blm__line_check_keys_avx2(const struct blm__layer *l, const struct blm__hasher *by,
+                                 const blm_key *keys, size_t n, uint8_t *maybe)
+{
+    struct blm__layer at = *l; /* nothing is written */
+    if (by->secret)
+        return roll_keys(&at, false, by, keys, n, maybe);
+    return blm__keys_check_loop(l, by, keys, n, maybe, &blm__kernel_avx2);
+}
+
+size_t blm__line_add_keys_avx2(struct blm__layer *l, const struct blm__hasher *by,
+                               const blm_key *keys, size_t n, uint8_t *fresh)
+{
+    if (by->secret)
+        return roll_keys(l, true, by, keys, n, fresh);
+    return blm__keys_add_loop(l, by, keys, n, fresh, &blm__kernel_avx2);
 }
 #endif

@@ -18,6 +18,7 @@
 #include "core/kernel/ages.h"
 #include "core/kernel/buckets.h"
 #include "core/kernel/counters.h"
+#include "core/kernel/fuse.h"
 #include "core/kernel/layers.h"
 #include "core/kernel/lines.h"
 #include "core/kernel/steps.h"
@@ -162,21 +163,37 @@ AVX512 static void and_into(uint64_t *dst, const uint64_t *src, uint64_t n)
         dst[i] &= src[i];
 }
 
-/* Single calls find all they need in the layer. */
-static void quick(struct blm__quick *q, uint32_t k)
+/* ---- single calls with one line a key ---- */
+
+static void quick(struct blm__quick *q, uint32_t k) { memcpy(q->needed, used[k], 8); }
+
+AVX512_INLINE bool quick_has(const uint64_t *line, uint64_t x, uint8_t needed)
 {
-    (void)q;
-    (void)k;
+    __m512i mask = _mm512_rolv_epi64(_mm512_set1_epi64(1), fields_of(x));
+    return (_mm512_testn_epi64_mask(_mm512_loadu_si512((const void *)line), mask) & needed) == 0;
 }
 
+AVX512_INLINE unsigned quick_put(uint64_t *line, uint64_t x, const struct blm__quick *q)
+{
+    uint8_t words = q->needed[x >> 61];
+    __m512i mask  = _mm512_maskz_rolv_epi64(words, _mm512_set1_epi64(1), fields_of(x));
+    __m512i old   = _mm512_loadu_si512((const void *)line);
+    _mm512_storeu_si512((void *)line, _mm512_or_si512(old, mask));
+    return (_mm512_testn_epi64_mask(old, mask) & words) == 0;
+}
+
+BLM__QUICK_CALLS(AVX512, AVX512_INLINE, blm__avx512, quick_has, quick_put)
+
 const struct blm__kernel blm__kernel_avx512 = {
-    .name      = "avx512",
-    .hash8     = hash8,
-    .hash_many = blm__hash_many_avx2,
+    .name            = "avx512",
+    .hash8           = hash8,
+    .hash_many       = blm__hash_many_avx2,
+    .line_check_keys = blm__line_check_keys_avx2,
+    .line_add_keys   = blm__line_add_keys_avx2,
     BLM__VECTOR_ROWS(blm__avx512),
     .quick          = quick,
-    .line_check_key = blm__avx512_line_check_key,
-    .line_add_key   = blm__avx512_line_add_key,
+    .line_check_key = blm__avx512_quick_check,
+    .line_add_key   = blm__avx512_quick_add,
     .popcount       = popcount,
     .popcount_or    = popcount_or,
     .or_into        = or_into,
@@ -184,6 +201,7 @@ const struct blm__kernel blm__kernel_avx512 = {
     .counters       = &blm__counters_avx2,
     .ages           = &blm__ages_avx2,
     .buckets        = &blm__buckets_avx2,
+    .fuse           = &blm__fuse_portable,
     .layers_check   = blm__layers_check_avx2,
     .stepper        = &blm__stepper_avx2,
     .layers_add     = blm__layers_add_avx2,

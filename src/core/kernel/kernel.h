@@ -21,6 +21,7 @@ extern _Atomic uint64_t blm__in_cache_bytes;
 
 struct blm__ages;     /* core/kernel/ages.h */
 struct blm__buckets;  /* core/kernel/buckets.h */
+struct blm__fuse;     /* core/kernel/fuse.h */
 struct blm__counters; /* core/kernel/counters.h */
 struct blm__stack;    /* core/kernel/layers.h */
 struct blm__stepper;  /* core/kernel/steps.h */
@@ -42,6 +43,11 @@ struct blm__kernel {
                         uint8_t *fresh);
     size_t (*line_check8)(const struct blm__layer *l, uint64_t flip, const void *keys, size_t n,
                           uint8_t *maybe);
+    /* The same from keys of any lengths, as hash_many takes them. */
+    size_t (*line_add_keys)(struct blm__layer *l, const struct blm__hasher *by, const blm_key *keys,
+                            size_t n, uint8_t *fresh);
+    size_t (*line_check_keys)(const struct blm__layer *l, const struct blm__hasher *by,
+                              const blm_key *keys, size_t n, uint8_t *maybe);
     /* Single calls, from the key's bytes to the answer: body->check_key and add_key of filters with
      * one layer and hash xxh3. */
     void (*quick)(struct blm__quick *q, uint32_t k); /* what these want there for k */
@@ -63,6 +69,7 @@ struct blm__kernel {
     void (*and_into)(uint64_t *dst, const uint64_t *src, uint64_t n);
 
     const struct blm__buckets  *buckets;
+    const struct blm__fuse     *fuse;
     const struct blm__counters *counters;
     const struct blm__stepper  *stepper;
     const struct blm__ages     *ages;
@@ -78,6 +85,10 @@ extern const struct blm__kernel blm__kernel_portable;
 #define BLM__HAVE_AVX512 1
 extern const struct blm__kernel blm__kernel_avx2, blm__kernel_avx512;
 void blm__hash_many_avx2(const struct blm__hasher *by, const blm_key *keys, size_t n, uint64_t *h);
+size_t blm__line_check_keys_avx2(const struct blm__layer *l, const struct blm__hasher *by,
+                                 const blm_key *keys, size_t n, uint8_t *maybe);
+size_t blm__line_add_keys_avx2(struct blm__layer *l, const struct blm__hasher *by,
+                               const blm_key *keys, size_t n, uint8_t *fresh);
 #endif
 #if defined(__aarch64__) && defined(__GNUC__) && !BLM__BIG_ENDIAN
 #define BLM__HAVE_NEON 1

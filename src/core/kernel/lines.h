@@ -243,6 +243,54 @@ BLM__INLINE size_t blm__vec_check_loop(const struct blm__layer *l, const uint64_
     BLM__SINGLE_CHECK(TARGET, kernel##_line, kernel##_has_line)                                  \
     BLM__SINGLE_ADD(TARGET, kernel##_line_add_key, kernel##_line_add_any, kernel##_add_line, false)
 
+/* The shortest single calls, where a key has one line. What they load besides key and line is in the
+ * body's first cache lines (b->quick). has(line, x, needed) and put(line, x, quick), which is 1 when
+ * nothing was missing, are the instruction set's. A key of eight bytes is hashed in the leaf; keys of
+ * other lengths are hashed in a second function, inlined there too. Every other filter, and files, go
+ * the long way. Zen 3, ns a call in cache, through the layer and then like this: check 4.55 → 4.06, add
+ * 6.5 → 5.7. A check is 45 instructions; four or so fewer, as memory operands, mulx or a compare in
+ * place of the jump through the handle, gain nothing more. */
+BLM__INLINE uint64_t *blm__quick_line(const struct blm__body *b, uint64_t h)
+{
+    return b->quick.words + blm__reduce(h, b->quick.line_count) * BLM__LINE_WORDS;
+}
+
+#define BLM__QUICK_CALLS(TARGET, INLINE, kernel, has, put)                                        \
+    INLINE bool kernel##_quick_has(const struct blm__body *b, uint64_t h)                         \
+    {                                                                                             \
+        uint64_t x = blm__line_x(h);                                                              \
+        return has(blm__quick_line(b, h), x, b->quick.needed[x >> 61]);                           \
+    }                                                                                             \
+    TARGET BLM__NOINLINE static bool kernel##_quick_check_any(const struct blm__body *b,          \
+                                                              const void *key, size_t len)        \
+    {                                                                                             \
+        if (BLM__UNLIKELY(!b->hasher.secret))                                                     \
+            return kernel##_line_check_key(b, key, len);                                          \
+        if (BLM__UNLIKELY(!key))                                                                  \
+            return kernel##_line_check_key(b, key, len);                                          \
+        return kernel##_quick_has(b, blm__keyed(key, len, b->hasher.secret));                     \
+    }                                                                                             \
+    TARGET static bool kernel##_quick_check(const struct blm__body *b, const void *key,           \
+                                            size_t len)                                           \
+    {                                                                                             \
+        if (BLM__UNLIKELY(len != 8))                                                              \
+            return kernel##_quick_check_any(b, key, len);                                         \
+        if (BLM__UNLIKELY(!key))                                                                  \
+            return kernel##_quick_check_any(b, key, len);                                         \
+        return kernel##_quick_has(b, blm__xxh3_8_one(key, b->flip));                              \
+    }                                                                                             \
+    TARGET static blm_status kernel##_quick_add(struct blm__body *b, const void *key, size_t len) \
+    {                                                                                             \
+        if (BLM__UNLIKELY(len != b->quick.add_len))                                               \
+            return kernel##_line_add_key(b, key, len);                                            \
+        if (BLM__UNLIKELY(!key))                                                                  \
+            return kernel##_line_add_key(b, key, len);                                            \
+        uint64_t h       = blm__xxh3_8_one(key, b->flip);                                         \
+        unsigned present = put(blm__quick_line(b, h), blm__line_x(h), &b->quick);                 \
+        b->layers->items += present < 1; /* compare and add with carry */                         \
+        return (blm_status)present;      /* BLM_OK is 0, BLM_PRESENT 1 */                         \
+    }
+
 /* Chains, built for the target. */
 #define BLM__VECTOR_CHAINS(TARGET, kernel)                                                     \
     TARGET static size_t kernel##_chain_add(struct blm__layer *l, const uint64_t *h, size_t n, \

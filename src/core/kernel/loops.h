@@ -274,6 +274,50 @@ BLM__INLINE void blm__lines_fetch(const struct blm__layer *l, uint64_t h, bool w
     }
 }
 
+/* ---- keys of any lengths: hashed in batches ---- */
+
+BLM__INLINE size_t blm__keys_check_loop(const struct blm__layer *l, const struct blm__hasher *by,
+                                        const blm_key *keys, size_t n, uint8_t *maybe,
+                                        const struct blm__kernel *v)
+{
+    uint64_t h[BLM__BATCH];
+    size_t   hits = 0;
+    for (size_t at = 0, some; at < n; at += some) {
+        some = n - at < BLM__BATCH ? n - at : BLM__BATCH;
+        v->hash_many(by, keys + at, some, h);
+        hits += v->lines_check(l, h, some, maybe + at);
+    }
+    return hits;
+}
+
+BLM__INLINE size_t blm__keys_add_loop(struct blm__layer *l, const struct blm__hasher *by,
+                                      const blm_key *keys, size_t n, uint8_t *fresh,
+                                      const struct blm__kernel *v)
+{
+    uint64_t h[BLM__BATCH];
+    size_t   count = 0;
+    for (size_t at = 0, some; at < n; at += some) {
+        some = n - at < BLM__BATCH ? n - at : BLM__BATCH;
+        v->hash_many(by, keys + at, some, h);
+        count += v->lines_add(l, h, some, fresh + at);
+    }
+    return count;
+}
+
+/* line_check_keys and line_add_keys of a kernel that has nothing better. */
+#define BLM__KEYS_LOOPS(kernel, table)                                                        \
+    static size_t kernel##_line_check_keys(const struct blm__layer  *l,                       \
+                                           const struct blm__hasher *by, const blm_key *keys, \
+                                           size_t n, uint8_t *maybe)                          \
+    {                                                                                         \
+        return blm__keys_check_loop(l, by, keys, n, maybe, table);                            \
+    }                                                                                         \
+    static size_t kernel##_line_add_keys(struct blm__layer *l, const struct blm__hasher *by,  \
+                                         const blm_key *keys, size_t n, uint8_t *fresh)       \
+    {                                                                                         \
+        return blm__keys_add_loop(l, by, keys, n, fresh, table);                              \
+    }
+
 /* The single calls of a kernel, around its own inlined check_hash(layer, h) and add_hash(layer, h,
  * shared) → status. TARGET: its attribute. engine: blm__KERNEL_lines and the like; with our prefix,
  * because the two-file form does not see the names that a macro makes. The conditions stand one by

@@ -19,6 +19,7 @@
 #include "core/kernel/ages.h"
 #include "core/kernel/buckets.h"
 #include "core/kernel/counters.h"
+#include "core/kernel/fuse.h"
 #include "core/kernel/layers.h"
 #include "core/kernel/lines.h"
 #include "core/kernel/steps.h"
@@ -152,10 +153,14 @@ static size_t layers_add(const struct blm__stack *s, struct blm__layer *l, const
     return blm__layers_ask_add(s, l, h, n, fresh, &blm__kernel_neon);
 }
 
+BLM__KEYS_LOOPS(blm__neon, &blm__kernel_neon)
+
 const struct blm__kernel blm__kernel_neon = {
-    .name      = "neon",
-    .hash8     = hash8,
-    .hash_many = hash_many,
+    .name            = "neon",
+    .hash8           = hash8,
+    .hash_many       = hash_many,
+    .line_add_keys   = blm__neon_line_add_keys,
+    .line_check_keys = blm__neon_line_check_keys,
     BLM__VECTOR_ROWS(blm__neon),
     .quick          = quick,
     .line_check_key = blm__neon_line_check_key,
@@ -167,6 +172,7 @@ const struct blm__kernel blm__kernel_neon = {
     .counters       = &blm__counters_portable,
     .ages           = &blm__ages_portable,
     .buckets        = &blm__buckets_portable,
+    .fuse           = &blm__fuse_portable,
     .stepper        = &blm__stepper_portable,
     .layers_check   = blm__layers_check,
     .layers_add     = layers_add,

@@ -3,6 +3,7 @@
 #include "core/kernel/ages.h"
 #include "core/kernel/buckets.h"
 #include "core/kernel/counters.h"
+#include "core/kernel/fuse.h"
 #include "core/kernel/layers.h"
 #include "core/kernel/steps.h"
 
@@ -94,6 +95,8 @@ static size_t line_check8(const struct blm__layer *l, uint64_t flip, const void 
     return hits;
 }
 
+BLM__KEYS_LOOPS(blm__portable, &blm__kernel_portable)
+
 static void quick(struct blm__quick *q, uint32_t k)
 {
     (void)q;
@@ -163,6 +166,8 @@ const struct blm__kernel blm__kernel_portable = {
     .lines_check_one      = lines_check_one,
     .line_add8            = line_add8,
     .line_check8          = line_check8,
+    .line_add_keys        = blm__portable_line_add_keys,
+    .line_check_keys      = blm__portable_line_check_keys,
     .quick                = quick,
     .line_check_key       = blm__portable_lines_check_key,
     .line_add_key         = blm__portable_lines_add_key,
@@ -183,6 +188,7 @@ const struct blm__kernel blm__kernel_portable = {
     .counters             = &blm__counters_portable,
     .ages                 = &blm__ages_portable,
     .buckets              = &blm__buckets_portable,
+    .fuse                 = &blm__fuse_portable,
     .stepper              = &blm__stepper_portable,
     .layers_check         = blm__layers_check,
     .layers_add           = blm__layers_add,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Double hashing in plain C: the oracle for the vectors, and lone keys. */
+#include <string.h>
+
 #include "core/kernel/flow.h"
 
 /* ⌊(high·2^64 + 2^64 − 1) / m⌋ for high < m. */
@@ -89,6 +91,95 @@ static size_t check(const struct blm__layer *l, const uint64_t *a, const uint64_
     return blm__steps_check_loop(l, a, b, n, maybe, blm__steps_list_plain);
 }
 
+/* ---- chains, layer by layer ---- */
+
+/* Keys that no layer has yet. */
+struct open {
+    uint64_t a[BLM__BATCH], b[BLM__BATCH];
+    uint16_t at[BLM__BATCH]; /* in the batch */
+    size_t   n;
+};
+
+static void open_all(struct open *o, const uint64_t *a, const uint64_t *b, size_t n)
+{
+    memcpy(o->a, a, n * sizeof *a);
+    memcpy(o->b, b, n * sizeof *b);
+    for (size_t i = 0; i < n; i++)
+        o->at[i] = (uint16_t)i;
+    o->n = n;
+}
+
+static void close_found(struct open *o, const uint8_t *has, uint8_t *maybe)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < o->n; i++) {
+        o->a[left]  = o->a[i];
+        o->b[left]  = o->b[i];
+        o->at[left] = o->at[i];
+        maybe[o->at[i]] |= has[i];
+        left += !has[i];
+    }
+    o->n = left;
+}
+
+static void ask_each(const struct blm__stepper *v, const struct blm__layer *layers, uint32_t count,
+                     uint32_t without, struct open *o, uint8_t *maybe)
+{
+    uint8_t has[BLM__BATCH];
+    for (uint32_t i = count; i-- > 0 && o->n > 0;) { /* the newest has the most keys */
+        const struct blm__layer *l = &layers[i];
+        if (i == without)
+            continue;
+        if (l->shape.probes <= BLM__STEPS_MOST ? v->check(l, o->a, o->b, o->n, has)
+                                               : blm__steps_check_alone(l, o->a, o->b, o->n, has))
+            close_found(o, has, maybe);
+    }
+}
+
+size_t blm__steps_check_each(const struct blm__stepper *v, const struct blm__layer *layers,
+                             uint32_t count, uint32_t without, const uint64_t *a, const uint64_t *b,
+                             size_t n, uint8_t *maybe)
+{
+    struct open o;
+    open_all(&o, a, b, n);
+    memset(maybe, 0, n);
+    ask_each(v, layers, count, without, &o, maybe);
+    return n - o.n;
+}
+
+size_t blm__steps_add_each(const struct blm__stepper *v, struct blm__layer *layers, uint32_t count,
+                           uint32_t to, const uint64_t *a, const uint64_t *b, size_t n,
+                           uint8_t *fresh)
+{
+    struct open o;
+    uint8_t     has[BLM__BATCH];
+    size_t      news = 0;
+    open_all(&o, a, b, n);
+    memset(fresh, 0, n);
+    ask_each(v, layers, count, to, &o, fresh); /* for now: what some layer has */
+    memset(fresh, 0, n);
+    if (layers[to].shape.probes <= BLM__STEPS_MOST)
+        news = o.n ? v->add(&layers[to], o.a, o.b, o.n, has, false) : 0;
+    else
+        for (size_t i = 0; i < o.n; i++)
+            news += has[i] = (uint8_t)blm__steps_add_one(&layers[to], o.a[i], o.b[i], false);
+    for (size_t i = 0; i < o.n; i++)
+        fresh[o.at[i]] = has[i];
+    return news;
+}
+
+static size_t check_chain(const struct blm__layer *layers, uint32_t count, uint32_t without,
+                          const uint64_t *a, const uint64_t *b, size_t n, uint8_t *maybe)
+{
+    return blm__steps_check_each(&blm__stepper_portable, layers, count, without, a, b, n, maybe);
+}
+
+static size_t add_chain(struct blm__layer *layers, uint32_t count, uint32_t to, const uint64_t *a,
+                        const uint64_t *b, size_t n, uint8_t *fresh)
+{
+    return blm__steps_add_each(&blm__stepper_portable, layers, count, to, a, b, n, fresh);
+}
+
 static void check_flow(struct blm__steps_flow *w)
 {
     blm__flow_check_loop(w, blm__steps_list_plain, 6);
@@ -109,5 +200,5 @@ bool blm__murmur4_none(const blm_key *k, uint64_t seed, uint64_t *start, uint64_
 }
 
 const struct blm__stepper blm__stepper_portable = {
-    add, check, check_flow, add_flow, blm__murmur4_none,
+    add, check, check_chain, add_chain, check_flow, add_flow, blm__murmur4_none,
 };

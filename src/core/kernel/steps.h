@@ -45,7 +45,13 @@ struct blm__stepper {
                   uint8_t *fresh, bool shared);
     size_t (*check)(const struct blm__layer *l, const uint64_t *a, const uint64_t *b, size_t n,
                     uint8_t *maybe);
-    /* Any number of keys, and of links: flow.h. */
+    /* All layers of a chain: maybe[i]: one of them but `without` has key i. */
+    size_t (*check_chain)(const struct blm__layer *layers, uint32_t count, uint32_t without,
+                          const uint64_t *a, const uint64_t *b, size_t n, uint8_t *maybe);
+    /* … and what no layer has goes to layers[to], which has room, no marks and one user. */
+    size_t (*add_chain)(struct blm__layer *layers, uint32_t count, uint32_t to, const uint64_t *a,
+                        const uint64_t *b, size_t n, uint8_t *fresh);
+    /* Any number of keys: flow.h. */
     void (*check_flow)(struct blm__steps_flow *w);
     size_t (*add_flow)(struct blm__steps_flow *w);
     /* MurmurHash64A of four keys by `seed`, and of each again by what came of it. False: they are
@@ -55,13 +61,25 @@ struct blm__stepper {
 extern const struct blm__stepper blm__stepper_portable;
 #ifdef BLM__HAVE_AVX2
 extern const struct blm__stepper blm__stepper_avx2;
-bool blm__murmur4_avx2(const blm_key *k, uint64_t seed, uint64_t *start, uint64_t *step);
+bool   blm__murmur4_avx2(const blm_key *k, uint64_t seed, uint64_t *start, uint64_t *step);
+size_t blm__steps_check_chain_avx2(const struct blm__layer *layers, uint32_t count,
+                                   uint32_t without, const uint64_t *a, const uint64_t *b, size_t n,
+                                   uint8_t *maybe);
+size_t blm__steps_add_chain_avx2(struct blm__layer *layers, uint32_t count, uint32_t to,
+                                 const uint64_t *a, const uint64_t *b, size_t n, uint8_t *fresh);
 #endif
 /* murmur4 where there are no vectors for it: always false. */
 bool blm__murmur4_none(const blm_key *k, uint64_t seed, uint64_t *start, uint64_t *step);
 
 /* For 1 ≤ m ≤ 2^48 and 1 ≤ wrap ≤ 64. */
 struct blm__steps blm__steps_of(uint64_t m, unsigned wrap);
+/* check_chain and add_chain, layer by layer, each by v's check. */
+size_t blm__steps_check_each(const struct blm__stepper *v, const struct blm__layer *layers,
+                             uint32_t count, uint32_t without, const uint64_t *a, const uint64_t *b,
+                             size_t n, uint8_t *maybe);
+size_t blm__steps_add_each(const struct blm__stepper *v, struct blm__layer *layers, uint32_t count,
+                           uint32_t to, const uint64_t *a, const uint64_t *b, size_t n,
+                           uint8_t *fresh);
 /* One key, without what only many keys pay back. */
 unsigned blm__steps_add_one(struct blm__layer *l, uint64_t a, uint64_t b, bool shared);
 bool     blm__steps_check_one(const struct blm__layer *l, uint64_t a, uint64_t b);

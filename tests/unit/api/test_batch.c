@@ -31,7 +31,9 @@ static void many_is_one_at_a_time(void **state)
     struct key_set      s       = keys_with_repeats(1, MANY);
     EACH_FLAVOUR(v)
     for (size_t z = 0; z < COUNT_OF(sizes); z++) {
-        size_t      n = sizes[z], done = 77, hits = 0;
+        size_t n = sizes[z], done = 77, hits = 0;
+        if (v->kind == BLM_WINDOW && n > 400)
+            continue; /* it forgets */
         blm_filter *a = make_flavour(v, 400, 0.1, 5), *b = make_flavour(v, 400, 0.1, 5);
         uint8_t     fresh[MANY + 1], maybe[MANY + 1];
         memset(fresh, 0xee, sizeof fresh);

@@ -66,7 +66,7 @@ static void copies_are_equal_and_apart(void **state)
         add_range(f, 10000, 10100); /* the copy grew as the original would have */
         assert_true(blm_equal(f, g));
         blm_free(f);
-        assert_true(count_range(g, 0, 700) == 700);
+        assert_true(v->kind == BLM_WINDOW || count_range(g, 0, 700) == 700);
         blm_free(g);
     }
 }
@@ -186,7 +186,7 @@ static void mismatches_are_named(void **state)
 static void a_union_is_the_filter_of_both(void **state)
 {
     (void)state;
-    EACH_FLAVOUR(v)
+    EACH_BITS(v)
     {
         if (v->kind == BLM_SCALABLE)
             continue; /* test_scalable.c */
@@ -211,7 +211,7 @@ static void a_union_is_the_filter_of_both(void **state)
 static void an_intersection_keeps_the_common_keys(void **state)
 {
     (void)state;
-    EACH_FLAVOUR(v)
+    EACH_BITS(v)
     {
         blm_filter *a = make_flavour(v, 500, 0.01, 3), *b = make_flavour(v, 500, 0.01, 3);
         blm_error   e;
@@ -254,7 +254,7 @@ static void an_intersection_keeps_the_common_keys(void **state)
 static void a_filter_may_meet_itself(void **state)
 {
     (void)state;
-    EACH_FLAVOUR(v)
+    EACH_BITS(v)
     {
         blm_filter *a = make_flavour(v, 500, 0.01, 3), *twice = make_flavour(v, 500, 0.01, 3);
         add_range(a, 0, 300);
@@ -278,7 +278,7 @@ static void a_fold_is_the_smaller_filter(void **state)
 {
     (void)state;
     static const uint64_t factors[] = { 1, 2, 3, 4, 6, 12, 60 };
-    EACH_FLAVOUR(v)
+    EACH_BITS(v)
     {
         if (v->kind == BLM_SCALABLE)
             continue;
@@ -338,7 +338,7 @@ static void a_fold_is_planned_for_its_share(void **state)
 static void folds_that_cannot_be_are_named(void **state)
 {
     (void)state;
-    EACH_FLAVOUR(v)
+    EACH_BITS(v)
     {
         blm_filter *f = make_flavour(v, 500, 0.01, 3), *g = f;
         blm_error   e;
@@ -413,7 +413,7 @@ static void read_only_filters_stay_as_they_are(void **state)
     (void)state;
     char path[64];
     snprintf(path, sizeof path, "combine.%ld.blm", (long)getpid());
-    EACH_FLAVOUR(v)
+    EACH_BITS(v)
     {
         blm_filter *a = make_flavour(v, 500, 0.01, 3), *f = NULL, *g = NULL;
         blm_digest  d;
@@ -455,7 +455,7 @@ static void read_only_filters_stay_as_they_are(void **state)
 static void views_show_the_bits_layer_by_layer(void **state)
 {
     (void)state;
-    EACH_FLAVOUR(v)
+    EACH_BITS(v)
     {
         blm_filter *f = make_flavour(v, 500, 0.01, 3);
         add_range(f, 0, 700);

@@ -182,7 +182,7 @@ static void they_meet_by_name(void **state)
 static void positions_are_the_key(void **state)
 {
     (void)state;
-    EACH_FLAVOUR(v)
+    EACH_BITS(v)
     {
         blm_filter *f = make_flavour(v, 300, 0.01, 3), *g = make_flavour(v, 300, 0.01, 3);
         uint64_t    pos[64];

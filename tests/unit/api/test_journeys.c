@@ -217,7 +217,7 @@ static void any_journey_keeps_its_keys(void **state)
     unsigned total = 0;
     for (size_t i = 0; i < COUNT_OF(steps); i++)
         total += steps[i].weight;
-    EACH_FLAVOUR(v)
+    EACH_BITS(v)
     for (uint64_t seed = 0; seed < (slow_tests() ? 100u : 12u); seed++) {
         struct journey j = { .v = v, .r = { seed * 1000 + (uint64_t)(v - flavours) } };
         blm_options    o = flavour_options(v, KEYS, 0.02, seed);

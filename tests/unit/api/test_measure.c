@@ -17,7 +17,7 @@ static void add_range(blm_filter *f, uint64_t from, uint64_t to)
 static void parameters_are_what_was_asked(void **state)
 {
     (void)state;
-    EACH_FLAVOUR(v)
+    EACH_BITS(v)
     {
         blm_filter *f = make_flavour(v, 1000, 0.01, 33);
         blm_params  p = params_of(f);
@@ -135,7 +135,7 @@ static void stats_of_an_empty_filter_are_zero(void **state)
 static void stats_count_and_estimate(void **state)
 {
     (void)state;
-    EACH_FLAVOUR(v)
+    EACH_BITS(v)
     {
         int missed = 0;
         for (uint64_t seed = 0; seed < 20; seed++) {
@@ -169,7 +169,7 @@ static void stats_count_and_estimate(void **state)
 static void overfilled_filters_say_so(void **state)
 {
     (void)state;
-    EACH_FLAVOUR(v)
+    EACH_BITS(v)
     {
         blm_filter *f = make_flavour(v, 1000, 0.01, 3);
         add_range(f, 0, 2000);
@@ -231,7 +231,7 @@ static void the_fill_map_adds_up(void **state)
 {
     (void)state;
     static const size_t slices[] = { 1, 2, 7, 64, 997 };
-    EACH_FLAVOUR(v)
+    EACH_BITS(v)
     {
         blm_filter *f = make_flavour(v, 1000, 0.01, 33);
         add_range(f, 0, 1200);
@@ -259,7 +259,7 @@ static void the_fill_map_adds_up(void **state)
 static void the_fill_map_is_in_order(void **state)
 {
     (void)state;
-    EACH_FLAVOUR(v)
+    EACH_BITS(v)
     {
         blm_filter *f = make_flavour(v, 60, 0.05, 33);
         add_range(f, 0, 80);
@@ -295,7 +295,7 @@ static bool holds(const blm_estimate *e, double truth)
 static void comparisons_hold_the_truth(void **state)
 {
     (void)state;
-    EACH_FLAVOUR(v)
+    EACH_BITS(v)
     {
         if (v->kind == BLM_SCALABLE)
             continue;
@@ -424,7 +424,7 @@ static void plans_come_true(void **state)
 {
     (void)state;
     static const double rates[] = { 0.3, 0.01, 1e-4, 1e-7 };
-    EACH_FLAVOUR(v)
+    EACH_BITS(v)
     for (size_t i = 0; i < COUNT_OF(rates); i++) {
         blm_options o = flavour_options(v, 5000, rates[i], 1);
         blm_plan    p = { .size = sizeof p };

@@ -12,7 +12,7 @@ static void positions_are_the_cells_a_key_sets(void **state)
 {
     (void)state;
     struct key_set s = key_set_make(5, 40);
-    EACH_FLAVOUR(v)
+    EACH_BITS(v)
     {
         for (size_t i = 0; i < s.count; i++) {
             blm_filter *f = make_flavour(v, 1000, 1e-4, 11);
@@ -44,7 +44,7 @@ static void positions_are_the_cells_a_key_sets(void **state)
 static void positions_respect_the_buffer(void **state)
 {
     (void)state;
-    EACH_FLAVOUR(v)
+    EACH_BITS(v)
     {
         blm_filter *f = make_flavour(v, 1000, 1e-4, 11);
         uint64_t    all[100], some[3] = { 1, 2, 0xfeed };
@@ -71,7 +71,7 @@ static void checking_positions_is_checking_the_key(void **state)
 {
     (void)state;
     struct key_set s = key_set_make(6, 1200);
-    EACH_FLAVOUR(v)
+    EACH_BITS(v)
     {
         blm_filter *f    = make_flavour(v, 600, 0.05, 13);
         size_t      hits = 0;
@@ -107,7 +107,7 @@ static void checking_positions_is_checking_the_key(void **state)
 static void positions_out_of_range_are_maybe(void **state)
 {
     (void)state;
-    EACH_FLAVOUR(v)
+    EACH_BITS(v)
     {
         blm_filter *f = make_flavour(v, 1000, 0.01, 13);
         uint64_t    m = params_of(f).bits, out[] = { m, UINT64_MAX }, in[] = { m - 1 };

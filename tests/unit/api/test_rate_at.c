@@ -42,6 +42,8 @@ static void kinds_are_modelled_as_they_probe(void **state)
         o.kind        = row->kind;
         o.items       = 20000;
         o.rate        = 0.02;
+        if (!(row->can & BLM_CAN_ADD))
+            continue; /* its rate does not depend on how many keys it has: unit.kind.static */
         blm_filter *f = make(&o);
         assert_true(rate_at(f, 0) == 0);
         add_keys(f, 0, 10000);

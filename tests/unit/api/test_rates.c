@@ -235,7 +235,7 @@ static void a_million(void **state)
     assert_non_null(keys);
     for (uint64_t i = 0; i < N; i++)
         keys[i] = i;
-    EACH_FLAVOUR(v)
+    EACH_BITS(v)
     {
         if (v->flags & BLM_SHARED)
             continue; /* same bits */
@@ -322,7 +322,7 @@ static void patterns_do_no_harm(void **state)
             uint8_t *at = bytes + i * WIDE;
             keys[i]     = (blm_key){ at, pattern_key(pattern, i, at) };
         }
-        EACH_FLAVOUR(v)
+        EACH_BITS(v)
         {
             if (v->flags & BLM_SHARED)
                 continue;

@@ -53,7 +53,7 @@ static void ten_million(void **state)
         char      what[80];
         snprintf(what, sizeof what, "%s, ten million, by its bits", v->name);
         judge(what, rate, s.rate_now, sqrt(s.rate_now / (double)n), 0);
-        if (v->kind != BLM_SCALABLE) {
+        if (v->kind != BLM_SCALABLE && is_bits(v)) {
             double model = modelled(&s.params, n);
             snprintf(what, sizeof what, "%s, ten million, by its size", v->name);
             judge(what, rate, model, sqrt(model / (double)n), 0.001);

@@ -429,8 +429,8 @@ static void marks_are_set_before_the_words(void **state)
         const struct flavour *v =
             i < COUNT_OF(flavours) ? &flavours[i] : &more[i - COUNT_OF(flavours)].v;
         const char *scheme = i < COUNT_OF(flavours) ? NULL : more[i - COUNT_OF(flavours)].scheme;
-        if (v->kind == BLM_SCALABLE)
-            continue; /* its layers are blocked or classic */
+        if (v->kind == BLM_SCALABLE || !is_bits(v))
+            continue; /* its layers are blocked or classic; or it has words of state */
         blm_options o = BLM_OPTIONS_INIT;
         o.kind        = v->kind;
         o.lines       = v->lines;
@@ -487,7 +487,7 @@ static void a_sync_between_mark_and_bit(void **state)
     for (size_t i = 0; i < COUNT_OF(flavours) + COUNT_OF(more); i++) {
         const struct flavour *v =
             i < COUNT_OF(flavours) ? &flavours[i] : &more[i - COUNT_OF(flavours)].v;
-        if (!(v->flags & BLM_SHARED))
+        if (!(v->flags & BLM_SHARED) || !is_bits(v))
             continue;
         blm_options o = BLM_OPTIONS_INIT;
         o.scheme      = i < COUNT_OF(flavours) ? NULL : more[i - COUNT_OF(flavours)].scheme;

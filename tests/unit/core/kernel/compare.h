@@ -402,6 +402,82 @@ static inline void agree_on_hash8(const struct blm__kernel *oracle, const struct
     }
 }
 
+/* Lists of keys to answers: the same as hashing them and then adding or checking, a batch at a
+ * time, for every number of keys around a round and around what is on the way, lengths of one class,
+ * of two and of all, with and without a secret, with and without marks, near and far. */
+static inline void agree_on_one_list(const struct blm__kernel *oracle,
+                                     const struct blm__kernel *other, size_t n, size_t least,
+                                     size_t most, uint64_t seed)
+{
+    struct blm__shape  s = line_shape(seed % 3 ? 61 : 1001, 1 + (uint32_t)(seed % 8), 1);
+    struct blm__layer  x = bare_layer(s, true), y = bare_layer(s, seed % 5 != 0);
+    uint8_t            mx[64] = { 0 }, my[64] = { 0 };
+    uint64_t           word[2] = { seed, ~seed };
+    struct blm__secret secret;
+    struct blm__hasher by   = { .seed = { seed }, .secret = seed % 4 ? &secret : NULL };
+    blm_key           *keys = malloc((n + 1) * sizeof *keys);
+    uint64_t          *h    = malloc((n + 1) * sizeof *h);
+    uint8_t           *fx = malloc(n + 1), *fy = malloc(n + 1);
+    struct rng         r = { seed };
+    blm__secret_make(&secret, word);
+    x.mark_shift = y.mark_shift = 8;
+    x.marks                     = seed % 7 ? NULL : mx;
+    y.marks                     = seed % 7 ? NULL : my;
+    for (size_t i = 0; i < n; i++) {
+        size_t   len = least + rng_below(&r, most - least + 1);
+        uint8_t *key = len ? malloc(len) : NULL;
+        rng_bytes(&r, key, len);
+        keys[i] = (blm_key){ key, len };
+        if (i > 3 && i % 5 == 0) { /* again, while it is on the way */
+            free(key);
+            keys[i]      = keys[i - 3];
+            uint8_t *too = keys[i].len ? malloc(keys[i].len) : NULL;
+            if (too)
+                memcpy(too, keys[i].data, keys[i].len);
+            keys[i].data = too;
+        }
+    }
+    for (int add = 1; add >= 0; add--) {
+        size_t part = add ? n / 2 : n, count[2] = { 0, 0 };
+        oracle->hash_many(&by, keys, part, h);
+        fx[part] = fy[part] = 0x5a;
+        for (size_t at = 0, some; at < part; at += some) {
+            some = part - at < BLM__BATCH ? part - at : BLM__BATCH;
+            count[0] += add ? oracle->lines_add(&x, h + at, some, fx + at)
+                            : oracle->lines_check(&x, h + at, some, fx + at);
+        }
+        count[1] = add ? other->line_add_keys(&y, &by, keys, part, fy)
+                       : other->line_check_keys(&y, &by, keys, part, fy);
+        assert_int_equal(count[0], count[1]);
+        assert_memory_equal(fx, fy, part + 1);
+        assert_memory_equal(x.words, y.words, x.word_count * 8);
+        assert_memory_equal(mx, my, sizeof mx);
+    }
+    for (size_t i = 0; i < n; i++)
+        free((void *)(uintptr_t)keys[i].data);
+    free(keys);
+    free(h);
+    free(fx);
+    free(fy);
+    bare_free(&x);
+    bare_free(&y);
+}
+
+static inline void agree_on_lists(const struct blm__kernel *oracle, const struct blm__kernel *other)
+{
+    static const size_t spans[][2] = { { 33, 64 }, { 48, 96 }, { 47, 97 }, { 0, 16 }, { 0, 300 } };
+    static const size_t counts[]   = { 0, 1, 3, 4, 7, 8, 62, 130, 137, 254, 258, 389, 700 };
+    const uint64_t      near       = blm__in_cache_bytes;
+    uint64_t            seed       = 1;
+    for (int far = 0; far < 2; far++) {
+        blm__in_cache_bytes = far ? 0 : near;
+        for (size_t s = 0; s < COUNT_OF(spans); s++)
+            for (size_t c = 0; c < COUNT_OF(counts); c++)
+                agree_on_one_list(oracle, other, counts[c], spans[s][0], spans[s][1], seed++);
+    }
+    blm__in_cache_bytes = near;
+}
+
 /* Streams of 8-byte keys: the same as hashing them and then adding or checking, a batch at a time.
  * Every length up to several steps, one that counts past 255 in every byte,
  * keys of any alignment, repeats. */

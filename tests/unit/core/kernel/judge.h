@@ -88,6 +88,7 @@ static void streams_agree_with_the_oracle(void **state)
     uint64_t before = atomic_exchange(&blm__in_cache_bytes, 0); /* as if nothing were in cache */
     agree_on_streams(&blm__kernel_portable, judged);
     atomic_store(&blm__in_cache_bytes, before);
+    agree_on_lists(&blm__kernel_portable, judged);
 }
 
 /* Regions as the portable kernel marks them: what changed, and a repeated key changes nothing. A

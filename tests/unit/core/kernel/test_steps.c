@@ -312,6 +312,153 @@ static void both_agree_around_2_32_bits(void **state)
         agree_around_2_32(vectors());
 }
 
+/* ---- chains ---- */
+
+#define LAYERS 40u
+
+/* Layers of any size and number of probes, some with no place in vectors; half full, as layers of a
+ * chain are. */
+static void some_chain(struct rng *r, uint32_t count, struct blm__layer *l, struct blm__layer *rule)
+{
+    static const uint64_t ms[] = { 64, 65, 1000, 4096, 10007, 65536, 1000003 };
+    static const uint32_t ks[] = { 1, 3, 4, 5, 8, 16, 32, 33, 513 };
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t m    = ms[rng_below(r, COUNT_OF(ms))];
+        uint32_t k    = ks[rng_below(r, COUNT_OF(ks))];
+        unsigned wrap = rng_below(r, 12) ? 64 : 63;
+        l[i]          = step_layer(m, k, wrap);
+        rule[i]       = step_layer(m, k, wrap);
+        for (uint64_t j = 0; j < m / k; j++) {
+            uint64_t a = some_word(r, m), b = some_word(r, m);
+            rule_add(&rule[i], a, b, wrap);
+        }
+        memcpy(l[i].words, rule[i].words, l[i].word_count * 8);
+    }
+}
+
+static unsigned rule_chain(const struct blm__layer *rule, uint32_t count, uint32_t without,
+                           uint64_t a, uint64_t b)
+{
+    unsigned any = 0;
+    for (uint32_t i = 0; i < count; i++)
+        any |= i != without && rule_check(&rule[i], a, b, 64 - rule[i].steps.spare);
+    return any;
+}
+
+static void judge_chain(const struct blm__stepper *v, struct rng *r, uint32_t count, size_t n)
+{
+    struct blm__layer l[LAYERS], rule[LAYERS];
+    struct pairs      p;
+    some_chain(r, count, l, rule);
+    for (int round = 0; round < 4; round++) {
+        uint32_t to = (uint32_t)rng_below(r, count), without = round % 2 ? to : count;
+        some_pairs(r, rule[to].shape.bits, n, &p);
+        p.got[n]    = 77;
+        size_t news = v->add_chain(l, count, to, p.a, p.b, n, p.got);
+        for (size_t i = 0; i < n; i++) {
+            unsigned fresh = rule_chain(rule, count, to, p.a[i], p.b[i])
+                                 ? 0
+                                 : rule_add(&rule[to], p.a[i], p.b[i], 64 - rule[to].steps.spare);
+            assert_int_equal(p.got[i], fresh);
+            news -= fresh;
+        }
+        assert_int_equal(news, 0);
+        for (uint32_t i = 0; i < count; i++)
+            assert_memory_equal(l[i].words, rule[i].words, l[i].word_count * 8);
+        if (round > 1)
+            some_pairs(r, rule[to].shape.bits, n, &p); /* else keys that are in */
+        size_t hits = v->check_chain(l, count, without, p.a, p.b, n, p.got);
+        for (size_t i = 0; i < n; i++) {
+            assert_int_equal(p.got[i], rule_chain(rule, count, without, p.a[i], p.b[i]));
+            hits -= p.got[i];
+        }
+        assert_int_equal(hits, 0);
+        assert_int_equal(p.got[n], 77);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        bare_free(&l[i]);
+        bare_free(&rule[i]);
+    }
+}
+
+static void judge_chains(const struct blm__stepper *v)
+{
+    static const uint32_t counts[] = { 1, 2, 3, 7, 12, 17, LAYERS };
+    static const size_t   ns[]     = { 1, 7, 8, 9, 16, 100, 255, 256 };
+    /* Which layers are taken to be in cache: all, those of a few words, none. */
+    static const uint64_t near[] = { UINT64_MAX, 1000, 0 };
+    struct rng            r      = { 6 };
+    uint64_t              before = atomic_load(&blm__in_cache_bytes);
+    for (size_t i = 0; i < COUNT_OF(near); i++) {
+        atomic_store(&blm__in_cache_bytes, near[i]);
+        for (size_t j = 0; j < COUNT_OF(counts); j++)
+            for (size_t k = 0; k < COUNT_OF(ns); k++)
+                judge_chain(v, &r, counts[j], ns[k]);
+    }
+    atomic_store(&blm__in_cache_bytes, before);
+}
+
+static void chains_keep_the_rule(void **state)
+{
+    (void)state;
+    judge_chains(&blm__stepper_portable);
+    if (vectors())
+        judge_chains(vectors());
+}
+
+/* Up to the largest that fit the vectors' remainders, and the first that do not. The words are only
+ * mapped. */
+static void large_layers_keep_the_rule(void **state)
+{
+    (void)state;
+    static const uint64_t ms[] = { (uint64_t)5 << 28,      ((uint64_t)5 << 28) - 1, 1342177273,
+                                   (uint64_t)1 << 30,      ((uint64_t)1 << 30) + 3, 805306457,
+                                   ((uint64_t)5 << 28) + 1 };
+    struct rng            r    = { 7 };
+    if (!vectors())
+        skip();
+    for (size_t i = 0; i < COUNT_OF(ms); i++) {
+        size_t            bytes = (size_t)(ms[i] / 64 + 1) * 8;
+        struct blm__layer l     = { .shape = { .kind      = BLM_CLASSIC,
+                                               .rule      = BLM__POSITIONS,
+                                               .bits      = ms[i],
+                                               .probes    = 17,
+                                               .cell_bits = 1 } };
+        l.steps                 = blm__steps_of(ms[i], 64);
+        l.word_count            = blm__shape_words(&l.shape);
+        l.words                 = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        assert_true(l.words != MAP_FAILED);
+        for (int round = 0; round < 20; round++) {
+            struct pairs p;
+            some_pairs(&r, ms[i], BLM__BATCH, &p);
+            vectors()->add_chain(&l, 1, 0, p.a, p.b, BLM__BATCH, p.got);
+            for (size_t j = 0; j < BLM__BATCH; j++)
+                assert_int_equal(rule_check(&l, p.a[j], p.b[j], 64), 1);
+            assert_int_equal(vectors()->check_chain(&l, 1, 1, p.a, p.b, BLM__BATCH, p.got),
+                             BLM__BATCH);
+            for (size_t j = 0; j < BLM__BATCH; j++) /* none beside them */
+                for (uint32_t c = 0; c < 17; c++)
+                    l.words[by_rule(p.a[j], p.b[j], c, 64, ms[i]) / 64] = 0;
+        }
+        for (uint64_t j = 0; j < 1000; j++) { /* near both ends of a turn */
+            struct pairs p;
+            uint64_t     top = UINT64_MAX / ms[i];
+            for (size_t c = 0; c < 8; c++) {
+                p.a[c] = ms[i] * (top - rng_below(&r, 1u << 20)) - (c & 1);
+                p.b[c] = ms[i] * rng_below(&r, top) - (c >> 1 & 1);
+            }
+            vectors()->add_chain(&l, 1, 0, p.a, p.b, 8, p.got);
+            for (size_t c = 0; c < 8; c++)
+                assert_int_equal(rule_check(&l, p.a[c], p.b[c], 64), 1);
+            for (size_t c = 0; c < 8; c++)
+                for (uint32_t q = 0; q < 17; q++)
+                    l.words[by_rule(p.a[c], p.b[c], q, 64, ms[i]) / 64] = 0;
+        }
+        munmap(l.words, bytes);
+    }
+}
+
 /* Lone keys, and more probes than a batch has room for. */
 static void single_keys_keep_the_rule(void **state)
 {
@@ -342,6 +489,8 @@ int main(void)
         cmocka_unit_test(plain_batches_keep_the_rule),
         cmocka_unit_test(vector_batches_keep_the_rule),
         cmocka_unit_test(both_agree_around_2_32_bits),
+        cmocka_unit_test(chains_keep_the_rule),
+        cmocka_unit_test(large_layers_keep_the_rule),
         cmocka_unit_test(single_keys_keep_the_rule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

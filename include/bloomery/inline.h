@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A check that the compiler puts into your loop, for programs that ask one key at a time. A call of
+ * blm_check is a jump that nothing can be moved across; this is forty instructions between your own.
+ *
+ *     blm_inline in = BLM_INLINE_INIT;
+ *     blm_inline_of(f, &in);
+ *     for (size_t i = 0; i < n; i++)
+ *         hits += blm_inline_check(&in, &numbers[i], 8);
+ *
+ * It answers what blm_check answers, for every filter and key. Inlined are 8-byte keys of filters of
+ * kind blocked with one line a key (rates down to 1e-3; the default) and the native scheme, in code
+ * that is compiled for AVX2 (-mavx2, -march=native). The rest is a call of blm_check, which finds the
+ * best instructions of the machine by itself. With BLM_INLINE_AVX2 defined the functions have
+ * target("avx2"): for callers that have it too and see to it that the machine does.
+ *
+ * The struct is a view. It is valid until the filter is freed, refreshed (blm_refresh) or moved
+ * (blm_relocate); keys may be added meanwhile, and it can be copied. `version` says what the fields mean: 1 is as below, for good. A library that keeps
+ * its filters in another way, now or later, says 0, and this header then calls blm_check. So a
+ * program built with this header works with every later library of the same SONAME.
+ */
+#ifndef BLOOMERY_INLINE_H
+#define BLOOMERY_INLINE_H
+
+#include <bloomery.h>
+#include <string.h>
+
+#if defined(__x86_64__) && defined(__GNUC__) && (defined(__AVX2__) || defined(BLM_INLINE_AVX2))
+#include <immintrin.h>
+#define BLM_INLINES 1
+#endif
+#ifdef BLM_INLINE_AVX2
+#define BLM_INLINE_FN static inline __attribute__((target("avx2")))
+#else
+#define BLM_INLINE_FN static inline
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct blm_inline {
+    size_t            size;    /* of this struct */
+    uint32_t          version; /* 1: what follows the filter is set; 0: it is not */
+    uint32_t          zero;
+    const blm_filter *filter;
+    /* h is the 64-bit hash of the key, and x = h · 0xA0761D6478BD642F. */
+    const uint64_t *lines;      /* of eight 64-bit words; a key's is ⌊h · line_count / 2^64⌋ */
+    uint64_t        line_count; /* word j has the key's bit (x >> (13 + 6j)) & 63 … */
+    uint64_t flip; /* what an 8-byte key, turned three ways, is xored with before it is hashed */
+    uint8_t  needed[8]; /* … if it is needed, by x >> 61: bits for words 0 1 4 5 2 3 6 7 */
+} blm_inline;
+
+#define BLM_INLINE_INIT                                                        \
+    {                                                                          \
+        sizeof(blm_inline), 0, 0, NULL, NULL, 0, 0, { 0, 0, 0, 0, 0, 0, 0, 0 } \
+    }
+
+/* E_ARGUMENT: the size was not set. */
+BLM_API blm_status blm_inline_of(const blm_filter *f, blm_inline *out);
+
+#ifdef BLM_INLINES
+BLM_INLINE_FN uint64_t blm_inline_rotl(uint64_t v, unsigned r) { return v << r | v >> (64 - r); }
+
+/* docs/hash.md, keys of 8 bytes. */
+BLM_INLINE_FN uint64_t blm_inline_hash8(const blm_inline *v, const void *key)
+{
+    const uint64_t prime = 0x9fb21c651e98df25u;
+    uint64_t       k;
+    memcpy(&k, key, sizeof k);
+    k = (blm_inline_rotl(k, 32) ^ v->flip) ^ (blm_inline_rotl(k, 17) ^ blm_inline_rotl(k, 56));
+    k *= prime;
+    k ^= (k >> 35) + 8;
+    k *= prime;
+    return k ^ k >> 28;
+}
+
+/* Shifts each word so that the bit asked for is its sign, and takes the eight signs as a byte. */
+BLM_INLINE_FN bool blm_inline_test(const blm_inline *v, uint64_t h)
+{
+    __extension__ typedef unsigned __int128 wide;
+    const uint64_t *line = v->lines + (uint64_t)((wide)h * v->line_count >> 64) * 8;
+    const uint64_t  x    = h * 0xA0761D6478BD642Fu;
+    const __m256i   six  = _mm256_set1_epi64x(63);
+    __m256i         at =
+        _mm256_srlv_epi64(_mm256_set1_epi64x((long long)x), _mm256_setr_epi64x(13, 19, 25, 31));
+    __m256i lo    = _mm256_sllv_epi64(_mm256_loadu_si256((const __m256i *)(const void *)line),
+                                      _mm256_andnot_si256(at, six));
+    __m256i hi    = _mm256_sllv_epi64(_mm256_loadu_si256((const __m256i *)(const void *)(line + 4)),
+                                      _mm256_andnot_si256(_mm256_srli_epi64(at, 24), six));
+    int     signs = _mm256_movemask_ps(
+            _mm256_shuffle_ps(_mm256_castsi256_ps(lo), _mm256_castsi256_ps(hi), 0xdd));
+    return (~signs & v->needed[x >> 61]) == 0;
+}
+#endif
+
+/* As blm_check. */
+BLM_INLINE_FN bool blm_inline_check(const blm_inline *v, const void *key, size_t len)
+{
+#ifdef BLM_INLINES
+    if (len == 8 && v->version == 1 && key)
+        return blm_inline_test(v, blm_inline_hash8(v, key));
+#endif
+    return blm_check(v->filter, key, len);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* bloomery/inline.h answers as blm_check does, whatever the filter, and inlines where it says so. */
+#define BLM_INLINE_AVX2
+#include "bloomery/inline.h"
+
+#include "core/bytes.h"
+#include "unit/support.h"
+
+#ifdef BLM_INLINES
+#define CALLER __attribute__((target("avx2")))
+static bool can_run(void) { return __builtin_cpu_supports("avx2"); }
+#else
+#define CALLER
+static bool can_run(void) { return true; }
+#endif
+
+/* Keys of every length up to 20, half of them added; the same answer from both. */
+CALLER static void same_answers(blm_filter *f)
+{
+    blm_inline in   = BLM_INLINE_INIT;
+    size_t     hits = 0;
+    assert_status(blm_inline_of(f, &in), BLM_OK);
+    for (uint64_t i = 0; i < 40000; i++) {
+        uint64_t key[3] = { i * 0x9e3779b97f4a7c15u, i, ~i };
+        size_t   len    = i % 3 ? 8 : i / 3 % 21;
+        if (i % 2 == 0)
+            blm_add(f, key, len);
+        bool maybe = blm_inline_check(&in, key, len);
+        assert_int_equal(maybe, blm_check(f, key, len));
+        hits += maybe;
+        assert_true(maybe || i % 2);
+    }
+    assert_true(hits >= 20000 && hits < 40000);
+    assert_true(blm_inline_check(&in, NULL, 8)); /* no key: maybe */
+    assert_int_equal(blm_inline_check(&in, NULL, 0), blm_check(f, NULL, 0));
+}
+
+static void every_filter_answers_the_same(void **state)
+{
+    (void)state;
+    static const struct {
+        blm_kind kind;
+        blm_hash hash;
+        double   rate;
+        uint32_t version; /* that the view must have */
+    } rows[] = {
+        { BLM_BLOCKED, BLM_HASH_XXH3, 0.2, 1 },     { BLM_BLOCKED, BLM_HASH_XXH3, 0.01, 1 },
+        { BLM_BLOCKED, BLM_HASH_XXH3, 0.001, 1 },   { BLM_BLOCKED, BLM_HASH_XXH3, 1e-6, 0 },
+        { BLM_BLOCKED, BLM_HASH_SIPHASH, 0.01, 0 }, { BLM_CLASSIC, BLM_HASH_XXH3, 0.01, 0 },
+        { BLM_COUNTING, BLM_HASH_XXH3, 0.01, 0 },   { BLM_SCALABLE, BLM_HASH_XXH3, 0.01, 0 },
+    };
+    if (!can_run())
+        skip();
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        blm_options o = BLM_OPTIONS_INIT;
+        blm_inline  v = BLM_INLINE_INIT;
+        blm_filter *f;
+        o.kind  = rows[i].kind;
+        o.hash  = rows[i].hash;
+        o.rate  = rows[i].rate;
+        o.items = 20000;
+        assert_status(blm_create(&o, &f, NULL), BLM_OK);
+        assert_status(blm_inline_of(f, &v), BLM_OK);
+        assert_int_equal(v.version, BLM__BIG_ENDIAN ? 0 : rows[i].version);
+        assert_true(v.filter == f);
+        same_answers(f);
+        blm_free(f);
+    }
+}
+
+/* A program of an older header has a shorter struct; one that set no size is told. */
+static void the_struct_says_its_size(void **state)
+{
+    (void)state;
+    blm_options o = BLM_OPTIONS_INIT;
+    blm_inline  v;
+    blm_filter *f;
+    o.items = 100;
+    o.rate  = 0.01;
+    assert_status(blm_create(&o, &f, NULL), BLM_OK);
+    memset(&v, 0x77, sizeof v);
+    v.size = 0;
+    assert_status(blm_inline_of(f, &v), BLM_E_ARGUMENT);
+    v.size = offsetof(blm_inline, lines);
+    assert_status(blm_inline_of(f, &v), BLM_OK);
+    assert_true(v.filter == f && v.line_count == 0x7777777777777777u);
+    assert_status(blm_inline_of(f, NULL), BLM_E_ARGUMENT);
+    blm_free(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_filter_answers_the_same),
+        cmocka_unit_test(the_struct_says_its_size),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
