@@ -16,8 +16,8 @@ STAMP  = $(BUILD)/.setup
 
 .DEFAULT_GOAL := build
 MAKEFLAGS += --no-print-directory
-.PHONY: build run test test-quick test-interop bench bench-cli bench-redis performance fuzz torture \
-	valgrind install amalgamation python bench-python format clean help
+.PHONY: build run run-cluster test test-quick test-interop bench bench-cli bench-redis performance fuzz torture \
+	valgrind install amalgamation python bench-python web bench-web format clean help
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | \
@@ -34,6 +34,11 @@ $(STAMP)-cross: tools/setup
 	@$(SETUP) cross || echo 'no cross compilers: amalgamation.cross and kernel.neon will be skipped'
 	@mkdir -p $(BUILD) && touch $@
 
+# Nor does anything but the tests of the page and the package need these.
+$(STAMP)-web: tools/setup
+	@$(SETUP) web || echo 'no compiler for WebAssembly, or no browser: web.package and web.page will be skipped'
+	@mkdir -p $(BUILD) && touch $@
+
 $(BUILD)/CMakeCache.txt: | $(STAMP)-build
 	$(CMAKE) -B $(BUILD) -DBLOOMERY_TESTS=OFF -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 
@@ -43,6 +48,9 @@ build: $(BUILD)/CMakeCache.txt ## the library, its examples and tools (the defau
 run: build ## build, then deduplicate two days of a crawler's log
 	@examples/crawl.sh $(BUILD)/bloomery $(BUILD)/run
 
+run-cluster: build ## build, then one filter over six Redis servers, one of which is killed
+	@examples/cluster.sh $(BUILD)/bloomery $(BUILD)/redis/bloomery.so
+
 # clang's opinion of everything, and the libFuzzer targets.
 CLANG = $(CMAKE) -B $(BUILD)/clang -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
     -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBLOOMERY_FUZZ=ON -DBLOOMERY_SHARED=OFF
@@ -50,7 +58,7 @@ CLANG = $(CMAKE) -B $(BUILD)/clang -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER
 # One CTest run, and its closing lines, the verdict, come last; what was skipped, also inside
 # tests that passed, is listed above them. Before it come the builds whose programs it runs:
 # optimised with warnings as errors, with ASan + UBSan, with TSan, by clang for the fuzzer.
-test: $(STAMP)-build $(STAMP)-test $(STAMP)-cross ## everything: optimised, slow tests, sanitizers, second compiler
+test: $(STAMP)-build $(STAMP)-test $(STAMP)-cross $(STAMP)-web ## everything: optimised, slow tests, sanitizers, second compiler
 	$(CLANG) -DBLOOMERY_TESTS=ON -DBLOOMERY_WERROR=ON
 	$(BUILDS) $(BUILD)/clang -j $(JOBS)
 	$(CMAKE) -B $(BUILD)/asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBLOOMERY_TESTS=ON \
@@ -121,6 +129,15 @@ python: $(STAMP)-build $(STAMP)-python ## the Python package: wheel and sdist, i
 bench-python: build $(STAMP)-test $(STAMP)-bench-python ## the Python package beside a set, the C call and flor
 	BLM_BUILD=$(abspath $(BUILD)) python3 tests/python/run.py build
 	BLM_BUILD=$(abspath $(BUILD)) PYTHONPATH=$(abspath $(BUILD))/python/site /usr/bin/python3 bench/python.py
+
+web: $(STAMP)-web ## the page, in web/dist, and the npm package, in build/web/pkg
+	web/build $(BUILD)/web web/dist
+
+bench-web: $(STAMP)-web ## the npm package beside bloom-filters and bloomfilter
+	web/build $(BUILD)/web
+	cd $(BUILD)/web && npm install --no-package-lock --no-save --no-audit --no-fund --silent --prefix bench \
+	    bloom-filters@3.0.4 bloomfilter@1.1.0
+	node bench/web.mjs $(abspath $(BUILD))/web
 
 amalgamation: $(BUILD)/CMakeCache.txt ## write build/amalgamation/bloomery.h and bloomery.c
 	$(BUILDS) $(BUILD) --target bloomery_amalgamation

@@ -69,9 +69,10 @@ static void add_batch(struct adder *d, const struct batch *b)
 {
     if (!b->hashed) {
         size_t done = 0;
-        d->good     = ref_add(d->ref, b->keys, b->count, b->flags, &done);
+        memset(b->flags, 0, b->count); /* those answered need not be the first ones */
+        d->good = ref_add(d->ref, b->keys, b->count, b->flags, &done);
         d->a->keys += done;
-        for (size_t i = 0; i < done; i++)
+        for (size_t i = 0; i < b->count; i++)
             d->a->fresh += b->flags[i];
     } else if (!d->gathered) {
         add_hashes(d, b->hashes, b->count, b->flags);
@@ -116,6 +117,8 @@ bool add_all(struct ref *r, struct keys *k, struct added *a)
     if (d.good)
         add_gathered(&d);
     a->repeated = r->repeated;
+    if (r->shards && !ref_wait && a->keys)
+        say("%s: a failover may lose the last keys: --wait 1 adds them to a replica too", r->name);
     keys_stop(k); /* if adding stopped early, threads are still hashing with d */
     progress_stop();
     free(d.gathered);
@@ -153,10 +156,11 @@ void add_warn_overfilled(struct ref *r)
         return;
     char items[NUMBER_TEXT], room[NUMBER_TEXT], was[NUMBER_TEXT], is[NUMBER_TEXT];
     if (p.can & BLM_CAN_FORGET) {
-        say("%s: keys come faster than it was planned for: its rate is now %s, not %s: make a "
-            "larger "
-            "window",
-            r->name, rate_text(rate, is), rate_text(p.rate, was));
+        char burst[4 * NUMBER_TEXT];
+        bool known = window_burst(r->filter, burst) != NULL;
+        say("%s: keys come faster than it was planned for: its rate is now %s, not %s%s%s", r->name,
+            rate_text(rate, is), rate_text(p.rate, was), known ? "; " : ": make a larger window",
+            known ? burst : "");
         return;
     }
     say("%s holds %s keys but was planned for %s: its rate is now %s%s, not %s: make a larger "

@@ -10,14 +10,6 @@
 
 #define SAMPLES 2 /* per column */
 
-double calc_rate(const blm_plan *p, uint32_t probes, uint64_t items)
-{
-    blm_rate r = { .size = sizeof r };
-    if (items == 0)
-        return 0;
-    return blm_rate_of(p->model, p->bits, probes, p->lines, items, &r) == BLM_OK ? r.value : 0;
-}
-
 /* From no keys to twice the capacity. */
 static void against_items(const blm_plan *p)
 {

@@ -9,7 +9,18 @@
 #include "say.h"
 
 static const struct option_group *const groups[] = { &keys_group, &threads_group, &from_group,
-                                                     NULL };
+                                                     &server_group, NULL };
+
+/* A filter that was built at once takes no more keys. */
+static bool can_add(const struct ref *r)
+{
+    blm_params p = { .size = sizeof p };
+    if (r->remote || blm_get_params(r->filter, &p) != BLM_OK || p.can & BLM_CAN_ADD)
+        return true;
+    trouble("%s: nothing can be added to a %s filter: build it again from all its keys", r->name,
+            blm_kind_name(p.kind));
+    return false;
+}
 
 static int run(int count, char **operands)
 {
@@ -25,6 +36,11 @@ static int run(int count, char **operands)
     interrupt_catch();
     if (!from_options(operands[0], &o) || !ref_change_keys(&r, operands[0], &o)) {
         keys_close(&k);
+        return EXIT_TROUBLE;
+    }
+    if (!can_add(&r)) {
+        keys_close(&k);
+        ref_drop(&r);
         return EXIT_TROUBLE;
     }
     bool good = add_all(&r, &k, &a);

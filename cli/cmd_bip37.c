@@ -5,6 +5,7 @@
 
 #include "bloomery/bip37.h"
 #include "command.h"
+#include "from.h"
 #include "interrupt.h"
 #include "keys.h"
 #include "out.h"
@@ -25,7 +26,7 @@ static const struct option rows[] = {
     OPTION_END,
 };
 static const struct option_group        own      = { "BIP37", rows };
-static const struct option_group *const groups[] = { &own, NULL };
+static const struct option_group *const groups[] = { &own, &from_group, NULL };
 
 /* A job: one of the words after bip37. */
 struct job {
@@ -201,10 +202,11 @@ static bool is_bip37(const struct ref *r)
 static int run_aside(const struct job *j, const char *text, char **inputs, int count)
 {
     struct ref  r;
+    blm_options o      = BLM_OPTIONS_INIT;
     blm_filter *f      = NULL;
     blm_error   err    = { .offset = BLM_NO_OFFSET };
     int         status = EXIT_TROUBLE;
-    if (!ref_open(&r, text, NULL))
+    if (!from_options(text, &o) || !ref_open(&r, text, &o))
         return EXIT_TROUBLE;
     if (is_bip37(&r)) {
         if (blm_copy(r.filter, &f, &err) == BLM_OK)
@@ -219,8 +221,9 @@ static int run_aside(const struct job *j, const char *text, char **inputs, int c
 
 static int run_update(const struct job *j, const char *text, char **inputs, int count)
 {
-    struct ref r;
-    if (!ref_change(&r, text, NULL))
+    struct ref  r;
+    blm_options o = BLM_OPTIONS_INIT;
+    if (!from_options(text, &o) || !ref_change(&r, text, &o))
         return EXIT_TROUBLE;
     if (!is_bip37(&r)) {
         ref_drop(&r);

@@ -9,6 +9,7 @@
 #include "numbers.h"
 #include "out.h"
 #include "ref.h"
+#include "report.h"
 #include "say.h"
 
 static bool json;
@@ -45,28 +46,10 @@ static void show(const struct ref *a, const struct ref *b, const blm_overlap *o)
               o->jaccard.high);
 }
 
-static void put_estimate(struct json *j, const char *key, const blm_estimate *e)
-{
-    json_open(j, key, '{');
-    json_real(j, "value", e->value);
-    json_real(j, "low", e->low);
-    json_real(j, "high", e->high);
-    json_bool(j, "saturated", e->saturated);
-    json_close(j, '}');
-}
-
 static void show_json(const struct ref *a, const struct ref *b, const blm_overlap *o)
 {
     struct json j = JSON_INIT;
-    json_open(&j, NULL, '{');
-    json_text(&j, "a", a->name);
-    json_text(&j, "b", b->name);
-    put_estimate(&j, "keys_a", &o->a);
-    put_estimate(&j, "keys_b", &o->b);
-    put_estimate(&j, "both", &o->both);
-    put_estimate(&j, "either", &o->either);
-    put_estimate(&j, "jaccard", &o->jaccard);
-    json_close(&j, '}');
+    compare_json(&j, a->name, b->name, o);
     out_bytes(j.text, j.len);
     json_free(&j);
 }

@@ -12,6 +12,7 @@
 #include "ref.h"
 #include "say.h"
 #include "size.h"
+#include "spill.h"
 #include "window.h"
 
 #define DEFAULT_RATE 0.01
@@ -57,7 +58,8 @@ static const struct option rows[] = {
       NULL },
     { "for", 0, OPT_TIME, "TIME", &opt.ms,
       "Make a window by time, like 10m: it remembers keys for that long, up to -n N of them at the "
-      "rate, and then forgets them.",
+      "rate, and then forgets them. N is for keys that come evenly; for bursts, give seven times "
+      "the keys of the busiest seventh of the window.",
       NULL },
     { "slack", 0, OPT_RATE, "P", &opt.slack,
       "How much longer a window may remember a key, as a share of the window. Default: a seventh. "
@@ -75,7 +77,8 @@ static const struct option rows[] = {
     OPTION_END,
 };
 static const struct option_group        own      = { "Filter", rows };
-static const struct option_group *const groups[] = { &size_group, &own, &keys_group, &threads_group,
+static const struct option_group *const groups[] = { &size_group, &own,           &spill_group,
+                                                     &keys_group, &threads_group, &server_group,
                                                      NULL };
 
 /* Does a number of keys alone give a filter of this scheme its size? Guava's library has a rate of
@@ -126,6 +129,10 @@ static bool wanted(blm_options *o)
     if (opt.like && (size_given() || o->kind || opt.scheme || opt.hash || opt.seed.given ||
                      opt.variant || opt.lines || opt.growth))
         return misuse("--like gives size, kind, scheme and seed: remove the options that set them"),
+               false;
+    if ((spill_options.memory || spill_options.dir) && !(opt.from && spill_options.memory))
+        return misuse("--working-memory and --spill are for filling a new filter: give --from and "
+                      "--working-memory"),
                false;
     if (opt.like_from && !opt.like)
         return misuse("--like-from is the format of --like's filter: give --like too"), false;
@@ -179,12 +186,22 @@ static bool wanted(blm_options *o)
     return true;
 }
 
+/* Of a filter in shards only the server knows. */
+static void params_of(struct ref *r, blm_params *p)
+{
+    if (r->filter)
+        blm_get_params(r->filter, p);
+    else
+        ref_params(r, p);
+}
+
 /* "blocked, 1,000,000 keys at a rate of 1%: 1.2 MiB, 6 probes". */
-static void describe(const struct ref *r, char *out, size_t room)
+static void describe(struct ref *r, char *out, size_t room)
 {
     blm_params p = { .size = sizeof p };
     char       keys[NUMBER_TEXT], rate[NUMBER_TEXT], size[NUMBER_TEXT], window[NUMBER_TEXT + 16];
-    blm_get_params(r->filter, &p);
+    char       shards[NUMBER_TEXT];
+    params_of(r, &p);
     bool native = strcmp(p.scheme, "native") == 0;
     int  n      = snprintf(out, room, "%s%s%s", blm_kind_name(p.kind), native ? "" : " ",
                      native ? "" : p.scheme);
@@ -192,10 +209,14 @@ static void describe(const struct ref *r, char *out, size_t room)
         n += snprintf(out + n, room - (size_t)n, ", %s at a rate of %s%s",
                       plural_text(p.capacity, "key", keys), rate_text(p.rate, rate),
                       p.can & BLM_CAN_GROW ? " before it grows" : "");
-    if (window_text(r->filter, window))
+    if (r->filter && window_text(r->filter, window))
         n += snprintf(out + n, room - (size_t)n, ", %s", window);
-    snprintf(out + n, room - (size_t)n, ": %s, %u probe%s", size_text(p.bytes, size),
-             (unsigned)p.probes, p.probes == 1 ? "" : "s");
+    if (r->shards)
+        snprintf(out + n, room - (size_t)n, ": %s in %s", size_text(p.bytes, size),
+                 plural_text(r->shards, "shard", shards));
+    else
+        snprintf(out + n, room - (size_t)n, ": %s, %u probe%s", size_text(p.bytes, size),
+                 (unsigned)p.probes, p.probes == 1 ? "" : "s");
 }
 
 /* Adds the keys of --from. The filter is still only in memory, so a failure leaves nothing
@@ -228,6 +249,8 @@ static int make(const char *text, const blm_options *o)
         return EXIT_TROUBLE;
     if (opt.from && ref_is_input(text, (char *[]){ (char *)(uintptr_t)opt.from }, 1))
         return EXIT_TROUBLE;
+    if (spill_needed(text, o))
+        return spill_build(text, o, opt.from);
     if (!ref_create(&r, text, o, opt.from != NULL))
         return EXIT_TROUBLE;
     if (opt.from) {
@@ -238,7 +261,7 @@ static int make(const char *text, const blm_options *o)
         }
     }
     describe(&r, words, sizeof words);
-    blm_get_params(r.filter, &p); /* its notice is static text and outlives the filter */
+    params_of(&r, &p); /* its notice is static text and outlives the filter */
     if (opt.from)
         add_warn_overfilled(&r);
     if (!ref_commit(&r))
@@ -266,7 +289,7 @@ static int run(int count, char **operands)
     struct ref  like;
     blm_options from = BLM_OPTIONS_INIT;
     from.format      = opt.like_from;
-    if (!ref_open(&like, opt.like, &from))
+    if (!ref_open_like(&like, opt.like, &from))
         return EXIT_TROUBLE;
     o.like     = like.filter;
     int status = make(operands[0], &o);
@@ -275,15 +298,21 @@ static int run(int count, char **operands)
 }
 
 static const char *const usage[] = {
-    "FILTER -n N [-p P] [--from KEYS]",  "FILTER -m BITS -k K", "FILTER --memory SIZE [-n N]",
-    "FILTER --last N | --for TIME -n N", "FILTER --like OTHER", NULL,
+    "FILTER -n N [-p P] [--from KEYS]",
+    "FILTER -m BITS -k K",
+    "FILTER --memory SIZE [-n N]",
+    "FILTER --last N | --for TIME -n N",
+    "FILTER --like OTHER",
+    "FILTER -n N --from KEYS --working-memory SIZE [--spill DIR]",
+    NULL,
 };
 static const char *const about[] = {
     "Makes a filter for N keys that wrongly answers \"maybe\" for at most a share P of absent "
     "keys, or a filter of a given size: BITS, SIZE, or that of another filter. P is 1% unless "
     "given; "
     "schemes of libraries that have a default of their own use that (guava and spark: 3%).",
-    "There are six kinds. blocked is the fastest, and the kind of a new filter unless --kind says "
+    "There are six kinds to which keys can be added (bloomery build makes two more). blocked is "
+    "the fastest, and the kind of a new filter unless --kind says "
     "otherwise. classic is the smallest general filter, and the default when -m and -k are both "
     "given. counting can remove keys and takes four times the space. cuckoo can remove keys in "
     "about the space of classic, but may be full. scalable grows, for an unknown number of keys. "
@@ -296,6 +325,10 @@ static const char *const about[] = {
     "--scheme redisbloom makes a filter that every RedisBloom client can use; any other scheme "
     "needs bloomery's module. Nothing is overwritten without --force, and with it the old file "
     "stays intact until the new one is ready.",
+    "With --from and --working-memory the filter may be larger than memory. The keys' hashes are "
+    "sorted into files by the part of the filter they fall into, and each part is filled in turn. "
+    "The result is the same file, byte for byte. A run that was killed, or stopped by a full disk, "
+    "goes on when the command is run again with the same keys in the same order.",
     NULL,
 };
 static const struct example examples[] = {
@@ -303,6 +336,8 @@ static const struct example examples[] = {
                                                  "1%" },
     { "bloomery create words.blm -n 500e3 -p 1e-4 --from words.txt",
       "Make a filter and add the lines of a file" },
+    { "bloomery create all.blm -n 1e10 --from keys.txt --working-memory 1G",
+      "Make a filter of 11 GiB in 1 GiB of memory" },
     { "bloomery create recent.blm --for 10m -n 1e6",
       "Remember for ten minutes, up to a million keys "
       "in that time" },

@@ -20,6 +20,7 @@
 #include "command.h"
 #include "expected.h"
 #include "figures.h"
+#include "from.h"
 #include "interrupt.h"
 #include "keys.h"
 #include "memory.h"
@@ -79,7 +80,8 @@ static const struct option rows[] = {
     OPTION_END,
 };
 static const struct option_group        own      = { "Set", rows };
-static const struct option_group *const groups[] = { &own, &keys_group, &threads_group, NULL };
+static const struct option_group *const groups[] = { &own,        &keys_group,   &threads_group,
+                                                     &from_group, &server_group, NULL };
 
 struct dedup {
     struct ref      ref; /* with --state */
@@ -180,10 +182,13 @@ static bool run_of(struct dedup *d)
 
 static bool open_state(struct dedup *d, const blm_options *o)
 {
-    bool made = !ref_exists(opt.state);
+    blm_options old  = BLM_OPTIONS_INIT;
+    bool        made = !ref_exists(opt.state);
+    if (!made && !from_options(opt.state, &old))
+        return false;
     if (made && opt.memory && !plan_memory(o))
         return false;
-    if (made ? !ref_create_keys(&d->ref, opt.state, o) : !ref_change_keys(&d->ref, opt.state, NULL))
+    if (made ? !ref_create_keys(&d->ref, opt.state, o) : !ref_change_keys(&d->ref, opt.state, &old))
         return false;
     d->filter = d->ref.filter;
     if (!run_of(d))
@@ -474,6 +479,10 @@ static int run(int count, char **operands)
         return misuse("--state %s is not possible, because the state is read and written: give a "
                       "file",
                       opt.state);
+    if (from_given() && (!opt.state || !ref_exists(opt.state)))
+        return misuse(
+            "--from and the options next to it say what an existing --state is, and there "
+            "is none: remove them");
     if (opt.state && ref_is_input(opt.state, operands, count))
         return EXIT_TROUBLE;
     if (opt.state)

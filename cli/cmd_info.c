@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bloomery/fixed.h"
 #include "command.h"
 #include "escape.h"
 #include "from.h"
@@ -11,9 +12,12 @@
 #include "memory.h"
 #include "numbers.h"
 #include "out.h"
+#include "parquet.h"
 #include "plot.h"
 #include "ref.h"
+#include "report.h"
 #include "say.h"
+#include "spread.h"
 #include "window.h"
 
 static struct {
@@ -29,21 +33,6 @@ static const struct option rows[] = {
 };
 static const struct option_group        own      = { "Output", rows };
 static const struct option_group *const groups[] = { &own, &from_group, NULL };
-
-/* ---- names ---- */
-
-static const char *seed_policy(blm_seed_policy p)
-{
-    return p == BLM_SEED_RANDOM ? "random" : p == BLM_SEED_FIXED ? "fixed" : "none";
-}
-
-static const char *writer(blm_writer w)
-{
-    return w == BLM_WRITER_LIVE    ? "live"
-           : w == BLM_WRITER_DIED  ? "died"
-           : w == BLM_WRITER_CRASH ? "crash"
-                                   : "none";
-}
 
 static const char *writer_words(const struct ref *r, const blm_params *p)
 {
@@ -92,15 +81,28 @@ static void show_flags(const blm_params *p)
               (p->variant & 3) < 3 ? adds[p->variant & 3] : "nothing (unknown flags)");
 }
 
+/* Are its cells counters? */
+static bool counts(const blm_params *p)
+{
+    return p->cell_bits > 1 && p->can & BLM_CAN_REMOVE && !(p->can & BLM_CAN_FILL_UP);
+}
+
 static void show_size(const blm_params *p)
 {
     char     bits[NUMBER_TEXT], size[NUMBER_TEXT], keys[NUMBER_TEXT], rate[NUMBER_TEXT];
     uint64_t bytes = (p->bits * p->cell_bits + 7) / 8; /* a layer's last word may be part of it */
+    if (!(p->can & BLM_CAN_ADD)) {
+        row("size");
+        out_print("%s, %s cells, %.2f bits a key\n", size_text(p->bytes, size),
+                  count_text(p->bits, bits),
+                  p->items ? 8 * (double)p->bytes / (double)p->items : 0);
+        return;
+    }
     row("size");
     out_print("%s, %s ", size_text(p->layers == 1 ? bytes : p->bytes, size),
               count_text(p->bits, bits));
     if (p->cell_bits > 1)
-        out_print("%s of %u bits\n", p->can & BLM_CAN_FILL_UP ? "fingerprints" : "counters",
+        out_print("%s of %u bits\n", counts(p) ? "counters" : "fingerprints",
                   (unsigned)p->cell_bits);
     else
         out_print("bits\n");
@@ -119,6 +121,30 @@ static void show_size(const blm_params *p)
         out_print(" at a rate of %s", rate_text(p->rate, rate));
     if (p->can & BLM_CAN_GROW)
         out_print(", then grows by %.3g", p->growth);
+    out_print("\n");
+}
+
+/* A filter that was built at once: from what, and what it answers for other keys. */
+static void show_fixed(const blm_filter *f, const blm_stats *s)
+{
+    blm_fixed x = { .size = sizeof x };
+    char      in[NUMBER_TEXT], out[NUMBER_TEXT], rate[NUMBER_TEXT], promised[NUMBER_TEXT];
+    blm_get_fixed(f, &x);
+    row("built from");
+    out_print("%s", plural_text(x.included, "key", in));
+    if (s->params.kind == BLM_CASCADE)
+        out_print(" and %s excluded: no errors on either", plural_text(x.excluded, "key", out));
+    out_print("\n");
+    row("levels");
+    if (x.print_bits)
+        out_print("fingerprints of %u bit%s%s", (unsigned)x.print_bits,
+                  x.print_bits == 1 ? "" : "s", x.levels > 1 ? ", then " : "\n");
+    if (s->params.kind == BLM_CASCADE)
+        out_print("one bit for each of %s\n", plural_text(x.included + x.passed, "key", out));
+    row("other keys");
+    out_print("maybe at a rate of %s", rate_text(x.rate, rate));
+    if (s->params.rate > 0 && s->params.rate != x.rate)
+        out_print(", promised %s", rate_text(s->params.rate, promised));
     out_print("\n");
 }
 
@@ -204,7 +230,10 @@ static void show(const struct ref *r, const blm_stats *s)
     show_flags(p);
     show_size(p);
     window_show(r->filter);
-    show_contents(s);
+    if (p->can & BLM_CAN_ADD)
+        show_contents(s);
+    else
+        show_fixed(r->filter, s);
     show_machinery(r, p);
     if (p->notice) {
         row("notice");
@@ -226,77 +255,11 @@ static void show_plot(const double *fill, size_t count, const blm_params *p)
 
 /* ---- JSON: docs/json.md ---- */
 
-static void json_shape(struct json *j, const blm_params *p)
-{
-    json_text(j, "kind", blm_kind_name(p->kind));
-    json_count(j, "bits", p->bits);
-    json_count(j, "probes", p->probes);
-    json_known(j, "lines", p->lines, p->lines != 0);
-    json_count(j, "bytes", p->bytes);
-    json_known(j, "capacity", p->capacity, p->capacity != 0);
-    json_count(j, "items", p->items);
-    json_maybe(j, "rate_promised", p->rate, p->rate > 0);
-}
-
-static void json_seed(struct json *j, const blm_params *p)
-{
-    char text[40];
-    json_text(j, "seed_policy", seed_policy(p->seed_policy));
-    snprintf(text, sizeof text, "0x%016llx%016llx", (unsigned long long)p->seed[1],
-             (unsigned long long)p->seed[0]);
-    json_text(j, "seed", p->seed_policy == BLM_SEED_FIXED ? text : NULL);
-}
-
-static void json_all(struct json *j, const struct ref *r, const blm_stats *s)
-{
-    const blm_params     *p      = &s->params;
-    const blm_scheme_row *scheme = blm_scheme_find(p->scheme);
-    json_text(j, "filter", r->name);
-    json_text(j, "format", p->format);
-    json_text(j, "scheme", p->scheme);
-    json_count(j, "scheme_version", p->scheme_version);
-    json_text(j, "hash", p->hash);
-    json_count(j, "variant", p->variant);
-    json_shape(j, p);
-    json_open(j, "estimated", '{');
-    json_real(j, "value", s->estimated.value);
-    json_real(j, "low", s->estimated.low);
-    json_real(j, "high", s->estimated.high);
-    json_bool(j, "saturated", s->estimated.saturated);
-    json_close(j, '}');
-    json_count(j, "ones", s->ones);
-    json_real(j, "fill", s->fill);
-    json_real(j, "rate_now", s->rate_now);
-    json_bool(j, "overfilled", s->overfilled);
-    json_known(j, "stuck", s->stuck, p->cell_bits > 1 && !(p->can & BLM_CAN_FILL_UP));
-    json_seed(j, p);
-    json_text(j, "writer", writer(p->writer));
-    json_bool(j, "mapped", p->backing == BLM_FILE_READ);
-    json_text(j, "kernel", p->kernel);
-    json_bool(j, "huge_pages", p->huge_pages);
-    json_maybe(j, "growth", p->growth, p->can & BLM_CAN_GROW);
-    json_maybe(j, "tightening", p->tightening, p->can & BLM_CAN_GROW);
-    json_maybe(j, "rate_cap", p->rate_cap, p->can & BLM_CAN_GROW);
-    json_open(j, "layers", '[');
-    for (uint32_t i = 0; i < p->layers; i++) {
-        blm_params l = { .size = sizeof l };
-        if (blm_get_layer(r->filter, i, &l) != BLM_OK)
-            break;
-        json_open(j, NULL, '{');
-        json_shape(j, &l);
-        json_close(j, '}');
-    }
-    json_close(j, ']');
-    window_json(j, r->filter);
-    json_text(j, "notice", p->notice);
-    json_text(j, "faults", scheme ? scheme->faults : NULL);
-}
-
 static void show_json(const struct ref *r, const blm_stats *s, const double *fill, size_t count)
 {
     struct json j = JSON_INIT;
     json_open(&j, NULL, '{');
-    json_all(&j, r, s);
+    info_json(&j, r->name, r->filter, s);
     if (fill) {
         json_open(&j, "regions", '[');
         for (size_t i = 0; i < count; i++)
@@ -317,7 +280,16 @@ static bool info(const char *text, bool first)
     blm_stats   s = { .size = sizeof s };
     double      fill[PLOT_MOST];
     size_t      slices = plot_width() - PLOT_LABEL;
-    if (!from_options(text, &o) || !ref_open(&r, text, &o))
+    if (spread_is(text))
+        return spread_info(text, opt.json);
+    if (!from_options(text, &o))
+        return false;
+    if (parquet_lists(text, &o)) {
+        if (!first && !opt.json)
+            out_print("\n");
+        return parquet_list(text, opt.json);
+    }
+    if (!ref_open(&r, text, &o))
         return false;
     blm_get_stats(r.filter, &s);
     if (slices > s.params.bits)
@@ -351,6 +323,7 @@ static int run(int count, char **operands)
 static const char *const usage[] = {
     "FILTER... [--plot] [--json]",
     "FILTER... --from F [--from-scheme S] [--offset BYTE]",
+    "FILE.parquet [--column NAME [--row-group N]]",
     NULL,
 };
 static const char *const about[] = {
@@ -364,6 +337,8 @@ static const char *const about[] = {
     "info reads every bit once. It can be used while another process is writing to the filter.",
     "The format is detected from the bytes. If they fit several formats, or are only bits (raw), "
     "say what they are with --from and the options next to it.",
+    "Of a .parquet file info lists the columns and their filters: row group, rows, and where in "
+    "the file the filter is. --column lists one column, and --row-group then shows one filter.",
     NULL,
 };
 static const struct example examples[] = {
@@ -371,6 +346,7 @@ static const struct example examples[] = {
     { "bloomery info --json seen.blm | jq .rate_now", "Get one number for a script" },
     { "bloomery info --plot seen.blm", "See whether it is evenly filled" },
     { "bloomery info --from guava --offset 512 archive", "Show a filter inside another file" },
+    { "bloomery info orders.parquet", "List the filters of a Parquet file" },
     { NULL, NULL },
 };
 

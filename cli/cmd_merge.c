@@ -3,6 +3,8 @@
 #include "command.h"
 #include "from.h"
 #include "meet.h"
+#include "ref.h"
+#include "spread.h"
 
 static bool force;
 
@@ -11,10 +13,12 @@ static const struct option rows[] = {
     OPTION_END,
 };
 static const struct option_group        own      = { "Output", rows };
-static const struct option_group *const groups[] = { &own, &from_group, NULL };
+static const struct option_group *const groups[] = { &own, &from_group, &server_group, NULL };
 
 static int run(int count, char **operands)
 {
+    if (spread_is(operands[0]))
+        return spread_merge(count, operands, force);
     return meet(count, operands, blm_union, "merged, about", force);
 }
 

@@ -10,7 +10,7 @@
 #include "say.h"
 
 static const struct option_group *const groups[] = { &keys_group, &threads_group, &from_group,
-                                                     NULL };
+                                                     &server_group, NULL };
 
 struct removed {
     uint64_t keys, absent;

@@ -11,9 +11,11 @@
 #include "keys.h"
 #include "numbers.h"
 #include "out.h"
+#include "parquet.h"
 #include "progress.h"
 #include "ref.h"
 #include "say.h"
+#include "spread.h"
 #include "verify.h"
 
 #define LEAST_TRIALS 1000000u
@@ -118,17 +120,20 @@ struct asked {
     uint64_t first_absent; /* its line, if maybe < keys */
 };
 
-static bool ask(const struct ref *r, const char *file, struct asked *a)
+static bool ask(struct ref *r, const char *file, struct asked *a)
 {
     char          *inputs[] = { (char *)(uintptr_t)file };
     struct keys    k        = { .strict = true };
     struct batch   b;
     static uint8_t maybe[KEYS_BATCH];
+    bool           answered = true;
     if (!keys_open(&k, inputs, 1))
         return false;
     progress_start("keys", k.total);
     while (keys_next(&k, &b)) {
-        size_t hits = blm_check_many(r->filter, b.keys, b.count, maybe);
+        size_t hits = 0;
+        if (!(answered = ref_check(r, b.keys, b.count, maybe, &hits)))
+            break;
         if (hits < b.count && a->maybe == a->keys)
             a->first_absent =
                 a->keys + 1 + (uint64_t)((const uint8_t *)memchr(maybe, 0, b.count) - maybe);
@@ -137,7 +142,7 @@ static bool ask(const struct ref *r, const char *file, struct asked *a)
         progress_tick(a->keys, k.bytes);
     }
     progress_stop();
-    bool good = !k.failed;
+    bool good = answered && !k.failed;
     keys_close(&k);
     if (good && a->keys == 0) {
         trouble("%s: the file has no keys: give one that has", file);
@@ -146,7 +151,7 @@ static bool ask(const struct ref *r, const char *file, struct asked *a)
     return good;
 }
 
-static enum verdict check_members(const struct ref *r)
+static enum verdict check_members(struct ref *r)
 {
     struct asked a = { 0 };
     char         keys[NUMBER_TEXT], denied[NUMBER_TEXT], line[NUMBER_TEXT];
@@ -191,7 +196,7 @@ static uint64_t choose_trials(const blm_stats *s)
     return want < LEAST_TRIALS ? LEAST_TRIALS : want > MOST_TRIALS ? MOST_TRIALS : (uint64_t)want;
 }
 
-static bool measure(const struct ref *r, const blm_stats *s, blm_trial *t)
+static bool measure(struct ref *r, const blm_stats *s, blm_trial *t)
 {
     blm_error err = { .offset = BLM_NO_OFFSET };
     if (opt.absent) {
@@ -204,6 +209,8 @@ static bool measure(const struct ref *r, const blm_stats *s, blm_trial *t)
         blm_binomial_interval(a.maybe, a.keys, 0.95, &t->low, &t->high);
         return true;
     }
+    if (r->remote)
+        return spread_try(r, choose_trials(s), t);
     blm_status st = blm_try_rate(r->filter, NULL, choose_trials(s), SEED, t, &err);
     progress_hide();
     if (st != BLM_OK)
@@ -242,7 +249,7 @@ static enum verdict judge(const blm_stats *s, const blm_trial *t)
     return good ? GOOD : BAD;
 }
 
-static enum verdict check_rate(const struct ref *r, const blm_stats *s)
+static enum verdict check_rate(struct ref *r, const blm_stats *s)
 {
     blm_trial t = { .size = sizeof t };
     char      rate[NUMBER_TEXT], low[NUMBER_TEXT], high[NUMBER_TEXT], keys[NUMBER_TEXT];
@@ -302,31 +309,66 @@ static void advise(const blm_stats *s)
               blm_kind_name(o.kind), size_text(plan.bytes, size));
 }
 
-static int verify(const struct ref *r)
+static enum verdict worse(enum verdict a, enum verdict b) { return a > b ? a : b; }
+
+/* Everything about one filter but its members. */
+static enum verdict verify_filter(struct ref *r, enum verdict worst)
 {
     blm_stats s = { .size = sizeof s };
-    blm_get_stats(r->filter, &s);
-    if (opt.json) {
-        verify_json = &report;
-        json_open(verify_json, NULL, '{');
-        json_text(verify_json, "filter", r->name);
+    if (!r->remote)
+        blm_get_stats(r->filter, &s);
+    else if (!spread_stats(r, &s))
+        return STOPPED;
+    if (worst != STOPPED)
+        worst = worse(worst, check_rate(r, &s));
+    if (worst != STOPPED && !r->remote)
+        worst = worse(worst, verify_fill(r, &s, opt.rate > 0));
+    if (worst != STOPPED && !interrupted())
+        advise(&s);
+    return worst;
+}
+
+static enum verdict verify(struct ref *r)
+{
+    blm_params   p     = { .size = sizeof p };
+    enum verdict worst = GOOD;
+    if (!r->remote) { /* shards are checked when they are fetched */
+        blm_get_params(r->filter, &p);
+        worst = check_sums(r, &p);
     }
-    enum verdict worst = check_sums(r, &s.params), v;
-    if (worst != STOPPED && (v = check_members(r)) > worst)
-        worst = v;
-    if (worst != STOPPED && (v = check_rate(r, &s)) > worst)
-        worst = v;
-    if (worst != STOPPED && (v = verify_fill(r, &s, opt.rate > 0)) > worst)
-        worst = v;
-    if (worst == STOPPED || interrupted())
-        return EXIT_TROUBLE;
-    advise(&s);
-    if (verify_json) {
-        json_bool(verify_json, "good", worst == GOOD);
-        json_close(verify_json, '}');
-        out_bytes(report.text, report.len);
+    if (worst != STOPPED)
+        worst = worse(worst, check_members(r));
+    return verify_filter(r, worst);
+}
+
+/* A column of a .parquet file: a member may be in any row group, and each filter has its rate. */
+static enum verdict verify_groups(struct ref *all, const blm_options *o)
+{
+    enum verdict worst = check_members(all);
+    if (verify_json)
+        json_open(verify_json, "row_groups", '[');
+    for (uint32_t i = 0; i < parquet_groups(all) && worst != STOPPED; i++) {
+        struct ref one;
+        if (!parquet_has_filter(all, i))
+            continue;
+        if (!parquet_open_group(&one, all, i, o)) {
+            worst = STOPPED;
+            break;
+        }
+        if (verify_json) {
+            json_open(verify_json, NULL, '{');
+            json_count(verify_json, "row_group", parquet_group(all, i));
+        } else {
+            out_print("row group %lu\n", (unsigned long)parquet_group(all, i));
+        }
+        worst = verify_filter(&one, worst);
+        if (verify_json)
+            json_close(verify_json, '}');
+        ref_drop(&one);
     }
-    return worst == GOOD ? EXIT_YES : EXIT_NO;
+    if (verify_json)
+        json_close(verify_json, ']');
+    return worst;
 }
 
 static int run(int count, char **operands)
@@ -342,17 +384,34 @@ static int run(int count, char **operands)
     if (opt.absent && opt.trials)
         return misuse("--trials is for random keys, and --absent checks every key in its file: "
                       "give one of them");
-    if (!from_options(operands[0], &o) || !ref_open(&r, operands[0], &o))
+    if (!from_options(operands[0], &o))
         return EXIT_TROUBLE;
-    int status = verify(&r);
+    bool all = parquet_all();
+    if (all && opt.absent && ref_is_stdin(opt.absent))
+        return misuse("the keys of --absent are read for each row group: give them as a file");
+    if (!(all || spread_is(operands[0]) ? ref_open_keys : ref_open)(&r, operands[0], &o))
+        return EXIT_TROUBLE;
+    if (opt.json) {
+        verify_json = &report;
+        json_open(verify_json, NULL, '{');
+        json_text(verify_json, "filter", r.name);
+    }
+    enum verdict worst = all ? verify_groups(&r, &o) : verify(&r);
+    bool         whole = worst != STOPPED && !interrupted();
+    if (verify_json && whole) {
+        json_bool(verify_json, "good", worst == GOOD);
+        json_close(verify_json, '}');
+        out_bytes(report.text, report.len);
+    }
     json_free(&report);
     ref_drop(&r);
-    return status;
+    return !whole ? EXIT_TROUBLE : worst == GOOD ? EXIT_YES : EXIT_NO;
 }
 
 static const char *const usage[] = {
     "FILTER [--members F] [--absent F] [--trials N] [-p P]",
     "FILTER --from F [--from-scheme S] [--offset BYTE]",
+    "FILE.parquet --column NAME [--row-group N] [--members F] [--rate P]",
     NULL,
 };
 static const char *const about[] = {
@@ -372,6 +431,8 @@ static const char *const about[] = {
     "promised rate. The number of planned keys is then shown but not judged.",
     "The format is detected from the bytes. If they fit several formats, or are only bits (raw), "
     "say what they are with --from and the options next to it.",
+    "With --column, each filter of a column of a .parquet file is judged, or that of --row-group. "
+    "A member must be found in one of them.",
     NULL,
 };
 static const struct example examples[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a line encodes (-e): text, hexadecimal, base64, or a decimal integer. */
+/* What a line encodes (-e): text, hexadecimal, base64, or a number. */
 #ifndef CLI_DECODE_H
 #define CLI_DECODE_H
 
@@ -17,6 +17,8 @@ struct encoding {
 /* NULL: no such encoding. */
 const struct encoding *encoding_find(const char *name);
 const char            *encoding_names(size_t i);
+/* The funnel of a scheme that takes what this encoding gives; NULL: the scheme's own default. */
+const char *encoding_funnel(const char *encoding, const char *scheme);
 
 /* A 64-bit integer takes 8 bytes however short its line is. */
 static inline size_t decode_room(size_t len) { return len > 8 ? len : 8; }

@@ -7,10 +7,10 @@
 #include "say.h"
 
 static struct {
-    const char        *format, *scheme;
-    uint64_t           bits, probes, variant, offset;
+    const char        *format, *scheme, *column;
+    uint64_t           bits, probes, variant, offset, row_group;
     struct option_seed seed;
-} opt;
+} opt = { .row_group = FROM_ALL_GROUPS };
 
 static const struct option rows[] = {
     { "from", 0, OPT_NAME, "F", &opt.format, "The filter's format, if its bytes fit several.",
@@ -27,23 +27,52 @@ static const struct option rows[] = {
     { "variant", 0, OPT_NUMBER, "V", &opt.variant,
       "The variant of the filter's scheme, if its format does not say.", NULL },
     { "offset", 0, OPT_NUMBER, "BYTE", &opt.offset, "Where in the file the filter starts.", NULL },
+    { "column", 0, OPT_TEXT, "NAME", &opt.column,
+      "The filter of this column of a .parquet file. Names inside a struct are joined by dots. "
+      "Lines are read as values of the column's type, unless -e says otherwise.",
+      NULL },
+    { "row-group", 0, OPT_NUMBER, "N", &opt.row_group,
+      "The filter of this row group, counted from 0. Default: check, info and verify take all.",
+      NULL },
     OPTION_END,
 };
 const struct option_group from_group = { "Input filter", rows };
 
-static bool any(void)
+bool from_given(void)
 {
     return opt.format || opt.scheme || opt.bits || opt.probes || opt.variant || opt.offset ||
-           opt.seed.given;
+           opt.seed.given || opt.column;
+}
+
+const char *from_column(void) { return opt.column; }
+uint64_t    from_row_group(void) { return opt.row_group; }
+
+/* A .parquet file says the rest. */
+static bool column_alone(const char *text)
+{
+    if (!opt.column && opt.row_group != FROM_ALL_GROUPS)
+        return misuse("--row-group is for a column of a .parquet file: give --column"), false;
+    if (!opt.column)
+        return true;
+    if (opt.format || opt.scheme || opt.bits || opt.probes || opt.variant || opt.offset ||
+        opt.seed.given)
+        return misuse("--column finds a filter in a .parquet file, which says what it is: remove "
+                      "--from and the options next to it"),
+               false;
+    if (ref_is_stream(text))
+        return misuse("a .parquet file is read from its end: give a file, not a pipe"), false;
+    return true;
 }
 
 bool from_options(const char *text, blm_options *o)
 {
-    if (any() && ref_is_shared(text))
+    if (from_given() && ref_is_shared(text))
         return misuse("%s: a filter on a server says what it is: remove --from and the options "
                       "next to it",
                       ref_name(text)),
                false;
+    if (!column_alone(text))
+        return false;
     if (opt.probes > UINT32_MAX)
         return misuse("-k %llu is more than any filter's probes: give a smaller number",
                       (unsigned long long)opt.probes),

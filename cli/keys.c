@@ -21,8 +21,8 @@ static const struct option rows[] = {
     { "crlf", 0, OPT_FLAG, NULL, &keys_options.crlf,
       "A carriage return before the newline is not part of the key.", NULL },
     { NULL, 'e', OPT_NAME, "ENC", &keys_options.encoding,
-      "How lines are encoded. Each line is decoded to get the key. Integers become 4 or 8 "
-      "little-endian bytes.",
+      "How lines are encoded. Each line is decoded to get the key. Integers, float and double "
+      "become 4 or 8 little-endian bytes.",
       encoding_names },
     { NULL, 'f', OPT_COUNT, "N", &keys_options.field,
       "The key is field N of the line, counted from 1. If a line has no such field, its key is "

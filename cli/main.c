@@ -14,15 +14,15 @@
 #include "ref.h"
 #include "say.h"
 
-extern const struct command cmd_add, cmd_bench, cmd_bip37, cmd_calc, cmd_check, cmd_compare,
-    cmd_convert, cmd_create, cmd_dedup, cmd_diff, cmd_info, cmd_intersect, cmd_merge, cmd_patch,
-    cmd_remove, cmd_schemes, cmd_verify;
+extern const struct command cmd_add, cmd_bench, cmd_bip37, cmd_build, cmd_calc, cmd_check,
+    cmd_compare, cmd_convert, cmd_create, cmd_dedup, cmd_diff, cmd_follow, cmd_info, cmd_intersect,
+    cmd_merge, cmd_patch, cmd_remove, cmd_schemes, cmd_verify, cmd_web;
 
 /* In the order in which --help lists them. */
 const struct command *const commands[] = {
-    &cmd_dedup, &cmd_create, &cmd_add,   &cmd_check,     &cmd_remove,  &cmd_calc,
-    &cmd_info,  &cmd_verify, &cmd_merge, &cmd_intersect, &cmd_compare, &cmd_convert,
-    &cmd_diff,  &cmd_patch,  &cmd_bip37, &cmd_bench,     &cmd_schemes, NULL,
+    &cmd_dedup, &cmd_create, &cmd_build, &cmd_add,       &cmd_check,   &cmd_remove,  &cmd_calc,
+    &cmd_info,  &cmd_verify, &cmd_merge, &cmd_intersect, &cmd_compare, &cmd_convert, &cmd_diff,
+    &cmd_patch, &cmd_follow, &cmd_bip37, &cmd_bench,     &cmd_schemes, &cmd_web,     NULL,
 };
 
 const struct command *command_find(const char *name)

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "decode.h"
 #include "from.h"
 #include "keys.h"
 #include "memory.h"
@@ -20,7 +21,7 @@
 
 /* ---- saying what is wrong ---- */
 
-/* What a file that no format fits seems to be: compressed. NULL: not that. */
+/* What a file that no format fits seems to be: compressed, or a .parquet file. NULL: not that. */
 static const char *packed(const struct ref *r)
 {
     static const struct {
@@ -32,6 +33,7 @@ static const char *packed(const struct ref *r)
           "7zXZ",
           "it is compressed: give <(xz -dc FILE) instead" },
         { "BZh", "it is compressed: give <(bzip2 -dc FILE) instead" },
+        { "PAR1", "give --column NAME; bloomery info FILE lists the columns" },
     };
     char    head[8] = "";
     int     fd = ref_is_stream(r->text) ? -1 : open(r->text, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -119,25 +121,9 @@ static bool refuse(const struct ref *r, const blm_error *err)
 
 /* ---- funnels ---- */
 
-/* The funnel of a scheme that takes what -e gives; NULL: the scheme's own default. */
 static const char *natural_funnel(const char *scheme)
 {
-    static const char *const wishes[][4] = {
-        { "int32", "int", "int32", NULL },   { "int64", "long", "int64", NULL },
-        { "hex", "bytes", "binary", NULL },  { "base64", "bytes", "binary", NULL },
-        { "text", "string", "bytes", NULL },
-    };
-    const char           *encoding = keys_options.encoding ? keys_options.encoding : "text";
-    const blm_scheme_row *row      = blm_scheme_find(scheme);
-    if (!row || !row->funnels)
-        return NULL;
-    const char *const *all = row->funnels;
-    for (size_t w = 0; w < sizeof wishes / sizeof *wishes; w++)
-        for (size_t i = 1; strcmp(wishes[w][0], encoding) == 0 && wishes[w][i]; i++)
-            for (size_t f = 0; all[f]; f++)
-                if (strcmp(all[f], wishes[w][i]) == 0)
-                    return f ? all[f] : NULL;
-    return NULL;
+    return encoding_funnel(keys_options.encoding ? keys_options.encoding : "text", scheme);
 }
 
 /* Opens the filter, and chooses the scheme's better funnel for -e where nobody said which. */
@@ -153,9 +139,22 @@ static blm_status with_funnel(struct ref *r, blm_status (*how)(struct ref *, blm
     return r->options.funnel ? blm_set_funnel(r->filter, r->options.funnel, err) : BLM_OK;
 }
 
+/* ---- servers ---- */
+
+uint64_t ref_wait;
+
+static const struct option server_rows[] = {
+    { "wait", 0, OPT_COUNT, "R", &ref_wait,
+      "On a server: a key is added when R replicas have it too. Otherwise a failover may lose the "
+      "last keys.",
+      NULL },
+    OPTION_END,
+};
+const struct option_group server_group = { "Server", server_rows };
+
 /* ---- places ---- */
 
-static const struct place *const places[] = { &place_dash, &place_redis };
+static const struct place *const places[] = { &place_dash, &place_redis, &place_near };
 
 blm_status place_fail(blm_error *err, blm_status status, int system, const char *text)
 {
@@ -182,6 +181,12 @@ static const struct place *place_of(const char *text)
         if (begins(text, places[i]->prefix))
             return places[i];
     return &place_path;
+}
+
+/* Where an existing filter is read from: --column looks inside a file. */
+static const struct place *source_of(const char *text)
+{
+    return from_column() && place_of(text) == &place_path ? &place_parquet : place_of(text);
 }
 
 /* A path that leads to no file that could be mapped or replaced, but can be read. */
@@ -287,9 +292,17 @@ bool ref_open(struct ref *r, const char *text, const blm_options *o)
 {
     blm_error err = { .offset = BLM_NO_OFFSET };
     begin(r, text, o);
-    if (is_stream(text))
-        r->place = &place_stream;
+    r->place = is_stream(text) ? &place_stream : source_of(text);
     return end(r, with_funnel(r, r->place->open, &err), &err);
+}
+
+bool ref_open_like(struct ref *r, const char *text, const blm_options *o)
+{
+    blm_error err = { .offset = BLM_NO_OFFSET };
+    if (!place_of(text)->like)
+        return ref_open(r, text, o);
+    begin(r, text, o);
+    return end(r, with_funnel(r, r->place->like, &err), &err);
 }
 
 bool ref_open_two(struct ref *a, struct ref *b, char **texts)
@@ -313,7 +326,7 @@ bool ref_change(struct ref *r, const char *text, const blm_options *o)
     begin(r, text, o);
     if (is_stream(text))
         r->place = &place_stream;
-    if (r->options.offset)
+    if (r->options.offset || from_column())
         return trouble("%s: a filter inside another file cannot be changed there: copy it out with "
                        "bloomery convert",
                        r->name),
@@ -321,27 +334,29 @@ bool ref_change(struct ref *r, const char *text, const blm_options *o)
     return end(r, with_funnel(r, r->place->change, &err), &err);
 }
 
-/* Opens a filter for its keys, at a place that takes keys; else calls `otherwise`. */
-static bool begin_keys(struct ref *r, const char *text, const blm_options *o,
-                       bool (*otherwise)(struct ref *, const char *, const blm_options *))
+/* Opens a filter for its keys, at a place that takes keys; else as a whole. */
+static bool begin_keys(struct ref *r, const char *text, const blm_options *o, bool changes)
 {
-    blm_error err = { .offset = BLM_NO_OFFSET };
-    if (!place_of(text)->keys)
-        return otherwise(r, text, o);
+    blm_error           err   = { .offset = BLM_NO_OFFSET };
+    const struct place *place = changes ? place_of(text) : source_of(text);
+    if (!place->keys)
+        return changes ? ref_change(r, text, o) : ref_open(r, text, o);
     begin(r, text, o);
-    if (r->options.funnel)
+    r->place   = place;
+    r->changes = changes;
+    if (r->options.funnel && place == place_of(text))
         return trouble("%s: the server hashes the bytes of a key: remove --funnel", r->name), false;
     return end(r, r->place->keys(r, &err), &err);
 }
 
 bool ref_open_keys(struct ref *r, const char *text, const blm_options *o)
 {
-    return begin_keys(r, text, o, ref_open);
+    return begin_keys(r, text, o, false);
 }
 
 bool ref_change_keys(struct ref *r, const char *text, const blm_options *o)
 {
-    return begin_keys(r, text, o, ref_change);
+    return begin_keys(r, text, o, true);
 }
 
 static blm_status create(struct ref *r, const char *text, const blm_options *o, bool whole,
@@ -432,7 +447,7 @@ bool ref_add(struct ref *r, const blm_key *keys, size_t count, uint8_t *fresh, s
         blm_status st = r->place->add_many(r, keys, count, fresh, &n, &err);
         if (done)
             *done = n;
-        return st == BLM_OK || refuse(r, &err);
+        return st == BLM_OK || st == BLM_E_CANCELLED || refuse(r, &err);
     }
     err.status = blm_add_many(r->filter, keys, count, fresh, done ? done : &n);
     if (err.status == BLM_OK || err.status == BLM_E_CANCELLED) /* interrupted: the caller says so */

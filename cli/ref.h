@@ -21,6 +21,10 @@
 
 struct place;
 
+/* For commands that change filters on a server. */
+extern const struct option_group server_group;
+extern uint64_t                  ref_wait; /* --wait: replicas that must have a key */
+
 struct ref {
     const char         *name; /* as it was given, "standard input" for -; without a password */
     const char         *text; /* as it was given */
@@ -31,9 +35,11 @@ struct ref {
     bool                native;  /* changes are in the file as they are made */
     uint64_t            size;    /* of the file, when ref_refresh last looked */
     int                 lock;    /* of a file that is rewritten as a whole; −1: none */
+    bool                changes; /* keys are to be added or removed */
     bool                remote;  /* keys are sent to the server; filter may be NULL */
-    bool  repeated;              /* some keys were sent twice, so which were new may not be known */
-    void *connection;            /* private to the place */
+    bool     repeated;           /* some keys were sent twice, so which were new may not be known */
+    uint32_t shards;             /* over which it is spread; 0: it is in one place */
+    void    *connection;         /* private to the place */
 };
 
 bool ref_is_dash(const char *text);
@@ -53,6 +59,8 @@ void ref_hide_passwords(int argc, char **argv);
 
 /* o: flags, format, funnel …; NULL: defaults with the funnel that -e and --funnel ask for. */
 bool ref_open(struct ref *r, const char *text, const blm_options *o);
+/* For its parameters and seed: of a filter in shards, one of them. */
+bool ref_open_like(struct ref *r, const char *text, const blm_options *o);
 bool ref_change(struct ref *r, const char *text, const blm_options *o);
 /* Opens both or neither, as --from says (from.h). */
 bool ref_open_two(struct ref *a, struct ref *b, char **texts);

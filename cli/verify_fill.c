@@ -16,7 +16,10 @@
 static bool grows(const blm_params *p) { return blm_kind_find(p->kind)->can & BLM_CAN_GROW; }
 
 /* A cell is a key: nothing is left to chance. */
-static bool exact(const blm_params *p) { return p->can & BLM_CAN_FILL_UP; }
+static bool exact(const blm_params *p)
+{
+    return p->can & BLM_CAN_FILL_UP || !(p->can & BLM_CAN_ADD);
+}
 
 /* Is the fill above what this many keys can reach by chance? */
 static bool beyond(const blm_stats *s, double keys)

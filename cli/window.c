@@ -45,16 +45,30 @@ bool window_overfilled(const struct ref *r, const blm_params *p)
     return !r->remote && blm_get_stats(r->filter, &s) == BLM_OK && s.overfilled;
 }
 
+const char *window_burst(const blm_filter *f, char *out)
+{
+    blm_window w;
+    char       most[NUMBER_TEXT], share[NUMBER_TEXT], items[NUMBER_TEXT];
+    if (!get(f, &w) || !w.by_time || w.busiest <= w.share)
+        return NULL;
+    snprintf(out, 4 * NUMBER_TEXT, "%s in one age, planned for %s: -n %s would hold the rate",
+             plural_text(w.busiest, "key", most), count_text(w.share, share),
+             count_text(w.busiest * (w.ages - 1), items));
+    return out;
+}
+
 void window_show(const blm_filter *f)
 {
     blm_window w;
-    char       length[NUMBER_TEXT], slack[NUMBER_TEXT], turn[NUMBER_TEXT];
+    char       length[NUMBER_TEXT], slack[NUMBER_TEXT], turn[NUMBER_TEXT], burst[4 * NUMBER_TEXT];
     if (!get(f, &w))
         return;
     out_print("  %-12sthe last %s, and up to %s more\n", "window",
               length_text(&w, w.length, length), length_text(&w, w.slack, slack));
     out_print("  %-12s%u, %s each\n", "ages", (unsigned)w.ages,
               length_text(&w, w.turn_length, turn));
+    if (window_burst(f, burst))
+        out_print("  %-12s%s\n", "burst", burst);
     if (w.behind)
         out_print("  %-12s%s behind what the filter has seen; its time goes on from there\n",
                   "clock", span_text(w.behind, length));
@@ -75,31 +89,4 @@ bool window_plot(const blm_filter *f)
     out_print("\n%*sfill by age\n", PLOT_LABEL, "");
     plot_bars(height, n, "now", length_text(&w, w.ages * w.turn_length, oldest));
     return true;
-}
-
-void window_json(struct json *j, const blm_filter *f)
-{
-    blm_window w;
-    blm_age    age[AGES];
-    if (!get(f, &w)) {
-        json_text(j, "window", NULL);
-        return;
-    }
-    size_t ages = blm_get_ages(f, age, AGES);
-    json_open(j, "window", '{');
-    json_text(j, "by", w.by_time ? "time" : "number");
-    json_count(j, "length", w.length);
-    json_count(j, "slack", w.slack);
-    json_count(j, "turn_length", w.turn_length);
-    json_count(j, "behind", w.behind);
-    json_open(j, "ages", '[');
-    for (size_t i = 0; i < ages; i++) {
-        json_open(j, NULL, '{');
-        json_count(j, "adds", age[i].adds);
-        json_real(j, "estimated", age[i].estimated.value);
-        json_real(j, "fill", age[i].fill);
-        json_close(j, '}');
-    }
-    json_close(j, ']');
-    json_close(j, '}');
 }

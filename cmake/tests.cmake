@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # The tests, found by glob:
-#   tests/unit/DIR/test_NAME.c    cmocka, mirrors src/DIR/NAME.c; CTest's unit.DIR.NAME
+#   tests/unit/DIR/test_NAME.c    cmocka, mirrors src/DIR/NAME.c; CTest's unit.DIR.NAME. DIR redis
+#                                 is the module, with a server of ours (fuzz/fake_redis.h)
 #   tests/model/guard.c           the guard's law under random interleavings; model.guard_…
 #   tests/DIR/test_NAME.py, .sh   a script; CTest's DIR.NAME. It finds the tree, the build and the
 #                                 compiler in BLM_SOURCE, BLM_BUILD and CC; exit 77 is "skipped"
@@ -31,8 +32,15 @@ foreach(source ${unit_sources})
   if(BLOOMERY_UNIT_REGEX AND NOT name MATCHES "${BLOOMERY_UNIT_REGEX}")
     continue()
   endif()
+  if(name MATCHES "^unit\\.redis\\." AND NOT redis_sources) # the module is not built here
+    continue()
+  endif()
   add_executable(${name} ${source})
   target_include_directories(${name} PRIVATE src tests)
+  if(name MATCHES "^unit\\.redis\\.") # the module itself, with the fuzzer's server
+    target_sources(${name} PRIVATE ${redis_sources})
+    target_include_directories(${name} PRIVATE redis fuzz)
+  endif()
   target_link_libraries(${name} PRIVATE bloomery_static ${CMOCKA} Threads::Threads m)
   target_compile_definitions(${name} PRIVATE TEST_DATA="${PROJECT_SOURCE_DIR}/tests")
   list(APPEND plain_tests ${name})
@@ -54,7 +62,7 @@ if(NOT BLOOMERY_UNIT_REGEX OR "model.guard_threads" MATCHES "${BLOOMERY_UNIT_REG
   target_link_libraries(model.guard PRIVATE bloomery_static Threads::Threads m)
   list(APPEND plain_tests model.guard_threads)
   set(program.model.guard_threads model.guard)
-  foreach(mistake RANGE 1 12)
+  foreach(mistake RANGE 1 15)
     list(APPEND plain_tests model.guard_mistake_${mistake})
     set(program.model.guard_mistake_${mistake} model.guard)
     set(arguments.model.guard_mistake_${mistake} -m ${mistake})
@@ -140,6 +148,12 @@ if(VALGRIND_INCLUDE_DIR AND NOT BLOOMERY_SANITIZE)
   target_link_libraries(counts PRIVATE bloomery_static)
 endif()
 
+# What tests/redis/test_near.py runs.
+if(TARGET bloomery_with_redis)
+  add_executable(redis.near_model tests/redis/near_model.c)
+  target_link_libraries(redis.near_model PRIVATE bloomery_with_redis Threads::Threads)
+endif()
+
 set(script_places "BLM_SOURCE=${PROJECT_SOURCE_DIR};BLM_BUILD=${PROJECT_BINARY_DIR}"
   "PYTHONDONTWRITEBYTECODE=1")
 # Scripts build programs of their own against the library: not with a sanitizer's flags missing.
@@ -151,7 +165,7 @@ if(NOT BLOOMERY_SANITIZE)
     string(REGEX REPLACE "\\.(py|sh)$" "" name ${name})
     string(REGEX REPLACE "(^|/)test_" "\\1" name ${name})
     string(REPLACE "/" "." name ${name})
-    if(name MATCHES "^redis\\.(cli|cluster)$" AND NOT BLOOMERY_WITH_HIREDIS)
+    if(name MATCHES "^redis\\.(cli|cluster|shards|near)$" AND NOT BLOOMERY_WITH_HIREDIS)
       continue() # they are about the command line's filters on Redis
     endif()
     set(runner sh)

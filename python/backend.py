@@ -90,8 +90,13 @@ def build_extension():
             defines.append(f"-D{macro}")
             link += flags
     jobs = []
+    flags = BUILD / "flags"             # other flags are other objects
+    if not flags.exists() or flags.read_text() != repr(base + defines):
+        for old in BUILD.glob("*.o"):
+            old.unlink()
+        flags.write_text(repr(base + defines))
     stamp = BUILD / "bloomery.sum"      # the amalgamation is written anew each time
-    digest = hashlib.sha256((library / "bloomery.c").read_bytes() + repr(base + defines).encode()).hexdigest()
+    digest = hashlib.sha256((library / "bloomery.c").read_bytes()).hexdigest()
     objects = [BUILD / "bloomery.o"]
     if not objects[0].exists() or not stamp.exists() or stamp.read_text() != digest:
         jobs.append([*base, *defines, f"-I{library}", "-c", library / "bloomery.c", "-o", objects[0]])

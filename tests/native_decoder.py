@@ -16,7 +16,7 @@ import time
 
 MASK = (1 << 64) - 1
 MAGIC = b"\x89bloom\r\n"
-KINDS = ["classic", "blocked", "counting", "scalable", "window"]
+KINDS = ["classic", "blocked", "counting", "scalable", "window", "cuckoo"]
 
 
 class Bad(Exception):
@@ -285,8 +285,10 @@ class Layer:
          region, self.capacity, self.rate) = struct.unpack_from("<2I2Q4IQd", record)
         (words, size, regions, sums, marks, self.end) = struct.unpack_from("<6Q", record, 80)
         self.aux = struct.unpack_from("<2Q", record, 64)
-        must((self.kind < 3 and self.way < 4) or (self.kind == self.way == 4), "no such kind of layer")
-        must(1 <= self.bits <= 1 << 48 and self.cell == (4 if self.kind == 2 else 1), "cells")
+        must((self.kind < 3 and self.way < 4) or self.kind == self.way in (4, 5),
+             "no such kind of layer")
+        must(1 <= self.bits <= 1 << 48 and (4 <= self.cell <= 32 if self.way == 5 else
+                                            self.cell == (4 if self.kind == 2 else 1)), "cells")
         if self.way == 1:
             must(self.kind == 1 and self.lines * 512 == self.bits and 1 <= self.lines_each <= 3
                  and 1 <= self.probes <= 8, "lines")
@@ -298,16 +300,22 @@ class Layer:
             must(self.ages in (8, 16, 32, 64) and self.by_time < 2 and self.aux[0], "ages")
             must(self.bits == 64 * ((self.lines + 1) * self.ages + 8) and 1 <= self.lines_each <= 3
                  and 1 <= self.probes <= 8, "spans")
+        elif self.way == 5:
+            self.parts = self.bits // 4 // self.lines if self.lines else 0
+            must(self.lines % 2 == 0 and self.parts * self.lines * 4 == self.bits
+                 and self.parts & self.parts - 1 == 0 and self.parts, "buckets")
+            must(self.lines_each == 0 and self.probes == 1, "a key has one cell")
         else:
             must(self.lines == self.lines_each == 0 and 1 <= self.probes <= 2048, "probes")
-        must(size == (self.bits * self.cell + 63) // 64 * 8 and words == up(at + 256, block)
+        size_here = (self.bits * self.cell + 63) // 64 * 8 + 8 * (self.way == 5)
+        must(size == size_here and words == up(at + 256, block)
              and sums == words + size and regions == (size - 1 >> region) + 1
              and marks == sums + 8 * regions and self.end == up(marks + regions, block), "places")
         must(region >= 16 and regions <= 65536 and (region == 16 or size - 1 >> region - 1 >= 65536),
              "regions")
         must(self.end <= len(data), f"the file ends at {len(data)}, layer {at} at {self.end}")
         zeroes(record, 128, 184, "in a record")
-        zeroes(record, 200, 256, "in a record")
+        zeroes(record, 208 if self.way == 5 else 200, 256, "in a record")
         zeroes(data, at + 256, words, "before the words")
         zeroes(data, marks + regions, self.end, "after the marks")
         self.bytes = data[words:words + size]
@@ -376,7 +384,23 @@ class Layer:
             h ^= h >> 32
         return bool(left)
 
+    def cell_at(self, i):
+        at = i * self.cell
+        return int.from_bytes(self.bytes[at // 8:at // 8 + 8], "little") >> at % 8 & (1 << self.cell) - 1
+
+    def has_print(self, h):
+        """Does one of the key's eight cells hold its fingerprint?"""
+        n = self.lines
+        stands = 1 + ((h * 0xa0761d6478bd642f & MASK) * ((1 << self.cell) - 1) >> 64)
+        part = (h * 0xe7037ed1a0b428db & MASK) * self.parts >> 64
+        first = h * n >> 64
+        other = (((stands * 0xe7037ed1a0b428db & MASK) * n >> 64 | 1) - first) % n
+        return any(self.cell_at(4 * (part * n + b) + i) == stands
+                   for b in (first, other) for i in range(4))
+
     def has(self, h):
+        if self.way == 5:
+            return self.has_print(h)
         if self.way == 4:
             return self.has_age(h, int(time.time() * 1000))
         return all(self.holds(c) for c in self.cells(h))
@@ -388,6 +412,8 @@ class Layer:
             words = (self.word(i) for i in range(self.lines * self.ages))
             return sum(bin(v & (1 << 56) - 1).count("1") for i, v in enumerate(words)
                        if v >> 56 == tags[i % self.ages])
+        if self.way == 5:
+            return sum(self.cell_at(i) != 0 for i in range(self.bits))
         if self.cell == 1:
             return bin(int.from_bytes(self.bytes, "little")).count("1")
         return sum((b & 15 != 0) + (b >> 4 != 0) for b in self.bytes)
@@ -410,8 +436,9 @@ class File:
         must(xxh64(data[:504]) == word(data, 504), "the header is damaged")
         must(size == 512 and needs == 0, "features that this decoder does not have")
         (self.block, slot_bytes, room, kind) = struct.unpack_from("<4I", data, 48)
-        must(self.block in (512, 4096) and kind < 5, "header")
-        must(room == (256 if kind == 3 else 1) and slot_bytes == up(136 + 16 * room, self.block), "room")
+        must(self.block in (512, 4096) and kind < 6, "header")
+        must(room == (256 if kind == 3 else 1) or (kind == 5 and room == 256), "room")
+        must(slot_bytes == up(136 + 16 * room, self.block), "slots")
         self.kind = KINDS[kind]
         self.scheme, self.hash = name(data[64:96]), name(data[104:120])
         (self.scheme_version,) = struct.unpack_from("<I", data, 96)
@@ -446,7 +473,7 @@ class File:
         self.slots_whole = len(whole)
         (self.length, count, self.active, self.flags) = struct.unpack_from("<Q3I", best, 16)
         (self.rate, self.growth, self.tightening, self.cap) = struct.unpack_from("<4d", best, 64)
-        must(1 <= count <= (256 if self.kind == "scalable" else 1) and self.flags < 4, "slot")
+        must(1 <= count <= (256 if self.kind in ("scalable", "cuckoo") else 1) and self.flags < 4, "slot")
         zeroes(best, 96, 128, "in a slot")
         zeroes(best, 128 + 16 * count, size - 8, "in a slot")
         self.table = [struct.unpack_from("<2Q", best, 128 + 16 * i) for i in range(count)]

@@ -5,7 +5,7 @@ _bloomery()
     local words='' options='' kind=file before=''
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W 'dedup create add check remove calc info verify merge intersect compare convert diff patch bip37 bench schemes help --help --version' -- "$cur"))
+        COMPREPLY=($(compgen -W 'dedup create build add check remove calc info verify merge intersect compare convert diff patch follow bip37 bench schemes web help --help --version' -- "$cur"))
         return
     fi
     if [ "$cur" = = ]; then
@@ -17,28 +17,38 @@ _bloomery()
     fi
     case ${COMP_WORDS[1]} in
     dedup)
-        options=' -n --items -p --rate --memory --state --window -D --stats --json -0 --crlf -e -f -d --funnel --threads --quiet -h --help'
+        options=' -n --items -p --rate --memory --state --window -D --stats --json -0 --crlf -e -f -d --funnel --threads --from --from-scheme -m --bits -k --probes --seed --variant --offset --column --row-group --wait --quiet -h --help'
         case $prev in
             -n|--items) kind=none ;;
             -p|--rate) kind=none ;;
             --memory) kind=none ;;
             --state) kind=file ;;
             --window) kind=none ;;
-            -e) words="text hex int32 int64 base64" ;;
+            -e) words="text hex int32 int64 float double base64" ;;
             -f) kind=none ;;
             -d) kind=none ;;
             --funnel) kind=none ;;
             --threads) kind=none ;;
+            --from) words="$(bloomery --names formats 2>/dev/null)" ;;
+            --from-scheme) words="$(bloomery --names schemes 2>/dev/null)" ;;
+            -m|--bits) kind=none ;;
+            -k|--probes) kind=none ;;
+            --seed) kind=none ;;
+            --variant) kind=none ;;
+            --offset) kind=none ;;
+            --column) kind=none ;;
+            --row-group) kind=none ;;
+            --wait) kind=none ;;
         esac ;;
     create)
-        options=' -n --items -p --rate -m --bits -k --probes --memory --kind --like --like-from --scheme --hash --seed --variant --lines --growth --last --for --slack --from --public --force -0 --crlf -e -f -d --funnel --threads --quiet -h --help'
+        options=' -n --items -p --rate -m --bits -k --probes --memory --kind --like --like-from --scheme --hash --seed --variant --lines --growth --last --for --slack --from --public --force --working-memory --spill -0 --crlf -e -f -d --funnel --threads --wait --quiet -h --help'
         case $prev in
             -n|--items) kind=none ;;
             -p|--rate) kind=none ;;
             -m|--bits) kind=none ;;
             -k|--probes) kind=none ;;
             --memory) kind=none ;;
-            --kind) words="classic blocked counting scalable window cuckoo" ;;
+            --kind) words="classic blocked counting scalable window cuckoo static cascade" ;;
             --like) kind=file ;;
             --like-from) words="$(bloomery --names formats 2>/dev/null)" ;;
             --scheme) words="$(bloomery --names schemes 2>/dev/null)" ;;
@@ -51,16 +61,34 @@ _bloomery()
             --for) kind=none ;;
             --slack) kind=none ;;
             --from) kind=file ;;
-            -e) words="text hex int32 int64 base64" ;;
+            --working-memory) kind=none ;;
+            --spill) kind=file ;;
+            -e) words="text hex int32 int64 float double base64" ;;
+            -f) kind=none ;;
+            -d) kind=none ;;
+            --funnel) kind=none ;;
+            --threads) kind=none ;;
+            --wait) kind=none ;;
+        esac ;;
+    build)
+        options=' --include --exclude -p --rate --kind --hash --seed --force -0 --crlf -e -f -d --funnel --threads --quiet -h --help'
+        case $prev in
+            --include) kind=file ;;
+            --exclude) kind=file ;;
+            -p|--rate) kind=none ;;
+            --kind) words="static cascade classic blocked" ;;
+            --hash) words="xxh3 siphash" ;;
+            --seed) kind=none ;;
+            -e) words="text hex int32 int64 float double base64" ;;
             -f) kind=none ;;
             -d) kind=none ;;
             --funnel) kind=none ;;
             --threads) kind=none ;;
         esac ;;
     add)
-        options=' -0 --crlf -e -f -d --funnel --threads --from --from-scheme -m --bits -k --probes --seed --variant --offset --quiet -h --help'
+        options=' -0 --crlf -e -f -d --funnel --threads --from --from-scheme -m --bits -k --probes --seed --variant --offset --column --row-group --wait --quiet -h --help'
         case $prev in
-            -e) words="text hex int32 int64 base64" ;;
+            -e) words="text hex int32 int64 float double base64" ;;
             -f) kind=none ;;
             -d) kind=none ;;
             --funnel) kind=none ;;
@@ -72,11 +100,15 @@ _bloomery()
             --seed) kind=none ;;
             --variant) kind=none ;;
             --offset) kind=none ;;
+            --column) kind=none ;;
+            --row-group) kind=none ;;
+            --wait) kind=none ;;
         esac ;;
     check)
-        options=' -v --invert -c --count -q --silent -n --line-number --json --line-buffered -0 --crlf -e -f -d --funnel --from --from-scheme -m --bits -k --probes --seed --variant --offset --threads --quiet -h --help'
+        options=' -v --invert --except -c --count -q --silent -n --line-number --groups --json --line-buffered -0 --crlf -e -f -d --funnel --from --from-scheme -m --bits -k --probes --seed --variant --offset --column --row-group --threads --quiet -h --help'
         case $prev in
-            -e) words="text hex int32 int64 base64" ;;
+            --except) kind=file ;;
+            -e) words="text hex int32 int64 float double base64" ;;
             -f) kind=none ;;
             -d) kind=none ;;
             --funnel) kind=none ;;
@@ -87,12 +119,14 @@ _bloomery()
             --seed) kind=none ;;
             --variant) kind=none ;;
             --offset) kind=none ;;
+            --column) kind=none ;;
+            --row-group) kind=none ;;
             --threads) kind=none ;;
         esac ;;
     remove)
-        options=' -0 --crlf -e -f -d --funnel --threads --from --from-scheme -m --bits -k --probes --seed --variant --offset --quiet -h --help'
+        options=' -0 --crlf -e -f -d --funnel --threads --from --from-scheme -m --bits -k --probes --seed --variant --offset --column --row-group --wait --quiet -h --help'
         case $prev in
-            -e) words="text hex int32 int64 base64" ;;
+            -e) words="text hex int32 int64 float double base64" ;;
             -f) kind=none ;;
             -d) kind=none ;;
             --funnel) kind=none ;;
@@ -104,6 +138,9 @@ _bloomery()
             --seed) kind=none ;;
             --variant) kind=none ;;
             --offset) kind=none ;;
+            --column) kind=none ;;
+            --row-group) kind=none ;;
+            --wait) kind=none ;;
         esac ;;
     calc)
         options=' -n --items -p --rate -m --bits -k --probes --memory --kind --plot --json --quiet -h --help'
@@ -113,10 +150,10 @@ _bloomery()
             -m|--bits) kind=none ;;
             -k|--probes) kind=none ;;
             --memory) kind=none ;;
-            --kind) words="classic blocked counting scalable window cuckoo" ;;
+            --kind) words="classic blocked counting scalable window cuckoo static cascade" ;;
         esac ;;
     info)
-        options=' --json --plot --from --from-scheme -m --bits -k --probes --seed --variant --offset --quiet -h --help'
+        options=' --json --plot --from --from-scheme -m --bits -k --probes --seed --variant --offset --column --row-group --quiet -h --help'
         case $prev in
             --from) words="$(bloomery --names formats 2>/dev/null)" ;;
             --from-scheme) words="$(bloomery --names schemes 2>/dev/null)" ;;
@@ -125,15 +162,17 @@ _bloomery()
             --seed) kind=none ;;
             --variant) kind=none ;;
             --offset) kind=none ;;
+            --column) kind=none ;;
+            --row-group) kind=none ;;
         esac ;;
     verify)
-        options=' --members --absent --trials -p --rate --json -0 --crlf -e -f -d --funnel --from --from-scheme -m --bits -k --probes --seed --variant --offset --quiet -h --help'
+        options=' --members --absent --trials -p --rate --json -0 --crlf -e -f -d --funnel --from --from-scheme -m --bits -k --probes --seed --variant --offset --column --row-group --quiet -h --help'
         case $prev in
             --members) kind=file ;;
             --absent) kind=file ;;
             --trials) kind=none ;;
             -p|--rate) kind=none ;;
-            -e) words="text hex int32 int64 base64" ;;
+            -e) words="text hex int32 int64 float double base64" ;;
             -f) kind=none ;;
             -d) kind=none ;;
             --funnel) kind=none ;;
@@ -144,9 +183,11 @@ _bloomery()
             --seed) kind=none ;;
             --variant) kind=none ;;
             --offset) kind=none ;;
+            --column) kind=none ;;
+            --row-group) kind=none ;;
         esac ;;
     merge)
-        options=' --force --from --from-scheme -m --bits -k --probes --seed --variant --offset --quiet -h --help'
+        options=' --force --from --from-scheme -m --bits -k --probes --seed --variant --offset --column --row-group --wait --quiet -h --help'
         case $prev in
             --from) words="$(bloomery --names formats 2>/dev/null)" ;;
             --from-scheme) words="$(bloomery --names schemes 2>/dev/null)" ;;
@@ -155,9 +196,12 @@ _bloomery()
             --seed) kind=none ;;
             --variant) kind=none ;;
             --offset) kind=none ;;
+            --column) kind=none ;;
+            --row-group) kind=none ;;
+            --wait) kind=none ;;
         esac ;;
     intersect)
-        options=' --force --from --from-scheme -m --bits -k --probes --seed --variant --offset --quiet -h --help'
+        options=' --force --from --from-scheme -m --bits -k --probes --seed --variant --offset --column --row-group --quiet -h --help'
         case $prev in
             --from) words="$(bloomery --names formats 2>/dev/null)" ;;
             --from-scheme) words="$(bloomery --names schemes 2>/dev/null)" ;;
@@ -166,9 +210,11 @@ _bloomery()
             --seed) kind=none ;;
             --variant) kind=none ;;
             --offset) kind=none ;;
+            --column) kind=none ;;
+            --row-group) kind=none ;;
         esac ;;
     compare)
-        options=' --json --from --from-scheme -m --bits -k --probes --seed --variant --offset --quiet -h --help'
+        options=' --json --from --from-scheme -m --bits -k --probes --seed --variant --offset --column --row-group --quiet -h --help'
         case $prev in
             --from) words="$(bloomery --names formats 2>/dev/null)" ;;
             --from-scheme) words="$(bloomery --names schemes 2>/dev/null)" ;;
@@ -177,12 +223,14 @@ _bloomery()
             --seed) kind=none ;;
             --variant) kind=none ;;
             --offset) kind=none ;;
+            --column) kind=none ;;
+            --row-group) kind=none ;;
         esac ;;
     convert)
-        options=' --to --kind --plain --scheme --members -n --items -p --rate --force --from --from-scheme -m --bits -k --probes --seed --variant --offset -0 --crlf -e -f -d --funnel --quiet -h --help'
+        options=' --to --kind --plain --scheme --members -n --items -p --rate --force --from --from-scheme -m --bits -k --probes --seed --variant --offset --column --row-group -0 --crlf -e -f -d --funnel --quiet -h --help'
         case $prev in
             --to) words="$(bloomery --names formats 2>/dev/null)" ;;
-            --kind) words="classic blocked counting scalable window cuckoo" ;;
+            --kind) words="classic blocked counting scalable window cuckoo static cascade" ;;
             --scheme) words="$(bloomery --names schemes 2>/dev/null)" ;;
             --members) kind=file ;;
             -n|--items) kind=none ;;
@@ -194,13 +242,15 @@ _bloomery()
             --seed) kind=none ;;
             --variant) kind=none ;;
             --offset) kind=none ;;
-            -e) words="text hex int32 int64 base64" ;;
+            --column) kind=none ;;
+            --row-group) kind=none ;;
+            -e) words="text hex int32 int64 float double base64" ;;
             -f) kind=none ;;
             -d) kind=none ;;
             --funnel) kind=none ;;
         esac ;;
     diff)
-        options=' --from --from-scheme -m --bits -k --probes --seed --variant --offset --quiet -h --help'
+        options=' --from --from-scheme -m --bits -k --probes --seed --variant --offset --column --row-group --quiet -h --help'
         case $prev in
             --from) words="$(bloomery --names formats 2>/dev/null)" ;;
             --from-scheme) words="$(bloomery --names schemes 2>/dev/null)" ;;
@@ -209,9 +259,11 @@ _bloomery()
             --seed) kind=none ;;
             --variant) kind=none ;;
             --offset) kind=none ;;
+            --column) kind=none ;;
+            --row-group) kind=none ;;
         esac ;;
     patch)
-        options=' --from --from-scheme -m --bits -k --probes --seed --variant --offset --quiet -h --help'
+        options=' --from --from-scheme -m --bits -k --probes --seed --variant --offset --column --row-group --quiet -h --help'
         case $prev in
             --from) words="$(bloomery --names formats 2>/dev/null)" ;;
             --from-scheme) words="$(bloomery --names schemes 2>/dev/null)" ;;
@@ -220,10 +272,27 @@ _bloomery()
             --seed) kind=none ;;
             --variant) kind=none ;;
             --offset) kind=none ;;
+            --column) kind=none ;;
+            --row-group) kind=none ;;
+        esac ;;
+    follow)
+        options=' --every --stale --once --force --quiet -h --help'
+        case $prev in
+            --every) kind=none ;;
+            --stale) kind=none ;;
         esac ;;
     bip37)
-        options=' --txid --update --quiet -h --help'
+        options=' --txid --update --from --from-scheme -m --bits -k --probes --seed --variant --offset --column --row-group --quiet -h --help'
         case $prev in
+            --from) words="$(bloomery --names formats 2>/dev/null)" ;;
+            --from-scheme) words="$(bloomery --names schemes 2>/dev/null)" ;;
+            -m|--bits) kind=none ;;
+            -k|--probes) kind=none ;;
+            --seed) kind=none ;;
+            --variant) kind=none ;;
+            --offset) kind=none ;;
+            --column) kind=none ;;
+            --row-group) kind=none ;;
         esac ;;
     bench)
         options=' --quick --json --quiet -h --help'
@@ -233,8 +302,14 @@ _bloomery()
         options=' --json --quiet -h --help'
         case $prev in
         esac ;;
+    web)
+        options=' --port --dir --path --quiet -h --help'
+        case $prev in
+            --port) kind=none ;;
+            --dir) kind=file ;;
+        esac ;;
     help)
-        words='dedup create add check remove calc info verify merge intersect compare convert diff patch bip37 bench schemes' ;;
+        words='dedup create build add check remove calc info verify merge intersect compare convert diff patch follow bip37 bench schemes web' ;;
     esac
     if [ -n "$words" ]; then
         COMPREPLY=($(compgen -P "$before" -W "$words" -- "$cur"))

@@ -18,7 +18,7 @@ from . import _core, errors
 _core.set_errors(errors.make)
 
 from .errors import (AbsentError, AmbiguousError, ArgumentError, BusyError, CancelledError,  # noqa: E402
-                     ChecksumError, DeniedError, Error, ExistsError, FileError, FormatError,
+                     ChecksumError, ConflictError, DeniedError, Error, ExistsError, FileError, FormatError,
                      FullError, FunnelError, HashError, IndivisibleError, LimitError,
                      MismatchError, MissingError, NoMemoryError, ReadOnlyError, SpaceError,
                      TruncatedError, UnsupportedError, VersionError)
@@ -32,7 +32,7 @@ __all__ = [
     "Filter", "Guard", "calc", "kinds", "schemes", "formats",
     "Estimate", "Overlap", "Params", "Plan", "Stats", "Trial",
     "Error", "AbsentError", "AmbiguousError", "ArgumentError", "BusyError", "CancelledError",
-    "ChecksumError", "DeniedError", "ExistsError", "FileError", "FormatError", "FullError",
+    "ChecksumError", "ConflictError", "DeniedError", "ExistsError", "FileError", "FormatError", "FullError",
     "FunnelError", "HashError", "IndivisibleError", "LimitError", "MismatchError", "MissingError",
     "NoMemoryError", "ReadOnlyError", "SpaceError", "TruncatedError", "UnsupportedError",
     "VersionError",

@@ -83,6 +83,10 @@ class CancelledError(Error):
     """Cancelled by the progress callback."""
 
 
+class ConflictError(Error, ValueError):
+    """A key is in both lists of a filter that must be right about both."""
+
+
 class NoMemoryError(Error, MemoryError):
     """Out of memory."""
 
@@ -129,6 +133,7 @@ _BY_STATUS: Dict[str, Type[Error]] = {
     "BLM_E_AMBIGUOUS": AmbiguousError,
     "BLM_E_HASH": HashError,
     "BLM_E_FUNNEL": FunnelError,
+    "BLM_E_CONFLICT": ConflictError,
 }
 _BY_ERRNO: Dict[int, Type[Error]] = {errno.ENOENT: MissingError, errno.EACCES: DeniedError, errno.EPERM: DeniedError}
 

@@ -50,6 +50,21 @@ check(code == 2 and "make room" in err, err)
 check(os.listdir() == ["a.blm"] and open("a.blm", "rb").read() == before, "the old file is whole")
 os.remove("a.blm")
 
+# ---- create --working-memory: a full spill directory stops it; with room again it goes on
+with open("filler", "wb") as f:
+    f.write(b"x" * 750000)
+words = ["-n", "20000", "-p", "1e-9", "--seed", "3", "--from", "-"]
+code, out, err = run("create", "big.blm", *words, "--working-memory", "64K", input=keys)
+check(code == 2 and "no space left" in err and "run the command again to go on" in err, err)
+check(sorted(os.listdir()) == ["big.blm.spill", "filler"], os.listdir())
+os.remove("filler")
+code, out, err = run("create", "big.blm", *words, "--working-memory", "64K", input=keys)
+check(code == 0 and sorted(os.listdir()) == ["big.blm"], err)
+check(run("create", "want.blm", *words, "--quiet", input=keys)[0] == 0, "in memory")
+check(open("big.blm", "rb").read() == open("want.blm", "rb").read(), "not the same")
+os.remove("big.blm")
+os.remove("want.blm")
+
 # ---- add to a filter that must grow and cannot: what was added is there, the file is valid
 check(run("create", "s.blm", "--kind", "scalable", "-n", "1000", "-p", "1e-6", "--quiet")[0] == 0,
       "create")

@@ -40,15 +40,20 @@ def compare(command, text, optional=()):
 
 (work / "keys").write_bytes(b"".join(b"%d\n" % i for i in range(3000)))
 of_windows = {k for k in documented["info"] if k.startswith("window.")}
+of_fixed = {k for k in documented["info"] if k.startswith("fixed.")}
 for kind in ("classic", "blocked", "counting", "scalable"):
     tool("create", f"{kind}.blm", "-n", "1000", "--kind", kind, "--seed", "1", "--from", "keys",
          "--quiet")
-    value = compare("info", tool("info", "--json", "--plot", f"{kind}.blm")[0], of_windows)
+    value = compare("info", tool("info", "--json", "--plot", f"{kind}.blm")[0], of_windows | of_fixed)
     check(value["kind"] == kind and len(value["regions"]) == 65, value)
     check("regions" not in json.loads(tool("info", "--json", f"{kind}.blm")[0]), "no plot, regions")
 tool("create", "window.blm", "--last", "1000", "--seed", "1", "--from", "keys", "--quiet")
-value = compare("info", tool("info", "--json", "--plot", "window.blm")[0], ("regions",))
+value = compare("info", tool("info", "--json", "--plot", "window.blm")[0], of_fixed | {"regions"})
 check([a["adds"] for a in value["window"]["ages"]] == [140] + [143] * 6 + [143], value["window"])
+(work / "others").write_bytes(b"".join(b"%d\n" % i for i in range(3000, 9000)))
+tool("build", "cascade.blm", "--include", "keys", "--exclude", "others", "--seed", "1", "--quiet")
+value = compare("info", tool("info", "--json", "--plot", "cascade.blm")[0], of_windows | {"regions"})
+check(value["fixed"]["included"] == 3000 and value["fixed"]["excluded"] == 6000, value)
 for words in (["-n", "1e6", "-p", "0.01"], ["-n", "1e6", "--memory", "1M"],
               ["-m", "1e6", "-k", "3"]):
     compare("calc", tool("calc", "--json", *words)[0])
@@ -81,6 +86,19 @@ with open("good.blm", "r+b") as f:
     f.write(b"damage")
 value = json.loads(tool("verify", "--json", "good.blm", "--trials", 1000, code=1)[0])
 check(value["checksums"]["verdict"] == "damaged" and value["checksums"]["damaged_offset"] > 0, value)
+
+# ---- a column of a .parquet file
+file = SOURCE / "tests/golden/parquet-file/duckdb-types.parquet"
+(work / "names").write_bytes(b"name-0\nname-35\nnobody\n")
+value = compare("info of a .parquet file", tool("info", "--json", file)[0])
+check([len(c["filters"]) for c in value["columns"]] == [3, 3, 3, 3, 3, 0, 3], value)
+value = compare("check of a column",
+                tool("check", "--json", file, "names", "--column", "name")[0])
+check([g["maybe"] for g in value["row_groups"]] == [2, 1, 0] and value["no"] == 1, value)
+value = compare("verify of a column",
+                tool("verify", "--json", file, "--column", "name", "--members", "names", "--trials",
+                     1000, code=1)[0])
+check(value["members"]["first_missing_line"] == 3 and len(value["row_groups"]) == 3, value)
 
 # ---- several filters: an object for each
 decoder, text, several = json.JSONDecoder(), tool("info", "--json", "classic.blm", "f.guava",

@@ -4,6 +4,7 @@
  * (hexadecimal, a line each; every other one is added). Uses bloomery.h only. */
 #include <bloomery.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +67,7 @@ static void saved(const char *name, blm_options o)
     blm_error   e = { .text = "" };
     must(blm_create(&o, &f, &e) == BLM_OK, e.text);
     add_some(f, 0, key_count);
-    if (o.kind == BLM_COUNTING)
+    if (o.kind == BLM_COUNTING || o.kind == BLM_CUCKOO)
         for (unsigned i = 0; i < key_count / 2; i += 4)
             must(blm_remove(f, keys[i].data, keys[i].len) == BLM_OK, "remove");
     must(blm_save(f, name, NULL, BLM_REPLACE, &e) == BLM_OK, e.text);
@@ -160,6 +161,21 @@ int main(void)
     o.window_ms = 0;
     o.items     = key_count / 6; /* half of the keys are forgotten */
     saved("window-forgets.blm", o);
+    o.kind  = BLM_CUCKOO;
+    o.items = key_count / 2;
+    for (o.rate = 0.02; o.rate > 1e-7; o.rate /= 100) {
+        char name[32];
+        snprintf(name, sizeof name, "cuckoo-%.0f.blm", -log10(o.rate));
+        saved(name, o);
+    }
+    o.rate = 0.02;
+    mapped("cuckoo-mapped.blm", o, 'k');
+    mapped("cuckoo-died.blm", o, 'd');
+    o.growth = 2;
+    o.items  = key_count / 16;
+    saved("cuckoo-grown.blm", o);
+    mapped("cuckoo-grown-mapped.blm", o, 'k');
+    o.growth          = 0;
     blm_options large = BLM_OPTIONS_INIT;
     large.flags       = BLM_SEEDED;
     large.bits        = 4 * 65536 * 8 - 1000;

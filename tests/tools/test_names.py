@@ -27,7 +27,7 @@ from harness import SOURCE, check, scratch, tracked, write  # noqa: E402
 SOURCES = (".c", ".h", ".cc", ".hpp")
 ENDS = re.compile(r"\w\.(c|h|cc|hpp|py|sh|cmake|md)$")
 UNIT = re.compile(r"unit((?:\.[a-z]\w*)*)\.([a-z]\w*)$")
-MADE = re.compile(r"build\b|bloomery\.c$")  # by a build, by `make amalgamation`
+MADE = re.compile(r"build\b|web/dist\b|bloomery\.c$")  # by a build, `make web`, `make amalgamation`
 WORD = re.compile(r"(?<![\w./*…@~$%-])(?:[\w.*…-]+/)*[\w.*…-]+")
 ANY = re.compile(r"(?<![A-Za-z0-9])(x|[A-Z]+)(?![A-Za-z0-9])|…|\*+")
 # Addresses, <headers>, absolute paths, and what a shell puts together.
