@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: MIT
 """A filter's file that is cut, or overwritten by a shorter one, under a command that has it mapped:
 the command says so and exits with 2, where the system's answer is a silent SIGBUS."""
+import array
+import fcntl
 import os
 import subprocess
+import termios
+import time
 
 from tool import BLOOMERY, check, scratch, tool
 
@@ -11,6 +15,13 @@ os.chdir(work)
 SAYS = b": the file was cut or overwritten while it was in use, or the disk failed: use another copy\n"
 lines = b"".join(b"%d\n" % i for i in range(20000))
 (work / "keys").write_bytes(lines)
+
+
+def waiting(pipe):
+    """Bytes in a pipe that nobody has read yet."""
+    n = array.array("i", [0])
+    fcntl.ioctl(pipe, termios.FIONREAD, n)
+    return n[0]
 
 
 def cut(path):
@@ -30,10 +41,10 @@ for spoil in (cut, overwrite):
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         p.stdin.write(b"first\n")
         p.stdin.flush()
-        while True:  # it is open when it is mapped
-            with open(f"/proc/{p.pid}/maps", encoding="utf-8", errors="replace") as maps:
-                if ".blm" in maps.read():
-                    break
+        while waiting(p.stdin) and p.poll() is None:  # keys are read when the file is open and mapped
+            time.sleep(0.001)
+        with open(f"/proc/{p.pid}/maps", encoding="utf-8", errors="replace") as maps:
+            check(".blm" in maps.read(), f"{words}: not mapped when keys are read")
         spoil(path)
         try:
             p.stdin.write(lines)
