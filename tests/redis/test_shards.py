@@ -73,11 +73,28 @@ def shard_keys(name, descriptor):
     seed = int(facts[b"seed"], 16).to_bytes(16, "little")
     return [b"{%d}%s.%s" % (t, name, facts[b"id"]) for t in tags], seed
 
+def examples():
+    """The page's examples are what its rules give."""
+    page = (server.SOURCE / "docs/scale.md").read_text()
+    descriptor = re.search(r"^bloomery-shards 1 .*$", page, re.M)[0].encode()
+    keys, seed = shard_keys(b"visited", descriptor)
+    assert seed == bytes(range(16)) and crc16(b"123456789") == 0x31c3
+    tags = [x[1:x.index(b"}")].decode() for x in keys]
+    assert "the tags are " + ", ".join(tags) in re.sub(r"\s+", " ", page), tags
+    assert f"`{keys[0].decode()}`" in page, keys[0]
+    shown = re.findall(r"^\| (\S.*) \| ([0-9a-f]{16}) \| (\d+) \|$", page, re.M)
+    assert len(shown) == 4, shown
+    for name, digest, shard in shown:
+        item = {"(empty)": b"", "bytes 00 01 … 0e": bytes(range(15))}.get(name, name.strip("`").encode())
+        h = siphash24(seed, item)
+        assert (f"{h:016x}", h * 12 >> 64) == (digest, int(shard)), (name, hex(h))
+
 def lines(start, count):
     return b"".join(b"https://example.com/%d\n" % i for i in range(start, start + count))
 
 def rules(k, ref):
     """Names, slots and routes are as documented; the shards are even over the masters."""
+    examples()
     name = b"a{b}c/d"
     out, err = bloomery("create", ref + "a%7Bb%7Dc/d?shards=12", "-n", "50000", "-p", "0.001")
     assert "50,000 keys at a rate of 0.1%" in err and "in 12 shards" in err, err
