@@ -23,6 +23,8 @@ static struct {
     double             rate;
     struct option_seed seed;
     bool               force;
+    uint64_t           memory;
+    const char        *dir;
 } opt;
 
 static const char *built_kinds(size_t i)
@@ -51,8 +53,33 @@ static const struct option rows[] = {
     { "force", 0, OPT_FLAG, NULL, &opt.force, "Replace the file if it exists.", NULL },
     OPTION_END,
 };
+static const struct option disk_rows[] = {
+    { "memory", 0, OPT_SIZE, "SIZE", &opt.memory,
+      "Build in about this much memory, by way of files on the disk: the keys may be more than "
+      "memory "
+      "holds. If the command is killed or the disk is full, run it again with the same keys: it "
+      "goes on where it was.",
+      NULL },
+    { "working-memory", 0, OPT_SIZE, "SIZE", &opt.memory, "The same, as create calls it.", NULL },
+    { "spill", 0, OPT_FILE, "DIR", &opt.dir,
+      "Where those files go. Default: FILTER.spill. They take 16 bytes a key, and twice the "
+      "filter's size.",
+      NULL },
+    OPTION_END,
+};
 static const struct option_group        own      = { "Filter", rows };
-static const struct option_group *const groups[] = { &own, &keys_group, &threads_group, NULL };
+static const struct option_group        disk     = { "Larger than memory", disk_rows };
+static const struct option_group *const groups[] = { &own, &disk, &keys_group, &threads_group,
+                                                     NULL };
+
+static const char *directory(const char *text)
+{
+    static char path[4096];
+    if (opt.dir)
+        return opt.dir;
+    snprintf(path, sizeof path, "%s.spill", text);
+    return path;
+}
 
 /* ---- reading ---- */
 
@@ -94,6 +121,7 @@ static bool read_list(blm_builder *b, const char *path, take_fn take, uint64_t *
     keys_close(&k);
     if (st != BLM_OK) {
         blm_error err = { .status = st, .offset = BLM_NO_OFFSET };
+        blm_builder_sync(b, &err); /* says what is the matter with the files, if it is that */
         filter_trouble(path, &err);
     }
     return good;
@@ -220,36 +248,99 @@ static void options_of(blm_options *o)
     o->progress_ctx = (void *)(uintptr_t) "building";
 }
 
-/* NULL: trouble, already reported; *again: another seed may help. */
-static blm_filter *build_once(const blm_options *o, bool *again)
+static blm_builder *begin(const char *text, const blm_options *o)
 {
-    blm_builder *b     = NULL;
-    blm_filter  *f     = NULL;
-    blm_error    err   = { .offset = BLM_NO_OFFSET };
-    uint64_t     count = 0;
-    *again             = false;
-    if (blm_builder_new(o, &b, &err) != BLM_OK) {
-        filter_trouble(NULL, &err);
+    blm_builder      *b   = NULL;
+    blm_error         err = { .offset = BLM_NO_OFFSET };
+    blm_builder_state is  = { .size = sizeof is };
+    char              keys[NUMBER_TEXT];
+    blm_status        st = opt.memory ? blm_builder_open(directory(text), o, opt.memory, &b, &err)
+                                      : blm_builder_new(o, &b, &err);
+    if (st != BLM_OK) {
+        filter_trouble(opt.memory ? directory(text) : NULL, &err);
         return NULL;
     }
-    if (read_list(b, opt.include, blm_builder_add_hashes, &count) &&
-        (!opt.exclude || read_list(b, opt.exclude, blm_builder_exclude_hashes, &count))) {
-        blm_status st = blm_builder_build(b, &f, &err);
-        progress_hide();
-        if (st == BLM_E_CONFLICT)
-            *again = only_hash_in_common(b);
-        else if (st != BLM_OK && st != BLM_E_CANCELLED)
-            filter_trouble(NULL, &err);
-    }
+    blm_builder_get_state(b, &is);
+    if (is.kept_included + is.kept_excluded)
+        say("%s: %s has %s of an earlier run: going on", text, directory(text),
+            plural_text(is.kept_included + is.kept_excluded, "key", keys));
+    return b;
+}
+
+/* What is in the files stays there. */
+static void say_stopped(const char *text, blm_builder *b)
+{
+    blm_builder_state is = { .size = sizeof is };
+    char              keys[NUMBER_TEXT];
+    blm_builder_sync(b, NULL);
+    blm_builder_get_state(b, &is);
+    uint64_t in  = is.included > is.kept_included ? is.included : is.kept_included;
+    uint64_t out = is.excluded > is.kept_excluded ? is.excluded : is.kept_excluded;
+    trouble("%s after %s; %s is not made yet: run the command again to go on (or remove %s)",
+            interrupted() ? "interrupted" : "stopped", plural_text(in + out, "key", keys), text,
+            directory(text));
+}
+
+static bool read_lists(blm_builder *b)
+{
+    uint64_t count = 0;
+    return read_list(b, opt.include, blm_builder_add_hashes, &count) &&
+           (!opt.exclude || read_list(b, opt.exclude, blm_builder_exclude_hashes, &count));
+}
+
+enum outcome { MADE, AGAIN, FAILED }; /* AGAIN: another seed may help; FAILED: already reported */
+
+/* In files: *f stays NULL. */
+static enum outcome build_once(const char *text, const blm_options *o, blm_filter **f)
+{
+    blm_error    err = { .offset = BLM_NO_OFFSET };
+    blm_builder *b   = begin(text, o);
+    enum outcome end = FAILED;
+    if (!b)
+        return FAILED;
+    bool       all = read_lists(b);
+    blm_status st  = !all         ? BLM_E_CANCELLED
+                     : opt.memory ? blm_builder_save(b, text, opt.force ? BLM_REPLACE : 0, &err)
+                                  : blm_builder_build(b, f, &err);
+    progress_hide();
+    if (st == BLM_OK)
+        end = MADE;
+    else if (st == BLM_E_CONFLICT)
+        end = only_hash_in_common(b) ? AGAIN : FAILED;
+    else if (st != BLM_E_CANCELLED)
+        filter_trouble(opt.memory ? text : NULL, &err);
+    if (opt.memory && end == FAILED && st != BLM_E_CONFLICT)
+        say_stopped(text, b);
     blm_builder_free(b);
-    return f;
+    return end;
+}
+
+/* Builds until a seed tells all keys apart, and puts the filter where it belongs. */
+static int build(const char *text, const blm_options *o)
+{
+    blm_filter  *f   = NULL;
+    enum outcome end = AGAIN;
+    blm_error    err = { .offset = BLM_NO_OFFSET };
+    for (int i = 0; i < SEEDS && end == AGAIN; i++)
+        end = build_once(text, o, &f);
+    if (end != MADE && interrupted() && !opt.memory)
+        return trouble("interrupted; %s was not made", ref_name(text));
+    if (end != MADE)
+        return EXIT_TROUBLE;
+    if (opt.memory && blm_open(text, NULL, &f, &err) != BLM_OK)
+        return filter_trouble(text, &err);
+    bool good = opt.memory || ref_put(text, f, NULL, opt.force);
+    if (good)
+        report(ref_name(text), f);
+    blm_free(f);
+    return good ? EXIT_YES : EXIT_TROUBLE;
 }
 
 static int run(int count, char **operands)
 {
     (void)count;
     blm_options o;
-    bool        again    = true;
+    const char *text     = operands[0];
     char       *inputs[] = { (char *)(uintptr_t)opt.include, (char *)(uintptr_t)opt.exclude };
     if (!opt.include)
         return misuse("the keys are missing: give --include");
@@ -257,27 +348,21 @@ static int run(int count, char **operands)
         return misuse("--exclude is for a cascade: remove it, or --kind %s", opt.kind);
     if (opt.exclude && ref_is_stdin(opt.include) && ref_is_stdin(opt.exclude))
         return misuse("both lists are standard input: give one of them as a file");
-    if (ref_is_input(operands[0], inputs, opt.exclude ? 2 : 1) ||
-        !ref_vacant(operands[0], opt.force))
+    if (opt.dir && !opt.memory)
+        return misuse("--spill is for building larger than memory: give --memory too");
+    if (opt.memory && (ref_is_shared(text) || ref_is_stream(text)))
+        return misuse("--memory builds a file: give a path");
+    if (ref_is_input(text, inputs, opt.exclude ? 2 : 1) || !ref_vacant(text, opt.force))
         return EXIT_TROUBLE;
     interrupt_catch();
     options_of(&o);
-    blm_filter *f = NULL;
-    for (int i = 0; i < SEEDS && !f && again; i++)
-        f = build_once(&o, &again);
-    if (!f)
-        return interrupted() ? trouble("interrupted; %s was not made", ref_name(operands[0]))
-                             : EXIT_TROUBLE;
-    bool good = ref_put(operands[0], f, NULL, opt.force);
-    if (good)
-        report(ref_name(operands[0]), f);
-    blm_free(f);
-    return good ? EXIT_YES : EXIT_TROUBLE;
+    return build(text, &o);
 }
 
 static const char *const usage[] = {
     "FILTER --include KEYS [-p P] [--kind KIND]",
     "FILTER --include KEYS --exclude KEYS [-p P]",
+    "FILTER --include KEYS [--exclude KEYS] --memory SIZE [--spill DIR]",
     NULL,
 };
 static const char *const about[] = {
@@ -291,7 +376,10 @@ static const char *const about[] = {
     "every excluded one; both lists are checked before the filter is written. A key of neither "
     "list "
     "is answered \"maybe\" at the rate that is printed: with -p P, at most at P.",
-    "The hashes of all keys are in memory while it builds, 8 bytes a key.",
+    "The hashes of all keys are in memory while it builds, 8 bytes a key. With --memory they are "
+    "in "
+    "files instead, and the filter may be larger than memory too. It comes out the same, bit for "
+    "bit.",
     NULL,
 };
 static const struct example examples[] = {
@@ -301,6 +389,8 @@ static const struct example examples[] = {
       "Make a filter without errors on two lists of certificates" },
     { "bloomery build blocked.blm --include spammers.txt --exclude customers.txt -p 1%",
       "Never stop a customer, and at most one stranger in a hundred" },
+    { "bloomery build all.blm --include keys.txt --memory 256M",
+      "Build from ten thousand million keys in little memory" },
     { NULL, NULL },
 };
 

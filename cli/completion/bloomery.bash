@@ -71,7 +71,7 @@ _bloomery()
             --wait) kind=none ;;
         esac ;;
     build)
-        options=' --include --exclude -p --rate --kind --hash --seed --force -0 --crlf -e -f -d --funnel --threads --quiet -h --help'
+        options=' --include --exclude -p --rate --kind --hash --seed --force --memory --working-memory --spill -0 --crlf -e -f -d --funnel --threads --quiet -h --help'
         case $prev in
             --include) kind=file ;;
             --exclude) kind=file ;;
@@ -79,6 +79,9 @@ _bloomery()
             --kind) words="static cascade classic blocked" ;;
             --hash) words="xxh3 siphash" ;;
             --seed) kind=none ;;
+            --memory) kind=none ;;
+            --working-memory) kind=none ;;
+            --spill) kind=file ;;
             -e) words="text hex int32 int64 float double base64" ;;
             -f) kind=none ;;
             -d) kind=none ;;

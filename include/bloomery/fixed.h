@@ -19,7 +19,8 @@
  * removing, unions, folds and comparisons are E_UNSUPPORTED.
  *
  * A builder keeps the 64-bit hash of each key, 8 bytes. Building takes another 50 MB for each thread
- * and the filter itself. Keys may come twice. A builder is for one thread at a time.
+ * and the filter itself. Where that is more than there is, blm_builder_open keeps the hashes in files
+ * and makes a file. Keys may come twice. A builder is for one thread at a time.
  *
  * May still change before 1.0.
  */
@@ -64,6 +65,38 @@ BLM_API blm_status blm_builder_exclude_hashes(blm_builder *b, const uint64_t *ha
 BLM_API blm_status blm_builder_build(blm_builder *b, blm_filter **out, blm_error *err);
 /* After E_CONFLICT: the hash that both have. Hash the keys again to find them. */
 BLM_API bool blm_builder_conflict(const blm_builder *b, uint64_t *hash);
+
+/* Larger than memory, and builds that can be killed and resumed. The hashes of the keys go to files of
+ * a directory, sorted by the memory-full; then they are merged, and the filter is worked out part by
+ * part, as it would have been in memory, bit for bit (with the same seed).
+ *
+ *     if (blm_builder_open("set.spill", &o, 256 << 20, &b, &err) != BLM_OK) …
+ *     while (more keys) if (blm_builder_add(b, keys, count) != BLM_OK) …
+ *     if (blm_builder_save(b, "set.blm", 0, &err) != BLM_OK) …
+ *
+ * After a kill, a power cut or a full disk (E_SPACE) do the same again, with the same options and each
+ * list's keys in the same order. What the directory has is not done again: keys that it holds are
+ * only compared (E_MISMATCH if they are others), and once all have come (state.building) they need
+ * not be given again. Disk: 16 bytes a key, and twice the filter at the end. Memory: what you allow
+ * (64 KiB at least), and 40 MB, which a part takes. For static, cascade, classic and blocked.
+ * E_BUSY: another process is at the directory. E_MISMATCH: it is of another filter. */
+BLM_API blm_status blm_builder_open(const char *dir, const blm_options *o, uint64_t memory,
+                                    blm_builder **out, blm_error *err);
+/* Makes durable what was given so far. After a call above has failed, says why, again. */
+BLM_API blm_status blm_builder_sync(blm_builder *b, blm_error *err);
+/* Builds, and saves the filter as blm_save does (flags too); then the directory goes. Of builders in
+ * memory too. After E_CONFLICT the directory is gone as well. E_CANCELLED can be resumed. */
+BLM_API blm_status blm_builder_save(blm_builder *b, const char *path, uint32_t flags,
+                                    blm_error *err);
+typedef struct blm_builder_state {
+    size_t   size;
+    uint64_t included, excluded;           /* keys that were given, those compared too */
+    uint64_t kept_included, kept_excluded; /* that the directory had when it was opened */
+    uint64_t runs, sorted;                 /* files of hashes, and hashes merged from them */
+    uint64_t filled;                       /* parts of the filter */
+    bool     building;                     /* all keys have come, in this run or an earlier one */
+} blm_builder_state;
+BLM_API blm_status blm_builder_get_state(const blm_builder *b, blm_builder_state *out);
 
 typedef struct blm_fixed {
     size_t   size;

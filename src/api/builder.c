@@ -7,31 +7,21 @@
 #include <math.h>
 #include <string.h>
 
-#include "api/filter.h"
-#include "api/fuse.h"
-#include "api/hashes.h"
+#include "api/builder.h"
 #include "bloomery/embed.h"
-#include "bloomery/fixed.h"
 #include "core/kernel/fuse.h"
 #include "core/threads.h"
 #include "maths/sizing.h"
 #include "store/store.h"
 
-enum { IN, OUT }; /* the two lists */
+#define IN  BLM__IN
+#define OUT BLM__OUT
 
 /* Keys that a thread hashes at a time, and the least that several are asked for. */
 #define SHARE    ((size_t)1 << 12)
 #define LEAST    ((size_t)1 << 15)
-#define VERIFIED ((size_t)1 << 16) /* hashes between two looks at progress */
-
-struct blm_builder {
-    blm_filter             *f; /* without layers: it hashes, and becomes the filter */
-    blm_options             o;
-    struct blm__hashes      list[2];
-    struct blm__fuse_effort effort;
-    bool                    done, conflict;
-    uint64_t                conflict_hash;
-};
+#define VERIFIED ((size_t)1 << 16) /* hashes between two looks at progress … */
+#define LET_GO   32u               /* … and so many of those between two times that pages go */
 
 /* ---- a builder ---- */
 
@@ -66,26 +56,19 @@ static blm_status prepare(blm_builder *b, blm_error *err)
     return st == BLM_OK ? blm__filter_hashes(b->f, &first, err) : st;
 }
 
-blm_status blm_builder_new(const blm_options *options, blm_builder **out, blm_error *err)
+blm_status blm__builder_make(const blm_options *o, blm_builder **out, blm_error *err)
 {
-    blm_options o;
-    if (!out)
-        return blm__fail(err, BLM_E_ARGUMENT, "nowhere to put the builder: out is NULL");
-    *out          = NULL;
-    blm_status st = blm__options_read(options, false, &o, err);
-    if (st != BLM_OK)
-        return st;
-    const blm_allocator *a = o.allocator ? o.allocator : &blm__default_allocator;
+    const blm_allocator *a = o->allocator ? o->allocator : &blm__default_allocator;
     blm_builder         *b = blm__zalloc(a, sizeof *b);
     if (!b)
         return blm__fail(err, BLM_E_MEMORY, "no memory for a builder");
-    b->o           = o;
+    b->o           = *o;
     b->o.allocator = a;
-    st             = prepare(b, err);
-    if (st == BLM_OK && o.items && o.items <= SIZE_MAX / 16 &&
-        !blm__hashes_room(&b->list[IN], a, o.items))
+    blm_status st  = prepare(b, err);
+    if (st == BLM_OK && o->items && o->items <= SIZE_MAX / 16 &&
+        !blm__hashes_room(&b->list[IN], a, o->items))
         st = blm__fail(err, BLM_E_MEMORY, "no memory for the hashes of %llu keys",
-                       (unsigned long long)o.items);
+                       (unsigned long long)o->items);
     if (st == BLM_OK)
         *out = b;
     else
@@ -93,11 +76,22 @@ blm_status blm_builder_new(const blm_options *options, blm_builder **out, blm_er
     return st;
 }
 
+blm_status blm_builder_new(const blm_options *options, blm_builder **out, blm_error *err)
+{
+    blm_options o;
+    if (!out)
+        return blm__fail(err, BLM_E_ARGUMENT, "nowhere to put the builder: out is NULL");
+    *out          = NULL;
+    blm_status st = blm__options_read(options, false, &o, err);
+    return st == BLM_OK ? blm__builder_make(&o, out, err) : st;
+}
+
 void blm_builder_free(blm_builder *b)
 {
     if (!b)
         return;
     const blm_allocator *a = b->o.allocator;
+    blm__builder_close(b);
     blm__hashes_free(&b->list[IN], a);
     blm__hashes_free(&b->list[OUT], a);
     blm_free(b->f);
@@ -137,6 +131,24 @@ static blm_status may_take(const blm_builder *b, int list)
                                                                                 : BLM_OK;
 }
 
+/* Some at a time, to files. */
+static blm_status take_to_disk(blm_builder *b, int list, const struct blm__keys *k)
+{
+    uint64_t   h[SHARE];
+    blm_status st = BLM_OK;
+    for (size_t at = 0; at < k->n && st == BLM_OK; at += SHARE) {
+        struct hashing j = { .body = &b->f->body, .keys = *k, .out = h };
+        j.keys.n         = k->n - at < SHARE ? k->n - at : SHARE;
+        if (k->fixed)
+            j.keys.fixed = (const uint8_t *)k->fixed + at * k->width;
+        else
+            j.keys.list = k->list + at;
+        hash_shares(&j);
+        st = blm__builder_spill(b, list, h, j.keys.n);
+    }
+    return st;
+}
+
 static blm_status take(blm_builder *b, int list, const struct blm__keys *k)
 {
     blm_status st = may_take(b, list);
@@ -145,6 +157,8 @@ static blm_status take(blm_builder *b, int list, const struct blm__keys *k)
     for (size_t i = 0; k->list && i < k->n; i++)
         if (!k->list[i].data && k->list[i].len)
             return BLM_E_ARGUMENT;
+    if (b->disk)
+        return take_to_disk(b, list, k);
     struct hashing j = { .body = &b->f->body, .keys = *k };
     j.out            = blm__hashes_room(&b->list[list], b->o.allocator, k->n);
     if (!j.out)
@@ -171,9 +185,13 @@ static blm_status take_hashes(blm_builder *b, int list, const uint64_t *hashes, 
     blm_status st = may_take(b, list);
     if (st != BLM_OK || count == 0)
         return st;
+    if (!hashes)
+        return BLM_E_ARGUMENT;
+    if (b->disk)
+        return blm__builder_spill(b, list, hashes, count);
     uint64_t *to = blm__hashes_room(&b->list[list], b->o.allocator, count);
-    if (!to || !hashes)
-        return hashes ? BLM_E_MEMORY : BLM_E_ARGUMENT;
+    if (!to)
+        return BLM_E_MEMORY;
     memcpy(to, hashes, count * sizeof *to);
     b->list[list].n += count;
     return BLM_OK;
@@ -235,7 +253,11 @@ static blm_status build_level(blm_builder *b, const struct blm__shape *s,
                               const struct blm__fuse_keys *k, struct blm__fuse_progress *p,
                               blm_error *err)
 {
-    return blm__fuse_layer_build(&b->f->body, s, k, b->o.threads, p, &b->effort, err);
+    struct blm__fuse_steps steps;
+    if (b->disk)
+        steps = blm__builder_steps(b);
+    return blm__fuse_layer_build(&b->f->body, s, k, b->o.threads, b->disk ? &steps : NULL, p,
+                                 &b->effort, err);
 }
 
 static blm_status no_rate(double rate, blm_error *err)
@@ -274,7 +296,7 @@ static uint32_t first_bits(uint64_t in, uint64_t out, double rate)
 }
 
 /* The excluded keys that pass the first level, to the front of their list, in order; how many. */
-static size_t passing(blm_builder *b)
+static size_t to_front(blm_builder *b)
 {
     struct blm__hashes *out = &b->list[OUT];
     uint8_t             maybe[BLM__BATCH];
@@ -297,6 +319,7 @@ static blm_status build_cascade(blm_builder *b, struct blm__fuse_progress *p, bl
 {
     const struct blm__hashes *in = &b->list[IN], *out = &b->list[OUT];
     uint32_t                  bits = first_bits(in->n, out->n, b->o.rate);
+    const uint64_t           *few  = out->of; /* those excluded keys that the last level is told */
     size_t                    pass = out->n;
     blm_status                st   = BLM_OK;
     if (bits == UINT32_MAX)
@@ -310,9 +333,12 @@ static blm_status build_cascade(blm_builder *b, struct blm__fuse_progress *p, bl
         struct blm__fuse_keys k = { { in->of, NULL }, { in->n, 0 } };
         s.rate                  = blm__rate_fuse(bits, in->n);
         st                      = build_level(b, &s, &k, p, err);
-        pass                    = st == BLM_OK ? passing(b) : 0;
+        if (st == BLM_OK && b->disk)
+            st = blm__builder_passing(b, &few, &pass, err);
+        else if (st == BLM_OK)
+            pass = to_front(b);
     }
-    struct blm__fuse_keys k = { { in->of, out->of }, { in->n, in->n ? pass : 0 } };
+    struct blm__fuse_keys k = { { in->of, few }, { in->n, in->n ? pass : 0 } };
     s                       = level_of(b, 1, out->n);
     s.rate                  = 0.5;
     if (st == BLM_OK)
@@ -324,8 +350,7 @@ static blm_status build_cascade(blm_builder *b, struct blm__fuse_progress *p, bl
 
 /* ---- the whole ---- */
 
-/* The smallest kind that has the rate. */
-static blm_status choose(blm_builder *b, blm_error *err)
+blm_status blm__builder_choose(blm_builder *b, blm_error *err)
 {
     static const blm_kind some[] = { BLM_STATIC, BLM_CLASSIC, BLM_BLOCKED };
     uint64_t              least  = UINT64_MAX;
@@ -385,52 +410,65 @@ static blm_status verify(const blm_builder *b, int list, struct blm__fuse_progre
                              "the filter that was built does not answer as it must: is this "
                              "machine's memory damaged?");
         p->done += n;
+        if (b->disk && at / VERIFIED % LET_GO == 0)
+            blm__disk_release(b->disk);
         if (!blm__go_on(&b->f->body, p->done, p->total))
             return blm__fail(err, BLM_E_CANCELLED, "cancelled while verifying");
     }
     return BLM_OK;
 }
 
-static blm_status build(blm_builder *b, blm_error *err)
+blm_status blm__builder_run(blm_builder *b, struct blm__fuse_progress *p, blm_error *err)
 {
-    size_t                    in = b->list[IN].n, out = b->list[OUT].n;
-    blm_status                st = choose(b, err);
-    struct blm__fuse_progress p  = { 0, 2 * in + (b->o.kind == BLM_CASCADE ? in + 2 * out : 0) };
+    size_t     in = b->list[IN].n, out = b->list[OUT].n;
+    blm_status st = blm__builder_choose(b, err);
     if (st != BLM_OK)
         return st;
     const struct blm__kind *kind = blm__kind_of(b->o.kind);
+    p->total                     = p->done + 2 * in + (b->o.kind == BLM_CASCADE ? in + 2 * out : 0);
     if (kind->add) {
         st = fill(b, err);
     } else {
         b->f->body.kind = b->o.kind;
         b->f->body.ops  = kind;
-        st = b->o.kind == BLM_CASCADE ? build_cascade(b, &p, err) : build_static(b, &p, err);
+        st = b->o.kind == BLM_CASCADE ? build_cascade(b, p, err) : build_static(b, p, err);
         if (st == BLM_OK)
             st = blm__filter_hashes(b->f, &b->f->body.layers[0].shape, err);
     }
     b->f->threads = b->o.threads;
     for (int list = IN; st == BLM_OK && list <= OUT; list++)
-        st = verify(b, list, &p, err);
+        st = verify(b, list, p, err);
     return st;
+}
+
+blm_status blm__builder_conflict(blm_builder *b, uint64_t hash, blm_error *err)
+{
+    b->conflict      = true;
+    b->conflict_hash = hash;
+    return blm__fail(err, BLM_E_CONFLICT,
+                     "an included and an excluded key have the same hash, %016llx: they are "
+                     "the same key, or another seed tells them apart",
+                     (unsigned long long)hash);
 }
 
 blm_status blm_builder_build(blm_builder *b, blm_filter **out, blm_error *err)
 {
+    struct blm__fuse_progress p = { 0, 0 };
+    uint64_t                  hash;
     if (!out)
         return blm__fail(err, BLM_E_ARGUMENT, "nowhere to put the filter: out is NULL");
     *out = NULL;
+    if (b->disk)
+        return blm__fail(err, BLM_E_UNSUPPORTED,
+                         "a builder whose keys are in files makes a file: blm_builder_save");
     if (b->done)
         return blm__fail(err, BLM_E_ARGUMENT, "a builder builds once: make another");
     b->done = true;
     blm__hashes_sort(&b->list[IN], b->o.threads);
     blm__hashes_sort(&b->list[OUT], b->o.threads);
-    b->conflict = blm__hashes_meet(&b->list[IN], &b->list[OUT], &b->conflict_hash);
-    if (b->conflict)
-        return blm__fail(err, BLM_E_CONFLICT,
-                         "an included and an excluded key have the same hash, %016llx: they are "
-                         "the same key, or another seed tells them apart",
-                         (unsigned long long)b->conflict_hash);
-    blm_status st = build(b, err);
+    if (blm__hashes_meet(&b->list[IN], &b->list[OUT], &hash))
+        return blm__builder_conflict(b, hash, err);
+    blm_status st = blm__builder_run(b, &p, err);
     if (st != BLM_OK)
         return st;
     *out = b->f;

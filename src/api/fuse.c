@@ -7,18 +7,21 @@
 #include "core/threads.h"
 
 #define TRIES 16u /* with other factors, before all parts get more cells */
+#define STEPS 64u /* as a rule, into which a long build is cut */
 
 struct job {
-    const struct blm__fuse_keys *keys;
-    struct blm__fuse_size        size;
-    struct blm__layer           *layer;
-    struct blm__peel            *work; /* one for each thread */
-    const struct blm__body      *body;
-    struct blm__fuse_progress   *progress;
-    pthread_t                    caller;
-    _Atomic size_t               next, worker;
-    _Atomic uint64_t             done, tries;
-    _Atomic bool                 failed, stopped;
+    const struct blm__fuse_keys  *keys;
+    struct blm__fuse_size         size;
+    struct blm__layer            *layer;
+    struct blm__peel             *work; /* one for each thread */
+    const struct blm__body       *body;
+    struct blm__fuse_progress    *progress;
+    const struct blm__fuse_steps *steps; /* NULL: all at once */
+    uint64_t                      end;   /* of this step: a part */
+    pthread_t                     caller;
+    _Atomic size_t                next, worker;
+    _Atomic uint64_t              done, tries;
+    _Atomic bool                  failed, stopped;
 };
 
 static bool over(const struct job *j) { return j->failed || j->stopped; }
@@ -44,18 +47,23 @@ static void build_parts(void *ctx)
     struct job       *j    = ctx;
     struct blm__peel *work = &j->work[blm__next_share(&j->worker)];
     bool              tell = pthread_equal(j->caller, pthread_self());
-    for (size_t i; !over(j) && (i = blm__next_share(&j->next)) < j->layer->shape.line_count;) {
+    for (size_t i; !over(j) && (i = blm__next_share(&j->next)) < j->end;) {
         build_part(j, work, i);
+        if (j->steps)
+            j->steps->release(j->steps->ctx);
         if (tell && !blm__go_on(j->body, j->progress->done + j->done, j->progress->total))
             j->stopped = true;
     }
 }
 
 /* The most keys that one part has. */
-static size_t largest(const struct blm__fuse_keys *k, uint64_t parts)
+static size_t largest(const struct blm__fuse_keys *k, uint64_t parts,
+                      const struct blm__fuse_steps *steps)
 {
     size_t most = 0;
     for (uint64_t i = 0; i < parts; i++) {
+        if (steps) /* halving touches pages all over the list */
+            steps->release(steps->ctx);
         struct blm__fuse_keys in = blm__fuse_keys_in(k, i, parts);
         if (in.n[0] + in.n[1] > most)
             most = in.n[0] + in.n[1];
@@ -64,16 +72,20 @@ static size_t largest(const struct blm__fuse_keys *k, uint64_t parts)
 }
 
 /* Hashes that are not spread evenly, as those of a caller's own function may be, are one part. */
-static struct blm__fuse_size sizes(const struct blm__fuse_keys *k, uint64_t *parts)
+static struct blm__fuse_size sizes(const struct blm__fuse_keys  *k,
+                                   const struct blm__fuse_steps *steps, uint64_t *parts)
 {
     size_t n = k->n[0] + k->n[1], most;
     *parts   = blm__fuse_parts(n);
-    most     = largest(k, *parts);
+    most     = largest(k, *parts, steps);
     if (most / 2 > n / *parts) {
         *parts = 1;
         most   = n;
     }
-    return blm__fuse_size_of(most);
+    struct blm__fuse_size s = blm__fuse_size_of(most);
+    for (uint64_t i = 0; steps && i < steps->enlarged; i++)
+        blm__fuse_enlarge(&s);
+    return s;
 }
 
 static void free_work(const struct blm__body *b, struct blm__peel *work, uint32_t count)
@@ -82,64 +94,109 @@ static void free_work(const struct blm__body *b, struct blm__peel *work, uint32_
         blm__peel_free(b->alloc, &work[i]);
 }
 
-/* All parts, with one size. BLM_E_FULL: one of them takes more cells. */
-static blm_status build_sized(struct blm__body *b, struct job *j, const struct blm__shape *s,
-                              uint32_t threads, blm_error *err)
+/* How many threads, each with memory for a part. */
+static uint32_t workers(const struct job *j, const struct blm__shape *s, uint32_t threads)
 {
-    struct blm__peel work[BLM__MAX_THREADS];
-    uint32_t         made = 0, count = threads ? threads : 1;
+    uint64_t count = threads ? threads : 1, each = blm__peel_bytes(j->size.cells);
     if (count > BLM__MAX_THREADS)
         count = BLM__MAX_THREADS;
     if (count > s->line_count)
-        count = (uint32_t)s->line_count;
-    blm_status st = b->store->add_layer(b, s, err);
+        count = s->line_count;
+    if (j->steps && count * each > j->steps->memory)
+        count = j->steps->memory / each;
+    return count ? (uint32_t)count : 1;
+}
+
+static blm_status build_step(struct job *j, uint32_t workers_made, uint64_t from, uint64_t to,
+                             blm_error *err)
+{
+    j->next   = (size_t)from;
+    j->end    = to;
+    j->worker = 0;
+    blm__threads_run(workers_made, build_parts, j);
+    if (j->stopped)
+        return blm__fail(err, BLM_E_CANCELLED, "cancelled while building");
+    if (j->failed)
+        return BLM_E_FULL;
+    return j->steps ? j->steps->done(j->steps->ctx, to, err) : BLM_OK;
+}
+
+/* All parts from this one on, with one size. BLM_E_FULL: one of them takes more cells. */
+static blm_status build_sized(struct blm__body *b, struct job *j, const struct blm__shape *s,
+                              uint64_t from, uint32_t threads, blm_error *err)
+{
+    struct blm__peel work[BLM__MAX_THREADS];
+    uint32_t         made = 0, count = workers(j, s, threads);
+    uint64_t         every = j->steps ? s->line_count / STEPS + 1 : s->line_count;
+    blm_status       st    = b->store->add_layer(b, s, err);
     if (st != BLM_OK)
         return st;
     while (made < count && blm__peel_make(b->alloc, j->size.cells, &work[made]))
         made++;
     j->layer  = &b->layers[b->layer_count - 1];
     j->work   = work;
-    j->next   = 0;
-    j->worker = 0;
-    j->done   = 0;
+    j->done   = blm__fuse_keys_before(j->keys, from, s->line_count);
     j->failed = false;
-    if (made) /* fewer than asked for also do it */
-        blm__threads_run(made, build_parts, j);
-    free_work(b, work, made);
     if (!made)
-        return blm__fail(err, BLM_E_MEMORY, "no memory to build %llu cells",
-                         (unsigned long long)j->size.cells);
-    if (j->stopped)
-        return blm__fail(err, BLM_E_CANCELLED, "cancelled while building");
-    return j->failed ? BLM_E_FULL : BLM_OK;
+        st = blm__fail(err, BLM_E_MEMORY, "no memory to build %llu cells",
+                       (unsigned long long)j->size.cells);
+    for (uint64_t at = from; at < s->line_count && st == BLM_OK; at += every)
+        st = build_step(j, made, at, s->line_count - at < every ? s->line_count : at + every,
+                        err); /* fewer threads than asked for also do it */
+    free_work(b, work, made);
+    return st;
+}
+
+/* Hashes that crowd are one part, and it has no bounds. */
+static blm_status fits(const struct job *j, uint64_t parts, blm_error *err)
+{
+    uint64_t bytes = blm__peel_bytes(j->size.cells);
+    if (!j->steps || parts > 1 || j->keys->n[0] + j->keys->n[1] < 2 * BLM__FUSE_PART ||
+        bytes <= j->steps->memory)
+        return BLM_OK;
+    return blm__fail(err, BLM_E_LIMIT,
+                     "the keys' hashes are not spread evenly: building takes %llu bytes of memory",
+                     (unsigned long long)bytes);
 }
 
 blm_status blm__fuse_layer_build(struct blm__body *b, const struct blm__shape *given,
                                  const struct blm__fuse_keys *k, uint32_t threads,
-                                 struct blm__fuse_progress *progress,
+                                 const struct blm__fuse_steps *steps,
+                                 struct blm__fuse_progress    *progress,
                                  struct blm__fuse_effort *effort, blm_error *err)
 {
     uint32_t          before = b->layer_count;
     struct blm__shape s      = *given;
-    struct job        j = { .keys = k, .body = b, .progress = progress, .caller = pthread_self() };
-    j.size              = sizes(k, &s.line_count);
-    s.aux[1]            = s.line_count;
-    s.rule              = BLM__FUSE;
-    s.probes            = BLM__FUSE_PROBES;
-    blm_status st;
+    struct job        j      = {
+                    .keys = k, .body = b, .progress = progress, .steps = steps, .caller = pthread_self()
+    };
+    j.size             = sizes(k, steps, &s.line_count);
+    s.aux[1]           = s.line_count;
+    s.rule             = BLM__FUSE;
+    s.probes           = BLM__FUSE_PROBES;
+    uint64_t   from    = steps ? steps->filled : 0;
+    uint64_t   enlarge = steps ? steps->enlarged : 0;
+    blm_status st      = fits(&j, s.line_count, err);
+    if (st != BLM_OK)
+        return st;
     do {
         s.aux[0] = j.size.segment;
         s.bits   = j.size.cells * s.line_count;
         if (s.bits > BLM__MAX_BITS / s.cell_bits)
             return blm__fail(err, BLM_E_LIMIT, "the keys need more than 2^48 bits");
-        st = build_sized(b, &j, &s, threads, err);
+        st = build_sized(b, &j, &s, from, threads, err);
         if (st != BLM_OK && b->layer_count > before)
             b->store->drop_layers(b, before, NULL);
-        if (st == BLM_E_FULL) {
+        bool again = st == BLM_E_FULL;
+        if (again) {
             blm__fuse_enlarge(&j.size);
             effort->enlarged++;
+            from = 0;
+            st   = steps ? steps->enlarge(steps->ctx, ++enlarge, err) : BLM_OK;
         }
-    } while (st == BLM_E_FULL);
+        if (!again || st != BLM_OK)
+            break;
+    } while (true);
     effort->parts += s.line_count;
     effort->tries += j.tries;
     progress->done += k->n[0] + k->n[1];

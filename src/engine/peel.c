@@ -33,11 +33,20 @@ struct blm__fuse_keys blm__fuse_keys_in(const struct blm__fuse_keys *all, uint64
     return k;
 }
 
+uint64_t blm__fuse_keys_before(const struct blm__fuse_keys *all, uint64_t part, uint64_t parts)
+{
+    return part ? first_in(all->of[0], all->n[0], part, parts) +
+                      first_in(all->of[1], all->n[1], part, parts)
+                : 0;
+}
+
 /* ---- memory ---- */
+
+uint64_t blm__peel_bytes(uint64_t cells) { return cells * 16; }
 
 bool blm__peel_make(const blm_allocator *a, uint64_t cells, struct blm__peel *out)
 {
-    if (cells >= UINT32_MAX || !blm__block_alloc(a, cells * 16, &out->block))
+    if (cells >= UINT32_MAX || !blm__block_alloc(a, blm__peel_bytes(cells), &out->block))
         return false;
     out->keys  = out->block.words;
     out->count = (uint32_t *)(void *)(out->keys + cells);

@@ -24,6 +24,9 @@ struct blm__fuse_keys {
 struct blm__fuse_keys blm__fuse_keys_in(const struct blm__fuse_keys *all, uint64_t part,
                                         uint64_t parts);
 
+/* How many keys fall into parts before this one. */
+uint64_t blm__fuse_keys_before(const struct blm__fuse_keys *all, uint64_t part, uint64_t parts);
+
 /* Memory for one part at a time. */
 struct blm__peel {
     uint64_t         *keys;  /* by cell: the keys that have it, exclusive-ored */
@@ -32,6 +35,7 @@ struct blm__peel {
     struct blm__block block;
 };
 
+uint64_t blm__peel_bytes(uint64_t cells);
 /* False: no memory. Parts have fewer than 2^32 cells. */
 bool blm__peel_make(const blm_allocator *a, uint64_t cells, struct blm__peel *out);
 void blm__peel_free(const blm_allocator *a, struct blm__peel *p);

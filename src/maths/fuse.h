@@ -10,6 +10,8 @@ struct blm__fuse_size {
     uint64_t cells;   /* of a part, whole segments, at least three */
 };
 
+#define BLM__FUSE_PART ((uint64_t)1 << 20) /* keys: the fewest of a part, where there are several */
+
 /* Parts for n keys; a part of n keys; the next larger part, for those that could not be built. */
 uint64_t              blm__fuse_parts(uint64_t n);
 struct blm__fuse_size blm__fuse_size_of(uint64_t n);

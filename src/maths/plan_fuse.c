@@ -20,14 +20,12 @@
 #include "maths/plan.h"
 #include "maths/sizing.h"
 
-#define PART ((uint64_t)1 << 20)
-
 double blm__rate_fuse(uint32_t bits, uint64_t n)
 {
     return blm__with_collisions(ldexp(1, -(int)bits), n);
 }
 
-uint64_t blm__fuse_parts(uint64_t n) { return n < 2 * PART ? 1 : n / PART; }
+uint64_t blm__fuse_parts(uint64_t n) { return n < 2 * BLM__FUSE_PART ? 1 : n / BLM__FUSE_PART; }
 
 /* The two formulas were fitted to trials with 1 to 2^21 keys. */
 struct blm__fuse_size blm__fuse_size_of(uint64_t n)

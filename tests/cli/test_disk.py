@@ -65,6 +65,21 @@ check(open("big.blm", "rb").read() == open("want.blm", "rb").read(), "not the sa
 os.remove("big.blm")
 os.remove("want.blm")
 
+# ---- build --memory: the same
+with open("filler", "wb") as f:
+    f.write(b"x" * 750000)
+words = ["--include", "-", "-p", "1e-6", "--kind", "static", "--seed", "3"]
+code, out, err = run("build", "big.blm", *words, "--memory", "64K", input=keys)
+check(code == 2 and "no space left" in err and "run the command again to go on" in err, err)
+check(sorted(os.listdir()) == ["big.blm.spill", "filler"], os.listdir())
+os.remove("filler")
+code, out, err = run("build", "big.blm", *words, "--memory", "64K", input=keys)
+check(code == 0 and "of an earlier run: going on" in err and os.listdir() == ["big.blm"], err)
+check(run("build", "want.blm", *words, "--quiet", input=keys)[0] == 0, "in memory")
+check(open("big.blm", "rb").read() == open("want.blm", "rb").read(), "not the same")
+os.remove("big.blm")
+os.remove("want.blm")
+
 # ---- add to a filter that must grow and cannot: what was added is there, the file is valid
 check(run("create", "s.blm", "--kind", "scalable", "-n", "1000", "-p", "1e-6", "--quiet")[0] == 0,
       "create")
