@@ -17,7 +17,7 @@ STAMP  = $(BUILD)/.setup
 .DEFAULT_GOAL := build
 MAKEFLAGS += --no-print-directory
 .PHONY: build run run-cluster test test-quick test-interop bench bench-cli bench-redis performance fuzz torture \
-	valgrind install amalgamation python bench-python web bench-web format clean help
+	valgrind install amalgamation python bench-python web bench-web dist deb static format clean help
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | \
@@ -141,6 +141,17 @@ bench-web: $(STAMP)-web ## the npm package beside bloom-filters and bloomfilter
 
 amalgamation: $(BUILD)/CMakeCache.txt ## write build/amalgamation/bloomery.h and bloomery.c
 	$(BUILDS) $(BUILD) --target bloomery_amalgamation
+
+dist: $(STAMP)-web ## the source tarball with the page, and its checksum, in build/release
+	$(MAKE) web
+	tools/release dist $(BUILD)/release
+
+deb: dist $(STAMP)-deb ## Debian packages, built twice, compared, and used in a new Debian (root)
+	tools/release deb $(BUILD)/release
+	tools/release chroot $(BUILD)/release
+
+static: $(STAMP)-static ## the command line as one file that needs nothing, in build/release
+	tools/release static $(BUILD)/release
 
 format: ## clang-format what differs from .clang-format
 	git ls-files '*.c' '*.h' | xargs clang-format -i
