@@ -98,7 +98,8 @@ static int run(int count, char **operands)
 }
 #endif
 
-static const char *const usage[] = { "redis://HOST/KEY FILE [--every TIME]", NULL };
+static const char *const usage[] = { "redis://HOST/KEY FILE [--every TIME]",
+                                     "redis+cluster://HOST/KEY DIRECTORY [--every TIME]", NULL };
 static const char *const about[] = {
     "Loads a filter from a server into a file, and then adds to it what is added on the server, "
     "until it is interrupted. Other processes check the file meanwhile, as any file that is being "
@@ -109,15 +110,19 @@ static const char *const about[] = {
     "track of what the file lacks, the filter is loaded again, into the same file. Only if it is "
     "another filter by then, or one that grows, is the file replaced: then processes that have it "
     "open must open it again.",
-    "The server needs bloomery's module. Windows and cuckoo filters cannot be followed, and "
-    "neither "
-    "can shards be in one file: check near+redis+cluster://HOST/KEY holds them in memory.",
+    "A filter in shards (redis+cluster://) becomes a directory, with a file for each shard and "
+    "one, "
+    "shards, that says which key is in which and whose modification time counts. Give check the "
+    "directory. If the filter is sharded anew, so is the directory.",
+    "The server needs bloomery's module. Windows and cuckoo filters cannot be followed.",
     NULL,
 };
 static const struct example examples[] = {
     { "bloomery follow redis://cache1/visited /var/lib/visited.blm",
       "Keep a copy that this machine's processes can check" },
     { "bloomery follow --once redis://cache1/visited visited.blm", "Refresh a copy from cron" },
+    { "bloomery follow redis+cluster://cache1/visited /var/lib/visited",
+      "Keep a directory with a copy of a filter in shards" },
     { NULL, NULL },
 };
 

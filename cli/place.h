@@ -36,8 +36,10 @@ struct place {
                               size_t *done, blm_error *err);
 };
 
-extern const struct place place_path, place_dash, place_stream, place_redis, place_near,
+extern const struct place place_path, place_dash, place_stream, place_redis, place_near, place_copy,
     place_parquet;
+/* A directory that bloomery follow keeps? */
+bool place_is_copy(const char *text);
 
 /* Fills err; text may be NULL. */
 blm_status place_fail(blm_error *err, blm_status status, int system, const char *text);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* near+redis://…: a copy of a filter on Redis, loaded once and then followed, for check. */
+/* near+redis://…: a copy of a filter on Redis, loaded once and then followed, for check. And the
+ * directory that bloomery follow keeps of a filter in shards. */
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "place.h"
 
@@ -29,6 +32,34 @@ static blm_status near_create(struct ref *r, bool whole, blm_error *err)
 {
     (void)whole;
     return near_open(r, err);
+}
+
+bool place_is_copy(const char *text)
+{
+    char        path[4096];
+    struct stat s;
+    return snprintf(path, sizeof path, "%s/shards", text) < (int)sizeof path &&
+           stat(path, &s) == 0 && S_ISREG(s.st_mode);
+}
+
+static bool copy_exists(const char *text)
+{
+    (void)text;
+    return true; /* or it were another place */
+}
+
+static blm_status copy_open(struct ref *r, blm_error *err)
+{
+    (void)r;
+    return place_fail(err, BLM_E_UNSUPPORTED, 0,
+                      "this directory is a copy of a filter in shards, only for checks: give the "
+                      "filter itself, redis+cluster://host/KEY");
+}
+
+static blm_status copy_create(struct ref *r, bool whole, blm_error *err)
+{
+    (void)whole;
+    return copy_open(r, err);
 }
 
 #ifdef BLOOMERY_WITH_HIREDIS
@@ -84,8 +115,21 @@ const struct place place_near = {
     .check_many = near_check,
 };
 
+/* As old as it is, as any file. */
+static blm_status copy_keys(struct ref *r, blm_error *err)
+{
+    blm_near *n = NULL;
+    if (r->changes)
+        return copy_open(r, err);
+    blm_status st = blm_near_open_file(r->text, NULL, &n, err);
+    r->connection = n;
+    r->remote     = st == BLM_OK;
+    return st;
+}
+
 #else
 
+static blm_status copy_keys(struct ref *r, blm_error *err) { return place_redis.keys(r, err); }
 static blm_status no_keys(struct ref *r, blm_error *err) { return place_redis.keys(r, err); }
 
 const struct place place_near = {
@@ -99,3 +143,16 @@ const struct place place_near = {
     .save   = near_open,
 };
 #endif
+
+const struct place place_copy = {
+    .exists = copy_exists,
+    .open   = copy_open,
+    .keys   = copy_keys,
+    .change = copy_open,
+    .create = copy_create,
+    .save   = copy_open,
+#ifdef BLOOMERY_WITH_HIREDIS
+    .drop       = near_drop,
+    .check_many = near_check,
+#endif
+};

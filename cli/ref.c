@@ -180,7 +180,7 @@ static const struct place *place_of(const char *text)
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (begins(text, places[i]->prefix))
             return places[i];
-    return &place_path;
+    return place_is_copy(text) ? &place_copy : &place_path;
 }
 
 /* Where an existing filter is read from: --column looks inside a file. */

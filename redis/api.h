@@ -37,6 +37,7 @@ typedef struct RedisDigest Digest;
 #define API_KEYTYPE_EMPTY 0 /* KeyType */
 
 #define API_CTX_SLAVE      (1 << 3)
+#define API_CTX_OOM        (1 << 10) /* GetContextFlags: more memory is used than maxmemory */
 #define API_CTX_REPLICATED (1 << 12) /* GetContextFlags: the command came from our master */
 #define API_CTX_LOADING    (1 << 13) /* … or from the append-only file */
 #define API_CTX_RESP3      (1 << 22)

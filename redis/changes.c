@@ -4,9 +4,12 @@
  *
  * The last bf-changes-length hashes of new items are kept in memory, in a ring, with a sequence number
  * and an epoch. They are kept from the first BF.CHANGES on, and until nobody has asked for ten
- * minutes, or one if MOST_FILTERS have changes. The epoch is random: a reader that sees another one than before (the server was
- * restarted, a replica took over, the filter was replaced, merged or loaded), or whose sequence
+ * minutes, or one if MOST_FILTERS have changes. The epoch is random: a reader that sees another one
+ * than before (the server was restarted, a replica took over, the filter was replaced, merged or loaded), or whose sequence
  * number is no longer in the ring, loads the filter again. A replica has changes of its own.
+ *
+ * A server that is out of memory goes on telling those that it has told before: the command is not
+ * denied then. It takes no memory for more filters.
  *
  * Which filters are followed is known by a bit in the value, so that the others pay nothing. Values
  * are freed by the background thread too; hence the lock.
@@ -195,6 +198,8 @@ static int changes(Ctx *ctx, struct value *v, bool asks, uint64_t epoch, uint64_
     }
     if (!c && drop_older(KEEP_SECONDS) >= MOST_FILTERS && drop_older(60) >= MOST_FILTERS)
         return api.ReplyWithError(ctx, "ERR changes of 1024 filters are kept already");
+    if (!c && api.GetContextFlags(ctx) & API_CTX_OOM)
+        return api.ReplyWithError(ctx, "OOM command not allowed when used memory > 'maxmemory'.");
     if (!c)
         c = begin(v);
     if (!c)

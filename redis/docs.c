@@ -189,7 +189,7 @@ const struct bf_command bf_commands[] = {
     { "bf.loadchunk", bf_cmd_loadchunk, WRITES, "write bloom", 1,
       INFO("Writes a filter in chunks", "O(n), where n is the size of the chunk", "1.0.0", NULL, 4,
            creates, load_args) },
-    { "bf.changes", bf_cmd_changes, "readonly deny-oom", "read bloom", 1,
+    { "bf.changes", bf_cmd_changes, "readonly", "read bloom", 1,
       INFO("Shows what was added to a filter lately, for copies of it",
            "O(n), where n is the number of items", BLM_VERSION, "dont_cache", -2, reads,
            changes_args) },

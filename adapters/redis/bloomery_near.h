@@ -17,8 +17,8 @@
  *   blm_near_update brings the copy up to date at once. Keys that this process adds by
  *   blm_near_add_many are in the copy when the call returns.
  *
- *   After a failover, a restart, BF.MERGE or a replacement of the filter, the copy is loaded again.
- *   Keys that were removed from a counting filter stay in the copy until then. Windows and cuckoo
+ *   After a failover, a restart, BF.MERGE or a replacement of the filter, also by one of another type
+ *   or in other shards, the copy is loaded again. Keys that were removed from a counting filter stay in the copy until then. Windows and cuckoo
  *   filters cannot be copied (E_UNSUPPORTED).
  *
  * Any number of threads may use a handle. A thread of the handle's own asks for changes.
@@ -42,9 +42,11 @@ typedef struct blm_near_options {
     uint32_t    stale_ms; /* how old an answer may be (0: 1 000) */
     bool        ask;      /* if the copy is older: ask the server, instead of "maybe" */
     uint32_t    wait;     /* for adds: replicas that must have a key, as in blm_remote_options */
-    const char *file;     /* keep the copy in this native file, for other processes to map. Not for
-                          shards. Its modification time is how current it is. NULL: in memory */
-    bool        replace;  /* replace a file that is not a copy of the same filter; else E_EXISTS */
+    const char *file; /* keep the copy in this native file, for other processes to map; of shards,
+                          in this directory, a file for each (see blm_near_open_file). Its
+                          modification time, or that of the file "shards" in it, is how current it is.
+                          NULL: in memory */
+    bool        replace; /* replace a file that is not a copy of the same filter; else E_EXISTS */
 } blm_near_options;
 
 #ifdef __cplusplus
@@ -71,6 +73,13 @@ static inline blm_near_options blm_near_options_init(void)
 BLM_API blm_status blm_near_open(const char *url, const blm_near_options *o, blm_near **out,
                                  blm_error *err);
 BLM_API void       blm_near_close(blm_near *n); /* NULL is fine */
+
+/* Opens a copy that another process keeps in options.file, for checks: its files are mapped, and opened
+ * again when that process has replaced them. A file of one filter can also be opened by blm_open; the
+ * directory of a filter in shards only here. Of the options, every_ms is how often to look, and
+ * stale_ms how old the copy may be (0: as old as it is). Nothing can be added (E_READONLY). */
+BLM_API blm_status blm_near_open_file(const char *file, const blm_near_options *o, blm_near **out,
+                                      blm_error *err);
 
 BLM_API bool   blm_near_check(blm_near *n, const void *key, size_t len);
 BLM_API size_t blm_near_check_many(blm_near *n, const blm_key *keys, size_t count, uint8_t *maybe);

@@ -2,65 +2,23 @@
 /*
  * Near copies: see bloomery_near.h, and redis/changes.c for the server's side.
  *
- * A load first asks where the changes stand, then reads the filter in chunks while others add to it,
- * and then takes over all changes from that point on. A key that was added before is in the chunks;
- * one that was added during the load is in the changes, and perhaps in the chunks too, which does no
- * harm. Between two chunks the changes so far are fetched, so that the server need keep only those of
- * one chunk's time.
- *
  * The copy's age is counted from before the question for changes was sent: what the server had
- * acknowledged then is in the answer.
+ * acknowledged then is in the answer. For shards that question begins with the descriptor, since the
+ * filter may have been sharded anew: then its shards are loaded, and those who ask meanwhile get
+ * "maybe".
  */
-#include "bloomery_near.h"
-#include "remote.h"
+#include "near.h"
 
-#include <fcntl.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-
-#include "bloomery/embed.h"
 
 #define EVERY_MS 100
 #define STALE_MS 1000
-#define TRIES    5
 #define ROUTED   256 /* keys checked at once */
+#define TRIES    5
 
-struct copy {
-    blm_filter *filter;    /* NULL: not loaded */
-    uint64_t    epoch, at; /* the server's, and the sequence number of the next change */
-    uint64_t    loads;
-    bool        whole;   /* no more changes at the moment */
-    bool        old;     /* must be loaded again */
-    uint8_t    *pending; /* changes that came during the load */
-    size_t      pending_len, pending_room;
-};
-
-struct blm_near {
-    blm_near_options      o;
-    blm_remote           *follows, *adds; /* the second is opened by the first add or question */
-    char                 *url;
-    pthread_mutex_t       asking, adding; /* over each of them */
-    pthread_rwlock_t      lock;           /* over the copies' filters */
-    struct copy          *copies;
-    uint32_t              shards;
-    atomic_uint_least64_t since; /* microseconds: the copy has all that was acknowledged then */
-    uint64_t              own;   /* times that keys were added here, under the lock */
-    char                 *file;
-    struct timespec       date; /* the file has all that was acknowledged then */
-    bool                  dated;
-    pthread_t             thread;
-    pthread_mutex_t       waking;
-    pthread_cond_t        wake;
-    bool                  ends, started;
-    atomic_uint_least64_t loads, changes, failures, received, bytes;
-};
-
-/* A copy ages while the machine sleeps. */
-static uint64_t now_us(void)
+uint64_t blm__near_now(void)
 {
     struct timespec t;
 #ifdef CLOCK_BOOTTIME
@@ -71,281 +29,16 @@ static uint64_t now_us(void)
     return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
 }
 
-/* ---- changes ---- */
-
-static bool keep_bytes(struct copy *c, const void *bytes, size_t len)
+void blm__near_forget(struct blm__copy *copies, uint32_t count)
 {
-    if (c->pending_room - c->pending_len < len) {
-        size_t   room = (c->pending_len + len) * 2;
-        uint8_t *more = realloc(c->pending, room);
-        if (!more)
-            return false;
-        c->pending      = more;
-        c->pending_room = room;
+    for (uint32_t i = 0; copies && i < count; i++) {
+        blm_free(copies[i].filter);
+        free(copies[i].pending);
     }
-    memcpy(c->pending + c->pending_len, bytes, len);
-    c->pending_len += len;
-    return true;
-}
-
-static uint64_t word_at(const uint8_t *bytes)
-{
-    uint64_t v = 0;
-    for (int b = 7; b >= 0; b--)
-        v = v << 8 | bytes[b];
-    return v;
-}
-
-/* Native filters take hashes of 8 bytes, RedisBloom's digests of two words. If one cannot be added,
- * the filter lacks it and what follows. */
-static blm_status apply(blm_filter *f, bool native, const uint8_t *bytes, size_t len)
-{
-    size_t     each = native ? 8 : 16;
-    blm_digest d;
-    uint64_t   hash[ROUTED];
-    blm_status st = BLM_OK;
-    if (!native)
-        blm_digest_of(f, "", 0, &d); /* for its tag */
-    for (size_t n = 0, at = 0; st >= 0 && at + each <= len; at += each) {
-        if (!native) {
-            d.w[0] = word_at(bytes + at);
-            d.w[1] = word_at(bytes + at + 8);
-            st     = blm_add_digest(f, &d);
-            continue;
-        }
-        hash[n++] = word_at(bytes + at);
-        if (n == ROUTED || at + 2 * each > len) {
-            st = blm_add_hashes(f, hash, n, NULL, NULL);
-            n  = 0;
-        }
-    }
-    return st < 0 ? st : BLM_OK;
-}
-
-/* False: the copy lacks some of them. */
-static bool apply_pending(blm_near *n, struct copy *c)
-{
-    size_t each = n->follows->ours ? 8 : 16;
-    if (!c->pending_len)
-        return true;
-    pthread_rwlock_wrlock(&n->lock);
-    blm_status st = apply(c->filter, n->follows->ours, c->pending, c->pending_len);
-    pthread_rwlock_unlock(&n->lock);
-    if (st == BLM_OK)
-        atomic_fetch_add(&n->changes, c->pending_len / each);
-    c->pending_len = 0;
-    return st == BLM_OK;
-}
-
-/* [epoch, sequence, hashes or nil] */
-static blm_status take_changes(void *ctx, size_t i, const redisReply *r, blm_error *err)
-{
-    struct copy *c = *(struct copy **)ctx + i;
-    if (r->type == REDIS_REPLY_ERROR && strstr(r->str, "unknown command"))
-        return blm__redis_fail(err, BLM_E_UNSUPPORTED,
-                               "the server does not know BF.CHANGES: load bloomery's module");
-    if (r->type == REDIS_REPLY_ERROR && strstr(r->str, "not for windows"))
-        return blm__redis_fail(err, BLM_E_UNSUPPORTED,
-                               "windows and cuckoo filters have no near copies: ask the server");
-    if (r->type == REDIS_REPLY_ERROR)
-        return blm__remote_refusal(r->str, err);
-    if (r->type != REDIS_REPLY_ARRAY || r->elements != 3 ||
-        r->element[0]->type != REDIS_REPLY_INTEGER || r->element[1]->type != REDIS_REPLY_INTEGER)
-        return blm__redis_fail(err, BLM_E_FORMAT, "the server's reply to BF.CHANGES is odd");
-    const redisReply *hashes = r->element[2];
-    uint64_t          epoch  = (uint64_t)r->element[0]->integer;
-    uint64_t          to     = (uint64_t)r->element[1]->integer;
-    c->whole                 = true;
-    if (hashes->type != REDIS_REPLY_STRING || epoch != c->epoch) {
-        c->old   = true;
-        c->epoch = epoch;
-        c->at    = to;
-        return BLM_OK;
-    }
-    if (to <= c->at) /* the second answer to the same question, or nothing new */
-        return BLM_OK;
-    if (!keep_bytes(c, hashes->str, hashes->len))
-        return blm__redis_fail(err, BLM_E_MEMORY, "out of memory");
-    c->at    = to;
-    c->whole = hashes->len == 0;
-    return BLM_OK;
-}
-
-/* Asks shards from..from + count for changes; `begin`: only where they stand. */
-static blm_status ask_changes(blm_near *n, uint32_t from, uint32_t count, bool begin,
-                              blm_error *err)
-{
-    struct copy                *first    = &n->copies[from];
-    struct blm__remote_command *commands = calloc(count, sizeof *commands);
-    const char                **argv     = malloc(4 * count * sizeof *argv);
-    size_t                     *len      = malloc(4 * count * sizeof *len);
-    char(*numbers)[2][24]                = malloc(count * sizeof *numbers);
-    blm_status st                        = BLM_E_MEMORY;
-    if (commands && argv && len && numbers) {
-        for (uint32_t i = 0; i < count; i++) {
-            const struct blm__remote_shard *s = &n->follows->shard[from + i];
-            const char                    **a = argv + 4 * (size_t)i;
-            size_t                         *l = len + 4 * (size_t)i;
-            snprintf(numbers[i][0], 24, "%llu", (unsigned long long)first[i].epoch);
-            snprintf(numbers[i][1], 24, "%llu", (unsigned long long)first[i].at);
-            a[0] = "BF.CHANGES", a[1] = s->key, a[2] = numbers[i][0], a[3] = numbers[i][1];
-            l[0] = strlen(a[0]), l[1] = s->key_len, l[2] = strlen(a[2]), l[3] = strlen(a[3]);
-            commands[i] = (struct blm__remote_command){
-                .argc = begin ? 2 : 4, .argv = a, .len = l, .slot = s->slot
-            };
-        }
-        st = blm__remote_run(n->follows, commands, count, BLM__AGAIN, take_changes, &first, err);
-    } else {
-        blm__redis_fail(err, st, "out of memory");
-    }
-    free(commands);
-    free(argv);
-    free(len);
-    free(numbers);
-    return st;
-}
-
-/* ---- loading ---- */
-
-struct loading {
-    blm_near *n;
-    uint32_t  shard;
-};
-
-/* Between two chunks. */
-static blm_status catch_up(void *ctx, blm_error *err)
-{
-    struct loading *l = ctx;
-    return ask_changes(l->n, l->shard, 1, false, err);
-}
-
-/* Can the new bits be added to the copy's, so that those who map its file need not notice? Not of a
- * kind that grows, even if this one may not: its union appends layers. */
-static bool can_unite(const blm_filter *copy, const blm_filter *f)
-{
-    blm_params p = { .size = sizeof p };
-    return copy && blm_get_params(copy, &p) == BLM_OK && p.cell_bits == 1 &&
-           p.can & BLM_CAN_UNION && !(p.can & BLM_CAN_GROW) &&
-           !(blm_kind_find(p.kind)->can & BLM_CAN_GROW) && blm_can_meet(copy, f, NULL) == BLM_OK;
-}
-
-/* The file as it is, and how current that is. NULL: there is none, or not one of ours; then saving
- * says so. */
-static blm_filter *open_file(blm_near *n)
-{
-    blm_options o = BLM_OPTIONS_INIT;
-    blm_filter *f = NULL;
-    struct stat s;
-    o.flags = BLM_WRITE;
-    if (stat(n->file, &s) != 0 || blm_open(n->file, &o, &f, NULL) != BLM_OK)
-        return NULL;
-    if (!n->dated)
-        n->date = (struct timespec){ .tv_sec = s.st_mtime };
-    n->dated = true;
-    return f;
-}
-
-/* Writing to the file has made it look newer than it is. */
-static void set_date(blm_near *n)
-{
-    if (n->dated)
-        utimensat(AT_FDCWD, n->file, (struct timespec[2]){ n->date, n->date }, 0);
-}
-
-/* Makes the loaded filter the copy, and takes it. Under the lock. */
-static blm_status put_in_place(blm_near *n, struct copy *c, blm_filter *f, blm_error *err)
-{
-    blm_options o    = BLM_OPTIONS_INIT;
-    blm_filter *old  = c->filter;
-    bool        ours = c->loads > 0; /* the file */
-    blm_status  st   = BLM_OK;
-    o.flags          = BLM_WRITE;
-    if (n->file && !old)
-        old = open_file(n);
-    if (n->file && can_unite(old, f)) {
-        st        = blm_union(old, f, err);
-        c->filter = old;
-        blm_free(f);
-    } else if (n->file) {
-        bool replaces = n->o.replace || ours || (old && blm_can_meet(old, f, NULL) == BLM_OK);
-        blm_free(old);
-        st        = blm_save(f, n->file, "native", replaces ? BLM_REPLACE : 0, err);
-        c->filter = NULL;
-        if (st == BLM_OK)
-            st = blm_open(n->file, &o, &c->filter, err);
-        else if (ours) /* the old one is still there */
-            c->filter = open_file(n);
-        blm_free(f);
-    } else {
-        c->filter = f;
-        blm_free(old);
-    }
-    c->loads += st == BLM_OK;
-    return st;
-}
-
-static blm_status load_once(blm_near *n, uint32_t shard, blm_error *err)
-{
-    struct copy   *c = &n->copies[shard];
-    struct loading l = { n, shard };
-    blm_options    o = BLM_OPTIONS_INIT;
-    blm_filter    *f = NULL;
-    o.flags          = BLM_TORN;
-    uint64_t own     = 0;
-    bool     swapped = false;
-    c->pending_len   = 0;
-    blm_status st    = ask_changes(n, shard, 1, true, err);
-    c->old           = false;
-    if (st == BLM_OK)
-        st = blm__remote_fetch_while(n->follows, shard, &o, catch_up, &l, &f, err);
-    while (st == BLM_OK && !c->old && !swapped) {
-        pthread_rwlock_rdlock(&n->lock);
-        own = n->own;
-        pthread_rwlock_unlock(&n->lock);
-        st = catch_up(&l, err);
-        if (st != BLM_OK || c->old || !c->whole)
-            continue;
-        st = apply(f, n->follows->ours, c->pending, c->pending_len);
-        if (st != BLM_OK) {
-            blm__redis_fail(err, st, "the copy cannot take a key that the server has: %s",
-                            blm_status_text(st));
-            continue;
-        }
-        c->pending_len = 0;
-        pthread_rwlock_wrlock(&n->lock);
-        swapped = own == n->own; /* what we added ourselves meanwhile is among the changes */
-        if (swapped)
-            st = put_in_place(n, c, f, err);
-        pthread_rwlock_unlock(&n->lock);
-    }
-    if (!swapped)
-        blm_free(f);
-    else if (st == BLM_OK)
-        atomic_fetch_add(&n->loads, 1);
-    return st == BLM_OK && !swapped ? BLM_E_BUSY : st;
-}
-
-static blm_status load(blm_near *n, uint32_t shard, blm_error *err)
-{
-    blm_status st = BLM_E_BUSY;
-    for (int i = 0; i < TRIES && st == BLM_E_BUSY; i++)
-        st = load_once(n, shard, err);
-    if (st == BLM_E_BUSY)
-        blm__redis_fail(err, st,
-                        "the filter changes faster than it can be read: raise bf-changes-length");
-    n->copies[shard].old = st != BLM_OK;
-    return st;
+    free(copies);
 }
 
 /* ---- following ---- */
-
-static bool settled(const blm_near *n)
-{
-    for (uint32_t i = 0; i < n->shards; i++)
-        if (!n->copies[i].whole)
-            return false;
-    return true;
-}
 
 /* For the stats, which wait for nobody. */
 static void measure(blm_near *n)
@@ -360,43 +53,86 @@ static void measure(blm_near *n)
             bytes += p.bytes;
     }
     pthread_rwlock_unlock(&n->lock);
-    atomic_store(&n->received, r.received);
+    atomic_store(&n->received, n->before + r.received);
     atomic_store(&n->bytes, bytes);
+}
+
+static bool stops(void *ctx)
+{
+    blm_near *n = ctx;
+    pthread_mutex_lock(&n->waking);
+    bool end = n->ends;
+    pthread_mutex_unlock(&n->waking);
+    return end;
+}
+
+/* Opens the filter that the URL names now, and has nothing of it yet. */
+static blm_status open_filter(blm_near *n, blm_error *err)
+{
+    blm_remote_options o    = BLM_REMOTE_OPTIONS_INIT;
+    blm_remote        *next = NULL, *old = n->follows;
+    struct blm__copy  *before = n->copies;
+    uint32_t           count  = n->shards;
+    o.stop                    = stops;
+    o.stop_ctx                = n;
+    blm_status st             = blm_remote_open(n->url, &o, &next, err);
+    if (st != BLM_OK)
+        return st;
+    struct blm__copy *copies = calloc(next->shards, sizeof *copies);
+    if (!copies) {
+        blm_remote_close(next);
+        return blm__redis_fail(err, BLM_E_MEMORY, "out of memory");
+    }
+    if (old)
+        n->before += old->stats.received;
+    pthread_rwlock_wrlock(&n->lock);
+    atomic_store(&n->since, 0);
+    n->follows = next;
+    n->copies  = copies;
+    n->shards  = next->shards;
+    pthread_rwlock_unlock(&n->lock);
+    atomic_fetch_add(&n->filters, 1);
+    blm__near_forget(before, count);
+    blm_remote_close(old);
+    return BLM_OK;
+}
+
+/* Do we still follow the filter that the URL names? If it was sharded anew, that one from now on. */
+static blm_status find_filter(blm_near *n, blm_error *err)
+{
+    bool       same = true;
+    blm_status st   = n->follows->url.cluster ? blm__shards_same(n->follows, &same, err) : BLM_OK;
+    if (st == BLM_OK && !same)
+        st = open_filter(n, err);
+    return st == BLM_OK && !same && n->file ? blm__near_claim(n, err) : st;
 }
 
 static blm_status update(blm_near *n, blm_error *err)
 {
-    uint64_t        begun = now_us();
-    uint_least64_t  since = atomic_load(&n->since);
+    uint64_t        begun = blm__near_now();
     struct timespec wall;
-    blm_status      st;
     clock_gettime(CLOCK_REALTIME, &wall);
-    do {
-        st = ask_changes(n, 0, n->shards, false, err);
-        for (uint32_t i = 0; st == BLM_OK && i < n->shards; i++) {
-            struct copy *c = &n->copies[i];
-            if (c->old || !c->filter || !apply_pending(n, c))
-                st = load(n, i, err);
-        }
-    } while (st == BLM_OK && !settled(n));
+    blm_status     st    = find_filter(n, err);
+    uint_least64_t since = atomic_load(&n->since);
+    if (st == BLM_OK)
+        st = blm__near_catch_up(n, err);
+    if (st == BLM_OK)
+        st = blm__near_publish(n, &wall, err);
     if (st == BLM_OK) /* unless an add of our own failed meanwhile */
         atomic_compare_exchange_strong(&n->since, &since, begun);
     else
         atomic_fetch_add(&n->failures, 1);
     measure(n);
-    if (st == BLM_OK && n->file) {
-        n->date  = wall;
-        n->dated = true;
-    }
-    set_date(n);
+    blm__near_date(n);
     return st;
 }
 
 blm_status blm_near_update(blm_near *n, blm_error *err)
 {
     blm_error own;
+    err = err ? err : &own;
     pthread_mutex_lock(&n->asking);
-    blm_status st = update(n, err ? err : &own);
+    blm_status st = n->reads ? blm__near_look(n, err) : update(n, err);
     pthread_mutex_unlock(&n->asking);
     return st;
 }
@@ -416,15 +152,6 @@ static bool ends(blm_near *n)
     return end;
 }
 
-static bool stops(void *ctx)
-{
-    blm_near *n = ctx;
-    pthread_mutex_lock(&n->waking);
-    bool end = n->ends;
-    pthread_mutex_unlock(&n->waking);
-    return end;
-}
-
 static void *follow(void *ctx)
 {
     blm_near *n = ctx;
@@ -435,35 +162,38 @@ static void *follow(void *ctx)
 
 /* ---- opening ---- */
 
-static blm_status begin(blm_near *n, const char *url, blm_error *err)
+static blm_status begin(blm_near *n, blm_error *err)
 {
-    blm_remote_options o = BLM_REMOTE_OPTIONS_INIT;
-    o.stop               = stops;
-    o.stop_ctx           = n;
-    n->url               = strdup(url);
-    blm_status st        = n->url ? blm_remote_open(url, &o, &n->follows, err)
-                                  : blm__redis_fail(err, BLM_E_MEMORY, "out of memory");
-    if (st != BLM_OK)
-        return st;
-    n->shards = n->follows->shards;
-    if (n->o.file && n->shards > 1)
-        return blm__redis_fail(err, BLM_E_UNSUPPORTED, "shards cannot be in one file");
-    if (n->o.file && !(n->file = strdup(n->o.file)))
-        return blm__redis_fail(err, BLM_E_MEMORY, "out of memory");
-    n->copies = calloc(n->shards, sizeof *n->copies);
-    if (!n->copies)
-        return blm__redis_fail(err, BLM_E_MEMORY, "out of memory");
-    st = update(n, err);
+    blm_status st = open_filter(n, err);
+    if (st == BLM_OK && n->file) {
+        n->directory = n->shards > 1;
+        st           = blm__near_claim(n, err);
+    }
+    if (st == BLM_OK)
+        st = update(n, err);
     if (st == BLM_OK && pthread_create(&n->thread, NULL, follow, n) != 0)
         st = blm__redis_fail(err, BLM_E_MEMORY, "could not start a thread");
     n->started = st == BLM_OK;
     return st;
 }
 
-blm_status blm_near_open(const char *url, const blm_near_options *o, blm_near **out, blm_error *err)
+/* What is kept by another process. It may be replaced while we open it. */
+static blm_status begin_reading(blm_near *n, blm_error *err)
 {
-    blm_error own;
-    err = err ? err : &own;
+    struct stat s;
+    blm_status  st = BLM_E_IO;
+    n->reads       = true;
+    n->directory   = stat(n->file, &s) == 0 && S_ISDIR(s.st_mode);
+    for (int i = 0; i < TRIES && st == BLM_E_IO; i++)
+        st = blm__near_look(n, err);
+    if (st == BLM_OK)
+        measure(n);
+    return st;
+}
+
+static blm_status make(const char *url, const char *file, const blm_near_options *o, blm_near **out,
+                       blm_error *err)
+{
     if (o && o->size != sizeof *o)
         return blm__redis_fail(err, BLM_E_ARGUMENT, "start options from BLM_NEAR_OPTIONS_INIT");
     blm_near *n = calloc(1, sizeof *n);
@@ -472,18 +202,50 @@ blm_status blm_near_open(const char *url, const blm_near_options *o, blm_near **
     if (o)
         n->o = *o;
     n->o.every_ms = n->o.every_ms ? n->o.every_ms : EVERY_MS;
-    n->o.stale_ms = n->o.stale_ms ? n->o.stale_ms : STALE_MS;
     pthread_mutex_init(&n->asking, NULL);
     pthread_mutex_init(&n->adding, NULL);
     pthread_mutex_init(&n->waking, NULL);
     pthread_cond_init(&n->wake, NULL);
     pthread_rwlock_init(&n->lock, NULL);
-    blm_status st = begin(n, url, err);
+    n->url  = url ? strdup(url) : NULL;
+    n->file = file ? strdup(file) : NULL;
+    if ((url && !n->url) || (file && !n->file)) {
+        blm_near_close(n);
+        return blm__redis_fail(err, BLM_E_MEMORY, "out of memory");
+    }
+    *out = n;
+    return BLM_OK;
+}
+
+static blm_status made(blm_near *n, blm_status st, blm_near **out)
+{
     if (st == BLM_OK)
         *out = n;
     else
         blm_near_close(n);
     return st;
+}
+
+blm_status blm_near_open(const char *url, const blm_near_options *o, blm_near **out, blm_error *err)
+{
+    blm_error own;
+    blm_near *n   = NULL;
+    err           = err ? err : &own;
+    blm_status st = make(url, o ? o->file : NULL, o, &n, err);
+    if (st != BLM_OK)
+        return st;
+    n->o.stale_ms = n->o.stale_ms ? n->o.stale_ms : STALE_MS;
+    return made(n, begin(n, err), out);
+}
+
+blm_status blm_near_open_file(const char *file, const blm_near_options *o, blm_near **out,
+                              blm_error *err)
+{
+    blm_error own;
+    blm_near *n   = NULL;
+    err           = err ? err : &own;
+    blm_status st = make(NULL, file, o, &n, err);
+    return st == BLM_OK ? made(n, begin_reading(n, err), out) : st;
 }
 
 void blm_near_close(blm_near *n)
@@ -496,14 +258,11 @@ void blm_near_close(blm_near *n)
     pthread_mutex_unlock(&n->waking);
     if (n->started)
         pthread_join(n->thread, NULL);
-    for (uint32_t i = 0; n->copies && i < n->shards; i++) {
-        blm_free(n->copies[i].filter);
-        free(n->copies[i].pending);
-    }
-    set_date(n);
+    blm__near_forget(n->copies, n->shards);
+    if (!n->reads)
+        blm__near_date(n);
     blm_remote_close(n->follows);
     blm_remote_close(n->adds);
-    free(n->copies);
     free(n->url);
     free(n->file);
     pthread_mutex_destroy(&n->asking);
@@ -518,39 +277,93 @@ void blm_near_close(blm_near *n)
 
 static bool current(blm_near *n)
 {
-    return now_us() - atomic_load(&n->since) <= (uint64_t)n->o.stale_ms * 1000;
+    if (n->reads && !n->o.stale_ms)
+        return true;
+    return blm__near_now() - atomic_load(&n->since) <= (uint64_t)n->o.stale_ms * 1000;
 }
 
-/* The connection for adds and questions, under n->adding. */
+/* A copy that another process keeps: is it still the one that we have, and how old is it by now? */
+static void look(blm_near *n)
+{
+    blm_error err;
+    if (!n->reads || blm__near_now() - atomic_load(&n->looked) < (uint64_t)n->o.every_ms * 1000 ||
+        pthread_mutex_trylock(&n->asking) != 0)
+        return;
+    if (blm__near_look(n, &err) != BLM_OK)
+        atomic_fetch_add(&n->failures, 1);
+    pthread_mutex_unlock(&n->asking);
+}
+
+/* The connection for adds and questions, to the filter that is followed now; under n->adding. */
 static blm_status connect_adds(blm_near *n, blm_error *err)
 {
-    blm_remote_options o = BLM_REMOTE_OPTIONS_INIT;
-    o.wait               = n->o.wait;
-    return n->adds ? BLM_OK : blm_remote_open(n->url, &o, &n->adds, err);
+    blm_remote_options o       = BLM_REMOTE_OPTIONS_INIT;
+    uint64_t           filters = atomic_load(&n->filters);
+    if (n->reads)
+        return blm__redis_fail(err, BLM_E_READONLY,
+                               "another process keeps this copy: add to the "
+                               "filter on the server");
+    if (n->adds && n->known == filters)
+        return BLM_OK;
+    blm_remote_close(n->adds);
+    n->adds  = NULL;
+    n->known = filters;
+    o.wait   = n->o.wait;
+    return blm_remote_open(n->url, &o, &n->adds, err);
+}
+
+/* Calls `what` with it; once more if the filter has been replaced. */
+static blm_status with_adds(blm_near *n, blm_status (*what)(blm_remote *r, void *ctx, blm_error *e),
+                            void *ctx, blm_error *err)
+{
+    pthread_mutex_lock(&n->adding);
+    blm_status st = connect_adds(n, err);
+    if (st == BLM_OK)
+        st = what(n->adds, ctx, err);
+    if (st == BLM_E_ABSENT && n->adds) {
+        blm_remote_close(n->adds);
+        n->adds = NULL;
+        st      = connect_adds(n, err);
+        if (st == BLM_OK)
+            st = what(n->adds, ctx, err);
+    }
+    pthread_mutex_unlock(&n->adding);
+    return st;
+}
+
+struct questions {
+    const blm_key *keys;
+    size_t         count;
+    uint8_t       *maybe;
+};
+
+static blm_status ask(blm_remote *r, void *ctx, blm_error *err)
+{
+    struct questions *q = ctx;
+    return blm_remote_check_many(r, q->keys, q->count, q->maybe, NULL, err);
 }
 
 static void ask_server(blm_near *n, const blm_key *keys, size_t count, uint8_t *maybe)
 {
-    blm_error err;
-    pthread_mutex_lock(&n->adding);
-    bool good = connect_adds(n, &err) == BLM_OK &&
-                blm_remote_check_many(n->adds, keys, count, maybe, NULL, &err) == BLM_OK;
-    pthread_mutex_unlock(&n->adding);
-    if (!good)
+    struct questions q = { keys, count, maybe };
+    blm_error        err;
+    if (with_adds(n, ask, &q, &err) != BLM_OK)
         memset(maybe, 1, count);
 }
 
-/* False: the copy is too old to know, or its file could not be replaced (one shard, then). */
+/* False: the copy is too old to know, or a file of it could not be replaced. */
 static bool check_copy(blm_near *n, const blm_key *keys, size_t count, uint8_t *maybe)
 {
     pthread_rwlock_rdlock(&n->lock);
     bool known = current(n) && n->copies[0].filter;
     if (known && n->shards == 1)
         blm_check_many(n->copies[0].filter, keys, count, maybe);
-    else if (known)
-        for (size_t i = 0; i < count; i++) {
-            uint32_t s = blm_remote_route(n->follows, keys[i].data, keys[i].len);
-            maybe[i]   = blm_check(n->copies[s].filter, keys[i].data, keys[i].len);
+    else
+        for (size_t i = 0; known && i < count; i++) {
+            uint32_t          s = blm_remote_route(n->follows, keys[i].data, keys[i].len);
+            const blm_filter *f = n->copies[s].filter;
+            known               = f != NULL;
+            maybe[i]            = !known || blm_check(f, keys[i].data, keys[i].len);
         }
     pthread_rwlock_unlock(&n->lock);
     return known;
@@ -560,11 +373,12 @@ size_t blm_near_check_many(blm_near *n, const blm_key *keys, size_t count, uint8
 {
     uint8_t some[ROUTED];
     size_t  hits = 0;
+    look(n);
     for (size_t at = 0, m; at < count; at += m) {
         m            = count - at < ROUTED ? count - at : ROUTED;
         uint8_t *out = maybe ? maybe + at : some;
         if (!check_copy(n, keys + at, m, out)) {
-            if (n->o.ask)
+            if (n->o.ask && !n->reads)
                 ask_server(n, keys + at, m, out);
             else
                 memset(out, 1, m);
@@ -581,16 +395,27 @@ bool blm_near_check(blm_near *n, const void *key, size_t len)
     return blm_near_check_many(n, &one, 1, NULL) != 0;
 }
 
+struct additions {
+    const blm_key *keys;
+    size_t         count;
+    uint8_t       *fresh;
+    size_t        *done;
+};
+
+static blm_status add(blm_remote *r, void *ctx, blm_error *err)
+{
+    struct additions *a = ctx;
+    return blm_remote_add_many(r, a->keys, a->count, a->fresh, a->done, err);
+}
+
 blm_status blm_near_add_many(blm_near *n, const blm_key *keys, size_t count, uint8_t *fresh,
                              size_t *done, blm_error *err)
 {
-    blm_error own;
-    err = err ? err : &own;
-    pthread_mutex_lock(&n->adding);
-    blm_status st = connect_adds(n, err);
-    if (st == BLM_OK)
-        st = blm_remote_add_many(n->adds, keys, count, fresh, done, err);
-    pthread_mutex_unlock(&n->adding);
+    struct additions a = { keys, count, fresh, done };
+    blm_error        own;
+    blm_status       st = with_adds(n, add, &a, err ? err : &own);
+    if (n->reads)
+        return st;
     pthread_rwlock_wrlock(&n->lock);
     n->own++;
     for (size_t i = 0; i < count; i++) { /* also what may have been added */
@@ -607,9 +432,10 @@ blm_status blm_near_add_many(blm_near *n, const blm_key *keys, size_t count, uin
 
 void blm_near_get_stats(blm_near *n, blm_near_stats *out)
 {
+    look(n);
     blm_near_stats s    = { .size = out->size, .shards = n->shards, .current = current(n) };
     size_t         size = out->size < sizeof s ? out->size : sizeof s;
-    s.age_ms            = (now_us() - atomic_load(&n->since)) / 1000;
+    s.age_ms            = (blm__near_now() - atomic_load(&n->since)) / 1000;
     s.loads             = atomic_load(&n->loads);
     s.changes           = atomic_load(&n->changes);
     s.failures          = atomic_load(&n->failures);
@@ -621,10 +447,9 @@ void blm_near_get_stats(blm_near *n, blm_near_stats *out)
 bool blm_near_use(blm_near *n, uint32_t                                              shard,
                   void (*use)(void *ctx, const blm_filter *f, uint64_t loads), void *ctx)
 {
-    if (shard >= n->shards)
-        return false;
+    look(n);
     pthread_rwlock_rdlock(&n->lock);
-    const blm_filter *f = n->copies[shard].filter;
+    const blm_filter *f = shard < n->shards ? n->copies[shard].filter : NULL;
     if (f)
         use(ctx, f, n->copies[shard].loads);
     pthread_rwlock_unlock(&n->lock);

@@ -149,6 +149,20 @@ static blm_status take_type(void *ctx, size_t i, const redisReply *reply, blm_er
     return BLM_OK;
 }
 
+blm_status blm__remote_look(blm_remote *r, uint32_t shard, blm_error *err)
+{
+    struct blm_redis_command c = { .count = 0 };
+    redisReply              *reply;
+    blm__redis_word(&c, "TYPE");
+    blm__redis_arg(&c, r->shard[shard].key, r->shard[shard].key_len);
+    blm_status st = blm__remote_call(r, r->shard[shard].slot, &c, BLM__AGAIN, &reply, err);
+    if (st != BLM_OK)
+        return st;
+    st = take_type(r, shard, reply, err);
+    freeReplyObject(reply);
+    return st;
+}
+
 /* ---- opening ---- */
 
 static blm_status look(blm_remote *r, blm_error *err)

@@ -8,7 +8,7 @@
  *   remote_chunks.c  whole filters in chunks, and new ones
  *   remote_shards.c  one filter in many keys
  *   remote.c         opening, closing, parameters
- *   near.c           copies in this process
+ *   near.h           copies in this process
  */
 #ifndef ADAPTERS_REDIS_REMOTE_H
 #define ADAPTERS_REDIS_REMOTE_H
@@ -55,6 +55,7 @@ struct blm_remote {
     struct blm__remote_shard *shard;
     blm_filter               *route;   /* hashes keys; NULL: there is one shard */
     uint64_t                  seed[2]; /* of the route */
+    uint32_t                  id;      /* in the shards' names */
     uint64_t                  items;   /* planned for, of all shards; 0: not known */
     double                    rate;
 };
@@ -142,12 +143,21 @@ blm_status blm__remote_fetch_while(blm_remote *r, uint32_t shard, const blm_opti
                                    blm__between_fn between, void *ctx, blm_filter **out,
                                    blm_error *err);
 
+/* Of which type is a shard's filter by now? In r->ours. */
+blm_status blm__remote_look(blm_remote *r, uint32_t shard, blm_error *err);
+
 /* ---- shards ---- */
 
 /* One key: the URL's. */
 blm_status blm__shards_one(blm_remote *r, blm_error *err);
 /* Reads the descriptor. E_ABSENT: there is none. */
 blm_status blm__shards_find(blm_remote *r, blm_error *err);
+/* Is the descriptor still that of these shards? E_ABSENT: there is none. */
+blm_status blm__shards_same(blm_remote *r, bool *same, blm_error *err);
+/* The descriptor as a line of text, and shards from one. */
+#define BLM__SHARDS_TEXT 256
+void       blm__shards_write(const blm_remote *r, char out[BLM__SHARDS_TEXT]);
+blm_status blm__shards_read(blm_remote *r, const char *text, blm_error *err);
 blm_status blm__shards_create(blm_remote *r, const blm_options *o, blm_error *err);
 blm_status blm__shards_merge(blm_remote *r, blm_remote *const *from, size_t count, bool replace,
                              blm_error *err);

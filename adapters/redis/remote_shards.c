@@ -164,6 +164,7 @@ static blm_status name_all(blm_remote *r, const struct descriptor *d, blm_error 
     r->shards = r->shard ? d->shards : 0;
     r->route  = hasher(d->seed);
     memcpy(r->seed, d->seed, sizeof r->seed);
+    r->id     = d->id;
     r->items  = d->items;
     r->rate   = d->rate;
     bool good = tag && r->shard && r->route && find_tags(d->shards, tag);
@@ -175,9 +176,9 @@ static blm_status name_all(blm_remote *r, const struct descriptor *d, blm_error 
 
 /* ---- the descriptor ---- */
 
-static void write_descriptor(const struct descriptor *d, char out[256])
+static void write_descriptor(const struct descriptor *d, char out[BLM__SHARDS_TEXT])
 {
-    snprintf(out, 256,
+    snprintf(out, BLM__SHARDS_TEXT,
              MAGIC "%d shards=%u route=" ROUTE " seed=%016llx%016llx id=%08x items=%llu rate=%.17g",
              VERSION, (unsigned)d->shards, (unsigned long long)d->seed[1],
              (unsigned long long)d->seed[0], (unsigned)d->id, (unsigned long long)d->items,
@@ -246,6 +247,28 @@ blm_status blm__shards_find(blm_remote *r, blm_error *err)
         return blm__redis_fail(err, BLM_E_MISMATCH,
                                "the filter has %u shards, not %u: remove ?shards",
                                (unsigned)d.shards, (unsigned)r->url.shards);
+    return st == BLM_OK ? name_all(r, &d, err) : st;
+}
+
+blm_status blm__shards_same(blm_remote *r, bool *same, blm_error *err)
+{
+    struct descriptor d  = { .shards = 0 };
+    blm_status        st = get_descriptor(r, &d, err);
+    *same                = st == BLM_OK && d.shards == r->shards && d.id == r->id &&
+            memcmp(d.seed, r->seed, sizeof d.seed) == 0;
+    return st;
+}
+
+void blm__shards_write(const blm_remote *r, char out[BLM__SHARDS_TEXT])
+{
+    struct descriptor d = { r->shards, { r->seed[0], r->seed[1] }, r->id, r->items, r->rate };
+    write_descriptor(&d, out);
+}
+
+blm_status blm__shards_read(blm_remote *r, const char *text, blm_error *err)
+{
+    struct descriptor d  = { .shards = 0 };
+    blm_status        st = read_descriptor(text, &d, err);
     return st == BLM_OK ? name_all(r, &d, err) : st;
 }
 
@@ -339,7 +362,7 @@ static blm_status set_descriptor(blm_remote *r, const struct descriptor *d, bool
 {
     struct blm_redis_command c = { .count = 0 };
     redisReply              *reply;
-    char                     text[256];
+    char                     text[BLM__SHARDS_TEXT];
     write_descriptor(d, text);
     blm__redis_word(&c, "SET");
     blm__redis_arg(&c, r->url.key, r->url.key_len);

@@ -17,8 +17,8 @@ from cluster import Cluster
 from server import BLOOMERY, Error, Server, bloomery
 
 MODEL = pathlib.Path(os.environ.get("BLM_BUILD", "build")) / "redis.near_model"
-SLOW = os.environ.get("BLM_SLOW") == "1"
-SECONDS = 30 if SLOW else 5
+LONG = os.environ.get("BLM_LONG") == "1"  # make test-cluster
+SECONDS = 30 if LONG else 4
 
 
 def refused(c, *words):
@@ -27,6 +27,23 @@ def refused(c, *words):
     except Error as e:
         return str(e)
     raise AssertionError(words)
+
+
+def full(c):
+    """A server that is out of memory goes on telling, but takes no memory for another filter."""
+    flags = " ".join(str(x) for x in c("COMMAND", "INFO", "BF.CHANGES")[0][2])
+    assert "denyoom" not in flags and "readonly" in flags and "fast" not in flags, flags
+    for key in ("known", "other"):
+        c("BF.RESERVE", key, "0.01", "100", "KIND", "blocked")
+    epoch = c("BF.CHANGES", "known")[0]
+    c("BF.ADD", "known", "x")
+    c("CONFIG", "SET", "maxmemory", "1")
+    assert refused(c, "BF.ADD", "known", "y").startswith("OOM")
+    told = c("BF.CHANGES", "known", epoch, 0)
+    assert told[:2] == [epoch, 1] and len(told[2]) == 8, told
+    assert refused(c, "BF.CHANGES", "other").startswith("OOM")
+    c("CONFIG", "SET", "maxmemory", "0")
+    assert c("BF.CHANGES", "other")[1] == 0
 
 
 def command(s):
@@ -74,9 +91,8 @@ def command(s):
         c("DEBUG", "RELOAD")
         assert c("BF.CHANGES", key + "3", now, 0)[2] is None
         c("DEL", key + "3")
-    # It takes memory: refused where there is none, and kept for so many filters.
-    flags = [str(x) for x in c("COMMAND", "INFO", "BF.CHANGES")[0][2]]
-    assert "denyoom" in " ".join(flags) and "fast" not in " ".join(flags), flags
+    full(c)
+    # It takes memory: kept for so many filters.
     c("FLUSHALL")
     c("CONFIG", "SET", "bf.bf-changes-length", "1")
     for i in range(1024):
@@ -242,6 +258,111 @@ def again(s):
     c("FLUSHALL")
 
 
+class Follower:
+    """`follow`, until the block ends."""
+
+    def __init__(self, ref, file):
+        self.process = subprocess.Popen([BLOOMERY, "follow", ref, file, "--every", "20ms"], stderr=subprocess.PIPE)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, what, *_):
+        self.process.send_signal(signal.SIGTERM)
+        err = self.process.communicate(timeout=30)[1]
+        assert what or self.process.returncode == 0, err
+
+
+def replaced(s):
+    """A filter that is replaced by one of another type is loaded anew, back and forth, and so is one that was
+    gone, or a window, meanwhile."""
+    c = s.client()
+    with tempfile.TemporaryDirectory() as directory:
+        file = f"{directory}/copy.blm"
+        c("BF.RESERVE", "k", "0.001", "100", "KIND", "blocked")
+        c("BF.ADD", "k", "first")
+        with Follower(f"redis://127.0.0.1:{s.port}/k", file):
+            server.until("the file", lambda: os.path.exists(file) and has(file, "first"))
+            for n, options in enumerate(((), ("KIND", "scalable"), ("NONSCALING",), ("KIND", "counting"), (),
+                                         ("WINDOW", "60"), ("KIND", "blocked"))):
+                c("DEL", "k")
+                c("BF.RESERVE", "k", "0.001", "1000", *options)
+                c("BF.ADD", "k", f"loaded{n}")
+                if "WINDOW" in options:
+                    continue
+                server.until("the new filter", lambda: has(file, f"loaded{n}"))
+                c("BF.ADD", "k", f"told{n}")
+                server.until("its changes", lambda: has(file, f"told{n}"))
+                assert not has(file, "first"), options
+    c("FLUSHALL")
+
+
+def spread(k):
+    """Shards in a directory: followed, read by others, found again by the next run, sharded anew."""
+    ref = f"redis+cluster://127.0.0.1:{k.nodes[1].port},127.0.0.1:{k.nodes[2].port}/spread"
+    some = b"".join(b"key%d\n" % i for i in range(3000))
+    bloomery("create", ref + "?shards=6", "-n", "20000", "-p", "0.001")
+    bloomery("add", ref, stdin=some)
+    with tempfile.TemporaryDirectory() as directory:
+        copy = f"{directory}/copy"
+
+        def files():
+            return sorted(x for x in os.listdir(copy) if not x.startswith("."))
+
+        with Follower(ref, copy):
+            server.until("the directory", lambda: os.path.exists(copy + "/shards"))
+            assert bloomery("check", "-c", copy, stdin=some)[0] == b"3000\n"
+            assert int(bloomery("check", "-c", copy, stdin=some.replace(b"key", b"no"), code=None)[0]) < 20
+            assert len(files()) == 7, files()
+            bloomery("add", ref, stdin=b"later\n")
+            server.until("the new key", lambda: has(copy, "later"))
+            reader = subprocess.Popen([BLOOMERY, "check", "-v", copy], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+            def ask(line):
+                """-v prints what is not there. A key that is there follows, so that there is an answer."""
+                reader.stdin.write(line + b"\n" + b"no such key\n")
+                reader.stdin.flush()
+                out = reader.stdout.readline()
+                if out == line + b"\n":
+                    assert reader.stdout.readline() == b"no such key\n"
+                    return False
+                return True
+
+            assert ask(b"later") and not ask(b"after")
+            bloomery("create", "--force", ref + "?shards=9", "-n", "20000", "-p", "0.001", "--scheme", "redisbloom")
+            bloomery("add", ref, stdin=b"after\n")
+            server.until("the new shards", lambda: has(copy, "after"))
+            assert len(files()) == 10 and not has(copy, "later"), files()
+            server.until("the reader has them too", lambda: ask(b"after"))
+            bloomery("add", ref, stdin=b"told\n")
+            server.until("their changes", lambda: has(copy, "told"))
+            server.until("the reader has those too", lambda: ask(b"told"))
+            reader.stdin.close()
+            reader.wait()
+        bloomery("add", ref, stdin=b"again\n")
+        before = os.stat(copy + "/shards").st_mtime_ns
+        bloomery("follow", "--once", ref, copy)
+        assert has(copy, "after", "told", "again") and len(files()) == 10
+        assert before < os.stat(copy + "/shards").st_mtime_ns <= time.time_ns()
+        # What is not a copy of it stays, unless it may be replaced.
+        for what in (("create", "--force", ref, "-n", "20000"), ()):
+            if what:
+                bloomery(*what)
+            else:
+                os.unlink(copy + "/shards")
+                pathlib.Path(copy, "mine").write_bytes(b"x")
+            _, err = bloomery("follow", "--once", ref, copy, code=2)
+            assert "--force" in err, err
+            bloomery("follow", "--once", "--force", ref, copy)
+            assert not has(copy, "after")
+        assert len(files()) == 18 and "mine" in files(), files()
+        for command in ("info", "verify"):
+            _, err = bloomery(command, copy, code=2)
+            assert "redis+cluster://host/KEY" in err, err
+        _, err = bloomery("add", copy, stdin=b"x\n", code=2)
+        assert "redis+cluster://host/KEY" in err, err
+
+
 def fixed(s):
     """A chain that may not grow is loaded again, and then takes what it has room for."""
     c = s.client()
@@ -329,12 +450,15 @@ def gone(_):
 
 def main():
     with Server(binary=server.REDIS) as s:
-        for test in (command, commands, again, fixed, unsaved, date, gone, one_server):
+        for test in (command, commands, again, replaced, fixed, unsaved, date, gone, one_server):
             begin = time.monotonic()
             test(s)
             print(f"  {test.__name__}: {time.monotonic() - begin:.1f} s", flush=True)
     with Cluster(server.REDIS) as k:
-        failover(k)
+        for test in (spread, failover):
+            begin = time.monotonic()
+            test(k)
+            print(f"  {test.__name__}: {time.monotonic() - begin:.1f} s", flush=True)
 
 
 if __name__ == "__main__":
