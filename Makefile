@@ -16,7 +16,7 @@ STAMP  = $(BUILD)/.setup
 
 .DEFAULT_GOAL := build
 MAKEFLAGS += --no-print-directory
-.PHONY: build run run-cluster test test-quick test-interop bench bench-cli bench-redis performance fuzz torture \
+.PHONY: build run run-cluster test test-quick test-interop test-cluster bench bench-cli bench-redis performance fuzz torture \
 	valgrind install amalgamation python bench-python web bench-web dist deb static format clean help
 
 help: ## show this list
@@ -79,6 +79,11 @@ test-quick: $(STAMP)-build $(STAMP)-test ## the optimised build's tests without 
 test-interop: build $(STAMP)-interop ## write with ours and read with theirs (Guava, Go, DCSO), and back
 	$(BUILDS) $(BUILD) -j $(JOBS) --target interop.peer
 	BLM_BUILD=$(abspath $(BUILD)) PYTHONDONTWRITEBYTECODE=1 python3 tests/interop/interop.py
+
+test-cluster: $(STAMP)-build $(STAMP)-test ## the tests of clusters and near copies at full size: 10^7 keys, minutes
+	$(CMAKE) -B $(BUILD) -DBLOOMERY_TESTS=ON
+	$(BUILDS) $(BUILD) -j $(JOBS)
+	BLM_LONG=1 tools/run-tests --test-dir $(BUILD) -R '^redis\.(shards|near)$$' --timeout 900 --no-label-summary --verbose
 
 valgrind: $(STAMP)-test $(STAMP)-valgrind ## the unit tests under valgrind (uninitialised reads)
 	$(CMAKE) -B $(BUILD)/valgrind -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBLOOMERY_TESTS=ON
