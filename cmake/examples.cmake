@@ -14,6 +14,7 @@ endforeach()
 # header a job may include → CMake target that brings it
 set(job_needs
   bloomery_redis.h bloomery_with_redis    hiredis/hiredis.h PkgConfig::BLM_HIREDIS
+  bloomery_near.h bloomery_with_redis     bloomery_remote.h bloomery_with_redis
   bloomery_sqlite.h bloomery_with_sqlite  sqlite3.h PkgConfig::BLM_SQLITE
   bloomery_leveldb.h bloomery_with_leveldb bloomery_leveldb.hpp bloomery_with_leveldb
   md5.h PkgConfig::BLM_MD              sha1.h PkgConfig::BLM_MD

@@ -26,3 +26,7 @@ target_include_directories(bench.redis_plain PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(bench.redis_plain PRIVATE m)
 set_target_properties(bench.redis_plain PROPERTIES
   PREFIX "" OUTPUT_NAME plain LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/redis)
+
+if(TARGET job.ad-lookups) # its servers load the module
+  add_dependencies(job.ad-lookups bloomery_redis)
+endif()

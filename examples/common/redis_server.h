@@ -18,8 +18,9 @@
 #include <unistd.h>
 
 struct redis_server {
-    pid_t pid;
-    int   port;
+    pid_t       pid;
+    int         port;
+    const char *module; /* to load; NULL: none */
 };
 
 static inline int redis_server_socket(int port, bool listening)
@@ -98,7 +99,7 @@ static inline bool redis_server_start(struct redis_server *s, const char *passwo
         dup2(nowhere, 2);
         execlp("redis-server", "redis-server", "--port", text, "--bind", "127.0.0.1", "--save", "",
                "--appendonly", "no", "--dir", "/", "--requirepass", password ? password : "",
-               (char *)NULL);
+               s->module ? "--loadmodule" : (char *)NULL, s->module, (char *)NULL);
         _exit(127);
     }
     for (int i = 0; s->pid > 0 && i < 500; i++) { /* 10 s: the machine may be busy */

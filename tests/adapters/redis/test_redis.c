@@ -290,7 +290,7 @@ static void slow_is_not_absence(void **state)
 static void password(void **state)
 {
     (void)state;
-    struct redis_server locked = { 0, 0 };
+    struct redis_server locked = { .port = 0 };
     blm_redis_options   o      = options();
     blm_dataset         d;
     blm_error           err;
