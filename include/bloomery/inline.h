@@ -29,7 +29,7 @@
 #include <immintrin.h>
 #define BLM_INLINES 1
 #endif
-#ifdef BLM_INLINE_AVX2
+#if defined(BLM_INLINES) && defined(BLM_INLINE_AVX2)
 #define BLM_INLINE_FN static inline __attribute__((target("avx2")))
 #else
 #define BLM_INLINE_FN static inline
