@@ -58,7 +58,8 @@ GOLDEN_FN blm_filter *rb_empty(const char *dir)
         uint8_t            zero[4096] = { 0 };
         size_t             len = golden_unhex(header), bytes = 0;
         bytes_append(&b, header, len);
-        memcpy(&bytes, header + 20, 4); /* the tests' vectors are small */
+        for (int i = 3; i >= 0; i--) /* the tests' vectors are small */
+            bytes = bytes << 8 | (uint8_t)header[20 + i];
         bytes_append(&b, zero, bytes);
         o.format      = "redisbloom";
         blm_filter *f = golden_decode(dir, b.data, b.len, &o);
