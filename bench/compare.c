@@ -4,17 +4,19 @@
  * promised rate (1%), one process, one thread, the thread's processor time, the best of several
  * rounds with all contenders in every round, huge pages for all. Only the ratios mean anything.
  *
- *   compare [--json] [--rounds R] [--keys ints|bytes20|urls] [N …]
+ *   compare [--json] [--rounds R] [--keys ints|bytes20|urls] [--owed] [N …]
  *
  * Default: 1e3 1e4 1e5 1e6 1e7 1e8, and 5 rounds. Up to 1e5 keys there are eight times as many
  * rounds, because a round takes a few milliseconds and other work on the same processor may last
- * longer. 1e9 takes 3 GiB. All filters but ours are left out there to save time and memory.
+ * longer. 1e9 takes 3 GiB. All filters but ours are left out there to save time and memory. --owed:
+ * only those that the owed rows name, and no figures of building: half a minute at 1e8.
  *
  * Contenders (ours have a star):
  *   libbloom        one call a key
  *   classic*        one call a key; classic_batch*: all keys in one call
  *   blocked*        one call a key; blocked_inline*: <bloomery/inline.h>; blocked_batch*: all keys in
- *                   one call; blocked_32*, blocked_1000*: so many a call; blocked_digests*: hashed before
+ *                   one call; blocked_32*, blocked_1000*: so many a call; blocked_digests*: hashed before;
+ *                   blocked_shared*: batch adds to a filter that threads may share
  *   split           a 256-bit split block behind a call; split_inline: inlined; split_pipe: a rolling
  *                   pipeline, the better of 32 and 96 keys ahead (split.h)
  *   local           RocksDB's cache-local filter behind a call; local_32: batches of 32, as its
@@ -68,6 +70,7 @@ enum who {
     BLOCKED_32,
     BLOCKED_1000,
     BLOCKED_DIGESTS,
+    BLOCKED_SHARED,
     SPLIT,
     SPLIT_INLINED,
     SPLIT_PIPE,
@@ -79,22 +82,23 @@ enum who {
 };
 static const struct {
     const char *name;
-    bool        ours, adds;
+    bool        ours, adds, checks;
 } row_of[ALL] = {
-    { "libbloom", false, true },       { "classic", true, true },
-    { "classic_batch", true, true },   { "blocked", true, true },
-    { "blocked_inline", true, false }, { "blocked_batch", true, true },
-    { "blocked_32", true, false },     { "blocked_1000", true, false },
-    { "blocked_digests", true, true }, { "split", false, true },
-    { "split_inline", false, false },  { "split_pipe", false, true },
-    { "local", false, true },          { "local_32", false, false },
-    { "local_pipe", false, true },     { "limit", false, true },
+    { "libbloom", false, true, true },       { "classic", true, true, true },
+    { "classic_batch", true, true, true },   { "blocked", true, true, true },
+    { "blocked_inline", true, false, true }, { "blocked_batch", true, true, true },
+    { "blocked_32", true, false, true },     { "blocked_1000", true, false, true },
+    { "blocked_digests", true, true, true }, { "blocked_shared", true, true, false },
+    { "split", false, true, true },          { "split_inline", false, false, true },
+    { "split_pipe", false, true, true },     { "local", false, true, true },
+    { "local_32", false, false, true },      { "local_pipe", false, true, true },
+    { "limit", false, true, true },
 };
 
 /* What is measured at one n. NULL or ready = 0: left out. */
 struct field {
     uint64_t     n;
-    blm_filter  *classic, *blocked;
+    blm_filter  *classic, *blocked, *shared;
     struct split split;
     struct local local;
     struct limit limit;
@@ -106,7 +110,7 @@ struct field {
 
 static uint8_t           answers[SAMPLE];
 static volatile uint64_t sink;
-static bool              json, first_row = true;
+static bool              json, owed_only, first_row = true;
 
 /* ---- one pass of one contender over some keys ---- */
 
@@ -331,6 +335,10 @@ static bool there(const struct field *f, enum who who)
     case CLASSIC:
     case CLASSIC_BATCH:
         return f->classic != NULL;
+    case BLOCKED_DIGESTS:
+        return !owed_only;
+    case BLOCKED_SHARED:
+        return f->shared != NULL;
     case SPLIT:
     case SPLIT_INLINED:
     case SPLIT_PIPE:
@@ -377,6 +385,9 @@ static void pass(struct field *f, enum who who, const struct keys *k, enum op op
     case BLOCKED_DIGESTS:
         digests(f->blocked, k, op, w);
         break;
+    case BLOCKED_SHARED:
+        batch(f->shared, k, op, w);
+        break;
     case SPLIT:
         split_pass(&f->split, k, op, w);
         break;
@@ -412,6 +423,9 @@ static void empty(struct field *f, enum who who)
     case CLASSIC_BATCH:
         blm_clear(f->classic);
         break;
+    case BLOCKED_SHARED:
+        blm_clear(f->shared);
+        break;
     case SPLIT:
     case SPLIT_INLINED:
     case SPLIT_PIPE:
@@ -435,7 +449,7 @@ static void empty(struct field *f, enum who who)
 
 /* ---- filling ---- */
 
-static blm_filter *make(blm_kind kind, uint64_t n, double *bits)
+static blm_filter *make(blm_kind kind, uint64_t n, bool shared, double *bits)
 {
     blm_options o = BLM_OPTIONS_INIT;
     blm_params  p = { .size = sizeof p };
@@ -444,6 +458,7 @@ static blm_filter *make(blm_kind kind, uint64_t n, double *bits)
     o.kind  = kind;
     o.items = n;
     o.rate  = RATE;
+    o.flags = shared ? BLM_SHARED : 0;
     if (blm_create(&o, &f, &e) != BLM_OK) {
         fprintf(stderr, "compare: %s\n", e.text);
         exit(2);
@@ -456,16 +471,18 @@ static blm_filter *make(blm_kind kind, uint64_t n, double *bits)
 static void open_field(struct field *f, uint64_t n)
 {
     *f         = (struct field){ .n = n };
-    f->blocked = make(BLM_BLOCKED, n, &f->blocked_bits);
+    f->blocked = make(BLM_BLOCKED, n, false, &f->blocked_bits);
     if (n <= PEERS_TOP)
-        f->classic = make(BLM_CLASSIC, n, &f->classic_bits);
+        f->shared = make(BLM_BLOCKED, n, true, &f->blocked_bits);
+    if (n <= PEERS_TOP && !owed_only)
+        f->classic = make(BLM_CLASSIC, n, false, &f->classic_bits);
     if (n <= PEERS_TOP && !split_open(&f->split, n, SPLIT_BITS_AT_1_PERCENT))
         need(NULL);
     if (n <= PEERS_TOP && !local_open(&f->local, n, LOCAL_BITS_AT_1_PERCENT))
         need(NULL);
     limit_open(&f->limit, (uint64_t)(f->blocked_bits * (double)n / 8));
 #ifdef BENCH_LIBBLOOM
-    if (n <= PEERS_TOP) {
+    if (n <= PEERS_TOP && !owed_only) {
         bloom_init(&f->theirs, (int)n, RATE);
         huge_ask(f->theirs.bf, (size_t)f->theirs.bytes);
         bloom_reset(&f->theirs);
@@ -477,6 +494,7 @@ static void close_field(struct field *f)
 {
     blm_free(f->classic);
     blm_free(f->blocked);
+    blm_free(f->shared);
     split_close(&f->split);
     local_close(&f->local);
     limit_close(&f->limit);
@@ -486,7 +504,8 @@ static void close_field(struct field *f)
 #endif
 }
 
-static const enum who owner[] = { LIBBLOOM, CLASSIC_BATCH, BLOCKED_BATCH, SPLIT_PIPE, LOCAL_PIPE };
+static const enum who owner[] = { LIBBLOOM,       CLASSIC_BATCH, BLOCKED_BATCH,
+                                  BLOCKED_SHARED, SPLIT_PIPE,    LOCAL_PIPE };
 #define OWNERS (sizeof owner / sizeof *owner)
 
 /* Adds keys from…to of stream 0 to every filter and times it. The keys are made in runs outside the
@@ -602,6 +621,8 @@ static const struct owed {
     { "D", "urls", 1e7, false, BLOCKED_32, LOCAL_32, LOCAL_32, 1 / 1.2 },
     { "D", "urls", 1e8, false, BLOCKED_32, LOCAL_32, LOCAL_32, 1 / 1.2 },
     { "E", "ints", 1e8, true, BLOCKED_BATCH, LIMIT, LIMIT, 1.4 },
+    { "F", "ints", 1e7, true, BLOCKED_SHARED, BLOCKED_BATCH, BLOCKED_BATCH, 3 },
+    { "F", "ints", 1e8, true, BLOCKED_SHARED, BLOCKED_BATCH, BLOCKED_BATCH, 3 },
 };
 
 static bool owes(const struct owed *o, size_t t)
@@ -653,7 +674,7 @@ static void measure_checks(struct field *f, enum sort sort, enum op op, size_t q
         for (int turn = 0; turn < LIMIT; turn++) {
             enum who     who  = (enum who)((turn + round) % LIMIT);
             struct watch none = { 0, 0 }, w = { 0, 0 };
-            if (!there(f, who))
+            if (!there(f, who) || !row_of[who].checks)
                 continue;
             pass(f, who, &other, op, &none);
             pass(f, who, &k, op, &w);
@@ -701,6 +722,8 @@ static void measure_build(struct field *f, enum sort last, int rounds)
 {
     double   ns[ALL] = { 0 };
     uint64_t apart   = f->n > EMPTIED ? (uint64_t)SAMPLE * ((unsigned)last + 1) : 0;
+    if (owed_only)
+        rounds = 1;
     if (f->n > EMPTIED && rounds > 2)
         rounds = 2; /* each is long; in the first, the system provides the memory to all alike */
     for (int r = 0; r < rounds; r++) {
@@ -714,7 +737,8 @@ static void measure_build(struct field *f, enum sort last, int rounds)
                 least(&ns[who], w[who].spent / (double)(f->n - apart));
     }
     ns[LIMIT] = f->limit.best;
-    print_row(f, "ints", BUILD, ns);
+    if (!owed_only)
+        print_row(f, "ints", BUILD, ns);
 }
 
 static void compare(uint64_t n, int rounds, unsigned sorts)
@@ -755,6 +779,8 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--json") == 0)
             json = true;
+        else if (strcmp(argv[i], "--owed") == 0)
+            owed_only = true;
         else if (strcmp(argv[i], "--rounds") == 0 && i + 1 < argc)
             rounds = atoi(argv[++i]);
         else if (strcmp(argv[i], "--keys") == 0 && i + 1 < argc) {
