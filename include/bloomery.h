@@ -31,8 +31,8 @@
  *   5. Option and result structs begin with their size, so that they can grow. Start options from
  *      BLM_OPTIONS_INIT; zero means "default". Start results from { .size = sizeof x }.
  *   6. Threads: any number may read (check, stats, encode) a filter that nobody is changing. With
- *      BLM_SHARED any number may add and check at once, without locks. "Exclusive" at a call means
- *      that nobody else may use the filter meanwhile, shared or not. Two filters share no state.
+ *      BLM_SHARED any number may add and check at once, and checks never wait. "Exclusive" at a
+ *      call means that nobody else may use it meanwhile, shared or not. Filters share no state.
  *      In a forked child a filter that its parent has open for writing is read-only.
  *
  * What is settled

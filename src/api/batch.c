@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "bloomery/embed.h"
+#include "core/hasher.h"
 #include "core/threads.h"
 
 /* Progress is told about this often, in keys. */
@@ -160,6 +161,17 @@ static size_t check_range(const struct blm__body *b, const struct blm__keys *k, 
     return hits;
 }
 
+/* The layer of a filter whose keys have one line and nothing else to them (its single calls say so):
+ * what the kernel answers for raw keys is the answer. A batch of 32 gains by that, for which the way
+ * through keys, engine and runs took 30 to 45 ns of 180 (Golden Cove, 1e7 keys). */
+static const struct blm__layer *one_line(const blm_filter *f, size_t n, const uint8_t *maybe)
+{
+    const struct blm__body *b = &f->body;
+    if (b->check_key != b->kernel->line_check_key || !maybe || n > LISTED)
+        return NULL;
+    return b->layers->shape.lines == 1 ? b->layers : NULL;
+}
+
 struct check {
     const struct blm__body *b;
     const struct blm__keys *k;
@@ -241,6 +253,9 @@ size_t blm_check_many(const blm_filter *f, const blm_key *keys, size_t count, ui
     struct blm__keys k = { .n = count, .list = keys };
     if (!keys)
         return all_maybe(count, maybe);
+    const struct blm__layer *l = one_line(f, count, maybe);
+    if (l && blm__keys_good(&f->body, &k) == count)
+        return f->body.kernel->line_check_keys(l, &f->body.hasher, keys, count, maybe);
     return check_keys(f, &k, maybe);
 }
 
@@ -261,6 +276,10 @@ size_t blm_check_fixed(const blm_filter *f, const void *keys, size_t width, size
     struct blm__keys k = { .n = count, .fixed = keys ? keys : "", .width = width };
     if (!keys && width)
         return all_maybe(count, maybe);
+    const struct blm__layer *l = width == 8 ? one_line(f, count, maybe) : NULL;
+    if (l)
+        return f->body.kernel->line_check8(l, blm__hasher_flip(&f->body.hasher), keys, count,
+                                           maybe);
     return check_keys(f, &k, maybe);
 }
 

@@ -13,6 +13,7 @@
 #define BLM__PREFETCH(p)      __builtin_prefetch((p), 0, 2)
 #define BLM__PREFETCH_NEAR(p) __builtin_prefetch((p), 0, 3) /* into the first cache */
 #define BLM__PREFETCH_W(p)    __builtin_prefetch((p), 1, 2)
+#define BLM__PREFETCH_NEW(p)  __builtin_prefetch((p), 1, 3) /* the same, to be written */
 #define BLM__POPCOUNT64(v)    ((unsigned)__builtin_popcountll(v))
 #else
 #define BLM__LIKELY(x)   (x)
@@ -22,6 +23,7 @@
 #define BLM__PREFETCH(p)      ((void)(p))
 #define BLM__PREFETCH_NEAR(p) ((void)(p))
 #define BLM__PREFETCH_W(p)    ((void)(p))
+#define BLM__PREFETCH_NEW(p)  ((void)(p))
 static inline unsigned blm__popcount64(uint64_t v)
 {
     v = v - (v >> 1 & 0x5555555555555555u);

@@ -113,6 +113,14 @@ void blm__layer_unstripe(struct blm__body *b, struct blm__layer *l)
 {
     blm__block_free(b->alloc, &l->stripes_block);
     l->stripes = NULL;
+    l->lanes   = false;
+}
+
+void blm__layer_lanes(struct blm__layer *l)
+{
+    l->lanes = l->stripes && l->shape.rule == BLM__LINES && l->shape.lines == 1;
+    for (l->lane_shift = 0; (l->shape.line_count - 1) >> l->lane_shift >= BLM__LANES;)
+        l->lane_shift++;
 }
 
 void blm__mark_all(const struct blm__layer *l)

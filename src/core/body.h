@@ -119,14 +119,17 @@ struct blm__hasher {
 };
 
 /* Items are counted in stripes when many threads add, each on a cache line of its own. */
-#define BLM__STRIPES 16u
+#define BLM__STRIPES    16u
 /* … and two more, for layers whose keys move: how many did, and a lock for those that add. */
-#define BLM__MOVES   16u
-#define BLM__ADDING  17u
+#define BLM__MOVES      16u
+#define BLM__ADDING     17u
+/* … and sixteen for layers of lines: core/kernel/lanes.h. */
+#define BLM__LANE_FIRST 18u
+#define BLM__LANES      16u
 struct blm__stripe {
     _Alignas(64) _Atomic uint64_t count;
 };
-#define BLM__STRIPES_BYTES ((BLM__ADDING + 1) * sizeof(struct blm__stripe))
+#define BLM__STRIPES_BYTES ((BLM__LANE_FIRST + BLM__LANES) * sizeof(struct blm__stripe))
 
 /* What core/kernel/steps.h needs of a scheme whose positions are (a + i·b mod 2^wrap) mod m. */
 struct blm__steps {
@@ -147,6 +150,8 @@ struct blm__layer {
     uint64_t            items;   /* adds that were new (counting: adds less removes), but for … */
     struct blm__stripe *stripes; /* … those counted here: shared filters only, else NULL */
     struct blm__block   stripes_block; /* their memory, freed with the layer */
+    bool                lanes;         /* batches lock lanes of it: line >> lane_shift says which */
+    uint8_t             lane_shift;
     uint8_t            *marks;      /* one dirty mark a region (file-backed, writable), else NULL */
     unsigned            mark_shift; /* region = word index >> mark_shift */
     uint8_t            *live;       /* where a file keeps `items` between syncs (little-endian), so
@@ -251,6 +256,9 @@ bool blm__layer_stripes(struct blm__body *b, struct blm__layer *l);
 /* Frees them; l->stripes may be NULL and is NULL afterwards. Their counts are lost: move them into
  * l->items first where they still matter. For stores. */
 void blm__layer_unstripe(struct blm__body *b, struct blm__layer *l);
+/* Lets batches of shared adds lock lanes (core/kernel/lanes.h), if that is for this layer. Its words
+ * are memory that no other filter changes, and its shape is set. For stores. */
+void blm__layer_lanes(struct blm__layer *l);
 /* Reports progress; false means the caller wants to stop. */
 static inline bool blm__go_on(const struct blm__body *b, uint64_t done, uint64_t total)
 {

@@ -2,7 +2,7 @@
 /* A layer of plain bits, whatever sets them: everything here is words. */
 #include "engine/bits.h"
 
-#include "core/kernel/loops.h"
+#include "core/kernel/lanes.h"
 
 uint64_t blm__bits_ones(const struct blm__layer *l, const struct blm__kernel *v)
 {
@@ -28,7 +28,7 @@ void blm__bits_intersect(const struct blm__kernel *v, uint64_t *dst, const uint6
 
 unsigned blm__bits_use(const struct blm__body *b, struct blm__layer *l, uint64_t cell)
 {
-    return blm__bit_set(l, cell, b->shared);
+    return l->lanes ? blm__lane_bit(l, cell) : blm__bit_set(l, cell, b->shared);
 }
 
 /* ---- fold ---- */

@@ -48,6 +48,8 @@ static blm_status append_layer(struct blm__body *b, const struct blm__shape *s, 
     l->words      = words;
     l->word_count = blm__shape_words(s);
     l->block      = *block;
+    if (block->size) /* ours: somebody else's words may be another process's too */
+        blm__layer_lanes(l);
     blm__layer_ready(l);
     b->layer_count++;
     blm__body_ready(b);

@@ -74,7 +74,8 @@ BLM__AVX2_INLINE void take8(const uint8_t *from, bool keys, uint64_t flip, uint6
     _mm256_store_si256((void *)(at + 4), lines ? blm__avx2_offset4(b, m) : b);
 }
 
-BLM__VECTOR_LINES(BLM__AVX2, BLM__AVX2_INLINE, blm__avx2, take8, blm__avx2_test, blm__avx2_set)
+BLM__VECTOR_LINES(BLM__AVX2, BLM__AVX2_INLINE, blm__avx2, take8, blm__avx2_test, NULL,
+                  blm__avx2_set)
 BLM__VECTOR_LINE(BLM__AVX2, BLM__AVX2_INLINE, blm__avx2, blm__avx2_test, blm__avx2_set)
 BLM__VECTOR_CHAINS(BLM__AVX2, blm__avx2)
 

@@ -52,6 +52,30 @@ AVX512_INLINE bool test_line(const uint64_t *line, uint64_t x, uint32_t k)
     return (lacking & used[k][x >> 61]) == 0;
 }
 
+/* Of eight keys: each leaves a byte of the words that lack its bit, and one comparison with the
+ * words that count answers for all. Seven instructions a key where test_line takes fourteen, so that
+ * more keys fit what the processor looks ahead. */
+AVX512_INLINE __mmask8 lacking(const uint64_t *words, uint64_t at, uint64_t x)
+{
+    __m512i mask = _mm512_rolv_epi64(_mm512_set1_epi64(1), fields_of(x));
+    return _mm512_testn_epi64_mask(_mm512_loadu_si512((const uint8_t *)words + at), mask);
+}
+
+AVX512_INLINE void test8(const uint64_t *words, const uint64_t *at, const uint64_t *x, uint32_t k,
+                         uint8_t *maybe)
+{
+    __mmask16 a    = _mm512_kunpackb(lacking(words, at[1], x[1]), lacking(words, at[0], x[0]));
+    __mmask16 b    = _mm512_kunpackb(lacking(words, at[3], x[3]), lacking(words, at[2], x[2]));
+    __mmask16 c    = _mm512_kunpackb(lacking(words, at[5], x[5]), lacking(words, at[4], x[4]));
+    __mmask16 d    = _mm512_kunpackb(lacking(words, at[7], x[7]), lacking(words, at[6], x[6]));
+    __mmask64 all  = _mm512_kunpackd(_mm512_kunpackw(d, c), _mm512_kunpackw(b, a));
+    __m128i   turn = _mm512_cvtepi64_epi8(_mm512_srli_epi64(_mm512_loadu_si512(x), 61));
+    __m128i   need = _mm_shuffle_epi8(_mm_loadl_epi64((const void *)used[k]), turn);
+    __m128i   miss = _mm_and_si128(_mm_cvtsi64_si128((long long)all), need);
+    __m128i   has  = _mm_cmpeq_epi8(miss, _mm_setzero_si128());
+    _mm_storel_epi64((void *)maybe, _mm_and_si128(has, _mm_set1_epi8(1)));
+}
+
 AVX512_INLINE unsigned set_line(struct blm__layer *l, uint64_t *line, uint64_t x, uint32_t k,
                                 bool marks)
 {
@@ -111,7 +135,7 @@ AVX512_INLINE void take8(const uint8_t *from, bool keys, uint64_t flip, uint64_t
     _mm512_storeu_si512((void *)at, v);
 }
 
-BLM__VECTOR_LINES(AVX512, AVX512_INLINE, blm__avx512, take8, test_line, set_line)
+BLM__VECTOR_LINES(AVX512, AVX512_INLINE, blm__avx512, take8, test_line, test8, set_line)
 BLM__VECTOR_LINE(AVX512, AVX512_INLINE, blm__avx512, test_line, set_line)
 BLM__VECTOR_CHAINS(AVX512, blm__avx512)
 

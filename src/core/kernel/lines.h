@@ -8,8 +8,8 @@
  *   set(layer, line, x, k, marks)   sets them; 1 when one was clear. With marks, the region is
  *                                   marked before the line changes
  *
- * Shared adds look with `test` first (most often the bits are there, and nothing is written), then
- * set the missing bits word by word with atomic operations.
+ * Shared adds, one by one, look with `test` first (most often the bits are there, and nothing is
+ * written), then set the missing bits word by word with atomic operations; batches lock (lanes.h).
  *
  * Batches go through the rings of stream.h. In cache nothing is fetched ahead for checks (4, 8 or
  * 16 keys cost 5 to 15% there, Zen 3).
@@ -17,6 +17,7 @@
 #ifndef BLM_CORE_KERNEL_LINES_H
 #define BLM_CORE_KERNEL_LINES_H
 
+#include "core/kernel/lanes.h"
 #include "core/kernel/stream.h"
 
 #define BLM__SHARED_AHEAD 32u
@@ -62,13 +63,11 @@ BLM__INLINE unsigned blm__vec_set(struct blm__layer *l, struct blm__place p, uin
 
 /* A single add, of any layer. */
 BLM__INLINE blm_status blm__vec_add(struct blm__layer *l, uint64_t h, bool shared,
-                                    blm__line_test_fn test, blm__line_set_fn set)
+                                    blm__line_has_fn has, blm__line_set_fn set)
 {
-    unsigned fresh;
-    if (shared)
-        fresh = blm__vec_has(l, h, test) ? 0 : blm__lines_set(l, h, true);
-    else
-        fresh = blm__vec_set(l, blm__place_of(l), h, l->shape.lines, l->marks != NULL, set);
+    unsigned fresh =
+        shared ? blm__shared_add(l, h, has)
+               : blm__vec_set(l, blm__place_of(l), h, l->shape.lines, l->marks != NULL, set);
     return blm__added_key(l, fresh, shared);
 }
 
@@ -86,21 +85,6 @@ BLM__INLINE size_t blm__vec_add_loop(struct blm__layer *l, const uint64_t *h, si
     if (l->shape.lines == 1)
         return blm__line_add(l, blm__stream_hashes(h, n), fresh, take, set);
     return blm__lines_add_stream(l, blm__stream_hashes(h, n), fresh, take, set);
-}
-
-BLM__INLINE size_t blm__vec_add_shared_loop(struct blm__layer *l, const uint64_t *h, size_t n,
-                                            uint8_t *fresh, blm__line_test_fn test)
-{
-    size_t count = 0, ahead = blm__layer_small(l) ? 0 : BLM__SHARED_AHEAD;
-    for (size_t i = 0; i < ahead && i < n; i++)
-        blm__lines_fetch(l, h[i], true);
-    for (size_t i = 0; i < n; i++) {
-        if (ahead && i + ahead < n)
-            blm__lines_fetch(l, h[i + ahead], true);
-        fresh[i] = blm__vec_has(l, h[i], test) ? 0 : (uint8_t)blm__lines_set(l, h[i], true);
-        count += fresh[i];
-    }
-    return count;
 }
 
 /* Several: the first lines of a batch as if there were no others, then those of the keys that
@@ -135,12 +119,13 @@ BLM__INLINE size_t blm__vec_check_rest(struct blm__place p, const uint64_t *h, s
 }
 
 BLM__INLINE size_t blm__vec_check_lines(const struct blm__layer *l, const uint64_t *h, size_t n,
-                                        uint8_t *maybe, blm__take_fn take, blm__line_test_fn test)
+                                        uint8_t *maybe, blm__take_fn take, blm__line_test_fn test,
+                                        blm__line_test8_fn test8)
 {
     size_t hits = 0;
     for (size_t at = 0, some; at < n; at += some) {
         some = n - at < BLM__BATCH ? n - at : BLM__BATCH;
-        if (blm__line_check(l, blm__stream_hashes(h + at, some), maybe + at, take, test) > 0)
+        if (blm__line_check(l, blm__stream_hashes(h + at, some), maybe + at, take, test, test8) > 0)
             hits += blm__vec_check_rest(blm__place_of(l), h + at, some, maybe + at,
                                         !blm__layer_small(l), test);
     }
@@ -148,11 +133,12 @@ BLM__INLINE size_t blm__vec_check_lines(const struct blm__layer *l, const uint64
 }
 
 BLM__INLINE size_t blm__vec_check_loop(const struct blm__layer *l, const uint64_t *h, size_t n,
-                                       uint8_t *maybe, blm__take_fn take, blm__line_test_fn test)
+                                       uint8_t *maybe, blm__take_fn take, blm__line_test_fn test,
+                                       blm__line_test8_fn test8)
 {
     if (l->shape.lines > 1)
-        return blm__vec_check_lines(l, h, n, maybe, take, test);
-    return blm__line_check(l, blm__stream_hashes(h, n), maybe, take, test);
+        return blm__vec_check_lines(l, h, n, maybe, take, test, test8);
+    return blm__line_check(l, blm__stream_hashes(h, n), maybe, take, test, test8);
 }
 
 /* ---- what a key uses of a line ---- */
@@ -183,7 +169,11 @@ BLM__INLINE size_t blm__vec_check_loop(const struct blm__layer *l, const uint64_
 /* TARGET: the attribute of its instruction set; INLINE: the same with static, inline and always.
  * Names begin with kernel, blm__avx2 for instance:
  * the two-file form does not see what a macro makes. */
-#define BLM__VECTOR_LINES(TARGET, INLINE, kernel, take, test, set)                                 \
+#define BLM__VECTOR_LINES(TARGET, INLINE, kernel, take, test, test8, set)                          \
+    INLINE bool kernel##_has(const struct blm__layer *l, uint64_t h)                               \
+    {                                                                                              \
+        return blm__vec_has(l, h, test);                                                           \
+    }                                                                                              \
     TARGET static size_t kernel##_lines_add(struct blm__layer *l, const uint64_t *h, size_t n,     \
                                             uint8_t *fresh)                                        \
     {                                                                                              \
@@ -192,12 +182,12 @@ BLM__INLINE size_t blm__vec_check_loop(const struct blm__layer *l, const uint64_
     TARGET static size_t kernel##_lines_add_shared(struct blm__layer *l, const uint64_t *h,        \
                                                    size_t n, uint8_t *fresh)                       \
     {                                                                                              \
-        return blm__vec_add_shared_loop(l, h, n, fresh, test);                                     \
+        return blm__shared_add_loop(l, h, n, fresh, BLM__SHARED_AHEAD, kernel##_has, set);         \
     }                                                                                              \
     TARGET static size_t kernel##_lines_check(const struct blm__layer *l, const uint64_t *h,       \
                                               size_t n, uint8_t *maybe)                            \
     {                                                                                              \
-        return blm__vec_check_loop(l, h, n, maybe, take, test);                                    \
+        return blm__vec_check_loop(l, h, n, maybe, take, test, test8);                             \
     }                                                                                              \
     TARGET static size_t kernel##_line_add8(struct blm__layer *l, uint64_t flip, const void *keys, \
                                             size_t n, uint8_t *fresh)                              \
@@ -207,15 +197,11 @@ BLM__INLINE size_t blm__vec_check_loop(const struct blm__layer *l, const uint64_
     TARGET static size_t kernel##_line_check8(const struct blm__layer *l, uint64_t flip,           \
                                               const void *keys, size_t n, uint8_t *maybe)          \
     {                                                                                              \
-        return blm__line_check(l, blm__stream_keys(keys, n, flip), maybe, take, test);             \
-    }                                                                                              \
-    INLINE bool kernel##_has(const struct blm__layer *l, uint64_t h)                               \
-    {                                                                                              \
-        return blm__vec_has(l, h, test);                                                           \
+        return blm__line_check(l, blm__stream_keys(keys, n, flip), maybe, take, test, test8);      \
     }                                                                                              \
     INLINE blm_status kernel##_add_hash(struct blm__layer *l, uint64_t h, bool shared)             \
     {                                                                                              \
-        return blm__vec_add(l, h, shared, test, set);                                              \
+        return blm__vec_add(l, h, shared, kernel##_has, set);                                      \
     }                                                                                              \
     TARGET static bool kernel##_lines_check_one(const struct blm__layer *l, uint64_t h)            \
     {                                                                                              \
@@ -231,7 +217,7 @@ BLM__INLINE size_t blm__vec_check_loop(const struct blm__layer *l, const uint64_
     }                                                                                            \
     TARGET BLM__NOINLINE static blm_status kernel##_add_marked(struct blm__layer *l, uint64_t h) \
     {                                                                                            \
-        return blm__vec_add(l, h, false, test, set);                                             \
+        return blm__vec_add(l, h, false, kernel##_has, set);                                     \
     }                                                                                            \
     INLINE blm_status kernel##_add_line(struct blm__layer *l, uint64_t h, bool shared)           \
     {                                                                                            \

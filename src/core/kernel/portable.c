@@ -4,6 +4,7 @@
 #include "core/kernel/buckets.h"
 #include "core/kernel/counters.h"
 #include "core/kernel/fuse.h"
+#include "core/kernel/lanes.h"
 #include "core/kernel/layers.h"
 #include "core/kernel/steps.h"
 
@@ -19,8 +20,7 @@ static void hash_many(const struct blm__hasher *by, const blm_key *keys, size_t 
     blm__hasher_many(by, keys, n, h);
 }
 
-static size_t add_lines(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh,
-                        bool shared)
+static size_t lines_add(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh)
 {
     bool   small = blm__layer_small(l);
     size_t count = 0, ahead = small ? 0 : 32;
@@ -29,19 +29,32 @@ static size_t add_lines(struct blm__layer *l, const uint64_t *h, size_t n, uint8
     for (size_t i = 0; i < n; i++) {
         if (!small && i + ahead < n)
             blm__lines_fetch(l, h[i + ahead], true);
-        count += fresh[i] = (uint8_t)blm__lines_set(l, h[i], shared);
+        count += fresh[i] = (uint8_t)blm__lines_set(l, h[i], false);
     }
     return count;
 }
 
-static size_t lines_add(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh)
+static bool lines_has(const struct blm__layer *l, uint64_t h) { return blm__lines_test(l, h); }
+
+/* A line that no other batch changes meanwhile; single adds and checks may be at it. */
+static unsigned lane_set(struct blm__layer *l, uint64_t *line, uint64_t x, uint32_t k, bool marks)
 {
-    return add_lines(l, h, n, fresh, false);
+    unsigned words = blm__line_words(x, k), fresh = 0;
+    (void)l;
+    (void)marks;
+    for (unsigned j = 0; j < BLM__LINE_WORDS; j++) {
+        uint64_t old = blm__load(&line[j]), mask = blm__le64((uint64_t)1 << blm__line_bit(x, j));
+        if (!(words >> j & 1) || (old & mask))
+            continue;
+        __atomic_store_n(&line[j], old | mask, __ATOMIC_RELAXED);
+        fresh = 1;
+    }
+    return fresh;
 }
 
 static size_t lines_add_shared(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh)
 {
-    return add_lines(l, h, n, fresh, true);
+    return blm__shared_add_loop(l, h, n, fresh, 32, lines_has, lane_set);
 }
 
 static size_t lines_check(const struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *maybe)
@@ -65,7 +78,8 @@ static bool lines_check_one(const struct blm__layer *l, uint64_t h)
 
 BLM__INLINE blm_status lines_add_hash(struct blm__layer *l, uint64_t h, bool shared)
 {
-    return blm__added_key(l, blm__lines_set(l, h, shared), shared);
+    unsigned fresh = shared ? blm__shared_add(l, h, lines_has) : blm__lines_set(l, h, false);
+    return blm__added_key(l, fresh, shared);
 }
 
 /* 8-byte keys: hashed by batches, and no shorter way for single ones. */
@@ -77,7 +91,7 @@ static size_t line_add8(struct blm__layer *l, uint64_t flip, const void *keys, s
     for (size_t at = 0, some; at < n; at += some) {
         some = n - at < BLM__BATCH ? n - at : BLM__BATCH;
         hash8(flip, (const uint8_t *)keys + 8 * at, some, h);
-        count += add_lines(l, h, some, fresh + at, false);
+        count += lines_add(l, h, some, fresh + at);
     }
     return count;
 }

@@ -19,6 +19,8 @@ struct crew {
     pthread_barrier_t    start;
     uint32_t             keys;  /* each */
     uint32_t             batch; /* 0: one by one */
+    bool                 mixed; /* every other thread one by one all the same … */
+    bool                 bits;  /* … and the last by its keys' positions */
     bool                 same;  /* all add the same keys */
     atomic_uint_fast64_t fresh, denied;
 };
@@ -34,6 +36,16 @@ static uint32_t key_of(const struct worker *w, uint32_t i)
     return w->c->same ? i : w->number * w->c->keys + i;
 }
 
+static uint64_t add_one(const struct worker *w, const uint32_t *key)
+{
+    uint64_t pos[64];
+    size_t   n;
+    if (!w->c->bits || w->number != THREADS - 1)
+        return blm_add(w->c->f, key, 4) == BLM_OK;
+    return blm_positions(w->c->f, key, 4, pos, 64, &n) == BLM_OK &&
+           blm_add_positions(w->c->f, pos, n) == BLM_OK;
+}
+
 /* Adds its keys and asks for each at once: a key that was just added is never denied, whatever the
  * others do. */
 static void *add_and_check(void *arg)
@@ -41,20 +53,21 @@ static void *add_and_check(void *arg)
     struct worker *w     = arg;
     struct crew   *c     = w->c;
     uint64_t       fresh = 0, denied = 0;
+    uint32_t       batch = c->mixed && w->number % 2 ? 0 : c->batch;
     pthread_barrier_wait(&c->start);
     for (uint32_t i = 0; i < c->keys;) {
-        uint32_t keys[64], n = c->batch ? c->batch : 1;
+        uint32_t keys[64], n = batch ? batch : 1;
         uint8_t  is_new[64], maybe[64];
         n = c->keys - i < n ? c->keys - i : n;
         for (uint32_t j = 0; j < n; j++)
             keys[j] = key_of(w, i + j);
-        if (c->batch) {
+        if (batch) {
             blm_add_fixed(c->f, keys, 4, n, is_new, NULL);
             for (uint32_t j = 0; j < n; j++)
                 fresh += is_new[j];
             denied += n - blm_check_fixed(c->f, keys, 4, n, maybe);
         } else {
-            fresh += blm_add(c->f, keys, 4) == BLM_OK;
+            fresh += add_one(w, keys);
             denied += !blm_check(c->f, keys, 4);
         }
         i += n;
@@ -129,7 +142,11 @@ static void crowded_words_lose_nothing(void **state)
             o.bits          = 4096;
             o.probes        = 6;
             o.lines         = v->lines;
-            struct crew   c = { .keys = 100, .batch = round % 3 ? 0 : 16, .same = round % 5 == 0 };
+            struct crew   c = { .keys  = 100,
+                                .batch = round % 3 ? 0 : 16,
+                                .mixed = round % 2,
+                                .bits  = v->kind == BLM_BLOCKED,
+                                .same  = round % 5 == 0 };
             struct worker w[THREADS];
             c.f = make(&o);
             crew_start(&c, w);

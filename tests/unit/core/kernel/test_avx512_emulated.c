@@ -34,6 +34,44 @@ static inline simde__m512i wrapping_mullo(simde__m512i a, simde__m512i b)
 #undef _mm512_mullo_epi64
 #define _mm512_mullo_epi64 wrapping_mullo
 
+/* What SIMDe has not. */
+#ifndef __mmask8
+typedef simde__mmask8  mask8;
+typedef simde__mmask16 mask16;
+typedef simde__mmask64 mask64;
+#define __mmask8  mask8
+#define __mmask16 mask16
+#define __mmask64 mask64
+#endif
+static inline simde__mmask16 unpack8(simde__mmask8 high, simde__mmask8 low)
+{
+    return (simde__mmask16)(high << 8 | low);
+}
+static inline uint32_t unpack16(uint32_t high, uint32_t low) { return high << 16 | (low & 0xffff); }
+static inline uint64_t unpack32(uint64_t high, uint64_t low)
+{
+    return high << 32 | (low & 0xffffffff);
+}
+static inline simde__m128i low_bytes(simde__m512i v)
+{
+    uint64_t x[8];
+    uint8_t  b[16] = { 0 };
+    memcpy(x, &v, sizeof x);
+    for (int i = 0; i < 8; i++)
+        b[i] = (uint8_t)x[i];
+    simde__m128i out;
+    memcpy(&out, b, sizeof out);
+    return out;
+}
+#undef _mm512_kunpackb
+#undef _mm512_kunpackw
+#undef _mm512_kunpackd
+#undef _mm512_cvtepi64_epi8
+#define _mm512_kunpackb      unpack8
+#define _mm512_kunpackw      unpack16
+#define _mm512_kunpackd      unpack32
+#define _mm512_cvtepi64_epi8 low_bytes
+
 #define BLM__AVX512_EMULATED
 #define blm__kernel_avx512 emulated
 extern const struct blm__kernel emulated;
