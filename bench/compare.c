@@ -38,6 +38,7 @@
 
 #if defined(__x86_64__)
 #define BLM_INLINE_AVX2 /* in functions that have it, as the peers */
+#define BLM_INLINE_AVX512
 #endif
 #include <bloomery/inline.h>
 
@@ -110,6 +111,7 @@ struct field {
 
 static uint8_t           answers[SAMPLE];
 static volatile uint64_t sink;
+static const char       *kernel_used;
 static bool              json, owed_only, first_row = true;
 
 /* ---- one pass of one contender over some keys ---- */
@@ -203,12 +205,33 @@ static void batches(blm_filter *f, const struct keys *k, size_t size, struct wat
             EACH_KEY(k, CALL);                            \
     } while (0)
 
-SPLIT_TARGET static void inlined(const blm_filter *f, const struct keys *k, struct watch *w)
+SPLIT_TARGET static void inlined_any(const blm_inline *in, const struct keys *k)
+{
+    const blm_inline own = *in; /* of which the compiler knows that no call changes it */
+    EACH_INLINE(k, blm_inline_check(&own, key, len));
+}
+
+#ifdef BLM_INLINES_AVX512
+__attribute__((target("avx512f,avx512dq,bmi2"), noinline)) static void inlined_avx512(
+    const blm_inline *in, const struct keys *k)
+{
+    const blm_inline own = *in;
+    EACH_INLINE(k, blm_inline_check_avx512(&own, key, len));
+}
+#endif
+
+/* By the instructions of the kernel that the others use. */
+static void inlined(const blm_filter *f, const struct keys *k, struct watch *w)
 {
     blm_inline in = BLM_INLINE_INIT;
     blm_inline_of(f, &in);
     watch_go(w);
-    EACH_INLINE(k, blm_inline_check(&in, key, len));
+#ifdef BLM_INLINES_AVX512
+    if (strcmp(kernel_used, "avx512") == 0)
+        inlined_avx512(&in, k);
+    else
+#endif
+        inlined_any(&in, k);
     watch_halt(w);
 }
 
@@ -794,6 +817,7 @@ int main(int argc, char **argv)
             return 2;
         }
     }
+    kernel_used = kernel_name();
     print_head(rounds, argc, argv);
     for (int i = 0; i < (count ? count : 6); i++)
         compare((uint64_t)sizes[i], rounds, sorts ? sorts : (1u << SORTS) - 1);

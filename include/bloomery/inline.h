@@ -3,16 +3,18 @@
  * A check that the compiler puts into your loop, for programs that ask one key at a time. A call of
  * blm_check is a jump that nothing can be moved across; this is forty instructions between your own.
  *
- *     blm_inline in = BLM_INLINE_INIT;
- *     blm_inline_of(f, &in);
+ *     blm_inline of = BLM_INLINE_INIT;
+ *     blm_inline_of(f, &of);
+ *     const blm_inline in = of;   // a copy, which stays in registers
  *     for (size_t i = 0; i < n; i++)
  *         hits += blm_inline_check(&in, &numbers[i], 8);
  *
  * It answers what blm_check answers, for every filter and key. Inlined are 8-byte keys of filters of
  * kind blocked with one line a key (rates down to 1e-3; the default) and the native scheme, in code
- * that is compiled for AVX2 (-mavx2, -march=native). The rest is a call of blm_check, which finds the
- * best instructions of the machine by itself. With BLM_INLINE_AVX2 defined the functions have
- * target("avx2"): for callers that have it too and see to it that the machine does.
+ * that is compiled for AVX2 or AVX-512 (-mavx2, -march=native). The rest is a call of blm_check, which
+ * finds the best instructions of the machine by itself. With BLM_INLINE_AVX2 defined the functions have
+ * target("avx2"): for callers that have it too and see to it that the machine does. BLM_INLINE_AVX512
+ * beside it makes blm_inline_check_avx512, with target("avx512f,avx512dq,bmi2").
  *
  * The struct is a view. It is valid until the filter is freed, refreshed (blm_refresh) or moved
  * (blm_relocate); keys may be added meanwhile, and it can be copied. `version` says what the fields mean: 1 is as below, for good. A library that keeps
@@ -28,6 +30,15 @@
 #if defined(__x86_64__) && defined(__GNUC__) && (defined(__AVX2__) || defined(BLM_INLINE_AVX2))
 #include <immintrin.h>
 #define BLM_INLINES 1
+#endif
+#if defined(BLM_INLINES) && \
+    ((defined(__AVX512F__) && defined(__AVX512DQ__)) || defined(BLM_INLINE_AVX512))
+#define BLM_INLINES_AVX512 1
+#endif
+#if defined(BLM_INLINES_AVX512) && defined(BLM_INLINE_AVX512)
+#define BLM_INLINE_FN_AVX512 static inline __attribute__((target("avx512f,avx512dq,bmi2")))
+#else
+#define BLM_INLINE_FN_AVX512 static inline
 #endif
 #if defined(BLM_INLINES) && defined(BLM_INLINE_AVX2)
 #define BLM_INLINE_FN static inline __attribute__((target("avx2")))
@@ -49,11 +60,15 @@ typedef struct blm_inline {
     uint64_t        line_count; /* word j has the key's bit (x >> (13 + 6j)) & 63 … */
     uint64_t flip; /* what an 8-byte key, turned three ways, is xored with before it is hashed */
     uint8_t  needed[8]; /* … if it is needed, by x >> 61: bits for words 0 1 4 5 2 3 6 7 */
+    uint8_t  words[8];  /* the same for words 0 to 7 in their order */
 } blm_inline;
 
-#define BLM_INLINE_INIT                                                        \
-    {                                                                          \
-        sizeof(blm_inline), 0, 0, NULL, NULL, 0, 0, { 0, 0, 0, 0, 0, 0, 0, 0 } \
+#define BLM_INLINE_INIT                                                         \
+    {                                                                           \
+        sizeof(blm_inline), 0, 0, NULL, NULL, 0, 0, { 0, 0, 0, 0, 0, 0, 0, 0 }, \
+        {                                                                       \
+            0, 0, 0, 0, 0, 0, 0, 0                                              \
+        }                                                                       \
     }
 
 /* E_ARGUMENT: the size was not set. */
@@ -94,10 +109,34 @@ BLM_INLINE_FN bool blm_inline_test(const blm_inline *v, uint64_t h)
 }
 #endif
 
+#ifdef BLM_INLINES_AVX512
+/* The line is one register: its words, turned until the bit asked for is the lowest. */
+BLM_INLINE_FN_AVX512 bool blm_inline_test_avx512(const blm_inline *v, uint64_t h)
+{
+    __extension__ typedef unsigned __int128 wide;
+    const uint64_t *line = v->lines + (uint64_t)((wide)h * v->line_count >> 64) * 8;
+    const uint64_t  x    = h * 0xA0761D6478BD642Fu;
+    __m512i         at   = _mm512_srlv_epi64(_mm512_set1_epi64((long long)x),
+                                             _mm512_set_epi64(55, 49, 43, 37, 31, 25, 19, 13));
+    __m512i         bits = _mm512_rorv_epi64(_mm512_loadu_si512((const void *)line), at);
+    return (_mm512_testn_epi64_mask(bits, _mm512_set1_epi64(1)) & v->words[x >> 61]) == 0;
+}
+
+/* As blm_check. */
+BLM_INLINE_FN_AVX512 bool blm_inline_check_avx512(const blm_inline *v, const void *key, size_t len)
+{
+    if (len == 8 && v->version == 1 && key)
+        return blm_inline_test_avx512(v, blm_inline_hash8(v, key));
+    return blm_check(v->filter, key, len);
+}
+#endif
+
 /* As blm_check. */
 BLM_INLINE_FN bool blm_inline_check(const blm_inline *v, const void *key, size_t len)
 {
-#ifdef BLM_INLINES
+#if defined(BLM_INLINES_AVX512) && !defined(BLM_INLINE_AVX512)
+    return blm_inline_check_avx512(v, key, len);
+#elif defined(BLM_INLINES)
     if (len == 8 && v->version == 1 && key)
         return blm_inline_test(v, blm_inline_hash8(v, key));
 #endif

@@ -27,8 +27,10 @@ blm_status blm_inline_of(const blm_filter *f, blm_inline *out)
         v.lines      = l->words;
         v.line_count = l->shape.line_count;
         v.flip       = b->flip;
-        for (uint64_t r = 0; r < 8; r++)
-            v.needed[r] = shuffled(blm__line_words(r << 61, l->shape.probes));
+        for (uint64_t r = 0; r < 8; r++) {
+            v.words[r]  = (uint8_t)blm__line_words(r << 61, l->shape.probes);
+            v.needed[r] = shuffled(v.words[r]);
+        }
     }
     return blm__emit(out, &v, sizeof v);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* bloomery/inline.h answers as blm_check does, whatever the filter, and inlines where it says so. */
 #define BLM_INLINE_AVX2
+#define BLM_INLINE_AVX512
 #include "bloomery/inline.h"
 
 #include "core/bytes.h"
@@ -12,6 +13,24 @@ static bool can_run(void) { return __builtin_cpu_supports("avx2"); }
 #else
 #define CALLER
 static bool can_run(void) { return true; }
+#endif
+
+#ifdef BLM_INLINES_AVX512
+__attribute__((target("avx512f,avx512dq,bmi2"))) static bool wide_check(const blm_inline *in,
+                                                                        const void *key, size_t len)
+{
+    return blm_inline_check_avx512(in, key, len);
+}
+static bool can_run_wide(void)
+{
+    return __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("bmi2");
+}
+#else
+static bool wide_check(const blm_inline *in, const void *key, size_t len)
+{
+    return blm_inline_check(in, key, len);
+}
+static bool can_run_wide(void) { return true; }
 #endif
 
 /* Keys of every length up to 20, half of them added; the same answer from both. */
@@ -27,6 +46,8 @@ CALLER static void same_answers(blm_filter *f)
             blm_add(f, key, len);
         bool maybe = blm_inline_check(&in, key, len);
         assert_int_equal(maybe, blm_check(f, key, len));
+        if (can_run_wide())
+            assert_int_equal(maybe, wide_check(&in, key, len));
         hits += maybe;
         assert_true(maybe || i % 2);
     }
