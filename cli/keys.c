@@ -271,16 +271,16 @@ static void say_waiting(void *ctx)
     pthread_mutex_unlock(&k->mutex);
 }
 
-/* Takes a free block and reads it: one thread at a time, in the order of the tickets. */
-static struct block *read_one(struct keys *k)
+/* May somebody read now? Called with the mutex held, as the next. */
+static bool can_read(const struct keys *k)
 {
-    pthread_mutex_lock(&k->mutex);
-    while (!k->stop && !k->ended && (k->reading || !k->free_count))
-        pthread_cond_wait(&k->changed, &k->mutex);
-    if (k->stop || k->ended) {
-        pthread_mutex_unlock(&k->mutex);
-        return NULL;
-    }
+    return !k->stop && !k->ended && !k->reading && k->free_count;
+}
+
+/* Takes a free block and reads it: one thread at a time, in the order of the tickets. The mutex is
+ * not held meanwhile, and on return. */
+static struct block *read_block(struct keys *k)
+{
     struct block *b = k->free[--k->free_count];
     b->ticket       = k->next_ticket++;
     k->reading      = true;
@@ -290,8 +290,22 @@ static struct block *read_one(struct keys *k)
     k->reading = k->waiting = false;
     k->ended                = b->end;
     pthread_cond_broadcast(&k->changed);
+    if (k->helps)
+        pthread_cond_signal(&k->done);
     pthread_mutex_unlock(&k->mutex);
     return b;
+}
+
+static struct block *read_one(struct keys *k)
+{
+    pthread_mutex_lock(&k->mutex);
+    while (!k->stop && !k->ended && !can_read(k))
+        pthread_cond_wait(&k->changed, &k->mutex);
+    if (k->stop || k->ended) {
+        pthread_mutex_unlock(&k->mutex);
+        return NULL;
+    }
+    return read_block(k);
 }
 
 static void *work(void *ctx)
@@ -313,7 +327,7 @@ static void *work(void *ctx)
  * does everything. The threads block all signals, so the caller gets them. */
 static void start_workers(struct keys *k)
 {
-    unsigned      count  = k->threads + 2;
+    unsigned      count  = k->threads + 2, wanted;
     struct block *blocks = calloc(count, sizeof *blocks);
     sigset_t      all, before;
     if (!blocks || !interrupt_ready()) {
@@ -329,6 +343,8 @@ static void start_workers(struct keys *k)
     for (k->free_count = 0; k->free_count < count; k->free_count++)
         k->free[k->free_count] = &blocks[k->free_count];
     k->next_ticket = k->tickets;
+    k->helps       = k->total > 0;
+    wanted         = k->threads - k->helps;
     k->reader.idle = say_waiting;
     k->reader.ctx  = k;
     pthread_mutex_init(&k->mutex, NULL);
@@ -337,7 +353,7 @@ static void start_workers(struct keys *k)
     sigfillset(&all);
     sigdelset(&all, SIGBUS); /* a thread's own fault: blocked, it would kill without a word */
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (k->workers < k->threads && pthread_create(&k->worker[k->workers], NULL, work, k) == 0)
+    while (k->workers < wanted && pthread_create(&k->worker[k->workers], NULL, work, k) == 0)
         k->workers++;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (!k->workers) {
@@ -346,7 +362,10 @@ static void start_workers(struct keys *k)
     }
 }
 
-/* The next block in order, from the workers. */
+/* The next block in order, from the workers. If all inputs are files, which never keep a reader
+ * waiting, the caller's thread makes blocks too while it has nothing else to do: it is one of the
+ * k->threads then. With a thread more than processors, each block cost two changes between threads,
+ * and dedup of 20 million lines took 0.67 s on two processors instead of 0.47 (bench/lines.c). */
 static struct block *await(struct keys *k)
 {
     struct block *b    = NULL;
@@ -363,6 +382,13 @@ static struct block *await(struct keys *k)
                 b = &k->blocks[i];
         if (b)
             break;
+        if (k->helps && can_read(k)) {
+            struct block *own = read_block(k);
+            make_keys(k, own);
+            pthread_mutex_lock(&k->mutex);
+            own->ready = true;
+            continue;
+        }
         if (k->waiting && !idle && k->idle && k->next_ticket == k->tickets + 1) {
             idle = true;
             pthread_mutex_unlock(&k->mutex);

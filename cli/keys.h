@@ -84,6 +84,7 @@ struct keys {
     unsigned        free_count;
     uint64_t        next_ticket; /* of the next block to be read */
     bool            reading, waiting, stop, ended;
+    bool            helps; /* the caller's thread makes blocks too */
 };
 
 /* No inputs: standard input. With `strict`, every input is tested first. False: trouble, already

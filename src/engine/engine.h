@@ -83,8 +83,8 @@ struct blm__engine {
     bool     moves;       /* place does, beside readers: docs/formats/native.md, "Moves" */
     uint32_t most_copies; /* of one key that a layer may take; 0: any number */
 
-    /* Raw keys to answers in one loop: for keys that `takes` says yes to, any number, and a layer
-     * that alone is asked. Adds count, and are exclusive. All three NULL: there is no such loop. */
+    /* Keys to answers in one loop: for raw or hashed keys that `takes` says yes to, any number, and a
+     * layer that alone is asked. Adds count, and are exclusive. All three NULL: there is no such loop. */
     bool (*takes)(const struct blm__body *b, const struct blm__layer *l, const struct blm__keys *k);
     size_t (*add_raw)(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
                       uint8_t *fresh);

@@ -29,10 +29,13 @@ static bool check_one(const struct blm__body *b, const struct blm__layer *l, uin
     return b->kernel->lines_check_one(l, h);
 }
 
-/* ---- from bytes to answers in one loop: 8-byte keys, and lists of keys ---- */
+/* ---- from bytes to answers in one loop: 8-byte keys, and lists of keys; and hashes that the caller
+ * brings, where cutting them into batches would only let the fetches run dry ---- */
 
 static bool takes(const struct blm__body *b, const struct blm__layer *l, const struct blm__keys *k)
 {
+    if (k->hashes)
+        return true;
     return (k->list || (k->fixed && k->width == 8)) && l->shape.lines == 1 &&
            b->hasher.id == BLM_HASH_XXH3;
 }
@@ -41,8 +44,10 @@ static size_t add_raw(const struct blm__body *b, struct blm__layer *l, const str
                       uint8_t *fresh)
 {
     const struct blm__kernel *v = b->kernel;
-    size_t count                = k->list ? v->line_add_keys(l, &b->hasher, k->list, k->n, fresh)
-                                          : v->line_add8(l, blm__hasher_flip(&b->hasher), k->fixed, k->n, fresh);
+    if (k->hashes)
+        return add(b, l, k, fresh);
+    size_t count = k->list ? v->line_add_keys(l, &b->hasher, k->list, k->n, fresh)
+                           : v->line_add8(l, blm__hasher_flip(&b->hasher), k->fixed, k->n, fresh);
     blm__layer_count(l, (int64_t)count);
     return count;
 }
@@ -51,6 +56,8 @@ static size_t check_raw(const struct blm__body *b, const struct blm__layer *l,
                         const struct blm__keys *k, uint8_t *maybe)
 {
     const struct blm__kernel *v = b->kernel;
+    if (k->hashes)
+        return check(b, l, k, maybe);
     if (k->list)
         return v->line_check_keys(l, &b->hasher, k->list, k->n, maybe);
     return v->line_check8(l, blm__hasher_flip(&b->hasher), k->fixed, k->n, maybe);

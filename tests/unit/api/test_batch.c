@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Batches are single calls, only faster: same bits, same answers, in the same order. */
 #include "api/filter.h"
+#include "bloomery/embed.h"
 #include "unit/support.h"
 
 #define MANY 1500u /* several pieces of BLM__BATCH and a rest */
@@ -281,6 +282,40 @@ static void long_batches_tell_and_can_be_stopped(void **state)
     free(keys);
 }
 
+/* Hashes that the caller brings are not cut into batches: long runs of them are keys all the same. */
+static void hashes_are_their_keys(void **state)
+{
+    (void)state;
+    static const double rates[] = { 0.01, 1e-6, 1e-9 }; /* one, two, three lines a key */
+    struct key_set      s       = keys_with_repeats(9, MANY);
+    for (size_t r = 0; r < COUNT_OF(rates); r++)
+        for (size_t items = 1000; items <= 1000000; items *= 1000) { /* in cache, and not */
+            blm_filter *a = NULL, *b = NULL;
+            blm_options o = BLM_OPTIONS_INIT;
+            uint64_t    h[MANY];
+            uint8_t     one[MANY], many[MANY];
+            size_t      done = 0;
+            o.flags          = BLM_SEEDED;
+            o.seed[0]        = 5;
+            o.kind           = BLM_BLOCKED;
+            o.items          = items;
+            o.rate           = rates[r];
+            assert_status(blm_create(&o, &a, NULL), BLM_OK);
+            assert_status(blm_create(&o, &b, NULL), BLM_OK);
+            assert_status(blm_hash_many(a, s.keys, MANY, h), BLM_OK);
+            assert_status(blm_add_hashes(a, h, MANY, many, &done), BLM_OK);
+            assert_int_equal(done, MANY);
+            for (size_t i = 0; i < MANY; i++)
+                one[i] = blm_add(b, s.keys[i].data, s.keys[i].len) == BLM_OK;
+            assert_memory_equal(one, many, MANY);
+            assert_true(same_bits(a, b));
+            assert_int_equal(blm_check_hashes(a, h, MANY, many), MANY);
+            blm_free(a);
+            blm_free(b);
+        }
+    key_set_free(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +326,7 @@ int main(void)
         cmocka_unit_test(nothing_is_added_from_nowhere),
         cmocka_unit_test(a_bad_key_stops_the_batch_there),
         cmocka_unit_test(a_foreign_digest_stops_the_batch_there),
+        cmocka_unit_test(hashes_are_their_keys),
         cmocka_unit_test(long_batches_tell_and_can_be_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
