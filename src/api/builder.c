@@ -460,7 +460,7 @@ blm_status blm_builder_build(blm_builder *b, blm_filter **out, blm_error *err)
     *out = NULL;
     if (b->disk)
         return blm__fail(err, BLM_E_UNSUPPORTED,
-                         "a builder whose keys are in files makes a file: blm_builder_save");
+                         "a builder whose keys are in files makes a file, not a filter in memory");
     if (b->done)
         return blm__fail(err, BLM_E_ARGUMENT, "a builder builds once: make another");
     b->done = true;
