@@ -16,7 +16,7 @@ import time
 
 MASK = (1 << 64) - 1
 MAGIC = b"\x89bloom\r\n"
-KINDS = ["classic", "blocked", "counting", "scalable", "window", "cuckoo"]
+KINDS = ["classic", "blocked", "counting", "scalable", "window", "cuckoo", "static", "cascade"]
 
 
 class Bad(Exception):
@@ -285,9 +285,10 @@ class Layer:
          region, self.capacity, self.rate) = struct.unpack_from("<2I2Q4IQd", record)
         (words, size, regions, sums, marks, self.end) = struct.unpack_from("<6Q", record, 80)
         self.aux = struct.unpack_from("<2Q", record, 64)
-        must((self.kind < 3 and self.way < 4) or self.kind == self.way in (4, 5),
-             "no such kind of layer")
+        must((self.kind < 3 and self.way < 4) or self.kind == self.way in (4, 5)
+             or (self.kind in (6, 7) and self.way == 6), "no such kind of layer")
         must(1 <= self.bits <= 1 << 48 and (4 <= self.cell <= 32 if self.way == 5 else
+                                            1 <= self.cell <= 32 if self.way == 6 else
                                             self.cell == (4 if self.kind == 2 else 1)), "cells")
         if self.way == 1:
             must(self.kind == 1 and self.lines * 512 == self.bits and 1 <= self.lines_each <= 3
@@ -305,9 +306,16 @@ class Layer:
             must(self.lines % 2 == 0 and self.parts * self.lines * 4 == self.bits
                  and self.parts & self.parts - 1 == 0 and self.parts, "buckets")
             must(self.lines_each == 0 and self.probes == 1, "a key has one cell")
+        elif self.way == 6:
+            segment, self.parts = self.aux[0], self.lines
+            must(segment and segment & segment - 1 == 0 and segment <= 1 << 18, "segments")
+            must(self.parts and self.parts == self.aux[1] and self.bits % (self.parts * segment) == 0
+                 and self.bits // self.parts >= 3 * segment, "parts")
+            must(self.lines_each == 0 and self.probes == 3, "a key has three cells")
         else:
             must(self.lines == self.lines_each == 0 and 1 <= self.probes <= 2048, "probes")
-        size_here = (self.bits * self.cell + 63) // 64 * 8 + 8 * (self.way == 5)
+        used = self.bits * self.cell + (64 * self.parts if self.way == 6 else 0)
+        size_here = (used + 63) // 64 * 8 + 8 * (self.way in (5, 6))
         must(size == size_here and words == up(at + 256, block)
              and sums == words + size and regions == (size - 1 >> region) + 1
              and marks == sums + 8 * regions and self.end == up(marks + regions, block), "places")
@@ -321,7 +329,7 @@ class Layer:
         self.bytes = data[words:words + size]
         self.items = items if closed or items is not None else word(record, 192)
         must(not closed or word(record, 192) == items, "two counts of items")
-        must(int.from_bytes(self.bytes, "little") >> self.bits * self.cell == 0, "bits past the last")
+        must(int.from_bytes(self.bytes, "little") >> used == 0, "bits past the last")
         self.marks = list(data[marks:marks + regions])
         must(max(self.marks) <= (0 if closed else 2), "marks")
         self.good = [(xxh64(self.bytes[r << region:r + 1 << region]) + r) & MASK
@@ -398,7 +406,24 @@ class Layer:
         return any(self.cell_at(4 * (part * n + b) + i) == stands
                    for b in (first, other) for i in range(4))
 
+    def adds_up(self, h):
+        """Are the key's three cells, exclusive-ored, its fingerprint?"""
+        segment, cells = self.aux[0], self.bits // self.parts
+        part = h * self.parts >> 64
+        factor = self.word(part)
+        z = (h * self.parts & MASK) * factor & MASK
+        x = z * 0xa0761d6478bd642f & MASK
+        first = z * (cells - 2 * segment) >> 64
+        at = (first, first + segment ^ x >> 46 & segment - 1, first + 2 * segment ^ x >> 28 & segment - 1)
+        stands = ((x ^ x >> 32) * 0xe7037ed1a0b428db & MASK) >> 64 - self.cell
+        for c in at:
+            bit = 64 * self.parts + (part * cells + c) * self.cell
+            stands ^= int.from_bytes(self.bytes[bit // 8:bit // 8 + 8], "little") >> bit % 8
+        return factor != 0 and stands & (1 << self.cell) - 1 == 0
+
     def has(self, h):
+        if self.way == 6:
+            return self.adds_up(h)
         if self.way == 5:
             return self.has_print(h)
         if self.way == 4:
@@ -412,6 +437,8 @@ class Layer:
             words = (self.word(i) for i in range(self.lines * self.ages))
             return sum(bin(v & (1 << 56) - 1).count("1") for i, v in enumerate(words)
                        if v >> 56 == tags[i % self.ages])
+        if self.way == 6:  # no cell says whether it is in use: each key has determined one
+            return self.items
         if self.way == 5:
             return sum(self.cell_at(i) != 0 for i in range(self.bits))
         if self.cell == 1:
@@ -436,8 +463,8 @@ class File:
         must(xxh64(data[:504]) == word(data, 504), "the header is damaged")
         must(size == 512 and needs == 0, "features that this decoder does not have")
         (self.block, slot_bytes, room, kind) = struct.unpack_from("<4I", data, 48)
-        must(self.block in (512, 4096) and kind < 6, "header")
-        must(room == (256 if kind == 3 else 1) or (kind == 5 and room == 256), "room")
+        must(self.block in (512, 4096) and kind < 8, "header")
+        must(room == (256 if kind == 3 else 2 if kind == 7 else 1) or (kind == 5 and room == 256), "room")
         must(slot_bytes == up(136 + 16 * room, self.block), "slots")
         self.kind = KINDS[kind]
         self.scheme, self.hash = name(data[64:96]), name(data[104:120])
@@ -464,6 +491,7 @@ class File:
             self.layers.append(layer)
             at = layer.end
         must(at == self.length, f"the length is {self.length}, not {at}")
+        must(kind != 7 or self.layers[-1].cell == 1, "a last level of more than one bit")
 
     def slot(self, data, size):
         slots = [data[self.block + i * size:self.block + (i + 1) * size] for i in range(2)]
@@ -473,7 +501,8 @@ class File:
         self.slots_whole = len(whole)
         (self.length, count, self.active, self.flags) = struct.unpack_from("<Q3I", best, 16)
         (self.rate, self.growth, self.tightening, self.cap) = struct.unpack_from("<4d", best, 64)
-        must(1 <= count <= (256 if self.kind in ("scalable", "cuckoo") else 1) and self.flags < 4, "slot")
+        most = 256 if self.kind in ("scalable", "cuckoo") else 2 if self.kind == "cascade" else 1
+        must(1 <= count <= most and self.flags < 4, "slot")
         zeroes(best, 96, 128, "in a slot")
         zeroes(best, 128 + 16 * count, size - 8, "in a slot")
         self.table = [struct.unpack_from("<2Q", best, 128 + 16 * i) for i in range(count)]
@@ -492,7 +521,15 @@ class File:
 
     def has(self, key):
         h = self.hashed(key)
+        if self.kind == "cascade":  # the first level lets pass, the last one decides
+            return all(layer.has(h) for layer in self.layers)
         return any(layer.has(h) for layer in self.layers)
+
+    def items(self):
+        """Keys: of a cascade, those of its first level, or all of its only one but the excluded."""
+        if self.kind != "cascade":
+            return sum(layer.items for layer in self.layers)
+        return self.layers[0].items - (self.layers[0].capacity if len(self.layers) == 1 else 0)
 
 
 def main(path, keys):
@@ -510,7 +547,7 @@ def main(path, keys):
                "rate": file.rate, "growth": file.growth, "tightening": file.tightening,
                "rate_cap": file.cap, "active": file.active, "closed": not file.flags & 1,
                "slots_whole": file.slots_whole, "attached": file.attached.hex(),
-               "items": sum(layer["items"] for layer in layers), "layers": layers,
+               "items": file.items(), "layers": layers,
                "answers": answers}, sys.stdout, indent=1)
     print()
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes native files of every kind into the directory it runs in, and says of each, a line of
  * JSON: what the library knows of it, and what it answers to the keys on standard input
- * (hexadecimal, a line each; every other one is added). Uses bloomery.h only. */
+ * (hexadecimal, a line each; every other one is added). Uses public headers only. */
 #include <bloomery.h>
+#include <bloomery/fixed.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -70,6 +71,27 @@ static void saved(const char *name, blm_options o)
     if (o.kind == BLM_COUNTING || o.kind == BLM_CUCKOO)
         for (unsigned i = 0; i < key_count / 2; i += 4)
             must(blm_remove(f, keys[i].data, keys[i].len) == BLM_OK, "remove");
+    must(blm_save(f, name, NULL, BLM_REPLACE, &e) == BLM_OK, e.text);
+    report(name, f);
+    blm_free(f);
+}
+
+/* Built at once; of the keys that are not in, a cascade is told as many as are to be excluded. */
+static void built(const char *name, blm_options o, unsigned excluded)
+{
+    blm_builder *b;
+    blm_filter  *f;
+    blm_error    e = { .text = "" };
+    must(blm_builder_new(&o, &b, &e) == BLM_OK, e.text);
+    for (unsigned i = 0; i < key_count; i++) {
+        blm_key k = { keys[i].data, keys[i].len };
+        if (i % 2 == 0)
+            must(blm_builder_add(b, &k, 1) == BLM_OK, "add");
+        else if (i / 2 < excluded && k.len > 3) /* short keys may be in both lists */
+            must(blm_builder_exclude(b, &k, 1) == BLM_OK, "exclude");
+    }
+    must(blm_builder_build(b, &f, &e) == BLM_OK, e.text);
+    blm_builder_free(b);
     must(blm_save(f, name, NULL, BLM_REPLACE, &e) == BLM_OK, e.text);
     report(name, f);
     blm_free(f);
@@ -175,7 +197,21 @@ int main(void)
     o.items  = key_count / 16;
     saved("cuckoo-grown.blm", o);
     mapped("cuckoo-grown-mapped.blm", o, 'k');
-    o.growth          = 0;
+    o.growth = 0;
+    o.items  = 0;
+    o.kind   = BLM_STATIC;
+    for (o.rate = 0.3; o.rate > 1e-9; o.rate /= 7) {
+        char name[32];
+        snprintf(name, sizeof name, "static-%.0f.blm", -10 * log10(o.rate));
+        built(name, o, 0);
+    }
+    o.kind = BLM_CASCADE;
+    o.rate = 0;
+    built("cascade-one-level.blm", o, 100);
+    o.rate = 0.01;
+    built("cascade.blm", o, key_count);
+    o.rate = 0;
+    built("cascade-all.blm", o, key_count);
     blm_options large = BLM_OPTIONS_INIT;
     large.flags       = BLM_SEEDED;
     large.bits        = 4 * 65536 * 8 - 1000;
