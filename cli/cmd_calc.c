@@ -22,8 +22,13 @@ static const struct option rows[] = {
     { "json", 0, OPT_FLAG, NULL, &opt.json, "Print JSON instead of a table.", NULL },
     OPTION_END,
 };
-static const struct option_group        own      = { "Output", rows };
-static const struct option_group *const groups[] = { &size_group, &own, NULL };
+static const struct option_group own         = { "Output", rows };
+static const struct option       kind_rows[] = {
+          { "kind", 0, OPT_NAME, "KIND", &size_options.kind, "The kind of filter.", planned_kind_names },
+          OPTION_END,
+};
+static const struct option_group        filter   = { "Filter", kind_rows };
+static const struct option_group *const groups[] = { &size_group, &filter, &own, NULL };
 
 static bool grows(const blm_plan *p) { return blm_kind_find(p->kind)->can & BLM_CAN_GROW; }
 

@@ -26,6 +26,7 @@ static struct {
 } opt;
 
 static const struct option rows[] = {
+    { "kind", 0, OPT_NAME, "KIND", &size_options.kind, "The kind of filter.", made_kind_names },
     { "like", 0, OPT_FILE, "FILTER", &opt.like,
       "Take size, kind, scheme and seed from FILTER, so that the two can be merged and compared.",
       NULL },

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bloomery.h"
+#include "bloomery/maths.h"
 #include "command.h"
 #include "numbers.h"
 #include "say.h"
@@ -37,6 +38,31 @@ const char *kind_names(size_t i)
 {
     const blm_kind_row *row = blm_kind_at(i);
     return row ? row->name : NULL;
+}
+
+/* Those whose size follows from a number of keys. */
+const char *planned_kind_names(size_t i)
+{
+    const blm_kind_row *row;
+    for (size_t at = 0; (row = blm_kind_at(at)); at++) {
+        blm_options o = BLM_OPTIONS_INIT;
+        blm_plan    p = { .size = sizeof p };
+        o.kind        = row->kind;
+        o.items       = 1000;
+        if (blm_plan_for(&o, &p, NULL) != BLM_E_UNSUPPORTED && i-- == 0)
+            return row->name;
+    }
+    return NULL;
+}
+
+/* Those to which keys are added. Others are built at once. */
+const char *made_kind_names(size_t i)
+{
+    const blm_kind_row *row;
+    for (size_t at = 0; (row = blm_kind_at(at)); at++)
+        if (row->can & BLM_CAN_ADD && i-- == 0)
+            return row->name;
+    return NULL;
 }
 
 const char *hash_names(size_t i)
@@ -153,7 +179,13 @@ static bool store_name(const struct option *o, bool letter, const char *value)
             *(const char **)o->into = o->names(i);
             return true;
         }
-    char names[600], call[40];
+    char     names[600], call[40];
+    blm_kind kind;
+    if (o->names == made_kind_names && blm_kind_from_name(value, &kind)) {
+        misuse("%s %s: it is built from all its keys at once: use bloomery build",
+               title(o, letter, call), value);
+        return false;
+    }
     list_names(o->names, names, sizeof names);
     misuse("%s %s: unknown name: use %s", title(o, letter, call), value, names);
     return false;

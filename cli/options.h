@@ -60,6 +60,8 @@ int options_parse(const struct command *c, int argc, char **argv);
 
 /* Names for OPT_NAME rows. */
 const char *kind_names(size_t i);
+const char *planned_kind_names(size_t i); /* calc */
+const char *made_kind_names(size_t i);    /* create */
 const char *hash_names(size_t i);
 const char *scheme_names(size_t i);
 const char *format_names(size_t i);

@@ -19,7 +19,6 @@ static const struct option rows[] = {
       NULL },
     { "memory", 0, OPT_SIZE, "SIZE", &size_options.memory, "Bytes the filter may take, like 64M.",
       NULL },
-    { "kind", 0, OPT_NAME, "KIND", &size_options.kind, "The kind of filter.", kind_names },
     OPTION_END,
 };
 const struct option_group size_group = { "Size", rows };

@@ -13,10 +13,10 @@ struct size_options {
     uint64_t    bits;
     uint64_t    probes;
     uint64_t    memory;
-    const char *kind; /* NULL: not given */
+    const char *kind; /* NULL: not given. A command's own option, as each takes other kinds */
 };
 extern struct size_options       size_options;
-extern const struct option_group size_group; /* -n -p -m -k --memory --kind */
+extern const struct option_group size_group; /* -n -p -m -k --memory */
 
 /* Was any of them given, other than the kind? */
 bool size_given(void);

@@ -48,7 +48,7 @@ _bloomery()
             -m|--bits) kind=none ;;
             -k|--probes) kind=none ;;
             --memory) kind=none ;;
-            --kind) words="classic blocked counting scalable window cuckoo static cascade" ;;
+            --kind) words="classic blocked counting scalable window cuckoo" ;;
             --like) kind=file ;;
             --like-from) words="$(bloomery --names formats 2>/dev/null)" ;;
             --scheme) words="$(bloomery --names schemes 2>/dev/null)" ;;
@@ -153,7 +153,7 @@ _bloomery()
             -m|--bits) kind=none ;;
             -k|--probes) kind=none ;;
             --memory) kind=none ;;
-            --kind) words="classic blocked counting scalable window cuckoo static cascade" ;;
+            --kind) words="classic blocked counting scalable window cuckoo static" ;;
         esac ;;
     info)
         options=' --json --plot --from --from-scheme -m --bits -k --probes --seed --variant --offset --column --row-group --quiet -h --help'
