@@ -13,7 +13,7 @@
  *   Opening takes one read of up to 24 KiB, and for each further layer one of 256 bytes. A check of a
  *   blocked filter then takes one read of at most 64 bytes for each of its lines (one to three), of
  *   a classic filter up to k reads of a byte, of a counting filter one per line, of a cuckoo filter
- *   two. A check ends with the first cell that says no. Bytes that lie close together are read at
+ *   two, of a static filter three; that one takes one more to open, of 8 bytes a million keys. A check ends with the first cell that says no. Bytes that lie close together are read at
  *   once (blm_far_set_gap). A scalable filter costs that for each layer, until one says maybe.
  *   A batch sorts what it needs by place and reads each stretch once.
  *
@@ -22,6 +22,7 @@
  *   cells have one for each region of 64 KiB or more, so a few bytes cannot be verified. With
  *   BLM_VERIFY in options.flags whole regions are read and verified instead (E_CHECKSUM), and the
  *   checksums once at the beginning; a file that changes while it is asked is found by that too.
+ *   A cascade, whose answers are taken for certain, is always read so.
  *   Without it your function must bring what the file has, and the file must not change: ask by an
  *   entity tag or a version.
  *

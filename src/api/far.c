@@ -3,7 +3,8 @@
  * Asking a native file by a few small reads. The handle is a filter without words: its header and
  * records are read and verified once, its keys are hashed as ever, and its engines say which cells
  * decide. The bytes of those cells are sorted by place, joined where they lie close together, and
- * read. Layer by layer, since most keys that a filter has are in its last and largest.
+ * read. Layer by layer, from the last on, since most keys that a filter has are in its last and
+ * largest; from the first on where a key must be in every layer.
  */
 #include "bloomery/far.h"
 
@@ -23,7 +24,9 @@
 
 struct far_layer {
     struct blm__native_section s;
-    uint64_t                  *sums; /* of its regions, with BLM_VERIFY; as in the file */
+    uint64_t                  *sums;   /* of its regions, if they are verified; as in the file */
+    uint64_t                  *guides; /* its first words, which say where cells are; or NULL */
+    uint64_t                   guide_words;
 };
 
 struct blm_far {
@@ -102,6 +105,9 @@ static blm_status read_sums(blm_far *f, struct far_layer *l, blm_error *err)
     return read_at(f, l->s.sums_at, l->sums, (size_t)l->s.regions * sizeof *l->sums, err);
 }
 
+static blm_status read_guides(blm_far *f, const struct opening *o, struct far_layer *l,
+                              struct blm__layer *to, blm_error *err);
+
 static blm_status read_layer(blm_far *f, const struct opening *o, uint32_t i, bool verify,
                              blm_error *err)
 {
@@ -127,7 +133,7 @@ static blm_status read_layer(blm_far *f, const struct opening *o, uint32_t i, bo
             err, BLM_E_UNSUPPORTED,
             "a %s filter cannot be asked from afar: more than a few of its bytes decide",
             blm_kind_name(b->kind));
-    return BLM_OK;
+    return to->engine->guides ? read_guides(f, o, l, to, err) : BLM_OK;
 }
 
 static blm_status open_far(blm_far *f, struct opening *o, const blm_options *options,
@@ -144,8 +150,11 @@ static blm_status open_far(blm_far *f, struct opening *o, const blm_options *opt
     if (!f->layer)
         return blm__fail(err, BLM_E_MEMORY, "no memory to describe a file");
     f->count = o->slot.layer_count;
+    /* What some kinds answer is taken for certain: never by bytes that may be damaged. */
+    const struct blm__kind *kind     = blm__kind_of(f->filter->body.kind);
+    bool                    verified = options->flags & BLM_VERIFY || (kind && kind->certain);
     for (uint32_t i = 0; st == BLM_OK && i < f->count; i++)
-        st = read_layer(f, o, i, (options->flags & BLM_VERIFY) != 0, err);
+        st = read_layer(f, o, i, verified, err);
     if (st != BLM_OK)
         return st;
     blm__native_slot_to(&o->slot, &f->filter->body);
@@ -190,9 +199,13 @@ void blm_far_free(blm_far *f)
     if (!f)
         return;
     blm_allocator a = f->own;
-    for (uint32_t i = 0; i < f->count; i++)
-        if (f->layer[i].sums)
-            blm__free(&a, f->layer[i].sums, (size_t)f->layer[i].s.regions * sizeof(uint64_t));
+    for (uint32_t i = 0; i < f->count; i++) {
+        struct far_layer *l = &f->layer[i];
+        if (l->sums)
+            blm__free(&a, l->sums, (size_t)l->s.regions * sizeof *l->sums);
+        if (l->guides)
+            blm__free(&a, l->guides, (size_t)l->guide_words * sizeof *l->guides);
+    }
     blm__free(&a, f->layer, f->count * sizeof *f->layer);
     blm__free(&a, f->buffer, f->room);
     blm_free(f->filter);
@@ -214,6 +227,7 @@ struct run {
     struct far_layer        *far;
     const blm_digest        *digests;
     uint32_t                 cells; /* a key has */
+    bool                     every; /* a key must be in all layers, and not in one of them */
     uint8_t                 *open;  /* keys that this layer must be asked about */
     uint64_t                *values;
     struct want             *wants;
@@ -236,7 +250,7 @@ static void want_cells(struct run *r, uint32_t key)
     else
         l->engine->positions(&l->shape, &r->digests[key], false, cell);
     for (uint32_t i = 0; i < r->cells; i++) {
-        uint64_t first = cell[i] * bits, last = first + bits - 1;
+        uint64_t first = r->far->guide_words * 64 + cell[i] * bits, last = first + bits - 1;
         r->wants[r->count++] = (struct want){ .at    = first / 8,
                                               .key   = key,
                                               .cell  = i,
@@ -301,6 +315,28 @@ static blm_status fetch(const struct run *r, uint64_t from, uint64_t to, blm_err
     return st == BLM_OK ? verify(r, from, to, err) : st;
 }
 
+static blm_status read_guides(blm_far *f, const struct opening *o, struct far_layer *l,
+                              struct blm__layer *to, blm_error *err)
+{
+    struct run r    = { .f = f, .l = to, .far = l };
+    uint64_t   from = 0, end, words = to->engine->guides(&to->shape);
+    if (words > l->s.words_len / 8)
+        return blm__fail(err, BLM_E_FORMAT, "a layer is shorter than what it begins with");
+    l->guides = blm__alloc(&f->own, (size_t)words * sizeof *l->guides);
+    if (!l->guides)
+        return blm__fail(err, BLM_E_MEMORY, "no memory for %llu words of a far file",
+                         (unsigned long long)words);
+    l->guide_words = words;
+    end            = words * 8;
+    widen(&r, &from, &end);
+    blm_status st = l->sums ? fetch(&r, from, end, err)
+                            : bring(f, o, l->s.words_at, l->guides, (size_t)words * 8, err);
+    if (st == BLM_OK && l->sums)
+        memcpy(l->guides, f->buffer, (size_t)words * sizeof *l->guides);
+    to->words = l->guides;
+    return st;
+}
+
 /* Is this cell still needed? A clear cell has decided where all must be in use. */
 static bool needed(const struct run *r, const struct want *w) { return r->open[w->key] == 1; }
 
@@ -355,12 +391,13 @@ static uint32_t cells_of(const struct blm__layer *l)
     return l->engine->deciding ? l->engine->deciders : blm__shape_probes(&l->shape);
 }
 
-/* One layer, and the keys that no layer before it may have. */
-static blm_status ask_layer(struct run *r, size_t n, uint8_t *maybe, blm_error *err)
+/* One layer, and the keys that no layer before it may have; or, where a key must be in every layer,
+ * those that none has denied: settled. */
+static blm_status ask_layer(struct run *r, size_t n, uint8_t *settled, blm_error *err)
 {
     r->count = 0;
     for (uint32_t i = 0; i < n; i++) {
-        r->open[i] = !maybe[i];
+        r->open[i] = !settled[i];
         if (r->open[i])
             want_cells(r, i);
     }
@@ -368,7 +405,8 @@ static blm_status ask_layer(struct run *r, size_t n, uint8_t *maybe, blm_error *
     for (uint32_t i = 0; st == BLM_OK && i < n; i++) {
         const uint64_t *v = r->values + (size_t)i * r->cells;
         if (r->open[i] == 1)
-            maybe[i] = !r->l->engine->decides || r->l->engine->decides(r->l, r->digests[i].w[0], v);
+            settled[i] = r->every != (!r->l->engine->decides ||
+                                      r->l->engine->decides(r->l, r->digests[i].w[0], v));
     }
     return st;
 }
@@ -377,25 +415,28 @@ static blm_status ask_layers(blm_far *f, const blm_digest *digests, size_t n, ui
                              blm_error *err)
 {
     const struct blm__body *b = &f->filter->body;
-    uint8_t                 open[RUN], answer[RUN] = { 0 };
-    blm_status              st = BLM_OK;
-    for (uint32_t i = b->layer_count; i-- > 0 && st == BLM_OK;) {
+    uint8_t                 open[RUN], settled[RUN] = { 0 };
+    bool                    every = b->ops->every;
+    blm_status              st    = BLM_OK;
+    for (uint32_t at = 0; at < b->layer_count && st == BLM_OK; at++) {
+        uint32_t   i     = every ? at : b->layer_count - 1 - at;
         struct run r     = { .f       = f,
                              .l       = &b->layers[i],
                              .far     = &f->layer[i],
+                             .every   = every,
                              .digests = digests,
                              .cells   = cells_of(&b->layers[i]),
                              .open    = open };
         size_t     cells = n * r.cells;
         r.values         = blm__alloc(&f->own, cells * sizeof *r.values);
         r.wants          = blm__alloc(&f->own, cells * sizeof *r.wants);
-        st               = r.values && r.wants ? ask_layer(&r, n, answer, err)
+        st               = r.values && r.wants ? ask_layer(&r, n, settled, err)
                                                : blm__fail(err, BLM_E_MEMORY, "no memory for %zu keys", n);
         blm__free(&f->own, r.values, cells * sizeof *r.values);
         blm__free(&f->own, r.wants, cells * sizeof *r.wants);
     }
-    if (st == BLM_OK)
-        memcpy(maybe, answer, n);
+    for (size_t i = 0; i < n && st == BLM_OK; i++)
+        maybe[i] = every != settled[i];
     return st;
 }
 

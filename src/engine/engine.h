@@ -106,6 +106,9 @@ struct blm__engine {
      * layer may have it. NULL: every cell of `positions` must be in use; if that is NULL too, more
      * than cells decide. */
     uint32_t deciders; /* how many */
+    /* Words before the cells that say where a key's cells are: they are read beforehand, and are the
+     * layer's words then. NULL: there are none. */
+    uint64_t (*guides)(const struct blm__shape *s);
     void (*deciding)(const struct blm__layer *l, uint64_t h, uint64_t *cell);
     bool (*decides)(const struct blm__layer *l, uint64_t h, const uint64_t *value);
     /* Marks a cell as used by one more key: blm_add_positions. 1: it was unused. */

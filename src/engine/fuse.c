@@ -14,12 +14,64 @@ static size_t check(const struct blm__body *b, const struct blm__layer *l,
     return b->kernel->fuse->check(l, k->hashes, k->n, maybe);
 }
 
+/* ---- many keys: hashed some thousand at a time, as the cells' fetches run dry after each ---- */
+
+static bool takes(const struct blm__body *b, const struct blm__layer *l, const struct blm__keys *k)
+{
+    (void)b, (void)l;
+    return k->list || k->fixed || k->hashes;
+}
+
+static void hash(const struct blm__body *b, const struct blm__keys *k, size_t at, size_t n,
+                 uint64_t *h)
+{
+    if (k->list)
+        blm__native_hash_many(&b->hasher, b->kernel, k->list + at, n, h);
+    else
+        blm__native_hash_fixed(&b->hasher, b->kernel, k->fixed + at * k->width, k->width, n, h);
+}
+
+static size_t check_raw(const struct blm__body *b, const struct blm__layer *l,
+                        const struct blm__keys *k, uint8_t *maybe)
+{
+    uint64_t h[BLM__FUSE_RUN];
+    size_t   hits = 0;
+    if (k->hashes)
+        return b->kernel->fuse->check(l, k->hashes, k->n, maybe);
+    for (size_t at = 0, n; at < k->n; at += n) {
+        n = k->n - at < BLM__FUSE_RUN ? k->n - at : BLM__FUSE_RUN;
+        hash(b, k, at, n, h);
+        hits += b->kernel->fuse->check(l, h, n, maybe + at);
+    }
+    return hits;
+}
+
 static bool check_one(const struct blm__body *b, const struct blm__layer *l, uint64_t h)
 {
     (void)b;
     struct blm__fuse_layer f = blm__fuse_of(l);
     struct blm__fuse_key   k;
     return blm__fuse_place(&f, h, &k) && blm__fuse_has(&f, &k);
+}
+
+/* ---- from afar: the parts' factors say where the cells are ---- */
+
+static uint64_t guides(const struct blm__shape *s) { return s->line_count; }
+
+static void deciding(const struct blm__layer *l, uint64_t h, uint64_t *cell)
+{
+    struct blm__fuse_layer f = blm__fuse_of(l);
+    struct blm__fuse_key   k;
+    blm__fuse_place(&f, h, &k);
+    memcpy(cell, k.cell, sizeof k.cell);
+}
+
+static bool decides(const struct blm__layer *l, uint64_t h, const uint64_t *value)
+{
+    struct blm__fuse_layer f = blm__fuse_of(l);
+    struct blm__fuse_key   k;
+    bool                   some = blm__fuse_place(&f, h, &k);
+    return some && (value[0] ^ value[1] ^ value[2]) == k.print >> (64 - f.bits);
 }
 
 /* Each key has determined one cell, and none of them can be told from the others. */
@@ -55,6 +107,12 @@ const struct blm__engine blm__engine_fuse = {
     .model      = BLM_MODEL_FUSE,
     .check      = check,
     .check_one  = check_one,
+    .takes      = takes,
+    .check_raw  = check_raw,
+    .deciders   = BLM__FUSE_PROBES,
+    .guides     = guides,
+    .deciding   = deciding,
+    .decides    = decides,
     .ones       = ones,
     .estimate   = estimate,
     .rate_now   = rate_now,

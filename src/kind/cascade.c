@@ -103,6 +103,7 @@ const struct blm__kind blm__kind_cascade = {
     .row       = { sizeof(blm_kind_row), BLM_CASCADE, "cascade",
                    "built once from two lists, without errors on either", 0, 0, 0 },
     .layers    = LEVELS,
+    .every     = true,
     .certain   = true,
     .plan      = plan,
     .fault     = fault,

@@ -17,6 +17,8 @@ struct blm__kind {
     bool         words; /* may be made over a caller's words */
     /* How many layers it has at most, where it does not grow; 0: one. */
     uint32_t layers;
+    /* A key must be in every layer; else in any one. */
+    bool every;
     /* It promises more than "no" for some keys: a file of it is verified when it is opened. */
     bool certain;
 

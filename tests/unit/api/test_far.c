@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "bloomery/far.h"
+#include "bloomery/fixed.h"
 #include "foreign.h"
 
 #define KEYS 20000u
@@ -82,6 +83,9 @@ static const struct flavour flavours[] = {
       1 },
     { "guava", F(.scheme = "guava", .items = KEYS, .rate = 0.01), 1, 7 },
     { "redisbloom", F(.scheme = "redisbloom", .items = KEYS, .rate = 0.01), 1, 8 },
+    { "static", O(.kind = BLM_STATIC, .rate = 0.004), 2, 3 },
+    { "static, odd cells", O(.kind = BLM_STATIC, .rate = 1e-6), 2, 3 },
+    { "cascade", O(.kind = BLM_CASCADE, .rate = 0.001), 7, 6 },
     { "parquet", F(.scheme = "parquet", .items = KEYS, .rate = 0.01), 1, 8 },
     { "spark2", F(.scheme = "spark2", .items = KEYS, .rate = 0.01), 1, 7 },
     { "bip37", F(.scheme = "bip37", .items = KEYS / 40, .rate = 0.01), 1, 7 },
@@ -90,8 +94,25 @@ static const struct flavour flavours[] = {
 };
 #define FLAVOURS (sizeof flavours / sizeof *flavours)
 
+/* The numbers up to KEYS; a cascade's excluded keys are half of those after them. */
+static blm_filter *built(const blm_options *o)
+{
+    blm_builder *b;
+    blm_filter  *f;
+    assert_int_equal(blm_builder_new(o, &b, NULL), BLM_OK);
+    for (uint64_t i = 0; i < KEYS; i++)
+        assert_int_equal(blm_builder_add_fixed(b, &i, 8, 1), BLM_OK);
+    for (uint64_t i = KEYS; o->kind == BLM_CASCADE && i < 2 * KEYS; i += 2)
+        assert_int_equal(blm_builder_exclude_fixed(b, &i, 8, 1), BLM_OK);
+    assert_int_equal(blm_builder_build(b, &f, NULL), BLM_OK);
+    blm_builder_free(b);
+    return f;
+}
+
 static blm_filter *filled(const blm_options *o)
 {
+    if (o->kind == BLM_STATIC || o->kind == BLM_CASCADE)
+        return built(o);
     blm_filter *f    = create_or_fail(o);
     uint64_t    most = strcmp(o->scheme ? o->scheme : "", "bip37") == 0 ? KEYS / 40 : KEYS;
     for (uint64_t i = 0; i < most; i++)
@@ -165,7 +186,8 @@ static void test_costs(void **state)
             file.reads = 0;
             assert_int_equal(blm_far_check(far, &i, sizeof i, &maybe, &err), BLM_OK);
         }
-        if (worst > flavours[k].one || worst == 0 || file.largest > 64 * 8)
+        bool regions = flavours[k].o.kind == BLM_CASCADE; /* always verified */
+        if (worst > flavours[k].one || worst == 0 || (file.largest > 64 * 8 && !regions))
             fail_msg("%s: a check took %d reads, one of %d bytes", flavours[k].name, (int)worst,
                      (int)file.largest);
         assert_int_equal(blm_far_get_reads(far, &reads), BLM_OK);
@@ -184,6 +206,31 @@ static void test_costs(void **state)
         blm_free(f);
         golden_free_file(&file.bytes);
     }
+}
+
+/* A cascade's bytes are verified without being asked: a damaged one answers nothing. */
+static void test_damaged_cascade(void **state)
+{
+    (void)state;
+    blm_options o   = O(.kind = BLM_CASCADE, .rate = 0.001);
+    blm_filter *f   = filled(&o);
+    uint64_t    key = 5;
+    for (size_t level = 0; level < 2; level++) {
+        struct far_file file = file_of(f);
+        size_t          at   = level ? file.bytes.len - 4096 : file.bytes.len / 4;
+        blm_far        *far  = NULL;
+        blm_error       err;
+        bool            maybe = false;
+        file.bytes.data[at] ^= 4;
+        blm_status st = blm_far_open(read_far, &file, file.bytes.len, NULL, &far, &err);
+        for (; st == BLM_OK && key < 2 * KEYS; key++)
+            st = blm_far_check(far, &key, sizeof key, &maybe, &err);
+        assert_int_equal(st, BLM_E_CHECKSUM);
+        assert_true(!far || maybe);
+        blm_far_free(far);
+        golden_free_file(&file.bytes);
+    }
+    blm_free(f);
 }
 
 static void test_params(void **state)
@@ -389,10 +436,11 @@ static void test_starved(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers), cmocka_unit_test(test_costs),
-        cmocka_unit_test(test_params),  cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_cut),     cmocka_unit_test(test_reader_fails),
-        cmocka_unit_test(test_damage),  cmocka_unit_test(test_starved),
+        cmocka_unit_test(test_answers),         cmocka_unit_test(test_costs),
+        cmocka_unit_test(test_damaged_cascade), cmocka_unit_test(test_params),
+        cmocka_unit_test(test_refused),         cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_reader_fails),    cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_starved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
