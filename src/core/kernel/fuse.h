@@ -9,11 +9,12 @@
 
 #include <string.h>
 
-#include "core/kernel/kernel.h"
-#include "core/probe.h"
+#include "core/kernel/loops.h"
 
 #define BLM__FUSE_BITS_MOST 32u
-#define BLM__FUSE_AHEAD     32u /* keys whose cells are asked for at once */
+#define BLM__FUSE_AHEAD     32u /* keys between asking for cells and using them … */
+#define BLM__FUSE_RING      32u
+#define BLM__FUSE_RUN       2048u /* … and hashes that are looked for in one go */
 
 struct blm__fuse {
     size_t (*check)(const struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
@@ -104,6 +105,86 @@ BLM__INLINE bool blm__fuse_place(const struct blm__fuse_layer *f, uint64_t h,
     for (unsigned i = 0; i < BLM__FUSE_PROBES; i++)
         out->cell[i] += from;
     return factor != 0;
+}
+
+/* ---- batches ----
+ *
+ * A key is placed and its cells asked for, and used when 32 others have been placed. One key after
+ * another, in plain C: with AVX-512 eight keys are placed no faster (2.8 ns a key against 2.6 with
+ * the fetches), since the products are 64 bits wide. A cell is read by as few bytes as it may lie in,
+ * because one byte more can be on a line that nobody has asked for. */
+
+/* A key that waits for its cells. */
+struct blm__fuse_waiting {
+    uint64_t bit[BLM__FUSE_PROBES]; /* where they begin */
+    uint64_t print;                 /* what they must add up to; more bits than a cell's: never */
+};
+
+BLM__INLINE void blm__fuse_wait(const struct blm__fuse_layer *f, uint64_t h, bool fetch,
+                                struct blm__fuse_waiting *w)
+{
+    struct blm__fuse_key k;
+    bool                 some = blm__fuse_place(f, h, &k);
+    for (unsigned i = 0; i < BLM__FUSE_PROBES; i++) {
+        w->bit[i] = k.cell[i] * f->bits;
+        if (fetch)
+            BLM__PREFETCH(f->cells + (w->bit[i] >> 3));
+    }
+    w->print = some ? k.print >> (64 - f->bits) : UINT64_MAX;
+}
+
+/* Bytes in which a cell lies, wherever it begins: 1, 2, 4 or 8. */
+BLM__INLINE unsigned blm__fuse_width(uint32_t bits)
+{
+    return bits == 8 ? 1 : bits <= 9 || bits == 16 ? 2 : bits <= 25 || bits == 32 ? 4 : 8;
+}
+
+BLM__INLINE uint64_t blm__fuse_read(const uint8_t *at, unsigned width)
+{
+    uint64_t v = 0;
+    if (width == 1)
+        return *at;
+    if (width == 2)
+        return (uint64_t)at[0] | (uint64_t)at[1] << 8;
+    if (width == 4)
+        return blm__get32le(at);
+    memcpy(&v, at, sizeof v);
+    return blm__le64(v);
+}
+
+BLM__INLINE bool blm__fuse_came(const struct blm__fuse_layer *f, const struct blm__fuse_waiting *w,
+                                unsigned width)
+{
+    uint64_t v = 0;
+    for (unsigned i = 0; i < BLM__FUSE_PROBES; i++)
+        v ^= blm__fuse_read(f->cells + (w->bit[i] >> 3), width) >> (w->bit[i] & 7);
+    return (v & f->mask) == w->print;
+}
+
+BLM__INLINE size_t blm__fuse_check(const struct blm__layer *l, const uint64_t *h, size_t n,
+                                   uint8_t *maybe, unsigned width)
+{
+    struct blm__fuse_layer   f    = blm__fuse_of(l);
+    size_t                   hits = 0;
+    struct blm__fuse_waiting ring[BLM__FUSE_RING];
+    if (n < 2 || blm__layer_small(l)) {
+        for (size_t i = 0; i < n; i++) {
+            blm__fuse_wait(&f, h[i], false, ring);
+            hits += maybe[i] = blm__fuse_came(&f, ring, width);
+        }
+        return hits;
+    }
+    size_t ahead = n < BLM__FUSE_AHEAD ? n : BLM__FUSE_AHEAD;
+    for (size_t i = 0; i < ahead; i++)
+        blm__fuse_wait(&f, h[i], true, &ring[i]);
+    for (size_t i = ahead; i < n; i++) {
+        struct blm__fuse_waiting *w = &ring[i % BLM__FUSE_RING];
+        hits += maybe[i - ahead]    = blm__fuse_came(&f, w, width);
+        blm__fuse_wait(&f, h[i], true, w);
+    }
+    for (size_t i = n - ahead; i < n; i++)
+        hits += maybe[i] = blm__fuse_came(&f, &ring[i % BLM__FUSE_RING], width);
+    return hits;
 }
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "bloomery/delta.h"
 #include "bloomery/embed.h"
+#include "core/kernel/kernel.h"
 #include "unit/bytes.h"
 #include "unit/files.h"
 #include "unit/fixed.h"
@@ -71,6 +72,32 @@ static void the_rate_holds_in_small_sets_over_many_seeds(void **state)
             blm_free(f);
         }
         judge("static, small", tally_mean(&t), t.model / t.n, tally_error(&t), 0);
+    }
+}
+
+/* Cells of every width, fetched ahead or not, in batches of any length: what single calls say. */
+static void batches_answer_as_single_calls(void **state)
+{
+    (void)state;
+    uint64_t was = atomic_load(&blm__in_cache_bytes);
+    for (uint32_t bits = 1; bits <= 32; bits++) {
+        blm_filter *f = statics(700, ldexp(1, -(int)bits) * (1 + 1e-3), bits);
+        uint64_t   *k = numbers(0, 1400);
+        uint8_t     one[1400], many[1400];
+        for (size_t i = 0; i < 1400; i++)
+            one[i] = blm_check(f, &k[i], 8);
+        for (size_t fetched = 0; fetched < 2; fetched++) {
+            atomic_store(&blm__in_cache_bytes, fetched ? 0 : was);
+            for (size_t n = 0; n <= 1400; n += n < 80 ? 1 : 330) {
+                memset(many, 9, sizeof many);
+                blm_check_fixed(f, k + 1400 - n, 8, n, many);
+                assert_memory_equal(many, one + 1400 - n, n);
+                assert_int_equal(many[n < 1400 ? n : 0], n < 1400 ? 9 : one[0]);
+            }
+        }
+        atomic_store(&blm__in_cache_bytes, was);
+        blm_free(f);
+        free(k);
     }
 }
 
@@ -243,6 +270,7 @@ int main(void)
         cmocka_unit_test(an_empty_set_has_nothing),
         cmocka_unit_test(the_rate_is_what_the_fingerprint_gives),
         cmocka_unit_test(the_rate_holds_in_small_sets_over_many_seeds),
+        cmocka_unit_test(batches_answer_as_single_calls),
         cmocka_unit_test(a_million_keys_take_nine_bits),
         cmocka_unit_test(parts_and_threads_change_no_bit),
         cmocka_unit_test(keys_that_come_often_count_once),
