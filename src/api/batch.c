@@ -163,7 +163,7 @@ static size_t check_range(const struct blm__body *b, const struct blm__keys *k, 
 
 /* The layer of a filter whose keys have one line and nothing else to them (its single calls say so):
  * what the kernel answers for raw keys is the answer. A batch of 32 gains by that, for which the way
- * through keys, engine and runs took 30 to 45 ns of 180 (Golden Cove, 1e7 keys). */
+ * through keys, engine and runs took 30 to 45 ns of 180 (Emerald Rapids, 1e7 keys). */
 static const struct blm__layer *one_line(const blm_filter *f, size_t n, const uint8_t *maybe)
 {
     const struct blm__body *b = &f->body;

@@ -2,7 +2,7 @@
 /*
  * Shared adds to a layer of one line a key, in memory.
  *
- * Setting a key's bits with atomic operations takes one for each word, 6 ns each (Golden Cove): 55 ns
+ * Setting a key's bits with atomic operations takes one for each word, 6 ns each (Emerald Rapids): 55 ns
  * where an exclusive add takes 2.3. So a batch locks. The layer is cut into 16 lanes; a batch sorts
  * its keys by lane, and changes the lines of a lane, whole, while it alone has it. Threads meet in a
  * lane by chance, and take another one first.
