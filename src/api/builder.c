@@ -256,8 +256,8 @@ static blm_status build_level(blm_builder *b, const struct blm__shape *s,
     struct blm__fuse_steps steps;
     if (b->disk)
         steps = blm__builder_steps(b);
-    return blm__fuse_layer_build(&b->f->body, s, k, b->o.threads, b->disk ? &steps : NULL, p,
-                                 &b->effort, err);
+    return blm__fuse_layer_build(&b->f->body, s, k, b->f->body.ops->layers > 1, b->o.threads,
+                                 b->disk ? &steps : NULL, p, &b->effort, err);
 }
 
 static blm_status no_rate(double rate, blm_error *err)

@@ -71,8 +71,16 @@ static size_t largest(const struct blm__fuse_keys *k, uint64_t parts,
     return most;
 }
 
+static void enlarge(struct blm__fuse_size *s, bool tight)
+{
+    if (tight)
+        blm__fuse_enlarge_little(s);
+    else
+        blm__fuse_enlarge(s);
+}
+
 /* Hashes that are not spread evenly, as those of a caller's own function may be, are one part. */
-static struct blm__fuse_size sizes(const struct blm__fuse_keys  *k,
+static struct blm__fuse_size sizes(const struct blm__fuse_keys *k, bool tight,
                                    const struct blm__fuse_steps *steps, uint64_t *parts)
 {
     size_t n = k->n[0] + k->n[1], most;
@@ -82,9 +90,9 @@ static struct blm__fuse_size sizes(const struct blm__fuse_keys  *k,
         *parts = 1;
         most   = n;
     }
-    struct blm__fuse_size s = blm__fuse_size_of(most);
+    struct blm__fuse_size s = tight ? blm__fuse_tight_of(most) : blm__fuse_size_of(most);
     for (uint64_t i = 0; steps && i < steps->enlarged; i++)
-        blm__fuse_enlarge(&s);
+        enlarge(&s, tight);
     return s;
 }
 
@@ -160,7 +168,7 @@ static blm_status fits(const struct job *j, uint64_t parts, blm_error *err)
 }
 
 blm_status blm__fuse_layer_build(struct blm__body *b, const struct blm__shape *given,
-                                 const struct blm__fuse_keys *k, uint32_t threads,
+                                 const struct blm__fuse_keys *k, bool tight, uint32_t threads,
                                  const struct blm__fuse_steps *steps,
                                  struct blm__fuse_progress    *progress,
                                  struct blm__fuse_effort *effort, blm_error *err)
@@ -170,13 +178,13 @@ blm_status blm__fuse_layer_build(struct blm__body *b, const struct blm__shape *g
     struct job        j      = {
                     .keys = k, .body = b, .progress = progress, .steps = steps, .caller = pthread_self()
     };
-    j.size             = sizes(k, steps, &s.line_count);
-    s.aux[1]           = s.line_count;
-    s.rule             = BLM__FUSE;
-    s.probes           = BLM__FUSE_PROBES;
-    uint64_t   from    = steps ? steps->filled : 0;
-    uint64_t   enlarge = steps ? steps->enlarged : 0;
-    blm_status st      = fits(&j, s.line_count, err);
+    j.size              = sizes(k, tight, steps, &s.line_count);
+    s.aux[1]            = s.line_count;
+    s.rule              = BLM__FUSE;
+    s.probes            = BLM__FUSE_PROBES;
+    uint64_t   from     = steps ? steps->filled : 0;
+    uint64_t   enlarged = steps ? steps->enlarged : 0;
+    blm_status st       = fits(&j, s.line_count, err);
     if (st != BLM_OK)
         return st;
     do {
@@ -189,10 +197,10 @@ blm_status blm__fuse_layer_build(struct blm__body *b, const struct blm__shape *g
             b->store->drop_layers(b, before, NULL);
         bool again = st == BLM_E_FULL;
         if (again) {
-            blm__fuse_enlarge(&j.size);
+            enlarge(&j.size, tight);
             effort->enlarged++;
             from = 0;
-            st   = steps ? steps->enlarge(steps->ctx, ++enlarge, err) : BLM_OK;
+            st   = steps ? steps->enlarge(steps->ctx, ++enlarged, err) : BLM_OK;
         }
         if (!again || st != BLM_OK)
             break;

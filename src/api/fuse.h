@@ -30,9 +30,10 @@ struct blm__fuse_steps {
 };
 
 /* Appends a layer to the body, whose store makes it, and fills it. Of the shape, kind, scheme,
- * cell_bits, capacity and rate are given. The layer's items are the keys. steps may be NULL. */
+ * cell_bits, capacity and rate are given. The layer's items are the keys. tight: as few cells as can be
+ * found. steps may be NULL. */
 blm_status blm__fuse_layer_build(struct blm__body *b, const struct blm__shape *s,
-                                 const struct blm__fuse_keys *k, uint32_t threads,
+                                 const struct blm__fuse_keys *k, bool tight, uint32_t threads,
                                  const struct blm__fuse_steps *steps,
                                  struct blm__fuse_progress    *progress,
                                  struct blm__fuse_effort *effort, blm_error *err);

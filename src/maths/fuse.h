@@ -16,6 +16,10 @@ struct blm__fuse_size {
 uint64_t              blm__fuse_parts(uint64_t n);
 struct blm__fuse_size blm__fuse_size_of(uint64_t n);
 void                  blm__fuse_enlarge(struct blm__fuse_size *s);
+/* A part to begin with where space counts more than time: often too small, and then enlarged by
+ * little. From 1,000 to 2^18 keys; else as usual. */
+struct blm__fuse_size blm__fuse_tight_of(uint64_t n);
+void                  blm__fuse_enlarge_little(struct blm__fuse_size *s);
 
 /* Cells that n keys take, as a rule. */
 uint64_t blm__fuse_cells(uint64_t n);

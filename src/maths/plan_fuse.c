@@ -48,6 +48,31 @@ void blm__fuse_enlarge(struct blm__fuse_size *s)
     s->cells += (segments / 32 + 1) * s->segment;
 }
 
+#define TIGHT_LEAST 1000u
+#define TIGHT_MOST  ((uint64_t)1 << 18)
+#define TIGHT       1.13 /* cells a key: fewer never do */
+
+/* The formulas allow for bad luck at the first try. With sixteen tries, 1,000 keys can nearly always
+ * be built with 1.28 cells each in place of 1.41, 20,000 with 1.18 in place of 1.23. */
+struct blm__fuse_size blm__fuse_tight_of(uint64_t n)
+{
+    struct blm__fuse_size s        = blm__fuse_size_of(n);
+    uint64_t              segments = s.cells / s.segment;
+    uint64_t              least    = (uint64_t)ceil((double)n * TIGHT / (double)s.segment);
+    if (n < TIGHT_LEAST || n > TIGHT_MOST)
+        return s;
+    segments -= segments / 10 + 1;
+    segments = segments < least ? least : segments;
+    s.cells  = (segments < BLM__FUSE_PROBES ? BLM__FUSE_PROBES : segments) * s.segment;
+    return s;
+}
+
+void blm__fuse_enlarge_little(struct blm__fuse_size *s)
+{
+    uint64_t segments = s->cells / s->segment;
+    s->cells += (segments / 128 + 1) * s->segment;
+}
+
 /* The largest of many parts, as a rule. */
 static uint64_t largest_part(uint64_t n, uint64_t parts)
 {
