@@ -103,6 +103,12 @@ static void plan(struct adder *d, struct keys *k)
     }
 }
 
+void add_warn_failover(const struct ref *r)
+{
+    if (r->shards && !ref_wait)
+        say("%s: a failover may lose the last keys: --wait 1 adds them to a replica too", r->name);
+}
+
 bool add_all(struct ref *r, struct keys *k, struct added *a)
 {
     struct adder d = { .ref = r, .a = a, .good = true };
@@ -117,8 +123,8 @@ bool add_all(struct ref *r, struct keys *k, struct added *a)
     if (d.good)
         add_gathered(&d);
     a->repeated = r->repeated;
-    if (r->shards && !ref_wait && a->keys)
-        say("%s: a failover may lose the last keys: --wait 1 adds them to a replica too", r->name);
+    if (a->keys)
+        add_warn_failover(r);
     keys_stop(k); /* if adding stopped early, threads are still hashing with d */
     progress_stop();
     free(d.gathered);

@@ -18,6 +18,8 @@ struct added {
 bool add_all(struct ref *r, struct keys *k, struct added *a);
 /* Warns when a filter now has more keys than it was planned for. */
 void add_warn_overfilled(struct ref *r);
+/* Says that a failover may lose keys that were added to shards, unless --wait was given. */
+void add_warn_failover(const struct ref *r);
 /* Prints the closing note and returns the exit status. good: what add_all returned. */
 int add_report(const char *name, const struct added *a, bool good);
 

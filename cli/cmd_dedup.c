@@ -414,6 +414,8 @@ static void warn(struct dedup *d)
     blm_params p = { .size = sizeof p };
     if (d->open && d->ref.remote && !d->failed)
         add_warn_overfilled(&d->ref);
+    if (d->open && d->ref.remote && d->unique)
+        add_warn_failover(&d->ref);
     if (!d->open || d->ref.remote || say_quiet || blm_get_params(d->filter, &p) != BLM_OK ||
         p.can & BLM_CAN_GROW || !p.capacity || p.items <= p.capacity + p.capacity / 50)
         return;

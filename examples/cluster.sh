@@ -21,7 +21,12 @@ while [ "$(printf '%s' "$ports" | wc -w)" -lt 6 ]; do
     [ -n "${victim:-}" ] || victim=$!
 done
 for p in $ports; do
-    until redis-cli -p "$p" ping >/dev/null 2>&1; do sleep 0.1; done
+    tries=0
+    until redis-cli -p "$p" ping >/dev/null 2>&1; do
+        sleep 0.1
+        tries=$((tries + 1))
+        [ $tries -lt 300 ] || { tail -3 "$dir/$p/log"; exit 1; } # perhaps its port is somebody else's
+    done
 done
 printf 'Six servers:%s\n' "$nodes"
 redis-cli --cluster create $nodes --cluster-replicas 1 --cluster-yes >"$dir/created"
@@ -40,6 +45,8 @@ show "$bloomery create '$ref?shards=12' -n 200e3 -p 0.001"
 show "$bloomery add --wait 1 $ref $dir/urls"
 show "$bloomery info $ref"
 show "$bloomery check -c near+$ref $dir/urls"
+show "$bloomery follow --once $ref $dir/copy"
+show "$bloomery check -c $dir/copy $dir/urls"
 printf '\nThe first master is killed. Its replica takes over while we ask:\n'
 kill -9 "$victim"
 show "$bloomery check -c $ref $dir/urls"

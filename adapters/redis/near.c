@@ -261,6 +261,7 @@ void blm_near_close(blm_near *n)
     blm__near_forget(n->copies, n->shards);
     if (!n->reads)
         blm__near_date(n);
+    blm__near_abandon(n);
     blm_remote_close(n->follows);
     blm_remote_close(n->adds);
     free(n->url);

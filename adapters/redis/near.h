@@ -74,6 +74,8 @@ blm_status blm__near_claim(blm_near *n, blm_error *err);
 blm_status blm__near_publish(blm_near *n, const struct timespec *then, blm_error *err);
 /* Writing to the file has made it look newer than it is. */
 void blm__near_date(blm_near *n);
+/* The end: a directory in which nothing came about goes. */
+void blm__near_abandon(blm_near *n);
 /* The copy that another process keeps: opens it, or another one that took its place. */
 blm_status blm__near_look(blm_near *n, blm_error *err);
 

@@ -226,6 +226,12 @@ static blm_status write_descriptor(blm_near *n, blm_error *err)
     return BLM_E_IO;
 }
 
+void blm__near_abandon(blm_near *n)
+{
+    if (n->file && n->directory && !n->told && !n->reads)
+        rmdir(n->file); /* if it is empty */
+}
+
 blm_status blm__near_publish(blm_near *n, const struct timespec *then, blm_error *err)
 {
     if (!n->file)

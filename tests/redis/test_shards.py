@@ -165,8 +165,8 @@ def everyday(k, ref):
     assert "only 1 of 2 replicas" in err, err
     # Replaced: whoever had the old one finds nothing, instead of wrong shards.
     old, _ = shard_keys(b"words", k.call("GET", "words"))
-    run = subprocess.Popen([BLOOMERY, "check", spread], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                           stderr=subprocess.PIPE)
+    run = server.spawn([BLOOMERY, "check", spread], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                       stderr=subprocess.PIPE)
     run.stdin.write(b"https://example.com/1\n")
     run.stdin.flush()
     assert run.stdout.readline() == b"https://example.com/1\n"
@@ -175,8 +175,10 @@ def everyday(k, ref):
     _, err = run.communicate(b"https://example.com/1\n", timeout=30)
     assert run.returncode == 2 and b"no such key" in err, err
     bloomery("check", "-q", spread, stdin=b"https://example.com/1\n", code=1)
-    assert bloomery("dedup", "--state", ref + "seen", stdin=lines(0, 5000) * 2)[0] == lines(0, 5000)
-    assert bloomery("dedup", "--state", ref + "seen", stdin=lines(4990, 20))[0] == lines(5000, 10)
+    out, err = bloomery("dedup", "--state", ref + "seen", stdin=lines(0, 5000) * 2)
+    assert out == lines(0, 5000) and err.count("--wait 1") == 1, err
+    out, err = bloomery("dedup", "--wait", "1", "--state", ref + "seen", stdin=lines(4990, 20))
+    assert out == lines(5000, 10) and "failover" not in err, err
     bloomery("create", ref + "counts", "-n", "2000", "-p", "1e-4", "--kind", "counting")
     bloomery("add", ref + "counts", stdin=lines(0, 1000))
     _, err = bloomery("remove", ref + "counts", stdin=lines(0, 500))
@@ -201,10 +203,10 @@ class Adder:
 
     def __init__(self, ref, start, count, directory):
         self.out = open(f"{directory}/err{start}", "wb+")
-        self.process = subprocess.Popen([BLOOMERY, "add", "--wait", "1", ref], stdin=subprocess.PIPE,
-                                        stderr=self.out)
+        self.process = server.spawn([BLOOMERY, "add", "--wait", "1", ref], stdin=subprocess.PIPE,
+                                    stderr=self.out)
         self.start, self.count, self.fed = start, count, 0
-        self.thread = threading.Thread(target=self.feed)
+        self.thread = threading.Thread(target=self.feed, daemon=True)
         self.thread.start()
 
     def feed(self):
