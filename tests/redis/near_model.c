@@ -6,11 +6,13 @@
  *
  *     redis.near_model WRITERS-URL COPIES-URL SECONDS WAIT SEED
  *
- * Prints what was done; exit 1: a wrong "no".
+ * Ends after that time, or SIGTERM, but not before something was written and asked. Prints what was
+ * done; exit 1: a wrong "no".
  */
 #include <bloomery_near.h>
 #include <bloomery_remote.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +24,8 @@
 #define KEYS     200000u /* of a writer */
 #define BATCH    40u
 #define STALE_MS 300u
+#define WRITTEN  500u /* at least */
+#define ASKED    1000u
 
 static struct {
     const char      *writers, *copies;
@@ -40,7 +44,22 @@ static uint64_t now_us(void)
     return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
 }
 
-static bool over(void) { return (double)now_us() * 1e-6 > model.until; }
+static volatile sig_atomic_t told;
+
+static void stop(int number)
+{
+    (void)number;
+    told = 1;
+}
+
+static bool over(void)
+{
+    uint32_t written = 0;
+    for (size_t i = 0; i < WRITERS; i++)
+        written += model.written[i];
+    return (told || (double)now_us() * 1e-6 > model.until) && written > WRITTEN &&
+           model.asked > ASKED;
+}
 
 static void rest(unsigned us) { nanosleep(&(struct timespec){ 0, (long)us * 1000 }, NULL); }
 
@@ -146,6 +165,7 @@ int main(int argc, char **argv)
     model.until   = (double)now_us() * 1e-6 + atof(argv[3]);
     model.wait    = (uint32_t)atoi(argv[4]);
     model.seed    = (unsigned)atoi(argv[5]);
+    signal(SIGTERM, stop);
     for (uintptr_t i = 0; i < WRITERS + COPIES; i++)
         if (pthread_create(&threads[i], NULL, i < WRITERS ? write_keys : copy_and_ask,
                            (void *)(i < WRITERS ? i : i - WRITERS)) != 0)

@@ -278,15 +278,29 @@ def each_server(test):
         print(f"skipped: {test.__name__} on Valkey, VALKEY_SERVER does not name one")
 
 
+SPAWNED = []
+
+
+def spawn(*words, **how):
+    """subprocess.Popen of what must not outlive the test, not even one that fails."""
+    SPAWNED.append(subprocess.Popen(*words, **how))
+    return SPAWNED[-1]
+
+
 def run(tests):
     """Runs the functions of a test file, all or those named on the command line; says each."""
     wanted = sys.argv[1:]
-    for t in tests:
-        if wanted and t.__name__ not in wanted:
-            continue
-        begin = time.monotonic()
-        t()
-        print(f"{t.__name__}: ok, {time.monotonic() - begin:.1f} s", flush=True)
+    try:
+        for t in tests:
+            if wanted and t.__name__ not in wanted:
+                continue
+            begin = time.monotonic()
+            t()
+            print(f"{t.__name__}: ok, {time.monotonic() - begin:.1f} s", flush=True)
+    finally:
+        for p in SPAWNED:
+            if p.poll() is None:
+                p.kill()
 
 
 def bloomery(*arguments, stdin=b"", code=0, env=None):
