@@ -4,7 +4,10 @@
 time of client and servers for each key; beside a client that sends one key a command; and what a near copy
 costs on the wire. Servers and client share this machine's cores: the processor time is what scales.
 
-    bench/cluster.py [KEYS]                  needs redis-server, redis-benchmark and a build
+    bench/cluster.py keys [KEYS [ROUNDS]]    all servers are up during all rounds, which take turns; the best of each
+    bench/cluster.py near [KEYS]
+
+needs redis-server, redis-benchmark and a build.
 """
 import os
 import pathlib
@@ -21,7 +24,9 @@ sys.path.insert(0, str(ROOT / "tests/redis"))
 import server  # noqa: E402
 from server import BLOOMERY, Server  # noqa: E402
 
-KEYS = int(float(sys.argv[1])) if len(sys.argv) > 1 else 1_000_000
+WHAT = sys.argv[1] if len(sys.argv) > 1 else "keys"
+KEYS = int(float(sys.argv[2])) if len(sys.argv) > 2 else 1_000_000
+ROUNDS = int(sys.argv[3]) if len(sys.argv) > 3 else 5
 
 
 def cpu(servers):
@@ -43,10 +48,6 @@ def timed(servers, *command):
     return clock, client, cpu(servers) - before
 
 
-def show(name, keys, clock, client, servers):
-    print(f"{name:32} {keys / clock / 1e3:9.0f} {client / keys * 1e9:10.0f} {servers / keys * 1e9:10.0f}", flush=True)
-
-
 def cluster(masters):
     nodes = [Server(("cluster-enabled", "yes"), ("appendonly", "no")) for _ in range(masters)]
     clients = [n.client() for n in nodes]
@@ -59,26 +60,42 @@ def cluster(masters):
     return nodes
 
 
+def one_by_one(command, port, key):
+    """redis-benchmark with one connection: a round trip for each key."""
+    return ("redis-benchmark", "-p", str(port), "-c", "1", "-n", str(min(KEYS, 50_000)), "-r", "1000000000", "-q",
+            command, key, "https://example.com/__rand_int__")
+
+
 def throughput(keys, absent):
-    print(f"{KEYS:,} keys of 30 bytes, 1%\n{'':32} {'10^3 keys/s':>9} {'client ns':>10} {'servers ns':>10}")
-    for masters in (0, 1, 2, 3):
-        nodes = cluster(masters) if masters else [Server()]
-        port = nodes[0].port
-        ref = f"redis+cluster://127.0.0.1:{port}/k?shards=12" if masters else f"redis://127.0.0.1:{port}/k"
-        name = f"{masters} master{'s' * (masters > 1)}" if masters else "plain server"
-        try:
-            subprocess.run([BLOOMERY, "create", "--quiet", ref, "-n", str(KEYS), "-p", "0.01"], check=True)
-            show(f"add, {name}", KEYS, *timed(nodes, BLOOMERY, "add", "--quiet", ref, keys))
-            show(f"check present, {name}", KEYS, *timed(nodes, BLOOMERY, "check", "-c", ref, keys))
-            show(f"check absent, {name}", KEYS, *timed(nodes, BLOOMERY, "check", "-c", ref, absent))
-            if not masters:
-                n = min(KEYS, 100_000)
-                for command in ("BF.MADD", "BF.MEXISTS"):
-                    show(f"{command} key by key", n, *timed(nodes, "redis-benchmark", "-p", str(port), "-c", "1", "-n",
-                         str(n), "-r", "1000000000", "-q", command, "k", "https://example.com/__rand_int__"))
-        finally:
+    places, best = {"plain server": [Server()]}, {}
+    for masters in (1, 2, 3):
+        places[f"{masters} master{'s' * (masters > 1)}"] = cluster(masters)
+    try:
+        for turn in range(ROUNDS):
+            for name, nodes in places.items():
+                port, spread = nodes[0].port, nodes is not places["plain server"]
+                ref = f"redis{'+cluster' * spread}://127.0.0.1:{port}/k{turn}{'?shards=12' * spread}"
+                subprocess.run([BLOOMERY, "create", "--quiet", ref, "-n", str(KEYS), "-p", "0.01"], check=True)
+                tries = [("add", KEYS, (BLOOMERY, "add", "--quiet", ref, keys)),
+                         ("check present", KEYS, (BLOOMERY, "check", "-c", ref, keys)),
+                         ("check absent", KEYS, (BLOOMERY, "check", "-c", ref, absent))]
+                if not spread:
+                    tries += [(f"{c} key by key", min(KEYS, 50_000), one_by_one(c, port, f"k{turn}"))
+                              for c in ("BF.MADD", "BF.MEXISTS")]
+                for what, n, command in tries:
+                    each = [x / n for x in timed(nodes, *command)]
+                    best[what, name] = list(map(min, each, best.get((what, name), each)))
+    finally:
+        for nodes in places.values():
             for x in nodes:
                 x.__exit__(None, None, None)
+    print(f"{KEYS:,} keys of 30 bytes, 1%, 12 shards; the best of {ROUNDS} rounds\n"
+          f"{'':34} {'10^3 keys/s':>11} {'beside plain':>12} {'client ns':>10} {'servers ns':>10}")
+    for what, name in sorted(best, key=lambda x: (x[0].startswith("BF"), x[0].startswith("check"), x[0])):
+        clock, client, servers = best[what, name]
+        beside = {"BF.MADD key by key": "add", "BF.MEXISTS key by key": "check present"}.get(what, what)
+        ratio = best[beside, "plain server"][0] / clock
+        print(f"{what + ', ' + name:34} {1 / clock / 1e3:11.0f} {ratio:10.3f} x {client * 1e9:10.0f} {servers * 1e9:10.0f}")
 
 
 class Counter:
@@ -122,8 +139,35 @@ def near(keys):
         grown = proxy.bytes - before - rate * (time.monotonic() - begin)
         run.terminate()
         run.wait()
-        print(f"\nnear copy of a filter for {10 * KEYS:,} keys: {loaded:,} bytes to load it, {rate:.0f} bytes/s while "
+        print(f"near copy of a filter for {10 * KEYS:,} keys: {loaded:,} bytes to load it, {rate:.0f} bytes/s while "
               f"nothing changes,\n{grown / KEYS:.2f} bytes for each new key")
+
+
+def near_shards():
+    """A copy of 12 shards on 3 masters that has nothing to learn. The servers count."""
+    nodes = cluster(3)
+
+    def traffic(seconds):
+        def total():
+            facts = [server.info(s.client(), "stats") for s in nodes]
+            return sum(int(f["total_net_input_bytes"]) + int(f["total_net_output_bytes"]) for f in facts)
+        before = total()
+        time.sleep(seconds)
+        return (total() - before) / seconds
+
+    try:
+        with tempfile.TemporaryDirectory() as directory:
+            ref = f"redis+cluster://127.0.0.1:{nodes[0].port}/k"
+            subprocess.run([BLOOMERY, "create", "--quiet", ref + "?shards=12", "-n", str(KEYS), "-p", "0.01"], check=True)
+            alone = traffic(5)  # what it costs to look
+            run = subprocess.Popen([BLOOMERY, "follow", "--quiet", ref, f"{directory}/copy"])
+            server.until("the copy", lambda: os.path.exists(f"{directory}/copy/shards"))
+            print(f"near copy of 12 shards on 3 masters: {traffic(5) - alone:.0f} bytes/s while nothing changes")
+            run.terminate()
+            run.wait()
+    finally:
+        for x in nodes:
+            x.__exit__(None, None, None)
 
 
 def main():
@@ -134,8 +178,11 @@ def main():
             with path.open("w") as f:
                 f.writelines(f"https://example.com/{i:010d}\n" for i in range(start, start + KEYS))
             files.append(str(path))
-        throughput(*files)
-        near(files[0])
+        if WHAT == "keys":
+            throughput(*files)
+        else:
+            near(files[0])
+            near_shards()
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ def share(n, shards):
 
 
 def keys(rng):
-    print("\nKeys on the fullest of all shards in 1 000 filters, over the mean; and what a shard is planned for:")
+    print("\nKeys on the fullest of all shards in 1 000 filters (100 of 4 000 shards), over the mean; and what a shard is planned for:")
     for n, shards in ((10**7, 12), (10**9, 24), (10**10, 400), (10**12, 4000)):
         most = max(binomial(rng, n, 1 / shards) for _ in range(shards * (1000 if shards < 1000 else 100)))
         mean = n / shards
