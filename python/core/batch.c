@@ -3,6 +3,7 @@
  * Python object per key. Keys go to the library in chunks, the GIL given up around each. */
 #include "core.h"
 
+#include <bloomery/embed.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,11 +37,12 @@ static size_t count_ones(const uint8_t *flags, size_t n)
     return ones;
 }
 
-/* A batch in the library's form: keys, or one buffer of `width` bytes a key. */
+/* A batch in the library's form: keys, hashes of keys, or one buffer of `width` bytes a key. */
 struct part {
-    const blm_key *keys;
-    const void    *fixed;
-    size_t         width, count;
+    const blm_key  *keys;
+    const uint64_t *hashes;
+    const void     *fixed;
+    size_t          width, count;
 };
 
 static blm_status apply(const struct batch *b, const struct part *p, uint8_t *flags, size_t *yes)
@@ -51,12 +53,14 @@ static blm_status apply(const struct batch *b, const struct part *p, uint8_t *fl
     *yes             = 0;
     switch (b->op) {
     case CHECK:
-        *yes = p->keys ? blm_check_many(f, p->keys, p->count, flags)
-                       : blm_check_fixed(f, p->fixed, p->width, p->count, flags);
+        *yes = p->keys     ? blm_check_many(f, p->keys, p->count, flags)
+               : p->hashes ? blm_check_hashes(f, p->hashes, p->count, flags)
+                           : blm_check_fixed(f, p->fixed, p->width, p->count, flags);
         break;
     case ADD:
-        s    = p->keys ? blm_add_many(f, p->keys, p->count, flags, &done)
-                       : blm_add_fixed(f, p->fixed, p->width, p->count, flags, &done);
+        s    = p->keys     ? blm_add_many(f, p->keys, p->count, flags, &done)
+               : p->hashes ? blm_add_hashes(f, p->hashes, p->count, flags, &done)
+                           : blm_add_fixed(f, p->fixed, p->width, p->count, flags, &done);
         *yes = count_ones(flags, done);
         break;
     case REMOVE:
@@ -183,7 +187,7 @@ static bool run_objects(struct batch *b, PyObject *iterable)
         PyErr_Clear();
         hint = 0;
     }
-    b->total             = (uint64_t)hint;
+    b->total             = hint > 0 ? b->done + (uint64_t)hint : 0;
     size_t         chunk = hint > 0 && hint < CHUNK ? (size_t)hint : CHUNK;
     struct objects c     = { .keys = malloc(chunk * sizeof *c.keys),
                              .own  = malloc(chunk * sizeof *c.own),
@@ -210,6 +214,122 @@ static bool run_objects(struct batch *b, PyObject *iterable)
     free(c.own);
     free(c.keys);
     Py_DECREF(it);
+    return good;
+}
+
+/* ---- lists --- */
+
+/* A list or tuple of str, bytes and int is hashed in place, with the GIL: the references of the list
+ * are enough then, and of each object only its bytes are read. What is left of a key is eight bytes, and
+ * the filter is asked without the GIL. What this costs is mostly objects that are far away in memory,
+ * so they are asked for AHEAD of time. A list of 10^6 str of 31 bytes, count_many, ns a key: 22 by
+ * iterator and references, 17.4 with groups of 64, 15.7 with 256, no less with more. Reading the
+ * first word of each object and nothing else takes 7. */
+enum { GROUP = 256, AHEAD = 32 };
+
+struct items {
+    PyObject *list;
+    PyObject *(*at)(PyObject *list, Py_ssize_t i);
+    Py_ssize_t (*size)(PyObject *list);
+};
+
+/* 1: *k is the key's bytes, and no Python code was run; 0: it is of another type; -1: it has none. */
+static int plain_key(PyObject *o, blm_key *k, char own[8])
+{
+    const PyTypeObject *type = Py_TYPE(o);
+    Py_ssize_t          len;
+    if (type == &PyUnicode_Type) {
+        k->data = PyUnicode_AsUTF8AndSize(o, &len);
+        k->len  = (size_t)len;
+        return k->data ? 1 : -1;
+    }
+    if (type == &PyBytes_Type) {
+        k->data = PyBytes_AsString(o);
+        k->len  = (size_t)PyBytes_Size(o);
+        return 1;
+    }
+    if (type == &PyLong_Type) {
+        int      overflow;
+        uint64_t v = (uint64_t)PyLong_AsLongLongAndOverflow(o, &overflow);
+        core_put_integer(own, v);
+        *k = (blm_key){ own, 8 };
+        return !overflow;
+    }
+    return 0;
+}
+
+/* Hashes up to `count` items from `first`. Returns how many; fewer: the next is of another type, or
+ * has no bytes (then *good is false). Nothing here gives the GIL up, so borrowed pointers stay good. */
+static size_t hash_items(const struct items *s, const blm_filter *f, size_t first, size_t count,
+                         uint64_t *hashes, bool *good)
+{
+    blm_key keys[GROUP];
+    char    own[GROUP][8];
+    size_t  done = 0;
+    for (int kind = 1; done < count && kind == 1;) {
+        size_t n = 0, here = count - done < GROUP ? count - done : GROUP;
+        for (; n < here; n++) {
+            size_t i = done + n;
+            if (i + AHEAD < count) {
+                const char *later = (const char *)s->at(s->list, (Py_ssize_t)(first + i + AHEAD));
+                __builtin_prefetch(later);
+                __builtin_prefetch(later + 64);
+            }
+            kind = plain_key(s->at(s->list, (Py_ssize_t)(first + i)), &keys[n], own[n]);
+            if (kind != 1)
+                break;
+        }
+        if (n > 0 && blm_hash_many(f, keys, n, hashes + done) < 0)
+            return 0;
+        done += n;
+        *good = kind >= 0;
+    }
+    return done;
+}
+
+/* Runs the items from b->done on until the end, or until one that needs run_objects. */
+static bool run_items(struct batch *b, const struct items *s)
+{
+    size_t    size   = (size_t)s->size(s->list);
+    uint64_t *hashes = malloc((size < CHUNK ? size : CHUNK) * sizeof *hashes + 1);
+    bool      good = hashes != NULL, more = true;
+    b->total = size;
+    if (!good)
+        PyErr_NoMemory();
+    while (good && more) {
+        size          = (size_t)s->size(s->list); /* others may have changed it since */
+        size_t left   = size > b->done ? size - (size_t)b->done : 0;
+        size_t wanted = left < CHUNK ? left : CHUNK, n = 0;
+        if (wanted > b->total)
+            wanted = (size_t)b->total; /* there was room for so many */
+        good = core_may_read(b->self);
+        if (good)
+            n = hash_items(s, b->self->filter, (size_t)b->done, wanted, hashes, &good);
+        if (good && n > 0)
+            good = reserve(b, n) && run(b, &(struct part){ .hashes = hashes, .count = n });
+        more = n > 0 && n == wanted;
+    }
+    free(hashes);
+    return good;
+}
+
+static bool run_sequence(struct batch *b, PyObject *keys)
+{
+    struct items s = { .list = keys };
+    if (Py_TYPE(keys) == &PyList_Type)
+        s = (struct items){ keys, PyList_GetItem, PyList_Size };
+    else if (Py_TYPE(keys) == &PyTuple_Type)
+        s = (struct items){ keys, PyTuple_GetItem, PyTuple_Size };
+    if (!s.at || b->op == REMOVE)
+        return run_objects(b, keys);
+    if (!run_items(b, &s))
+        return false;
+    Py_ssize_t size = s.size(keys);
+    if (b->done >= (uint64_t)size)
+        return true;
+    PyObject *rest = PySequence_GetSlice(keys, (Py_ssize_t)b->done, size);
+    bool      good = rest && run_objects(b, rest);
+    Py_XDECREF(rest);
     return good;
 }
 
@@ -437,15 +557,29 @@ static bool run_buffer(struct batch *b, PyObject *o, bool *objects)
     return good;
 }
 
+/* Where nearly all answers are the same, one answer is repeated and the others are put in: 2.4 ns a
+ * key in place of 3.7. */
 static PyObject *list_of(const uint8_t *flags, size_t n)
 {
-    PyObject *list = PyList_New((Py_ssize_t)n);
-    for (size_t i = 0; list && i < n; i++) {
-        PyObject *v = flags[i] ? Py_True : Py_False;
+    size_t    ones = count_ones(flags, n);
+    bool      most = ones > n / 2, same = (most ? n - ones : ones) < n / 16;
+    PyObject *usual = most ? Py_True : Py_False, *other = most ? Py_False : Py_True;
+    PyObject *list = PyList_New(same ? 1 : (Py_ssize_t)n);
+    for (size_t i = 0; list && i < (same ? 1 : n); i++) {
+        PyObject *v = same || flags[i] == most ? usual : other;
         Py_INCREF(v);
         PyList_SetItem(list, (Py_ssize_t)i, v);
     }
-    return list;
+    if (!list || !same)
+        return list;
+    PyObject *all = PySequence_Repeat(list, (Py_ssize_t)n);
+    Py_DECREF(list);
+    const uint8_t *end = flags + n;
+    for (const uint8_t *at = flags; all && (at = memchr(at, !most, (size_t)(end - at))); at++) {
+        Py_INCREF(other);
+        PyList_SetItem(all, at - flags, other);
+    }
+    return all;
 }
 
 /* (keys, want, progress) -> how many were "yes" (want 0), bytes of 0 and 1 (1), or a list of bool
@@ -468,7 +602,7 @@ static PyObject *many(PyObject *self, PyObject *args, enum op op)
     if (PyObject_CheckBuffer(keys))
         good = run_buffer(&b, keys, &objects);
     if (objects)
-        good = run_objects(&b, keys);
+        good = run_sequence(&b, keys);
     PyObject *result = NULL;
     if (good && want == 0)
         result = PyLong_FromUnsignedLongLong(b.yes);

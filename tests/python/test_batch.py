@@ -134,3 +134,58 @@ def test_columns():
     f = Filter(10)
     f.update(Column())
     assert f.check_many(Column()).tolist() == [True] * 3
+
+
+@pytest.mark.parametrize("kind", ["blocked", "scalable", "counting", "cuckoo", "window", "guava"])
+def test_lists_and_tuples_as_their_items(kind):
+    """Lists are hashed in place, in groups of 256 and chunks of 16 384; an item of another type ends that half-way."""
+    class Index:
+        def __init__(self, n):
+            self.n = n
+
+        def __index__(self):
+            return self.n
+    odd = [bytearray(b"odd"), memoryview(b"view"), Index(77), 2**63, type("S", (str,), {})("sub")]
+    for at in (0, 1, 255, 256, 16_383, 16_384, 20_000):
+        keys = [(f"grüße{i}" if i % 5 else f"k{i}") if i % 3 else (b"%d" % i if i % 2 else -i) for i in range(20_000)]
+        keys[at:at] = odd
+        options = dict(scheme="guava") if kind == "guava" else dict(kind=kind)
+        f, g = (Filter(50_000, 1e-4, seed=None if kind == "guava" else 1, **options) for _ in range(2))
+        assert f.update(keys) == g.update(iter(keys))
+        assert f.check_many(tuple(keys)) == [True] * len(keys)
+        others = [f"other{i}" for i in range(3000)] + keys[:3000]
+        assert f.check_many(others) == g.check_many(iter(others)) == [k in f for k in others]
+        assert f.add_many(others) == g.add_many(iter(others))
+        assert f.count_many(others) == len(others)
+
+
+def test_a_list_that_changes_under_a_batch():
+    keys = [f"key{i}" for i in range(100_000)]
+    f = Filter(200_000)
+
+    def shrink(done, total):
+        del keys[50_000:]
+    f.update(keys, progress=shrink)
+    assert 16_384 <= len(f) <= 50_000 and all(f.check_many(keys))
+    with pytest.raises(UnicodeEncodeError):
+        f.update(["a"] * 300 + ["\ud800"])
+    with pytest.raises(TypeError, match="a key is bytes, str or int, not float"):
+        f.update(["a"] * 300 + [1.5])
+    with pytest.raises(OverflowError):
+        f.update(["a", 2**70])
+
+    class Closes:
+        def __index__(self):
+            f.close()
+            return 1
+    with pytest.raises(ValueError, match="closed"):
+        f.update(["a", Closes(), "b"])
+    with pytest.raises(ValueError, match="closed"):
+        f.update(["a"])
+
+
+def test_answers_that_are_nearly_all_the_same():
+    f = Filter(1000, 1e-9)
+    f.update(range(0, 1000, 2))
+    for keys in (list(range(0, 1000, 2)) + [1, 3], [1, 3, 5] * 200 + [2], list(range(1000)), [], [2], [1]):
+        assert f.check_many(keys) == [k % 2 == 0 for k in keys]
