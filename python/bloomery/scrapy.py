@@ -3,7 +3,8 @@
 
     DUPEFILTER_CLASS = "bloomery.scrapy.DupeFilter"
 
-Its state is in JOBDIR if there is one, on Redis if BLOOMERY_REDIS_URL says where, else in memory.
+Its state is in JOBDIR if there is one, on Redis or a Redis Cluster if BLOOMERY_REDIS_URL says where, else in
+memory.
 Works under scrapy-redis's scheduler too, in place of its RFPDupeFilter. docs/python.md has the
 settings, and how to take over a set of fingerprints that scrapy-redis has filled:
 
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 from . import errors
+from .cluster import PREFIX, ClusterFilter
 from .filter import Filter, _bar
 
 log = logging.getLogger(__name__)
@@ -88,6 +90,10 @@ class _Remote:
             log.warning("%s: no answer from Redis (%s); the request counts as new", self.key, e)
             return True
 
+    def add_many(self, fingerprints: List[bytes]) -> None:
+        if fingerprints:
+            self.server.execute_command("BF.MADD", self.key, *fingerprints)
+
     def clear(self) -> None:
         self.server.delete(self.key)
         self.__init__(self.server, self.key, None, self.rate)  # type: ignore[misc]
@@ -101,6 +107,46 @@ class _Remote:
 
     def close(self) -> None:
         self.server.close()
+
+
+class _Spread:
+    """A filter in shards over a Redis Cluster, with the promise of _Remote. An add whose answer was lost
+    is sent again, so that the others know of it, and counts as new here."""
+
+    def __init__(self, url: str, key: Optional[str], capacity: Optional[int], rate: float):
+        import redis
+        self.filter = ClusterFilter(url, capacity or REDIS_CAPACITY, rate, key.encode() if key else None)
+        self.lost = 0
+        self.broken = (redis.ConnectionError, redis.TimeoutError)
+
+    def add(self, fingerprint: bytes) -> bool:
+        before = self.filter.repeated
+        try:
+            fresh = self.filter.add(fingerprint)
+        except self.broken as e:
+            self.lost += 1
+            log.warning("%s: no answer from the cluster (%s); the request counts as new", self.filter.key.decode(errors="replace"), e)
+            return True
+        self.lost += self.filter.repeated - before
+        return fresh
+
+    def add_many(self, fingerprints: List[bytes]) -> None:
+        self.filter.add_many(fingerprints)
+
+    def clear(self) -> None:
+        self.filter.clear()
+
+    def figures(self) -> Tuple[int, int, float]:
+        return self.filter.figures()
+
+    def close(self) -> None:
+        self.filter.close()
+
+
+def _on_redis(url: str, key: Optional[str], capacity: Optional[int], rate: float) -> Any:
+    if url.startswith(PREFIX):
+        return _Spread(url, key, capacity, rate)
+    return _Remote.at(url, key or "", capacity, rate)
 
 
 class DupeFilter:
@@ -125,7 +171,7 @@ class DupeFilter:
         url, path = settings.get("BLOOMERY_REDIS_URL"), settings.get("BLOOMERY_PATH")
         if url:
             key = settings.get("BLOOMERY_KEY", KEY) % {"spider": spider}
-            store: Any = _Remote.at(url, key, capacity, rate)
+            store: Any = _on_redis(url, key, capacity, rate)
         else:
             jobdir = settings.get("JOBDIR")
             if not path and jobdir:
@@ -149,8 +195,7 @@ class DupeFilter:
         url = s.get("REDIS_URL") or "redis://%s:%d/%d" % (
             s.get("REDIS_HOST", "localhost"), s.getint("REDIS_PORT", 6379), s.getint("REDIS_DB", 0))
         key = s.get("SCHEDULER_DUPEFILTER_KEY", "%(spider)s:dupefilter") % {"spider": spider.name} + ":bloom"
-        store = _Remote.at(url, key, int(s.getfloat("BLOOMERY_CAPACITY", 0)) or None,
-                           s.getfloat("BLOOMERY_RATE", RATE))
+        store = _on_redis(url, key, int(s.getfloat("BLOOMERY_CAPACITY", 0)) or None, s.getfloat("BLOOMERY_RATE", RATE))
         return cls(store, s.getbool("DUPEFILTER_DEBUG"), stats=spider.crawler.stats,
                    fingerprinter=getattr(spider.crawler, "request_fingerprinter", None))
 
@@ -255,12 +300,9 @@ def _import(args: argparse.Namespace) -> int:
         print(f"going on after {start['taken']:,} of {total:,}", file=sys.stderr)
     capacity = max(int(args.capacity), total, 1)
     if args.to.startswith("redis"):
-        where, _, key = args.to.partition("#")
-        target: Any = _Remote.at(where, key or f"{args.set}:bloom", capacity, args.rate)
-
-        def add(keys: List[bytes]) -> None:
-            if keys:
-                target.server.execute_command("BF.MADD", target.key, *keys)
+        where, _, key = (args.to, "", "") if args.to.startswith(PREFIX) else args.to.partition("#")
+        target: Any = _on_redis(where, key or f"{args.set}:bloom", capacity, args.rate)
+        add = target.add_many
     else:
         target = _Local(args.to, capacity, args.rate)
 
@@ -300,7 +342,7 @@ def main(argv: Optional[List[str]] = None) -> int:
                                         " when called again. The set stays as it is.")
     p.add_argument("url", help="the server: redis://host:port/db")
     p.add_argument("set", help="the key of the set: myspider:dupefilter")
-    p.add_argument("--to", required=True, help="a file, or redis://host:port/db#KEY")
+    p.add_argument("--to", required=True, help="a file, redis://host:port/db#KEY, or redis+cluster://host:port,host:port/KEY")
     p.add_argument("--rate", type=float, default=RATE, help="share of unseen requests taken for seen (default 1e-6)")
     p.add_argument("--capacity", type=float, default=0, help="requests expected in all (default: those in the set)")
     p.add_argument("--batch", type=int, default=10_000, help="members asked for at once (default 10000)")

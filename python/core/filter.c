@@ -357,6 +357,24 @@ static PyObject *filter_count(PyObject *o, PyObject *key)
     return n;
 }
 
+/* The 64 bits that a native filter makes of a key: shards are chosen by them. */
+static PyObject *filter_hash(PyObject *o, PyObject *key)
+{
+    core_filter    *self = (core_filter *)o;
+    struct core_key k;
+    uint64_t        hash = 0;
+    if (!core_key_of(key, &k))
+        return NULL;
+    PyObject *n = NULL;
+    if (core_may_read(self)) {
+        blm_key    one = { k.data, k.len };
+        blm_status s   = blm_hash_many(self->filter, &one, 1, &hash);
+        n              = s < 0 ? core_raise_status(s, NULL) : PyLong_FromUnsignedLongLong(hash);
+    }
+    core_key_release(&k);
+    return n;
+}
+
 static PyObject *filter_positions(PyObject *o, PyObject *key)
 {
     core_filter    *self = (core_filter *)o;
@@ -623,6 +641,7 @@ static PyMethodDef methods[] = {
       "count say 0 or 1." },
     { "positions", filter_positions, METH_O,
       "positions(key)\n--\n\nThe cells that the key's probes go to." },
+    { "_hash", filter_hash, METH_O, NULL },
     { "_add_many", core_add_many, METH_VARARGS, NULL },
     { "_check_many", core_check_many, METH_VARARGS, NULL },
     { "_remove_many", core_remove_many, METH_VARARGS, NULL },

@@ -123,6 +123,22 @@ def test_two_spiders_share_one_filter(port, plain, redis, tmp_path):
     assert new == both[-1].stat("bloomery/keys") or new == both[0].stat("bloomery/keys")
 
 
+def test_two_spiders_share_one_filter_on_a_cluster(port, plain, tmp_path):
+    import server
+    from cluster import Cluster
+    if not Path(server.MODULE).exists():
+        pytest.skip("the Redis module is not built")
+    with Cluster(server.REDIS) as nodes:
+        url = ",".join(f"127.0.0.1:{n.port}" for n in nodes.nodes[:2])
+        both = [Crawl(port, tmp_path / f"out{i}", DUPEFILTER_CLASS=OURS, BLOOMERY_CAPACITY=100_000,
+                      BLOOMERY_REDIS_URL=f"redis+cluster://{url}/visited?shards=6&timeout=300") for i in (1, 2)]
+        for c in both:
+            c.wait()
+    assert set(both[0].pages() + both[1].pages()) == set(plain)
+    new = [c.stat("bloomery/new") for c in both]
+    assert sum(new) in [c.stat("bloomery/keys") for c in both]
+
+
 class Spider:
     """As much of a spider as scrapy-redis's scheduler hands over."""
 
