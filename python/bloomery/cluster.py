@@ -10,7 +10,7 @@ import math
 import os
 import secrets
 import time
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Set, Tuple
 from urllib.parse import unquote, unquote_to_bytes
 
 from . import errors
@@ -181,7 +181,8 @@ class Cluster:
             except (redis.ConnectionError, redis.TimeoutError):
                 self._hang_up(node)
                 continue
-            owners, masters = [None] * SLOTS, set()     # type: ignore[var-annotated]
+            owners: List[Optional[Node]] = [None] * SLOTS
+            masters: Set[Node] = set()
             for low, high, master, *replicas in rows:
                 host = master[0].decode() if isinstance(master[0], bytes) else master[0]
                 at = (host or node[0], int(master[1]))
@@ -195,7 +196,8 @@ class Cluster:
         """The reply, and whether the command may have been done before (its first answer was lost).
         Raises what the connection raised if nobody answered for the URL's timeout."""
         import redis
-        slot, asking, again = slot_of(key), None, False     # type: ignore[var-annotated]
+        slot, again = slot_of(key), False
+        asking: Optional[Node] = None
         deadline = time.monotonic() + self.url.timeout
         trouble: Exception = redis.ConnectionError("no node of the cluster answers")
         if self._owners[slot] is None:

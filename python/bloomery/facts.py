@@ -106,7 +106,7 @@ T = TypeVar("T")
 
 def record(kind: Type[T], values: Dict[str, Any]) -> T:
     """A dataclass of the extension's dict."""
-    named = {f.name: values[f.name] for f in fields(kind)}  # type: ignore[arg-type]
+    named = {f.name: values[f.name] for f in fields(kind)}
     return kind(**{k: Estimate(*v) if isinstance(v, tuple) else v for k, v in named.items()})
 
 

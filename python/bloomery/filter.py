@@ -207,7 +207,7 @@ class Filter(_core.Filter):
         """How many of the keys are answered True."""
         step, end = _bar(progress, "check")
         try:
-            return self._check_many(_plain(keys), 0, step)
+            return int(self._check_many(_plain(keys), 0, step))
         finally:
             end()
 

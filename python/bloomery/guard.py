@@ -71,7 +71,8 @@ class Guard(_core.Guard):
     @property
     def stats(self) -> Dict[str, Any]:
         """Figures: lookups, reads saved, rates, rebuilds; as in the C header."""
-        return json.loads(self._json())
+        figures: Dict[str, Any] = json.loads(self._json())
+        return figures
 
     def __enter__(self: G) -> G:
         return self

@@ -182,7 +182,7 @@ class DupeFilter:
 
     @classmethod
     def from_crawler(cls, crawler: Any) -> "DupeFilter":
-        name = getattr(crawler.spider, "name", None) or getattr(crawler.spidercls, "name", "spider")
+        name: str = getattr(crawler.spider, "name", None) or getattr(crawler.spidercls, "name", None) or "spider"
         return cls.from_settings(crawler.settings, fingerprinter=getattr(crawler, "request_fingerprinter", None),
                                  stats=crawler.stats, spider=name)
 
@@ -206,7 +206,7 @@ class DupeFilter:
 
     def request_fingerprint(self, request: Any) -> str:
         """In hexadecimal, as Scrapy and scrapy-redis write it."""
-        return self.fingerprinter.fingerprint(request).hex()
+        return bytes(self.fingerprinter.fingerprint(request)).hex()
 
     def request_seen(self, request: Any) -> bool:
         fresh = self.store.add(self.fingerprinter.fingerprint(request))
@@ -265,7 +265,8 @@ def import_set(server: Any, key: str, add: Callable[[List[bytes]], Any], *, curs
     cursor after each batch; given back as `cursor`, it goes on from there. Returns how many were
     taken, and how many members were no fingerprints."""
     total = server.scard(key)
-    taken, bad = 0, []                  # type: ignore[var-annotated]
+    taken = 0
+    bad: List[bytes] = []
     while True:
         cursor, members = server.sscan(key, cursor, count=batch)
         wrong: List[bytes] = []

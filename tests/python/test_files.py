@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 import json
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -186,3 +187,26 @@ def test_subinterpreters_are_refused():
             interpreters.run_string(sub, "import sys; sys.path[:] = %r; import bloomery" % (sys.path,))
     finally:
         interpreters.destroy(sub)
+
+
+def test_fixed_sets(cli, tmp_path):
+    """What `bloomery build` made is asked here, and refuses what its kind cannot do."""
+    keys, others = [f"in{i}" for i in range(2000)], [f"out{i}" for i in range(8000)]
+    for name, lines in (("in", keys), ("out", others)):
+        (tmp_path / name).write_text("".join(k + "\n" for k in lines))
+    cli("build", tmp_path / "s", "--seed", "1", "--kind", "static", "-p", "0.004", "--include", tmp_path / "in")
+    cli("build", tmp_path / "c", "--seed", "1", "--include", tmp_path / "in", "--exclude", tmp_path / "out")
+    for name, kind in (("s", "static"), ("c", "cascade")):
+        with Filter.open(tmp_path / name) as f:
+            assert f"{kind}, 2,000 of 2,000 keys" in repr(f) and len(f) == 2000 == f.estimate.value
+            assert all(k in f for k in keys) and all(f.check_many(keys)) and f.count_many(iter(keys)) == 2000
+            wrong = f.count_many(others)
+            assert f.check_many(others) == [k in f for k in others]
+            assert wrong == 0 if kind == "cascade" else wrong < 8000 * 0.004 * 3
+            assert f.stats.kind == kind and f.try_rate(20_000).holds
+            assert pickle.loads(pickle.dumps(f)) == f == f.copy()
+            for refused in (lambda: f.add("x"), lambda: f.update(["x"]), lambda: f.discard("in1"), lambda: f | f, lambda: Filter(like=f)):
+                with pytest.raises(bloomery.UnsupportedError):
+                    refused()
+    with pytest.raises(bloomery.UnsupportedError, match="built from all its keys"):
+        Filter(100, kind="static")
