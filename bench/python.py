@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The Python package beside a set, a loop, the C call and Debian's python3-flor, on the same keys in one run.
 
-    make bench-python            or: PYTHONPATH=build/python/site BLM_BUILD=build python3 bench/python.py
+    make bench-python            or: PYTHONPATH=build/python/site BLM_BUILD=build python3 bench/python.py [PART …]
 
 Each figure is the best of several rounds, in which all take turns. Read the ratios; the times are this
 machine's. Owed: batches of str at least 3 times as fast as a loop over `in`; an array of integers at most
@@ -66,6 +66,10 @@ def batches():
     row(f"check_many of a list of {MANY:,} str; beside a loop over `in`", check, each, MANY, 3, True)
     row(f"count_many, the same", count, each, MANY, 3, True)
     row(f"update, the same; beside a loop over `add`", update, add, MANY, 3, True)
+    # What objects that are far away in memory cost: the same number of questions, about str in cache.
+    near = keys[:1000] * (MANY // 1000)
+    check, each = best([lambda: f.check_many(near), lambda: loop(f, near)])
+    print(f"{'of 1,000 str again and again':58} {check / len(near) * 1e9:8.1f} {each / len(near) * 1e9:8.1f}   {each / check:6.2f}")
 
 
 def arrays():
@@ -126,7 +130,14 @@ def memory():
     print()
 
 
-print(f"bloomery {bloomery.__version__}, Python {sys.version.split()[0]}, kernel {bloomery.Filter(10).params.kernel}\n")
+def processor():
+    found = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+    return found[0].split(":", 1)[1].strip() if found else "?"
+
+
+print(f"bloomery {bloomery.__version__}, Python {sys.version.split()[0]}, kernel {bloomery.Filter(10).params.kernel}, {processor()}, "
+      f"{time.strftime('%Y-%m-%d')}\n")
 print(f"{'':58} {'ours ns':>8} {'ns':>8}    ratio")
-for part in (singles, batches, arrays, flor, memory):
+PARTS = (singles, batches, arrays, flor, memory)
+for part in [p for p in PARTS if p.__name__ in sys.argv[1:]] or PARTS:
     part()
