@@ -34,8 +34,11 @@ def in_checkout():
     return (TREE / "tools" / "amalgamate").is_file() and (TREE / "src").is_dir()
 
 
-# Objects, kept for the next build. In a checkout where all builds are: tools read python/.
+# Objects, kept for the next build. In a checkout where all builds are: tools read python/. Builds with flags of
+# their own (sanitizers) have a folder of their own, so that two may run at once.
 BUILD = TREE / "build" / "python" / "objects" if in_checkout() else HERE / "build"
+if os.environ.get("CFLAGS"):
+    BUILD = BUILD.with_name(f"{BUILD.name}-{hashlib.sha256(os.environ['CFLAGS'].encode()).hexdigest()[:8]}")
 
 
 def headers():

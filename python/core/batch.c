@@ -263,26 +263,31 @@ static int plain_key(PyObject *o, blm_key *k, char own[8])
 static size_t hash_items(const struct items *s, const blm_filter *f, size_t first, size_t count,
                          uint64_t *hashes, bool *good)
 {
-    blm_key keys[GROUP];
-    char    own[GROUP][8];
-    size_t  done = 0;
+    blm_key   keys[GROUP];
+    char      own[GROUP][8];
+    PyObject *next[AHEAD];
+    size_t    done = 0;
+    for (size_t i = 0; i < AHEAD && i < count; i++)
+        next[i] = s->at(s->list, (Py_ssize_t)(first + i));
     for (int kind = 1; done < count && kind == 1;) {
         size_t n = 0, here = count - done < GROUP ? count - done : GROUP;
         for (; n < here; n++) {
-            size_t i = done + n;
+            size_t    i = done + n;
+            PyObject *o = next[i % AHEAD];
             if (i + AHEAD < count) {
-                const char *later = (const char *)s->at(s->list, (Py_ssize_t)(first + i + AHEAD));
+                PyObject *later = s->at(s->list, (Py_ssize_t)(first + i + AHEAD));
                 __builtin_prefetch(later);
-                __builtin_prefetch(later + 64);
+                __builtin_prefetch((const char *)later + 64);
+                next[i % AHEAD] = later;
             }
-            kind = plain_key(s->at(s->list, (Py_ssize_t)(first + i)), &keys[n], own[n]);
+            kind = plain_key(o, &keys[n], own[n]);
             if (kind != 1)
                 break;
         }
-        if (n > 0 && blm_hash_many(f, keys, n, hashes + done) < 0)
-            return 0;
-        done += n;
         *good = kind >= 0;
+        if (n > 0 && blm_hash_many(f, keys, n, hashes + done) < 0)
+            return 0; /* a scheme without hashes of 64 bits */
+        done += n;
     }
     return done;
 }
@@ -297,12 +302,12 @@ static bool run_items(struct batch *b, const struct items *s)
     if (!good)
         PyErr_NoMemory();
     while (good && more) {
-        size          = (size_t)s->size(s->list); /* others may have changed it since */
+        good          = core_may_read(b->self);
+        size          = (size_t)s->size(s->list); /* others may have changed it meanwhile */
         size_t left   = size > b->done ? size - (size_t)b->done : 0;
         size_t wanted = left < CHUNK ? left : CHUNK, n = 0;
         if (wanted > b->total)
-            wanted = (size_t)b->total; /* there was room for so many */
-        good = core_may_read(b->self);
+            wanted = (size_t)b->total; /* there is room for so many */
         if (good)
             n = hash_items(s, b->self->filter, (size_t)b->done, wanted, hashes, &good);
         if (good && n > 0)

@@ -167,8 +167,10 @@ def test_a_list_that_changes_under_a_batch():
         del keys[50_000:]
     f.update(keys, progress=shrink)
     assert 16_384 <= len(f) <= 50_000 and all(f.check_many(keys))
-    with pytest.raises(UnicodeEncodeError):
-        f.update(["a"] * 300 + ["\ud800"])
+    for g in (f, Filter(100, scheme="guava")):
+        for bad in (["a", "\ud800"], ["a"] * 300 + ["\ud800"]):
+            with pytest.raises(UnicodeEncodeError):
+                g.update(bad)
     with pytest.raises(TypeError, match="a key is bytes, str or int, not float"):
         f.update(["a"] * 300 + [1.5])
     with pytest.raises(OverflowError):

@@ -77,3 +77,23 @@ def test_close_while_others_use_it():
         except ValueError as e:
             assert "closed" in str(e)
     together(use, use, f.close)
+
+
+def test_a_list_that_shrinks_while_its_batch_waits():
+    """The batch of one thread waits for its turn while another thread, which adds to the same filter, empties its list."""
+    keys = [f"key{i}" for i in range(200_000)]
+    f = Filter(1_000_000)
+    stop = threading.Event()
+
+    def adds():
+        while not stop.is_set():
+            f.update(range(20_000))
+            del keys[len(keys) // 2:]
+    t = threading.Thread(target=adds)
+    t.start()
+    try:
+        while keys:
+            assert f.count_many(keys) <= 200_000
+    finally:
+        stop.set()
+        t.join()
