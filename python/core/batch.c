@@ -76,7 +76,7 @@ static bool run(struct batch *b, const struct part *p)
     uint8_t *flags = b->flags + (b->want ? b->done : 0);
     bool     write = op_writes(b);
     size_t   yes   = 0;
-    if (!core_enter(b->self, write))
+    if (!core_enter_in_line(b->self, write))
         return false;
     blm_status s;
     if (p->count < GIL_WORTH) {

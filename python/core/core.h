@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/types.h>
 
 #include <bloomery.h>
 
@@ -87,7 +88,9 @@ struct core_turn {
     bool            writer;
     pthread_mutex_t mutex;
     pthread_cond_t  changed;
-    uint64_t        ticks; /* guarded by mutex: calls that ended */
+    uint64_t        ticks;           /* guarded by mutex: calls that ended */
+    uint64_t        ticket, serving; /* those who wait, in the order of coming */
+    pid_t           pid;
 };
 void core_turn_init(struct core_turn *t);
 void core_turn_destroy(struct core_turn *t);
@@ -107,6 +110,8 @@ bool core_may_read(core_filter *self);
 bool core_may_write(core_filter *self);
 /* The same, and registers; core_leave takes it back. Between the two the GIL may be given up. */
 bool core_enter(core_filter *self, bool write);
+/* … behind those who wait already: for batches, whose next part comes at once. */
+bool core_enter_in_line(core_filter *self, bool write);
 void core_leave(core_filter *self, bool write);
 /* An add changes bits; on a shared filter others may meanwhile. */
 static inline bool core_add_writes(const core_filter *self) { return !self->shared; }

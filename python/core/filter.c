@@ -6,6 +6,7 @@
 #include <bloomery/embed.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 PyObject *core_filter_type;
 
@@ -16,10 +17,21 @@ static bool taken(const struct core_turn *t, bool write)
     return t->writer || (write && t->readers > 0);
 }
 
-/* Nobody can leave between the look at `taken` and the look at the ticks: leaving takes the GIL. */
-void core_turn_wait(struct core_turn *t, bool write)
+static void wake(struct core_turn *t)
 {
-    while (taken(t, write)) {
+    pthread_mutex_lock(&t->mutex);
+    t->ticks++;
+    pthread_cond_broadcast(&t->changed);
+    pthread_mutex_unlock(&t->mutex);
+}
+
+/* Nobody can leave between the look at `taken` and the look at the ticks: leaving takes the GIL. Who
+ * waits is served in the order of coming. Else a thread that is back with its next batch before
+ * the others have the GIL takes every turn: a check was seen to wait 70 s for adds of 1 ms each. */
+static void stand_in_line(struct core_turn *t, bool write)
+{
+    uint64_t mine = t->ticket++;
+    while (taken(t, write) || t->serving != mine) {
         pthread_mutex_lock(&t->mutex);
         uint64_t seen = t->ticks;
         pthread_mutex_unlock(&t->mutex);
@@ -29,6 +41,14 @@ void core_turn_wait(struct core_turn *t, bool write)
         pthread_mutex_unlock(&t->mutex);
         Py_END_ALLOW_THREADS
     }
+    t->serving++;
+    wake(t); /* the next may go too */
+}
+
+void core_turn_wait(struct core_turn *t, bool write)
+{
+    if (taken(t, write))
+        stand_in_line(t, write);
 }
 
 void core_turn_take(struct core_turn *t, bool write)
@@ -46,16 +66,14 @@ void core_turn_end(struct core_turn *t, bool write)
         t->writer = false;
     else
         t->readers--;
-    pthread_mutex_lock(&t->mutex);
-    t->ticks++;
-    pthread_cond_broadcast(&t->changed);
-    pthread_mutex_unlock(&t->mutex);
+    wake(t);
 }
 
 void core_turn_init(struct core_turn *t)
 {
     pthread_mutex_init(&t->mutex, NULL);
     pthread_cond_init(&t->changed, NULL);
+    t->pid = getpid();
 }
 
 void core_turn_destroy(struct core_turn *t)
@@ -76,6 +94,19 @@ static inline bool may(core_filter *self, bool write)
 bool core_may_read(core_filter *self) { return may(self, false); }
 
 bool core_may_write(core_filter *self) { return may(self, true); }
+
+/* A process that was forked has none of the threads that stood in line. */
+bool core_enter_in_line(core_filter *self, bool write)
+{
+    struct core_turn *t = &self->turn;
+    if (t->pid != getpid()) {
+        t->serving = t->ticket;
+        t->pid     = getpid();
+    }
+    if (t->serving != t->ticket)
+        stand_in_line(t, write);
+    return core_enter(self, write);
+}
 
 bool core_enter(core_filter *self, bool write)
 {
