@@ -168,11 +168,11 @@ def test_import_into_a_cluster(nodes, url, capsys, tmp_path):
 
 
 def test_a_slot_moves(nodes, url):
-    d = made(url("moves", "&shards=3"))
+    d = made(url("moves", "&shards=7"))       # slots that no other test has
     other = d.store.filter.shards.keys[0]
     slot = shards.slot_of(other)
     assert slot == nodes.slot(other)
-    mine = [k for k in prints(0, 300) if d.store.filter.shards.of(k) == other]
+    mine = [k for k in prints(0, 1000) if d.store.filter.shards.of(k) == other]
     assert all(d.store.add(k) for k in mine[:20])
     source, target = nodes.nodes[0].client(), nodes.nodes[1].client()
     target("CLUSTER", "SETSLOT", slot, "IMPORTING", nodes.ids[0])
