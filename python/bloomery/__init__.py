@@ -23,13 +23,13 @@ from .errors import (AbsentError, AmbiguousError, ArgumentError, BusyError, Canc
                      MismatchError, MissingError, NoMemoryError, ReadOnlyError, SpaceError,
                      TruncatedError, UnsupportedError, VersionError)
 from .facts import Estimate, Overlap, Params, Plan, Stats, Trial, calc, formats, kinds, schemes  # noqa: E402
-from .filter import Filter  # noqa: E402
+from .filter import Filter, build  # noqa: E402
 from .guard import Guard  # noqa: E402
 
 __version__: str = _core.version
 
 __all__ = [
-    "Filter", "Guard", "calc", "kinds", "schemes", "formats",
+    "Filter", "Guard", "build", "calc", "kinds", "schemes", "formats",
     "Estimate", "Overlap", "Params", "Plan", "Stats", "Trial",
     "Error", "AbsentError", "AmbiguousError", "ArgumentError", "BusyError", "CancelledError",
     "ChecksumError", "ConflictError", "DeniedError", "ExistsError", "FileError", "FormatError", "FullError",

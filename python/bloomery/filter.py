@@ -384,3 +384,26 @@ def _size(n: int) -> str:
 
 def _restore(cls: Type[F], data: bytes, format: str, funnel: Optional[str], shared: bool) -> F:
     return cls.from_bytes(data, format, funnel=funnel, shared=shared)
+
+
+def build(include: Iterable[Any], exclude: Optional[Iterable[Any]] = None, *, rate: Optional[float] = None,
+          kind: Optional[str] = None, seed: Optional[int] = None, hash: Optional[str] = None,
+          threads: Optional[int] = None, max_bytes: Optional[int] = None) -> Filter:
+    """A filter built at once from all its keys, to which none is added later.
+
+    include  the keys that are in. They may come twice, and their number need not be known.
+    exclude  keys that are not, and are never answered True. The filter is then a cascade.
+    rate     the share of other keys answered True. Default: 0.01; with exclude, whatever makes the
+             filter smallest.
+    kind     "static" or "cascade", or any other. Default: a cascade with exclude, else the smallest of
+             static, classic and blocked.
+
+    A key in both lists is a ConflictError. The hashes are in memory meanwhile, 8 bytes a key; for
+    more keys than that allows there is `bloomery build --memory`.
+    """
+    if rate is None and exclude is None and kind != "cascade":
+        rate = 0.01
+    if kind is None and exclude is not None:
+        kind = "cascade"
+    options = given(rate=rate, kind=kind, seed=seed, hash=hash, threads=threads, max_bytes=max_bytes)
+    return Filter._build(options, include, exclude)

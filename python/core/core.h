@@ -116,6 +116,13 @@ void core_leave(core_filter *self, bool write);
 /* An add changes bits; on a shared filter others may meanwhile. */
 static inline bool core_add_writes(const core_filter *self) { return !self->shared; }
 
+/* A new object over the filter, which it owns. NULL: an exception is set, and the filter is freed. */
+PyObject *core_filter_wrap(PyTypeObject *type, blm_filter *f);
+
+/* ---- built at once (build.c) --- */
+
+PyObject *core_build(PyObject *type, PyObject *args);
+
 /* ---- many keys (batch.c) --- */
 
 PyObject *core_add_many(PyObject *self, PyObject *args);

@@ -144,6 +144,8 @@ static PyObject *wrap(PyTypeObject *type, blm_filter *f)
     return (PyObject *)self;
 }
 
+PyObject *core_filter_wrap(PyTypeObject *type, blm_filter *f) { return wrap(type, f); }
+
 /* The calls that make a filter: what they read is in `give`, the work is done without the GIL. */
 struct give {
     const char *path;
@@ -657,6 +659,7 @@ static Py_ssize_t filter_length(PyObject *o)
 static PyMethodDef methods[] = {
     { "_create", filter_create, METH_VARARGS | METH_CLASS, NULL },
     { "_open", filter_open, METH_VARARGS | METH_CLASS, NULL },
+    { "_build", core_build, METH_VARARGS | METH_CLASS, NULL },
     { "_decode", filter_decode, METH_VARARGS | METH_CLASS, NULL },
     { "_copy", filter_copy, METH_NOARGS, NULL },
     { "_fold", filter_fold, METH_O, NULL },
