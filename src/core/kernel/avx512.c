@@ -6,9 +6,7 @@
  *
  * Checked bit for bit against the portable kernel: natively where the processor has it, and
  * anywhere by compiling this file over SIMDe (tests/unit/core/kernel/test_avx512_emulated.c), which
- * supplies the intrinsics and leaves AVX512 empty. Its speed was not measured here: the machine the
- * figures come from has none. The design trials that the layout
- * rests on were made with it (docs/performance.md).
+ * supplies the intrinsics and leaves AVX512 empty. docs/performance.md has its speed beside AVX2's.
  *
  * Shared filters: as avx2.c. An aligned 8-byte lane of a 64-byte load is never torn on x86-64.
  */
