@@ -51,6 +51,9 @@ static const struct {
 #ifdef BLM__HAVE_NEON
     { &blm__kernel_neon, always },
 #endif
+#ifdef BLM__HAVE_SIMD128
+    { &blm__kernel_simd128, always },
+#endif
     { &blm__kernel_portable, always },
 };
 #define ROWS (sizeof rows / sizeof *rows)

@@ -130,6 +130,68 @@ for (const kind of ['classic', 'blocked', 'counting', 'scalable', 'window', 'cuc
   });
 }
 
+// The portable kernel is the judge: the same bits, the same answers.
+test('the module with vectors and the one without give the same filters', async () => {
+  const [plain, vectors] = await Promise.all(['bloomery.wasm', 'bloomery-simd.wasm'].map((n) => load(readFileSync(join(process.env.BLM_PACKAGE, n)))));
+  const keys = [Uint32Array.from({ length: 900 }, (_, i) => i * 7919), BigUint64Array.from({ length: 100 }, (_, i) => BigInt(i) << 33n),
+    Array.from({ length: 300 }, (_, i) => 'k'.repeat(i))];
+  const asked = [...keys, Uint32Array.from({ length: 20000 }, (_, i) => i * 3 + 1), Array.from({ length: 5000 }, (_, i) => `no ${i}`)];
+  const shapes = [];
+  for (let lines = 1; lines <= 3; lines++)
+    for (let k = 1; k <= 8; k++) shapes.push({ kind: 'blocked', bits: 512 * 37, lines, probes: k * lines });
+  for (let k = 1; k <= 12; k++) shapes.push({ kind: 'classic', bits: 9973, probes: k });
+  for (const kind of ['counting', 'scalable', 'window', 'cuckoo']) shapes.push({ kind, items: 2000, rate: 0.01 });
+  for (const shape of shapes) {
+    const [a, c] = [plain, vectors].map((m) => m.create({ ...shape, seed: 77n }));
+    const says = JSON.stringify(shape);
+    for (const k of keys) assert.deepEqual(a.addMany(k), c.addMany(k), says);
+    // An age of a window is by the clock, so its file may differ.
+    if (shape.kind !== 'window') assert.deepEqual(a.save(), c.save(), says);
+    for (const k of asked) assert.deepEqual(a.hasMany(k), c.hasMany(k), says);
+    for (let i = 0; i < 200; i++) {
+      assert.equal(a.has(`one ${i}`), c.has(`one ${i}`), says);
+      assert.equal(a.add(`one ${i}`), c.add(`one ${i}`), says);
+    }
+    for (const k of keys) assert.equal(c.hasMany(k).indexOf(0), -1, says);
+    if (shape.kind !== 'window') assert.deepEqual(a.save(), c.save(), says);
+  }
+});
+
+test('a string is the same key in every batch', () => {
+  const some = ['', 'a', 'ä', '钥匙', '😀', 'x'.repeat(40), 'é'.repeat(40), '\ud800', '\udc00x', '\u0000', 'x'.repeat(70000)];
+  const encoder = new TextEncoder();
+  // Every two beside each other: halves of a character that meet at a border, too.
+  const list = some.flatMap((x) => some.flatMap((y) => [x, y]));
+  const parts = list.map((s) => encoder.encode(s));
+  const offsets = new Uint32Array(list.length + 1);
+  parts.forEach((p, i) => { offsets[i + 1] = offsets[i] + p.length; });
+  const bytes = new Uint8Array(Buffer.concat(parts));
+  const seeded = () => b.create({ items: 1000, rate: 1e-6, seed: 3n });
+  const [one, texts, views, packed, mixed] = Array.from({ length: 5 }, seeded);
+  list.forEach((s) => one.add(s));
+  texts.addMany(list);
+  views.addMany(parts);
+  packed.addMany({ bytes, offsets });
+  mixed.addMany(list.map((s, i) => (i % 3 ? s : parts[i])));
+  for (const f of [texts, views, packed, mixed]) assert.equal(f.fingerprint(), one.fingerprint());
+  assert.deepEqual(texts.hasMany({ bytes, offsets: Int32Array.from(offsets) }), texts.hasMany(list));
+  assert.deepEqual([...texts.hasMany(['nobody', 'a', '乐'])], [0, 1, 0]);
+  const many = Array.from({ length: 10000 }, (_, i) => `${i % 7 ? '' : 'ß'}${i}`);
+  assert.equal(texts.addMany(many).length, 10000);
+  assert.ok(many.every((s) => texts.has(s)));
+});
+
+test('offsets that fall or pass the end are refused', () => {
+  const f = b.create({ items: 100, rate: 0.01 }), bytes = new Uint8Array(10);
+  const ask = (offsets) => f.hasMany({ bytes, offsets });
+  assert.equal(ask(new Uint32Array([0, 4, 4, 10])).length, 3);
+  assert.equal(ask(new Uint32Array([3])).length, 0);
+  for (const wrong of [[0, 4, 3], [0, 11], [11, 12], [11], [0, 0xffffffff]]) assert.throws(() => ask(Uint32Array.from(wrong)), /offsets/);
+  assert.throws(() => ask(new Int32Array([-1, 4])), /offsets/);
+  assert.throws(() => ask([0, 4]), TypeError);
+  assert.throws(() => ask(new Uint32Array(0)), TypeError);
+});
+
 test('two filters meet', () => {
   const one = b.create({ items: 1000, rate: 0.01 }), two = b.create({ like: one });
   one.addMany(['a', 'b', 'c']);

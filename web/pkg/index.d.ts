@@ -3,10 +3,12 @@
 export type Key = string | ArrayBufferView;
 /**
  * Many keys: any iterable of keys; a typed array, whose elements are the keys (little-endian, as
- * they lie in memory); or keys of one width side by side.
+ * they lie in memory); keys of one width side by side; or keys of any lengths side by side, key i from
+ * offsets[i] to offsets[i + 1] (one more than there are keys, as Arrow has them).
  */
 export type Keys = Iterable<Key> | Uint8Array | Uint16Array | Uint32Array | BigUint64Array | Int8Array | Int16Array
-  | Int32Array | BigInt64Array | Float32Array | Float64Array | { bytes: ArrayBufferView | ArrayBuffer; width: number };
+  | Int32Array | BigInt64Array | Float32Array | Float64Array | { bytes: ArrayBufferView | ArrayBuffer; width: number }
+  | { bytes: ArrayBufferView | ArrayBuffer; offsets: Uint32Array | Int32Array };
 export type Kind = 'classic' | 'blocked' | 'counting' | 'scalable' | 'window' | 'cuckoo' | 'static' | 'cascade';
 
 /** What you want. Sizes: items and rate, items and memory, bits and probes, memory and rate. */

@@ -12,7 +12,9 @@ const WHOLE = new Set(['items', 'bits', 'probes', 'lines', 'memory', 'windowMs',
   'variant', 'version']);
 const OTHERS = new Set(['kind', 'seed', 'hash', 'verify', 'like', ...NUMBERS, ...NAMES]);
 const ADD = 0, CHECK = 1, REMOVE = 2;
-const CHUNK = 1 << 20;
+const CHUNK = 1 << 20; // bytes …
+const ROWS = 4096;     // … and keys that are taken to the module at once
+const TEXTS = 1024;    // strings
 
 export class BloomeryError extends Error {
   constructor(status, message, offset) {
@@ -59,12 +61,10 @@ class Batch {
     }
   }
 
-  taken(count) {
-    return this.wasm.u8().slice(this.answers, this.answers + count);
-  }
 }
 
-// ASCII is copied by hand: for short keys that is faster than a call of the encoder.
+// Short ASCII is copied by hand: that is faster than a call of the encoder.
+const BY_HAND = 32;
 function put(heap, at, key) {
   if (typeof key !== 'string') {
     const bytes = bytesOf(key);
@@ -72,13 +72,16 @@ function put(heap, at, key) {
     return bytes.length;
   }
   const n = key.length;
+  if (n > BY_HAND) return encode(heap, at, key);
   for (let i = 0; i < n; i++) {
     const c = key.charCodeAt(i);
-    if (c > 127) return utf8.encodeInto(key, heap.subarray(at)).written;
+    if (c > 127) return encode(heap, at, key);
     heap[at + i] = c;
   }
   return n;
 }
+
+const encode = (heap, at, key) => utf8.encodeInto(key, heap.subarray(at, at + 3 * key.length)).written;
 
 function mostBytes(key) {
   return typeof key === 'string' ? 3 * key.length : bytesOf(key).length;
@@ -87,16 +90,20 @@ function mostBytes(key) {
 class Wasm {
   constructor(exports) {
     this.exports = exports;
-    this.heap = null;
+    this.heap = new Uint8Array(0);
     this.batch = new Batch(this);
     this.source = this.sink = this.thrown = null;
   }
 
-  // Memory that grows is another buffer.
+  // Memory that grows is another buffer, and views of the old one have no length. (To ask the memory for its
+  // buffer takes longer than to ask a filter.)
   u8() {
-    const { buffer } = this.exports.memory;
-    if (!this.heap || this.heap.buffer !== buffer) this.heap = new Uint8Array(buffer);
+    if (this.heap.length === 0) this.heap = new Uint8Array(this.exports.memory.buffer);
     return this.heap;
+  }
+
+  u32(at, length) {
+    return new Uint32Array(this.u8().buffer, at, length);
   }
 
   take(size) {
@@ -203,32 +210,97 @@ class Wasm {
     if (options.like) x.want_like(options.like.at);
   }
 
-  // One key, for a call that takes its place and length.
-  key(key, call) {
-    this.batch.reserve(mostBytes(key) + 1, 0);
-    const len = put(this.u8(), this.batch.bytes, key);
-    return call(this.batch.bytes, len);
+  // One key, to where the batch begins. Returns its length.
+  key(key) {
+    const most = mostBytes(key);
+    if (most >= this.batch.room) this.batch.reserve(most + 1, 0);
+    return put(this.u8(), this.batch.bytes, key);
   }
 
   // Keys in parts that fit the buffers, so that a batch of any size takes little memory.
   many(filter, work, keys) {
     if (ArrayBuffer.isView(keys) && !(keys instanceof DataView)) return this.fixed(filter, work, bytesOf(keys), keys.BYTES_PER_ELEMENT);
     if (keys && keys.width !== undefined) return this.fixed(filter, work, bytesOf(keys.bytes), keys.width);
+    if (keys && keys.offsets !== undefined) return this.packed(filter, work, bytesOf(keys.bytes), keys.offsets);
     const list = Array.isArray(keys) ? keys : Array.from(keys);
     const out = new Uint8Array(list.length);
-    const { batch } = this;
     for (let done = 0; done < list.length;) {
-      let most = 0, end = done;
-      while (end < list.length && end - done < 4096 && most < CHUNK) most += mostBytes(list[end++]);
-      batch.reserve(most + 1, 4096);
-      const heap = this.u8();
-      const lengths = new Uint32Array(heap.buffer, batch.lengths, end - done);
-      let at = batch.bytes;
-      for (let i = done; i < end; i++) at += lengths[i - done] = put(heap, at, list[i]);
-      this.ok(this.exports.many(filter, work, batch.bytes, batch.lengths, end - done, batch.answers));
-      out.set(this.u8().subarray(batch.answers, batch.answers + end - done), done);
-      done = end;
+      const n = this.texts(list, done) || this.each(list, done);
+      this.ask(filter, work, n, out, done);
+      done += n;
     }
+    return out;
+  }
+
+  // What the batch holds is asked; the answers go to `out`.
+  ask(filter, work, n, out, done) {
+    const { batch } = this;
+    this.ok(this.exports.many(filter, work, batch.bytes, batch.lengths, n, batch.answers));
+    out.set(this.u8().subarray(batch.answers, batch.answers + n), done);
+  }
+
+  // Puts strings from `done` on into the batch: as one string, since a call of the encoder takes longer than a key.
+  // Returns how many; 0: they have to be put there one by one.
+  texts(list, done) {
+    const { batch } = this;
+    batch.reserve(0, ROWS);
+    const lengths = this.u32(batch.lengths, TEXTS);
+    const end = Math.min(list.length, done + TEXTS);
+    let all = '', i = done;
+    for (; i < end && all.length < CHUNK; i++) {
+      const key = list[i];
+      if (typeof key !== 'string') break;
+      lengths[i - done] = key.length;
+      all += key;
+    }
+    const n = i - done;
+    if (n < 2) return 0;
+    batch.reserve(3 * all.length + 1, 0);
+    const heap = this.u8();
+    const { written } = utf8.encodeInto(all, heap.subarray(batch.bytes, batch.bytes + 3 * all.length));
+    // As many bytes as characters: it is all ASCII.
+    return written === all.length || this.exports.cut_text(batch.bytes, batch.lengths, n) ? n : 0;
+  }
+
+  each(list, done) {
+    const { batch } = this;
+    let most = 0, end = done;
+    while (end < list.length && end - done < TEXTS && most < CHUNK) most += mostBytes(list[end++]);
+    batch.reserve(most + 1, ROWS);
+    const heap = this.u8(), lengths = this.u32(batch.lengths, end - done);
+    let at = batch.bytes;
+    for (let i = done; i < end; i++) at += lengths[i - done] = put(heap, at, list[i]);
+    return end - done;
+  }
+
+  // Keys side by side: key i is from offsets[i] to offsets[i + 1].
+  packed(filter, work, bytes, offsets) {
+    if (!(offsets instanceof Uint32Array || offsets instanceof Int32Array) || !offsets.length)
+      throw new TypeError('offsets are a Uint32Array or Int32Array, one more than there are keys');
+    const count = offsets.length - 1;
+    const out = new Uint8Array(count);
+    const { batch } = this;
+    let wrong = offsets[0] >>> 0 > bytes.length;
+    for (let done = 0, n; done < count && !wrong; done += n) {
+      batch.reserve(0, ROWS);
+      const start = offsets[done];
+      const lengths = this.u32(batch.lengths, ROWS);
+      const end = Math.min(count, done + ROWS);
+      let at = start, i = done;
+      for (; i < end && (at - start < CHUNK || i === done); i++) {
+        const next = offsets[i + 1];
+        wrong ||= next < at;
+        lengths[i - done] = next - at;
+        at = next;
+      }
+      wrong ||= at > bytes.length;
+      if (wrong) break;
+      n = i - done;
+      batch.reserve(at - start + 1, 0);
+      this.u8().set(bytes.subarray(start, at), batch.bytes);
+      this.ask(filter, work, n, out, done);
+    }
+    if (wrong) throw new RangeError(`offsets must not fall, nor pass the ${bytes.length} bytes`);
     return out;
   }
 
@@ -272,30 +344,23 @@ export class Filter {
     this.at = 0;
   }
 
-  add(key) {
-    const x = this.#x();
-    return this.wasm.ok(this.wasm.key(key, (at, n) => x.add(this.at, at, n))) === 0;
+  // Of one key; call(filter, place, length).
+  #one(call, key) {
+    if (!this.at) this.#x();
+    const { wasm } = this;
+    const length = wasm.key(key);
+    return call(this.at, wasm.batch.bytes, length);
   }
 
-  has(key) {
-    const x = this.#x();
-    return this.wasm.key(key, (at, n) => x.check(this.at, at, n)) !== 0;
-  }
+  add(key) { return this.wasm.ok(this.#one(this.wasm.exports.add, key)) === 0; }
+  has(key) { return this.#one(this.wasm.exports.check, key) !== 0; }
+  count(key) { return this.#one(this.wasm.exports.count, key); }
 
   remove(key) {
-    const x = this.#x();
-    const status = this.wasm.key(key, (at, n) => x.remove_key(this.at, at, n));
-    if (status < 0) {
-      const e = this.wasm.error();
-      if (e.status === 'BLM_E_ABSENT') return false;
-      throw e;
-    }
-    return true;
-  }
-
-  count(key) {
-    const x = this.#x();
-    return this.wasm.key(key, (at, n) => x.count(this.at, at, n));
+    if (this.#one(this.wasm.exports.remove_key, key) >= 0) return true;
+    const e = this.wasm.error();
+    if (e.status === 'BLM_E_ABSENT') return false;
+    throw e;
   }
 
   addMany(keys) { this.#x(); return this.wasm.many(this.at, ADD, keys); }
@@ -306,7 +371,7 @@ export class Filter {
     const x = this.#x();
     const cap = 8192, out = this.wasm.take(8 * cap);
     try {
-      const n = this.wasm.ok(this.wasm.key(key, (at, len) => x.positions(this.at, at, len, out, cap)));
+      const n = this.wasm.ok(this.#one((f, at, len) => x.positions(f, at, len, out, cap), key));
       return Array.from(new BigUint64Array(x.memory.buffer, out, Math.min(n, cap)), Number);
     } finally {
       x.give(out);
@@ -497,8 +562,12 @@ class Bloomery {
   }
 }
 
+// A function that gives a vector: is that a module?
+const hasVectors = () => WebAssembly.validate(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0,
+  10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11]));
+
 async function moduleBytes() {
-  const url = new URL('./bloomery.wasm', import.meta.url);
+  const url = hasVectors() ? new URL('./bloomery-simd.wasm', import.meta.url) : new URL('./bloomery.wasm', import.meta.url);
   if (url.protocol === 'file:' && typeof process !== 'undefined') {
     const { readFile } = await import('node:fs/promises');
     return readFile(url);

@@ -223,19 +223,22 @@ int EXPORT(encoded_size)(const blm_filter *f, const char *format)
 void EXPORT(drop)(blm_filter *f) { blm_free(f); }
 
 /* One key: what the library returns. */
-int EXPORT(add)(blm_filter *f, const void *key, size_t len)
+static int one(blm_status st)
 {
+    if (st >= BLM_OK)
+        return (int)st;
     begin();
-    return fail(blm_add(f, key, len));
+    return fail(st);
 }
+
+int  EXPORT(add)(blm_filter *f, const void *key, size_t len) { return one(blm_add(f, key, len)); }
 bool EXPORT(check)(const blm_filter *f, const void *key, size_t len)
 {
     return blm_check(f, key, len);
 }
 int EXPORT(remove_key)(blm_filter *f, const void *key, size_t len)
 {
-    begin();
-    return fail(blm_remove(f, key, len));
+    return one(blm_remove(f, key, len));
 }
 double EXPORT(count)(const blm_filter *f, const void *key, size_t len)
 {
@@ -278,6 +281,25 @@ int EXPORT(many)(blm_filter *f, enum work w, const char *bytes, const uint32_t *
         st       = work_many(f, w, keys, n, answers + i);
     }
     return fail(st);
+}
+
+/* Strings that were encoded as one: from `lengths` in UTF-16 units to lengths in bytes. False: a
+ * character reaches from one into the next, half of it in each, which apart are two. */
+bool EXPORT(cut_text)(const uint8_t *bytes, uint32_t *lengths, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t *start = bytes;
+        uint32_t       units = lengths[i];
+        while (units) {
+            unsigned c = *bytes;
+            if (c >= 0xf0 && units < 2)
+                return false;
+            bytes += c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+            units -= c >= 0xf0 ? 2 : 1;
+        }
+        lengths[i] = (uint32_t)(bytes - start);
+    }
+    return true;
 }
 
 int EXPORT(fixed)(blm_filter *f, enum work w, const void *bytes, size_t width, size_t count,

@@ -41,7 +41,7 @@ BLM__INLINE uint64_t blm__xxh3_fold(uint64_t a, uint64_t b)
     /* By hand: gcc 12 takes the halves of a 128-bit product through memory. */
     __asm__("mulq %1\n\txorq %1,%0" : "+a"(a), "+d"(b) : : "cc");
     return a;
-#elif defined(__SIZEOF_INT128__)
+#elif defined(BLM__HAVE_INT128)
     __extension__ typedef unsigned __int128 u128;
     u128                                    p = (u128)a * b;
     return (uint64_t)p ^ (uint64_t)(p >> 64);

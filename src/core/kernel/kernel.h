@@ -16,7 +16,11 @@
 /* A layer of this many bytes or less is taken to be in a core's own cache, where fetching ahead
  * costs more than it gives: the second-level cache's size where the system tells (core/cpu.c), else
  * this. Tests set it, to see both ways. */
+#ifdef __wasm__
+#define BLM__IN_CACHE_BYTES UINT64_MAX /* nothing can be fetched ahead there */
+#else
 #define BLM__IN_CACHE_BYTES ((uint64_t)512 << 10)
+#endif
 extern _Atomic uint64_t blm__in_cache_bytes;
 
 struct blm__ages;     /* core/kernel/ages.h */
@@ -93,6 +97,10 @@ size_t blm__line_add_keys_avx2(struct blm__layer *l, const struct blm__hasher *b
 #if defined(__aarch64__) && defined(__GNUC__) && !BLM__BIG_ENDIAN
 #define BLM__HAVE_NEON 1
 extern const struct blm__kernel blm__kernel_neon;
+#endif
+#ifdef __wasm_simd128__ /* told to the compiler, as a module cannot ask (web/build) */
+#define BLM__HAVE_SIMD128 1
+extern const struct blm__kernel blm__kernel_simd128;
 #endif
 
 /* The best kernel this machine runs. BLOOMERY_CPU=portable|avx2|avx512|neon in the environment
