@@ -208,7 +208,10 @@ static void *connection(void *arg)
             break;
         }
     }
+    /* What is closed with bytes unread is reset, and the answer may be lost with it. */
     shutdown(to, SHUT_WR);
+    for (size_t left = 128; left && recv(to, request, sizeof request, 0) > 0;)
+        left--;
     close(to);
     return NULL;
 }

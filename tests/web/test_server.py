@@ -5,6 +5,7 @@ import http.client
 import os
 import re
 import resource
+import signal
 import socket
 import subprocess
 import tempfile
@@ -102,6 +103,10 @@ class Server(unittest.TestCase):
         for s in silent:
             s.close()
         self.assertEqual(self.ask("/")[0].status, 200)
+
+    def test_ends_with_ctrl_c(self):
+        self.run.send_signal(signal.SIGINT)
+        self.assertIn(self.run.wait(60), (0, -signal.SIGINT, 130))
 
     def test_linked_page(self):
         linked = Path(self.home.name) / "linked"
