@@ -184,6 +184,9 @@ if(NOT BLOOMERY_SANITIZE)
     if(name MATCHES "^redis\\.")
       set_tests_properties(${name} PROPERTIES LABELS redis)
     endif()
+    if(name STREQUAL "web.lines") # some of them are Python
+      set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED python)
+    endif()
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 ENVIRONMENT
       "${script_places};CC=${CMAKE_C_COMPILER}")
   endforeach()

@@ -3,7 +3,7 @@
 // typing the third lets the one go that was typed longest ago.
 import { $, t, el, state, count, size, rate, percent, copyText, copyButton, onChange } from './page.js';
 import { draw, note } from './chart.js';
-import { makeLines } from './lines.js';
+import { makeLines } from './lines.mjs';
 
 const READ = { n: 'count', p: 'rate', memory: 'size', m: 'count', k: 'count' };
 const OPTION = { n: 'items', p: 'rate', memory: 'memory', m: 'bits', k: 'probes' };
@@ -155,16 +155,25 @@ function saying(plan) {
 }
 
 // What another system would really make of it, by making it (while it is small).
-function original(scheme, n, p) {
+function original(scheme, n, p, variant) {
   if (n * Math.log(1 / p) > 5e7) return null;
   let f = null;
   try {
-    f = state.bloomery.create({ scheme, items: n, rate: p });
+    f = state.bloomery.create({ scheme, items: n, rate: p, variant });
     return f.info();
   } catch {
     return null;
   } finally {
     f?.free();
+  }
+}
+
+// What each line's filter has, beside its name.
+function showMade(r, others) {
+  const { plan } = r, made = { Shell: plan, C: plan, Python: plan, ...others };
+  for (const dt of $('lines').querySelectorAll('dt')) {
+    const f = made[dt.dataset.name];
+    dt.querySelector('.made').textContent = f && f.probes ? t('lines.makes', { bits: count(f.bits), probes: t(f.probes === 1 ? 'probe.1' : 'probe.n', { k: f.probes }) }) : '';
   }
 }
 
@@ -184,7 +193,11 @@ function warnings(r) {
     const m = guava.bits, k = guava.probes, theirs = (1 - Math.exp(-k * n / m)) ** k;
     out.push(t('warn.guava', { bits: count(m), k, rate: rate(theirs) }));
   }
-  const redis = original('redisbloom', n, p);
+  // As the line beside it: NONSCALING is RedisBloom's options NOROUND, FORCE64 and NO_SCALING.
+  const redis = original('redisbloom', n, p, plan.kind === 'scalable' ? undefined : 13);
+  const cuckoo = plan.kind === 'cuckoo' || plan.kind === 'counting';
+  const chosen = (options.memory || options.bits) && !asked;
+  showMade(r, { 'Java (Guava)': guava, Go: chosen ? { bits: plan.bits, probes: plan.probes } : original('go', n, p), Redis: cuckoo ? null : redis });
   if (redis) out.push(t('warn.redis', { bits: count(redis.bits), k: redis.probes, more: `${redis.bits >= plan.bits ? '+' : ''}${percent(Number((redis.bits / plan.bits - 1).toPrecision(2)))}` }));
   return out;
 }
@@ -249,7 +262,7 @@ export function update(keepHash) {
   showBeside(r, other);
   showTable(r);
   $('lines').replaceChildren(...makeLines(r.options, r.plan, kind).flatMap(([name, line]) => [
-    el('dt', { text: name }), el('dd', {}, el('pre', { tabindex: 0, role: 'region', 'aria-label': name, text: line }), copyButton(line, name))]));
+    el('dt', { 'data-name': name, text: name }, el('span', { class: 'made' })), el('dd', {}, el('pre', { tabindex: 0, role: 'region', 'aria-label': name, text: line }), copyButton(line, name))]));
   // Charts and the other systems' numbers take a moment: after the last keystroke.
   const asked = $('fields').dataset.asked = hashOf();
   clearTimeout(later);
