@@ -150,8 +150,10 @@ endif()
 
 # What tests/redis/test_near.py runs.
 if(TARGET bloomery_with_redis)
-  add_executable(redis.near_model tests/redis/near_model.c)
-  target_link_libraries(redis.near_model PRIVATE bloomery_with_redis Threads::Threads)
+  foreach(name near_model near_anew)
+    add_executable(redis.${name} tests/redis/${name}.c)
+    target_link_libraries(redis.${name} PRIVATE bloomery_with_redis Threads::Threads)
+  endforeach()
 endif()
 
 set(script_places "BLM_SOURCE=${PROJECT_SOURCE_DIR};BLM_BUILD=${PROJECT_BINARY_DIR}"

@@ -366,6 +366,17 @@ def spread(k):
         assert "redis+cluster://host/KEY" in err, err
 
 
+def anew(k):
+    """The same in C, with threads that ask and add meanwhile, and a reader that must know how old it is."""
+    ref = f"redis+cluster://127.0.0.1:{k.nodes[1].port},127.0.0.1:{k.nodes[2].port}/anew"
+    bloomery("create", ref + "?shards=5", "-n", "5000")
+    with tempfile.TemporaryDirectory() as directory:
+        run = server.spawn([str(MODEL.with_name("redis.near_anew")), ref, f"{directory}/copy", BLOOMERY],
+                           stderr=subprocess.PIPE)
+        err = run.communicate(timeout=300)[1]
+        assert run.returncode == 0, (run.returncode, err)
+
+
 def fixed(s):
     """A chain that may not grow is loaded again, and then takes what it has room for."""
     c = s.client()
@@ -458,7 +469,7 @@ def main():
             test(s)
             print(f"  {test.__name__}: {time.monotonic() - begin:.1f} s", flush=True)
     with Cluster(server.REDIS) as k:
-        for test in (spread, failover):
+        for test in (spread, anew, failover):
             begin = time.monotonic()
             test(k)
             print(f"  {test.__name__}: {time.monotonic() - begin:.1f} s", flush=True)
