@@ -47,9 +47,12 @@ blm_filter *blm_relocate(blm_filter *f, blm_move_fn move, void *ctx)
     for (uint32_t i = 0; i < b->layer_count; i++) {
         struct blm__layer *l = &b->layers[i];
         l->words             = blm__moved_block(&m, &l->block, l->words, (size_t)l->word_count * 8);
-        if (l->stripes)
+        if (l->stripes) {
+            blm__layer_stripes_leave(l);
             l->stripes = (struct blm__stripe *)(void *)blm__moved_block(
                 &m, &l->stripes_block, (uint64_t *)(void *)l->stripes, BLM__STRIPES_BYTES);
+            blm__layer_stripes_moved(l);
+        }
     }
     b->layers = blm__moved(&m, b->layers);
     blm__body_ready(b);

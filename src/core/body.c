@@ -96,6 +96,28 @@ bool blm__body_reserve(struct blm__body *b, uint32_t layers)
     return b->layers != NULL;
 }
 
+/* In a forked child: what other threads had, nobody has. */
+static void unlock_all(void *stripes)
+{
+    struct blm__stripe *s = stripes;
+    atomic_store(&s[BLM__ADDING].count, 0);
+    for (unsigned i = BLM__LANE_FIRST; i < BLM__LANE_FIRST + BLM__LANES; i++)
+        if (atomic_load(&s[i].count) & 1)
+            atomic_fetch_add(&s[i].count, 1);
+}
+
+void blm__layer_stripes_leave(struct blm__layer *l)
+{
+    if (l->stripes)
+        blm__fork_unwatch(&l->stripes[BLM__FORKED].watch);
+}
+
+void blm__layer_stripes_moved(struct blm__layer *l)
+{
+    if (l->stripes)
+        blm__fork_watch(&l->stripes[BLM__FORKED].watch, unlock_all, l->stripes);
+}
+
 bool blm__layer_stripes(struct blm__body *b, struct blm__layer *l)
 {
     if (!b->shared || l->stripes)
@@ -106,11 +128,13 @@ bool blm__layer_stripes(struct blm__body *b, struct blm__layer *l)
         return false;
     l->stripes       = (struct blm__stripe *)(void *)block.words;
     l->stripes_block = block;
+    blm__layer_stripes_moved(l);
     return true;
 }
 
 void blm__layer_unstripe(struct blm__body *b, struct blm__layer *l)
 {
+    blm__layer_stripes_leave(l);
     blm__block_free(b->alloc, &l->stripes_block);
     l->stripes = NULL;
     l->lanes   = false;

@@ -18,6 +18,7 @@
 #include "core/alloc.h"
 #include "core/bits.h"
 #include "core/clock.h"
+#include "core/forks.h"
 
 struct blm__scheme; /* scheme/scheme.h */
 struct blm__engine; /* engine/engine.h */
@@ -126,10 +127,15 @@ struct blm__hasher {
 /* … and sixteen for layers of lines: core/kernel/lanes.h. */
 #define BLM__LANE_FIRST 18u
 #define BLM__LANES      16u
+/* … and a last one, for who is told of forks: a thread that has a lock stays with the parent. */
+#define BLM__FORKED     34u
 struct blm__stripe {
-    _Alignas(64) _Atomic uint64_t count;
+    union {
+        _Alignas(64) _Atomic uint64_t count;
+        struct blm__fork_watch watch;
+    };
 };
-#define BLM__STRIPES_BYTES ((BLM__LANE_FIRST + BLM__LANES) * sizeof(struct blm__stripe))
+#define BLM__STRIPES_BYTES ((BLM__FORKED + 1) * sizeof(struct blm__stripe))
 
 /* What core/kernel/steps.h needs of a scheme whose positions are (a + i·b mod 2^wrap) mod m. */
 struct blm__steps {
@@ -253,6 +259,9 @@ struct blm__layer *blm__body_room(struct blm__body *b);
 bool blm__body_reserve(struct blm__body *b, uint32_t layers);
 /* Allocates stripes if the body is shared. False: no memory. For stores. */
 bool blm__layer_stripes(struct blm__body *b, struct blm__layer *l);
+/* They are about to move, or have moved to l->stripes. */
+void blm__layer_stripes_leave(struct blm__layer *l);
+void blm__layer_stripes_moved(struct blm__layer *l);
 /* Frees them; l->stripes may be NULL and is NULL afterwards. Their counts are lost: move them into
  * l->items first where they still matter. For stores. */
 void blm__layer_unstripe(struct blm__body *b, struct blm__layer *l);
