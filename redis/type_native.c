@@ -181,6 +181,8 @@ static void digest_bytes(void *ctx, const void *bytes, size_t len)
     api.DigestAddStringBuffer(ctx, bytes, len);
 }
 
+/* Two servers that have the same are asked at different moments. How many items a window by time has
+ * depends on the moment; that it counted them alike is in the fingerprint, with its turns. */
 static void digest(Digest *md, void *value)
 {
     struct value *v = value;
@@ -190,7 +192,7 @@ static void digest(Digest *md, void *value)
         bf_native_arrived(v, digest_bytes, md);
     else if (blm_fingerprint(v->filter, print) == BLM_OK)
         api.DigestAddStringBuffer(md, (const char *)print, sizeof print);
-    if (!v->arriving)
+    if (!v->arriving && !v->timed)
         api.DigestAddLongLong(md, (long long)bf_params(v).items);
     api.DigestEndSequence(md);
 }

@@ -102,6 +102,18 @@ def replicas(binary):
         assert sum(r("BF.MADD", "day", *(f"promoted-{i}" for i in range(100)))) > 50  # all in one turn: many are there by chance
 
 
+def moments(binary):
+    """A digest and a dump are of what is kept, not of the moment: two servers that have the same are asked
+    one after the other, and a turn may pass in between."""
+    with Server(binary=binary) as s:
+        c = s.client()
+        for name in reserve(c):
+            c("BF.MADD", name, *range(50))
+        before = {n: (server.digest(c, n), server.dump(c, n)) for n in ("short", "fine")}
+        server.until("they are forgotten", lambda: c("BF.CARD", "short") == c("BF.CARD", "fine") == 0)
+        assert {n: (server.digest(c, n), server.dump(c, n)) for n in ("short", "fine")} == before
+
+
 def restarts(binary):
     for options in ([("appendonly", "yes"), ("aof-use-rdb-preamble", "no")],
                     [("appendonly", "yes"), ("aof-use-rdb-preamble", "yes")], [("save", "3600 1000000")]):
@@ -127,6 +139,7 @@ def restarts(binary):
 
 def main():
     server.each_server(commands)
+    server.each_server(moments)
     server.each_server(replicas)
     server.each_server(restarts)
 
