@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What a call costs the server, compared between modules:
 
-    bench/redis.py [-n ITEMS] [--calls CALLS] [MODULE.so ...]
+    bench/redis.py [-n ITEMS] [--calls CALLS] [--only PART,...] [MODULE.so ...]
 
 The first module is ours (default: build/redis/bloomery.so). The others are compared with it: RedisBloom, or
 the stand-in build/redis/plain.so (bench/redis_plain.c), which is the default. Each runs in its own
@@ -17,6 +17,11 @@ than one that waits for memory. x is the other's figure divided by ours: first t
 by slice, because two consecutive slices are disturbed alike; then the ratios of the lower figures. A short
 slice begins with the other server's filter in the cache. With --calls 400 or 2500 instead of 50 there are
 fewer and longer slices (25 and 8), as for a server that has the cache to itself.
+
+--only names what is measured, of small, reserved, auto and single (which needs reserved); without it, all is.
+The filters are filled first, and then "filled" is printed to stderr: what is measured after it takes seconds.
+With --when COMMAND it begins when that command, run by the shell, has ended: one that waits for a quiet
+machine.
 
 SMISMEMBER on a key that does not exist is Redis alone: a command with 100 words, one key looked up, 100
 integers replied. A filter of 10^4 keys stays in the first caches: what it takes beyond Redis alone is
@@ -37,6 +42,7 @@ import server  # noqa: E402
 PER_CALL = 100
 SLICES, CALLS, SINGLES = 100, 50, 1000  # slices; calls in each, with many keys and with one
 SMALL = 10_000
+PARTS = ("small", "reserved", "auto", "single")
 PROCESSORS = sorted(os.sched_getaffinity(0))
 
 
@@ -197,7 +203,11 @@ def main():
     parser.add_argument("-n", type=lambda x: int(float(x)), default=10_000_000, metavar="ITEMS")
     parser.add_argument("modules", nargs="*")
     parser.add_argument("--calls", type=int, default=CALLS, metavar="CALLS")
+    parser.add_argument("--only", type=lambda x: x.split(","), default=list(PARTS), metavar="PART,...")
+    parser.add_argument("--when", metavar="COMMAND")
     a = parser.parse_args()
+    if set(a.only) - set(PARTS) or ("single" in a.only and "reserved" not in a.only):
+        parser.error(f"--only: of {', '.join(PARTS)}; single needs reserved")
     if a.calls != CALLS:
         SLICES, CALLS, SINGLES = max(8, min(100, 10_000 // a.calls)), a.calls, min(10_000, 10 * a.calls)
     built = pathlib.Path(os.environ.get("BLM_BUILD", ROOT / "build")) / "redis"
@@ -218,20 +228,26 @@ def main():
     sides = [Side(m) for m in modules]
     pin(0)
     try:
-        floor(sides)
+        large = [x.encode() for x in ("reserved", "auto") if x in a.only]
         for s in sides:
             s.c("BF.RESERVE", "small", "0.01", SMALL)
+            if "reserved" in a.only:
+                s.c("BF.RESERVE", "reserved", "0.01", a.n)
         fill(sides, b"small", SMALL)
-        many(sides, b"small", SMALL, adding=False)
-        for key in (b"reserved", b"auto"):
-            for s in sides:
-                if key == b"reserved":
-                    s.c("BF.RESERVE", key, "0.01", a.n)
+        for key in large:
             fill(sides, key, before)
+        print("filled", file=sys.stderr, flush=True)
+        if a.when:
+            subprocess.run(a.when, shell=True, check=True)
+        floor(sides)
+        if "small" in a.only:
+            many(sides, b"small", SMALL, adding=False)
+        for key in large:
             many(sides, key, before)
-        single(sides, a.n - SLICES * SINGLES)
+        if "single" in a.only:
+            single(sides, a.n - SLICES * SINGLES)
         print()
-        for key in (b"reserved", b"auto"):
+        for key in large:
             space(sides, key)
     finally:
         for s in sides:

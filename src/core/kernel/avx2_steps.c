@@ -100,4 +100,16 @@ const struct blm__stepper blm__stepper_avx2 = {
     add,        check,    blm__steps_check_chain_avx2, blm__steps_add_chain_avx2,
     check_flow, add_flow, blm__murmur4_avx2,
 };
+
+#ifdef BLM__HAVE_AVX512
+const struct blm__stepper blm__stepper_avx512 = {
+    add,
+    check,
+    blm__steps_check_chain_avx512,
+    blm__steps_add_chain_avx512,
+    check_flow,
+    add_flow,
+    blm__murmur4_avx2,
+};
+#endif
 #endif

@@ -225,7 +225,7 @@ const struct blm__kernel blm__kernel_avx512 = {
     .buckets        = &blm__buckets_avx2,
     .fuse           = &blm__fuse_portable,
     .layers_check   = blm__layers_check_avx2,
-    .stepper        = &blm__stepper_avx2,
+    .stepper        = &blm__stepper_avx512,
     .layers_add     = blm__layers_add_avx2,
 };
 #endif

@@ -61,12 +61,18 @@ struct blm__stepper {
 extern const struct blm__stepper blm__stepper_portable;
 #ifdef BLM__HAVE_AVX2
 extern const struct blm__stepper blm__stepper_avx2;
+extern const struct blm__stepper blm__stepper_avx512; /* its own chains, the rest is AVX2's */
 bool   blm__murmur4_avx2(const blm_key *k, uint64_t seed, uint64_t *start, uint64_t *step);
 size_t blm__steps_check_chain_avx2(const struct blm__layer *layers, uint32_t count,
                                    uint32_t without, const uint64_t *a, const uint64_t *b, size_t n,
                                    uint8_t *maybe);
 size_t blm__steps_add_chain_avx2(struct blm__layer *layers, uint32_t count, uint32_t to,
                                  const uint64_t *a, const uint64_t *b, size_t n, uint8_t *fresh);
+size_t blm__steps_check_chain_avx512(const struct blm__layer *layers, uint32_t count,
+                                     uint32_t without, const uint64_t *a, const uint64_t *b,
+                                     size_t n, uint8_t *maybe);
+size_t blm__steps_add_chain_avx512(struct blm__layer *layers, uint32_t count, uint32_t to,
+                                   const uint64_t *a, const uint64_t *b, size_t n, uint8_t *fresh);
 #endif
 /* murmur4 where there are no vectors for it: always false. */
 bool blm__murmur4_none(const blm_key *k, uint64_t seed, uint64_t *start, uint64_t *step);

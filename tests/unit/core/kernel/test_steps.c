@@ -207,11 +207,14 @@ static void plain_batches_keep_the_rule(void **state)
     judge(&blm__stepper_portable);
 }
 
-static const struct blm__stepper *vectors(void)
+static const struct blm__stepper *stepper_of(const char *kernel)
 {
-    const struct blm__kernel *v = blm__kernel_named("avx2");
+    const struct blm__kernel *v = blm__kernel_named(kernel);
     return v ? v->stepper : NULL;
 }
+static const struct blm__stepper *vectors(void) { return stepper_of("avx2"); }
+/* Its chains are its own, the rest is that of AVX2. */
+static const struct blm__stepper *wide_vectors(void) { return stepper_of("avx512"); }
 
 static void vector_batches_keep_the_rule(void **state)
 {
@@ -384,7 +387,7 @@ static void judge_chain(const struct blm__stepper *v, struct rng *r, uint32_t co
 static void judge_chains(const struct blm__stepper *v)
 {
     static const uint32_t counts[] = { 1, 2, 3, 7, 12, 17, LAYERS };
-    static const size_t   ns[]     = { 1, 7, 8, 9, 16, 100, 255, 256 };
+    static const size_t   ns[]     = { 1, 7, 8, 9, 15, 16, 17, 100, 255, 256 };
     /* Which layers are taken to be in cache: all, those of a few words, none. */
     static const uint64_t near[] = { UINT64_MAX, 1000, 0 };
     struct rng            r      = { 6 };
@@ -404,19 +407,18 @@ static void chains_keep_the_rule(void **state)
     judge_chains(&blm__stepper_portable);
     if (vectors())
         judge_chains(vectors());
+    if (wide_vectors())
+        judge_chains(wide_vectors());
 }
 
 /* Up to the largest that fit the vectors' remainders, and the first that do not. The words are only
  * mapped. */
-static void large_layers_keep_the_rule(void **state)
+static void judge_large_layers(const struct blm__stepper *v)
 {
-    (void)state;
     static const uint64_t ms[] = { (uint64_t)5 << 28,      ((uint64_t)5 << 28) - 1, 1342177273,
                                    (uint64_t)1 << 30,      ((uint64_t)1 << 30) + 3, 805306457,
                                    ((uint64_t)5 << 28) + 1 };
     struct rng            r    = { 7 };
-    if (!vectors())
-        skip();
     for (size_t i = 0; i < COUNT_OF(ms); i++) {
         size_t            bytes = (size_t)(ms[i] / 64 + 1) * 8;
         struct blm__layer l     = { .shape = { .kind      = BLM_CLASSIC,
@@ -432,11 +434,10 @@ static void large_layers_keep_the_rule(void **state)
         for (int round = 0; round < 20; round++) {
             struct pairs p;
             some_pairs(&r, ms[i], BLM__BATCH, &p);
-            vectors()->add_chain(&l, 1, 0, p.a, p.b, BLM__BATCH, p.got);
+            v->add_chain(&l, 1, 0, p.a, p.b, BLM__BATCH, p.got);
             for (size_t j = 0; j < BLM__BATCH; j++)
                 assert_int_equal(rule_check(&l, p.a[j], p.b[j], 64), 1);
-            assert_int_equal(vectors()->check_chain(&l, 1, 1, p.a, p.b, BLM__BATCH, p.got),
-                             BLM__BATCH);
+            assert_int_equal(v->check_chain(&l, 1, 1, p.a, p.b, BLM__BATCH, p.got), BLM__BATCH);
             for (size_t j = 0; j < BLM__BATCH; j++) /* none beside them */
                 for (uint32_t c = 0; c < 17; c++)
                     l.words[by_rule(p.a[j], p.b[j], c, 64, ms[i]) / 64] = 0;
@@ -448,7 +449,7 @@ static void large_layers_keep_the_rule(void **state)
                 p.a[c] = ms[i] * (top - rng_below(&r, 1u << 20)) - (c & 1);
                 p.b[c] = ms[i] * rng_below(&r, top) - (c >> 1 & 1);
             }
-            vectors()->add_chain(&l, 1, 0, p.a, p.b, 8, p.got);
+            v->add_chain(&l, 1, 0, p.a, p.b, 8, p.got);
             for (size_t c = 0; c < 8; c++)
                 assert_int_equal(rule_check(&l, p.a[c], p.b[c], 64), 1);
             for (size_t c = 0; c < 8; c++)
@@ -457,6 +458,16 @@ static void large_layers_keep_the_rule(void **state)
         }
         munmap(l.words, bytes);
     }
+}
+
+static void large_layers_keep_the_rule(void **state)
+{
+    (void)state;
+    if (!vectors())
+        skip();
+    judge_large_layers(vectors());
+    if (wide_vectors())
+        judge_large_layers(wide_vectors());
 }
 
 /* Lone keys, and more probes than a batch has room for. */
