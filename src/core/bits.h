@@ -15,6 +15,7 @@
 #define BLM__PREFETCH_W(p)    __builtin_prefetch((p), 1, 2)
 #define BLM__PREFETCH_NEW(p)  __builtin_prefetch((p), 1, 3) /* the same, to be written */
 #define BLM__POPCOUNT64(v)    ((unsigned)__builtin_popcountll(v))
+#define BLM__LOWEST64(v)      ((unsigned)__builtin_ctzll(v)) /* which bit; v is not 0 */
 #else
 #define BLM__LIKELY(x)   (x)
 #define BLM__UNLIKELY(x) (x)
@@ -32,6 +33,7 @@ static inline unsigned blm__popcount64(uint64_t v)
     return (unsigned)((v * 0x0101010101010101u) >> 56);
 }
 #define BLM__POPCOUNT64(v)    blm__popcount64(v)
+#define BLM__LOWEST64(v)      blm__popcount64(~(v) & ((v)-1))
 #endif
 
 /* The high 64 bits of a·b. WebAssembly has no such product: there it is a call of the compiler's

@@ -71,9 +71,13 @@ struct blm__engine {
     /* Of engines whose cells each hold one key's fingerprint, in place of add and remove, as a layer
      * may be full; else NULL. Key i of k. place: into a free cell; move: or one made free by moving
      * others. False: there is none, and nothing changed. take: out of one cell. copies: how many
-     * cells may be this key's. None of them counts items. */
+     * cells may be this key's. None of them counts items. place_many: all of k in order, with moves;
+     * fresh[i]: no cell had key i. It stops at the first that finds no cell, or has most_copies, and
+     * says how many it placed. NULL: one by one. */
     bool (*place)(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
                   size_t i, bool move);
+    size_t (*place_many)(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
+                         uint8_t *fresh);
     bool (*take)(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
                  size_t i);
     uint32_t (*copies)(const struct blm__body *b, const struct blm__layer *l,
@@ -84,7 +88,8 @@ struct blm__engine {
     uint32_t most_copies; /* of one key that a layer may take; 0: any number */
 
     /* Keys to answers in one loop: for raw or hashed keys that `takes` says yes to, any number, and a
-     * layer that alone is asked. Adds count, and are exclusive. All three NULL: there is no such loop. */
+     * layer that alone is asked. Adds count, and are exclusive; NULL where the kind knows of no room
+     * (kind.room). takes NULL: there is no such loop. */
     bool (*takes)(const struct blm__body *b, const struct blm__layer *l, const struct blm__keys *k);
     size_t (*add_raw)(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
                       uint8_t *fresh);

@@ -187,7 +187,12 @@ static blm_status add(struct blm__body *b, const struct blm__keys *k, uint8_t *f
     blm_status st = BLM_OK;
     size_t     i  = 0;
     lock(b);
-    b->layers[b->active].engine->fetch(&b->layers[b->active], k);
+    if (b->layer_count == 1 && b->layers[0].engine->place_many) {
+        i = b->layers[0].engine->place_many(b, b->layers, k, fresh);
+        blm__layer_count(b->layers, (int64_t)i);
+    } else {
+        b->layers[b->active].engine->fetch(&b->layers[b->active], k);
+    }
     while (st == BLM_OK && i < k->n) {
         st = add_one(b, k, i, &fresh[i]);
         i += st == BLM_OK;

@@ -27,6 +27,7 @@ run(CROSS, "-std=c11", "-D_GNU_SOURCE", "-O2", "-static", *STRICT, "-I", HERE / 
     "-I", SOURCE / "include", "-I", SOURCE / "src", "-I", SOURCE / "tests",
     SOURCE / "tests/unit/core/kernel/test_neon.c", *sources, "-lm", "-o", work / "neon")
 said = run(EMULATOR, work / "neon").split("\n")
-for name in ("lines", "lines_out_of_cache", "chains", "single_calls", "words", "hashes", "marks"):
+for name in ("lines", "lines_out_of_cache", "chains", "single_calls", "words", "hashes", "marks",
+             "buckets", "ages"):
     check(f"passed {name}_agree_with_the_oracle" in said,
           f"{name} did not run:\n" + "\n".join(said))

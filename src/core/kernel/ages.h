@@ -27,6 +27,12 @@ extern const struct blm__ages blm__ages_portable;
 #ifdef BLM__HAVE_AVX2
 extern const struct blm__ages blm__ages_avx2;
 #endif
+#ifdef BLM__HAVE_AVX512
+extern const struct blm__ages blm__ages_avx512;
+#endif
+#ifdef BLM__HAVE_NEON
+extern const struct blm__ages blm__ages_neon;
+#endif
 
 BLM__INLINE uint64_t blm__span_at(const struct blm__layer *l, uint64_t h, uint32_t ages)
 {

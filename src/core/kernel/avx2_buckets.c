@@ -1,80 +1,92 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * AVX2: the four buckets of two keys in one vector, each from one unaligned load: a bucket of narrow
- * cells begins on a half byte and ends within 64 bits of it.
- *
- * Answers as buckets.c does. Wide fingerprints are left to it.
+ * AVX2: four keys are placed in one vector, and their buckets loaded into two, each by one unaligned
+ * load. Answers as buckets.c does; wide fingerprints are left to it.
  */
 #include <string.h>
 
-#include "core/kernel/avx2.h"
+#include "core/kernel/avx2_line.h"
 #include "core/kernel/buckets.h"
 #include "core/kernel/loops.h"
 
 #ifdef BLM__HAVE_AVX2
 
-BLM__AVX2_INLINE long long load(const struct blm__layer *l, uint64_t bucket)
+/* ⌊v · m / 2^64⌋, m below 2^32. */
+BLM__AVX2_INLINE __m256i reduce4(__m256i v, __m256i m)
+{
+    __m256i high = _mm256_mul_epu32(_mm256_srli_epi64(v, 32), m);
+    __m256i low  = _mm256_srli_epi64(_mm256_mul_epu32(v, m), 32);
+    return _mm256_srli_epi64(_mm256_add_epi64(high, low), 32);
+}
+
+BLM__AVX2_INLINE void place4(const struct blm__layer *l, const uint64_t *h, struct blm__eight *e,
+                             unsigned from)
+{
+    const __m256i n     = _mm256_set1_epi64x((long long)l->shape.line_count);
+    const __m256i f     = _mm256_set1_epi64x(l->shape.cell_bits);
+    const __m256i all   = _mm256_set1_epi64x((1ll << l->shape.cell_bits) - 1);
+    const __m256i one   = _mm256_set1_epi64x(1);
+    __m256i       v     = blm__avx2_load4(h + from);
+    __m256i       first = reduce4(v, n);
+    __m256i       print = _mm256_add_epi64(reduce4(blm__avx2_mul64(v, BLM__C), all), one);
+    __m256i       sum   = _mm256_or_si256(reduce4(blm__avx2_mul64(print, BLM__D), n), one);
+    __m256i       below = _mm256_cmpgt_epi64(first, sum);
+    __m256i other = _mm256_sub_epi64(_mm256_add_epi64(sum, _mm256_and_si256(below, n)), first);
+    blm__avx2_store4(e->print + from, print);
+    blm__avx2_store4(e->at[0] + from, _mm256_mul_epu32(first, f));
+    blm__avx2_store4(e->at[1] + from, _mm256_mul_epu32(other, f));
+}
+
+BLM__AVX2_INLINE void place8(const struct blm__layer *l, const uint64_t *h, struct blm__eight *e)
+{
+    place4(l, h, e, 0);
+    place4(l, h, e, 4);
+}
+
+BLM__AVX2_INLINE long long load(const struct blm__layer *l, uint64_t half_byte)
 {
     long long v;
-    memcpy(&v, blm__bucket_at(l, bucket), 8);
+    memcpy(&v, (const uint8_t *)l->words + (half_byte >> 1), 8);
     return v;
 }
 
-/* 0 where bucket * f is even, else 4: the bits before a bucket in its first byte. */
-BLM__AVX2_INLINE __m256i skips(const struct blm__pair *p, uint32_t f)
+BLM__AVX2_INLINE __m256i bucket4(const struct blm__layer *l, const uint64_t *at)
 {
-    __m256i bucket = _mm256_loadu2_m128i((const void *)p[1].bucket, (const void *)p[0].bucket);
-    __m256i odd    = _mm256_and_si256(bucket, _mm256_set1_epi64x(f & 1));
-    return _mm256_slli_epi64(odd, 2);
+    __m256i skip =
+        _mm256_slli_epi64(_mm256_and_si256(blm__avx2_load4(at), _mm256_set1_epi64x(1)), 2);
+    __m256i v = _mm256_set_epi64x(load(l, at[3]), load(l, at[2]), load(l, at[1]), load(l, at[0]));
+    return _mm256_srlv_epi64(v, skip);
 }
 
-/* Bit 0: the first of two keys may be there; bit 1: the second. */
-BLM__AVX2_INLINE unsigned two_have(const struct blm__layer *l, struct blm__cells c,
-                                   const struct blm__pair *p)
+/* The highest bits of the cells that are not `value`, and others below them. */
+BLM__AVX2_INLINE __m256i others(__m256i bucket, __m256i value, __m256i rest)
+{
+    __m256i v = _mm256_xor_si256(bucket, value);
+    return _mm256_or_si256(_mm256_add_epi64(_mm256_and_si256(v, rest), rest), v);
+}
+
+BLM__AVX2_INLINE unsigned have4(const struct blm__layer *l, struct blm__cells c,
+                                const struct blm__eight *e, unsigned from)
 {
     const __m256i rest = _mm256_set1_epi64x((long long)c.rest);
     const __m256i high = _mm256_set1_epi64x((long long)c.high);
-    __m256i       v    = _mm256_set_epi64x(load(l, p[1].bucket[1]), load(l, p[1].bucket[0]),
-                                           load(l, p[0].bucket[1]), load(l, p[0].bucket[0]));
-    long long     a = (long long)(p[0].print * c.low), b = (long long)(p[1].print * c.low);
-    v = _mm256_xor_si256(_mm256_srlv_epi64(v, skips(p, c.bits)), _mm256_set_epi64x(b, b, a, a));
-    __m256i  used = _mm256_or_si256(_mm256_add_epi64(_mm256_and_si256(v, rest), rest), v);
-    __m256i  none = _mm256_cmpeq_epi64(_mm256_andnot_si256(used, high), _mm256_setzero_si256());
-    unsigned m    = (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(none));
-    return ((m & 3) != 3) | (unsigned)((m & 12) != 12) << 1;
+    __m256i       p    = blm__avx2_load4(e->print + from); /* in all four cells: */
+    p                  = _mm256_or_si256(p, _mm256_sllv_epi64(p, _mm256_set1_epi64x(c.bits)));
+    p                  = _mm256_or_si256(p, _mm256_sllv_epi64(p, _mm256_set1_epi64x(2 * c.bits)));
+    __m256i none       = _mm256_and_si256(others(bucket4(l, e->at[0] + from), p, rest),
+                                          others(bucket4(l, e->at[1] + from), p, rest));
+    none               = _mm256_cmpeq_epi64(_mm256_and_si256(none, high), high);
+    return ~(unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(none)) & 15;
 }
 
-BLM__AVX2_INLINE size_t look(const struct blm__layer *l, struct blm__cells c,
-                             const struct blm__pair *p, size_t n, uint8_t *maybe)
+BLM__AVX2_INLINE unsigned have8(const struct blm__layer *l, struct blm__cells c,
+                                const struct blm__eight *e)
 {
-    size_t hits = 0, i = 0;
-    for (; i + 2 <= n; i += 2) {
-        unsigned two = two_have(l, c, p + i);
-        maybe[i]     = two & 1;
-        maybe[i + 1] = (uint8_t)(two >> 1);
-        hits += (two & 1) + (two >> 1);
-    }
-    if (i < n)
-        hits += maybe[i] = blm__pair_has(l, c, p[i]);
-    return hits;
+    return have4(l, c, e, 0) | have4(l, c, e, 4) << 4;
 }
 
-BLM__AVX2 static size_t check(const struct blm__layer *l, const uint64_t *h, size_t n,
-                              uint8_t *maybe)
-{
-    struct blm__cells c = blm__cells_of(l);
-    if (c.wide || n == 1)
-        return blm__buckets_portable.check(l, h, n, maybe);
-    bool             fetch = !blm__layer_small(l);
-    size_t           hits  = 0;
-    struct blm__pair p[BLM__BUCKETS_AHEAD];
-    for (size_t at = 0, some; at < n; at += some) {
-        some = n - at < BLM__BUCKETS_AHEAD ? n - at : BLM__BUCKETS_AHEAD;
-        blm__pairs_of(l, h + at, some, fetch, p);
-        hits += look(l, c, p, some, maybe + at);
-    }
-    return hits;
-}
+BLM__BUCKETS_LOOPS(avx2, BLM__AVX2, BLM__AVX2_INLINE, place8, have8)
 
-const struct blm__buckets blm__buckets_avx2 = { .check = check };
+const struct blm__buckets blm__buckets_avx2 = { .check  = blm__buckets_check_avx2,
+                                                .check8 = blm__buckets_check8_avx2 };
 #endif

@@ -10,7 +10,7 @@
  *
  * Shared filters: as avx2.c. An aligned 8-byte lane of a 64-byte load is never torn on x86-64.
  */
-#include "core/kernel/kernel.h"
+#include "core/kernel/avx512.h"
 
 #ifdef BLM__HAVE_AVX512
 #include "core/kernel/ages.h"
@@ -21,15 +21,8 @@
 #include "core/kernel/lines.h"
 #include "core/kernel/steps.h"
 
-#ifndef BLM__AVX512_EMULATED
-#include <immintrin.h>
-#define AVX512_SET    "avx512f,avx512bw,avx512dq,avx512vl,bmi,bmi2,popcnt"
-#define AVX512        __attribute__((target(AVX512_SET)))
-#define AVX512_INLINE static inline __attribute__((always_inline, target(AVX512_SET)))
-#else
-#define AVX512
-#define AVX512_INLINE static inline __attribute__((always_inline))
-#endif
+#define AVX512        BLM__AVX512
+#define AVX512_INLINE BLM__AVX512_INLINE
 
 /* ---- one line ---- */
 
@@ -125,11 +118,8 @@ AVX512_INLINE void take8(const uint8_t *from, bool keys, uint64_t flip, uint64_t
     if (keys)
         v = hash_vector(v, _mm512_set1_epi64((long long)flip));
     _mm512_storeu_si512((void *)x, _mm512_mullo_epi64(v, _mm512_set1_epi64((long long)BLM__C)));
-    if (lines) { /* ⌊v · lines / 2^64⌋ from 32-bit multiplies */
-        __m512i high = _mm512_mul_epu32(_mm512_srli_epi64(v, 32), m);
-        __m512i low  = _mm512_srli_epi64(_mm512_mul_epu32(v, m), 32);
-        v            = _mm512_slli_epi64(_mm512_srli_epi64(_mm512_add_epi64(high, low), 32), 6);
-    }
+    if (lines)
+        v = _mm512_slli_epi64(blm__avx512_reduce(v, m), 6);
     _mm512_storeu_si512((void *)at, v);
 }
 
@@ -221,8 +211,8 @@ const struct blm__kernel blm__kernel_avx512 = {
     .or_into        = or_into,
     .and_into       = and_into,
     .counters       = &blm__counters_avx2,
-    .ages           = &blm__ages_avx2,
-    .buckets        = &blm__buckets_avx2,
+    .ages           = &blm__ages_avx512,
+    .buckets        = &blm__buckets_avx512,
     .fuse           = &blm__fuse_portable,
     .layers_check   = blm__layers_check_avx2,
     .stepper        = &blm__stepper_avx512,

@@ -27,4 +27,17 @@ static size_t check(const struct blm__layer *l, const uint64_t *h, size_t n, uin
     return hits;
 }
 
-const struct blm__buckets blm__buckets_portable = { .check = check };
+static size_t check8(const struct blm__layer *l, const struct blm__kernel *v, uint64_t flip,
+                     const void *keys, size_t n, uint8_t *maybe)
+{
+    uint64_t h[BLM__BUCKETS_AHEAD];
+    size_t   hits = 0;
+    for (size_t at = 0, some; at < n; at += some) {
+        some = n - at < BLM__BUCKETS_AHEAD ? n - at : BLM__BUCKETS_AHEAD;
+        v->hash8(flip, (const uint8_t *)keys + at * 8, some, h);
+        hits += check(l, h, some, maybe + at);
+    }
+    return hits;
+}
+
+const struct blm__buckets blm__buckets_portable = { .check = check, .check8 = check8 };

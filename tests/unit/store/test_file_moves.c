@@ -136,6 +136,53 @@ static void readers_beside_a_writer_miss_nothing(void **state)
     munmap((void *)done, 4096);
 }
 
+/* The cell c of a bare layer. */
+static uint64_t cell_of(const uint8_t *bytes, uint32_t bits, uint64_t c)
+{
+    uint64_t v = 0;
+    for (uint32_t i = 0; i < bits; i++)
+        v |= (uint64_t)(bytes[(c * bits + i) / 8] >> (c * bits + i) % 8 & 1) << i;
+    return v;
+}
+
+/* Whoever reads beside a writer is told of every fingerprint that is overwritten: in a file by its
+ * record, between threads by the layer. */
+static void every_move_is_told(void **state)
+{
+    (void)state;
+    for (unsigned shared = 0; shared < 2; shared++) {
+        blm_options o = options(BLM_REPLACE | (shared ? BLM_SHARED : 0));
+        blm_filter *f;
+        uint64_t    moved = 0;
+        o.items           = 1000;
+        assert_status(shared ? blm_create(&o, &f, NULL) : blm_create_file(at("f"), &o, &f, NULL),
+                      BLM_OK);
+        struct blm__layer *l     = &f->body.layers[0];
+        size_t             bytes = (size_t)l->word_count * 8;
+        uint8_t           *was   = malloc(bytes);
+        assert_non_null(was);
+        for (uint64_t i = 0, told, now = 0, changed; i < 1000; i++) {
+            told = now;
+            memcpy(was, l->words, bytes);
+            assert_true(blm_add(f, &i, 8) >= 0);
+            now     = shared ? atomic_load(&l->stripes[BLM__MOVES].count) : *l->moves;
+            changed = 0;
+            for (uint64_t c = 0; c < l->shape.bits; c++) {
+                uint64_t a = cell_of(was, l->shape.cell_bits, c);
+                changed += a && a != cell_of((uint8_t *)l->words, l->shape.cell_bits, c);
+            }
+            assert_true(now - told >= changed);
+            moved += changed;
+        }
+        assert_true(moved > 20);
+        free(was);
+        if (shared)
+            blm_free(f);
+        else
+            close_well(f);
+    }
+}
+
 /* ---- a power cut ---- */
 
 static void a_power_cut_is_not_trusted(void **state)
@@ -303,6 +350,7 @@ int main(void)
         file_test(a_file_is_written_closed_and_read),
         file_test(a_killed_writer_loses_no_key),
         file_test(readers_beside_a_writer_miss_nothing),
+        file_test(every_move_is_told),
         file_test(a_power_cut_is_not_trusted),
         file_test(images_of_a_power_cut_are_whole_or_refused),
         file_test(threads_add_and_ask),

@@ -7,7 +7,10 @@
 
 #include <sys/mman.h>
 
+#include "core/ages.h"
 #include "core/hasher.h"
+#include "core/kernel/ages.h"
+#include "core/kernel/buckets.h"
 #include "core/kernel/kernel.h"
 #include "core/probe.h"
 #include "engine/engine.h"
@@ -533,6 +536,137 @@ static inline void agree_on_streams(const struct blm__kernel *oracle,
                                     n * 64 + k * 8 + c);
             agree_on_one_stream(oracle, other, line_shape(counts[c], k, 1), 5003, k % 2, k);
         }
+}
+
+/* ---- fingerprints in buckets ---- */
+
+static inline struct blm__shape bucket_shape(uint64_t buckets, uint32_t parts, uint32_t bits)
+{
+    struct blm__shape s = { .kind       = BLM_CUCKOO,
+                            .rule       = BLM__BUCKETS,
+                            .bits       = buckets * parts * BLM__BUCKET,
+                            .line_count = buckets,
+                            .probes     = 1,
+                            .cell_bits  = bits };
+    return s;
+}
+
+/* Bit by bit, by the rule of core/probe.h alone. */
+static inline void plant(struct blm__layer *l, uint64_t h, uint32_t which)
+{
+    uint64_t n = l->shape.line_count, parts = l->shape.bits / BLM__BUCKET / n;
+    uint32_t f     = l->shape.cell_bits;
+    uint64_t print = blm__fingerprint_of(h, f), at = blm__reduce(h, n);
+    if (which & 4)
+        at = blm__other_bucket(at, print, n);
+    at = (at + (parts > 1 ? blm__reduce(h * BLM__D, parts) * n : 0)) * BLM__BUCKET + (which & 3);
+    for (uint32_t i = 0; i < f; i++) {
+        uint8_t *byte = (uint8_t *)l->words + (at * f + i) / 8,
+                bit   = (uint8_t)(1u << (at * f + i) % 8);
+        *byte         = (uint8_t)(print >> i & 1 ? *byte | bit : *byte & ~bit);
+    }
+}
+
+static inline void agree_on_filled(const struct blm__kernel *oracle,
+                                   const struct blm__kernel *other, struct blm__shape s)
+{
+    enum { MOST = 333 };
+    struct blm__layer l = bare_layer(s, true);
+    struct rng        r = { s.bits + s.cell_bits };
+    uint64_t          h[MOST], keys[MOST];
+    uint8_t           want[MOST], got[MOST];
+    bool              full = s.bits > 64 && s.cell_bits % 2;
+    if (full) /* else what is not planted is free */
+        rng_bytes(&r, (uint8_t *)l.words, (size_t)(s.bits * s.cell_bits / 8));
+    rng_bytes(&r, (uint8_t *)keys, sizeof keys);
+    for (size_t some = 0; some <= MOST; some += 1 + some / 3) {
+        some_hashes(&r, h, some);
+        for (size_t i = 0; i < some; i += 2)
+            plant(&l, h[i], (uint32_t)rng_below(&r, 8));
+        size_t hits = oracle->buckets->check(&l, h, some, want);
+        assert_int_equal(other->buckets->check(&l, h, some, got), hits);
+        assert_memory_equal(got, want, some);
+        oracle->hash8(some, keys, some, h);
+        for (size_t i = 0; i < some; i += 3)
+            plant(&l, h[i], (uint32_t)rng_below(&r, 8));
+        hits = oracle->buckets->check(&l, h, some, want);
+        assert_int_equal(other->buckets->check8(&l, other, some, keys, some, got), hits);
+        assert_int_equal(oracle->buckets->check8(&l, oracle, some, keys, some, got), hits);
+        assert_memory_equal(got, want, some);
+        if (some > 64 && s.bits > 4000)
+            assert_true(hits >= some / 3 - 20 && (hits < some || s.cell_bits < 10));
+    }
+    bare_free(&l);
+}
+
+static inline void agree_on_buckets(const struct blm__kernel *oracle,
+                                    const struct blm__kernel *other)
+{
+    static const uint64_t counts[] = { 2, 4, 34, 1000, 70002 };
+    for (uint32_t f = 8; f <= 30; f += f > 17 ? 4 : 1)
+        for (size_t i = 0; i < COUNT_OF(counts); i++)
+            for (uint32_t parts = 1; parts <= 4; parts *= 4)
+                agree_on_filled(oracle, other, bucket_shape(counts[i], parts, f));
+}
+
+/* ---- ages ---- */
+
+static inline struct blm__shape ages_shape(uint64_t spans, uint32_t k, uint32_t lines,
+                                           uint32_t ages)
+{
+    struct blm__shape s = { .kind       = BLM_WINDOW,
+                            .rule       = BLM__AGES,
+                            .line_count = spans,
+                            .probes     = k,
+                            .lines      = lines,
+                            .cell_bits  = 1,
+                            .aux        = { 1000, ages } };
+    s.bits              = blm__ages_words(spans, ages) * 64;
+    return s;
+}
+
+/* Turns follow each other, also by more than a round, and tags come round. */
+static inline void agree_on_turns(const struct blm__kernel *oracle, const struct blm__kernel *other,
+                                  struct blm__shape s, bool shared)
+{
+    struct blm__layer       x = bare_layer(s, true), y = bare_layer(s, false);
+    struct rng              r    = { s.line_count + s.probes };
+    uint64_t                turn = 0, known = 0, fresh = 0;
+    const struct blm__ages *a = oracle->ages, *b = other->ages;
+    for (int round = 0; round < 150; round++, turn += rng_below(&r, round % 10 ? 3 : 300)) {
+        struct blm__age_turn t = blm__age_turn(turn, blm__ages_of(&s));
+        uint64_t             h[70];
+        uint8_t              fx[71], fy[71];
+        size_t               n = 1 + rng_below(&r, 70);
+        some_hashes(&r, h, n);
+        for (size_t i = 0; i < n; i += 3)
+            h[i] = 0x9e3779b97f4a7c15u * (1 + rng_below(&r, 40)); /* come back */
+        memset(fx, 0xee, sizeof fx);
+        memset(fy, 0xee, sizeof fy);
+        size_t now = a->check(&x, &t, h, n, fx);
+        assert_int_equal(b->check(&y, &t, h, n, fy), now);
+        assert_memory_equal(fx, fy, sizeof fx);
+        known += now;
+        now = (shared ? a->add_shared : a->add)(&x, &t, h, n, fx);
+        assert_int_equal((shared ? b->add_shared : b->add)(&y, &t, h, n, fy), now);
+        assert_memory_equal(fx, fy, sizeof fx);
+        fresh += now;
+        assert_memory_equal(x.words, y.words, (size_t)x.word_count * 8);
+        if (!shared) /* that one leaves words alone that look younger, as old ones may that no turn visited */
+            assert_int_equal(b->check(&y, &t, h, n, fy), n);
+    }
+    assert_true(known > 0 && fresh > 0);
+    bare_free(&x);
+    bare_free(&y);
+}
+
+static inline void agree_on_ages(const struct blm__kernel *oracle, const struct blm__kernel *other)
+{
+    for (uint32_t ages = BLM__AGES_LEAST; ages <= BLM__AGES_MOST; ages *= 2)
+        for (uint32_t k = 1; k <= 8; k++)
+            for (uint32_t lines = 1; lines <= 2; lines++)
+                agree_on_turns(oracle, other, ages_shape(k % 2 ? 37 : 501, k, lines, ages),
+                               (k + lines) % 2);
 }
 
 #endif

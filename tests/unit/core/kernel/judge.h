@@ -51,6 +51,26 @@ static void single_calls_agree_with_the_oracle(void **state)
         skip();
     agree_on_keys(&blm__kernel_portable, judged);
 }
+static void buckets_agree_with_the_oracle(void **state)
+{
+    (void)state;
+    if (!judged)
+        skip();
+    agree_on_buckets(&blm__kernel_portable, judged);
+    uint64_t before = atomic_exchange(&blm__in_cache_bytes, 0); /* as if nothing were in cache */
+    agree_on_buckets(&blm__kernel_portable, judged);
+    atomic_store(&blm__in_cache_bytes, before);
+}
+static void ages_agree_with_the_oracle(void **state)
+{
+    (void)state;
+    if (!judged)
+        skip();
+    agree_on_ages(&blm__kernel_portable, judged);
+    uint64_t before = atomic_exchange(&blm__in_cache_bytes, 0);
+    agree_on_ages(&blm__kernel_portable, judged);
+    atomic_store(&blm__in_cache_bytes, before);
+}
 static void they_agree_past_32_bits(void **state)
 {
     (void)state;
@@ -134,6 +154,8 @@ int main(void)
         cmocka_unit_test(more_than_2_32_lines_agree_with_the_oracle),
         cmocka_unit_test(chains_agree_with_the_oracle),
         cmocka_unit_test(single_calls_agree_with_the_oracle),
+        cmocka_unit_test(buckets_agree_with_the_oracle),
+        cmocka_unit_test(ages_agree_with_the_oracle),
         cmocka_unit_test(they_agree_past_32_bits),
         cmocka_unit_test(words_agree_with_the_oracle),
         cmocka_unit_test(hashes_agree_with_the_oracle),

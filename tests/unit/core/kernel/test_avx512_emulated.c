@@ -71,11 +71,45 @@ static inline simde__m128i low_bytes(simde__m512i v)
 #define _mm512_kunpackw      unpack16
 #define _mm512_kunpackd      unpack32
 #define _mm512_cvtepi64_epi8 low_bytes
+static inline simde__m512i gathered(simde__m512i at, const uint8_t *from)
+{
+    uint64_t x[8];
+    memcpy(x, &at, sizeof x);
+    for (int i = 0; i < 8; i++)
+        memcpy(&x[i], from + x[i], 8);
+    memcpy(&at, x, sizeof x);
+    return at;
+}
+static inline long long joined(simde__m512i v)
+{
+    uint64_t x[8], sum = 0;
+    memcpy(x, &v, sizeof x);
+    for (int i = 0; i < 8; i++)
+        sum |= x[i];
+    return (long long)sum;
+}
+#undef _mm512_i64gather_epi64
+#define _mm512_i64gather_epi64(at, from, scale) gathered(at, from)
+#undef _mm512_reduce_or_epi64
+#define _mm512_reduce_or_epi64 joined
 
 #define BLM__AVX512_EMULATED
-#define blm__kernel_avx512 emulated
-extern const struct blm__kernel emulated;
+#define blm__kernel_avx512  emulated
+#define blm__ages_avx512    emulated_ages
+#define blm__buckets_avx512 emulated_buckets
+struct blm__ages;
+struct blm__buckets;
+extern const struct blm__kernel  emulated;
+extern const struct blm__ages    emulated_ages;
+extern const struct blm__buckets emulated_buckets;
 #include "core/kernel/avx512.c"
+#define mask_of emulated_mask_of
+#include "core/kernel/avx512_ages.c"
+#define others  emulated_others
+#define place8  emulated_place8
+#define bucket8 emulated_bucket8
+#define have8   emulated_have8
+#include "core/kernel/avx512_buckets.c"
 #pragma GCC diagnostic pop
 #define JUDGED &emulated
 #else

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* What every file of AVX-512 begins with: the instructions a function may use, by attribute; over
+ * SIMDe (tests/unit/core/kernel/test_avx512_emulated.c) there are none, and no attribute. */
+#ifndef BLM_CORE_KERNEL_AVX512_H
+#define BLM_CORE_KERNEL_AVX512_H
+
+#include "core/kernel/kernel.h"
+
+#ifdef BLM__HAVE_AVX512
+#ifndef BLM__AVX512_EMULATED
+#include <immintrin.h>
+#define BLM__AVX512_SET    "avx512f,avx512bw,avx512dq,avx512vl,bmi,bmi2,popcnt"
+#define BLM__AVX512        __attribute__((target(BLM__AVX512_SET)))
+#define BLM__AVX512_INLINE static inline __attribute__((always_inline, target(BLM__AVX512_SET)))
+#else
+#define BLM__AVX512
+#define BLM__AVX512_INLINE static inline __attribute__((always_inline))
+#endif
+
+/* ⌊v · m / 2^64⌋ of eight words, m below 2^32: from 32-bit multiplies. */
+BLM__AVX512_INLINE __m512i blm__avx512_reduce(__m512i v, __m512i m)
+{
+    __m512i high = _mm512_mul_epu32(_mm512_srli_epi64(v, 32), m);
+    __m512i low  = _mm512_srli_epi64(_mm512_mul_epu32(v, m), 32);
+    return _mm512_srli_epi64(_mm512_add_epi64(high, low), 32);
+}
+#endif
+#endif
