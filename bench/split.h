@@ -17,6 +17,7 @@
 
 #include "memory.h"
 
+#ifndef SPLIT_INTEGERS /* defined: keys of 8 bytes only */
 #define XXH_INLINE_ALL
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
@@ -26,6 +27,7 @@
 #pragma GCC diagnostic ignored "-Wunused-function"
 #include <xxhash.h>
 #pragma GCC diagnostic pop
+#endif
 
 #define SPLIT_BITS_AT_1_PERCENT 10.53
 
@@ -57,8 +59,12 @@ static inline void split_close(struct split *s) { free(s->block); }
 static inline uint64_t split_hash(const void *key, size_t len)
 {
     uint64_t v;
+#ifndef SPLIT_INTEGERS
     if (len != 8)
         return XXH3_64bits(key, len);
+#else
+    (void)len;
+#endif
     memcpy(&v, key, 8);
     v = (v ^ v >> 33) * 0xff51afd7ed558ccdu;
     v = (v ^ v >> 33) * 0xc4ceb9fe1a85ec53u;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `bloomery bench` measures with: the clock, the memory's own limit, and libbloom where it is
- * installed. */
+/* What `bloomery bench` measures with: the clock, the memory's own limit, and the peers. */
 #ifndef CLI_BENCH_H
 #define CLI_BENCH_H
 
@@ -19,15 +18,20 @@ struct bench_limit {
 };
 struct bench_limit bench_limit(uint64_t bytes, double seconds);
 
-/* libbloom, if it is found at run time. Nothing depends on it. */
-struct bench_peer;
-struct bench_peer *bench_peer_open(uint64_t items,
-                                   double   rate); /* NULL: not installed, or too big */
-void               bench_peer_clear(struct bench_peer *p);
-/* Both return how many keys were found in the filter. */
-uint64_t bench_peer_add(struct bench_peer *p, const uint64_t *keys, size_t count);
-uint64_t bench_peer_check(struct bench_peer *p, const uint64_t *keys, size_t count);
-uint64_t bench_peer_bytes(uint64_t items, double rate);
-void     bench_peer_free(struct bench_peer *p);
+/* Somebody else's filter of a rate of 1%. */
+typedef uint64_t (*bench_peer_fn)(void *state, const uint64_t *keys, size_t count);
+struct bench_peer {
+    void    *state;
+    uint64_t bytes;
+    void (*clear)(void *state);
+    void (*free)(void *state);
+    /* How many keys were there, as far as it says. Many keys at once: two ways, or NULL. */
+    bench_peer_fn add_one, check_one, add_many[2], check_many[2];
+};
+/* False: it cannot be run here. libbloom is looked up at run time: nothing depends on it. */
+bool bench_libbloom(struct bench_peer *p, uint64_t items);
+bool bench_split(struct bench_peer *p, uint64_t items);
+bool bench_split_inlined(struct bench_peer *p, uint64_t items);
+bool bench_local(struct bench_peer *p, uint64_t items);
 
 #endif

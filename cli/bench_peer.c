@@ -10,8 +10,9 @@
 #include "bench.h"
 
 #define MOST 200000000u /* its sizes are ints */
+#define RATE 0.01
 
-struct bench_peer {
+struct libbloom {
     void *library;
     int (*init)(void *bloom, int entries, double error);
     int (*check)(void *bloom, const void *key, int len);
@@ -29,53 +30,60 @@ static bool find(void *library, const char *name, void *out)
     return found != NULL;
 }
 
-struct bench_peer *bench_peer_open(uint64_t items, double rate)
+static void clear(void *state)
+{
+    struct libbloom *b = state;
+    b->reset(b->bloom);
+}
+
+static uint64_t add(void *state, const uint64_t *keys, size_t count)
+{
+    struct libbloom *b     = state;
+    uint64_t         there = 0;
+    for (size_t i = 0; i < count; i++)
+        there += (uint64_t)b->add(b->bloom, keys + i, 8);
+    return there;
+}
+
+static uint64_t check(void *state, const uint64_t *keys, size_t count)
+{
+    struct libbloom *b     = state;
+    uint64_t         there = 0;
+    for (size_t i = 0; i < count; i++)
+        there += (uint64_t)b->check(b->bloom, keys + i, 8);
+    return there;
+}
+
+static void give_back(void *state)
+{
+    struct libbloom *b = state;
+    b->free(b->bloom);
+    dlclose(b->library);
+    free(b);
+}
+
+bool bench_libbloom(struct bench_peer *p, uint64_t items)
 {
     if (items > MOST || items < 1000)
-        return NULL;
-    struct bench_peer *p = calloc(1, sizeof *p);
-    if (!p)
-        return NULL;
-    p->library = dlopen("libbloom.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (p->library && find(p->library, "bloom_init", &p->init) &&
-        find(p->library, "bloom_check", &p->check) && find(p->library, "bloom_add", &p->add) &&
-        find(p->library, "bloom_reset", &p->reset) && find(p->library, "bloom_free", &p->free) &&
-        p->init(p->bloom, (int)items, rate) == 0)
-        return p;
-    if (p->library)
-        dlclose(p->library);
-    free(p);
-    return NULL;
-}
-
-void bench_peer_clear(struct bench_peer *p) { p->reset(p->bloom); }
-
-uint64_t bench_peer_add(struct bench_peer *p, const uint64_t *keys, size_t count)
-{
-    uint64_t there = 0;
-    for (size_t i = 0; i < count; i++)
-        there += (uint64_t)p->add(p->bloom, keys + i, 8);
-    return there;
-}
-
-uint64_t bench_peer_check(struct bench_peer *p, const uint64_t *keys, size_t count)
-{
-    uint64_t there = 0;
-    for (size_t i = 0; i < count; i++)
-        there += (uint64_t)p->check(p->bloom, keys + i, 8);
-    return there;
-}
-
-uint64_t bench_peer_bytes(uint64_t items, double rate)
-{
-    return (uint64_t)(-(double)items * log(rate) / (M_LN2 * M_LN2) / 8) + 1;
-}
-
-void bench_peer_free(struct bench_peer *p)
-{
-    if (!p)
-        return;
-    p->free(p->bloom);
-    dlclose(p->library);
-    free(p);
+        return false;
+    struct libbloom *b = calloc(1, sizeof *b);
+    if (!b)
+        return false;
+    *p         = (struct bench_peer){ .state = b,
+                                      .bytes =
+                                          (uint64_t)(-(double)items * log(RATE) / (M_LN2 * M_LN2) / 8) + 1,
+                                      .clear     = clear,
+                                      .free      = give_back,
+                                      .add_one   = add,
+                                      .check_one = check };
+    b->library = dlopen("libbloom.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (b->library && find(b->library, "bloom_init", &b->init) &&
+        find(b->library, "bloom_check", &b->check) && find(b->library, "bloom_add", &b->add) &&
+        find(b->library, "bloom_reset", &b->reset) && find(b->library, "bloom_free", &b->free) &&
+        b->init(b->bloom, (int)items, RATE) == 0)
+        return true;
+    if (b->library)
+        dlclose(b->library);
+    free(b);
+    return false;
 }
