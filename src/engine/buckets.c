@@ -261,7 +261,10 @@ BLM__INLINE void ask_around(const struct blm__layer *l, uint64_t bucket, uint64_
         BLM__PREFETCH_NEAR(blm__bucket_at(l, other_of(l, bucket, cell, part)));
 }
 
-/* A free cell, by its first bit, in one of these two full buckets; NONE: there is no way to one. */
+/* A free cell, by its first bit, in one of these two full buckets; NONE: there is no way to one.
+ * Nearer buckets are looked at first, so that the way found is a shortest one and has no bucket twice:
+ * from a bucket's second place in the list nothing is reached that was not seen from its first. To leave
+ * such places out is for the list's sake, which is short. */
 static uint64_t make_room(struct blm__layer *l, struct blm__cells c, struct blm__pair p,
                           bool shared)
 {

@@ -381,8 +381,8 @@ static void sizes_can_be_given_otherwise(void **state)
 
 /* ---- ways ---- */
 
-/* In a few buckets a way to a free cell soon comes back to where it was, and would overwrite what it
- * has just moved. Every seed is given, so this is the same walk each time. */
+/* In a few buckets ways to a free cell are long and meet their own buckets. Every seed is given, so
+ * this is the same walk each time. */
 static void no_way_loses_a_key(void **state)
 {
     (void)state;
