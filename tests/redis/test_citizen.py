@@ -45,7 +45,8 @@ def copies_and_memory(binary):
         size = dict(zip(*[iter(c("CF.INFO", "cf"))] * 2))["Size"] // 8  # it counts bits
         assert size < c("MEMORY", "USAGE", "cf") < size + 2500, (size, c("MEMORY", "USAGE", "cf"))
         assert c("BF.INFO", "k", "SIZE") == [1480]
-        assert 1480 < c("MEMORY", "USAGE", "k") < 1480 + 1024, c("MEMORY", "USAGE", "k")
+        # Valkey 8.1 answers with our own figure; others add what the key takes.
+        assert 1480 <= c("MEMORY", "USAGE", "k") < 1480 + 1024, c("MEMORY", "USAGE", "k")
         # Equal content by another way: equal digests. One bit more: not.
         c("BF.RESERVE", "x", "0.01", "100")
         c("BF.RESERVE", "y", "0.01", "100")
