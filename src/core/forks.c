@@ -2,6 +2,16 @@
 /* A list of watchers, which fork finds unlocked and whole: see forks.h. */
 #include "core/forks.h"
 
+#ifdef __wasi__ /* nobody forks there */
+
+void blm__fork_watch(struct blm__fork_watch *w, void (*child)(void *ctx), void *ctx)
+{
+    (void)w, (void)child, (void)ctx;
+}
+void blm__fork_unwatch(struct blm__fork_watch *w) { (void)w; }
+
+#else
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,3 +58,5 @@ void blm__fork_unwatch(struct blm__fork_watch *w)
     }
     pthread_mutex_unlock(&watchers.lock);
 }
+
+#endif

@@ -20,19 +20,29 @@
 
 #include "core/kernel/kernel.h"
 
-/* SIMDe multiplies signed numbers that overflow, which the instruction may and C may not. */
-static inline simde__m512i wrapping_mullo(simde__m512i a, simde__m512i b)
-{
-    uint64_t x[8], y[8];
-    memcpy(x, &a, sizeof x);
-    memcpy(y, &b, sizeof y);
-    for (int i = 0; i < 8; i++)
-        x[i] *= y[i];
-    memcpy(&a, x, sizeof x);
-    return a;
-}
+/* SIMDe's numbers are signed, and overflow, which the instructions may and C may not. */
+#define WRAPPING(name, op)                                          \
+    static inline simde__m512i name(simde__m512i a, simde__m512i b) \
+    {                                                               \
+        uint64_t x[8], y[8];                                        \
+        memcpy(x, &a, sizeof x);                                    \
+        memcpy(y, &b, sizeof y);                                    \
+        for (int i = 0; i < 8; i++)                                 \
+            x[i] op y[i];                                           \
+        memcpy(&a, x, sizeof x);                                    \
+        return a;                                                   \
+    }
+WRAPPING(wrapping_mullo, *=)
+WRAPPING(wrapping_add, +=)
+WRAPPING(wrapping_sub, -=)
 #undef _mm512_mullo_epi64
-#define _mm512_mullo_epi64 wrapping_mullo
+#undef _mm512_add_epi64
+#undef _mm512_sub_epi64
+#undef _mm512_mask_add_epi64
+#define _mm512_mullo_epi64                  wrapping_mullo
+#define _mm512_add_epi64                    wrapping_add
+#define _mm512_sub_epi64                    wrapping_sub
+#define _mm512_mask_add_epi64(old, m, a, b) simde_mm512_mask_mov_epi64(old, m, wrapping_add(a, b))
 
 /* What SIMDe has not. */
 #ifndef __mmask8
