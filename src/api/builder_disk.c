@@ -366,15 +366,23 @@ blm_status blm_builder_get_state(const blm_builder *b, blm_builder_state *out)
 
 /* ---- building ---- */
 
-static blm_status end_keys(blm_builder *b, blm_error *err)
+/* As many keys were compared as are kept; fewer may be others. */
+static blm_status all_given(const struct blm__disk *d, blm_error *err)
 {
-    struct blm__disk *d = b->disk;
     for (int i = 0; i < 2; i++)
         if (d->given[i] < d->kept[i])
             return blm__fail(err, BLM_E_MISMATCH,
                              "there are fewer keys than the spill directory has: give them all "
                              "again, or remove the directory");
-    blm_status st = blm__disk_flush(d, &b->f->body.hasher, err);
+    return BLM_OK;
+}
+
+static blm_status end_keys(blm_builder *b, blm_error *err)
+{
+    struct blm__disk *d  = b->disk;
+    blm_status        st = all_given(d, err);
+    if (st == BLM_OK)
+        st = blm__disk_flush(d, &b->f->body.hasher, err);
     if (st != BLM_OK)
         return st;
     d->mark.phase = BLM__MERGING;
@@ -469,7 +477,11 @@ static blm_status build_on_disk(blm_builder *b, const char *path, uint32_t flags
 {
     struct blm__disk         *d  = b->disk;
     struct blm__fuse_progress p  = { 0, 0 };
-    blm_status                st = d->mark.phase == BLM__TAKING ? end_keys(b, err) : BLM_OK;
+    blm_status                st = BLM_OK;
+    if (d->mark.phase == BLM__TAKING)
+        st = end_keys(b, err);
+    else if (d->given[0] || d->given[1]) /* none need be given again; if some are, all are */
+        st = all_given(d, err);
     for (int i = 0; i < 2; i++)
         p.total += d->mark.list[i].keys * (b->o.kind == BLM_STATIC ? 3 : 4);
     if (st == BLM_OK && d->mark.phase == BLM__MERGING) {

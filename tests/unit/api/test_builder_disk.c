@@ -333,6 +333,11 @@ static void other_keys_are_refused(void **state)
     assert_true(state_of(b).building);
     assert_status(give(b, 0, 5001, 0), BLM_E_MISMATCH);
     blm_builder_free(b);
+    b = open_or_fail(&o); /* fewer, and others: none may be given, but if some are, all are */
+    assert_status(give(b, 1, 4990, 0), BLM_OK);
+    assert_status(blm_builder_save(b, out, 0, &err), BLM_E_MISMATCH);
+    check_error(&err, BLM_E_MISMATCH, "fewer keys");
+    blm_builder_free(b);
     b = open_or_fail(&o);
     assert_status(blm_builder_save(b, out, 0, &err), BLM_OK);
     blm_builder_free(b);
