@@ -107,6 +107,8 @@ static blm_status place_in_file(blm_near *n, uint32_t shard, blm_filter *f, blm_
         blm_free(old);
         st        = blm_save(f, path, "native", replaces ? BLM_REPLACE : 0, err);
         c->filter = NULL;
+        if (st == BLM_OK) /* readers have the old file: a new descriptor tells them to open again */
+            n->told = false;
         if (st == BLM_OK)
             st = blm_open(path, &o, &c->filter, err);
         else if (ours) /* the old one is still there */
