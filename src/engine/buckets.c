@@ -114,6 +114,13 @@ static void count_move(struct blm__layer *l)
 
 static uint64_t moves_now(const uint64_t *m) { return __atomic_load_n(m, __ATOMIC_ACQUIRE); }
 
+/* Again, after buckets that a kernel has read by plain loads: not before them. (Nothing on x86-64.) */
+static uint64_t moves_after(const uint64_t *m)
+{
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return moves_now(m);
+}
+
 static bool has(const struct blm__layer *l, uint64_t h)
 {
     const uint64_t   *m = moves_of(l);
@@ -139,7 +146,7 @@ static size_t check(const struct blm__body *b, const struct blm__layer *l,
     const uint64_t *m      = moves_of(l);
     uint64_t        before = m ? moves_now(m) : 0;
     size_t          hits   = b->kernel->buckets->check(l, k->hashes, k->n, maybe);
-    if (!m || hits == k->n || moves_now(m) == before)
+    if (!m || hits == k->n || moves_after(m) == before)
         return hits;
     for (size_t i = 0; i < k->n; i++)
         if (!maybe[i])
@@ -162,7 +169,7 @@ static size_t check_raw(const struct blm__body *b, const struct blm__layer *l,
     const uint64_t           *m      = moves_of(l);
     uint64_t                  before = m ? moves_now(m) : 0;
     size_t                    hits   = v->buckets->check8(l, v, flip, key, k->n, maybe);
-    if (!m || hits == k->n || moves_now(m) == before)
+    if (!m || hits == k->n || moves_after(m) == before)
         return hits;
     for (size_t i = 0; i < k->n; i++)
         if (!maybe[i]) {

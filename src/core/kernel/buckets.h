@@ -12,7 +12,7 @@
  * found nothing, and sees another count than before, looks again.
  *
  *     writer: copy, count + 1 (release), overwrite (release)
- *     reader: count (acquire), buckets (acquire), count
+ *     reader: count (acquire), buckets (acquire, or plain and a fence), count
  */
 #ifndef BLM_CORE_KERNEL_BUCKETS_H
 #define BLM_CORE_KERNEL_BUCKETS_H
