@@ -21,6 +21,7 @@ SLOTS = 16384
 MAGIC = b"bloomery-shards "
 LEAST, EACH_MASTER = 16, 4              # shards, if the URL does not say how many
 OVERFLOW = 1e-9                         # the chance that some shard gets more keys than planned
+ANSWER = 15.0                           # seconds until an answer counts as lost
 PAUSE = 0.05                            # seconds until a cluster that is not ready is asked again
 
 Node = Tuple[str, int]
@@ -161,7 +162,7 @@ class Cluster:
         from redis.backoff import NoBackoff
         from redis.retry import Retry
         if node not in self._links:
-            wait = min(self.url.timeout, 5.0)
+            wait = min(self.url.timeout, ANSWER)
             self._links[node] = redis.Redis(host=node[0], port=node[1], username=self.url.user, password=self.url.password,
                                             socket_timeout=wait, socket_connect_timeout=wait, retry=Retry(NoBackoff(), 0),
                                             single_connection_client=True)
@@ -178,6 +179,8 @@ class Cluster:
         for node in list(self._known):
             try:
                 rows = self._link(node).execute_command("CLUSTER", "SLOTS")
+            except redis.AuthenticationError:
+                raise
             except (redis.ConnectionError, redis.TimeoutError):
                 self._hang_up(node)
                 continue
@@ -214,6 +217,8 @@ class Cluster:
                     pipe.execute_command(*words)
                     return pipe.execute()[1], again
                 return link.execute_command(*words), again
+            except redis.AuthenticationError:
+                raise
             except (redis.ConnectionError, redis.TimeoutError) as e:
                 self._hang_up(node)
                 again = again or sent and not _is(e, "LOADING", "BusyLoadingError")     # it may have been done
@@ -350,8 +355,11 @@ class ClusterFilter:
     def clear(self) -> None:
         """A new empty filter takes the place of the old one, all at once."""
         old, made = self.shards, self._reserve()
-        self.cluster.call(self.key, "SET", self.key, bytes(made))
+        text, again = self.cluster.call(self.key, "GETSET", self.key, bytes(made))
         self.shards = made
+        # Another may have cleared it meanwhile: what it made goes, so that its adds find their way here.
+        if text and not again:
+            old = Shards.read(self.key, text)
         self._drop(old)
 
     def figures(self) -> Tuple[int, int, float]:
