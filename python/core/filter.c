@@ -25,11 +25,21 @@ static void wake(struct core_turn *t)
     pthread_mutex_unlock(&t->mutex);
 }
 
+/* A process that was forked has none of the threads that stood in line. */
+static void forget_the_parents(struct core_turn *t)
+{
+    if (t->pid != getpid()) {
+        t->serving = t->ticket;
+        t->pid     = getpid();
+    }
+}
+
 /* Nobody can leave between the look at `taken` and the look at the ticks: leaving takes the GIL. Who
  * waits is served in the order of coming. Else a thread that is back with its next batch before
  * the others have the GIL takes every turn: a check was seen to wait 70 s for adds of 1 ms each. */
 static void stand_in_line(struct core_turn *t, bool write)
 {
+    forget_the_parents(t);
     uint64_t mine = t->ticket++;
     while (taken(t, write) || t->serving != mine) {
         pthread_mutex_lock(&t->mutex);
@@ -95,14 +105,10 @@ bool core_may_read(core_filter *self) { return may(self, false); }
 
 bool core_may_write(core_filter *self) { return may(self, true); }
 
-/* A process that was forked has none of the threads that stood in line. */
 bool core_enter_in_line(core_filter *self, bool write)
 {
     struct core_turn *t = &self->turn;
-    if (t->pid != getpid()) {
-        t->serving = t->ticket;
-        t->pid     = getpid();
-    }
+    forget_the_parents(t);
     if (t->serving != t->ticket)
         stand_in_line(t, write);
     return core_enter(self, write);
