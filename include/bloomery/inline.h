@@ -125,7 +125,7 @@ BLM_INLINE_FN_AVX512 bool blm_inline_test_avx512(const blm_inline *v, uint64_t h
 /* As blm_check. */
 BLM_INLINE_FN_AVX512 bool blm_inline_check_avx512(const blm_inline *v, const void *key, size_t len)
 {
-    if (len == 8 && v->version == 1 && key)
+    if (len == 8 && v->version == 1 && v->words[0] && key) /* 0: of a library without */
         return blm_inline_test_avx512(v, blm_inline_hash8(v, key));
     return blm_check(v->filter, key, len);
 }
