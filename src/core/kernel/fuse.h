@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fingerprints that three cells add up to (core/probe.h): cells of 1 to 32 bits side by side,
- * whatever their width, behind the parts' factors. A cell is read by the eight bytes it begins in.
- * Nobody writes to a layer that can be asked, so loads are plain.
+ * whatever their width, behind the parts' factors. A cell is read by the eight bytes it begins in; in
+ * batches by as few as it lies in. Nobody writes to a layer that can be asked, so loads are plain.
  */
 #ifndef BLM_CORE_KERNEL_FUSE_H
 #define BLM_CORE_KERNEL_FUSE_H

@@ -103,7 +103,7 @@ extern const struct blm__kernel blm__kernel_neon;
 extern const struct blm__kernel blm__kernel_simd128;
 #endif
 
-/* The best kernel this machine runs. BLOOMERY_CPU=portable|avx2|avx512|neon in the environment
+/* The best kernel this machine runs. BLOOMERY_CPU=portable|avx2|avx512|neon|simd128 in the environment
  * forces one that it can run (read once). */
 const struct blm__kernel *blm__kernel_best(void);
 /* By name, if this machine runs it; NULL otherwise. For tests. */
