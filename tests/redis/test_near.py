@@ -416,7 +416,8 @@ def unsaved(s):
         file = f"{here}/copy.blm"
         run = server.spawn([BLOOMERY, "follow", f"redis://127.0.0.1:{s.port}/chain", file, "--every", "20ms"],
                            stderr=subprocess.PIPE)
-        server.until("the file", lambda: os.path.exists(file) and has(file, "key"))
+        begun = run.stderr.readline()  # the file is there before its follower has opened it
+        assert b"a copy of" in begun, begun
         os.rename(here, away)
         c("DEBUG", "RELOAD")
         time.sleep(0.5)
