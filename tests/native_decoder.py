@@ -502,7 +502,9 @@ class File:
         (self.length, count, self.active, self.flags) = struct.unpack_from("<Q3I", best, 16)
         (self.rate, self.growth, self.tightening, self.cap) = struct.unpack_from("<4d", best, 64)
         most = 256 if self.kind in ("scalable", "cuckoo") else 2 if self.kind == "cascade" else 1
-        must(1 <= count <= most and self.flags < 4, "slot")
+        # 4: its writer saves cells before it overwrites them. What was saved is for another boot; here
+        # writers are killed, and their machine goes on.
+        must(1 <= count <= most and self.flags < 8 and (self.flags & 1 or not self.flags & 4), "slot")
         zeroes(best, 96, 128, "in a slot")
         zeroes(best, 128 + 16 * count, size - 8, "in a slot")
         self.table = [struct.unpack_from("<2Q", best, 128 + 16 * i) for i in range(count)]

@@ -20,6 +20,8 @@ blm_status blm_write_bits(blm_filter *f, uint32_t layer, uint64_t at, const void
     unsigned slack = (unsigned)(size * 8 - bits);
     if (slack && at + len == size && ((const uint8_t *)bytes)[len - 1] >> (8 - slack))
         return BLM_E_ARGUMENT;
+    if (l->engine->moves && !blm__save(&f->body, l, at * 8, len * 8))
+        return BLM_E_IO;
     if (l->marks)
         for (uint64_t w = at / 8; w <= (at + len - 1) / 8; w++)
             blm__mark(l, w);

@@ -322,6 +322,9 @@ static blm_status read_guides(blm_far *f, const struct opening *o, struct far_la
     uint64_t   from = 0, end, words = to->engine->guides(&to->shape);
     if (words > l->s.words_len / 8)
         return blm__fail(err, BLM_E_FORMAT, "a layer is shorter than what it begins with");
+    if (words > SIZE_MAX / 2 / sizeof *l->guides)
+        return blm__fail(err, BLM_E_LIMIT,
+                         "a layer begins with more than this machine can address");
     l->guides = blm__alloc(&f->own, (size_t)words * sizeof *l->guides);
     if (!l->guides)
         return blm__fail(err, BLM_E_MEMORY, "no memory for %llu words of a far file",

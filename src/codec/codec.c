@@ -196,16 +196,20 @@ static blm_status read_unsure(struct blm__source *s, const blm_allocator *a, uin
 blm_status blm__read_block(struct blm__source *s, const blm_allocator *a, uint64_t bytes,
                            uint64_t max_bytes, struct blm__block *out, blm_error *err)
 {
-    if (bytes > SIZE_MAX / 2 || (max_bytes && bytes > max_bytes))
-        return blm__fail_at(
-            err, BLM_E_LIMIT, s->at, "%llu bytes of bits are more than the limit of %llu",
-            (unsigned long long)bytes, (unsigned long long)(max_bytes ? max_bytes : SIZE_MAX / 2));
-    if (!s->data)
-        return read_unsure(s, a, bytes, out, err);
-    if (blm__remaining(s) < bytes) {
+    if (max_bytes && bytes > max_bytes)
+        return blm__fail_at(err, BLM_E_LIMIT, s->at,
+                            "%llu bytes of bits are more than the limit of %llu",
+                            (unsigned long long)bytes, (unsigned long long)max_bytes);
+    if (s->data && blm__remaining(s) < bytes) {
         s->at = s->len;
         return blm__short(s, "the bits", err);
     }
+    if (bytes > SIZE_MAX / 2)
+        return blm__fail_at(err, BLM_E_LIMIT, s->at,
+                            "%llu bytes of bits are more than this machine can address",
+                            (unsigned long long)bytes);
+    if (!s->data)
+        return read_unsure(s, a, bytes, out, err);
     blm_status st = blm__block_make(a, bytes, out, err);
     if (st == BLM_OK)
         blm__read(s, out->words, (size_t)bytes);

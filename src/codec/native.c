@@ -209,6 +209,9 @@ static blm_status take_front(struct reading *r, blm_error *err)
     if (blm__read(r->in, bytes, both) != both)
         return blm__short(r->in, "the header", err);
     st = blm__native_get_slot(&r->head, bytes, &r->slot, &which, err);
+    if (st == BLM_OK && r->slot.flags & BLM__SLOT_SAVES) /* what it saved may have to be put back */
+        st = blm__fail(err, BLM_E_BUSY,
+                       "a writer has the file open, or did not close it: open it by its name");
     if (st == BLM_OK)
         blm__native_slot_to(&r->slot, r->b);
     return st;

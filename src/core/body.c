@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The bookkeeping that every store and kind needs of a body. */
+#include <sched.h>
 #include <string.h>
 
 #include "core/body.h"
@@ -153,4 +154,17 @@ void blm__mark_all(const struct blm__layer *l)
         return;
     for (uint64_t w = 0; w < l->word_count; w += (uint64_t)1 << l->mark_shift)
         blm__mark(l, w);
+}
+
+void blm__adds_stop(struct blm__body *b)
+{
+    while (b->shared && atomic_exchange_explicit(&b->layers[0].stripes[BLM__ADDING].count, 1,
+                                                 memory_order_acquire))
+        sched_yield();
+}
+
+void blm__adds_go_on(struct blm__body *b)
+{
+    if (b->shared)
+        atomic_store_explicit(&b->layers[0].stripes[BLM__ADDING].count, 0, memory_order_release);
 }

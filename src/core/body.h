@@ -184,6 +184,12 @@ struct blm__store {
     blm_writer (*writer)(const struct blm__body *b);          /* NULL: none */
     bool (*stale)(const struct blm__body *b);                 /* NULL: never; true: a writer has
                                                                 added layers we do not see */
+    /* Before cells in use are overwritten, where an engine moves them: these bits of the layer as they
+     * are now are on the disk when it returns. False: they are not, and must stay. NULL: nothing to
+     * do. broken: whether that has failed, for good. */
+    bool (*save)(const struct blm__body *b, const struct blm__layer *l, uint64_t bit,
+                 uint64_t bits);
+    bool (*broken)(const struct blm__body *b);
     /* A file's identity, and how often its header had been written when it was opened. NULL: it is
      * no file. */
     void (*which)(const struct blm__body *b, uint8_t identity[16], uint64_t *writes);
@@ -224,15 +230,16 @@ struct blm__body {
     uint32_t                  active; /* the layer that adds go to (scalable; else 0) */
     bool                      shared;
     bool                      read_only;
-    double                    rate;                 /* promised for the whole; 0: none */
-    double            growth, tightening, rate_cap; /* scalable; else 0 (growth 0: usual rule) */
-    struct blm__clock clock;                        /* by which windows go */
-    void             *state;                        /* the kind's own, behind its hooks; or NULL */
-    const char       *format;   /* codec it came from; NULL: native. Static text */
-    uint8_t          *attached; /* bytes a format carries along (dcso); NULL: none */
-    size_t            attached_len;
-    uint64_t          max_bytes;    /* 0: none */
-    const struct blm__store *store; /* never NULL */
+    bool   snapshot; /* a reader's, put right in its memory alone: a new writer makes it stale */
+    double rate;     /* promised for the whole; 0: none */
+    double growth, tightening, rate_cap; /* scalable; else 0 (growth 0: usual rule) */
+    struct blm__clock        clock;      /* by which windows go */
+    void                    *state;      /* the kind's own, behind its hooks; or NULL */
+    const char              *format;     /* codec it came from; NULL: native. Static text */
+    uint8_t                 *attached;   /* bytes a format carries along (dcso); NULL: none */
+    size_t                   attached_len;
+    uint64_t                 max_bytes; /* 0: none */
+    const struct blm__store *store;     /* never NULL */
     void                    *store_ctx;
     blm_progress_fn          progress;
     void                    *progress_ctx;
@@ -284,6 +291,10 @@ static inline void blm__mark(const struct blm__layer *l, uint64_t word)
     if (__atomic_load_n(m, __ATOMIC_SEQ_CST) != 1)
         __atomic_store_n(m, 1, __ATOMIC_SEQ_CST);
 }
+/* Where adds take turns because they move what others wrote, nobody adds to a shared filter between
+ * these two. */
+void blm__adds_stop(struct blm__body *b);
+void blm__adds_go_on(struct blm__body *b);
 /* Every region of the layer: before clear, union into, … */
 void blm__mark_all(const struct blm__layer *l);
 

@@ -256,12 +256,15 @@ struct blm__os blm__os = {
 };
 
 #if defined(F_OFD_SETLK)
-static int ofd_lock(int fd, int command, short type, short *found)
+#define LAST_BYTE ((off_t)((uint64_t)1 << (sizeof(off_t) * 8 - 2))) /* past the end of every file */
+
+static int ofd_lock(int fd, int command, short type, off_t from, short *found)
 {
     struct flock l;
     memset(&l, 0, sizeof l); /* OFD locks want l_pid = 0 */
     l.l_type   = type;
     l.l_whence = SEEK_SET;
+    l.l_start  = from;
     int n;
     do
         n = fcntl(fd, command, &l);
@@ -273,14 +276,20 @@ static int ofd_lock(int fd, int command, short type, short *found)
 
 int blm__lock_try(int fd)
 {
-    int why = ofd_lock(fd, F_OFD_SETLK, F_WRLCK, NULL);
+    int why = ofd_lock(fd, F_OFD_SETLK, F_WRLCK, 0, NULL);
     return why == EACCES ? EAGAIN : why;
 }
-void blm__lock_drop(int fd) { ofd_lock(fd, F_OFD_SETLK, F_UNLCK, NULL); }
+void blm__lock_drop(int fd) { ofd_lock(fd, F_OFD_SETLK, F_UNLCK, 0, NULL); }
 bool blm__lock_held(int fd)
 {
     short found = F_UNLCK;
-    return ofd_lock(fd, F_OFD_GETLK, F_WRLCK, &found) == 0 && found != F_UNLCK;
+    return ofd_lock(fd, F_OFD_GETLK, F_WRLCK, 0, &found) == 0 && found != F_UNLCK;
+}
+void blm__lock_ready(int fd) { ofd_lock(fd, F_OFD_SETLK, F_UNLCK, LAST_BYTE, NULL); }
+bool blm__lock_preparing(int fd)
+{
+    short found = F_UNLCK;
+    return ofd_lock(fd, F_OFD_GETLK, F_WRLCK, LAST_BYTE, &found) == 0 && found != F_UNLCK;
 }
 #else
 int blm__lock_try(int fd)
@@ -296,6 +305,8 @@ bool blm__lock_held(int fd)
     flock(fd, LOCK_UN);
     return false;
 }
+void blm__lock_ready(int fd) { (void)fd; }
+bool blm__lock_preparing(int fd) { return blm__lock_held(fd); }
 #endif
 
 int blm__os_read_at(int fd, void *bytes, size_t len, uint64_t at, size_t *got)

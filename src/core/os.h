@@ -44,6 +44,10 @@ extern struct blm__os blm__os;
 int  blm__lock_try(int fd);
 void blm__lock_drop(int fd);
 bool blm__lock_held(int fd);
+/* Whoever has the lock puts the file right first, and then is ready: it gives back the last byte's. For
+ * readers: is somebody at that? Where locks have no bytes, whoever has one is. */
+void blm__lock_ready(int fd);
+bool blm__lock_preparing(int fd);
 
 /* Reads all of `len`; *got is less only at the end of the file. */
 int blm__os_read_at(int fd, void *bytes, size_t len, uint64_t at, size_t *got);

@@ -168,7 +168,7 @@ static size_t add_some(const struct blm__body *b, struct blm__layer *l,
 }
 
 /* The adds of a turn. Threads count apart, and tell each other now and then. */
-static void count_by_time(struct blm__layer *l, const struct blm__age_turn *t, size_t n)
+static void count_by_time(struct blm__layer *l, const struct blm__age_turn *t, uint64_t n)
 {
     uint64_t unit = l->shape.capacity / blm__ages_of(&l->shape) / 4096;
     uint64_t told = blm__layer_tally(l, n, unit < 1 ? 1 : unit > TALLY_MOST ? TALLY_MOST : unit);
@@ -334,7 +334,9 @@ uint64_t blm__age_look(const struct blm__layer *l, const struct blm__age_turn *t
                        blm_estimate *keys)
 {
     uint64_t cells = l->shape.line_count * BLM__AGE_CELLS, ones = look(l, t, age, NULL);
-    blm_estimate_items(cells, blm__shape_probes(&l->shape), ones, keys);
+    uint32_t k = blm__shape_probes(&l->shape);
+    blm_estimate_items(cells, k, ones, keys);
+    blm__estimate_in_lines(BLM__AGE_CELLS, cells, k, l->shape.lines, ones, keys);
     return ones;
 }
 
@@ -441,7 +443,7 @@ void blm__ages_unite(struct blm__layer *dst, const struct blm__layer *src)
         }
         if (blm__by_time(&dst->shape)) {
             struct blm__age_turn t = blm__age_turn(to.number - there, ages);
-            count_by_time(dst, &t, (size_t)blm__age_adds(src, &from, age));
+            count_by_time(dst, &t, blm__age_adds(src, &from, age));
         }
     }
 }

@@ -3,7 +3,8 @@
  * Buckets: each key is a fingerprint in one of two buckets of four cells (core/probe.h). A key whose
  * buckets are both full has others moved to theirs: the shortest way to a free cell is looked for,
  * breadth first, and walked from its end, so that every fingerprint is in its new place before its
- * old one is overwritten. A killed process loses none, and leaves at worst one twice.
+ * old one is overwritten. A killed process loses none, and leaves at worst one twice. In a file every
+ * cell that is going to be overwritten is saved first, for a power cut (store/file_undo.c).
  *
  * At 95% full a bucket has a free cell one time in five: of 1024 buckets looked at one nearly always
  * has. Tables planned by maths/plan_buckets.c take their keys; docs/maths.md, "Cuckoo", has figures.
@@ -239,13 +240,26 @@ static bool on_the_way(const struct step *s, int32_t at, uint64_t bucket)
     return at >= 0;
 }
 
-/* Moves the fingerprints along the way that ends in this free cell; the cell that becomes free. */
-static uint64_t walk_back(struct blm__layer *l, const struct step *s, int32_t at, uint32_t cell,
-                          uint64_t free_bit, bool shared)
+/* Saves the cells along the way, all before the first is overwritten. */
+static bool save_way(const struct blm__body *b, const struct blm__layer *l, const struct step *s,
+                     int32_t at, uint32_t cell)
 {
+    uint32_t f = l->shape.cell_bits;
+    for (; at >= 0; cell = s[at].cell, at = s[at].parent)
+        if (!blm__save(b, l, (s[at].bucket * BLM__BUCKET + cell) * f, f))
+            return false;
+    return true;
+}
+
+/* Moves the fingerprints along the way that ends in this free cell; the cell that becomes free. */
+static uint64_t walk_back(const struct blm__body *b, struct blm__layer *l, const struct step *s,
+                          int32_t at, uint32_t cell, uint64_t free_bit)
+{
+    if (!save_way(b, l, s, at, cell))
+        return NONE;
     while (at >= 0) {
         uint64_t from = s[at].bucket * BLM__BUCKET + cell;
-        bits_put(l, free_bit, cell_get(l, from), shared);
+        bits_put(l, free_bit, cell_get(l, from), b->shared);
         count_move(l);
         free_bit = from * l->shape.cell_bits;
         cell     = s[at].cell;
@@ -268,12 +282,13 @@ BLM__INLINE void ask_around(const struct blm__layer *l, uint64_t bucket, uint64_
         BLM__PREFETCH_NEAR(blm__bucket_at(l, other_of(l, bucket, cell, part)));
 }
 
-/* A free cell, by its first bit, in one of these two full buckets; NONE: there is no way to one.
+/* A free cell, by its first bit, in one of these two full buckets; NONE: there is no way to one, or
+ * what lies on it cannot be saved.
  * Nearer buckets are looked at first, so that the way found is a shortest one and has no bucket twice:
  * from a bucket's second place in the list nothing is reached that was not seen from its first. To leave
  * such places out is for the list's sake, which is short. */
-static uint64_t make_room(struct blm__layer *l, struct blm__cells c, struct blm__pair p,
-                          bool shared)
+static uint64_t make_room(const struct blm__body *b, struct blm__layer *l, struct blm__cells c,
+                          struct blm__pair p)
 {
     struct step s[LOOKED_AT];
     uint32_t    steps = 2;
@@ -287,7 +302,7 @@ static uint64_t make_room(struct blm__layer *l, struct blm__cells c, struct blm_
                 continue;
             struct found f = find(bucket_get(l, c, other), c, 0);
             if (f.count)
-                return walk_back(l, s, (int32_t)at, cell, f.bit, shared);
+                return walk_back(b, l, s, (int32_t)at, cell, f.bit);
             if (steps < LOOKED_AT)
                 s[steps++] = (struct step){ other, (int32_t)at, cell };
         }
@@ -312,7 +327,7 @@ static bool place(const struct blm__body *b, struct blm__layer *l, const struct 
     struct blm__pair  p = blm__pair_of(l, k->hashes[i]);
     uint64_t bit        = free_bit(bucket_get(l, c, p.bucket[0]), bucket_get(l, c, p.bucket[1]), c);
     if (bit == NONE && move)
-        bit = make_room(l, c, p, b->shared);
+        bit = make_room(b, l, c, p);
     if (bit == NONE)
         return false;
     bits_put(l, bit, p.print, b->shared);
@@ -327,24 +342,25 @@ static bool take(const struct blm__body *b, struct blm__layer *l, const struct b
     struct found      f = find(bucket_get(l, c, p.bucket[0]), c, p.print);
     if (!f.count)
         f = find(bucket_get(l, c, p.bucket[1]), c, p.print);
-    if (f.count)
-        bits_put(l, f.bit, 0, b->shared);
-    return f.count != 0;
+    if (!f.count || !blm__save(b, l, f.bit, c.bits))
+        return false;
+    bits_put(l, f.bit, 0, b->shared);
+    return true;
 }
 
 /* ---- batches of adds ---- */
 
-BLM__INLINE bool put(struct blm__layer *l, struct blm__cells c, struct blm__pair p, bool shared,
-                     uint8_t *fresh)
+BLM__INLINE bool put(const struct blm__body *b, struct blm__layer *l, struct blm__cells c,
+                     struct blm__pair p, uint8_t *fresh)
 {
     struct bucket x = bucket_get(l, c, p.bucket[0]), y = bucket_get(l, c, p.bucket[1]);
     unsigned      had = find(x, c, p.print).count + find(y, c, p.print).count;
     uint64_t      bit = free_bit(x, y, c);
     if (BLM__UNLIKELY(bit == NONE) && had < 2 * BLM__BUCKET)
-        bit = make_room(l, c, p, shared);
+        bit = make_room(b, l, c, p);
     if (BLM__UNLIKELY(bit == NONE))
         return false;
-    bits_put(l, bit, p.print, shared);
+    bits_put(l, bit, p.print, b->shared);
     *fresh = had == 0;
     return true;
 }
@@ -361,14 +377,14 @@ BLM__INLINE void ask_for(const struct blm__layer *l, struct blm__pair p)
 
 /* The buckets of a key are asked for AHEAD keys before its turn. Those where room will have to be made
  * could be asked for too, but to look for that costs more than it gives (51 ns an add, without 43). */
-BLM__INLINE size_t put_all(struct blm__layer *l, const struct blm__keys *k, struct blm__cells c,
-                           bool shared, uint8_t *fresh)
+BLM__INLINE size_t put_all(const struct blm__body *b, struct blm__layer *l,
+                           const struct blm__keys *k, struct blm__cells c, uint8_t *fresh)
 {
     bool             fetch = k->n > 1 && !blm__layer_small(l);
     struct blm__pair ring[AHEAD];
     for (size_t i = 0; i < k->n + AHEAD; i++) {
         struct blm__pair *p = &ring[i % AHEAD];
-        if (i >= AHEAD && !put(l, c, *p, shared, &fresh[i - AHEAD]))
+        if (i >= AHEAD && !put(b, l, c, *p, &fresh[i - AHEAD]))
             return i - AHEAD;
         if (i < k->n)
             *p = blm__pair_of(l, k->hashes[i]);
@@ -383,9 +399,9 @@ static size_t place_many(const struct blm__body *b, struct blm__layer *l, const 
 {
     struct blm__cells c = blm__cells_of(l);
     if (c.wide)
-        return put_all(l, k, c, b->shared, fresh);
+        return put_all(b, l, k, c, fresh);
     c.wide = false; /* so that nothing asks */
-    return put_all(l, k, c, b->shared, fresh);
+    return put_all(b, l, k, c, fresh);
 }
 
 /* ---- numbers ---- */

@@ -152,6 +152,18 @@ void blm__layer_ready(struct blm__layer *l);
 /* b->quick: whoever makes, moves or opens layers, or changes read_only, must call it. */
 void blm__body_ready(struct blm__body *b);
 
+/* Before bits of the layer that are in use are overwritten. False: they must stay. */
+static inline bool blm__save(const struct blm__body *b, const struct blm__layer *l, uint64_t bit,
+                             uint64_t bits)
+{
+    return !b->store->save || b->store->save(b, l, bit, bits);
+}
+/* It was for this reason that a key could not be placed, or taken. */
+static inline bool blm__save_failed(const struct blm__body *b)
+{
+    return b->layers[0].engine->moves && b->store->broken && b->store->broken(b);
+}
+
 /* Of one layer, by its engine: */
 static inline uint64_t blm__layer_ones(const struct blm__layer *l, const struct blm__kernel *v)
 {

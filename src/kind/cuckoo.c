@@ -16,7 +16,6 @@
  * engine/buckets.c has the native layers; those of RedisBloom's CF are engine/slots.c.
  */
 #include <math.h>
-#include <sched.h>
 #include <string.h>
 
 #include "kind/kind.h"
@@ -164,29 +163,18 @@ static blm_status add_one(struct blm__body *b, const struct blm__keys *k, size_t
             return BLM_OK;
     if (place_in(b, b->active, k, i, true))
         return BLM_OK;
+    if (blm__save_failed(b))
+        return BLM_E_IO;
     blm_status st = grow(b);
     return st != BLM_OK ? st : place_in(b, b->active, k, i, true) ? BLM_OK : BLM_E_FULL;
 }
 
 /* One thread at a time: a fingerprint that moves has no lock of its own. Checks go on meanwhile. */
-static void lock(struct blm__body *b)
-{
-    while (b->shared && atomic_exchange_explicit(&b->layers[0].stripes[BLM__ADDING].count, 1,
-                                                 memory_order_acquire))
-        sched_yield();
-}
-
-static void unlock(struct blm__body *b)
-{
-    if (b->shared)
-        atomic_store_explicit(&b->layers[0].stripes[BLM__ADDING].count, 0, memory_order_release);
-}
-
 static blm_status add(struct blm__body *b, const struct blm__keys *k, uint8_t *fresh, size_t *done)
 {
     blm_status st = BLM_OK;
     size_t     i  = 0;
-    lock(b);
+    blm__adds_stop(b);
     if (b->layer_count == 1 && b->layers[0].engine->place_many) {
         i = b->layers[0].engine->place_many(b, b->layers, k, fresh);
         blm__layer_count(b->layers, (int64_t)i);
@@ -197,12 +185,15 @@ static blm_status add(struct blm__body *b, const struct blm__keys *k, uint8_t *f
         st = add_one(b, k, i, &fresh[i]);
         i += st == BLM_OK;
     }
-    unlock(b);
+    blm__adds_go_on(b);
     *done = i;
     return st;
 }
 
-static bool stale(const struct blm__body *b) { return b->store->stale && b->store->stale(b); }
+static bool stale(const struct blm__body *b)
+{
+    return (b->growth != 0 || b->snapshot) && b->store->stale && b->store->stale(b);
+}
 
 static size_t check(const struct blm__body *b, const struct blm__keys *k, uint8_t *maybe)
 {
@@ -218,7 +209,7 @@ static size_t check(const struct blm__body *b, const struct blm__keys *k, uint8_
             maybe[i] |= more[i];
         }
     }
-    if (hits < k->n && b->growth != 0 && stale(b)) { /* layers that we do not see: nobody knows */
+    if (hits < k->n && stale(b)) { /* a writer has changed what we do not see: nobody knows */
         memset(maybe, 1, k->n);
         hits = k->n;
     }
@@ -230,7 +221,7 @@ static bool check_one(const struct blm__body *b, uint64_t h)
     for (uint32_t i = b->layer_count; i-- > 0;)
         if (b->layers[i].engine->check_one(b, &b->layers[i], h))
             return true;
-    return b->growth != 0 && stale(b);
+    return stale(b);
 }
 
 static bool remove_one(struct blm__body *b, const struct blm__keys *k, size_t i)

@@ -89,7 +89,8 @@ static inline bool blm__grows(const struct blm__body *b)
  * a reader of a file learns only by asking, may be. */
 static inline struct blm__layer *blm__only_layer(const struct blm__body *b)
 {
-    return b->layer_count == 1 && !(b->store->stale && blm__grows(b)) ? b->layers : NULL;
+    bool alone = !b->store->stale || !(blm__grows(b) || b->snapshot);
+    return b->layer_count == 1 && alone ? b->layers : NULL;
 }
 
 const struct blm__kind *blm__kind_of(blm_kind k); /* NULL: no such kind */

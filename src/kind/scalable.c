@@ -339,8 +339,8 @@ static const char *fault(const struct blm__body *b, bool native)
     if (b->active >= b->layer_count)
         return "the layer that adds go to is not there";
     for (uint32_t i = 0; i < b->layer_count; i++)
-        if (blm__engine_of(&b->layers[i].shape)->remove)
-            return "a scalable filter has no counting layers";
+        if (b->layers[i].shape.kind != BLM_CLASSIC && b->layers[i].shape.kind != BLM_BLOCKED)
+            return "a scalable filter has layers of plain bits, classic or blocked";
     return NULL;
 }
 

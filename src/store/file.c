@@ -41,6 +41,8 @@ static blm_status file_close(struct blm__body *b, blm_error *err)
     bool              parents = f->begun && blm__file_mine(f, NULL) != BLM_OK;
     blm__fork_unwatch(&f->forks);
     blm_status st = f->begun && !parents ? blm__file_finish(b, err) : BLM_OK;
+    if (st == BLM_OK && f->begun && !parents)
+        blm__undo_end(f, b);
     blm__file_release(b, f);
     if (parents)
         close(fd); /* the lock is the parent's */
@@ -142,6 +144,7 @@ static void become_writer(struct blm__body *b)
 {
     struct blm__file *f = blm__file_of(b);
     f->begun            = (uint64_t)getpid();
+    blm__lock_ready(f->fd);
     blm__fork_watch(&f->forks, leave_to_parent, b);
 }
 
@@ -171,10 +174,25 @@ static blm_status fill_holes(const struct blm__file *f, blm_error *err)
     return BLM_OK;
 }
 
+/* Room to save what is overwritten, for engines that do. */
+static blm_status begin_saving(struct blm__file *f, const struct blm__body *b, uint64_t length,
+                               blm_error *err)
+{
+    struct blm__undo u;
+    if (!b->layers[0].engine->moves)
+        return BLM_OK;
+    blm_status st = blm__undo_make(f, b, length, blm__undo_all(f), &u, err);
+    if (st == BLM_OK)
+        blm__undo_use(f, b, &u);
+    return st;
+}
+
 blm_status blm__file_begin(struct blm__body *b, blm_error *err)
 {
     struct blm__file *f  = blm__file_of(b);
     blm_status        st = fill_holes(f, err);
+    if (st == BLM_OK)
+        st = begin_saving(f, b, f->slot.length, err);
     if (st != BLM_OK)
         return st;
     if (f->found == (int)BLM_WRITER_CRASH ||
@@ -192,19 +210,6 @@ blm_status blm__file_begin(struct blm__body *b, blm_error *err)
     return st;
 }
 
-/* Where adds move what earlier ones wrote, a power cut may leave a key in neither place: pages reach
- * the disk in any order. So such a file must be as its last sync left it. */
-static blm_status check_moved(const struct blm__body *b, blm_error *err)
-{
-    const struct blm__file *f = blm__file_of(b);
-    if (!b->layers[0].engine->moves || blm__file_judge(&f->slot) != BLM_WRITER_CRASH ||
-        (!f->writer && blm__lock_held(f->fd)) || blm__file_matches(b))
-        return BLM_OK;
-    return blm__fail(err, BLM_E_CHECKSUM,
-                     "the machine went down while a writer had the file open, and keys that were "
-                     "being moved may be lost: rebuild it from its keys");
-}
-
 static blm_status open_native(int fd, const uint8_t *bytes, size_t got, uint32_t flags,
                               struct blm__body *b, blm_error *err)
 {
@@ -218,10 +223,9 @@ static blm_status open_native(int fd, const uint8_t *bytes, size_t got, uint32_t
         st = blm__file_load(fd, &head, write, b, err);
     if (st != BLM_OK)
         return st;
-    st = check_moved(b, err);
     if (write)
         blm__file_of(b)->found = (int)blm__file_judge(&blm__file_of(b)->slot);
-    if (st == BLM_OK && (flags & BLM_VERIFY || blm__kind_of(b->kind)->certain)) {
+    if (flags & BLM_VERIFY || blm__kind_of(b->kind)->certain) {
         blm_verdict v = { .size = sizeof v };
         st            = blm__file_verify(b, &v, err);
     }
@@ -287,11 +291,14 @@ static blm_status format_file(struct blm__file *f, struct blm__body *b,
     uint8_t                    head[BLM__HEAD_BYTES];
     if (!blm__native_place(first, blm__native_first(&f->head), f->head.block, &s))
         return blm__fail(err, BLM_E_LIMIT, "the file would be larger than 2^62 bytes");
+    blm_status st = blm__part_fits(&s, err);
+    if (st != BLM_OK)
+        return st;
     int why = blm__os.reserve(f->fd, 0, s.end);
     if (why)
         return blm__fail_system(err, why, "cannot reserve %llu bytes: %s",
                                 (unsigned long long)s.end, blm__os_text(why));
-    blm_status st = blm__part_map(f, &s, &part, err);
+    st = blm__part_map(f, &s, &part, err);
     if (st != BLM_OK)
         return st;
     blm__part_format(&part);
@@ -309,6 +316,9 @@ static blm_status format_file(struct blm__file *f, struct blm__body *b,
         why = blm__os.sync_map(part.map, part.map_len);
     if (why)
         return blm__fail_system(err, why, "cannot write it: %s", blm__os_text(why));
+    st = begin_saving(f, b, s.end, err);
+    if (st != BLM_OK)
+        return st;
     f->slot.epoch = 1;
     return blm__file_commit(f, b, blm__file_flags(b), err);
 }
@@ -442,6 +452,8 @@ static const struct blm__store store_writer = {
     .backing     = BLM_FILE_WRITE,
     .add_layer   = blm__file_add_layer,
     .drop_layers = blm__file_drop_layers,
+    .save        = blm__file_save,
+    .broken      = blm__file_broken,
     .sync        = blm__file_sync,
     .close       = file_close,
     .writer      = file_writer,

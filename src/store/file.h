@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A mapped native file, for the files that handle it: file.c (open, create, close), file_load.c
  * (from bytes to layers), file_layers.c (layers that come and go), file_sync.c (what reaches the
- * disk, and in which order), file_verify.c (what the checksums say). */
+ * disk, and in which order), file_verify.c (what the checksums say), file_undo.c (what is saved before
+ * it is overwritten). */
 #ifndef BLM_STORE_FILE_H
 #define BLM_STORE_FILE_H
 
@@ -19,6 +20,16 @@ struct blm__part {
     uint8_t                   *marks;
 };
 
+/* Where a writer of cells that move saves them: file_undo.c. */
+struct blm__undo {
+    uint8_t *map; /* NULL: there is none */
+    size_t   map_len;
+    uint8_t *area; /* in the map */
+    uint64_t pages, floor;
+    uint8_t *saved; /* a byte for each page: it is on the disk as it was at the last commit */
+    unsigned level; /* the next time 2^level pages are saved */
+};
+
 struct blm__file { /* body.store_ctx */
     int      fd;
     bool     writer;
@@ -31,16 +42,21 @@ struct blm__file { /* body.store_ctx */
     unsigned                spare; /* the slot to write first next time */
     uint8_t                *front; /* header and slots, mapped for reading */
     size_t                  front_len;
-    uint64_t                seen[2]; /* the epochs that we read in the two slots */
-    uint64_t                writes;  /* slot.generation when we opened it */
-    struct blm__fork_watch  forks;   /* a writer's */
-    uint32_t                count;   /* parts in use */
-    struct blm__part        part[];  /* head.room of them */
+    uint64_t                seen[2];          /* the epochs that we read in the two slots */
+    uint64_t                slots_written[2]; /* … and their generations */
+    struct blm__undo        undo;             /* a writer's, of an engine that moves cells */
+    bool                    left;   /* a reader's: to put back what was saved, to a writer */
+    uint64_t                writes; /* slot.generation when we opened it */
+    struct blm__fork_watch  forks;  /* a writer's */
+    uint32_t                count;  /* parts in use */
+    struct blm__part        part[]; /* head.room of them */
 };
 
 static inline struct blm__file *blm__file_of(const struct blm__body *b) { return b->store_ctx; }
 
 /* ---- file_layers.c ---- */
+/* E_LIMIT: it can never be mapped here. Asked before the disk gives its space. */
+blm_status blm__part_fits(const struct blm__native_section *s, blm_error *err);
 blm_status blm__part_map(const struct blm__file *f, const struct blm__native_section *s,
                          struct blm__part *out, blm_error *err);
 void       blm__part_unmap(struct blm__part *p);
@@ -86,6 +102,28 @@ void       blm__file_pause(void); /* a millisecond, before a second look beside 
 blm_writer blm__file_state(const struct blm__body *b, struct blm__native_slot *now);
 /* What a slot says if there is no live writer: none, died, or crash. */
 blm_writer blm__file_judge(const struct blm__native_slot *s);
+
+/* ---- file_undo.c ---- */
+/* Reserves, behind the end `at` of a filter with so many pages of words, what its writer needs. */
+blm_status blm__undo_make(const struct blm__file *f, const struct blm__body *b, uint64_t at,
+                          uint64_t pages, struct blm__undo *out, blm_error *err);
+void       blm__undo_free(const struct blm__body *b, struct blm__undo *u);
+/* From now on it is the file's. */
+void blm__undo_use(struct blm__file *f, const struct blm__body *b, struct blm__undo *u);
+/* The file is closed, and as long as it would be without. */
+void     blm__undo_end(struct blm__file *f, const struct blm__body *b);
+uint64_t blm__undo_pages(const struct blm__native_section *s); /* of one layer */
+uint64_t blm__undo_all(const struct blm__file *f);             /* of its layers */
+/* Everything was flushed, and a slot says so: what was saved is of no use any more. */
+void blm__undo_void(struct blm__file *f);
+/* The store's save and broken. */
+bool blm__file_save(const struct blm__body *b, const struct blm__layer *l, uint64_t bit,
+                    uint64_t bits);
+bool blm__file_broken(const struct blm__body *b);
+/* After a power cut: puts back what was saved. E_CHECKSUM: keys may be lost. */
+blm_status blm__file_recover(struct blm__file *f, struct blm__body *b, blm_error *err);
+/* It was left to a writer to put back what its predecessor saved, and may not have been done yet. */
+bool blm__file_unsettled(const struct blm__file *f);
 
 /* ---- file_verify.c ---- */
 bool blm__file_matches(const struct blm__body *b); /* every region, its checksum */

@@ -18,14 +18,28 @@
 #include "kind/kind.h"
 #include "store/file.h"
 
+static uint64_t page_of(const struct blm__native_section *s)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    return s->at / page * page;
+}
+
+blm_status blm__part_fits(const struct blm__native_section *s, blm_error *err)
+{
+    if (s->end - page_of(s) <= SIZE_MAX / 2)
+        return BLM_OK;
+    return blm__fail(err, BLM_E_LIMIT,
+                     "a layer of %llu bytes is more than this machine can address",
+                     (unsigned long long)s->words_len);
+}
+
 blm_status blm__part_map(const struct blm__file *f, const struct blm__native_section *s,
                          struct blm__part *out, blm_error *err)
 {
-    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), from = s->at / page * page;
-    if (s->end - from > SIZE_MAX / 2)
-        return blm__fail(err, BLM_E_LIMIT,
-                         "a layer of %llu bytes is more than this machine can address",
-                         (unsigned long long)s->words_len);
+    uint64_t   from = page_of(s);
+    blm_status st   = blm__part_fits(s, err);
+    if (st != BLM_OK)
+        return st;
     size_t len = (size_t)(s->end - from);
     void  *map = mmap(NULL, len, f->writer ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, f->fd,
                       (off_t)from);
@@ -136,11 +150,34 @@ static blm_status publish(struct blm__file *f, struct blm__body *b, struct blm__
     return st;
 }
 
+/* A new layer takes the place of what was saved, so that must have become of no use: the slots as they
+ * are, after a flush of all words. And it needs other room for the same behind its end. */
+static blm_status make_way(struct blm__file *f, struct blm__body *b,
+                           const struct blm__native_section *s, struct blm__undo *next,
+                           blm_error *err)
+{
+    uint32_t active = b->active;
+    memset(next, 0, sizeof *next);
+    if (!f->undo.map)
+        return BLM_OK;
+    blm_status st = blm__undo_make(f, b, s->end, blm__undo_all(f) + blm__undo_pages(s), next, err);
+    if (st != BLM_OK)
+        return st;
+    next->floor = f->undo.floor > s->end ? f->undo.floor : s->end;
+    b->active   = f->slot.active; /* the kind has set it for the new layer */
+    st          = blm__file_commit(f, b, blm__file_flags(b), err);
+    b->active   = active;
+    if (st != BLM_OK)
+        blm__undo_free(b, next);
+    return st;
+}
+
 blm_status blm__file_add_layer(struct blm__body *b, const struct blm__shape *s, blm_error *err)
 {
     struct blm__file          *f = blm__file_of(b);
     struct blm__native_section section;
     struct blm__part           part;
+    struct blm__undo           next;
     blm_status                 st = blm__file_mine(f, err);
     if (st != BLM_OK)
         return st;
@@ -150,12 +187,21 @@ blm_status blm__file_add_layer(struct blm__body *b, const struct blm__shape *s, 
         return blm__fail(err, BLM_E_LIMIT, "a native file has room for %u layers", f->head.room);
     if (!blm__native_place(s, f->slot.length, f->head.block, &section))
         return blm__fail(err, BLM_E_LIMIT, "the file would be larger than 2^62 bytes");
-    st = reserve_section(f, &section, &part, err);
+    st = blm__part_fits(&section, err);
+    if (st == BLM_OK)
+        st = make_way(f, b, &section, &next, err);
     if (st != BLM_OK)
         return st;
-    st = publish(f, b, &part, err);
+    st = reserve_section(f, &section, &part, err);
+    if (st == BLM_OK) {
+        st = publish(f, b, &part, err);
+        if (st != BLM_OK)
+            blm__part_unmap(&part);
+    }
     if (st != BLM_OK)
-        blm__part_unmap(&part);
+        blm__undo_free(b, &next);
+    else if (next.map)
+        blm__undo_use(f, b, &next);
     return st;
 }
 
@@ -163,9 +209,19 @@ blm_status blm__file_drop_layers(struct blm__body *b, uint32_t keep, blm_error *
 {
     struct blm__file *f   = blm__file_of(b);
     uint32_t          had = b->layer_count, active = b->active;
-    blm_status        st = blm__file_mine(f, err);
+    blm_status        st   = blm__file_mine(f, err);
+    struct blm__undo  next = { 0 };
     if (st != BLM_OK || keep == 0 || keep >= had)
         return st;
+    if (f->undo.map) {
+        uint64_t pages = 0, floor = f->undo.floor;
+        for (uint32_t i = 0; i < keep; i++)
+            pages += blm__undo_pages(&f->part[i].s);
+        st = blm__undo_make(f, b, f->part[keep - 1].s.end, pages, &next, err);
+        if (st != BLM_OK)
+            return st;
+        next.floor = floor > f->slot.length ? floor : f->slot.length;
+    }
     b->layer_count = keep;
     b->active      = active < keep ? active : keep - 1;
     f->count       = keep;
@@ -175,8 +231,11 @@ blm_status blm__file_drop_layers(struct blm__body *b, uint32_t keep, blm_error *
         b->layer_count = f->count = had;
         b->active                 = active;
         f->slot.epoch--;
+        blm__undo_free(b, &next);
         return st;
     }
+    if (next.map)
+        blm__undo_use(f, b, &next);
     for (uint32_t i = keep; i < had; i++) {
         blm__layer_unstripe(b, &b->layers[i]);
         blm__part_unmap(&f->part[i]);

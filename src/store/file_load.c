@@ -31,7 +31,10 @@ static size_t size_of(const struct blm__file *f)
     return sizeof *f + f->head.room * sizeof *f->part;
 }
 
-size_t blm__file_memory(const struct blm__body *b) { return size_of(blm__file_of(b)); }
+size_t blm__file_memory(const struct blm__body *b)
+{
+    return size_of(blm__file_of(b)) + (size_t)blm__file_of(b)->undo.pages;
+}
 
 void blm__file_release(struct blm__body *b, struct blm__file *f)
 {
@@ -46,6 +49,7 @@ void blm__file_release(struct blm__body *b, struct blm__file *f)
         blm__part_unmap(&f->part[i]);
     if (f->front)
         munmap(f->front, f->front_len);
+    blm__undo_free(b, &f->undo);
     blm__free(b->alloc, f, size_of(f));
     b->store_ctx = NULL;
 }
@@ -79,10 +83,12 @@ blm_status blm__file_load_slot(struct blm__file *f, blm_error *err)
     }
     if (st != BLM_OK)
         return st;
-    f->spare   = !which;
-    f->writes  = f->slot.generation;
-    f->seen[0] = blm__get64le(both + BLM__SLOT_EPOCH);
-    f->seen[1] = blm__get64le(both + f->head.slot_bytes + BLM__SLOT_EPOCH);
+    f->spare            = !which;
+    f->writes           = f->slot.generation;
+    f->seen[0]          = blm__get64le(both + BLM__SLOT_EPOCH);
+    f->seen[1]          = blm__get64le(both + f->head.slot_bytes + BLM__SLOT_EPOCH);
+    f->slots_written[0] = blm__get64le(both);
+    f->slots_written[1] = blm__get64le(both + f->head.slot_bytes);
     return BLM_OK;
 }
 
@@ -147,23 +153,32 @@ blm_status blm__file_map_front(struct blm__file *f, blm_error *err)
     return BLM_OK;
 }
 
+/* Of slot i, as it is now. */
+static uint64_t slot_word(const struct blm__file *f, unsigned i, size_t offset)
+{
+    const uint8_t *at = f->front + blm__native_slot_at(&f->head, i) + offset;
+    return blm__le64(__atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_SEQ_CST));
+}
+
 bool blm__file_stale(const struct blm__body *b)
 {
     const struct blm__file *f = blm__file_of(b);
-    for (unsigned i = 0; i < 2; i++) {
-        const uint8_t *at = f->front + blm__native_slot_at(&f->head, i) + BLM__SLOT_EPOCH;
-        uint64_t epoch    = __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_SEQ_CST);
-        if (blm__le64(epoch) != f->seen[i])
+    for (unsigned i = 0; i < 2; i++)
+        if (slot_word(f, i, BLM__SLOT_EPOCH) != f->seen[i] ||
+            (b->snapshot && slot_word(f, i, 0) != f->slots_written[i]))
             return true;
-    }
     return false;
 }
 
 static blm_status load_attached(const struct blm__file *f, struct blm__body *b, blm_error *err)
 {
     size_t len = (size_t)f->head.attached_len, got;
-    if (len == 0 || b->attached)
+    if (f->head.attached_len == 0 || b->attached)
         return BLM_OK;
+    if (f->head.attached_len > SIZE_MAX / 2)
+        return blm__fail(err, BLM_E_LIMIT,
+                         "%llu attached bytes are more than this machine can address",
+                         (unsigned long long)f->head.attached_len);
     blm_status st = blm__memory_attach(b, len, err); /* the file is known to be longer than that */
     if (st != BLM_OK)
         return st;
@@ -186,6 +201,7 @@ static blm_status load_once(int fd, const struct blm__native_head *head, bool wr
     f->writer     = writer;
     f->head       = *head;
     b->store_ctx  = f;
+    b->snapshot   = false;
     blm_status st = blm__file_load_slot(f, err);
     if (st == BLM_OK)
         st = blm__file_map_front(f, err);
@@ -193,6 +209,8 @@ static blm_status load_once(int fd, const struct blm__native_head *head, bool wr
         st = load_layers(f, b, err);
     if (st == BLM_OK)
         st = load_attached(f, b, err);
+    if (st == BLM_OK)
+        st = blm__file_recover(f, b, err);
     if (st != BLM_OK)
         blm__file_release(b, f);
     return st;
@@ -206,7 +224,7 @@ blm_status blm__file_load(int fd, const struct blm__native_head *head, bool writ
         st = load_once(fd, head, writer, b, err);
         if (writer)
             return st;
-        if (st == BLM_OK && !blm__file_stale(b))
+        if (st == BLM_OK && !blm__file_stale(b) && !blm__file_unsettled(blm__file_of(b)))
             return BLM_OK;
         if (st == BLM_OK)
             blm__file_release(b, blm__file_of(b)); /* layers came or went: perhaps a mixture */
@@ -215,5 +233,8 @@ blm_status blm__file_load(int fd, const struct blm__native_head *head, bool writ
             return st;
         blm__file_pause();
     }
-    return st == BLM_OK ? blm__fail(err, BLM_E_BUSY, "a writer keeps changing the layers") : st;
+    return st == BLM_OK ? blm__fail(err, BLM_E_BUSY,
+                                    "a writer keeps changing the layers, or is still putting the "
+                                    "file right: try again")
+                        : st;
 }

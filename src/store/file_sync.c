@@ -23,7 +23,8 @@
 
 uint32_t blm__file_flags(const struct blm__body *b)
 {
-    return BLM__SLOT_WRITER | (b->shared ? BLM__SLOT_SHARED : 0);
+    return BLM__SLOT_WRITER | (b->shared ? BLM__SLOT_SHARED : 0) |
+           (blm__file_of(b)->undo.map ? BLM__SLOT_SAVES : 0);
 }
 
 blm_status blm__file_broke(struct blm__file *f, int why, blm_error *err)
@@ -70,6 +71,15 @@ static void slot_from(const struct blm__file *f, const struct blm__body *b, uint
     }
 }
 
+static int flush_words(const struct blm__file *f)
+{
+    int why = 0;
+    for (uint32_t i = 0; !why && i < f->count; i++)
+        why = blm__os.sync_map(f->part[i].map, f->part[i].map_len);
+    return why;
+}
+
+/* With a new generation what was saved does not count any more, so the words must be on the disk. */
 blm_status blm__file_commit(struct blm__file *f, const struct blm__body *b, uint32_t flags,
                             blm_error *err)
 {
@@ -77,7 +87,9 @@ blm_status blm__file_commit(struct blm__file *f, const struct blm__body *b, uint
     uint8_t                 bytes[BLM__SLOT_MAX];
     slot_from(f, b, flags, &slot);
     blm__native_put_slot(&f->head, &slot, bytes);
-    int why = put_slot(f, f->spare, bytes);
+    int why = f->undo.map ? flush_words(f) : 0;
+    if (!why)
+        why = put_slot(f, f->spare, bytes);
     if (!why)
         why = blm__os.sync_file(f->fd);
     if (!why)
@@ -86,6 +98,7 @@ blm_status blm__file_commit(struct blm__file *f, const struct blm__body *b, uint
         return blm__file_broke(f, why, err);
     f->spare = !f->spare;
     f->slot  = slot;
+    blm__undo_void(f);
     return BLM_OK;
 }
 
@@ -124,7 +137,7 @@ static blm_status sum_marked(struct blm__file *f, const struct blm__body *b, boo
     return BLM_OK;
 }
 
-static blm_status sync_with(struct blm__body *b, uint32_t flags, blm_error *err)
+static blm_status sync_now(struct blm__body *b, uint32_t flags, blm_error *err)
 {
     struct blm__file *f  = blm__file_of(b);
     blm_status        st = blm__file_mine(f, err);
@@ -140,14 +153,24 @@ static blm_status sync_with(struct blm__body *b, uint32_t flags, blm_error *err)
     for (uint32_t i = 0; i < f->count; i++)
         if (!b->layers[i].live) /* else it is up to date */
             blm__put64le(f->part[i].record + BLM__RECORD_LIVE, blm__layer_items(&b->layers[i]));
-    for (uint32_t i = 0; i < f->count; i++) {
-        int why = blm__os.sync_map(f->part[i].map, f->part[i].map_len);
-        if (why)
-            return blm__file_broke(f, why, err);
-    }
+    int why = f->undo.map ? 0 : flush_words(f); /* else the commit does */
+    if (why)
+        return blm__file_broke(f, why, err);
     st = blm__file_commit(f, b, flags, err);
     if (st == BLM_OK)
         __atomic_store_n(&f->found, (int)BLM_WRITER_NONE, __ATOMIC_RELAXED);
+    return st;
+}
+
+/* While pages are flushed one by one, no fingerprint may go from one that was to one that will be. */
+static blm_status sync_with(struct blm__body *b, uint32_t flags, blm_error *err)
+{
+    bool moves = blm__file_of(b)->undo.map != NULL;
+    if (moves)
+        blm__adds_stop(b);
+    blm_status st = sync_now(b, flags, err);
+    if (moves)
+        blm__adds_go_on(b);
     return st;
 }
 

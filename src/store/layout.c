@@ -117,7 +117,7 @@ blm_status blm__native_head_of(const struct blm__body *b, const struct blm__shap
                          "writer that is killed; save it in its own format, or rebuild it from its "
                          "keys as a native cuckoo filter",
                          first->scheme->row.name);
-    if ((uint64_t)b->attached_len > MAX_ATTACHED)
+    if (out->attached_len > MAX_ATTACHED)
         return blm__fail(err, BLM_E_LIMIT, "more than 4 GiB of attached bytes");
     if (b->layer_count > out->room)
         return blm__fail(err, BLM_E_LIMIT,
@@ -359,7 +359,8 @@ static blm_status check_slot(const struct blm__native_head *h, const struct blm_
     if (s->layer_count < 1 || s->layer_count > h->room)
         return blm__fail_at(err, BLM_E_FORMAT, at + 24, "%u layers, but there is room for %u",
                             s->layer_count, h->room);
-    if (s->flags & ~(BLM__SLOT_WRITER | BLM__SLOT_SHARED))
+    if (s->flags & ~(BLM__SLOT_WRITER | BLM__SLOT_SHARED | BLM__SLOT_SAVES) ||
+        (s->flags & BLM__SLOT_SAVES && !(s->flags & BLM__SLOT_WRITER)))
         return blm__fail_at(err, BLM_E_FORMAT, at + 32, "unknown flags 0x%x", s->flags);
     uint64_t before = blm__native_first(h);
     for (uint32_t i = 0; i < s->layer_count; i++) {

@@ -31,6 +31,7 @@
 /* Slot flags. */
 #define BLM__SLOT_WRITER 1u /* a writer has, or had, the file open */
 #define BLM__SLOT_SHARED 2u /* … with BLM_SHARED */
+#define BLM__SLOT_SAVES  4u /* … and saves what it overwrites: store/file_undo.c */
 
 struct blm__native_head {
     uint8_t  uuid[16];

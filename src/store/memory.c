@@ -22,7 +22,7 @@ static blm_status layer_bytes(const struct blm__body *b, const struct blm__shape
                               blm_error *err)
 {
     uint64_t bytes = blm__shape_words(s) * 8, held = blm__body_bytes(b);
-    if (bytes > SIZE_MAX - 64)
+    if (bytes > SIZE_MAX / 2)
         return blm__fail(err, BLM_E_LIMIT, "%llu bytes are more than this machine can address",
                          (unsigned long long)bytes);
     if (b->max_bytes && (held > b->max_bytes || bytes > b->max_bytes - held))

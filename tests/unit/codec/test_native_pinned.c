@@ -89,7 +89,7 @@ static blm_filter *built(const struct pinned *p)
     uint64_t    *out = numbers(KEYS, 20 * KEYS);
     for (uint64_t i = 0; i < 20 * KEYS; i++)
         blm__put64le((uint8_t *)(out + i), KEYS + i);
-    for (uint64_t i = 0; i < LONG_KEYS; i++) {
+    for (size_t i = 0; i < LONG_KEYS; i++) {
         uint8_t key[LONG_KEYS];
         blm_key k = { key, i };
         key_of(i, key);
@@ -107,7 +107,7 @@ static blm_filter *made(const struct pinned *p)
     if (!(blm_kind_find(p->o.kind)->can & BLM_CAN_ADD))
         return built(p);
     blm_filter *f = make(&p->o), *g;
-    for (uint64_t i = 0; i < (p->long_keys ? LONG_KEYS : KEYS); i++) {
+    for (size_t i = 0; i < (p->long_keys ? LONG_KEYS : KEYS); i++) {
         uint8_t key[LONG_KEYS];
         key_of(i, key);
         assert_true(blm_add(f, key, p->long_keys ? i : 8) >= 0);
@@ -167,7 +167,7 @@ static void a_writer_s_choice_is_kept(void **state)
         struct golden_file file = golden_read(older[i]);
         blm_filter        *f    = NULL;
         assert_status(blm_decode(file.data, file.len, NULL, &f, NULL), BLM_OK);
-        for (uint64_t j = 0; j < LONG_KEYS; j++) {
+        for (size_t j = 0; j < LONG_KEYS; j++) {
             uint8_t key[LONG_KEYS];
             key_of(j, key);
             assert_true(blm_check(f, key, j));

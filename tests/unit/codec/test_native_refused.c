@@ -314,6 +314,36 @@ static void impossible_layers_are_refused(void **state)
     }
 }
 
+/* Layers that cannot be added to, that forget, or that are counted, would not do what a scalable filter
+ * does with its layers. */
+static void scalable_layers_are_plain_bits(void **state)
+{
+    (void)state;
+    static const blm_kind kinds[] = { BLM_COUNTING, BLM_WINDOW, BLM_CUCKOO };
+    for (size_t k = 0; k < COUNT_OF(kinds); k++) {
+        blm_options o  = BLM_OPTIONS_INIT;
+        o.kind         = kinds[k];
+        o.items        = 100;
+        o.rate         = 0.01;
+        blm_filter  *f = make(&o), *g = NULL;
+        struct bytes b     = encoded(f);
+        uint32_t     block = blm__get32le(b.p + 48), slot = blm__get32le(b.p + 52);
+        blm_error    e;
+        blm__put32le(b.p + 60, BLM_SCALABLE - 1); /* kinds count from 0 there */
+        for (unsigned s = 0; s < 2; s++) {        /* rate, growth, tightening, cap */
+            static const double numbers[] = { 0.5, 2, 0.5, 0.5 };
+            for (size_t i = 0; i < COUNT_OF(numbers); i++)
+                blm__put64le(b.p + block + s * slot + 64 + 8 * i, blm__f64_bits(numbers[i]));
+        }
+        seal_head(b.p);
+        seal_slots(b.p);
+        assert_status(decode(&b, &g, &e), BLM_E_FORMAT);
+        assert_non_null(strstr(e.text, "plain bits"));
+        free(b.p);
+        blm_free(f);
+    }
+}
+
 static void bits_past_the_last_are_refused(void **state)
 {
     (void)state;
@@ -342,6 +372,7 @@ int main(void)
         cmocka_unit_test(impossible_headers_are_refused),
         cmocka_unit_test(impossible_slots_are_refused),
         cmocka_unit_test(impossible_layers_are_refused),
+        cmocka_unit_test(scalable_layers_are_plain_bits),
         cmocka_unit_test(bits_past_the_last_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,7 +27,7 @@ static void kernels_agree(void **state)
             for (int round = 0; round < 200; round++) {
                 uint64_t keys[256];
                 uint8_t  a[256], b[256];
-                size_t   n = 1 + rng_below(&r, 256);
+                size_t   n = 1 + rng_size(&r, 256);
                 for (size_t k = 0; k < n; k++)
                     keys[k] = rng_below(&r, 5000);
                 assert_int_equal(blm_check_fixed(f, keys, 8, n, a),

@@ -85,7 +85,7 @@ static void the_rate_is_the_mean_over_lines(void **state)
             for (size_t i = 0; i < COUNT_OF(shapes); i++) {
                 struct blm__layer l = bare_layer(shapes[i], true);
                 assert_true(l.engine->rate_now(&l, 0) == 0);
-                memset((uint8_t *)l.words + l.word_count * 8 / 4, 0xff, l.word_count * 8 / 4);
+                memset((uint8_t *)l.words + l.word_count * 2, 0xff, (size_t)l.word_count * 2);
                 double now = l.engine->rate_now(&l, l.engine->ones(&l, &blm__kernel_portable));
                 assert_true(fabs(now - pow(0.25, lines)) < 1e-12);
                 bare_free(&l);

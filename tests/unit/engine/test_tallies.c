@@ -64,7 +64,7 @@ static void sums(uint32_t k, bool shared, uint64_t seed)
     assert_string_equal(f.layer.engine->name, "tallies");
     f.body.shared = shared;
     for (int round = 0; round < 60; round++) {
-        size_t  n = rng_below(&r, COUNT_OF(d) + 1), said, count = 0;
+        size_t  n = rng_size(&r, COUNT_OF(d) + 1), said, count = 0;
         int     deed = (int)rng_below(&r, 4);
         uint8_t out[COUNT_OF(d)];
         for (size_t i = 0; i < n; i++) {

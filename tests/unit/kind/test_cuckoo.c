@@ -109,7 +109,7 @@ static void a_full_batch_says_how_many(void **state)
 {
     (void)state;
     blm_filter *f    = cuckoo(1000, 0.01);
-    uint64_t    n    = params_of(f).bits + 500;
+    size_t      n    = (size_t)params_of(f).bits + 500;
     uint64_t   *keys = malloc(n * sizeof *keys);
     size_t      done = 0;
     for (uint64_t i = 0; i < n; i++)
@@ -414,7 +414,7 @@ static void a_batch_is_its_single_adds(void **state)
     static const double rates[] = { 0.03, 0.01, 1e-4, 1e-6 };
     for (size_t r = 0; r < COUNT_OF(rates); r++)
         for (uint32_t flags = 0; flags < 2; flags++)
-            for (uint64_t n = 20; n <= 20000; n *= 10) {
+            for (size_t n = 20; n <= 20000; n *= 10) {
                 blm_options o = BLM_OPTIONS_INIT;
                 o.kind        = BLM_CUCKOO;
                 o.items       = n;

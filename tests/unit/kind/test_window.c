@@ -50,7 +50,7 @@ static void a_hundred_windows(bool by_time, double slack, uint32_t flags)
     uint64_t    start = clock, rounds = 0;
     while (by_time ? clock - start < 100 * w.length : adds < 100 * w.length) {
         uint64_t keys[300];
-        size_t   n = rng_below(&r, 4) ? 1 : by_time ? rng_below(&r, 8) : rng_below(&r, 300);
+        size_t   n = rng_size(&r, 4) ? 1 : by_time ? rng_size(&r, 8) : rng_size(&r, 300);
         uint8_t  fresh[300];
         clock += rng_below(&r, 40);
         if (rng_below(&r, 2000) == 0)

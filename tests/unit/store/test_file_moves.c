@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Files whose adds move what earlier ones wrote: a writer that is killed, readers beside it, and a
- * power cut. And the same moves inside one process, between threads. */
+/* Files whose adds move what earlier ones wrote: a writer that is killed, and readers beside it. And
+ * the same moves inside one process, between threads. test_file_undo.c has power cuts. */
 #include "unit/support.h"
 
 #include <pthread.h>
@@ -183,96 +183,6 @@ static void every_move_is_told(void **state)
     }
 }
 
-/* ---- a power cut ---- */
-
-static void a_power_cut_is_not_trusted(void **state)
-{
-    (void)state;
-    blm_options o = options(BLM_REPLACE), r = BLM_OPTIONS_INIT;
-    blm_filter *f;
-    assert_status(blm_create_file(at("f"), &o, &f, NULL), BLM_OK);
-    for (uint64_t i = 0; i < KEYS - 100; i++)
-        assert_true(blm_add(f, &i, 8) >= 0);
-    assert_status(blm_sync(f, NULL), BLM_OK);
-    struct bytes synced = slurp(at("f"));
-    for (uint64_t i = KEYS - 100; i < KEYS; i++)
-        assert_true(blm_add(f, &i, 8) >= 0);
-    struct bytes later = slurp(at("f"));
-    close_well(f);
-    boot_another();
-    /* As the last sync left it: exactly those keys. */
-    spit(at("f"), synced.p, synced.len);
-    f = open_it(BLM_WRITE);
-    assert_int_equal(missing(f, 0, KEYS - 100), 0);
-    assert_true(params_of(f).writer == BLM_WRITER_CRASH);
-    close_well(f);
-    /* Changed since: some pages came to the disk, others did not. */
-    spit(at("f"), later.p, later.len);
-    for (unsigned write = 0; write < 2; write++) {
-        blm_error e = { .text = "" };
-        r.flags     = write ? BLM_WRITE : 0;
-        assert_status(blm_open(at("f"), &r, &f, &e), BLM_E_CHECKSUM);
-        check_error(&e, BLM_E_CHECKSUM, "machine went down");
-    }
-    free(synced.p);
-    free(later.p);
-}
-
-/* Any mixture of old and new sectors: what was synced is there, or the file is refused by name. A key
- * that was being moved may be in neither place, and no mixture in which it is may be opened. */
-static void images_of_a_power_cut_are_whole_or_refused(void **state)
-{
-    (void)state;
-    struct rng  r      = { 8 };
-    unsigned    opened = 0, refused = 0, lost = 0;
-    blm_options o = options(BLM_REPLACE);
-    blm_filter *f;
-    assert_status(blm_create_file(at("f"), &o, &f, NULL), BLM_OK);
-    for (uint64_t i = 0; i < KEYS - 300; i++)
-        assert_true(blm_add(f, &i, 8) >= 0);
-    assert_status(blm_sync(f, NULL), BLM_OK);
-    struct bytes disk = slurp(at("f"));
-    for (uint64_t i = KEYS - 300; i < KEYS; i++)
-        assert_true(blm_add(f, &i, 8) >= 0);
-    struct bytes now = slurp(at("f"));
-    blm_free(f);
-    assert_int_equal(now.len, disk.len);
-    boot_another();
-    size_t   record = blm__get32le(disk.p + 48) + 2 * (size_t)blm__get32le(disk.p + 52);
-    uint8_t *mix    = malloc(now.len);
-    assert_non_null(mix);
-    for (unsigned round = 0; round < 200; round++) {
-        uint64_t bias = round % 20 == 0 ? 0 : 1 + rng_below(&r, 64); /* of 64, the new sectors */
-        for (size_t at_byte = 0; at_byte < now.len; at_byte += 512) {
-            size_t n = now.len - at_byte < 512 ? now.len - at_byte : 512;
-            memcpy(mix + at_byte, (rng_below(&r, 64) < bias ? now.p : disk.p) + at_byte, n);
-        }
-        spit(at("f"), mix, now.len);
-        blm_error   e    = { .text = "" };
-        blm_options read = BLM_OPTIONS_INIT;
-        read.flags       = round & 1 ? BLM_WRITE : 0;
-        blm_status st    = blm_open(at("f"), &read, &f, &e);
-        if (st == BLM_OK) {
-            opened++;
-            assert_int_equal(missing(f, 0, KEYS - 300), 0);
-            blm_free(f);
-        } else {
-            refused++;
-            assert_status(st, BLM_E_CHECKSUM);
-            check_error(&e, BLM_E_CHECKSUM, "machine went down");
-            assert_status(blm_decode(disk.p, disk.len, NULL, &f, NULL), BLM_OK);
-            memcpy(f->body.layers[0].words, mix + blm__get64le(disk.p + record + 80),
-                   (size_t)f->body.layers[0].word_count * 8);
-            lost += missing(f, 0, KEYS - 300) > 0; /* what would have been answered */
-            blm_free(f);
-        }
-    }
-    assert_true(opened >= 10 && refused >= 100 && lost >= 10);
-    free(mix);
-    free(disk.p);
-    free(now.p);
-}
-
 /* ---- threads ---- */
 
 struct crew {
@@ -351,8 +261,6 @@ int main(void)
         file_test(a_killed_writer_loses_no_key),
         file_test(readers_beside_a_writer_miss_nothing),
         file_test(every_move_is_told),
-        file_test(a_power_cut_is_not_trusted),
-        file_test(images_of_a_power_cut_are_whole_or_refused),
         file_test(threads_add_and_ask),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 
 #include "bloomery/embed.h"
 #include "unit/files.h"
+#include "unit/power.h"
 
 /* ---- the order of calls ---- */
 
@@ -55,19 +56,6 @@ static void calls_come_in_order(void **state)
 
 /* ---- power cuts ---- */
 
-/* The disk as it is after a power cut: what flushes left, mixed sector by sector with what was
- * written since; where the file has become longer, zeroes or what was written; and the length
- * itself, the old or the new one. */
-static struct {
-    const char  *path;
-    struct bytes disk;   /* as of the last flush */
-    uint64_t   promised; /* keys 0 … promised − 1 were added before the last sync that ended */
-    struct rng rng;
-    int        cuts;
-} power;
-
-#define SECTOR 512u
-
 static void check_image(const uint8_t *p, size_t len)
 {
     const char *path = at("image");
@@ -100,111 +88,6 @@ static void check_image(const uint8_t *p, size_t len)
     power.cuts++;
 }
 
-/* One of the many ways a power cut can end. */
-static void check_mixture(const struct bytes *now)
-{
-    size_t   len  = rng_next(&power.rng) & 1 ? now->len : power.disk.len;
-    uint8_t *mix  = calloc(1, now->len + SECTOR);
-    unsigned bias = 1 + (unsigned)rng_below(&power.rng, 7); /* of 8: much, or little, got through */
-    assert_non_null(mix);
-    for (size_t from = 0; from < now->len; from += SECTOR) {
-        size_t n = now->len - from < SECTOR ? now->len - from : SECTOR;
-        if (rng_below(&power.rng, 8) < bias)
-            memcpy(mix + from, now->p + from, n);
-        else if (from < power.disk.len)
-            memcpy(mix + from, power.disk.p + from,
-                   power.disk.len - from < n ? power.disk.len - from : n);
-    }
-    check_image(mix, len);
-    free(mix);
-}
-
-static void cut_power(void)
-{
-    struct blm__os watched = blm__os;
-    size_t         calls   = os_log.calls;
-    blm__os                = real_os;
-    struct bytes now       = slurp(power.path);
-    check_image(power.disk.p, power.disk.len);
-    check_image(now.p, now.len);
-    for (int i = 0; i < 32; i++)
-        check_mixture(&now);
-    free(now.p);
-    blm__os      = watched;
-    os_log.calls = calls;
-}
-
-/* Bytes from … to − 1 of the file, and its length, have reached the disk. */
-static void flushed(size_t from, size_t to)
-{
-    struct bytes now = slurp(power.path);
-    power.disk.p     = realloc(power.disk.p, now.len + 1);
-    if (now.len > power.disk.len)
-        memset(power.disk.p + power.disk.len, 0, now.len - power.disk.len);
-    power.disk.len = now.len;
-    to             = to < now.len ? to : now.len;
-    if (from < to)
-        memcpy(power.disk.p + from, now.p + from, to - from);
-    free(now.p);
-}
-
-/* Which part of a file is mapped there? */
-static size_t map_offset(const void *map)
-{
-    FILE  *maps = fopen("/proc/self/maps", "r");
-    char   line[1024];
-    size_t found = SIZE_MAX;
-    while (maps && fgets(line, sizeof line, maps)) {
-        unsigned long begin, end, offset;
-        if (sscanf(line, "%lx-%lx %*s %lx", &begin, &end, &offset) == 3 &&
-            (uintptr_t)map >= begin && (uintptr_t)map < end)
-            found = offset + ((uintptr_t)map - begin);
-    }
-    if (maps)
-        fclose(maps);
-    return found;
-}
-
-static int cut_write_at(int fd, const void *p, size_t len, uint64_t to)
-{
-    cut_power();
-    int why = log_write_at(fd, p, len, to);
-    cut_power();
-    return why;
-}
-static int cut_sync_file(int fd)
-{
-    cut_power();
-    int why = log_sync_file(fd);
-    flushed(0, SIZE_MAX);
-    return why;
-}
-static int cut_sync_map(void *map, size_t len)
-{
-    cut_power();
-    int    why  = log_sync_map(map, len);
-    size_t from = map_offset(map);
-    assert_true(from != SIZE_MAX);
-    flushed(from, from + len);
-    return why;
-}
-static int cut_reserve(int fd, uint64_t from, uint64_t len)
-{
-    cut_power();
-    int why = log_reserve(fd, from, len);
-    cut_power();
-    return why;
-}
-
-static void power_watch(void)
-{
-    os_watch(SIZE_MAX, 0);
-    blm__os.write_at  = cut_write_at;
-    blm__os.sync_file = cut_sync_file;
-    blm__os.sync_map  = cut_sync_map;
-    blm__os.reserve   = cut_reserve;
-}
-
 static void power_sync(blm_filter *f, uint64_t keys)
 {
     assert_status(blm_sync(f, NULL), BLM_OK);
@@ -215,7 +98,8 @@ static void power_sync(blm_filter *f, uint64_t keys)
 static void power_cuts_between_all_calls(void **state)
 {
     (void)state;
-    static const blm_kind kinds[] = { BLM_CLASSIC, BLM_BLOCKED, BLM_COUNTING, BLM_SCALABLE };
+    static const blm_kind kinds[] = { BLM_CLASSIC,  BLM_BLOCKED, BLM_COUNTING,
+                                      BLM_SCALABLE, BLM_CUCKOO,  BLM_WINDOW };
     if (access("/proc/self/maps", R_OK) != 0)
         skip();
     for (size_t k = 0; k < COUNT_OF(kinds); k++) {
@@ -225,6 +109,7 @@ static void power_cuts_between_all_calls(void **state)
         static char path[512];
         snprintf(path, sizeof path, "%s", at("f"));
         power.path    = path;
+        power.check   = check_image;
         blm_filter *f = create_at(path, &o);
         flushed(0, SIZE_MAX);
         power_watch();
