@@ -192,46 +192,50 @@ static void batches(blm_filter *f, const struct keys *k, size_t size, struct wat
 }
 
 /* What is inlined is compiled for 8-byte keys by themselves. */
-#define EACH_INLINE(k, CALL)                              \
-    do {                                                  \
-        if ((k)->width == 8) {                            \
-            const char *key = (k)->bytes;                 \
-            uint64_t    sum = 0;                          \
-            enum { len = 8 };                             \
-            for (size_t i = 0; i < (k)->n; i++, key += 8) \
-                sum += (uint64_t)(CALL);                  \
-            sink += sum;                                  \
-        } else                                            \
-            EACH_KEY(k, CALL);                            \
+#define EACH_8(k, CALL)                               \
+    do {                                              \
+        const char *key = (k)->bytes;                 \
+        uint64_t    sum = 0;                          \
+        for (size_t i = 0; i < (k)->n; i++, key += 8) \
+            sum += (uint64_t)(CALL);                  \
+        sink += sum;                                  \
     } while (0)
 
-SPLIT_TARGET static void inlined_any(const blm_inline *in, const struct keys *k)
+SPLIT_TARGET static void inlined_8(const blm_inline *in, const struct keys *k)
 {
-    const blm_inline own = *in; /* of which the compiler knows that no call changes it */
-    EACH_INLINE(k, blm_inline_check(&own, key, len));
+    const blm_inline own = *in; /* of which the compiler knows that no store changes it */
+    EACH_8(k, blm_inline_check8(&own, key));
 }
 
 #ifdef BLM_INLINES_AVX512
-__attribute__((target("avx512f,avx512dq,bmi2"), noinline)) static void inlined_avx512(
+__attribute__((target("avx512f,avx512dq,bmi2"), noinline)) static void inlined_8_avx512(
     const blm_inline *in, const struct keys *k)
 {
     const blm_inline own = *in;
-    EACH_INLINE(k, blm_inline_check_avx512(&own, key, len));
+    EACH_8(k, blm_inline_check8_avx512(&own, key));
 }
 #endif
 
+SPLIT_TARGET static void inlined_any(const blm_inline *in, const struct keys *k)
+{
+    const blm_inline own = *in;
+    EACH_KEY(k, blm_inline_check(&own, key, len));
+}
+
 /* By the instructions of the kernel that the others use. */
-static void inlined(const blm_filter *f, const struct keys *k, struct watch *w)
+SPLIT_TARGET static void inlined(const blm_filter *f, const struct keys *k, struct watch *w)
 {
     blm_inline in = BLM_INLINE_INIT;
     blm_inline_of(f, &in);
     watch_go(w);
-#ifdef BLM_INLINES_AVX512
-    if (strcmp(kernel_used, "avx512") == 0)
-        inlined_avx512(&in, k);
-    else
-#endif
+    if (k->width != 8 || !blm_inline_ready(&in))
         inlined_any(&in, k);
+#ifdef BLM_INLINES_AVX512
+    else if (strcmp(kernel_used, "avx512") == 0)
+        inlined_8_avx512(&in, k);
+#endif
+    else
+        inlined_8(&in, k);
     watch_halt(w);
 }
 
@@ -247,8 +251,12 @@ static void split_pass(struct split *s, const struct keys *k, enum op op, struct
 
 SPLIT_TARGET static void split_inlined(const struct split *s, const struct keys *k, struct watch *w)
 {
+    const struct split own = *s;
     watch_go(w);
-    EACH_INLINE(k, split_has(s, split_hash(key, len)));
+    if (k->width == 8)
+        EACH_8(k, split_has(&own, split_hash(key, 8)));
+    else
+        EACH_KEY(k, split_has(&own, split_hash(key, len)));
     watch_halt(w);
 }
 

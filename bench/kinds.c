@@ -7,6 +7,8 @@
  * Only the ratios mean anything.
  *
  *   kinds [N]                  default 1e7; rate 1%, 8-byte keys
+ *   kinds memory               what a scalable filter that was told no size takes as it grows, in
+ *                              bytes a key, and over −n·ln p/ln²2 bits
  */
 #include <bloomery.h>
 #include <bloomery/maths.h>
@@ -324,8 +326,46 @@ static void scalable(const uint64_t *all, uint64_t n, const struct samples *s)
     blm_free(f);
 }
 
+static void growing(double rate)
+{
+    static const uint64_t at[] = {
+        1000,   14336,   14592,   114688,  114944,   300000,   917504,
+        917760, 1500000, 3000000, 5000000, 10000000, 10485760, 10486016
+    };
+    blm_options o = BLM_OPTIONS_INIT;
+    blm_filter *f;
+    uint64_t    done = 0, keys[256];
+    double      key  = -log(rate) / (log(2) * log(2)) / 8; /* bytes */
+    o.kind           = BLM_SCALABLE;
+    o.rate           = rate;
+    if (blm_create(&o, &f, NULL) != BLM_OK)
+        exit(2);
+    printf("scalable, told no size, at %g\n", rate);
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+        blm_params p = { .size = sizeof p };
+        while (done < at[i]) {
+            size_t n = 0;
+            while (n < 256 && done < at[i])
+                keys[n++] = mix(done++);
+            blm_add_fixed(f, keys, 8, n, NULL, NULL);
+        }
+        blm_get_params(f, &p);
+        double all = (double)p.bytes + (double)p.kept;
+        printf("  %9llu keys   layers %u   bits %11llu B   hashes %9llu B   %6.1f B/key   %5.1fx\n",
+               (unsigned long long)done, (unsigned)p.layers, (unsigned long long)p.bytes,
+               (unsigned long long)p.kept, all / (double)done, all / (double)done / key);
+    }
+    blm_free(f);
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "memory") == 0) {
+        growing(0.01);
+        growing(1e-3);
+        growing(1e-6);
+        return 0;
+    }
     double   asked = argc > 1 ? strtod(argv[1], NULL) : 1e7;
     uint64_t n     = asked >= 1 && asked <= 1e9 ? (uint64_t)asked : 0;
     if (n < 1000) {

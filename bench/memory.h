@@ -51,8 +51,12 @@ static inline size_t random_line(uint64_t i, size_t lines)
 {
     uint64_t v = i * 0x9e3779b97f4a7c15u;
     v          = (v ^ v >> 32) * 0xd6e8feb86659fd93u;
+#ifdef __SIZEOF_INT128__
     __extension__ typedef unsigned __int128 wide;
     return (size_t)((wide)v * lines >> 64);
+#else
+    return (size_t)((v >> 32) * lines >> 32); /* 32 bits: there are fewer than 2^32 lines */
+#endif
 }
 
 static inline uint64_t lines_read(const uint64_t *words, size_t lines, uint64_t from, size_t count,

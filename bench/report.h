@@ -51,8 +51,9 @@ static inline const char *kernel_name(void)
     return name;
 }
 
-/* Opens the object, {"program": …, "machine": {…}, and leaves the rest to the caller. */
-static inline void report_head(const char *program, int argc, char **argv)
+/* Opens the object, {"program": …, "machine": {…}, and leaves the rest to the caller. `place`: where
+ * the program is, "build/bench/". */
+static inline void report_head_in(const char *place, const char *program, int argc, char **argv)
 {
     char   cpu[128], l3[32], memory[64], pages[64], load[64], date[16];
     time_t t = time(NULL);
@@ -63,7 +64,7 @@ static inline void report_head(const char *program, int argc, char **argv)
     read_line("/proc/loadavg", "", load, sizeof load);
     load[strcspn(load, " ")] = 0;
     strftime(date, sizeof date, "%Y-%m-%d", gmtime(&t));
-    printf("{\"program\": \"%s\",\n \"command\": \"build/bench/%s", program, program);
+    printf("{\"program\": \"%s\",\n \"command\": \"%s%s", program, place, program);
     for (int i = 1; i < argc; i++)
         printf(" %s", argv[i]);
     printf("\",\n \"date\": \"%s\", \"version\": \"%s\", \"kernel\": \"%s\",\n", date,
@@ -78,6 +79,11 @@ static inline void report_head(const char *program, int argc, char **argv)
         "gcc", __VERSION__
 #endif
     );
+}
+
+static inline void report_head(const char *program, int argc, char **argv)
+{
+    report_head_in("build/bench/", program, argc, argv);
 }
 
 #endif

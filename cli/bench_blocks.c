@@ -16,7 +16,7 @@
 static bool can_run(void)
 {
 #if defined(__x86_64__)
-    return __builtin_cpu_supports("avx2");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
 #else
     return true;
 #endif

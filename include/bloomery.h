@@ -520,12 +520,12 @@ BLM_API blm_status blm_create_file(const char *path, const blm_options *o, blm_f
 BLM_API blm_status blm_open(const char *path, const blm_options *o, blm_filter **out,
                             blm_error *err);
 
-/* For a scalable file opened read-only: takes in the layers that its writer has added since. Once
- * there are such layers, every question is answered "maybe" until you call this. Exclusive. */
+/* For a file opened read-only: takes in the layers that its writer has added since, and a first
+ * writer after a power cut. Until then every question is answered "maybe". Exclusive. */
 BLM_API blm_status blm_refresh(blm_filter *f, blm_error *err);
 
 /* Writes what changed to the disk. After BLM_OK, the adds that had returned before the call survive
- * a power cut. Calls progress. On a shared filter it may run during adds, not during another sync.
+ * a power cut. Calls progress. On a shared filter one may run beside adds (cuckoo's wait for it).
  * After any failure but E_CANCELLED nobody knows what is on the disk, and every later sync fails
  * too: save the filter elsewhere. */
 BLM_API blm_status blm_sync(blm_filter *f, blm_error *err);

@@ -9,9 +9,16 @@
  *     for (size_t i = 0; i < n; i++)
  *         hits += blm_inline_check(&in, &numbers[i], 8);
  *
+ * A call in a loop, even one that is never made, costs registers. Without any, for keys of eight bytes:
+ *
+ *     if (blm_inline_ready(&in))
+ *         for (size_t i = 0; i < n; i++)
+ *             hits += blm_inline_check8(&in, &numbers[i]);
+ *
  * It answers what blm_check answers, for every filter and key. Inlined are 8-byte keys of filters of
  * kind blocked with one line a key (rates down to 1e-3; the default) and the native scheme, in code
- * that is compiled for AVX2 or AVX-512 (-mavx2, -march=native). The rest is a call of blm_check, which
+ * that is compiled for AVX2 or AVX-512 (-mavx2; better -march=haswell or -march=native, as rotations and
+ * wide products gain from BMI2). The rest is a call of blm_check, which
  * finds the best instructions of the machine by itself. With BLM_INLINE_AVX2 defined the functions have
  * target("avx2"): for callers that have it too and see to it that the machine does. BLM_INLINE_AVX512
  * beside it makes blm_inline_check_avx512, with target("avx512f,avx512dq,bmi2").
@@ -61,14 +68,14 @@ typedef struct blm_inline {
     uint64_t flip; /* what an 8-byte key, turned three ways, is xored with before it is hashed */
     uint8_t  needed[8]; /* … if it is needed, by x >> 61: bits for words 0 1 4 5 2 3 6 7 */
     uint8_t  words[8];  /* the same for words 0 to 7 in their order */
+    /* As needed, with a sign for each bit; NULL: of a library without, or for another processor. */
+    const uint32_t (*asked)[8];
 } blm_inline;
 
 #define BLM_INLINE_INIT                                                         \
     {                                                                           \
         sizeof(blm_inline), 0, 0, NULL, NULL, 0, 0, { 0, 0, 0, 0, 0, 0, 0, 0 }, \
-        {                                                                       \
-            0, 0, 0, 0, 0, 0, 0, 0                                              \
-        }                                                                       \
+            { 0, 0, 0, 0, 0, 0, 0, 0 }, NULL                                    \
     }
 
 /* E_ARGUMENT: the size was not set. */
@@ -90,22 +97,25 @@ BLM_INLINE_FN uint64_t blm_inline_hash8(const blm_inline *v, const void *key)
     return k ^ k >> 28;
 }
 
-/* Shifts each word so that the bit asked for is its sign, and takes the eight signs as a byte. */
+/* Shifts each word so that the bit asked for is its sign, and tests the eight signs at once. The line's
+ * place and the row's come from a product and a shift with bits to spare, which are masked off: ports
+ * that shift and multiply are short here. */
 BLM_INLINE_FN bool blm_inline_test(const blm_inline *v, uint64_t h)
 {
     __extension__ typedef unsigned __int128 wide;
-    const uint64_t *line = v->lines + (uint64_t)((wide)h * v->line_count >> 64) * 8;
-    const uint64_t  x    = h * 0xA0761D6478BD642Fu;
-    const __m256i   six  = _mm256_set1_epi64x(63);
-    __m256i         at =
+    const char                             *line = (const char *)(const void *)v->lines +
+                       ((uint64_t)((wide)h * (v->line_count * 64) >> 64) & ~(uint64_t)63);
+    const uint64_t x   = h * 0xA0761D6478BD642Fu;
+    const char    *row = (const char *)(const void *)v->asked + (x >> 56 & 0xe0);
+    const __m256i  six = _mm256_set1_epi64x(63);
+    __m256i        at =
         _mm256_srlv_epi64(_mm256_set1_epi64x((long long)x), _mm256_setr_epi64x(13, 19, 25, 31));
-    __m256i lo    = _mm256_sllv_epi64(_mm256_loadu_si256((const __m256i *)(const void *)line),
-                                      _mm256_andnot_si256(at, six));
-    __m256i hi    = _mm256_sllv_epi64(_mm256_loadu_si256((const __m256i *)(const void *)(line + 4)),
-                                      _mm256_andnot_si256(_mm256_srli_epi64(at, 24), six));
-    int     signs = _mm256_movemask_ps(
-            _mm256_shuffle_ps(_mm256_castsi256_ps(lo), _mm256_castsi256_ps(hi), 0xdd));
-    return (~signs & v->needed[x >> 61]) == 0;
+    __m256i lo = _mm256_sllv_epi64(_mm256_loadu_si256((const __m256i *)(const void *)line),
+                                   _mm256_andnot_si256(at, six));
+    __m256i hi = _mm256_sllv_epi64(_mm256_loadu_si256((const __m256i *)(const void *)(line + 32)),
+                                   _mm256_andnot_si256(_mm256_srli_epi64(at, 24), six));
+    __m256  signs = _mm256_shuffle_ps(_mm256_castsi256_ps(lo), _mm256_castsi256_ps(hi), 0xdd);
+    return _mm256_testc_ps(signs, _mm256_loadu_ps((const float *)(const void *)row)) != 0;
 }
 #endif
 
@@ -122,6 +132,12 @@ BLM_INLINE_FN_AVX512 bool blm_inline_test_avx512(const blm_inline *v, uint64_t h
     return (_mm512_testn_epi64_mask(bits, _mm512_set1_epi64(1)) & v->words[x >> 61]) == 0;
 }
 
+/* As blm_inline_check8. */
+BLM_INLINE_FN_AVX512 bool blm_inline_check8_avx512(const blm_inline *v, const void *key)
+{
+    return blm_inline_test_avx512(v, blm_inline_hash8(v, key));
+}
+
 /* As blm_check. */
 BLM_INLINE_FN_AVX512 bool blm_inline_check_avx512(const blm_inline *v, const void *key, size_t len)
 {
@@ -131,13 +147,35 @@ BLM_INLINE_FN_AVX512 bool blm_inline_check_avx512(const blm_inline *v, const voi
 }
 #endif
 
+/* Are 8-byte keys inlined here? It never changes for a view. */
+BLM_INLINE_FN bool blm_inline_ready(const blm_inline *v)
+{
+#ifdef BLM_INLINES
+    return v->version == 1 && v->asked && v->words[0]; /* NULL, 0: of a library without */
+#else
+    return (void)v, false;
+#endif
+}
+
+/* As blm_check of the eight bytes at key, which is not NULL, where blm_inline_ready says so. */
+BLM_INLINE_FN bool blm_inline_check8(const blm_inline *v, const void *key)
+{
+#if defined(BLM_INLINES_AVX512) && !defined(BLM_INLINE_AVX512)
+    return blm_inline_check8_avx512(v, key);
+#elif defined(BLM_INLINES)
+    return blm_inline_test(v, blm_inline_hash8(v, key));
+#else
+    return blm_check(v->filter, key, 8);
+#endif
+}
+
 /* As blm_check. */
 BLM_INLINE_FN bool blm_inline_check(const blm_inline *v, const void *key, size_t len)
 {
 #if defined(BLM_INLINES_AVX512) && !defined(BLM_INLINE_AVX512)
     return blm_inline_check_avx512(v, key, len);
 #elif defined(BLM_INLINES)
-    if (len == 8 && v->version == 1 && key)
+    if (len == 8 && v->asked && key)
         return blm_inline_test(v, blm_inline_hash8(v, key));
 #endif
     return blm_check(v->filter, key, len);

@@ -223,6 +223,8 @@ static blm_status remove_keys(blm_filter *f, const struct blm__keys *k, uint8_t 
             sum += b->ops->remove(b, &r.keys, gone ? gone + at : scratch);
         else
             st = BLM_E_ARGUMENT;
+        if (st == BLM_OK && blm__save_failed(b))
+            st = BLM_E_IO;
         at += r.keys.n;
         if (at - told >= TELL) {
             told = at;

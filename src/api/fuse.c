@@ -152,6 +152,7 @@ static blm_status build_sized(struct blm__body *b, struct job *j, const struct b
         st = build_step(j, made, at, s->line_count - at < every ? s->line_count : at + every,
                         err); /* fewer threads than asked for also do it */
     free_work(b, work, made);
+    j->work = NULL;
     return st;
 }
 

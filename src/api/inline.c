@@ -3,13 +3,23 @@
 #include "bloomery/inline.h"
 
 #include "api/filter.h"
-#include "core/probe.h"
+#include "core/kernel/lines.h"
 
 /* Words 0 1 4 5 2 3 6 7 of a pattern: the order in which one shuffle of two vectors leaves them. */
 static uint8_t shuffled(unsigned words)
 {
     return (uint8_t)((words & 0xc3) | (words & 0x30) >> 2 | (words & 0x0c) << 2);
 }
+
+#ifdef __x86_64__ /* for AVX2: a row for each k and turn of its pattern */
+#define SIGN(p, j) ((uint32_t)(p) >> (j)&1) << 31
+#define SIGNS(p)                                                                            \
+    {                                                                                       \
+        SIGN(p, 0), SIGN(p, 1), SIGN(p, 4), SIGN(p, 5), SIGN(p, 2), SIGN(p, 3), SIGN(p, 6), \
+            SIGN(p, 7)                                                                      \
+    }
+static const _Alignas(64) uint32_t asked[9][8][8] = BLM__LINE_TABLE(SIGNS);
+#endif
 
 static bool inlines(const struct blm__body *b, const struct blm__layer *l)
 {
@@ -31,6 +41,9 @@ blm_status blm_inline_of(const blm_filter *f, blm_inline *out)
             v.words[r]  = (uint8_t)blm__line_words(r << 61, l->shape.probes);
             v.needed[r] = shuffled(v.words[r]);
         }
+#ifdef __x86_64__
+        v.asked = asked[l->shape.probes];
+#endif
     }
     return blm__emit(out, &v, sizeof v);
 }

@@ -27,7 +27,9 @@ blm_status blm_remove(blm_filter *f, const void *key, size_t len)
     if (b->read_only)
         return BLM_E_READONLY;
     blm__hash_one(b, key, len, &k);
-    return b->ops->remove(b, &k.keys, &gone) ? BLM_OK : BLM_E_ABSENT;
+    if (b->ops->remove(b, &k.keys, &gone))
+        return BLM_OK;
+    return blm__save_failed(b) ? BLM_E_IO : BLM_E_ABSENT;
 }
 
 uint64_t blm_count(const blm_filter *f, const void *key, size_t len)

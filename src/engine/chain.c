@@ -21,6 +21,61 @@ static size_t check(const struct blm__body *b, const struct blm__layer *l,
     return b->kernel->chain_check(l, k->hashes, k->n, maybe);
 }
 
+/* ---- many keys: hashed some hundred at a time ---- */
+
+#define RUN   1024u
+#define PROBE 128u /* … and so many at first, to see whether most are there */
+
+static bool takes(const struct blm__body *b, const struct blm__layer *l, const struct blm__keys *k)
+{
+    (void)b, (void)l;
+    return k->list || k->fixed || k->hashes;
+}
+
+static void hash(const struct blm__body *b, const struct blm__keys *k, size_t at, size_t n,
+                 uint64_t *h)
+{
+    if (k->list)
+        blm__native_hash_many(&b->hasher, b->kernel, k->list + at, n, h);
+    else
+        blm__native_hash_fixed(&b->hasher, b->kernel, k->fixed + at * k->width, k->width, n, h);
+}
+
+static size_t add_raw(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
+                      uint8_t *fresh)
+{
+    uint64_t h[RUN];
+    size_t   count = 0;
+    if (k->hashes)
+        return add(b, l, k, fresh);
+    for (size_t at = 0, n; at < k->n; at += n) {
+        n = k->n - at < RUN ? k->n - at : RUN;
+        hash(b, k, at, n, h);
+        count += b->kernel->chain_add(l, h, n, fresh + at);
+    }
+    blm__layer_count(l, (int64_t)count);
+    return count;
+}
+
+static size_t check_raw(const struct blm__body *b, const struct blm__layer *l,
+                        const struct blm__keys *k, uint8_t *maybe)
+{
+    uint64_t h[RUN];
+    size_t   hits = 0, most = PROBE;
+    bool     absent = false; /* most of the run before were */
+    for (size_t at = 0, n; at < k->n; at += n, most = RUN) {
+        n                   = k->n - at < most ? k->n - at : most;
+        const uint64_t *run = k->hashes ? k->hashes + at : h;
+        if (!k->hashes)
+            hash(b, k, at, n, h);
+        const struct blm__kernel *v = b->kernel;
+        size_t has = (absent ? v->chain_sieve : v->chain_check)(l, run, n, maybe + at);
+        absent     = has < n / 2;
+        hits += has;
+    }
+    return hits;
+}
+
 static bool check_one(const struct blm__body *b, const struct blm__layer *l, uint64_t h)
 {
     return b->kernel->chain_check_one(l, h);
@@ -59,6 +114,9 @@ const struct blm__engine blm__engine_chain = {
     .add       = add,
     .check     = check,
     .check_one = check_one,
+    .takes     = takes,
+    .add_raw   = add_raw,
+    .check_raw = check_raw,
     .singles   = singles,
     .positions = positions,
     .rate_now  = blm__fill_rate_now,

@@ -34,14 +34,17 @@ static void hash(const struct blm__body *b, const struct blm__keys *k, size_t at
 static size_t check_raw(const struct blm__body *b, const struct blm__layer *l,
                         const struct blm__keys *k, uint8_t *maybe)
 {
-    uint64_t h[BLM__FUSE_RUN];
-    size_t   hits = 0;
+    const struct blm__fuse *v = b->kernel->fuse;
+    uint64_t                h[BLM__FUSE_RUN];
+    size_t                  hits = 0;
     if (k->hashes)
-        return b->kernel->fuse->check(l, k->hashes, k->n, maybe);
+        return v->check(l, k->hashes, k->n, maybe);
+    if (k->fixed && k->width == 8 && b->hasher.id == BLM_HASH_XXH3 && v->check8)
+        return v->check8(l, blm__hasher_flip(&b->hasher), k->fixed, k->n, maybe);
     for (size_t at = 0, n; at < k->n; at += n) {
         n = k->n - at < BLM__FUSE_RUN ? k->n - at : BLM__FUSE_RUN;
         hash(b, k, at, n, h);
-        hits += b->kernel->fuse->check(l, h, n, maybe + at);
+        hits += v->check(l, h, n, maybe + at);
     }
     return hits;
 }

@@ -27,7 +27,7 @@ struct blm__fuse_keys blm__fuse_keys_in(const struct blm__fuse_keys *all, uint64
     struct blm__fuse_keys k;
     for (unsigned i = 0; i < 2; i++) {
         size_t from = first_in(all->of[i], all->n[i], part, parts);
-        k.of[i]     = all->of[i] + from;
+        k.of[i]     = from ? all->of[i] + from : all->of[i]; /* an empty list is NULL */
         k.n[i]      = first_in(k.of[i], all->n[i] - from, part + 1, parts);
     }
     return k;
@@ -85,8 +85,8 @@ bool blm__peel_keys(struct blm__peel *p, const struct blm__fuse_keys *k, struct 
 {
     struct blm__fuse_part part = blm__fuse_part_of(size.cells, size.segment);
     size_t                all = k->n[0] + k->n[1], found = 0, taken = 0;
-    memset(p->keys, 0, size.cells * sizeof *p->keys);
-    memset(p->count, 0, size.cells * sizeof *p->count);
+    memset(p->keys, 0, (size_t)size.cells * sizeof *p->keys);
+    memset(p->count, 0, (size_t)size.cells * sizeof *p->count);
     for (uint32_t i = 0; i < 2; i++)
         put_keys(p, k->of[i], k->n[i], i, part, parts, factor);
     /* A cell is alone once at most, so `order` has room; what was taken stands at its front. */

@@ -42,6 +42,49 @@ static size_t check(const struct blm__body *b, const struct blm__layer *l,
     return blm__steps_check_alone(l, k->hashes, k->steps, k->n, maybe);
 }
 
+/* ---- many keys: hashed some hundred at a time, as the fetches run dry after each ---- */
+
+#define PROBE 128u /* keys of the first run: they show whether most are there */
+
+static bool takes(const struct blm__body *b, const struct blm__layer *l, const struct blm__keys *k)
+{
+    (void)b;
+    return (k->list || k->fixed) && k->n > 1 && l->shape.probes <= BLM__STEPS_MOST;
+}
+
+static size_t add_raw(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
+                      uint8_t *fresh)
+{
+    uint64_t start[BLM__STEPS_RUN], step[BLM__STEPS_RUN];
+    size_t   count = 0;
+    for (size_t at = 0, n; at < k->n; at += n) {
+        n                     = k->n - at < BLM__STEPS_RUN ? k->n - at : BLM__STEPS_RUN;
+        struct blm__keys part = blm__keys_part(k, at, n);
+        b->scheme->pairs(&b->hasher, b->kernel, &part, n, start, step);
+        count += b->kernel->stepper->add(l, start, step, n, fresh + at, b->shared);
+    }
+    blm__layer_count(l, (int64_t)count);
+    return count;
+}
+
+static size_t check_raw(const struct blm__body *b, const struct blm__layer *l,
+                        const struct blm__keys *k, uint8_t *maybe)
+{
+    const struct blm__stepper *v = b->kernel->stepper;
+    uint64_t                   start[BLM__STEPS_RUN], step[BLM__STEPS_RUN];
+    size_t                     hits = 0, most = PROBE;
+    bool                       absent = false; /* most of the run before were */
+    for (size_t at = 0, n; at < k->n; at += n, most = BLM__STEPS_RUN) {
+        n                     = k->n - at < most ? k->n - at : most;
+        struct blm__keys part = blm__keys_part(k, at, n);
+        b->scheme->pairs(&b->hasher, b->kernel, &part, n, start, step);
+        size_t has = (absent ? v->sieve : v->check)(l, start, step, n, maybe + at);
+        absent     = has < n / 2;
+        hits += has;
+    }
+    return hits;
+}
+
 /* ---- single calls ---- */
 
 /* False: it is no key. */
@@ -103,6 +146,9 @@ const struct blm__engine blm__engine_steps = {
     .ready     = ready,
     .add       = add,
     .check     = check,
+    .takes     = takes,
+    .add_raw   = add_raw,
+    .check_raw = check_raw,
     .singles   = singles,
     .positions = blm__positions_list,
     .rate_now  = blm__fill_rate_now,

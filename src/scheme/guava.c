@@ -14,6 +14,7 @@
 
 #include "bloomery/maths.h"
 #include "core/hash/murmur3.h"
+#include "core/kernel/steps.h"
 #include "core/utf16.h"
 #include "scheme/java.h"
 
@@ -50,24 +51,12 @@ static void digest(const struct blm__hasher *h, uint32_t k, const void *key, siz
         blm__murmur3_128(key, len, 0, d->w);
 }
 
-/* Keys of 8 bytes, side by side: a loop without a branch on each key's length. */
-static void pairs_of_longs(const uint8_t *keys, size_t n, uint64_t *start, uint64_t *step)
-{
-    for (size_t i = 0; i < n; i++) {
-        uint64_t w[2] = { 0, 0 };
-        blm__murmur3_finish(w, blm__get64le(keys + 8 * i), 0, 8);
-        start[i] = w[0];
-        step[i]  = w[1];
-    }
-}
-
 static void pairs64(const struct blm__hasher *h, const struct blm__kernel *v,
                     const struct blm__keys *keys, size_t n, uint64_t *start, uint64_t *step)
 {
-    (void)v;
     bool chars = is_chars(h);
     if (!chars && !keys->list && keys->width == 8) {
-        pairs_of_longs(keys->fixed, n, start, step);
+        v->stepper->murmur3_8(keys->fixed, n, start, step);
         return;
     }
     for (size_t i = 0; i < n; i++) {

@@ -63,11 +63,6 @@ static void pair64(const uint8_t *key, size_t len, uint64_t *start, uint64_t *st
     *step  = hash_short(mixed, len, tail, *start);
 }
 
-static uint64_t hash8(uint64_t word, uint64_t seed)
-{
-    return blm__murmur64a_finish(blm__murmur64a_word(seed ^ 8 * BLM__MURMUR64A, word));
-}
-
 static void pair(const struct blm__hasher *h, const uint8_t *key, size_t len, uint64_t *start,
                  uint64_t *step)
 {
@@ -90,11 +85,7 @@ static void pairs(const struct blm__hasher *h, const struct blm__kernel *v,
     if (four && n == 4 && vectors->murmur4(keys->list, SEED64, start, step))
         return; /* a flow's */
     if (wide && !keys->list && keys->width == 8) {
-        for (size_t i = 0; i < n; i++) {
-            uint64_t word = blm__get64le(keys->fixed + 8 * i);
-            start[i]      = hash8(word, SEED64);
-            step[i]       = hash8(word, start[i]);
-        }
+        vectors->murmur_8(keys->fixed, n, SEED64, start, step);
         return;
     }
     for (size_t i = 0, next; i < n; i = next) {

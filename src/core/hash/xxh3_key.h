@@ -182,7 +182,8 @@ BLM__INLINE uint64_t blm__xxh3_33to96(const void *key, size_t len, uint64_t seed
     uint64_t       more = (uint64_t)0 - (len > 64); /* all ones: the middle counts too */
     acc += BLM__XXH3_MIX_0(0) + BLM__XXH3_MIX_1(len - 16);
     acc += BLM__XXH3_MIX_2(16) + BLM__XXH3_MIX_3(len - 32);
-    size_t front = 32 & more, back = (len - 48) & more; /* else some place inside the key */
+    size_t front = 32 & (size_t)more,
+           back  = (len - 48) & (size_t)more; /* else some place inside the key */
     acc += (BLM__XXH3_MIX_4(front) + BLM__XXH3_MIX_5(back)) & more;
     return blm__xxh3_avalanche(acc);
 }

@@ -20,24 +20,6 @@
 
 /* ---- hashes ---- */
 
-BLM__AVX2_INLINE __m256i rotl64(__m256i v, int r)
-{
-    return _mm256_or_si256(_mm256_slli_epi64(v, r), _mm256_srli_epi64(v, 64 - r));
-}
-
-/* blm__xxh3_8 of four keys. */
-BLM__AVX2_INLINE __m256i hash4(__m256i v, __m256i flip)
-{
-    const __m256i by24 = _mm256_setr_epi8(5, 6, 7, 0, 1, 2, 3, 4, 13, 14, 15, 8, 9, 10, 11, 12, 5,
-                                          6, 7, 0, 1, 2, 3, 4, 13, 14, 15, 8, 9, 10, 11, 12);
-    v                  = _mm256_xor_si256(_mm256_shuffle_epi32(v, 0xb1), flip);
-    v = _mm256_xor_si256(v, _mm256_xor_si256(rotl64(v, 49), _mm256_shuffle_epi8(v, by24)));
-    v = blm__avx2_mul64(v, BLM__XXH3_PRIME_MX2);
-    v = _mm256_xor_si256(v, _mm256_add_epi64(_mm256_srli_epi64(v, 35), _mm256_set1_epi64x(8)));
-    v = blm__avx2_mul64(v, BLM__XXH3_PRIME_MX2);
-    return _mm256_xor_si256(v, _mm256_srli_epi64(v, 28));
-}
-
 /* Eight keys a step: 0.75 ns a key where the scalar form takes 1.7 and one vector a step 0.78; half
  * vectors, half scalar 0.77 to 1.4 (Zen 3, in cache). */
 BLM__AVX2 static void hash8(uint64_t flip, const void *keys, size_t n, uint64_t *h)
@@ -48,8 +30,8 @@ BLM__AVX2 static void hash8(uint64_t flip, const void *keys, size_t n, uint64_t 
     for (; i + 8 <= n; i += 8) {
         __m256i a = _mm256_loadu_si256((const void *)(p + 8 * i));
         __m256i b = _mm256_loadu_si256((const void *)(p + 8 * i + 32));
-        blm__avx2_store4(h + i, hash4(a, f));
-        blm__avx2_store4(h + i + 4, hash4(b, f));
+        blm__avx2_store4(h + i, blm__avx2_hash4(a, f));
+        blm__avx2_store4(h + i + 4, blm__avx2_hash4(b, f));
     }
     for (; i < n; i++)
         h[i] = blm__xxh3_8(p + 8 * i, flip);
@@ -65,8 +47,8 @@ BLM__AVX2_INLINE void take8(const uint8_t *from, bool keys, uint64_t flip, uint6
     __m256i       a = _mm256_loadu_si256((const void *)from);
     __m256i       b = _mm256_loadu_si256((const void *)(from + 32));
     if (keys) {
-        a = hash4(a, f);
-        b = hash4(b, f);
+        a = blm__avx2_hash4(a, f);
+        b = blm__avx2_hash4(b, f);
     }
     _mm256_store_si256((void *)x, blm__avx2_mul64(a, BLM__C));
     _mm256_store_si256((void *)(x + 4), blm__avx2_mul64(b, BLM__C));
@@ -173,7 +155,7 @@ const struct blm__kernel blm__kernel_avx2 = {
     .counters       = &blm__counters_avx2,
     .ages           = &blm__ages_avx2,
     .buckets        = &blm__buckets_avx2,
-    .fuse           = &blm__fuse_portable,
+    .fuse           = &blm__fuse_avx2,
     .layers_check   = blm__layers_check_avx2,
     .stepper        = &blm__stepper_avx2,
     .layers_add     = blm__layers_add_avx2,

@@ -16,67 +16,26 @@
  * Positions are followed as remainders of 32 bits: a mod m and b mod m once, then an addition and
  * a subtraction a step. Where a + i·b wraps, which is the same in every layer, b mod m gives way to
  * (b − 2^64) mod m.
- *
- * A remainder is the fraction of a/m times m, as in steps.h, with fewer products. a is two halves;
- * 1/m and 2^32/m are rounded to 64 bits, so that either half's product is off by 2^-33 at most. What
- * is cut from the sum is less than 2^-32, and half of that is added before. So the fraction is off by
- * less than 1.5 · 2^-32, which is below 1/2m for m up to LARGEST.
  */
 #include <string.h>
 
 #include "core/kernel/steps.h"
 
 #ifdef BLM__HAVE_AVX2
-#include "core/kernel/avx2.h"
+#include "core/kernel/avx2_modulus.h"
 
 #define LANES   8u
-#define NEAR    16u                 /* small layers at once */
-#define FAR     8u                  /* large ones */
-#define PROBES  32u                 /* of a layer */
-#define FIRST   4u                  /* that keys are screened by: in a small layer … */
-#define FETCHED 3u                  /* … and in a large one */
-#define LARGEST ((uint64_t)5 << 28) /* m: below 2^32 / 3 */
+#define NEAR    16u /* small layers at once */
+#define FAR     8u  /* large ones */
+#define PROBES  32u /* of a layer */
+#define FIRST   4u  /* that keys are screened by: in a small layer … */
+#define FETCHED 3u  /* … and in a large one */
 
 BLM__AVX2_INLINE __m256i wide(uint64_t v) { return _mm256_set1_epi64x((long long)v); }
 BLM__AVX2_INLINE __m256i sum(__m256i a, __m256i b) { return _mm256_add_epi64(a, b); }
-BLM__AVX2_INLINE __m256i high(__m256i v) { return _mm256_srli_epi64(v, 32); }
-BLM__AVX2_INLINE __m256i product(__m256i a, __m256i b) { return _mm256_mul_epu32(a, b); }
 BLM__AVX2_INLINE __m256i both(__m256i even, __m256i odd)
 {
     return _mm256_blend_epi32(even, odd, 0xaa);
-}
-
-/* ---- remainders ---- */
-
-struct modulus {
-    __m256i one, one_up, word, word_up; /* 1/m and 2^32/m, the fractions, in units of 2^-64 */
-    __m256i half, m;
-    __m256i m32, wrap; /* in 32 bits: m, and 2^64 mod m */
-};
-
-BLM__AVX2_INLINE struct modulus modulus_of(const struct blm__steps *s)
-{
-    const uint64_t one  = s->hi + (s->lo >> 63);
-    const uint64_t word = (s->hi << 32 | s->lo >> 32) + (s->lo >> 31 & 1);
-    const uint64_t wrap = 0 - s->hi * s->m; /* 1 to m */
-    return (struct modulus){ wide(one),
-                             wide(one >> 32),
-                             wide(word),
-                             wide(word >> 32),
-                             wide((s->hi >> 1) + ((uint64_t)1 << 31)),
-                             wide(s->m),
-                             _mm256_set1_epi32((int)s->m),
-                             _mm256_set1_epi32((int)(wrap % s->m)) };
-}
-
-/* In the upper halves. */
-BLM__AVX2_INLINE __m256i remainder_of(const struct modulus *d, __m256i v)
-{
-    __m256i up   = high(v);
-    __m256i low  = sum(product(v, d->one), product(up, d->word));
-    __m256i top  = sum(product(v, d->one_up), product(up, d->word_up));
-    __m256i turn = sum(sum(low, d->half), _mm256_slli_epi64(top, 32));
-    return product(high(turn), d->m);
 }
 
 /* ---- eight keys ---- */
@@ -86,19 +45,12 @@ struct eight {
     __m256i wrapped[PROBES];   /* where a + (i + 1)·b wraps */
 };
 
-BLM__AVX2_INLINE void apart(const uint64_t *w, __m256i *out)
-{
-    __m256i low = blm__avx2_load4(w), top = blm__avx2_load4(w + 4);
-    out[0] = _mm256_permute4x64_epi64(_mm256_unpacklo_epi64(low, top), 0xd8);
-    out[1] = _mm256_permute4x64_epi64(_mm256_unpackhi_epi64(low, top), 0xd8);
-}
-
 /* For layers of up to k probes. */
 BLM__AVX2_INLINE void eight_of(struct eight *e, const uint64_t *a, const uint64_t *b, uint32_t k)
 {
     const __m256i sign = wide((uint64_t)1 << 63);
-    apart(a, e->start);
-    apart(b, e->step);
+    blm__avx2_apart(a, e->start);
+    blm__avx2_apart(b, e->step);
     /* Compared as signed numbers: both with their top bit turned. */
     const __m256i limit[2] = { _mm256_xor_si256(e->step[0], sign),
                                _mm256_xor_si256(e->step[1], sign) };
@@ -111,16 +63,11 @@ BLM__AVX2_INLINE void eight_of(struct eight *e, const uint64_t *a, const uint64_
     }
 }
 
-BLM__AVX2_INLINE __m256i remainders(const struct modulus *d, const __m256i *v)
-{
-    return both(high(remainder_of(d, v[0])), remainder_of(d, v[1]));
-}
-
 /* Position j of key i at pos[8j + i]. */
-BLM__AVX2_INLINE void list(const struct modulus *d, const struct eight *e, uint32_t k,
+BLM__AVX2_INLINE void list(const struct blm__avx2_modulus *d, const struct eight *e, uint32_t k,
                            uint32_t *pos)
 {
-    __m256i at = remainders(d, e->start), by = remainders(d, e->step);
+    __m256i at = blm__avx2_remainder8(d, e->start), by = blm__avx2_remainder8(d, e->step);
     __m256i less = _mm256_sub_epi32(by, d->wrap);
     less         = _mm256_min_epu32(less, _mm256_add_epi32(less, d->m32));
     _mm256_storeu_si256((void *)pos, at);
@@ -145,7 +92,7 @@ BLM__AVX2_INLINE uint64_t bits_at(const uint64_t *words, const uint32_t *pos, ui
 
 struct place {
     const struct blm__layer *layer;
-    struct modulus           d;
+    struct blm__avx2_modulus d;
 };
 
 struct chain {
@@ -303,14 +250,14 @@ BLM__AVX2 static void run(const struct chain *c, const uint64_t *a, const uint64
 
 static bool fits(const struct blm__layer *l)
 {
-    return l->steps.spare == 0 && l->steps.m <= LARGEST && l->shape.probes >= FIRST &&
+    return l->steps.spare == 0 && l->steps.m <= BLM__MODULUS_MOST && l->shape.probes >= FIRST &&
            l->shape.probes <= PROBES;
 }
 
 BLM__AVX2 static void put(struct chain *c, struct place *p, const struct blm__layer *l)
 {
     p->layer = l;
-    p->d     = modulus_of(&l->steps);
+    p->d     = blm__avx2_modulus_of(&l->steps);
     c->most  = l->shape.probes > c->most ? l->shape.probes : c->most;
 }
 

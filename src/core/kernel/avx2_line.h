@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * BLM__AVX2, one line: a 512-bit line is two vectors of four words. For avx2.c and avx2_layers.c.
+ * BLM__AVX2, one line: a 512-bit line is two vectors of four words. For avx2.c and avx2_layers.c; and the arithmetic
+ * that other files of AVX2 share.
  *
  * A check shifts each word so that the bit it asks for becomes the sign, and takes the eight signs
  * as one byte: `(signs & needed) == needed`, with the words that a key does not use absent from
@@ -99,6 +100,24 @@ BLM__AVX2_INLINE __m256i blm__avx2_mul64(__m256i a, uint64_t b)
     __m256i       mixed   = _mm256_mullo_epi32(a, swapped);
     mixed                 = _mm256_add_epi64(mixed, _mm256_slli_epi64(mixed, 32));
     return _mm256_add_epi64(_mm256_mul_epu32(a, by), _mm256_and_si256(mixed, high));
+}
+
+BLM__AVX2_INLINE __m256i blm__avx2_rotl(__m256i v, int r)
+{
+    return _mm256_or_si256(_mm256_slli_epi64(v, r), _mm256_srli_epi64(v, 64 - r));
+}
+
+/* blm__xxh3_8 of four keys. */
+BLM__AVX2_INLINE __m256i blm__avx2_hash4(__m256i v, __m256i flip)
+{
+    const __m256i by24 = _mm256_setr_epi8(5, 6, 7, 0, 1, 2, 3, 4, 13, 14, 15, 8, 9, 10, 11, 12, 5,
+                                          6, 7, 0, 1, 2, 3, 4, 13, 14, 15, 8, 9, 10, 11, 12);
+    v                  = _mm256_xor_si256(_mm256_shuffle_epi32(v, 0xb1), flip);
+    v = _mm256_xor_si256(v, _mm256_xor_si256(blm__avx2_rotl(v, 49), _mm256_shuffle_epi8(v, by24)));
+    v = blm__avx2_mul64(v, BLM__XXH3_PRIME_MX2);
+    v = _mm256_xor_si256(v, _mm256_add_epi64(_mm256_srli_epi64(v, 35), _mm256_set1_epi64x(8)));
+    v = blm__avx2_mul64(v, BLM__XXH3_PRIME_MX2);
+    return _mm256_xor_si256(v, _mm256_srli_epi64(v, 28));
 }
 
 /* h's line of `count` < 2^32, as an offset in bytes:

@@ -85,4 +85,50 @@ BLM__AVX2 bool blm__murmur4_avx2(const blm_key *k, uint64_t seed, uint64_t *star
     }
     return true;
 }
+
+/* ---- keys of 8 bytes, side by side ---- */
+
+BLM__AVX2 void blm__murmur_8_avx2(const uint8_t *keys, size_t n, uint64_t seed, uint64_t *start,
+                                  uint64_t *step)
+{
+    const __m256i len   = _mm256_set1_epi64x((long long)(8 * BLM__MURMUR64A));
+    const __m256i first = _mm256_xor_si256(_mm256_set1_epi64x((long long)seed), len);
+    size_t        i     = 0;
+    for (; i + 4 <= n; i += 4) {
+        __m256i word = _mm256_loadu_si256((const void *)(keys + 8 * i));
+        word         = times(shaken(times(word)));
+        __m256i h    = shaken(times(shaken(times(_mm256_xor_si256(first, word)))));
+        blm__avx2_store4(start + i, h);
+        h = _mm256_xor_si256(_mm256_xor_si256(h, len), word);
+        blm__avx2_store4(step + i, shaken(times(shaken(times(h)))));
+    }
+    blm__murmur_8(keys + 8 * i, n - i, seed, start + i, step + i);
+}
+
+BLM__AVX2_INLINE __m256i avalanche(__m256i h)
+{
+    h = _mm256_xor_si256(h, _mm256_srli_epi64(h, 33));
+    h = blm__avx2_mul64(h, 0xff51afd7ed558ccdu);
+    h = _mm256_xor_si256(h, _mm256_srli_epi64(h, 33));
+    h = blm__avx2_mul64(h, 0xc4ceb9fe1a85ec53u);
+    return _mm256_xor_si256(h, _mm256_srli_epi64(h, 33));
+}
+
+/* blm__murmur3_finish of four keys: the upper half of 16 bytes is 0, and scrambles to 0. */
+BLM__AVX2 void blm__murmur3_8_avx2(const uint8_t *keys, size_t n, uint64_t *start, uint64_t *step)
+{
+    const __m256i len = _mm256_set1_epi64x(8);
+    size_t        i   = 0;
+    for (; i + 4 <= n; i += 4) {
+        __m256i a = _mm256_loadu_si256((const void *)(keys + 8 * i));
+        a         = blm__avx2_rotl(blm__avx2_mul64(a, 0x87c37b91114253d5u), 31);
+        a         = _mm256_xor_si256(blm__avx2_mul64(a, 0x4cf5ad432745937fu), len);
+        a         = _mm256_add_epi64(a, len);
+        __m256i b = avalanche(_mm256_add_epi64(a, len));
+        a         = _mm256_add_epi64(avalanche(a), b);
+        blm__avx2_store4(start + i, a);
+        blm__avx2_store4(step + i, _mm256_add_epi64(a, b));
+    }
+    blm__murmur3_8(keys + 8 * i, n - i, start + i, step + i);
+}
 #endif

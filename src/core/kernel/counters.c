@@ -177,7 +177,7 @@ const struct blm__counters blm__counters_portable = {
     .add        = add,
     .check      = check,
     .remove     = remove_keys,
-    .add_shared = blm__counters_add_shared,
+    .add_shared = BLM__SHARED_FORM(blm__counters_add_shared, add),
     .check_key  = blm__portable_counters_check_key,
     .add_key    = blm__portable_counters_add_key,
 };

@@ -18,9 +18,15 @@
 
 struct blm__fuse {
     size_t (*check)(const struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
+    /* From n keys of 8 bytes, side by side. NULL: hashed by hash8 first they take as long. */
+    size_t (*check8)(const struct blm__layer *l, uint64_t flip, const void *keys, size_t n,
+                     uint8_t *maybe);
 };
 
 extern const struct blm__fuse blm__fuse_portable;
+#ifdef BLM__HAVE_AVX2
+extern const struct blm__fuse blm__fuse_avx2;
+#endif
 
 /* One part: what its keys' cells depend on. */
 struct blm__fuse_part {
@@ -109,10 +115,9 @@ BLM__INLINE bool blm__fuse_place(const struct blm__fuse_layer *f, uint64_t h,
 
 /* ---- batches ----
  *
- * A key is placed and its cells asked for, and used when 32 others have been placed. One key after
- * another, in plain C: with AVX-512 eight keys are placed no faster (2.8 ns a key against 2.6 with
- * the fetches), since the products are 64 bits wide. A cell is read by as few bytes as it may lie in,
- * because one byte more can be on a line that nobody has asked for. */
+ * A key is placed and its cells asked for, and used when 32 others have been placed: one key after
+ * another, in plain C. core/kernel/fuse_ring.h has them in vectors. A cell is read by as few bytes as it
+ * may lie in, because one byte more can be on a line that nobody has asked for. */
 
 /* A key that waits for its cells. */
 struct blm__fuse_waiting {

@@ -23,6 +23,14 @@
 #endif
 extern _Atomic uint64_t blm__in_cache_bytes;
 
+/* WebAssembly as we build it has one thread. There the form of a loop for shared filters is the plain
+ * one, and the tables name that, so that the page does not carry code that it cannot need. */
+#ifdef __wasi__
+#define BLM__SHARED_FORM(shared, plain) (0 ? (shared) : (plain))
+#else
+#define BLM__SHARED_FORM(shared, plain) (shared)
+#endif
+
 struct blm__ages;     /* core/kernel/ages.h */
 struct blm__buckets;  /* core/kernel/buckets.h */
 struct blm__fuse;     /* core/kernel/fuse.h */
@@ -63,6 +71,8 @@ struct blm__kernel {
     size_t (*chain_add)(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
     size_t (*chain_add_shared)(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
     size_t (*chain_check)(const struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
+    /* The same, of which most are expected not to be there. */
+    size_t (*chain_sieve)(const struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
     bool (*chain_check_one)(const struct blm__layer *l, uint64_t h);
     blm__check_key chain_check_key;
     blm__add_key   chain_add_key, chain_add_key_shared;

@@ -11,14 +11,15 @@
  * Shared adds, one by one, look with `test` first (most often the bits are there, and nothing is
  * written), then set the missing bits word by word with atomic operations; batches lock (lanes.h).
  *
- * Batches go through the rings of stream.h. In cache nothing is fetched ahead for checks (4, 8 or
- * 16 keys cost 5 to 15% there, Zen 3).
+ * Batches go through the rings of stream.h, and checks of few keys through few.h. In cache nothing is
+ * fetched ahead for checks of many (4, 8 or 16 keys cost 5 to 15% there, Zen 3).
  */
 #ifndef BLM_CORE_KERNEL_LINES_H
 #define BLM_CORE_KERNEL_LINES_H
 
+#include "core/kernel/few.h"
 #include "core/kernel/lanes.h"
-#include "core/kernel/stream.h"
+#include "core/kernel/sieve.h"
 
 #define BLM__SHARED_AHEAD 32u
 
@@ -278,6 +279,20 @@ BLM__INLINE uint64_t *blm__quick_line(const struct blm__body *b, uint64_t h)
     }
 
 /* Chains, built for the target. */
+/* Where nothing can be fetched ahead, there is nothing to gain. */
+#ifdef __wasm__
+#define BLM__CHAIN_SIEVE(TARGET, kernel)
+#define BLM__CHAIN_SIEVE_ROW(kernel) kernel##_chain_check
+#else
+#define BLM__CHAIN_SIEVE(TARGET, kernel)                                                     \
+    TARGET static size_t kernel##_chain_sieve(const struct blm__layer *l, const uint64_t *h, \
+                                              size_t n, uint8_t *maybe)                      \
+    {                                                                                        \
+        return blm__sieve_chain(l, h, n, maybe);                                             \
+    }
+#define BLM__CHAIN_SIEVE_ROW(kernel) kernel##_chain_sieve
+#endif
+
 #define BLM__VECTOR_CHAINS(TARGET, kernel)                                                     \
     TARGET static size_t kernel##_chain_add(struct blm__layer *l, const uint64_t *h, size_t n, \
                                             uint8_t *fresh)                                    \
@@ -294,6 +309,7 @@ BLM__INLINE uint64_t *blm__quick_line(const struct blm__body *b, uint64_t h)
     {                                                                                          \
         return blm__chain_check_loop(l, h, n, maybe);                                          \
     }                                                                                          \
+    BLM__CHAIN_SIEVE(TARGET, kernel)                                                           \
     TARGET static bool kernel##_chain_check_one(const struct blm__layer *l, uint64_t h)        \
     {                                                                                          \
         return blm__chain_test(l->words, l->shape.bits, h, 0, l->shape.probes);                \
@@ -308,7 +324,8 @@ BLM__INLINE uint64_t *blm__quick_line(const struct blm__body *b, uint64_t h)
     .lines_check_key = kernel##_lines_check_key, .lines_add_key = kernel##_lines_add_key,     \
     .lines_add_key_shared = kernel##_lines_add_key_shared, .chain_add = kernel##_chain_add,   \
     .chain_add_shared = kernel##_chain_add_shared, .chain_check = kernel##_chain_check,       \
-    .chain_check_one = kernel##_chain_check_one, .chain_check_key = kernel##_chain_check_key, \
-    .chain_add_key = kernel##_chain_add_key, .chain_add_key_shared = kernel##_chain_add_key_shared
+    .chain_sieve = BLM__CHAIN_SIEVE_ROW(kernel), .chain_check_one = kernel##_chain_check_one, \
+    .chain_check_key = kernel##_chain_check_key, .chain_add_key = kernel##_chain_add_key,     \
+    .chain_add_key_shared = kernel##_chain_add_key_shared
 
 #endif

@@ -2,6 +2,8 @@
 /* Double hashing in plain C: the oracle for the vectors, and lone keys. */
 #include <string.h>
 
+#include "core/hash/murmur2.h"
+#include "core/hash/murmur3.h"
 #include "core/kernel/flow.h"
 
 /* ⌊(high·2^64 + 2^64 − 1) / m⌋ for high < m. */
@@ -180,6 +182,10 @@ static size_t add_chain(struct blm__layer *layers, uint32_t count, uint32_t to, 
     return blm__steps_add_each(&blm__stepper_portable, layers, count, to, a, b, n, fresh);
 }
 
+#ifdef BLOOMERY_WITHOUT_FLOW /* then src/api/flow.c is left out too: nobody asks for them */
+#define check_flow NULL
+#define add_flow   NULL
+#else
 static void check_flow(struct blm__steps_flow *w)
 {
     blm__flow_check_loop(w, blm__steps_list_plain, 6);
@@ -188,6 +194,28 @@ static void check_flow(struct blm__steps_flow *w)
 static size_t add_flow(struct blm__steps_flow *w)
 {
     return blm__flow_add_loop(w, blm__steps_list_plain, 6);
+}
+#endif
+
+void blm__murmur_8(const uint8_t *keys, size_t n, uint64_t seed, uint64_t *start, uint64_t *step)
+{
+    const uint64_t len = 8 * BLM__MURMUR64A;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t word = blm__get64le(keys + 8 * i);
+        start[i]      = blm__murmur64a_finish(blm__murmur64a_word(seed ^ len, word));
+        step[i]       = blm__murmur64a_finish(blm__murmur64a_word(start[i] ^ len, word));
+    }
+}
+
+/* A loop without a branch on each key's length. */
+void blm__murmur3_8(const uint8_t *keys, size_t n, uint64_t *start, uint64_t *step)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t w[2] = { 0, 0 };
+        blm__murmur3_finish(w, blm__get64le(keys + 8 * i), 0, 8);
+        start[i] = w[0];
+        step[i]  = w[1];
+    }
 }
 
 bool blm__murmur4_none(const blm_key *k, uint64_t seed, uint64_t *start, uint64_t *step)
@@ -200,5 +228,7 @@ bool blm__murmur4_none(const blm_key *k, uint64_t seed, uint64_t *start, uint64_
 }
 
 const struct blm__stepper blm__stepper_portable = {
-    add, check, check_chain, add_chain, check_flow, add_flow, blm__murmur4_none,
+    add,           check,          check,    check_chain,
+    add_chain,     check_flow,     add_flow, blm__murmur4_none,
+    blm__murmur_8, blm__murmur3_8,
 };

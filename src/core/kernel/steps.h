@@ -25,6 +25,7 @@
 #define BLM__STEPS_MOST  (BLM__STEPS_ROOM / 4) /* probes; beyond, keys are taken one by one */
 #define BLM__STEPS_AHEAD 4u /* blocks of four keys between asking for bits and using them */
 #define BLM__STEPS_FIRST 3u
+#define BLM__STEPS_RUN   512u /* keys hashed, and then looked for or added, in one go */
 /* Probes in cache; beyond, a key that is not there costs less alone, because it stops at its first
  * clear bits and lists none of the others. In 16 KB, ns a key: 17 probes 9.4 in a batch and 7.6
  * alone, 37: 15.6 and 7.5, 272: 94 and 7.6; for keys that are there 17.4 and 19.3, 35.3 and 37.3,
@@ -39,11 +40,15 @@
 
 struct blm__steps_flow; /* core/kernel/flow.h */
 
-/* Batches of 1 ≤ n ≤ BLM__BATCH keys and k ≤ BLM__STEPS_MOST probes. Answers as kernel.h's. */
+/* Batches of at least one key, chains of at most BLM__BATCH, and k ≤ BLM__STEPS_MOST probes. Answers as
+ * kernel.h's. */
 struct blm__stepper {
     size_t (*add)(struct blm__layer *l, const uint64_t *a, const uint64_t *b, size_t n,
                   uint8_t *fresh, bool shared);
     size_t (*check)(const struct blm__layer *l, const uint64_t *a, const uint64_t *b, size_t n,
+                    uint8_t *maybe);
+    /* The same, of which most are expected not to be there. */
+    size_t (*sieve)(const struct blm__layer *l, const uint64_t *a, const uint64_t *b, size_t n,
                     uint8_t *maybe);
     /* All layers of a chain: maybe[i]: one of them but `without` has key i. */
     size_t (*check_chain)(const struct blm__layer *layers, uint32_t count, uint32_t without,
@@ -57,12 +62,21 @@ struct blm__stepper {
     /* MurmurHash64A of four keys by `seed`, and of each again by what came of it. False: they are
      * not for it, and nothing is written. */
     bool (*murmur4)(const blm_key *keys, uint64_t seed, uint64_t *start, uint64_t *step);
+    /* The same of n keys of 8 bytes, side by side; and MurmurHash3 x64 128, seed 0, of such keys. */
+    void (*murmur_8)(const uint8_t *keys, size_t n, uint64_t seed, uint64_t *start, uint64_t *step);
+    void (*murmur3_8)(const uint8_t *keys, size_t n, uint64_t *start, uint64_t *step);
 };
 extern const struct blm__stepper blm__stepper_portable;
 #ifdef BLM__HAVE_AVX2
 extern const struct blm__stepper blm__stepper_avx2;
 extern const struct blm__stepper blm__stepper_avx512; /* its own chains, the rest is AVX2's */
+/* False: they are not for it (core/kernel/sieve.h), and nothing was done. */
+bool   blm__sieve_steps_avx2(const struct blm__layer *l, const uint64_t *a, const uint64_t *b,
+                             size_t n, uint8_t *maybe, size_t *hits);
 bool   blm__murmur4_avx2(const blm_key *k, uint64_t seed, uint64_t *start, uint64_t *step);
+void   blm__murmur_8_avx2(const uint8_t *keys, size_t n, uint64_t seed, uint64_t *start,
+                          uint64_t *step);
+void   blm__murmur3_8_avx2(const uint8_t *keys, size_t n, uint64_t *start, uint64_t *step);
 size_t blm__steps_check_chain_avx2(const struct blm__layer *layers, uint32_t count,
                                    uint32_t without, const uint64_t *a, const uint64_t *b, size_t n,
                                    uint8_t *maybe);
@@ -74,6 +88,8 @@ size_t blm__steps_check_chain_avx512(const struct blm__layer *layers, uint32_t c
 size_t blm__steps_add_chain_avx512(struct blm__layer *layers, uint32_t count, uint32_t to,
                                    const uint64_t *a, const uint64_t *b, size_t n, uint8_t *fresh);
 #endif
+void blm__murmur_8(const uint8_t *keys, size_t n, uint64_t seed, uint64_t *start, uint64_t *step);
+void blm__murmur3_8(const uint8_t *keys, size_t n, uint64_t *start, uint64_t *step);
 /* murmur4 where there are no vectors for it: always false. */
 bool blm__murmur4_none(const blm_key *k, uint64_t seed, uint64_t *start, uint64_t *step);
 

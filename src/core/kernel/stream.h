@@ -399,21 +399,6 @@ BLM__INLINE size_t blm__lines_add_stream(struct blm__layer *l, struct blm__strea
 }
 
 /* The loop that fits the layer. */
-BLM__INLINE size_t blm__line_check(const struct blm__layer *l, struct blm__stream s, uint8_t *maybe,
-                                   blm__take_fn take, blm__line_test_fn test,
-                                   blm__line_test8_fn test8)
-{
-    struct blm__place p = blm__place_of(l);
-    switch (blm__reach_of(l)) {
-    case BLM__NEAR:
-        return blm__stream_check(p, s, maybe, BLM__NEAR, take, test, test8);
-    case BLM__FAR:
-        return blm__stream_check(p, s, maybe, BLM__FAR, take, test, test8);
-    default:
-        return blm__stream_check(p, s, maybe, BLM__VAST, take, test, test8);
-    }
-}
-
 BLM__INLINE size_t blm__line_add(struct blm__layer *l, struct blm__stream s, uint8_t *fresh,
                                  blm__take_fn take, blm__line_set_fn set)
 {

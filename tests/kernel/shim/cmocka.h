@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* As much of cmocka as the kernels' tests use, for machines that no cmocka is installed for: the
- * first failure ends the program. Stands in for the library in tests/kernel/test_neon.py,
- * nowhere else. */
+ * first failure ends the program. Stands in for the library in tests/kernel/test_neon.py and
+ * tests/amalgamation/test_cross.py, nowhere else. */
 #ifndef BLM_SHIM_CMOCKA_H
 #define BLM_SHIM_CMOCKA_H
 
@@ -42,9 +42,10 @@ static jmp_buf shim_skipped;
 #define skip()                       longjmp(shim_skipped, 1)
 
 #define cmocka_run_group_tests(tests, setup, teardown) \
-    shim_run(tests, sizeof(tests) / sizeof *(tests), setup)
+    shim_run(tests, sizeof(tests) / sizeof *(tests), setup, teardown)
 
-static inline int shim_run(const struct CMUnitTest *t, size_t n, int (*setup)(void **))
+static inline int shim_run(const struct CMUnitTest *t, size_t n, int (*setup)(void **),
+                           int (*teardown)(void **))
 {
     if (setup)
         setup(NULL);
@@ -56,7 +57,7 @@ static inline int shim_run(const struct CMUnitTest *t, size_t n, int (*setup)(vo
         t[i].run(NULL);
         printf("passed %s\n", t[i].name);
     }
-    return 0;
+    return teardown ? teardown(NULL) : 0;
 }
 
 #endif

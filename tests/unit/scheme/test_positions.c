@@ -248,7 +248,7 @@ static void test_shared(void **state)
     assert_null(add_and_ask(alone));
     uint64_t bytes = 0;
     blm_view(f, 0, &bytes);
-    assert_memory_equal(blm_view(f, 0, NULL), blm_view(alone, 0, NULL), bytes);
+    assert_memory_equal(blm_view(f, 0, NULL), blm_view(alone, 0, NULL), (size_t)bytes);
     blm_free(f);
     blm_free(alone);
 }

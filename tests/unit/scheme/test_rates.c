@@ -8,7 +8,7 @@
  * equally likely, as the model of md5-or has it. */
 static size_t random_key(struct rng *r, char *out)
 {
-    size_t len = 12 + rng_below(r, 9);
+    size_t len = 12 + rng_size(r, 9);
     for (size_t i = 0; i < len; i++)
         out[i] = (char)(32 + rng_below(r, 96));
     return len;

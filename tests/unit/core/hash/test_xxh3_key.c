@@ -70,7 +70,7 @@ static void many_keys_get_the_library_s_hashes(void **state)
             blm_key  keys[70];
             uint64_t out[71], seed = rng_next(&r);
             for (size_t i = 0; i < n; i++) {
-                size_t   len = spans[s][0] + rng_below(&r, spans[s][1] - spans[s][0] + 1);
+                size_t   len = spans[s][0] + rng_size(&r, spans[s][1] - spans[s][0] + 1);
                 uint8_t *key = len ? malloc(len) : NULL;
                 rng_bytes(&r, key, len);
                 keys[i] = (blm_key){ key, len };

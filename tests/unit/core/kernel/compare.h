@@ -127,7 +127,7 @@ static inline void agree(const struct blm__kernel *oracle, const struct blm__ker
         assert_int_equal(cx, cy);
         assert_memory_equal(fx, fy, sizeof fx); /* and nothing written past n */
         assert_int_equal(fx[n], 0xee);
-        assert_memory_equal(x.words, y.words, (size_t)x.word_count * 8);
+        assert_memory_equal(x.words, y.words, (size_t)(size_t)x.word_count * 8);
         if (rng_below(&r, 2)) /* half the time keys that are there, half the time others */
             some_hashes(&r, h, n);
         memset(fx, 0xee, sizeof fx);
@@ -220,7 +220,7 @@ static inline void agree_on_one_key(const struct blm__kernel *oracle,
         assert_true(cb(&b, key, len));
         assert_int_equal(ab(&b, key, len), BLM_PRESENT);
     }
-    assert_memory_equal(x.words, y.words, (size_t)x.word_count * 8);
+    assert_memory_equal(x.words, y.words, (size_t)(size_t)x.word_count * 8);
     assert_true(x.items > 0 && x.items == y.items);
     if (marks && !shared)
         assert_true(blm__get64le(live) == y.items);
@@ -237,7 +237,7 @@ static inline void agree_on_one_key(const struct blm__kernel *oracle,
     blm__body_ready(&b);
     assert_int_equal(ab(&b, "12345678", 8), BLM_E_READONLY);
     assert_int_equal(ab(&b, "1", 1), BLM_E_READONLY);
-    assert_memory_equal(x.words, y.words, (size_t)x.word_count * 8);
+    assert_memory_equal(x.words, y.words, (size_t)(size_t)x.word_count * 8);
     bare_free(&x);
     bare_free(&y);
 }
@@ -369,7 +369,7 @@ static inline void agree_on_strings(const struct blm__kernel *other)
             size_t             n  = counts[c / 2];
             blm__secret_make(&secret, seed);
             for (size_t i = 0; i < n; i++) {
-                size_t   len = spans[s][0] + rng_below(&r, spans[s][1] - spans[s][0] + 1);
+                size_t   len = spans[s][0] + rng_size(&r, spans[s][1] - spans[s][0] + 1);
                 uint8_t *key = len ? malloc(len) : NULL;
                 if (len && i % 7 == 0)
                     memset(key, 0xff, len); /* the largest products */
@@ -427,7 +427,7 @@ static inline void agree_on_one_list(const struct blm__kernel *oracle,
     x.marks                     = seed % 7 ? NULL : mx;
     y.marks                     = seed % 7 ? NULL : my;
     for (size_t i = 0; i < n; i++) {
-        size_t   len = least + rng_below(&r, most - least + 1);
+        size_t   len = least + rng_size(&r, most - least + 1);
         uint8_t *key = len ? malloc(len) : NULL;
         rng_bytes(&r, key, len);
         keys[i] = (blm_key){ key, len };
@@ -453,7 +453,7 @@ static inline void agree_on_one_list(const struct blm__kernel *oracle,
                        : other->line_check_keys(&y, &by, keys, part, fy);
         assert_int_equal(count[0], count[1]);
         assert_memory_equal(fx, fy, part + 1);
-        assert_memory_equal(x.words, y.words, x.word_count * 8);
+        assert_memory_equal(x.words, y.words, (size_t)x.word_count * 8);
         assert_memory_equal(mx, my, sizeof mx);
     }
     for (size_t i = 0; i < n; i++)
@@ -515,7 +515,7 @@ static inline void agree_on_one_stream(const struct blm__kernel *oracle,
                        : other->line_check8(&y, seed, keys + off, n, fy);
         assert_int_equal(count[0], count[1]);
         assert_memory_equal(fx, fy, n + 1);
-        assert_memory_equal(x.words, y.words, x.word_count * 8);
+        assert_memory_equal(x.words, y.words, (size_t)x.word_count * 8);
         assert_memory_equal(mx, my, sizeof mx);
     }
     free(keys);
@@ -637,7 +637,7 @@ static inline void agree_on_turns(const struct blm__kernel *oracle, const struct
         struct blm__age_turn t = blm__age_turn(turn, blm__ages_of(&s));
         uint64_t             h[70];
         uint8_t              fx[71], fy[71];
-        size_t               n = 1 + rng_below(&r, 70);
+        size_t               n = 1 + rng_size(&r, 70);
         some_hashes(&r, h, n);
         for (size_t i = 0; i < n; i += 3)
             h[i] = 0x9e3779b97f4a7c15u * (1 + rng_below(&r, 40)); /* come back */
@@ -651,7 +651,7 @@ static inline void agree_on_turns(const struct blm__kernel *oracle, const struct
         assert_int_equal((shared ? b->add_shared : b->add)(&y, &t, h, n, fy), now);
         assert_memory_equal(fx, fy, sizeof fx);
         fresh += now;
-        assert_memory_equal(x.words, y.words, (size_t)x.word_count * 8);
+        assert_memory_equal(x.words, y.words, (size_t)(size_t)x.word_count * 8);
         if (!shared) /* that one leaves words alone that look younger, as old ones may that no turn visited */
             assert_int_equal(b->check(&y, &t, h, n, fy), n);
     }

@@ -2,6 +2,8 @@
 /* The tests of one vector kernel: JUDGED, or NULL where the machine does not run it. A test file
  * defines it and includes this, which is the rest of that file. */
 #include "unit/core/kernel/compare.h"
+#include "unit/core/kernel/compare_fuse.h"
+#include "unit/core/kernel/compare_sieve.h"
 
 static const struct blm__kernel *judged;
 
@@ -44,6 +46,16 @@ static void chains_agree_with_the_oracle(void **state)
         skip();
     agree_on_chains(&blm__kernel_portable, judged);
 }
+static void sieves_agree_with_the_oracle(void **state)
+{
+    (void)state;
+    if (!judged)
+        skip();
+    agree_on_sieves(&blm__kernel_portable, judged);
+    uint64_t before = atomic_exchange(&blm__in_cache_bytes, 0); /* as if nothing were in cache */
+    agree_on_sieves(&blm__kernel_portable, judged);
+    atomic_store(&blm__in_cache_bytes, before);
+}
 static void single_calls_agree_with_the_oracle(void **state)
 {
     (void)state;
@@ -59,6 +71,16 @@ static void buckets_agree_with_the_oracle(void **state)
     agree_on_buckets(&blm__kernel_portable, judged);
     uint64_t before = atomic_exchange(&blm__in_cache_bytes, 0); /* as if nothing were in cache */
     agree_on_buckets(&blm__kernel_portable, judged);
+    atomic_store(&blm__in_cache_bytes, before);
+}
+static void fuse_agrees_with_the_oracle(void **state)
+{
+    (void)state;
+    if (!judged)
+        skip();
+    agree_on_fuse(&blm__kernel_portable, judged);
+    uint64_t before = atomic_exchange(&blm__in_cache_bytes, 0);
+    agree_on_fuse(&blm__kernel_portable, judged);
     atomic_store(&blm__in_cache_bytes, before);
 }
 static void ages_agree_with_the_oracle(void **state)
@@ -153,8 +175,10 @@ int main(void)
         cmocka_unit_test(lines_out_of_cache_agree_with_the_oracle),
         cmocka_unit_test(more_than_2_32_lines_agree_with_the_oracle),
         cmocka_unit_test(chains_agree_with_the_oracle),
+        cmocka_unit_test(sieves_agree_with_the_oracle),
         cmocka_unit_test(single_calls_agree_with_the_oracle),
         cmocka_unit_test(buckets_agree_with_the_oracle),
+        cmocka_unit_test(fuse_agrees_with_the_oracle),
         cmocka_unit_test(ages_agree_with_the_oracle),
         cmocka_unit_test(they_agree_past_32_bits),
         cmocka_unit_test(words_agree_with_the_oracle),

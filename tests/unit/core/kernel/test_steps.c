@@ -2,6 +2,7 @@
 /* Double hashing without division, judged by its rule with division: every position, every answer,
  * every bit, in cache and out of it, plain, marked and shared, in plain C and in vectors. */
 #include "core/hash/murmur2.h"
+#include "core/hash/murmur3.h"
 #include "core/kernel/flow.h"
 #include "unit/core/kernel/compare.h"
 
@@ -73,9 +74,9 @@ static void four_murmurs_are_one_by_one(void **state)
         uint64_t start[4] = { 1, 2, 3, 4 }, step[4] = { 5, 6, 7, 8 }, seed = rng_next(&r);
         uint8_t *bytes[4];
         bool     alike = true;
-        size_t   base  = rng_below(&r, 5) * 8; /* 0 to 39 bytes; half of the time the same words */
+        size_t   base  = rng_size(&r, 5) * 8; /* 0 to 39 bytes; half of the time the same words */
         for (unsigned i = 0; i < 4; i++) {
-            k[i].len = round % 2 ? base + rng_below(&r, 8) : rng_below(&r, 40);
+            k[i].len = round % 2 ? base + rng_size(&r, 8) : rng_size(&r, 40);
             bytes[i] = malloc(k[i].len + !k[i].len);
             for (size_t j = 0; j < k[i].len; j++)
                 bytes[i][j] = (uint8_t)rng_next(&r);
@@ -162,7 +163,7 @@ static void judge_batch(const struct blm__stepper *v, struct rng *r, uint64_t m,
         }
         assert_int_equal(fresh, 0);
         assert_int_equal(p.got[n], 77);
-        assert_memory_equal(l.words, rule.words, l.word_count * 8);
+        assert_memory_equal(l.words, rule.words, (size_t)l.word_count * 8);
         for (uint64_t i = 0; way && i < l.word_count; i++)
             assert_true(!l.words[i] == !marks[i]);
         if (round == 1)
@@ -175,6 +176,10 @@ static void judge_batch(const struct blm__stepper *v, struct rng *r, uint64_t m,
         }
         assert_int_equal(hits, count);
         assert_int_equal(p.got[n], 77);
+        uint8_t again[BLM__BATCH + 1];
+        again[n] = 77;
+        assert_int_equal(v->sieve(&l, p.a, p.b, n, again), count);
+        assert_memory_equal(again, p.got, n + 1);
     }
     free(marks);
     bare_free(&l);
@@ -199,6 +204,70 @@ static void judge(const struct blm__stepper *v)
                 judge_batch(v, &r, ms[i], 7, 256, way);
     }
     atomic_store(&blm__in_cache_bytes, before);
+}
+
+/* More keys than the sieve's ring has room for, in layers of any fill: some blocks pass, some do not. */
+static void judge_sieve(const struct blm__stepper *v, uint64_t m, uint32_t k, unsigned wrap)
+{
+    enum { MANY = 2000 };
+    struct rng        r = { m + k };
+    struct blm__layer l = step_layer(m, k, wrap);
+    uint64_t          a[MANY], b[MANY];
+    uint8_t           got[MANY];
+    for (int fill = 0; fill < 6; fill++) {
+        for (size_t i = 0; i < MANY; i++) {
+            a[i] = rng_next(&r);
+            b[i] = rng_next(&r);
+            if (i / 300 % 2)
+                blm__steps_add_one(&l, a[i], b[i], false);
+        }
+        size_t hits = v->sieve(&l, a, b, MANY, got);
+        for (size_t i = 0; i < MANY; i++) {
+            assert_int_equal(got[i], blm__steps_check_one(&l, a[i], b[i]));
+            hits -= got[i];
+        }
+        assert_int_equal(hits, 0);
+    }
+    bare_free(&l);
+}
+
+static void a_sieve_keeps_the_rule(void **state)
+{
+    (void)state;
+    const struct blm__kernel *v      = blm__kernel_best();
+    uint64_t                  before = atomic_exchange(&blm__in_cache_bytes, 0);
+    for (uint32_t k = 3; k <= 17; k++)
+        judge_sieve(v->stepper, k % 2 ? 40009 : 65536, k, k % 3 ? 64 : 63);
+    judge_sieve(v->stepper, 1342177280, 7, 64); /* the largest it takes, and one more */
+    judge_sieve(v->stepper, 1342177280, 7, 63);
+    judge_sieve(v->stepper, 1342177281, 7, 64);
+    atomic_store(&blm__in_cache_bytes, before);
+}
+
+/* Keys of 8 bytes, hashed side by side: as one by one. */
+static void pairs_of_numbers_are_those_of_keys(void **state)
+{
+    (void)state;
+    const struct blm__stepper *v = blm__kernel_best()->stepper;
+    struct rng                 r = { 5 };
+    uint64_t                   keys[20], start[21], step[21];
+    for (size_t n = 0; n <= 20; n++) {
+        uint64_t seed = rng_next(&r), w[2];
+        for (size_t i = 0; i < n; i++)
+            keys[i] = rng_next(&r);
+        start[n] = step[n] = 77;
+        v->murmur_8((const uint8_t *)keys, n, seed, start, step);
+        for (size_t i = 0; i < n; i++) {
+            assert_true(start[i] == blm__murmur64a(&keys[i], 8, seed));
+            assert_true(step[i] == blm__murmur64a(&keys[i], 8, start[i]));
+        }
+        v->murmur3_8((const uint8_t *)keys, n, start, step);
+        for (size_t i = 0; i < n; i++) {
+            blm__murmur3_128(&keys[i], 8, 0, w);
+            assert_true(start[i] == w[0] && step[i] == w[1]);
+        }
+        assert_true(start[n] == 77 && step[n] == 77);
+    }
 }
 
 static void plain_batches_keep_the_rule(void **state)
@@ -335,7 +404,7 @@ static void some_chain(struct rng *r, uint32_t count, struct blm__layer *l, stru
             uint64_t a = some_word(r, m), b = some_word(r, m);
             rule_add(&rule[i], a, b, wrap);
         }
-        memcpy(l[i].words, rule[i].words, l[i].word_count * 8);
+        memcpy(l[i].words, rule[i].words, (size_t)l[i].word_count * 8);
     }
 }
 
@@ -367,7 +436,7 @@ static void judge_chain(const struct blm__stepper *v, struct rng *r, uint32_t co
         }
         assert_int_equal(news, 0);
         for (uint32_t i = 0; i < count; i++)
-            assert_memory_equal(l[i].words, rule[i].words, l[i].word_count * 8);
+            assert_memory_equal(l[i].words, rule[i].words, (size_t)l[i].word_count * 8);
         if (round > 1)
             some_pairs(r, rule[to].shape.bits, n, &p); /* else keys that are in */
         size_t hits = v->check_chain(l, count, without, p.a, p.b, n, p.got);
@@ -486,7 +555,7 @@ static void single_keys_keep_the_rule(void **state)
                     assert_int_equal(blm__steps_add_one(&l, a, b, shared),
                                      rule_add(&rule, a, b, 64));
             }
-            assert_memory_equal(l.words, rule.words, l.word_count * 8);
+            assert_memory_equal(l.words, rule.words, (size_t)l.word_count * 8);
             bare_free(&l);
             bare_free(&rule);
         }
@@ -497,6 +566,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(turns_are_exact),
         cmocka_unit_test(four_murmurs_are_one_by_one),
+        cmocka_unit_test(a_sieve_keeps_the_rule),
+        cmocka_unit_test(pairs_of_numbers_are_those_of_keys),
         cmocka_unit_test(plain_batches_keep_the_rule),
         cmocka_unit_test(vector_batches_keep_the_rule),
         cmocka_unit_test(both_agree_around_2_32_bits),
