@@ -66,7 +66,7 @@ blm_status blm__builder_make(const blm_options *o, blm_builder **out, blm_error 
     b->o.allocator = a;
     blm_status st  = prepare(b, err);
     if (st == BLM_OK && o->items && o->items <= SIZE_MAX / 16 &&
-        !blm__hashes_room(&b->list[IN], a, o->items))
+        !blm__hashes_room(&b->list[IN], a, (size_t)o->items))
         st = blm__fail(err, BLM_E_MEMORY, "no memory for the hashes of %llu keys",
                        (unsigned long long)o->items);
     if (st == BLM_OK)
@@ -406,9 +406,10 @@ static blm_status verify(const blm_builder *b, int list, struct blm__fuse_progre
     for (size_t at = 0, n; at < l->n; at += n) {
         n = l->n - at < VERIFIED ? l->n - at : VERIFIED;
         if (blm_check_hashes(b->f, l->of + at, n, NULL) != (list == IN ? n : 0))
-            return blm__fail(err, BLM_E_CHECKSUM,
-                             "the filter that was built does not answer as it must: is this "
-                             "machine's memory damaged?");
+            return b->disk ? blm__disk_damaged(err)
+                           : blm__fail(err, BLM_E_CHECKSUM,
+                                       "the filter that was built does not answer as it must: is "
+                                       "this machine's memory damaged?");
         p->done += n;
         if (b->disk && at / VERIFIED % LET_GO == 0)
             blm__disk_release(b->disk);

@@ -168,7 +168,7 @@ static blm_status write_passing(blm_builder *b, int fd, uint64_t *count, blm_err
         struct blm__keys k = { .n = n, .hashes = out->of + at };
         first->engine->check(&b->f->body, first, &k, maybe);
         for (size_t i = 0; i < n; i++) {
-            some[pass] = blm__le64(out->of[at + i]);
+            some[pass] = out->of[at + i];
             pass += maybe[i];
         }
         int why = pass ? blm__os.write_at(fd, some, pass * 8, *count * 8) : 0;
@@ -201,7 +201,8 @@ blm_status blm__builder_passing(blm_builder *b, const uint64_t **of, size_t *n, 
 
 /* ---- opening ---- */
 
-/* What two runs of a program must have in common. */
+/* What two runs of a program must have in common. The lists are mapped as they are, so the machine's
+ * byte order belongs to it. */
 static uint64_t told(const blm_options *o)
 {
     uint8_t  about[5 * 8 + 16] = { 0 };
@@ -211,7 +212,7 @@ static uint64_t told(const blm_options *o)
     blm__put64le(about + 8, rate);
     blm__put64le(about + 16, o->hash);
     blm__put64le(about + 24, o->version);
-    blm__put64le(about + 32, o->flags & BLM_SHARED);
+    blm__put64le(about + 32, (o->flags & BLM_SHARED) | (uint64_t)BLM__BIG_ENDIAN << 32);
     if (o->hash_name)
         snprintf((char *)about + 40, 16, "%s", o->hash_name);
     return blm__checksum(about, sizeof about);
@@ -292,7 +293,7 @@ blm_status blm_builder_open(const char *dir, const blm_options *options, uint64_
         return blm__fail(err, BLM_E_MEMORY, "no memory for a builder");
     d->a      = o.allocator;
     d->lock   = -1;
-    d->memory = memory;
+    d->memory = memory < SIZE_MAX / 4 ? memory : SIZE_MAX / 4; /* what 32 bits can give at once */
     d->told   = told(&o);
     snprintf(d->dir, sizeof d->dir, "%s", dir);
     st = open_builder(d, &o, out, err);
@@ -399,10 +400,29 @@ static blm_status map_lists(blm_builder *b, blm_error *err)
         st         = map_file(d, names[i], BLM__DISK_ONLY, n * 8, false, false, &d->list[i], err);
         b->list[i] = (struct blm__hashes){ (uint64_t *)(void *)d->list[i].at, (size_t)n, 0 };
     }
-    if (st == BLM_OK && blm__le64(1) != 1)
-        st = blm__fail(err, BLM_E_UNSUPPORTED,
-                       "on big-endian machines filters are built in memory only");
     return st;
+}
+
+/* Are they the lists that were written? Whether all of the runs is in them is asked again, because a
+ * build that found it is not has written down that it has merged them. */
+static blm_status check_lists(blm_builder *b, blm_error *err)
+{
+    for (int i = 0; i < 2; i++) {
+        const struct blm__hashes *l     = &b->list[i];
+        uint64_t                  sum   = 0;
+        bool                      order = true;
+        for (size_t at = 0, n; at < l->n; at += n) {
+            n = l->n - at < LET_GO ? l->n - at : LET_GO;
+            sum += blm__disk_sum(l->of + at, n);
+            for (size_t j = at ? at : 1; j < at + n; j++)
+                order &= l->of[j - 1] < l->of[j];
+            blm__disk_release(b->disk);
+        }
+        if (!order || !blm__sum_matches(sum, b->disk->mark.list[i].sum) ||
+            !blm__disk_all_taken(&b->disk->mark.list[i]))
+            return blm__disk_damaged(err);
+    }
+    return BLM_OK;
 }
 
 /* Do the lists have a hash in common? */
@@ -492,6 +512,8 @@ static blm_status build_on_disk(blm_builder *b, const char *path, uint32_t flags
     }
     if (st == BLM_OK)
         st = map_lists(b, err);
+    if (st == BLM_OK)
+        st = check_lists(b, err);
     if (st == BLM_OK)
         st = meet(b, err);
     if (st == BLM_OK)

@@ -10,6 +10,7 @@
 #include "api/filter.h"
 #include "api/fuse.h"
 #include "api/hashes.h"
+#include "core/probe.h"
 
 #define BLM__DISK_DIR  960u
 #define BLM__DISK_PATH 1024u /* a file in it */
@@ -25,8 +26,20 @@ struct blm__list_mark {
     uint64_t sorted; /* hashes in the merged file */
     uint64_t next;   /* the first that is not in it yet, or … */
     uint64_t merged; /* … 1: there is none */
-    uint64_t length[BLM__DISK_RUNS];
+    uint64_t taken;  /* sum of the hashes that were merged, from each run that had them … */
+    uint64_t sum;    /* … and of those in the merged file */
+    uint64_t length[BLM__DISK_RUNS], sums[BLM__DISK_RUNS]; /* of each run */
 };
+
+/* Of a list: a changed hash changes it, and it does not depend on where a list is cut. The hashes'
+ * order is looked at by itself. */
+static inline uint64_t blm__disk_sum(const uint64_t *h, size_t n)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += (h[i] ^ h[i] >> 32) * BLM__D;
+    return sum;
+}
 
 struct blm__level_mark {
     uint64_t enlarged; /* how often its parts were given more cells */
@@ -72,6 +85,7 @@ blm_status blm__disk_write_down(struct blm__disk *d, const struct blm__hasher *h
 void       blm__disk_remove(struct blm__disk *d);
 void       blm__disk_path(const struct blm__disk *d, const char *name, uint64_t number, char *out);
 blm_status blm__disk_failed(int why, const char *doing, blm_error *err);
+blm_status blm__disk_damaged(blm_error *err);
 #define BLM__DISK_ONLY UINT64_MAX /* there is one file of this name */
 
 /* ---- disk_runs.c ---- */
@@ -80,6 +94,8 @@ blm_status blm__disk_take(struct blm__disk *d, int list, const struct blm__hashe
                           const uint64_t *hashes, size_t n, blm_error *err);
 /* What is in the buffers becomes a run of each list. */
 blm_status blm__disk_flush(struct blm__disk *d, const struct blm__hasher *h, blm_error *err);
+/* Whether what was merged is what the runs had when they were written. */
+bool blm__disk_all_taken(const struct blm__list_mark *k);
 /* All runs of both lists, merged. p: how far that has come. */
 blm_status blm__disk_merge(struct blm__disk *d, struct blm__body *b, struct blm__fuse_progress *p,
                            blm_error *err);

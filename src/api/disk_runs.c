@@ -11,9 +11,8 @@
 #include <unistd.h>
 
 #include "api/disk.h"
-#include "core/bytes.h"
+#include "core/checksum.h"
 #include "core/os.h"
-#include "core/probe.h"
 
 static const char *const names[2] = { "in", "out" };
 
@@ -26,19 +25,11 @@ static blm_status other_keys(blm_error *err)
                      "same order, or remove the directory");
 }
 
-/* Hashes as the files have them. */
-static void little_endian(uint64_t *h, size_t n)
-{
-    for (size_t i = 0; i < n && blm__le64(1) != 1; i++)
-        h[i] = blm__le64(h[i]);
-}
-
 static blm_status write_run(struct blm__disk *d, int list, blm_error *err)
 {
     struct blm__hashes *h = &d->buffer[list];
     char                path[BLM__DISK_PATH];
     blm__disk_path(d, names[list], d->mark.list[list].runs, path);
-    little_endian(h->of, h->n);
     int fd  = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     int why = fd < 0 ? errno : blm__os.write_at(fd, h->of, h->n * 8, 0);
     if (!why)
@@ -57,7 +48,8 @@ static blm_status flush_list(struct blm__disk *d, int list, blm_error *err)
     if (m->runs == BLM__DISK_RUNS)
         return blm__fail(err, BLM_E_LIMIT, "so many keys need more memory to be sorted");
     blm__hashes_sort(h, d->threads);
-    blm_status st = write_run(d, list, err);
+    m->sums[m->runs] = blm__disk_sum(h->of, h->n);
+    blm_status st    = write_run(d, list, err);
     if (st != BLM_OK)
         return st;
     m->length[m->runs++] = h->n;
@@ -120,6 +112,7 @@ struct merge {
     uint64_t           at[BLM__DISK_RUNS]; /* where the next stretch begins in each run */
     uint64_t           to[BLM__DISK_RUNS]; /* … and ends */
     struct blm__hashes some;
+    uint64_t           taken; /* the sum of what was brought for this stretch */
     blm_error         *err;
 };
 
@@ -137,7 +130,6 @@ static blm_status read_hashes(const struct merge *m, int fd, uint64_t at, uint64
     int    why = blm__os_read_at(fd, to, n * 8, at * 8, &got);
     if (why)
         return blm__disk_failed(why, "read", m->err);
-    little_endian(to, n);
     return got == n * 8 ? BLM_OK
                         : blm__fail(m->err, BLM_E_TRUNCATED,
                                     "a file of the spill directory has become shorter");
@@ -189,7 +181,7 @@ static blm_status stretch(struct merge *m, uint64_t total, uint64_t *last)
         if (st != BLM_OK || sum <= room)
             return st;
         if (*last == from) /* a hash is once in each run */
-            return blm__fail(m->err, BLM_E_FORMAT, "a file of the spill directory is damaged");
+            return blm__disk_damaged(m->err);
     }
 }
 
@@ -208,27 +200,38 @@ static blm_status bring(struct merge *m, uint64_t run, uint64_t from, uint64_t l
     for (size_t i = 0; i < n; i++)
         bad |= to[i] < from || to[i] > last || (i && to[i] <= to[i - 1]);
     if (st == BLM_OK && bad)
-        st = blm__fail(m->err, BLM_E_FORMAT, "a file of the spill directory is damaged");
+        st = blm__disk_damaged(m->err);
+    m->taken += blm__disk_sum(to, n);
     m->some.n += n;
     return st;
 }
 
 static blm_status append(struct merge *m, const struct blm__hasher *h, uint64_t last)
 {
-    struct blm__list_mark *k = &m->d->mark.list[m->list];
-    size_t                 n = m->some.n;
-    little_endian(m->some.of, n);
-    int why = n ? blm__os.write_at(m->out, m->some.of, n * 8, k->sorted * 8) : 0;
+    struct blm__list_mark *k   = &m->d->mark.list[m->list];
+    size_t                 n   = m->some.n;
+    uint64_t               sum = blm__disk_sum(m->some.of, n);
+    int                    why = n ? blm__os.write_at(m->out, m->some.of, n * 8, k->sorted * 8) : 0;
     if (!why)
         why = blm__os.sync_file(m->out);
     if (why)
         return blm__disk_failed(why, "write to", m->err);
     k->sorted += n;
+    k->sum += sum;
+    k->taken += m->taken;
     k->next   = last + 1;
     k->merged = last == UINT64_MAX;
     for (uint64_t r = 0; r < k->runs; r++)
         m->at[r] = m->to[r];
     return blm__disk_write_down(m->d, h, m->err);
+}
+
+bool blm__disk_all_taken(const struct blm__list_mark *k)
+{
+    uint64_t sum = 0;
+    for (uint64_t r = 0; r < k->runs; r++)
+        sum += k->sums[r];
+    return blm__sum_matches(k->taken, sum);
 }
 
 static blm_status merge_stretches(struct merge *m, struct blm__body *b,
@@ -243,6 +246,7 @@ static blm_status merge_stretches(struct merge *m, struct blm__body *b,
     while (st == BLM_OK && !k->merged) {
         uint64_t from = k->next;
         m->some.n     = 0;
+        m->taken      = 0;
         st            = stretch(m, total, &last);
         for (uint64_t r = 0; r < k->runs && st == BLM_OK; r++)
             st = bring(m, r, from, last);
@@ -254,7 +258,7 @@ static blm_status merge_stretches(struct merge *m, struct blm__body *b,
         if (st == BLM_OK && !blm__go_on(b, p->done, p->total))
             st = blm__fail(m->err, BLM_E_CANCELLED, "cancelled while sorting");
     }
-    return st;
+    return st == BLM_OK && !blm__disk_all_taken(k) ? blm__disk_damaged(m->err) : st;
 }
 
 static void remove_runs(struct merge *m)

@@ -11,8 +11,10 @@
  *   fill        a spill directory, for kinds that are filled key by key
  *
  * state is 8-byte numbers, little-endian: magic, version, digest of the options, seed (two) and its
- * origin, phase; of each list keys, chain, runs, sorted, next, merged; of each level enlarged and
- * filled; the length of each run of each list; and the checksum of all that.
+ * origin, phase; of each list keys, chain, runs, sorted, next, merged and two sums; of each level
+ * enlarged and filled; length and sum of each run of each list; and the checksum of all that. The sums
+ * are what lists are compared with before they become a filter. Levels need none: all keys are looked
+ * for in what was built.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,18 +28,26 @@
 #include "core/os.h"
 
 #define MAGIC   0x444c495542424c42u /* BLBBUILD */
-#define VERSION 1u
+#define VERSION 2u
 enum { AT_MAGIC, AT_VERSION, AT_TOLD, AT_SEED, AT_SEED_HIGH, AT_POLICY, AT_PHASE, AT_LISTS };
-#define OF_LIST  6u
+#define OF_LIST  8u
 #define OF_LEVEL 2u
 #define AT_LEVEL (AT_LISTS + 2 * OF_LIST)
 #define FIXED    (AT_LEVEL + BLM__DISK_LEVELS * OF_LEVEL)
-#define MOST     (FIXED + 2 * BLM__DISK_RUNS + 1)
+#define MOST     (FIXED + 4 * BLM__DISK_RUNS + 1)
+#define LONGEST  ((uint64_t)1 << 48) /* hashes in a run */
 
 blm_status blm__disk_failed(int why, const char *doing, blm_error *err)
 {
     return blm__fail_system(err, why, "cannot %s the spill directory: %s", doing,
                             blm__os_text(why));
+}
+
+blm_status blm__disk_damaged(blm_error *err)
+{
+    return blm__fail(err, BLM_E_CHECKSUM,
+                     "a file of the spill directory is damaged: remove the directory and start "
+                     "again");
 }
 
 void blm__disk_path(const struct blm__disk *d, const char *name, uint64_t number, char *out)
@@ -75,13 +85,28 @@ static blm_status read_state(const struct blm__disk *d, uint8_t *bytes, size_t *
         close(fd);
     if (why)
         return blm__disk_failed(why, "read", err);
-    if (*got < (FIXED + 1) * 8 || *got % 8 || blm__get64le(bytes) != MAGIC ||
+    if (*got < (AT_LISTS + 1) * 8 || *got % 8 || blm__get64le(bytes) != MAGIC ||
         !blm__sum_matches(blm__checksum(bytes, *got - 8), blm__get64le(bytes + *got - 8)))
-        return blm__fail(err, BLM_E_CHECKSUM, "the state of the spill directory is damaged");
+        return blm__fail(
+            err, BLM_E_CHECKSUM,
+            "the state of the spill directory is damaged: remove the directory and start again");
     return BLM_OK;
 }
 
 static uint64_t number(const uint8_t *bytes, size_t i) { return blm__get64le(bytes + 8 * i); }
+
+/* A run has no more hashes than memory holds, and the merged list no more than all runs together, so
+ * that no number of bytes wraps. */
+static bool fits(const struct blm__list_mark *l)
+{
+    uint64_t sum = 0;
+    for (size_t r = 0; r < l->runs; r++) {
+        if (l->length[r] > LONGEST)
+            return false;
+        sum += l->length[r];
+    }
+    return sum <= l->keys && l->sorted <= sum && l->merged <= 1;
+}
 
 /* False: what the checksum vouches for makes no sense. */
 static bool recall(struct blm__disk *d, const uint8_t *bytes, size_t numbers)
@@ -99,10 +124,16 @@ static bool recall(struct blm__disk *d, const uint8_t *bytes, size_t numbers)
         l->sorted                   = number(bytes, from + 3);
         l->next                     = number(bytes, from + 4);
         l->merged                   = number(bytes, from + 5);
-        if (l->runs > BLM__DISK_RUNS || at + l->runs > numbers - 1)
+        l->taken                    = number(bytes, from + 6);
+        l->sum                      = number(bytes, from + 7);
+        if (l->runs > BLM__DISK_RUNS || at + 2 * l->runs > numbers - 1)
             return false;
-        for (size_t r = 0; r < l->runs; r++)
+        for (size_t r = 0; r < l->runs; r++) {
             l->length[r] = number(bytes, at++);
+            l->sums[r]   = number(bytes, at++);
+        }
+        if (!fits(l))
+            return false;
     }
     for (size_t i = 0; i < BLM__DISK_LEVELS; i++) {
         d->mark.level[i].enlarged = number(bytes, AT_LEVEL + i * OF_LEVEL);
@@ -123,13 +154,16 @@ blm_status blm__disk_open(struct blm__disk *d, blm_options *o, bool *there, blm_
     if (*there) {
         uint64_t seed[2] = { number(bytes, AT_SEED), number(bytes, AT_SEED_HIGH) };
         if (number(bytes, AT_VERSION) != VERSION)
-            st = blm__fail(err, BLM_E_VERSION, "the spill directory is of another version");
+            st = blm__fail(err, BLM_E_VERSION,
+                           "the spill directory is of another version: remove it and start again");
         else if (number(bytes, AT_TOLD) != d->told ||
                  (o->flags & BLM_SEEDED && memcmp(o->seed, seed, sizeof seed) != 0))
             st = blm__fail(err, BLM_E_MISMATCH,
                            "the spill directory is of a filter with other parameters");
-        else if (!recall(d, bytes, got / 8))
-            st = blm__fail(err, BLM_E_CHECKSUM, "the state of the spill directory is damaged");
+        else if (got / 8 <= FIXED || !recall(d, bytes, got / 8))
+            st = blm__fail(err, BLM_E_CHECKSUM,
+                           "the state of the spill directory is damaged: remove the directory and "
+                           "start again");
         *policy = (blm_seed_policy)number(bytes, AT_POLICY);
         memcpy(o->seed, seed, sizeof seed);
         o->flags |= BLM_SEEDED;
@@ -157,14 +191,18 @@ static size_t describe(const struct blm__disk *d, const struct blm__hasher *h, u
         PUT(l->sorted);
         PUT(l->next);
         PUT(l->merged);
+        PUT(l->taken);
+        PUT(l->sum);
     }
     for (size_t i = 0; i < BLM__DISK_LEVELS; i++) {
         PUT(d->mark.level[i].enlarged);
         PUT(d->mark.level[i].filled);
     }
     for (size_t i = 0; i < 2; i++)
-        for (size_t r = 0; r < d->mark.list[i].runs; r++)
+        for (size_t r = 0; r < d->mark.list[i].runs; r++) {
             PUT(d->mark.list[i].length[r]);
+            PUT(d->mark.list[i].sums[r]);
+        }
     uint64_t sum = blm__checksum(bytes, 8 * at);
     PUT(sum);
 #undef PUT

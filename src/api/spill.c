@@ -8,14 +8,13 @@
 #include <unistd.h>
 
 #include "api/spill.h"
+#include "core/checksum.h"
 #include "core/os.h"
 #include "core/probe.h"
 #include "engine/engine.h"
 #include "store/store.h"
 
 #define LEAST_MEMORY ((uint64_t)1 << 16)
-#define BUFFER_LEAST 4096u
-#define BUFFER_MOST  ((uint64_t)1 << 20)
 #define SYNC_KEYS    ((uint64_t)1 << 24) /* between two syncs */
 
 /* ---- opening ---- */
@@ -40,9 +39,10 @@ static blm_status open_parts(blm_spill *s, uint64_t memory, blm_error *err)
 {
     char     path[BLM__SPILL_PATH];
     uint64_t each = memory / 4 / s->parts;
-    s->buffer     = (size_t)(each < BUFFER_LEAST  ? BUFFER_LEAST
-                             : each > BUFFER_MOST ? BUFFER_MOST
-                                                  : each);
+    if (!s->buffer) /* else as it was begun */
+        s->buffer = (size_t)(each < BLM__SPILL_LEAST   ? BLM__SPILL_LEAST
+                             : each > BLM__SPILL_LARGE ? BLM__SPILL_LARGE
+                                                       : each);
     for (uint32_t i = 0; i < s->parts; i++) {
         struct blm__spill_part *p = &s->part[i];
         struct stat             st;
@@ -349,7 +349,8 @@ static blm_status fill_part(blm_spill *s, uint32_t p, uint64_t *words, int fd, s
         return blm__spill_failed(why, "write to", err);
     s->mark.filled = p + 1;
     s->mark.items += items;
-    st = blm__spill_write_down(s, err);
+    s->mark.key[p] = blm__checksum(words, (size_t)blm__spill_words(s, p) * 8);
+    st             = blm__spill_write_down(s, err);
     if (st == BLM_OK) { /* it is not needed any more, and its space may be */
         blm__spill_path(s, "part", p, path);
         if (truncate(path, 0) == 0)
@@ -415,10 +416,25 @@ static bool save_progress(void *ctx, uint64_t done, uint64_t total)
     return !v->s->progress || v->s->progress(v->s->progress_ctx, done, total);
 }
 
+/* Are they the words that were written? */
+static blm_status check_words(const blm_spill *s, const struct mapped *words, blm_error *err)
+{
+    for (uint32_t p = 0; p < s->parts; p++) {
+        const uint8_t *at = words->at + (size_t)p * s->part_words * 8;
+        if (!blm__sum_matches(blm__checksum(at, (size_t)blm__spill_words(s, p) * 8),
+                              s->mark.key[p]))
+            return blm__spill_damaged(err);
+        madvise(words->at, words->len, MADV_DONTNEED);
+    }
+    return BLM_OK;
+}
+
 static blm_status save(blm_spill *s, const char *path, uint32_t flags, blm_error *err)
 {
     struct saving v  = { .s = s };
     blm_status    st = map_file(s, "words", blm__shape_words(&s->shape) * 8, false, &v.words, err);
+    if (st == BLM_OK)
+        st = check_words(s, &v.words, err);
     if (st == BLM_OK)
         st = blm__memory_borrow(&s->filter->body, &s->shape, (uint64_t *)(void *)v.words.at, false,
                                 err);

@@ -11,13 +11,16 @@
 #define BLM__SPILL_MOST  ((uint64_t)512 << 20) /* bytes of a part: positions in it take 32 bits */
 #define BLM__SPILL_DIR   960u
 #define BLM__SPILL_PATH  1024u /* a file in it */
+#define BLM__SPILL_FRAME 16u   /* bytes before the records of a frame: spill_part.c */
+#define BLM__SPILL_LEAST 4096u /* bytes of a part's buffer … */
+#define BLM__SPILL_LARGE ((uint64_t)1 << 20)
 
 /* One part of the filter and the file of its records. */
 struct blm__spill_part {
     int      fd;
     uint64_t length; /* bytes written, or in the buffer's case to be written */
     uint64_t key;    /* of its last record: records tell how many keys further they are */
-    size_t   held;   /* in the buffer */
+    size_t   held;   /* bytes of records in the buffer */
     uint8_t *buffer;
 };
 
@@ -30,7 +33,9 @@ struct blm__spill_mark {
     uint64_t              chain;  /* of their hashes, in order */
     uint64_t              filled; /* parts */
     uint64_t              items;  /* new keys in those parts, if each key has one record */
-    uint64_t              length[BLM__SPILL_PARTS], key[BLM__SPILL_PARTS];
+    /* Of each part its bytes and the key of its last record; where it is filled, the checksum of its
+     * words in place of the key. */
+    uint64_t length[BLM__SPILL_PARTS], key[BLM__SPILL_PARTS];
 };
 
 struct blm_spill {
@@ -65,6 +70,7 @@ blm_status blm__spill_recall(blm_spill *s, blm_error *err);
 blm_status blm__spill_write_down(blm_spill *s, blm_error *err);
 void       blm__spill_remove(blm_spill *s);
 blm_status blm__spill_failed(int why, const char *doing, blm_error *err);
+blm_status blm__spill_damaged(blm_error *err);
 
 /* ---- spill_part.c ---- */
 /* One key's records, to their parts' buffers. */

@@ -10,6 +10,7 @@
  */
 #include "api/spill.h"
 #include "core/bytes.h"
+#include "core/checksum.h"
 #include "core/os.h"
 #include "core/probe.h"
 
@@ -23,13 +24,30 @@ uint64_t blm__spill_words(const blm_spill *s, uint32_t p)
     return all - from < s->part_words ? all - from : s->part_words;
 }
 
+/* A part's file is frames: how many bytes of records, their checksum, and the records. The sum is of
+ * where the frame is, too. */
+static uint64_t frame_sum(const blm_spill *s, const struct blm__spill_part *p, uint64_t at,
+                          const uint8_t *records, size_t len)
+{
+    uint8_t about[24];
+    blm__put64le(about, (uint64_t)(p - s->part));
+    blm__put64le(about + 8, at);
+    blm__put64le(about + 16, len);
+    return blm__checksum(about, sizeof about) ^ blm__checksum(records, len);
+}
+
 blm_status blm__spill_flush(blm_spill *s, struct blm__spill_part *p, blm_error *err)
 {
-    int why = p->held ? blm__os.write_at(p->fd, p->buffer, p->held, p->length) : 0;
+    if (p->held == 0)
+        return BLM_OK;
+    size_t len = BLM__SPILL_FRAME + p->held;
+    blm__put64le(p->buffer, p->held);
+    blm__put64le(p->buffer + 8, frame_sum(s, p, p->length, p->buffer + BLM__SPILL_FRAME, p->held));
+    int why = blm__os.write_at(p->fd, p->buffer, len, p->length);
     if (why)
         return blm__spill_failed(why, "write to", err);
-    p->length += p->held;
-    s->spilled += p->held;
+    p->length += len;
+    s->spilled += len;
     p->held = 0;
     return BLM_OK;
 }
@@ -40,12 +58,12 @@ static blm_status put_record(blm_spill *s, uint64_t part, uint64_t value, unsign
                              blm_error *err)
 {
     struct blm__spill_part *p = &s->part[part];
-    if (s->buffer - p->held < RECORD_MOST) {
+    if (s->buffer - BLM__SPILL_FRAME - p->held < RECORD_MOST) {
         blm_status st = blm__spill_flush(s, p, err);
         if (st != BLM_OK)
             return st;
     }
-    uint8_t *to = p->buffer + p->held;
+    uint8_t *to = p->buffer + BLM__SPILL_FRAME + p->held;
     if (bytes == 4)
         blm__put32le(to, (uint32_t)value);
     else
@@ -56,7 +74,7 @@ static blm_status put_record(blm_spill *s, uint64_t part, uint64_t value, unsign
             *to++ = (uint8_t)(d | 0x80);
         p->key = s->keys;
     }
-    p->held = (size_t)(to - p->buffer);
+    p->held = (size_t)(to - p->buffer) - BLM__SPILL_FRAME;
     return BLM_OK;
 }
 
@@ -82,42 +100,63 @@ blm_status blm__spill_key(blm_spill *s, uint64_t h, blm_error *err)
 
 /* ---- in ---- */
 
-/* A part's file, through its buffer. */
+/* A part's file, frame by frame, through a buffer. */
 struct records {
-    const blm_spill *s;
-    int              fd;
-    uint8_t         *buffer;
-    size_t           at, len, room;
-    uint64_t         read, length; /* of the file */
-    blm_status       status;
-    blm_error       *err;
+    const blm_spill              *s;
+    const struct blm__spill_part *part;
+    uint8_t                      *buffer;
+    size_t                        at, len;
+    uint64_t                      read, length; /* of the file */
+    blm_status                    status;
+    blm_error                    *err;
 };
 
-static bool refill(struct records *r)
+static bool read_bytes(struct records *r, uint8_t *to, size_t n)
 {
-    size_t   kept = r->len - r->at, got;
-    uint64_t left = r->length - r->read;
-    memmove(r->buffer, r->buffer + r->at, kept);
-    size_t n   = r->room - kept < left ? r->room - kept : (size_t)left;
-    int    why = blm__os_read_at(r->fd, r->buffer + kept, n, r->read, &got);
-    if (why || got < n) {
+    size_t got = 0;
+    int    why = blm__os_read_at(r->part->fd, to, n, r->read, &got);
+    if (why || got < n)
         r->status = why ? blm__spill_failed(why, "read", r->err)
                         : blm__fail(r->err, BLM_E_TRUNCATED,
-                                    "a file of the spill directory has become shorter");
+                                    "a file of the spill directory has become shorter: remove the "
+                                    "directory and start again");
+    else
+        r->read += n;
+    return r->status == BLM_OK;
+}
+
+/* The next frame; false at the end, or when it fails. */
+static bool next_frame(struct records *r)
+{
+    uint8_t  head[BLM__SPILL_FRAME];
+    uint64_t at = r->read, left = r->length - at;
+    if (left == 0)
+        return false;
+    if (left < sizeof head) {
+        r->status = blm__spill_damaged(r->err);
         return false;
     }
+    if (!read_bytes(r, head, sizeof head))
+        return false;
+    uint64_t len = blm__get64le(head);
+    if (len == 0 || len > left - sizeof head || len > r->s->buffer - BLM__SPILL_FRAME) {
+        r->status = blm__spill_damaged(r->err);
+        return false;
+    }
+    if (!read_bytes(r, r->buffer, (size_t)len))
+        return false;
+    if (!blm__sum_matches(frame_sum(r->s, r->part, at, r->buffer, (size_t)len),
+                          blm__get64le(head + 8)))
+        r->status = blm__spill_damaged(r->err);
     r->at  = 0;
-    r->len = kept + n;
-    r->read += n;
-    return r->len > 0;
+    r->len = (size_t)len;
+    return r->status == BLM_OK;
 }
 
 /* The next record; false at the end, or when it fails. */
 static bool next_record(struct records *r, unsigned bytes, uint64_t *value, uint64_t *key)
 {
-    if (r->len - r->at < RECORD_MOST && r->read < r->length && !refill(r))
-        return false;
-    if (r->at == r->len)
+    if (r->at == r->len && !next_frame(r))
         return false;
     struct blm__cursor c = blm__cursor(r->buffer + r->at, r->len - r->at);
     *value               = bytes == 4 ? blm__take32le(&c) : blm__take64le(&c);
@@ -130,7 +169,7 @@ static bool next_record(struct records *r, unsigned bytes, uint64_t *value, uint
             break;
     }
     if (c.bad || *key >= r->s->mark.keys)
-        r->status = blm__fail(r->err, BLM_E_FORMAT, "a file of the spill directory is damaged");
+        r->status = blm__spill_damaged(r->err);
     r->at += c.at;
     return r->status == BLM_OK;
 }
@@ -192,19 +231,16 @@ blm_status blm__spill_fill(blm_spill *s, uint32_t p, uint64_t *words, uint8_t *f
     struct record           run[AHEAD];
     size_t                  n;
     uint64_t                key = 0, last = s->done;
-    struct records          r = { .s      = s,
-                                  .fd     = part->fd,
-                                  .buffer = part->buffer,
-                                  .room   = s->buffer,
-                                  .length = part->length,
-                                  .err    = err };
-    *items                    = 0;
+    struct records          r = {
+                 .s = s, .part = part, .buffer = part->buffer, .length = part->length, .err = err
+    };
+    *items = 0;
     memset(words, 0, (size_t)count * 8);
     do {
         for (n = 0; n < AHEAD && next_record(&r, bytes, &run[n].value, &key); n++) {
             run[n].key = key;
             if (!place(s, first, count, &run[n]))
-                return blm__fail(err, BLM_E_FORMAT, "a file of the spill directory is damaged");
+                return blm__spill_damaged(err);
             BLM__PREFETCH_W(&words[run[n].at]);
         }
         for (size_t i = 0; i < n; i++) {

@@ -3,14 +3,16 @@
  * The spill directory:
  *
  *   lock        held by the process that is at it
- *   part.N      records of part N; only the first `length` bytes count
+ *   part.N      records of part N, in frames with a checksum each; only the first `length` bytes count
  *   state       what is written down: replaced as a whole, after everything it speaks of is durable
  *   fresh       a bit for each key that was new (only where a key has several records)
  *   words       the filter's bits, part by part
  *
  * state is 8-byte numbers, little-endian: magic, version, shape (rule, bits, probes, lines, part
- * words, parts), hash, seed (two) and its origin, phase, keys, chain, filled, items, then length and
- * last key of each part, and the checksum of all that.
+ * words, parts), hash, seed (two) and its origin, phase, keys, chain, filled, items, bytes of a buffer,
+ * then length and last key of each part (of a filled one 0 and the checksum of its words), and the
+ * checksum of all that. `fresh` has none: a bit that is wrong there changes the filter's number of keys
+ * by one, and no answer.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +25,7 @@
 #include "core/os.h"
 
 #define MAGIC   0x4c4c495053424c42u /* BLBSPILL */
-#define VERSION 1u
+#define VERSION 2u
 #define FIXED   18u /* numbers before the parts' */
 enum {
     AT_MAGIC,
@@ -42,7 +44,8 @@ enum {
     AT_KEYS,
     AT_CHAIN,
     AT_FILLED,
-    AT_ITEMS
+    AT_ITEMS,
+    AT_BUFFER
 };
 #define NUMBERS (FIXED + 2 * BLM__SPILL_PARTS + 1)
 
@@ -50,6 +53,13 @@ blm_status blm__spill_failed(int why, const char *doing, blm_error *err)
 {
     return blm__fail_system(err, why, "cannot %s the spill directory: %s", doing,
                             blm__os_text(why));
+}
+
+blm_status blm__spill_damaged(blm_error *err)
+{
+    return blm__fail(err, BLM_E_CHECKSUM,
+                     "a file of the spill directory is damaged: remove the directory and start "
+                     "again");
 }
 
 static void path_in(const char *dir, const char *name, uint32_t number, char *out)
@@ -88,9 +98,12 @@ static blm_status read_state(const char *dir, uint64_t numbers[NUMBERS], size_t 
     if (n <= FIXED || got % 8 || numbers[AT_MAGIC] != MAGIC ||
         !blm__sum_matches(blm__checksum(bytes, got - 8), numbers[n - 1]) ||
         numbers[AT_PARTS] > BLM__SPILL_PARTS || n != FIXED + 2 * numbers[AT_PARTS] + 1)
-        return blm__fail(err, BLM_E_CHECKSUM, "the state of the spill directory is damaged");
+        return blm__fail(
+            err, BLM_E_CHECKSUM,
+            "the state of the spill directory is damaged: remove the directory and start again");
     if (numbers[AT_VERSION] != VERSION)
-        return blm__fail(err, BLM_E_VERSION, "the spill directory is of another version");
+        return blm__fail(err, BLM_E_VERSION,
+                         "the spill directory is of another version: remove it and start again");
     *count = n;
     return BLM_OK;
 }
@@ -132,6 +145,19 @@ static void describe(const blm_spill *s, uint64_t n[FIXED])
     n[AT_POLICY]     = h->policy;
 }
 
+/* While all records are there, each key has one of four bytes at least: no file is reserved for more
+ * keys than that. */
+static bool keys_fit(const uint64_t *n)
+{
+    uint64_t bytes = 0;
+    for (uint64_t i = 0; i < n[AT_PARTS]; i++) {
+        if (n[FIXED + 2 * i] > UINT64_MAX / 2 / BLM__SPILL_PARTS)
+            return false;
+        bytes += n[FIXED + 2 * i];
+    }
+    return n[AT_FILLED] > 0 ? n[AT_KEYS] <= UINT64_MAX / 8 : n[AT_KEYS] <= bytes / 4;
+}
+
 blm_status blm__spill_recall(blm_spill *s, blm_error *err)
 {
     uint64_t   n[NUMBERS], ours[FIXED];
@@ -149,13 +175,17 @@ blm_status blm__spill_recall(blm_spill *s, blm_error *err)
     uint64_t words = blm__shape_words(&s->shape), part = n[AT_PART_WORDS];
     if (part == 0 || part % 8 != 0 || part > BLM__SPILL_MOST / 8 ||
         n[AT_PARTS] != words / part + (words % part != 0) || n[AT_PHASE] > BLM__SAVING ||
-        n[AT_FILLED] > n[AT_PARTS])
-        return blm__fail(err, BLM_E_CHECKSUM, "the state of the spill directory is damaged");
+        n[AT_FILLED] > n[AT_PARTS] || !keys_fit(n) || n[AT_BUFFER] < BLM__SPILL_LEAST ||
+        n[AT_BUFFER] > BLM__SPILL_LARGE)
+        return blm__fail(
+            err, BLM_E_CHECKSUM,
+            "the state of the spill directory is damaged: remove the directory and start again");
     s->mark.phase  = (enum blm__spill_phase)n[AT_PHASE];
     s->mark.keys   = n[AT_KEYS];
     s->mark.chain  = n[AT_CHAIN];
     s->mark.filled = n[AT_FILLED];
     s->mark.items  = n[AT_ITEMS];
+    s->buffer      = (size_t)n[AT_BUFFER];
     for (uint32_t i = 0; i < s->parts; i++) {
         s->mark.length[i] = s->part[i].length = n[FIXED + 2 * i];
         s->mark.key[i] = s->part[i].key = n[FIXED + 2 * i + 1];
@@ -175,6 +205,7 @@ blm_status blm__spill_write_down(blm_spill *s, blm_error *err)
     n[AT_CHAIN]  = s->mark.chain;
     n[AT_FILLED] = s->mark.filled;
     n[AT_ITEMS]  = s->mark.items;
+    n[AT_BUFFER] = s->buffer;
     for (uint32_t i = 0; i < s->parts; i++) {
         n[FIXED + 2 * i]     = s->mark.length[i];
         n[FIXED + 2 * i + 1] = s->mark.key[i];

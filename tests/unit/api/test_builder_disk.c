@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "bloomery/embed.h"
+#include "core/bytes.h"
 #include "core/os.h"
 #include "unit/fixed.h"
 
@@ -75,7 +76,7 @@ static blm_status give(blm_builder *b, uint64_t in_from, uint64_t in_to, uint64_
     for (uint64_t i = in_from, n; i < in_to && st == BLM_OK; i += n) {
         for (n = 0; n < 100 && i + n < in_to; n++)
             k[n] = in_of(i + n);
-        st = blm_builder_add_fixed(b, k, 8, n);
+        st = blm_builder_add_fixed(b, k, 8, (size_t)n);
     }
     for (uint64_t i = 0; i < out_to && st == BLM_OK; i++) {
         uint64_t key  = out_of(i);
@@ -407,6 +408,9 @@ static void a_key_of_both_lists_is_found(void **state)
     blm_builder_free(b);
 }
 
+/* Where the highest byte of a hash is: there a change breaks the order, by which it is seen. */
+#define TOP (BLM__BIG_ENDIAN ? 0 : 7)
+
 /* Files of the directory that were cut off, changed or removed. */
 static void spoil(const char *name, long at, bool cut)
 {
@@ -434,7 +438,8 @@ static void damaged_files_are_found(void **state)
         bool        cut;
         blm_status  want;
     } cases[] = { { "in.1", 8, true, BLM_E_TRUNCATED },
-                  { "in.1", 7 + 8 * 100, false, BLM_E_FORMAT },
+                  { "in.1", TOP + 8 * 100, false, BLM_E_CHECKSUM },
+                  { "in.1", 3 + 8 * 100, false, BLM_E_CHECKSUM },
                   { "state", 100, true, BLM_E_CHECKSUM },
                   { "state", 60, false, BLM_E_CHECKSUM },
                   { "state", 0, true, BLM_E_CHECKSUM } };
@@ -446,8 +451,10 @@ static void damaged_files_are_found(void **state)
         assert_status(blm_builder_sync(b, &err), BLM_OK);
         blm_builder_free(b);
         spoil(cases[i].name, cases[i].at, cases[i].cut);
-        assert_status(whole_run(&flavour[0], &o, IN, &err), cases[i].want);
-        assert_true(err.text[0]);
+        for (int again = 0; again < 2; again++) { /* it does not pass when it is tried again */
+            assert_status(whole_run(&flavour[0], &o, IN, &err), cases[i].want);
+            assert_true(err.text[0]);
+        }
         remove_all(spill);
     }
 }
