@@ -141,6 +141,10 @@ blm_status blm_get_stats(const blm_filter *f, blm_stats *out)
             e = (blm_estimate){ (double)ones, (double)ones, (double)ones, false };
         else if (l->shape.probes > 0)
             estimate_layer(l, reach, ones, &e);
+        /* Keys that an older layer claimed set no bits here. (Layers that a union has put behind others
+         * were filled without asking those: of them it is a little too many.) */
+        if (!l->engine->exact && absent > 0)
+            blm__estimate_scale(&e, 1 / absent);
         blm__estimate_add(&s.estimated, &e);
         absent *= 1 - blm__layer_rate_now(l, ones);
         if (l->engine->stuck)
@@ -207,8 +211,9 @@ blm_status blm_compare(const blm_filter *a, const blm_filter *b, blm_overlap *ou
     uint64_t                 of_or = x->engine->ones_or(x, y, a->body.kernel);
     if (of_or > of_a + of_b) /* bits that came between the counts, on a shared filter */
         of_or = of_a + of_b;
-    st = blm_estimate_overlap(blm__shape_reach(&x->shape), blm__shape_probes(&x->shape), of_a, of_b,
-                              of_or, &o);
+    uint32_t cells = x->shape.lines ? blm__line_cells(x->shape.rule) : 0;
+    st = blm__estimate_overlap(cells, blm__shape_reach(&x->shape), blm__shape_probes(&x->shape),
+                               x->shape.lines, of_a, of_b, of_or, &o);
     if (st != BLM_OK)
         return blm__fail(err, st, "the bits give no estimate");
     st = blm__emit(out, &o, sizeof o);

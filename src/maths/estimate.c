@@ -113,28 +113,34 @@ blm_status blm_estimate_items(uint64_t m, uint32_t k, uint64_t ones, blm_estimat
 
 #define GROUPS 8.0 /* of a line; a key has `words` of them, and one cell in each */
 
-/* The variance of the clear cells of one line with `load` keys on average (Poisson): the sum over
- * pairs of cells of the chance that both are clear, minus the mean's square. A key misses one cell
- * with chance 1 − a, two of one group with 1 − 2a, two of different groups with 1 − 2a + both. The
- * last term is there because the number of keys in all lines together is fixed. */
-static double line_variance(double cells, double words, double load)
+/* Where the throws of a key go: anywhere (cells 0), or in one line of `cells` cells, one in each of
+ * `words` groups. */
+struct throws {
+    double cells, words;
+};
+
+/* m·Cov(ln Z, ln Z') for the clear cells of two filters that share the keys of a load x and no others;
+ * of one filter with itself, m·Var(ln Z). Those of one line: the sum over pairs of cells of the chance
+ * that both are clear. A key misses one cell with chance 1 − a, two of one group with 1 − 2a, two of
+ * different groups with 1 − 2a + both; keys of only one filter cancel. The last term is there because
+ * the number of keys in all lines together is fixed. docs/maths.md. */
+static double log_covariance(const struct throws *t, double x)
 {
-    double width = cells / GROUPS, a = words / cells;
-    double both  = words * (words - 1) / (GROUPS * (GROUPS - 1)) / (width * width);
-    double mean  = cells * exp(-load * a);
-    double pairs = cells * (width - 1) * exp(-load * 2 * a) +
-                   cells * (cells - width) * exp(-load * (2 * a - both));
-    return fmax(mean + pairs - mean * mean - load * a * a * mean * mean, 0);
+    if (t->cells == 0)
+        return log_variance(x);
+    double w = t->words, c = t->cells, width = c / GROUPS;
+    double both = w * (w - 1) / (GROUPS * (GROUPS - 1)) / (width * width);
+    return fmax(expm1(x) + (c - width) * expm1(x * c / w * both) - x * w, 0);
 }
 
 void blm__estimate_in_lines(uint32_t cells, uint64_t m, uint32_t k, uint32_t lines, uint64_t ones,
                             blm_estimate *e)
 {
-    double mu = e->value * k / (double)m, words = (double)k / lines;
-    double even = cells * exp(-2 * mu) * log_variance(mu);
+    double        mu = e->value * k / (double)m, even = log_variance(mu);
+    struct throws t = { cells, (double)k / lines };
     if (e->saturated || !(even > 0))
         return;
-    double wider = sqrt(line_variance(cells, words, mu * cells / words) / even);
+    double wider = sqrt(log_covariance(&t, mu) / even);
     e->low       = fmax(e->value - (e->value - e->low) * fmax(wider, 1), (double)ones / k);
     e->low       = fmin(e->low, e->value);
     e->high      = e->value + (e->high - e->value) * fmax(wider, 1);
@@ -153,16 +159,16 @@ static blm_estimate around(double value, double variance, double low, double hig
 
 /* Loads a, b of two filters and u of their union; c = a + b − u is what they share. The delta
  * method on ln Z_or − ln Z_a − ln Z_b, the number of keys being fixed. */
-static void estimate_shared(double m, blm_overlap *o)
+static void estimate_shared(double m, const struct throws *t, blm_overlap *o)
 {
     double a = o->a.value, b = o->b.value, u = o->either.value, c = fmax(a + b - u, 0);
     double most = fmin(a, b);
     if (c > most)
         c = most;
-    double grown = expm1(u) - expm1(a) - expm1(b);
-    double var_c = (grown + 2 * expm1(c) - c) / m, var_u = log_variance(u) / m;
-    double cov = (-grown - c) / m;
-    o->both    = around(c, var_c, 0, fmin(o->a.high, o->b.high));
+    double var_u = log_covariance(t, u) / m;
+    double cov   = (log_covariance(t, a) + log_covariance(t, b)) / m - var_u;
+    double var_c = 2 * log_covariance(t, c) / m - cov;
+    o->both      = around(c, var_c, 0, fmin(o->a.high, o->b.high));
     if (u > 0) {
         double j = c / u, var_j = (var_c - 2 * j * cov + j * j * var_u) / (u * u);
         o->jaccard = around(j, var_j, 0, 1);
@@ -184,9 +190,11 @@ static void shared_unknown(blm_overlap *o)
     o->jaccard.high                          = 1;
 }
 
-blm_status blm_estimate_overlap(uint64_t m, uint32_t k, uint64_t ones_a, uint64_t ones_b,
-                                uint64_t ones_or, blm_overlap *out)
+blm_status blm__estimate_overlap(uint32_t cells, uint64_t m, uint32_t k, uint32_t lines,
+                                 uint64_t ones_a, uint64_t ones_b, uint64_t ones_or,
+                                 blm_overlap *out)
 {
+    struct throws t = { cells, cells ? (double)k / lines : 0 };
     if (!out || out->size < sizeof *out || m == 0 || k == 0)
         return BLM_E_ARGUMENT;
     uint64_t more = ones_a > ones_b ? ones_a : ones_b;
@@ -198,11 +206,22 @@ blm_status blm_estimate_overlap(uint64_t m, uint32_t k, uint64_t ones_a, uint64_
     if (out->either.saturated)
         shared_unknown(out);
     else
-        estimate_shared((double)m, out);
+        estimate_shared((double)m, &t, out);
     double keys = (double)m / k;
     blm__estimate_scale(&out->a, keys);
     blm__estimate_scale(&out->b, keys);
     blm__estimate_scale(&out->both, keys);
     blm__estimate_scale(&out->either, keys);
+    if (cells) {
+        blm__estimate_in_lines(cells, m, k, lines, ones_a, &out->a);
+        blm__estimate_in_lines(cells, m, k, lines, ones_b, &out->b);
+        blm__estimate_in_lines(cells, m, k, lines, ones_or, &out->either);
+    }
     return BLM_OK;
+}
+
+blm_status blm_estimate_overlap(uint64_t m, uint32_t k, uint64_t ones_a, uint64_t ones_b,
+                                uint64_t ones_or, blm_overlap *out)
+{
+    return blm__estimate_overlap(0, m, k, 1, ones_a, ones_b, ones_or, out);
 }

@@ -8,6 +8,14 @@
 #include "bloomery/maths.h"
 #include "core/body.h"
 
+/* Sizes are rounded up from doubles. Where these are kept in registers with more digits than a double
+ * has, a filter has other sizes than on every other machine, RedisBloom's among them: its bytes must
+ * be the same everywhere. -1 and 2 are such machines (C11 5.2.4.2.2); 1 is only about floats, 16 only
+ * about halves of them (gcc says so with -march=sapphirerapids or -mcpu=neoverse-n1). */
+#if defined(__FLT_EVAL_METHOD__) && (__FLT_EVAL_METHOD__ < 0 || __FLT_EVAL_METHOD__ == 2)
+#error "bloomery does not compute sizes with the x87: compile it with -msse2 -mfpmath=sse"
+#endif
+
 #define BLM__LN2 0.69314718055994530942
 
 /* (1 − e^(−kn/m))^k. */
@@ -44,6 +52,10 @@ double blm__rate_fuse(uint32_t bits, uint64_t n);
 void blm__estimate_scale(blm_estimate *e, double factor);
 void blm__estimate_in_lines(uint32_t cells, uint64_t m, uint32_t k, uint32_t lines, uint64_t ones,
                             blm_estimate *e);
+/* blm_estimate_overlap for filters of such lines (cells 0: without lines). */
+blm_status blm__estimate_overlap(uint32_t cells, uint64_t m, uint32_t k, uint32_t lines,
+                                 uint64_t ones_a, uint64_t ones_b, uint64_t ones_or,
+                                 blm_overlap *out);
 
 /* The models with their bounds; arguments already checked (m and k at least 1). */
 void blm__model_independent(uint64_t m, uint32_t k, uint64_t n, blm_rate *out);

@@ -42,6 +42,7 @@ static void kinds_are_modelled_as_they_probe(void **state)
         o.kind        = row->kind;
         o.items       = 20000;
         o.rate        = 0.02;
+        o.flags       = BLM_SEEDED;
         if (!(row->can & BLM_CAN_ADD))
             continue; /* its rate does not depend on how many keys it has: unit.kind.static */
         blm_filter *f = make(&o);

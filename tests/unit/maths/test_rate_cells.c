@@ -20,7 +20,7 @@
 /* Σ_x Pr(x bits set)·(x/m)^k, the distribution built up throw by throw: kn·m steps. */
 static double sum_over_fill(uint64_t m, uint32_t k, uint64_t n)
 {
-    double *p = calloc(m + 1, sizeof *p), sum = 0, cells = (double)m;
+    double *p = calloc((size_t)m + 1, sizeof *p), sum = 0, cells = (double)m;
     assert_non_null(p);
     p[0] = 1;
     for (uint64_t t = 0; t < k * n; t++) {
