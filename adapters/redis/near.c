@@ -66,6 +66,22 @@ static bool stops(void *ctx)
     return end;
 }
 
+/* ?shards says how many there are when a copy begins. Later the filter may be sharded anew, into any
+ * number, and is followed. */
+static void take_any_shards(char *url)
+{
+    char *word = strrchr(url, '/');
+    for (word = word ? strchr(word, '?') : NULL; word && strncmp(word + 1, "shards=", 7) != 0;)
+        word = strchr(word + 1, '&');
+    if (!word)
+        return;
+    size_t len = 1 + strcspn(word + 1, "&");
+    if (word[len])
+        memmove(word + 1, word + len + 1, strlen(word + len + 1) + 1);
+    else
+        *word = 0;
+}
+
 /* Opens the filter that the URL names now, and has nothing of it yet. */
 static blm_status open_filter(blm_near *n, blm_error *err)
 {
@@ -78,6 +94,8 @@ static blm_status open_filter(blm_near *n, blm_error *err)
     blm_status st             = blm_remote_open(n->url, &o, &next, err);
     if (st != BLM_OK)
         return st;
+    if (!old) /* nobody else has the URL yet */
+        take_any_shards(n->url);
     struct blm__copy *copies = calloc(next->shards, sizeof *copies);
     if (!copies) {
         blm_remote_close(next);

@@ -66,13 +66,14 @@ int main(int argc, char **argv)
     blm_near        *follows = NULL, *reads = NULL;
     blm_error        err;
     pthread_t        thread[THREAD];
-    char             command[2000], key[16];
+    char             command[2000], key[16], url[1000];
     if (argc != 4)
         return 2;
+    snprintf(url, sizeof url, "%s?shards=5&timeout=30", argv[1]); /* which it has at first */
     o.file     = argv[2];
     o.every_ms = r.every_ms = 10;
     r.stale_ms              = 2000;
-    if (blm_near_open(argv[1], &o, &follows, &err) != BLM_OK ||
+    if (blm_near_open(url, &o, &follows, &err) != BLM_OK ||
         blm_near_open_file(argv[2], &r, &reads, &err) != BLM_OK)
         fail(err.text);
     blm_near *const of[THREAD] = { follows, reads, reads, follows };
