@@ -17,6 +17,7 @@ import os
 import sys
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from urllib.parse import urlsplit, urlunsplit
 
 from . import errors
 from .cluster import PREFIX, ClusterFilter
@@ -282,16 +283,30 @@ def import_set(server: Any, key: str, add: Callable[[List[bytes]], Any], *, curs
             return taken, len(bad)
 
 
+def _shown(url: str) -> str:
+    """The URL without user and password: what may stand in a message and in a file's name."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def _state_of(args: argparse.Namespace) -> Path:
+    """Where an import notes how far it is."""
+    if args.state:
+        return Path(args.state)
+    to = _shown(args.to).replace("/", "_") if args.to.startswith("redis") else args.to
+    return Path(f"{to}.import")
+
+
 def _import(args: argparse.Namespace) -> int:
     import redis
     source = redis.Redis.from_url(args.url)
     kind = source.type(args.set)
     if kind != b"set":
-        print(f"bloomery: {args.set}: {'no such key' if kind == b'none' else 'not a set'} on {args.url}", file=sys.stderr)
+        print(f"bloomery: {args.set}: {'no such key' if kind == b'none' else 'not a set'} on {_shown(args.url)}", file=sys.stderr)
         return 1
     total = source.scard(args.set)
     before = source.memory_usage(args.set, samples=1000) or 0
-    state = Path(args.state or f"{args.to.replace('/', '_')}.import") if args.to.startswith("redis") else Path(f"{args.to}.import")
+    state = _state_of(args)
     start: Dict[str, Any] = {}
     if state.exists():
         start = json.loads(state.read_text())

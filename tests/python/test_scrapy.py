@@ -216,3 +216,33 @@ def test_import_of_a_set(redis, tmp_path, capsys):
     assert ours.main(["import", url, "shop:dupefilter", "--to", f"{url}#shop:seen"]) == 0
     assert r.execute_command("BF.EXISTS", "shop:seen", bytes.fromhex(prints[7])) == 1
     assert ours.main(["import", url, "none", "--to", to]) == 1
+
+
+def test_import_keeps_the_password_to_itself(redis, tmp_path, capsys, monkeypatch):
+    import redis as client
+    r = client.Redis(port=redis.port)
+    r.sadd("shop:dupefilter", *(f"{i:040x}" for i in range(100)))
+    monkeypatch.chdir(tmp_path)
+    r.config_set("requirepass", "p@ss/word")
+    url = f"redis://:p%40ss%2Fword@127.0.0.1:{redis.port}/0"
+
+    def stopped(*args, note, **more):
+        note(0)
+        raise KeyboardInterrupt
+    try:
+        with monkeypatch.context() as m, pytest.raises(KeyboardInterrupt):
+            m.setattr(ours, "import_set", stopped)
+            ours.main(["import", url, "shop:dupefilter", "--to", f"{url}#shop:hidden"])
+        assert [p.name for p in tmp_path.iterdir()] == [f"redis:__127.0.0.1:{redis.port}_0#shop:hidden.import"]
+        assert ours.main(["import", url, "shop:dupefilter", "--to", f"{url}#shop:hidden"]) == 0
+        assert not list(tmp_path.iterdir())
+        assert ours.main(["import", url, "nothing", "--to", f"{url}#shop:hidden"]) == 1
+        said = capsys.readouterr()
+        assert "nothing: no such key" in said.err and "word" not in said.out + said.err
+        # --state is heard for files too
+        with monkeypatch.context() as m, pytest.raises(KeyboardInterrupt):
+            m.setattr(ours, "import_set", stopped)
+            ours.main(["import", url, "shop:dupefilter", "--to", "seen.blm", "--state", "here"])
+        assert sorted(p.name for p in tmp_path.iterdir()) == ["here", "seen.blm"]
+    finally:
+        client.Redis(port=redis.port, password="p@ss/word").config_set("requirepass", "")
