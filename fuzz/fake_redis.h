@@ -68,6 +68,7 @@ static struct {
     } commands[64];
     int command_count;
     int replies; /* that the running command still has to give */
+    int flags;   /* of its context: does its client speak RESP3? */
 } server;
 
 /* ---- streams ---- */
@@ -362,7 +363,8 @@ static void f_Log(void *c, const char *level, const char *fmt, ...)
 {
     (void)c, (void)level, (void)fmt;
 }
-static int f_GetContextFlags(void *c) { return (void)c, 0; }
+static int f_GetContextFlags(void *c) { return (void)c, server.flags; }
+static int f_Nothing(void *c) { return (void)c, 0; }
 static int f_CreateCommand(void *c, const char *name, command_fn fn, const char *flags, int first,
                            int last, int step)
 {
@@ -476,13 +478,13 @@ static int get_api(const char *name, void **out)
         F(DigestAddLongLong),
         F(DigestAddStringBuffer),
         F(DigestEndSequence),
-        AS(ReplicateVerbatim, GetContextFlags),
+        AS(ReplicateVerbatim, Nothing),
         F(Replicate),
         AS(NotifyKeyspaceEvent, Notify),
         F(RegisterNumericConfig),
         AS(RegisterBoolConfig, RegisterConfig),
         AS(RegisterStringConfig, RegisterConfig),
-        AS(LoadConfigs, GetContextFlags),
+        AS(LoadConfigs, Nothing),
         F(RegisterInfoFunc),
         F(InfoAddSection),
         AS(InfoAddFieldULongLong, InfoAddField),

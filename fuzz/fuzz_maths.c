@@ -51,7 +51,7 @@ static void sound(const blm_estimate *e)
 static void plan(struct input *in)
 {
     blm_options o = BLM_OPTIONS_INIT;
-    o.kind        = (blm_kind)(whole(in) % 5);
+    o.kind        = (blm_kind)(whole(in) % 9);
     o.items       = whole(in);
     o.rate        = real(in);
     o.bits        = whole(in);
@@ -61,6 +61,8 @@ static void plan(struct input *in)
     o.growth      = real(in);
     o.tightening  = real(in);
     o.rate_cap    = real(in);
+    o.window_ms   = whole(in);
+    o.slack       = real(in);
     blm_plan   p  = { .size = sizeof p };
     blm_error  err;
     blm_status s = blm_plan_for(&o, &p, &err);

@@ -103,7 +103,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct input in = { data, size };
     server_start();
     for (int steps = 0; in.left && steps < 24; steps++) {
-        if (byte(&in) % 4 == 0)
+        uint8_t how  = byte(&in);
+        server.flags = how & 64 ? 1 << 22 : 0; /* RESP3 */
+        if (how % 4 == 0)
             restore(&in);
         else
             run_command(&in);

@@ -282,6 +282,8 @@ int main(int argc, char **argv)
     filter_seeds();
     enter(argv[1], "sniff");
     filter_seeds();
+    enter(argv[1], "far");
+    filter_seeds();
     enter(argv[1], "stream");
     stream_seeds();
     enter(argv[1], "raw");

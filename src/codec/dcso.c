@@ -33,14 +33,20 @@ struct fields {
 
 /* ---- in ---------------------------------------------------------------------------------- */
 
+/* One field that cannot be is damage, and named. Two are another system's bytes: Guava's begin with 1
+ * too, and may come in gzip. */
 static blm_status check(const struct fields *f, blm_error *err)
 {
-    if (!(f->p > 0 && f->p < 1))
+    bool p = f->p > 0 && f->p<1, k = f->k> 0 && f->k <= BLM__MAX_PROBES;
+    bool m = f->m > 0 && f->m <= BLM__MAX_BITS;
+    if (p + k + m < 2)
+        return blm__fail_at(err, BLM_E_FORMAT, p ? f->at_k : f->at_p, "this is no dcso filter");
+    if (!p)
         return blm__fail_at(err, BLM_E_FORMAT, f->at_p, "p is %g, not between 0 and 1", f->p);
-    if (f->k == 0 || f->k > BLM__MAX_PROBES)
+    if (!k)
         return blm__fail_at(err, BLM_E_FORMAT, f->at_k, "k is %llu, not 1 to %u",
                             (unsigned long long)f->k, BLM__MAX_PROBES);
-    if (f->m == 0 || f->m > BLM__MAX_BITS)
+    if (!m)
         return blm__fail_at(err, BLM_E_FORMAT, f->at_m, "m is %llu, not 1 to 2^48",
                             (unsigned long long)f->m);
     return BLM_OK;
@@ -122,7 +128,7 @@ static blm_status decode_gzip(struct blm__source *in, const uint8_t first[2], st
     if (blm__read(&inflated, head, 2) != 2)
         st = blm__short(&inflated, "the inflated header", err);
     else if (head[0] != 1)
-        st = blm__fail_at(err, BLM_E_FORMAT, 0, "this is gzip, but what is in it is not a filter");
+        st = blm__fail_at(err, BLM_E_FORMAT, 0, "this is gzip, but no dcso filter is in it");
     else
         st = decode_plain(&inflated, head, 0, out, err);
     out->format = "dcso-gz";

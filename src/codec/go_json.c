@@ -127,23 +127,45 @@ static blm_status read_object(const json_t *root, const struct json_text *t, str
     return read_bits(b, t, &g, out, err);
 }
 
+static blm_status read_once(const struct json_text *t, size_t flags, struct blm__body *out,
+                            blm_error *err)
+{
+    json_error_t e;
+    json_t      *root = json_loadb((const char *)t->text, t->len, flags, &e);
+    blm_status   st   = root ? read_object(root, t, out, err)
+                             : blm__fail_at(err, BLM_E_FORMAT,
+                                            t->start + (e.position > 0 ? (uint64_t)e.position : 0),
+                                            "not JSON: %.120s", e.text);
+    json_decref(root);
+    return st;
+}
+
+/* When jansson's own memory fails it blames the text, or loses a character of a string. Good bytes
+ * must not be called bad ones for that: so bad ones are read again, and then jansson is asked for as
+ * much memory as they take. */
+static blm_status read_twice(const struct json_text *t, size_t flags, struct blm__body *out,
+                             blm_error *err)
+{
+    blm_status st = read_once(t, flags, out, err);
+    if (st == BLM_E_FORMAT)
+        st = read_once(t, flags, out, err);
+    if (st != BLM_E_FORMAT)
+        return st;
+    json_t *room = json_stringn_nocheck((const char *)t->text, t->len);
+    if (!room)
+        return blm__fail(err, BLM_E_MEMORY, "no memory to read JSON of %zu bytes", t->len);
+    json_decref(room);
+    return st;
+}
+
 static blm_status decode(struct blm__source *in, const blm_options *o, struct blm__body *out,
                          blm_error *err)
 {
-    struct json_text t = { 0 };
-    json_error_t     e;
+    struct json_text t     = { 0 };
     size_t           flags = JSON_REJECT_DUPLICATES | (o->offset ? JSON_DISABLE_EOF_CHECK : 0);
     blm_status       st    = read_text(in, out, &t, err);
-    if (st == BLM_OK) {
-        json_t *root = json_loadb((const char *)t.text, t.len, flags, &e);
-        if (!root)
-            st = blm__fail_at(err, BLM_E_FORMAT,
-                              t.start + (e.position > 0 ? (uint64_t)e.position : 0),
-                              "not JSON: %.120s", e.text);
-        else
-            st = read_object(root, &t, out, err);
-        json_decref(root);
-    }
+    if (st == BLM_OK)
+        st = read_twice(&t, flags, out, err);
     blm__free(out->alloc, t.text, t.room);
     return st;
 }

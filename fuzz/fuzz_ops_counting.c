@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Operations on counting filters of one to five lines, and small ones whose counters saturate. */
+#include "ops.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct ops_input in  = { data, size };
+    blm_options      o   = BLM_OPTIONS_INIT;
+    uint8_t          how = ops_byte(&in);
+    o.kind               = BLM_COUNTING;
+    o.lines              = how % 6;
+    o.flags              = how & 16 ? BLM_SHARED : 0;
+    o.version            = how & 32 ? 1 : 0;
+    o.items              = ops_items(ops_byte(&in));
+    o.rate               = how & 64 ? 1e-6 : 0.05;
+    ops_run(&o, &in);
+    return 0;
+}
