@@ -63,7 +63,7 @@ static const char *why_apart(const blm_error *err)
 static bool can_unite(struct value *const *v, size_t n)
 {
     uint64_t        items = 0;
-    blm_chain_layer first, l;
+    blm_chain_layer first = { 0 }, l;
     for (size_t i = 0; i < n; i++) {
         if (bf_params(v[i]).layers != 1)
             return false;

@@ -230,7 +230,11 @@ GOLDEN_FN blm_error refuse_bytes(const struct golden_file *bytes, const char *na
     assert_null(f);
     if (blm_decode_stream(trickle_read, &t, &o, &f, &dropped) == BLM_OK)
         fail_msg("%s was accepted as %s in drops", name, format);
-    if (err.status != dropped.status || err.offset == BLM_NO_OFFSET || err.text[0] == 0)
+    /* A stream cannot be seen to end: where a size_t is too small for its claim, that is the reason. */
+    bool beyond =
+        sizeof(size_t) < 8 && err.status == BLM_E_TRUNCATED && dropped.status == BLM_E_LIMIT;
+    if ((err.status != dropped.status && !beyond) || err.offset == BLM_NO_OFFSET ||
+        err.text[0] == 0)
         fail_msg("%s: %s at %llu: \"%s\"; in drops %s", name, blm_status_name(err.status),
                  (unsigned long long)err.offset, err.text, blm_status_name(dropped.status));
     assert_true(err.offset <= bytes->len);

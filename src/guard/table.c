@@ -43,12 +43,12 @@ blm_status blm__table_open(struct blm__table *t, uint32_t remember, const blm_al
     uint32_t per_set = BLM__TABLE_SHARDS * BLM__TABLE_WAYS;
     t->alloc         = *a;
     t->sets          = remember / per_set + (remember % per_set != 0);
+    uint64_t bytes   = (uint64_t)t->sets * BLM__TABLE_WAYS * sizeof(struct blm__kept);
     pthread_mutex_init(&t->doubt_lock, NULL);
     for (unsigned i = 0; i < BLM__TABLE_SHARDS; i++)
         pthread_mutex_init(&t->shard[i].lock, NULL);
     for (unsigned i = 0; i < BLM__TABLE_SHARDS && t->sets; i++) {
-        size_t bytes     = (size_t)t->sets * BLM__TABLE_WAYS * sizeof(struct blm__kept);
-        t->shard[i].kept = blm__zalloc(&t->alloc, bytes);
+        t->shard[i].kept = bytes <= SIZE_MAX / 2 ? blm__zalloc(&t->alloc, (size_t)bytes) : NULL;
         if (!t->shard[i].kept)
             return BLM_E_MEMORY;
     }

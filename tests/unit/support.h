@@ -33,6 +33,7 @@ static inline uint64_t rng_next(struct rng *r)
 }
 
 static inline uint64_t rng_below(struct rng *r, uint64_t n) { return rng_next(r) % n; }
+static inline size_t   rng_size(struct rng *r, size_t n) { return (size_t)(rng_next(r) % n); }
 
 static inline void rng_bytes(struct rng *r, void *out, size_t len)
 {
@@ -76,11 +77,11 @@ static inline struct key_set key_set_make(uint64_t seed, size_t count)
     assert_non_null(s.bytes);
     for (size_t i = 0; i < count; i++) {
         uint8_t *at  = s.bytes + i * KEY_MAX;
-        size_t   len = i < 8 ? i : 8 + rng_below(&r, KEY_MAX - 7);
+        size_t   len = i < 8 ? i : 8 + rng_size(&r, KEY_MAX - 7);
         rng_bytes(&r, at, len);
         if (i >= 8) {
-            uint64_t name = seed << 32 ^ i;
-            memcpy(at, &name, 8);
+            for (unsigned j = 0; j < 8; j++) /* the same bytes on every machine */
+                at[j] = (uint8_t)((seed << 32 ^ i) >> 8 * j);
         }
         s.keys[i] = (blm_key){ at, len };
     }

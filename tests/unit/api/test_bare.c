@@ -53,7 +53,7 @@ static void same_bits(uint64_t m, uint32_t k, unsigned keys, uint32_t version)
     }
     uint64_t    bytes;
     const void *theirs = blm_view(f, 0, &bytes);
-    assert_memory_equal(bits, theirs, (m + 7) / 8);
+    assert_memory_equal(bits, theirs, (size_t)(m + 7) / 8);
     assert_int_equal(room[0], 0);
     for (unsigned i = 0; i < 4 * keys; i++) {
         size_t len   = key_of(i, key);

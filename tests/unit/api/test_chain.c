@@ -239,7 +239,7 @@ static void dissolved_and_made_again(void **state)
         uint64_t    n, m;
         const void *x = blm_view(f, i, &n), *y = blm_view(same, i, &m);
         assert_int_equal(n, m);
-        assert_memory_equal(x, y, n);
+        assert_memory_equal(x, y, (size_t)n);
     }
     blm_free(f);
     blm_free(same);

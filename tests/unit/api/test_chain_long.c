@@ -156,7 +156,7 @@ static void to_the_end_by_the_plain_rule(void **state)
     struct rng          r = { 6 };
     size_t              done;
     for (size_t at = 0, n; at < KEYS; at += n) {
-        n = 1 + rng_below(&r, 300);
+        n = 1 + rng_size(&r, 300);
         n = n < KEYS - at ? n : KEYS - at;
         assert_status(blm_add_many(f, keys + at, n, fresh + at, &done), BLM_OK);
         assert_int_equal(done, n);

@@ -121,7 +121,7 @@ static void a_dense_delta_is_no_larger_than_the_filter(void **state)
         blm_params  p = { .size = sizeof p };
         blm_get_params(a, &p);
         add(b, 0, 200000);
-        round_trip(a, b, p.bytes + p.bytes / 32768 * 24 + 24 + 224);
+        round_trip(a, b, (size_t)(p.bytes + p.bytes / 32768 * 24 + 24 + 224));
         blm_free(a);
         blm_free(b);
     }

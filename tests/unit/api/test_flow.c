@@ -21,7 +21,7 @@ struct feed {
 static size_t next(void *ctx, blm_key *keys, size_t room)
 {
     struct feed *t = ctx;
-    size_t       n = t->step ? t->step : 1 + rng_below(&t->r, 20);
+    size_t       n = t->step ? t->step : 1 + rng_size(&t->r, 20);
     assert_true(room > 0 && !t->ended); /* after 0 it is not asked again */
     if (n > room)
         n = room;

@@ -11,7 +11,8 @@ static uint64_t two(void *ctx, uint32_t i, const void *key, size_t len)
     uint64_t x = 0;
     if (ctx)
         ++*(int *)ctx;
-    memcpy(&x, key, len < 8 ? len : 8);
+    for (size_t j = 0; j < len && j < 8; j++)
+        x |= (uint64_t)((const uint8_t *)key)[j] << 8 * j;
     return i == 0 ? x : 3 * x + 1;
 }
 

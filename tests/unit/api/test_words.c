@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Filters over a caller's own words, and in the memory of a caller's own allocator. */
+#include "core/bytes.h"
 #include "unit/support.h"
 
 /* ---- over a caller's words ---- */
@@ -60,7 +61,7 @@ static void borrowed_words_may_be_more_than_needed(void **state)
 static void bits_past_the_end_of_borrowed_words_are_refused(void **state)
 {
     (void)state;
-    uint64_t    words[2] = { 0, UINT64_MAX << 36 };
+    uint64_t    words[2] = { 0, blm__le64(UINT64_MAX << 36) };
     blm_options o        = BLM_OPTIONS_INIT;
     o.words              = words;
     o.word_count         = 2;
@@ -70,7 +71,7 @@ static void bits_past_the_end_of_borrowed_words_are_refused(void **state)
     blm_error   e;
     assert_status(blm_create(&o, &f, &e), BLM_E_ARGUMENT);
     check_error(&e, BLM_E_ARGUMENT, "past");
-    words[1] = UINT64_MAX >> 28; /* the last 36 of the 100 */
+    words[1] = blm__le64(UINT64_MAX >> 28); /* the last 36 of the 100 */
     f        = make(&o);
     assert_true(stats_of(f).ones == 36);
     blm_free(f);

@@ -161,7 +161,7 @@ static void no_bytes_crash_it(void **state)
         assert_status(blm_encode(f, formats[which], bytes_add, &all, NULL), BLM_OK);
         blm_free(f);
         for (unsigned i = 0; i < 4000; i++) {
-            size_t  at = rng_below(&r, i % 2 ? 80 : all.len), len = i % 3 ? all.len : at;
+            size_t  at = rng_size(&r, i % 2 ? 80 : all.len), len = i % 3 ? all.len : at;
             uint8_t was = all.p[at];
             all.p[at] ^= (uint8_t)(1 + rng_below(&r, 255));
             if (blm_decode(all.p, len, &o, &f, NULL) == BLM_OK) {

@@ -37,7 +37,7 @@ static blm_filter *filled(const char *scheme, uint64_t bits, size_t keys)
 static void test_many_words(void **state)
 {
     (void)state;
-    static const uint64_t words[] = { 1, 511, 512, 513, 1024, 1025, 20000 };
+    static const size_t words[] = { 1, 511, 512, 513, 1024, 1025, 20000 };
     for (size_t i = 0; i < COUNT_OF(forms); i++)
         for (size_t j = 0; j < COUNT_OF(words) && knows(forms[i].format, true); j++) {
             blm_filter        *f   = filled(forms[i].scheme, words[j] * 64, words[j] * 11);

@@ -49,7 +49,7 @@ static inline struct row *rows_at(struct rows *r, const void *key, size_t len)
     uint64_t h = 0xcbf29ce484222325u;
     for (size_t i = 0; i < len; i++)
         h = (h ^ ((const uint8_t *)key)[i]) * 0x100000001b3u;
-    for (size_t i = h % r->room;; i = (i + 1) % r->room) {
+    for (size_t i = (size_t)(h % r->room);; i = (i + 1) % r->room) {
         struct row *w = &r->row[i];
         if (!w->there && w->len == 0 && w->key[0] == 0)
             return w;

@@ -56,11 +56,19 @@ static void write_one(struct writer *w, struct rng *r)
     }
 }
 
+static bool rebuilt(void)
+{
+    blm_guard_stats s = { .size = sizeof s };
+    blm_guard_get_stats(guard, &s);
+    return s.rebuilds > 0;
+}
+
+/* Until a rebuild has ended beside the writers, however slowly it gets its turn. */
 static void *write_own(void *arg)
 {
     struct writer *w = arg;
     struct rng     r = { 99 + w->number };
-    for (unsigned i = 0; i < ROUNDS; i++)
+    for (unsigned i = 0; i < ROUNDS || !rebuilt(); i++)
         write_one(w, &r);
     return NULL;
 }

@@ -1,0 +1,1012 @@
+/* SPDX-License-Identifier: MIT */
+/* Every public call without memory. Each story below uses some of them; it is told again and again,
+ * with the first allocation failing, then the second, and so on, once with only that one failing and
+ * once with every one from there on. A call in which memory failed says E_MEMORY, leaves what it was
+ * given usable, and does its work when it is asked again with memory back. Nothing leaks.
+ *
+ * The stories together must use every function that the headers declare: a new one without a story
+ * fails here. (api/test_failing_alloc.c looks closer at fewer: what was there before is as it was.) */
+#include <ctype.h>
+#include <dirent.h>
+#include <unistd.h>
+
+#include "bloomery/bip37.h"
+#include "bloomery/delta.h"
+#include "bloomery/embed.h"
+#include "bloomery/far.h"
+#include "bloomery/fixed.h"
+#include "bloomery/guard.h"
+#include "bloomery/inline.h"
+#include "bloomery/maths.h"
+#include "bloomery/parquet.h"
+#include "bloomery/redisbloom.h"
+#include "bloomery/spill.h"
+#include "bloomery/window.h"
+#include "unit/files.h"
+#include "unit/guard/rows.h"
+
+#include "json.h"
+
+static struct meter  meter;
+static blm_allocator metered;
+
+/* ---- malloc itself ----
+ *
+ * For what asks the C library: the default allocator, zlib, jansson. The sanitizers have a malloc of
+ * their own, which stays. */
+
+static _Thread_local struct {
+    bool     on;
+    uint64_t calls, fail_at;
+    bool     once;
+} libc;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
+#define OWN_MALLOC 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define OWN_MALLOC 0
+#endif
+#endif
+#ifndef OWN_MALLOC
+#define OWN_MALLOC 1
+void       *__libc_malloc(size_t size);
+void       *__libc_calloc(size_t n, size_t size);
+static bool libc_fails(void)
+{
+    if (!libc.on)
+        return false;
+    uint64_t i = libc.calls++;
+    return libc.once ? i == libc.fail_at : i >= libc.fail_at;
+}
+/* Visible, so that other libraries ask these too. */
+__attribute__((visibility("default"))) void *malloc(size_t size)
+{
+    return libc_fails() ? NULL : __libc_malloc(size);
+}
+__attribute__((visibility("default"))) void *calloc(size_t n, size_t size)
+{
+    return libc_fails() ? NULL : __libc_calloc(n, size);
+}
+#endif
+
+/* ---- telling a story ---- */
+
+#define NAMES 256u
+static struct {
+    char   name[NAMES][48];
+    size_t count;
+} visited;
+
+static bool among(const char *name)
+{
+    for (size_t i = 0; i < visited.count; i++)
+        if (strcmp(visited.name[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* Notes the functions that a line of source calls. */
+static void visit(const char *line)
+{
+    for (const char *at = line; (at = strstr(at, "blm_"));) {
+        size_t len = 0;
+        while (isalnum((unsigned char)at[len]) || at[len] == '_')
+            len++;
+        char name[48];
+        snprintf(name, sizeof name, "%.*s", (int)len, at);
+        if (at[len] == '(' && !among(name)) {
+            assert_true(visited.count < NAMES);
+            memcpy(visited.name[visited.count++], name, sizeof name);
+        }
+        at += len;
+    }
+}
+
+static void arm(uint64_t fail_at, bool once)
+{
+    meter.calls = libc.calls = 0;
+    meter.fail_at = libc.fail_at = fail_at;
+    meter.once = libc.once = once;
+}
+static bool failed(void) { return meter.calls > meter.fail_at || libc.calls > libc.fail_at; }
+static void disarm(void)
+{
+    meter.fail_at = libc.fail_at = UINT64_MAX;
+    meter.once = libc.once = false;
+}
+
+/* Between these two nothing fails, and nothing is counted. */
+static struct meter held;
+static void         hold(void)
+{
+    held = meter;
+    disarm();
+}
+static void go_on(void)
+{
+    meter.calls   = held.calls;
+    meter.fail_at = held.fail_at;
+    meter.once    = held.once;
+}
+
+static bool fired; /* in this telling */
+
+/* A call that may run out of memory. */
+#define TRY(call)                                                               \
+    do {                                                                        \
+        visit(#call);                                                           \
+        bool       before_ = failed();                                          \
+        blm_status st_     = (call);                                            \
+        if (!before_ && failed()) {                                             \
+            fired = true;                                                       \
+            disarm();                                                           \
+            if (st_ != BLM_E_MEMORY)                                            \
+                fail_msg("%s without memory: %s", #call, blm_status_name(st_)); \
+            st_ = (call);                                                       \
+        }                                                                       \
+        if (st_ < 0)                                                            \
+            fail_msg("%s: %s", #call, blm_status_name(st_));                    \
+    } while (0)
+
+/* The same, where it may do without. */
+#define MAY(call)                                            \
+    do {                                                     \
+        visit(#call);                                        \
+        bool       before_ = failed();                       \
+        blm_status st_     = (call);                         \
+        if (!before_ && failed()) {                          \
+            fired = true;                                    \
+            disarm();                                        \
+            if (st_ == BLM_E_MEMORY)                         \
+                st_ = (call);                                \
+        }                                                    \
+        if (st_ < 0)                                         \
+            fail_msg("%s: %s", #call, blm_status_name(st_)); \
+    } while (0)
+
+/* A call that needs no memory. */
+#define ASK(call)                                   \
+    do {                                            \
+        visit(#call);                               \
+        uint64_t calls_ = meter.calls + libc.calls; \
+        (void)(call);                               \
+        if (meter.calls + libc.calls != calls_)     \
+            fail_msg("%s asks for memory", #call);  \
+    } while (0)
+
+/* ---- what stories share ---- */
+
+#define KEYS 300u
+static uint64_t number[KEYS];
+static blm_key  keys[KEYS];
+
+static void make_keys(void)
+{
+    for (uint64_t i = 0; i < KEYS; i++) {
+        number[i] = i * 0x9e3779b97f4a7c15u;
+        keys[i]   = (blm_key){ &number[i], 8 };
+    }
+}
+
+static blm_options with(blm_kind kind)
+{
+    blm_options o = BLM_OPTIONS_INIT;
+    o.kind        = kind;
+    o.items       = kind == BLM_CUCKOO ? 8 * KEYS : KEYS; /* it keeps keys that come again */
+    o.rate        = 0.01;
+    o.flags       = BLM_SEEDED;
+    o.allocator   = &metered;
+    return o;
+}
+
+static bool nowhere(void *ctx, const void *bytes, size_t len)
+{
+    (void)ctx;
+    (void)bytes;
+    (void)len;
+    return true;
+}
+
+static bool onwards(void *ctx, uint64_t done, uint64_t total)
+{
+    (void)ctx;
+    return done <= total;
+}
+
+static struct bytes golden(const char *path)
+{
+    char whole[512];
+    snprintf(whole, sizeof whole, TEST_DATA "/golden/%s", path);
+    return slurp(whole);
+}
+
+static blm_status read_bytes(void *ctx, uint64_t offset, void *out, size_t len, blm_error *err)
+{
+    const struct bytes *b = ctx;
+    (void)err;
+    assert_true(offset <= b->len && len <= b->len - offset);
+    memcpy(out, b->p + offset, len);
+    return BLM_OK;
+}
+
+/* ---- the stories ---- */
+
+static void rows_and_words(void)
+{
+    blm_kind   k;
+    uint64_t   m = 0, n;
+    uint32_t   p;
+    double     x, y;
+    blm_rate   r = { .size = sizeof r };
+    blm_bid    bids[4];
+    uint64_t   pos[8];
+    blm_secret secret;
+    uint64_t   seed[2]  = { 1, 2 };
+    uint8_t    bare[64] = { 0 };
+    ASK(blm_status_text(BLM_OK));
+    ASK(blm_status_name(BLM_OK));
+    ASK(blm_version());
+    ASK(blm_kind_name(BLM_CLASSIC));
+    ASK(blm_kind_from_name("classic", &k));
+    ASK(blm_kind_at(0));
+    ASK(blm_scheme_at(0));
+    ASK(blm_format_at(0));
+    ASK(blm_kind_find(BLM_CLASSIC));
+    ASK(blm_scheme_find("guava"));
+    ASK(blm_format_find("guava"));
+    ASK(blm_sniff("head", 4, 4, bids, 4));
+    ASK(blm_textbook(100, 0.01, &m, &p));
+    ASK(blm_best_probes(1000, 100, &p));
+    ASK(blm_probes_for_rate(0.01, &p));
+    ASK(blm_best_rate(1000, 100, &x));
+    ASK(blm_capacity_for(1000, 3, 0.01, &n));
+    ASK(blm_rate_of(BLM_MODEL_INDEPENDENT, 1000, 3, 0, 100, &r));
+    ASK(blm_fill_interval(1000, 3, 100, false, 0.95, &(blm_estimate){ 0 }));
+    ASK(blm_estimate_items(1000, 3, 100, &(blm_estimate){ 0 }));
+    ASK(blm_estimate_overlap(1000, 3, 100, 100, 150,
+                             &(blm_overlap){ .size = sizeof(blm_overlap) }));
+    ASK(blm_binomial_interval(1, 100, 0.95, &x, &y));
+    ASK(blm_locations("go", 4, "key", 3, pos));
+    ASK(blm_parquet_type_name(BLM_PARQUET_INT32));
+    ASK(blm_bare_add(bare, 512, 3, 1, "key", 3));
+    ASK(blm_bare_check(bare, 512, 3, 1, "key", 3));
+    ASK(blm_secret_make(seed, &secret));
+    ASK(blm_bare_add_keyed(bare, 512, 3, &secret, "key", 3));
+    ASK(blm_bare_check_keyed(bare, 512, 3, &secret, "key", 3));
+}
+
+static void ask_all(const blm_filter *f)
+{
+    blm_params  p = { .size = sizeof p };
+    blm_stats   s = { .size = sizeof s };
+    blm_trial   t = { .size = sizeof t };
+    blm_verdict v = { .size = sizeof v };
+    blm_inline  view;
+    uint64_t    bytes;
+    uint8_t     print[16];
+    double      map[4], rate;
+    ASK(blm_check(f, &number[0], 8));
+    ASK(blm_check_many(f, keys, KEYS, NULL));
+    ASK(blm_check_fixed(f, number, 8, KEYS, NULL));
+    ASK(blm_view(f, 0, &bytes));
+    ASK(blm_get_params(f, &p));
+    ASK(blm_get_layer(f, 0, &p));
+    ASK(blm_get_stats(f, &s));
+    ASK(blm_fill_map(f, map, 4));
+    ASK(blm_fingerprint(f, print));
+    TRY(blm_encoded_size(f, NULL, &bytes, NULL));
+    ASK(blm_memory(f));
+    ASK(blm_equal(f, f));
+    ASK(blm_can_meet(f, f, NULL));
+    ASK(blm_inline_of(f, &view));
+    ASK(blm_rate_at(f, 100, &rate));
+    ASK(blm_layer_rate_at(f, 0, 100, &rate));
+    ASK(blm_try_rate(f, NULL, 100, 1, &t, NULL));
+    TRY(blm_verify(f, &v, NULL));
+}
+
+static void one_of(blm_kind kind)
+{
+    blm_options o = with(kind);
+    blm_filter *f = NULL, *g = NULL;
+    size_t      done;
+    uint64_t    hashes[KEYS];
+    blm_digest  d;
+    TRY(blm_create(&o, &f, NULL));
+    TRY(blm_add(f, &number[0], 8));
+    TRY(blm_add_many(f, keys, KEYS / 2, NULL, &done));
+    TRY(blm_add_fixed(f, number, 8, KEYS / 2, NULL, &done));
+    ASK(blm_hash_many(f, keys, KEYS, hashes));
+    TRY(blm_add_hashes(f, hashes, KEYS / 2, NULL, &done));
+    ASK(blm_check_hashes(f, hashes, KEYS, NULL));
+    ASK(blm_digest_of(f, &number[0], 8, &d));
+    TRY(blm_add_digest(f, &d));
+    ASK(blm_check_digest(f, &d));
+    TRY(blm_add_digests(f, &d, 1, NULL, &done));
+    ASK(blm_check_digests(f, &d, 1, NULL));
+    ASK(blm_count(f, &number[0], 8));
+    ASK(blm_set_progress(f, onwards, NULL));
+    ask_all(f);
+    TRY(blm_copy(f, &g, NULL));
+    assert_int_equal(blm_check_fixed(g, number, 8, KEYS / 2, NULL), KEYS / 2);
+    if (params_of(f).can & BLM_CAN_REMOVE) {
+        ASK(blm_remove(f, &number[0], 8));
+        ASK(blm_remove_many(f, keys, 3, NULL, &done));
+        ASK(blm_remove_fixed(f, number, 8, 3, NULL, &done));
+    }
+    if (params_of(f).can & BLM_CAN_UNION)
+        TRY(blm_union(f, g, NULL));
+    if (params_of(f).can & BLM_CAN_INTERSECT)
+        TRY(blm_intersect(f, g, NULL));
+    if (params_of(f).can & BLM_CAN_COMPARE)
+        ASK(blm_compare(f, g, &(blm_overlap){ .size = sizeof(blm_overlap) }, NULL));
+    ASK(blm_set_max_bytes(f, 1u << 30));
+    ASK(blm_clear(f));
+    ASK(blm_free(g));
+    TRY(blm_close(f, NULL));
+}
+
+static void every_kind(void)
+{
+    static const blm_kind kinds[] = { BLM_CLASSIC,  BLM_BLOCKED, BLM_COUNTING,
+                                      BLM_SCALABLE, BLM_WINDOW,  BLM_CUCKOO };
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        one_of(kinds[i]);
+}
+
+static void combined(void)
+{
+    blm_options o = with(BLM_CLASSIC), like = BLM_OPTIONS_INIT;
+    blm_filter *f = NULL, *g = NULL, *h = NULL, *c = NULL;
+    blm_plan    plan = { .size = sizeof plan };
+    blm_trial   t    = { .size = sizeof t };
+    uint64_t    pos[64];
+    size_t      n;
+    o.bits   = 4096;
+    o.probes = 4;
+    TRY(blm_create(&o, &f, NULL));
+    TRY(blm_add_fixed(f, number, 8, 50, NULL, NULL));
+    like.like      = f;
+    like.allocator = &metered;
+    TRY(blm_plan_for(&like, &plan, NULL));
+    TRY(blm_create(&like, &g, NULL));
+    TRY(blm_fold(f, 2, &h, NULL));
+    ASK(blm_positions(f, "key", 3, pos, 64, &n));
+    ASK(blm_check_positions(f, pos, n));
+    ASK(blm_add_positions(f, pos, n));
+    ASK(blm_positions_raw(f, "key", 3, pos, 64, &n));
+    ASK(blm_check_positions_raw(f, pos, n));
+    ASK(blm_write_bits(f, 0, 0, "bits", 4));
+    ASK(blm_set_threads(f, 2));
+    blm_free(h);
+    blm_free(g);
+    blm_free(f);
+    o = with(BLM_COUNTING);
+    TRY(blm_create(&o, &c, NULL));
+    TRY(blm_reduce(c, &f, NULL));
+    blm_free(c);
+    blm_free(f);
+    o         = with(BLM_CLASSIC);
+    o.bits    = 4096;
+    o.probes  = 4;
+    o.items   = 0;
+    o.rate    = 0;
+    o.threads = 2;
+    TRY(blm_try_options(&o, 100, &t, NULL));
+    o        = with(BLM_ANY_KIND);
+    o.scheme = "guava";
+    o.flags  = 0;
+    TRY(blm_create(&o, &f, NULL));
+    ASK(blm_set_funnel(f, "int64", NULL));
+    blm_free(f);
+}
+
+/* Sorted by several threads, which need room. */
+static void large_batches(void)
+{
+    blm_options o    = with(BLM_BLOCKED);
+    size_t      n    = 1u << 20;
+    uint64_t   *many = malloc(n * sizeof *many);
+    blm_filter *f    = NULL;
+    assert_non_null(many);
+    for (size_t i = 0; i < n; i++)
+        many[i] = i;
+    o.items   = 4 * n;
+    o.threads = 2;
+    TRY(blm_create(&o, &f, NULL));
+    MAY(blm_add_fixed(f, many, 8, n, NULL, NULL));
+    assert_int_equal(blm_check_fixed(f, many, 8, n, NULL), n);
+    blm_free(f);
+    free(many);
+}
+
+static size_t flow_next(void *ctx, blm_key *out, size_t room)
+{
+    size_t *at = ctx, n = KEYS - *at < room ? KEYS - *at : room;
+    memcpy(out, keys + *at, n * sizeof *out);
+    *at += n;
+    return n;
+}
+static void flow_tell(void *ctx, const uint8_t *answers, size_t n)
+{
+    (void)ctx;
+    (void)answers;
+    (void)n;
+}
+
+static void flows(void)
+{
+    for (int foreign = 0; foreign < 2; foreign++) {
+        blm_options o    = with(BLM_SCALABLE);
+        blm_filter *f    = NULL;
+        size_t      at   = 0, done;
+        blm_flow    flow = { flow_next, flow_tell, &at };
+        o.scheme         = foreign ? "redisbloom" : NULL;
+        o.flags          = foreign ? 0 : BLM_SEEDED;
+        o.items          = 20;
+        TRY(blm_create(&o, &f, NULL));
+        TRY(blm_add_flow(f, (at = 0, &flow), &done));
+        assert_int_equal(blm_check_fixed(f, number, 8, KEYS, NULL), KEYS);
+        ASK(blm_check_flow(f, (at = 0, &flow)));
+        blm_free(f);
+    }
+}
+
+static void bytes_and_back(void)
+{
+    blm_options  o = with(BLM_SCALABLE), plain = BLM_OPTIONS_INIT;
+    blm_filter  *f = NULL, *g = NULL, *h = NULL;
+    struct bytes b = { 0 };
+    uint8_t      head[BLM_DUMP_HEADER];
+    uint32_t     flags;
+    uint64_t     len;
+    o.items         = 20;
+    plain.allocator = &metered;
+    TRY(blm_create(&o, &f, NULL));
+    TRY(blm_add_fixed(f, number, 8, KEYS, NULL, NULL));
+    TRY(blm_encode(f, NULL, nowhere, NULL, NULL));
+    TRY(blm_encode_from(f, NULL, 100, nowhere, NULL, NULL));
+    hold();
+    b = encoded(f);
+    go_on();
+    TRY(blm_decode(b.p, b.len, &plain, &g, NULL));
+    TRY(blm_decode_stream(bytes_get, (b.at = 0, &b), &plain, &h, NULL));
+    assert_true(blm_equal(f, g) && blm_equal(f, h));
+    blm_free(f);
+    ASK(blm_dump_write_header(head, 0, b.len));
+    ASK(blm_dump_read_header(head, sizeof head, &flags, &len, NULL));
+    blm_free(g);
+    blm_free(h);
+    free(b.p);
+}
+
+static void deltas(void)
+{
+    blm_options  o = with(BLM_BLOCKED);
+    blm_filter  *f = NULL, *g = NULL, *h = NULL;
+    struct bytes d = { 0 };
+    TRY(blm_create(&o, &f, NULL));
+    TRY(blm_copy(f, &g, NULL));
+    TRY(blm_add_fixed(g, number, 8, KEYS, NULL, NULL));
+    TRY(blm_diff(f, g, nowhere, NULL, NULL));
+    hold();
+    assert_status(blm_diff(f, g, bytes_add, &d, NULL), BLM_OK);
+    go_on();
+    TRY(blm_patch(f, bytes_get, (d.at = 0, &d), &h, NULL));
+    assert_true(blm_equal(g, h));
+    blm_free(f);
+    blm_free(g);
+    blm_free(h);
+    free(d.p);
+}
+
+static void *moved(void *ctx, void *p)
+{
+    (void)ctx;
+    (void)p;
+    return NULL; /* it may stay */
+}
+
+static void files(void)
+{
+    blm_options o = with(BLM_SCALABLE), plain = BLM_OPTIONS_INIT;
+    blm_filter *f = NULL, *g = NULL;
+    o.items = 20;
+    o.flags |= BLM_REPLACE;
+    plain.allocator = &metered;
+    TRY(blm_create_file(at("f"), &o, &f, NULL));
+    TRY(blm_add_fixed(f, number, 8, KEYS / 2, NULL, NULL));
+    TRY(blm_open(at("f"), &plain, &g, NULL));
+    TRY(blm_add_fixed(f, number, 8, KEYS, NULL, NULL)); /* grows behind g's back */
+    TRY(blm_sync(f, NULL));
+    TRY(blm_refresh(g, NULL));
+    assert_int_equal(blm_check_fixed(g, number, 8, KEYS, NULL), KEYS);
+    TRY(blm_save(g, at("g"), NULL, BLM_REPLACE, NULL));
+    TRY(blm_verify(g, &(blm_verdict){ .size = sizeof(blm_verdict) }, NULL));
+    blm_free(g);
+    TRY(blm_close(f, NULL));
+    o = with(BLM_BLOCKED);
+    TRY(blm_create(&o, &f, NULL));
+    ASK(f = blm_relocate(f, moved, NULL));
+    blm_free(f);
+}
+
+static void far_away(void)
+{
+    blm_options plain = BLM_OPTIONS_INIT;
+    blm_filter *f     = make(
+            &(blm_options){ .size = sizeof plain, .kind = BLM_BLOCKED, .items = KEYS, .rate = 0.01 });
+    blm_far     *r = NULL;
+    struct bytes b;
+    bool         maybe;
+    uint8_t      all[KEYS];
+    assert_status(blm_add_fixed(f, number, 8, KEYS, NULL, NULL), BLM_OK);
+    b               = encoded(f);
+    plain.allocator = &metered;
+    TRY(blm_far_open(read_bytes, &b, b.len, &plain, &r, NULL));
+    TRY(blm_far_check(r, &number[0], 8, &maybe, NULL));
+    assert_true(maybe);
+    TRY(blm_far_check_many(r, keys, KEYS, all, NULL));
+    for (size_t i = 0; i < KEYS; i++)
+        assert_true(all[i]);
+    ASK(blm_far_set_gap(r, 64));
+    ASK(blm_far_get_params(r, &(blm_params){ .size = sizeof(blm_params) }));
+    ASK(blm_far_get_reads(r, &(blm_far_reads){ .size = sizeof(blm_far_reads) }));
+    ASK(blm_far_free(r));
+    blm_free(f);
+    free(b.p);
+}
+
+/* A builder builds once, also if that fails: then another is made. */
+static blm_status build_in_memory(const blm_options *o, blm_filter **f)
+{
+    blm_builder *b  = NULL;
+    blm_status   st = blm_builder_new(o, &b, NULL);
+    if (st != BLM_OK)
+        return st;
+    st = blm_builder_add_fixed(b, number, 8, 100);
+    if (st == BLM_OK && o->kind == BLM_CASCADE)
+        st = blm_builder_exclude_fixed(b, number + 200, 8, 100);
+    if (st == BLM_OK)
+        st = blm_builder_build(b, f, NULL);
+    blm_builder_free(b);
+    return st;
+}
+
+static void fixed_sets(void)
+{
+    static const blm_kind kinds[] = { BLM_STATIC, BLM_CASCADE, BLM_BLOCKED };
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        blm_options  o = with(kinds[i]);
+        blm_builder *b = NULL;
+        blm_filter  *f = NULL;
+        uint64_t     hash, hashes[KEYS];
+        bool         out = kinds[i] == BLM_CASCADE;
+        o.items          = 0;
+        TRY(blm_builder_new(&o, &b, NULL));
+        TRY(blm_builder_add(b, keys, 50));
+        TRY(blm_builder_add_fixed(b, number, 8, 100));
+        ASK(blm_builder_hash(b, keys, KEYS, hashes));
+        TRY(blm_builder_add_hashes(b, hashes, 100));
+        if (out) {
+            TRY(blm_builder_exclude(b, keys + 200, 50));
+            TRY(blm_builder_exclude_fixed(b, number + 200, 8, 100));
+            TRY(blm_builder_exclude_hashes(b, hashes + 200, 100));
+        }
+        ASK(blm_builder_get_state(b, &(blm_builder_state){ .size = sizeof(blm_builder_state) }));
+        ASK(blm_builder_conflict(b, &hash));
+        visit("blm_builder_build(");
+        TRY(build_in_memory(&o, &f));
+        ASK(blm_get_fixed(f, &(blm_fixed){ .size = sizeof(blm_fixed) }));
+        assert_int_equal(blm_check_fixed(f, number, 8, 100, NULL), 100);
+        if (out)
+            assert_int_equal(blm_check_fixed(f, number + 200, 8, 100, NULL), 0);
+        blm_free(f);
+        ASK(blm_builder_free(b));
+    }
+}
+
+/* A builder on disk whose call failed is opened again, as after a kill. */
+static blm_status build_on_disk(blm_kind kind)
+{
+    blm_options  o = with(kind);
+    blm_builder *b = NULL;
+    o.items        = 0;
+    blm_status st  = blm_builder_open(at("dir"), &o, 1u << 16, &b, NULL);
+    if (st != BLM_OK)
+        return st;
+    st = blm_builder_add_fixed(b, number, 8, 200);
+    if (st == BLM_OK && kind == BLM_CASCADE)
+        st = blm_builder_exclude_fixed(b, number + 200, 8, 100);
+    if (st == BLM_OK)
+        st = blm_builder_sync(b, NULL);
+    if (st == BLM_OK)
+        st = blm_builder_save(b, at("out"), BLM_REPLACE, NULL);
+    blm_builder_free(b);
+    return st;
+}
+
+static void on_disk(void)
+{
+    static const blm_kind kinds[] = { BLM_STATIC, BLM_CASCADE, BLM_CLASSIC };
+    visit("blm_builder_open( blm_builder_sync( blm_builder_save(");
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        TRY(build_on_disk(kinds[i]));
+        blm_filter *f = open_at(at("out"), BLM_VERIFY);
+        assert_int_equal(blm_check_fixed(f, number, 8, 200, NULL), 200);
+        blm_free(f);
+    }
+}
+
+static blm_status spill_it(void)
+{
+    blm_options o = with(BLM_CLASSIC);
+    blm_spill  *s = NULL;
+    uint64_t    hashes[KEYS];
+    blm_status  st = blm_spill_open(at("dir"), &o, 1u << 16, &s, NULL);
+    if (st != BLM_OK)
+        return st;
+    st = blm_spill_filling(s) ? BLM_OK : blm_spill_add_many(s, keys, 100, NULL);
+    if (st == BLM_OK && !blm_spill_filling(s))
+        st = blm_spill_sync(s, NULL);
+    if (st == BLM_OK)
+        st = blm_spill_hash_many(s, keys, KEYS, hashes);
+    if (st == BLM_OK && !blm_spill_filling(s))
+        st = blm_spill_add_hashes(s, hashes + 100, KEYS - 100, NULL);
+    ASK(blm_spill_get_state(s, &(blm_spill_state){ .size = sizeof(blm_spill_state) }));
+    if (st == BLM_OK)
+        st = blm_spill_finish(s, at("out"), BLM_REPLACE, NULL);
+    blm_spill_free(s);
+    return st;
+}
+
+static void spilled(void)
+{
+    visit("blm_spill_open( blm_spill_filling( blm_spill_add_many( blm_spill_sync( blm_spill_free(");
+    visit("blm_spill_hash_many( blm_spill_add_hashes( blm_spill_finish(");
+    TRY(spill_it());
+    blm_filter *f = open_at(at("out"), BLM_VERIFY);
+    assert_int_equal(blm_check_fixed(f, number, 8, KEYS, NULL), KEYS);
+    blm_free(f);
+}
+
+static blm_status rebuild_and_wait(blm_guard *g)
+{
+    blm_status st = blm_guard_rebuild(g, NULL);
+    return st == BLM_OK ? blm_guard_wait(g, NULL) : st;
+}
+
+/* A key that was put is never denied, whatever failed. */
+static void guarded(void)
+{
+    static const blm_kind kinds[] = { BLM_BLOCKED, BLM_COUNTING, BLM_CUCKOO };
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        struct rows       rows;
+        blm_options       o = with(kinds[i]);
+        blm_guard_options w = BLM_GUARD_OPTIONS_INIT;
+        blm_guard        *g = NULL;
+        rows_init(&rows, 1024);
+        blm_dataset d = rows_dataset(&rows);
+        w.filter      = &o;
+        w.flags       = BLM_GUARD_MANUAL;
+        w.path        = i == 1 ? at("guard") : NULL;
+        TRY(blm_guard_open(&w, &d, &g, NULL));
+        TRY(blm_guard_build(g, NULL));
+        for (unsigned k = 0; k < 40; k++)
+            MAY(blm_guard_put(g, &number[k], 8, "v", 1, NULL));
+        for (unsigned k = 0; k < 80; k++)
+            (void)blm_guard_get(g, &number[k], 8, NULL, NULL, NULL);
+        MAY(blm_guard_get(g, &number[0], 8, nowhere, NULL, NULL));
+        MAY(blm_guard_update(g, &number[0], 8, &number[100], 8, "v", 1, NULL));
+        MAY(blm_guard_delete(g, &number[1], 8, NULL));
+        visit("blm_guard_note_put( blm_guard_note_delete( blm_guard_rebuild( blm_guard_wait(");
+        blm_guard_note_put(g, &number[200], 8);
+        blm_guard_note_delete(g, &number[200], 8);
+        MAY(rebuild_and_wait(g));
+        for (unsigned k = 2; k < 40; k++)
+            assert_true(blm_guard_maybe(g, &number[k], 8));
+        assert_true(blm_guard_maybe(g, &number[100], 8));
+        ASK(blm_guard_maybe(g, &number[2], 8));
+        ASK(blm_guard_maybe_many(g, keys, KEYS, NULL));
+        MAY(blm_guard_sync(g, NULL));
+        ASK(blm_guard_get_stats(g, &(blm_guard_stats){ .size = sizeof(blm_guard_stats) }));
+        MAY(blm_guard_json(g, nowhere, NULL, NULL));
+        ASK(blm_guard_distrust(g));
+        assert_true(blm_guard_maybe(g, &number[250], 8));
+        MAY(blm_guard_close(g, NULL));
+        rows_free(&rows);
+        unlink(at("guard"));
+        unlink(at("guard.guard"));
+    }
+}
+
+static void tried_data_set(void)
+{
+    struct rows rows;
+    rows_init(&rows, 1u << 13);
+    blm_dataset d = rows_dataset(&rows);
+    /* The rows keep values of four bytes, and so do not pass. */
+    visit("blm_dataset_try(");
+    libc.on       = OWN_MALLOC;
+    blm_status st = blm_dataset_try(&d, 1000, NULL, NULL, NULL);
+    libc.on       = false;
+    fired         = failed();
+    assert_status(st, fired ? BLM_E_MEMORY : BLM_E_MISMATCH);
+    rows_free(&rows);
+}
+
+static void parquet_files(void)
+{
+    blm_options o = BLM_OPTIONS_INIT;
+    o.allocator   = &metered;
+    for (int i = 0; i < 2; i++) {
+        blm_parquet      *p      = NULL;
+        blm_filter       *f      = NULL;
+        struct bytes      b      = golden("parquet-file/parquet-rs.parquet");
+        uint32_t          column = 0, group = 0;
+        bool              found = false;
+        blm_parquet_place place = { .size = sizeof place };
+        if (i)
+            TRY(blm_parquet_open_at(read_bytes, &b, b.len, &o, &p, NULL));
+        else
+            TRY(blm_parquet_open(TEST_DATA "/golden/parquet-file/parquet-rs.parquet", &o, &p,
+                                 NULL));
+        ASK(blm_parquet_columns(p));
+        ASK(blm_parquet_row_groups(p));
+        ASK(blm_parquet_rows(p, 0));
+        ASK(blm_parquet_get_column(p, 0,
+                                   &(blm_parquet_column){ .size = sizeof(blm_parquet_column) }));
+        ASK(blm_parquet_find(p, "none", &column));
+        for (column = 0; column < blm_parquet_columns(p) && !found; column += !found)
+            for (group = 0; group < blm_parquet_row_groups(p) && !found; group += !found) {
+                ASK(blm_parquet_get_place(p, column, group, &place));
+                found = place.state == BLM_PARQUET_HERE;
+            }
+        assert_true(found);
+        TRY(blm_parquet_filter(p, column, group, &o, &f, NULL));
+        blm_free(f);
+        ASK(blm_parquet_free(p));
+        free(b.p);
+    }
+}
+
+static void wallets(void)
+{
+    blm_options        o      = BLM_OPTIONS_INIT;
+    struct golden_file in     = golden_read("bip37/cases/merkle_cases.json");
+    struct json       *j      = json_parse(&in);
+    struct json_bytes  filter = json_hex(j->first, "filter_before"),
+                      block   = json_hex(j->first, "block"),
+                      proof   = json_hex(j->first, "merkleblock");
+    struct golden_file txs    = golden_read("bip37/cases/tx_cases.json");
+    struct json       *t      = json_parse(&txs);
+    struct json_bytes  tx     = json_hex(t->first, "tx");
+    blm_filter        *f      = NULL;
+    bool               relevant;
+    uint8_t            id[32];
+    o.format    = "bip37";
+    o.allocator = &metered;
+    TRY(blm_decode(filter.data, filter.len, &o, &f, NULL));
+    TRY(blm_bip37_match(f, tx.data, tx.len, &relevant, id, NULL));
+    TRY(blm_bip37_match_block(f, block.data, block.len, NULL, NULL, nowhere, NULL, NULL));
+    TRY(blm_bip37_check(proof.data, proof.len, NULL, NULL,
+                        &(blm_bip37_proof){ .size = sizeof(blm_bip37_proof) }, NULL));
+    blm_free(f);
+    free(filter.data);
+    free(block.data);
+    free(proof.data);
+    free(tx.data);
+    json_free(j);
+    json_free(t);
+    golden_free_file(&in);
+    golden_free_file(&txs);
+}
+
+static void redis_chains(void)
+{
+    blm_options      o = with(BLM_SCALABLE), plain = BLM_OPTIONS_INIT;
+    blm_filter      *f = NULL, *g = NULL;
+    blm_chain_layer  layers[8], one;
+    blm_chain_header head = { .size = sizeof head };
+    uint8_t          bytes[BLM_CHAIN_MAX_HEADER];
+    size_t           len;
+    uint32_t         n;
+    o.scheme        = "redisbloom";
+    o.flags         = 0;
+    o.items         = 100;
+    plain.allocator = &metered;
+    TRY(blm_create(&o, &f, NULL));
+    TRY(blm_add_fixed(f, number, 8, KEYS, NULL, NULL));
+    n = params_of(f).layers;
+    assert_true(n >= 2 && n <= 8);
+    for (uint32_t i = 0; i < n; i++)
+        ASK(blm_chain_get_layer(f, i, &layers[i]));
+    ASK(blm_chain_write_header(f, bytes, sizeof bytes, &len, NULL));
+    ASK(blm_chain_read_header(bytes, len, &head, layers, 8, NULL));
+    ASK(blm_chain_plan(100, 0.01, 4, &one, NULL));
+    TRY(blm_chain_grow(f, 1000, 0.001, NULL));
+    for (uint32_t i = 0; i < n; i++)
+        layers[i].words = NULL;
+    TRY(blm_chain_create(layers, n, 5, 2, &plain, &g, NULL));
+    TRY(blm_chain_dissolve(g, layers, 8, NULL));
+    for (uint32_t i = 0; i < n; i++)
+        metered.free(&meter, layers[i].words, (size_t)layers[i].bytes);
+    blm_free(f);
+}
+
+static void redis_cuckoos(void)
+{
+    blm_options o = BLM_OPTIONS_INIT;
+    blm_cf      c = { .size           = sizeof c,
+                      .layers         = 1,
+                      .buckets        = 16,
+                      .bucket_size    = 2,
+                      .max_iterations = 20,
+                      .expansion      = 1 };
+    blm_filter *f = NULL;
+    uint8_t     head[BLM_CF_HEADER];
+    o.allocator = &metered;
+    TRY(blm_cf_create(&c, &o, &f, NULL));
+    for (unsigned i = 0; i < KEYS; i++)
+        TRY(blm_add(f, &number[i], 8));
+    assert_int_equal(blm_check_fixed(f, number, 8, KEYS, NULL), KEYS);
+    assert_true(params_of(f).layers > 1);
+    ASK(blm_cf_get(f, &c));
+    ASK(blm_cf_write_header(f, head));
+    ASK(blm_cf_read_header(head, sizeof head, &c, NULL));
+    ASK(blm_remove(f, &number[0], 8));
+    MAY(blm_cf_compact(f));
+    assert_int_equal(blm_check_fixed(f, number + 1, 8, KEYS - 1, NULL), KEYS - 1);
+    blm_free(f);
+}
+
+static uint64_t tick(void *ctx) { return ++*(uint64_t *)ctx; }
+
+static void windows(void)
+{
+    blm_options o   = with(BLM_WINDOW);
+    uint64_t    now = 5;
+    blm_filter *f   = NULL;
+    blm_age     ages[64];
+    o.window_ms = 1000;
+    o.clock     = tick;
+    o.clock_ctx = &now;
+    TRY(blm_create(&o, &f, NULL));
+    TRY(blm_add_fixed(f, number, 8, 50, NULL, NULL));
+    ASK(blm_get_window(f, &(blm_window){ .size = sizeof(blm_window) }));
+    ASK(blm_get_ages(f, ages, 64));
+    ASK(blm_set_clock(f, tick, &now));
+    blm_free(f);
+}
+
+/* Other systems' bytes, whatever library it takes to read them. */
+static void other_formats(void)
+{
+    static const char *const paths[] = {
+        "go/small10/filter.json",     "dcso/v1-small10/filter.bin.gz", "go/small10/filter.bin",
+        "guava/m64-int32/filter.bin", "spark/v2-small10/filter.bin",   "parquet/small10/filter.bin"
+    };
+    blm_options o = BLM_OPTIONS_INIT;
+    o.allocator   = &metered;
+    for (size_t i = 0; i < COUNT_OF(paths); i++) {
+        char where[512];
+        snprintf(where, sizeof where, TEST_DATA "/golden/%s", paths[i]);
+        struct bytes b = slurp(where);
+        blm_filter  *f = NULL;
+        libc.on        = OWN_MALLOC;
+        MAY(blm_decode(b.p, b.len, &o, &f, NULL)); /* JSON is read again */
+        TRY(blm_encode(f, NULL, nowhere, NULL, NULL));
+        libc.on = false;
+        blm_free(f);
+        free(b.p);
+    }
+}
+
+/* ---- the test ---- */
+
+static const struct {
+    const char *name;
+    void (*tell)(void);
+} stories[] = {
+    { "rows and words", rows_and_words },
+    { "every kind", every_kind },
+    { "combined", combined },
+    { "large batches", large_batches },
+    { "flows", flows },
+    { "bytes and back", bytes_and_back },
+    { "deltas", deltas },
+    { "files", files },
+    { "far away", far_away },
+    { "fixed sets", fixed_sets },
+    { "on disk", on_disk },
+    { "spilled", spilled },
+    { "guarded", guarded },
+    { "tried data set", tried_data_set },
+    { "parquet files", parquet_files },
+    { "wallets", wallets },
+    { "redis chains", redis_chains },
+    { "redis cuckoos", redis_cuckoos },
+    { "windows", windows },
+    { "other formats", other_formats },
+};
+
+static void every_call_may_lack_memory(void **state)
+{
+    (void)state;
+    make_keys();
+    for (size_t s = 0; s < COUNT_OF(stories); s++) {
+        uint64_t most = 0;
+        for (int once = 0; once < 2; once++)
+            for (uint64_t i = 0;; i++) {
+                memset(&meter, 0, sizeof meter);
+                metered = meter_allocator(&meter);
+                arm(i, once);
+                fired = false;
+                stories[s].tell();
+                disarm();
+                if (meter.live != 0)
+                    fail_msg("%s, allocation %d: %d blocks are left", stories[s].name, (int)i,
+                             (int)meter.live);
+                assert_int_equal(meter.live_bytes, 0);
+                most = i > most ? i : most;
+                if (!fired)
+                    break;
+                assert_true(i < 3000);
+            }
+        print_message("%-16s up to %d allocations\n", stories[s].name, (int)most);
+    }
+}
+
+/* The functions that a header declares. */
+static unsigned look_at_header(const char *path)
+{
+    struct bytes b       = slurp(path);
+    unsigned     unknown = 0;
+    bytes_add(&b, "", 1);
+    for (const char *p = (const char *)b.p; (p = strstr(p, "\nBLM_API "));) {
+        p += 9;
+        const char *name = strstr(p, "blm_"), *end = strchr(p, '(');
+        assert_true(name && end);
+        for (const char *next; (next = strstr(name + 1, "blm_")) && next < end;)
+            name = next; /* what it returns comes first */
+        char it[48];
+        snprintf(it, sizeof it, "%.*s", (int)(end - name), name);
+        if (!among(it)) {
+            print_error("%s in %s: no story above uses it\n", it, path);
+            unknown++;
+        }
+    }
+    free(b.p);
+    return unknown;
+}
+
+static void every_public_call_was_tried(void **state)
+{
+    (void)state;
+    static const char folder[] = TEST_DATA "/../include/bloomery";
+    unsigned          unknown = look_at_header(TEST_DATA "/../include/bloomery.h"), headers = 0;
+    DIR              *d = opendir(folder);
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d));) {
+        char   path[1024];
+        size_t len = strlen(e->d_name);
+        if (len < 2 || strcmp(e->d_name + len - 2, ".h") != 0)
+            continue;
+        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        unknown += look_at_header(path);
+        headers++;
+    }
+    closedir(d);
+    assert_true(headers > 8 && visited.count > 150);
+    assert_int_equal(unknown, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_call_may_lack_memory),
+        cmocka_unit_test(every_public_call_was_tried),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+}
