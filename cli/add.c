@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "add.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 
 #define GATHER ((size_t)1 << 20)    /* hashes: enough that the library sorts them */
 #define LARGE  ((uint64_t)16 << 20) /* bytes: it sorts for filters this large */
+#define COPIES 8u                   /* of one key, that a layer of a cuckoo filter takes */
 
 struct adder {
     struct ref   *ref;
@@ -31,7 +33,21 @@ static void hash(void *ctx, struct batch *b)
     b->hashed             = blm_hash_many(d->ref->filter, b->keys, b->count, b->hashes) == BLM_OK;
 }
 
-static void add_hashes(struct adder *d, const uint64_t *hashes, size_t count, uint8_t *fresh)
+/* Full, or full of this one key? */
+static void say_which(const struct adder *d, const blm_key *key, blm_error *err)
+{
+    blm_params p      = { .size = sizeof p };
+    uint64_t   copies = blm_count(d->ref->filter, key->data, key->len);
+    blm_get_params(d->ref->filter, &p);
+    if (copies >= (uint64_t)COPIES * p.layers)
+        snprintf(err->text, sizeof err->text,
+                 "a key has been added %llu times, and no more copies of it fit",
+                 (unsigned long long)copies);
+}
+
+/* keys: that these are the hashes of; NULL: not known any more. */
+static void add_hashes(struct adder *d, const blm_key *keys, const uint64_t *hashes, size_t count,
+                       uint8_t *fresh)
 {
     size_t     done = 0;
     blm_status st   = blm_add_hashes(d->ref->filter, hashes, count, fresh, &done);
@@ -40,6 +56,8 @@ static void add_hashes(struct adder *d, const uint64_t *hashes, size_t count, ui
         d->a->fresh += fresh[i];
     if (st != BLM_OK && st != BLM_E_CANCELLED) {
         blm_error err = { .status = st, .offset = BLM_NO_OFFSET };
+        if (st == BLM_E_FULL && keys)
+            say_which(d, &keys[done], &err);
         filter_trouble(d->ref->name, &err);
         d->good = false;
     }
@@ -60,7 +78,7 @@ static void add_gathered(void *ctx)
     if (!d->gathered || !d->count)
         return;
     uint64_t before = items_of(d->ref);
-    add_hashes(d, d->gathered, d->count, NULL);
+    add_hashes(d, NULL, d->gathered, d->count, NULL);
     d->a->fresh += items_of(d->ref) - before;
     d->count = 0;
 }
@@ -75,7 +93,7 @@ static void add_batch(struct adder *d, const struct batch *b)
         for (size_t i = 0; i < b->count; i++)
             d->a->fresh += b->flags[i];
     } else if (!d->gathered) {
-        add_hashes(d, b->hashes, b->count, b->flags);
+        add_hashes(d, b->keys, b->hashes, b->count, b->flags);
     } else {
         if (d->count + b->count > GATHER)
             add_gathered(d);

@@ -30,7 +30,7 @@ static const struct option rows[] = {
     { "kind", 0, OPT_NAME, "KIND", &opt.kind,
       "OUT's kind. If it is not IN's, --members is "
       "needed.",
-      kind_names },
+      made_kind_names },
     { "plain", 0, OPT_FLAG, NULL, &opt.plain,
       "Turn counters into bits. The answers stay the same in a quarter of the space, and the keys "
       "are not needed, but nothing can be removed from OUT.",

@@ -160,7 +160,22 @@ static bool plan_memory(const blm_options *o)
     return true;
 }
 
-/* An old state may be a window, and decides then: --window matters only for a new one. */
+/* Whether an old state has the window that was asked for. */
+static bool same_window(const struct dedup *d, const blm_window *w)
+{
+    char text[NUMBER_TEXT];
+    if (!opt.window || w->length == (w->by_time ? opt.ms : opt.last))
+        return true;
+    if (w->by_time)
+        span_text(w->length, text);
+    else
+        plural_text(w->length, "line", text);
+    trouble("%s remembers the last %s, not --window %s: give another --state, or no --window",
+            d->ref.name, text, opt.window);
+    return false;
+}
+
+/* An old state may be a window, and decides then. */
 static bool run_of(struct dedup *d)
 {
     blm_params p = { .size = sizeof p };
@@ -174,9 +189,12 @@ static bool run_of(struct dedup *d)
                 d->ref.name, blm_kind_name(p.kind));
         return !opt.window;
     }
-    bool known = !d->ref.remote && blm_get_window(d->filter, &w) == BLM_OK && !w.by_time;
-    d->run     = known && w.turn_length / RUNS < KEYS_BATCH ? (size_t)(w.turn_length / RUNS) + 1
-                                                            : KEYS_BATCH;
+    bool known = !d->ref.remote && blm_get_window(d->filter, &w) == BLM_OK;
+    if (known && !same_window(d, &w))
+        return false;
+    d->run = known && !w.by_time && w.turn_length / RUNS < KEYS_BATCH
+                 ? (size_t)(w.turn_length / RUNS) + 1
+                 : KEYS_BATCH;
     return true;
 }
 
@@ -474,7 +492,8 @@ static int run(int count, char **operands)
                       opt.window);
     if (opt.last && opt.items)
         return misuse("--window %s says how many lines: remove -n", opt.window);
-    if (opt.ms && !opt.items && !opt.memory)
+    bool old = opt.state && !ref_is_stream(opt.state) && ref_exists(opt.state);
+    if (opt.ms && !opt.items && !opt.memory && !old)
         return misuse("--window %s needs the number of lines that come in that time: give -n too",
                       opt.window);
     if (opt.state && ref_is_stream(opt.state))
@@ -490,7 +509,7 @@ static int run(int count, char **operands)
     if (opt.state)
         interrupt_catch();
     keys_open(&d.keys, operands, count);
-    if (!possible(&d) || (opt.state && !open_filter(&d, NULL))) {
+    if (!(old || possible(&d)) || (opt.state && !open_filter(&d, NULL))) {
         keys_close(&d.keys);
         return EXIT_TROUBLE;
     }

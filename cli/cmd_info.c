@@ -243,6 +243,10 @@ static void show(const struct ref *r, const blm_stats *s)
         row("faults");
         out_print("%s\n", scheme->faults);
     }
+    if (scheme_warning(p->scheme)) {
+        row("warning");
+        out_print("%s\n", scheme_warning(p->scheme));
+    }
     show_layers(r->filter, p);
 }
 
@@ -331,7 +335,9 @@ static const char *const about[] = {
     "added and how many the bits suggest, how full it is, and its rate now.",
     "The number of keys from the bits is an estimate with its 95% interval. The rate now is "
     "computed from the bits, not the promised rate. info says so if a filter holds more keys than "
-    "it was planned for.",
+    "it was planned for. A warning says where a filter's scheme has no secret seed, so that "
+    "whoever can "
+    "choose keys can fill it or make keys that pass.",
     "Of several filters each is shown, with --json as one object after another. One that cannot be "
     "read is named, the others are shown, and the exit status is 2.",
     "info reads every bit once. It can be used while another process is writing to the filter.",

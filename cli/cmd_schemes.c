@@ -32,6 +32,8 @@ static void show_schemes(void)
         if (s->funnels && s->funnels[0])
             out_print("\n");
     }
+    out_print(
+        "Only native filters have a secret seed; in front of strangers read SECURITY.md first.\n");
 }
 
 static void show_formats(void)
@@ -82,7 +84,9 @@ static const char *const about[] = {
     "with each. For each scheme it also lists the ways to hash a key (funnels).",
     "A filter of another system keeps that system's scheme, including its faults, so that both "
     "give the same answers. --json lists the known faults of every scheme, and bloomery info "
-    "those of one filter.",
+    "those of one filter. Only native filters have a secret seed: with any other scheme, whoever "
+    "can "
+    "choose keys can fill a filter, and can make keys that it answers maybe to.",
     NULL,
 };
 static const struct example examples[] = {

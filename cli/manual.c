@@ -35,11 +35,14 @@ static void upper(const char *s)
     }
 }
 
+/* Of BLM_VERSION; CHANGELOG.md has it too. */
+#define RELEASED "2026-11-17"
+
 static void heading(const char *page, const char *summary)
 {
     out_print(".\\\" Made by bloomery --man: change cli/, not this.\n.TH ");
     upper(page);
-    out_print(" 1 \"\" \"bloomery %s\" \"bloomery manual\"\n.SH NAME\n", BLM_VERSION);
+    out_print(" 1 \"" RELEASED "\" \"bloomery %s\" \"bloomery manual\"\n.SH NAME\n", BLM_VERSION);
     text(page);
     out_print(" \\- ");
     text(summary);

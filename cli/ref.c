@@ -72,6 +72,8 @@ static const char *remedy(const struct ref *r, const blm_error *err)
     case BLM_E_FORMAT:
         if (r->options.offset) /* more likely wrong than the file is damaged */
             return "check --offset";
+        if (from_column())
+            return "use another copy";
         if (!r->remote && packed(r))
             return packed(r);
         if (err->offset != 0 && err->offset != BLM_NO_OFFSET)

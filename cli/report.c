@@ -2,6 +2,7 @@
 #include "report.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "bloomery/fixed.h"
 #include "bloomery/window.h"
@@ -99,6 +100,18 @@ static void json_seed(struct json *j, const blm_params *p)
     json_text(j, "seed", p->seed_policy == BLM_SEED_FIXED ? text : NULL);
 }
 
+#define STRANGERS                                                                              \
+    "whoever can choose keys can fill it, and can prepare keys that it answers maybe to; see " \
+    "SECURITY.md"
+
+const char *scheme_warning(const char *scheme)
+{
+    const blm_scheme_row *s = blm_scheme_find(scheme);
+    if (!s || s->by_caller || strcmp(s->name, "native") == 0)
+        return NULL;
+    return s->seeded ? "its seed keeps nobody out: " STRANGERS : "no secret seed: " STRANGERS;
+}
+
 void info_json(struct json *j, const char *name, const blm_filter *f, const blm_stats *s)
 {
     const blm_params     *p      = &s->params;
@@ -139,6 +152,7 @@ void info_json(struct json *j, const char *name, const blm_filter *f, const blm_
     fixed_json(j, f);
     json_text(j, "notice", p->notice);
     json_text(j, "faults", scheme ? scheme->faults : NULL);
+    json_text(j, "warning", scheme_warning(p->scheme));
 }
 
 /* ---- compare ---- */
@@ -197,6 +211,7 @@ static void json_schemes(struct json *j)
         json_text(j, "format", s->format);
         json_names(j, "funnels", s->funnels, false);
         json_text(j, "faults", s->faults);
+        json_text(j, "warning", scheme_warning(s->name));
         json_close(j, '}');
     }
     json_close(j, ']');

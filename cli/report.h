@@ -11,5 +11,8 @@
 void info_json(struct json *j, const char *name, const blm_filter *f, const blm_stats *s);
 void compare_json(struct json *j, const char *a, const char *b, const blm_overlap *o);
 void schemes_json(struct json *j);
+/* What whoever can choose keys can do to filters of this scheme, in a sentence; NULL: a secret seed
+ * keeps them out, or nothing is known (the caller's own functions). */
+const char *scheme_warning(const char *scheme);
 
 #endif

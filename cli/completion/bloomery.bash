@@ -233,7 +233,7 @@ _bloomery()
         options=' --to --kind --plain --scheme --members -n --items -p --rate --force --from --from-scheme -m --bits -k --probes --seed --variant --offset --column --row-group -0 --crlf -e -f -d --funnel --quiet -h --help'
         case $prev in
             --to) words="$(bloomery --names formats 2>/dev/null)" ;;
-            --kind) words="classic blocked counting scalable window cuckoo static cascade" ;;
+            --kind) words="classic blocked counting scalable window cuckoo" ;;
             --scheme) words="$(bloomery --names schemes 2>/dev/null)" ;;
             --members) kind=file ;;
             -n|--items) kind=none ;;

@@ -242,7 +242,7 @@ complete -c bloomery -n '__fish_seen_subcommand_from compare' -l quiet -d 'Print
 complete -c bloomery -n '__fish_seen_subcommand_from compare' -s h -l help -d 'Show this help'
 complete -c bloomery -n __fish_use_subcommand -a convert -d 'write a filter in another system\'s format'
 complete -c bloomery -n '__fish_seen_subcommand_from convert' -l to -x -a '(bloomery --names formats 2>/dev/null)' -d 'OUT\'s format'
-complete -c bloomery -n '__fish_seen_subcommand_from convert' -l kind -x -a 'classic blocked counting scalable window cuckoo static cascade' -d 'OUT\'s kind'
+complete -c bloomery -n '__fish_seen_subcommand_from convert' -l kind -x -a 'classic blocked counting scalable window cuckoo' -d 'OUT\'s kind'
 complete -c bloomery -n '__fish_seen_subcommand_from convert' -l plain -d 'Turn counters into bits'
 complete -c bloomery -n '__fish_seen_subcommand_from convert' -l scheme -x -a '(bloomery --names schemes 2>/dev/null)' -d 'OUT\'s scheme'
 complete -c bloomery -n '__fish_seen_subcommand_from convert' -l members -r -F -d 'Rebuild the filter from this file, which holds all keys that were added to IN (- is standard input)'

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """docs/man/ and cli/completion/ are what the option rows say: `cmake --build build --target manual`
 writes them. The pages are also read by man's own formatter, where it is there."""
+import re
 import shutil
 import subprocess
 
@@ -21,6 +22,12 @@ for name, text in pages.items():
 for shell, name in (("bash", "bloomery.bash"), ("zsh", "_bloomery"), ("fish", "bloomery.fish")):
     check((SOURCE / "cli/completion" / name).read_bytes() == tool("--completion", shell)[0],
           f"cli/completion/{name} is not what the program prints: build the target `manual`")
+
+# ---- version and date are those of the changelogs
+dated = re.search(r'^\.TH \S+ 1 "(\S+)" "bloomery (\S+)"', pages["bloomery.1"].decode(), re.M)
+newest = re.search(r"^## (\S+) \((\S+)\)$", (SOURCE / "CHANGELOG.md").read_text(), re.M)
+check(dated and newest and dated.groups() == newest.groups()[::-1], f"{dated and dated.groups()}, CHANGELOG.md {newest}")
+check((SOURCE / "debian/changelog").read_text().startswith(f"bloomery ({newest[1]}-"), "debian/changelog")
 
 # ---- every option a command takes is in its page, its help and its completion
 for c in commands:
