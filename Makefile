@@ -4,11 +4,15 @@
 BUILD  ?= build
 PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
+# Tests wait for servers, browsers and clocks: one more than there are processors.
+TEST_JOBS ?= $(shell expr $(JOBS) + 1)
 SETUP  ?= tools/setup
 FUZZ_SECONDS ?= 60
 TORTURE_SECONDS ?= 3600
 TORTURE ?= --seed $$(date +%s)
+KILLS ?= 6000
 BENCH_LINES ?= 20e6
+LOAD_SECONDS ?= 600
 
 CMAKE  = cmake -S .
 BUILDS = cmake --build
@@ -16,13 +20,14 @@ STAMP  = $(BUILD)/.setup
 
 .DEFAULT_GOAL := build
 MAKEFLAGS += --no-print-directory
-.PHONY: build run run-cluster test test-quick test-interop test-cluster bench bench-cli bench-redis performance fuzz torture \
+.PHONY: build run run-cluster test test-quick test-interop test-cluster machines bench bench-cli bench-redis performance fuzz torture kill coverage analyse \
+	statistics adversary load \
 	valgrind install amalgamation python bench-python web bench-web dist deb static format clean help
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | \
 	    while IFS='|' read -r name words; do printf '  make %-14s %s\n' "$$name" "$$words"; done
-	@printf '%s\n' 'Variables: BUILD=build  PREFIX=/usr/local  DESTDIR=  JOBS=processors  CC  CFLAGS  FUZZ_SECONDS=60  TORTURE_SECONDS=3600  BENCH_LINES=20e6'
+	@printf '%s\n' 'Variables: BUILD=build  PREFIX=/usr/local  DESTDIR=  JOBS=processors  CC  CFLAGS  FUZZ_SECONDS=60  TORTURE_SECONDS=3600  LOAD_SECONDS=600  BENCH_LINES=20e6'
 
 # What has once been found there is not looked for again until tools/setup changes or `make clean`.
 $(STAMP)-%: tools/setup
@@ -57,10 +62,12 @@ CLANG = $(CMAKE) -B $(BUILD)/clang -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER
 
 # One CTest run, and its closing lines, the verdict, come last; what was skipped, also inside
 # tests that passed, is listed above them. Before it come the builds whose programs it runs:
-# optimised with warnings as errors, with ASan + UBSan, with TSan, by clang for the fuzzer.
+# optimised with warnings as errors, with ASan + UBSan, with TSan, by clang for the fuzzer. Of what
+# clang's programs are not run, only its opinion is asked (tools/opinion).
 test: $(STAMP)-build $(STAMP)-test $(STAMP)-cross $(STAMP)-web ## everything: optimised, slow tests, sanitizers, second compiler
 	$(CLANG) -DBLOOMERY_TESTS=ON -DBLOOMERY_WERROR=ON
-	$(BUILDS) $(BUILD)/clang -j $(JOBS)
+	$(BUILDS) $(BUILD)/clang -j $(JOBS) --target fuzzers
+	tools/opinion $(BUILD)/clang $(JOBS)
 	$(CMAKE) -B $(BUILD)/asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBLOOMERY_TESTS=ON \
 	    -DBLOOMERY_SHARED=OFF -DBLOOMERY_SANITIZE=address,undefined
 	$(BUILDS) $(BUILD)/asan -j $(JOBS)
@@ -69,7 +76,7 @@ test: $(STAMP)-build $(STAMP)-test $(STAMP)-cross $(STAMP)-web ## everything: op
 	$(BUILDS) $(BUILD)/tsan -j $(JOBS)
 	$(CMAKE) -B $(BUILD) -DBLOOMERY_TESTS=ON -DBLOOMERY_WERROR=ON -DBLOOMERY_GATE=ON
 	$(BUILDS) $(BUILD) -j $(JOBS)
-	BLM_SLOW=1 tools/run-tests --test-dir $(BUILD) -j $(JOBS) --timeout 900 --no-label-summary --output-on-failure
+	BLM_SLOW=1 tools/run-tests --test-dir $(BUILD) -j $(TEST_JOBS) --timeout 900 --no-label-summary --output-on-failure
 
 test-quick: $(STAMP)-build $(STAMP)-test ## the optimised build's tests without the slow ones
 	$(CMAKE) -B $(BUILD) -DBLOOMERY_TESTS=ON
@@ -85,7 +92,10 @@ test-cluster: $(STAMP)-build $(STAMP)-test ## the tests of clusters and near cop
 	$(BUILDS) $(BUILD) -j $(JOBS)
 	BLM_LONG=1 tools/run-tests --test-dir $(BUILD) -R '^redis\.(shards|near)$$' --timeout 900 --no-label-summary --verbose
 
-valgrind: $(STAMP)-test $(STAMP)-valgrind ## the unit tests under valgrind (uninitialised reads)
+machines: $(STAMP)-build $(STAMP)-test $(STAMP)-machines ## the tests on other machines and in other builds (MACHINES="s390x gcc-O0"): hours
+	tools/machines --jobs $(JOBS) $(MACHINES)
+
+valgrind: $(STAMP)-build $(STAMP)-test $(STAMP)-valgrind ## the unit tests under valgrind (uninitialised reads)
 	$(CMAKE) -B $(BUILD)/valgrind -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBLOOMERY_TESTS=ON
 	$(BUILDS) $(BUILD)/valgrind -j $(JOBS)
 	@set -e; cd $(BUILD)/valgrind; for t in unit.*; do echo "== $$t"; \
@@ -109,21 +119,47 @@ performance: build $(STAMP)-bench $(STAMP)-bench-cli ## measure all of docs/perf
 	tools/performance measure --build $(abspath $(BUILD))
 	tools/performance fill
 
-fuzz: $(STAMP)-fuzz ## each fuzz target for FUZZ_SECONDS, from its corpus
+fuzz: $(STAMP)-build $(STAMP)-fuzz ## each fuzz target for FUZZ_SECONDS of processor time, which fuzz/record.tsv adds up
 	$(CLANG) -DBLOOMERY_TESTS=OFF
-	$(BUILDS) $(BUILD)/clang -j $(JOBS)
+	$(BUILDS) $(BUILD)/clang -j $(JOBS) --target fuzzers
 	$(BUILD)/clang/seeds $(BUILD)/clang/seeds.d
-	@set -e; cd $(BUILD)/clang; for t in fuzz_*; do \
-	    name=$${t#fuzz_}; golden=$(CURDIR)/tests/golden/$${name#decode_}; echo "== $$t"; \
-	    mkdir -p found/$$name seeds.d/$$name $(CURDIR)/fuzz/corpus/$$name; \
-	    ./$$t -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
-	        -artifact_prefix=found/$$name- found/$$name $(CURDIR)/fuzz/corpus/$$name \
-	        seeds.d/$$name $$([ -d "$$golden" ] && echo "$$golden"); done
+	tools/fuzz run --build $(BUILD)/clang --seconds $(FUZZ_SECONDS)
 
-torture: $(STAMP)-test ## break the guard's law with every data set for TORTURE_SECONDS (TORTURE="--adapter redis --seed 7")
+torture: $(STAMP)-build $(STAMP)-test ## break the guard's law with every data set for TORTURE_SECONDS (TORTURE="--adapter redis --seed 7")
 	$(CMAKE) -B $(BUILD)/torture -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBLOOMERY_TESTS=ON
 	$(BUILDS) $(BUILD)/torture -j $(JOBS) --target torture.law
 	$(BUILD)/torture/torture.law --quiet --seconds $(TORTURE_SECONDS) $(TORTURE)
+
+coverage: $(STAMP)-build $(STAMP)-test $(STAMP)-coverage ## which lines and branches the tests reach, in docs/testing.md (clang; half an hour)
+	$(CMAKE) -B $(BUILD)/coverage -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=None \
+	    -DCMAKE_C_FLAGS=-O1 -DBLOOMERY_TESTS=ON -DBLOOMERY_COVERAGE=ON
+	LLVM_PROFILE_FILE=/dev/null $(BUILDS) $(BUILD)/coverage -j $(JOBS)
+	tools/coverage run --build $(BUILD)/coverage
+	tools/coverage report --build $(BUILD)/coverage --write
+
+analyse: $(STAMP)-analyse ## what cppcheck says about the sources (tools/analyse has gcc -fanalyzer and clang-tidy too)
+	JOBS=$(JOBS) tools/analyse cppcheck
+
+kill: $(STAMP)-build $(STAMP)-test ## thousands of processes are killed in the middle of their files, which are opened again (KILLS=6000)
+	$(CMAKE) -B $(BUILD)/torture -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBLOOMERY_TESTS=ON
+	$(BUILDS) $(BUILD)/torture -j $(JOBS) --target unit.store.kills bloomery_cli genlines
+	cd $(BUILD)/torture && BLM_KILLS=$(KILLS) ./unit.store.kills
+	BLM_KILLS=$(KILLS) BLM_BUILD=$(abspath $(BUILD))/torture BLM_SOURCE=$(CURDIR) python3 tests/cli/test_kills.py
+
+statistics: build ## rates on patterned keys and coverage of intervals: docs/statistics.md anew, minutes
+	$(CMAKE) -B $(BUILD)
+	tools/evidence measure statistics --build $(abspath $(BUILD))
+	tools/evidence fill
+
+adversary: build ## what prepared keys, a watcher and a stolen file can do: docs/adversary.md anew
+	$(CMAKE) -B $(BUILD)
+	tools/evidence measure adversary --build $(abspath $(BUILD))
+	tools/evidence fill
+
+load: build $(STAMP)-test ## 64 clients on Redis, 64 threads on filters and a guard, LOAD_SECONDS each, killed in between
+	$(CMAKE) -B $(BUILD) -DBLOOMERY_TESTS=ON
+	$(BUILDS) $(BUILD) -j $(JOBS) --target load.threads
+	BLM_BUILD=$(abspath $(BUILD)) PYTHONDONTWRITEBYTECODE=1 python3 tests/load/test_load.py $(LOAD_SECONDS)
 
 install: build ## into DESTDIR PREFIX: command line, header, libraries, Redis module, manual
 	DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)

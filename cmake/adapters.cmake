@@ -4,9 +4,13 @@
 # bloomery-NAME.pc and a component of the CMake package: bloomery::NAME, bloomery::NAME_static; tests/adapters/NAME/test_X.c becomes CTest's adapter.NAME.X. An adapter whose
 # library is not on this machine is left out, and said so.
 
-# bloomery_adapter(NAME WHAT TARGET [FLAGS]): stands on CMake target TARGET; FLAGS are what
-# bloomery-NAME.pc tells a linker of it ("Requires: x" or "Libs: -lx").
-function(bloomery_adapter name what target flags)
+# bloomery_adapter(NAME LIBRARY WHAT TARGET [FLAGS]): stands on CMake target TARGET; FLAGS are what
+# bloomery-NAME.pc tells a linker of it ("Requires: x" or "Libs: -lx"). BLOOMERY_WITH_<LIBRARY>=OFF
+# leaves it out.
+function(bloomery_adapter name library what target flags)
+  if(DEFINED BLOOMERY_WITH_${library} AND NOT BLOOMERY_WITH_${library})
+    return()
+  endif()
   if(NOT TARGET ${target})
     message(STATUS "adapter ${name} is left out: ${what} is not here")
     return()
@@ -76,9 +80,9 @@ if(LEVELDB AND LEVELDB_INCLUDE_DIR)
   set_target_properties(bloomery_leveldb_found PROPERTIES IMPORTED_LOCATION ${LEVELDB}
     INTERFACE_SYSTEM_INCLUDE_DIRECTORIES ${LEVELDB_INCLUDE_DIR})
 endif()
-bloomery_adapter(sqlite "SQLite" PkgConfig::BLM_SQLITE "Requires.private: sqlite3")
-bloomery_adapter(redis "Redis through hiredis" PkgConfig::BLM_HIREDIS "Requires.private: hiredis")
-bloomery_adapter(leveldb "LevelDB" bloomery_leveldb_found "Libs.private: -lleveldb")
+bloomery_adapter(sqlite SQLITE "SQLite" PkgConfig::BLM_SQLITE "Requires.private: sqlite3")
+bloomery_adapter(redis HIREDIS "Redis through hiredis" PkgConfig::BLM_HIREDIS "Requires.private: hiredis")
+bloomery_adapter(leveldb LEVELDB "LevelDB" bloomery_leveldb_found "Libs.private: -lleveldb")
 
 # An adapter's tests are plain tests: make test runs them with the sanitizers too.
 function(bloomery_adapter_tests name)

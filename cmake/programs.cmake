@@ -69,6 +69,17 @@ foreach(source ${bench_sources})
   add_dependencies(bloomery_bench bench.${name})
 endforeach()
 
+# Evidence, by public headers alone: `make statistics`, `make adversary`, `make load`. Their quick parts
+# are tests.
+foreach(name statistics adversary)
+  file(GLOB sources CONFIGURE_DEPENDS tests/${name}/*.c)
+  add_executable(${name} EXCLUDE_FROM_ALL ${sources})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE bloomery_static m Threads::Threads)
+endforeach()
+add_executable(load.threads EXCLUDE_FROM_ALL tests/load/threads.c)
+target_link_libraries(load.threads PRIVATE bloomery_static Threads::Threads)
+
 # Our side of `make test-interop`.
 add_executable(interop.peer EXCLUDE_FROM_ALL tests/interop/peer.c)
 target_link_libraries(interop.peer PRIVATE bloomery_static)

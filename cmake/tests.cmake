@@ -10,6 +10,7 @@
 #   examples/JOB/                 must keep its promises, and notice an impostor; job.JOB
 #   tests/adapters/NAME/test_X.c  an adapter's, where its library is here; adapter.NAME.X
 #   fuzz/fuzz_NAME.c              over its corpus; replay.NAME
+#   tests/statistics, adversary   evidence with figures; statistics.quick, adversary.quick
 # With BLOOMERY_GATE the same C tests run again from the sanitizer builds beside this one, as
 # asan.unit.… and tsan.unit.…, and the libFuzzer targets over their corpus, so that one CTest run,
 # and one closing line, is the whole gate.
@@ -46,6 +47,11 @@ foreach(source ${unit_sources})
   list(APPEND plain_tests ${name})
   set(program.${name} ${name})
 endforeach()
+# SIMDe's functions all inlined, each with a sanitizer's checks: minutes with an optimiser, seconds without.
+if(BLOOMERY_SANITIZE)
+  set_source_files_properties(tests/unit/core/kernel/test_avx512_emulated.c PROPERTIES
+    COMPILE_OPTIONS "-O0;-g0")
+endif()
 
 # The model of the guard: its sources once more, with steps at which a schedule can break in; run
 # for every classic mistake too, which it must find. Under ThreadSanitizer the model itself is not
@@ -156,6 +162,14 @@ if(TARGET bloomery_with_redis)
   endforeach()
 endif()
 
+# The evidence's quick parts; tests/load/test_load.py runs the third.
+if(NOT BLOOMERY_SANITIZE)
+  set_target_properties(statistics adversary load.threads PROPERTIES EXCLUDE_FROM_ALL OFF)
+  foreach(name statistics adversary)
+    add_test(NAME ${name}.quick COMMAND ${name} --quick)
+  endforeach()
+endif()
+
 set(script_places "BLM_SOURCE=${PROJECT_SOURCE_DIR};BLM_BUILD=${PROJECT_BINARY_DIR}"
   "PYTHONDONTWRITEBYTECODE=1")
 # Scripts build programs of their own against the library: not with a sanitizer's flags missing.
@@ -200,6 +214,14 @@ if(NOT BLOOMERY_SANITIZE)
   set_tests_properties(python.build PROPERTIES LABELS python FIXTURES_SETUP python
     SKIP_RETURN_CODE 77 ENVIRONMENT "${script_places};CC=${CMAKE_C_COMPILER}")
 endif()
+
+# In a new clone CTest does not know yet what takes long. These begin first, so that none of them is left
+# over at the end, when it would have the machine for itself.
+foreach(name python.build web.page redis.near redis.shards)
+  if(TEST ${name})
+    set_tests_properties(${name} PROPERTIES COST 1000)
+  endif()
+endforeach()
 
 # A job, three ways: as it is, and with a filter that always answers "maybe", and "no".
 foreach(job ${job_names})
@@ -250,8 +272,8 @@ if(BLOOMERY_GATE)
     endif()
   endforeach()
   foreach(name ${fuzz_names})
-    add_test(NAME fuzz.${name} COMMAND ${PROJECT_BINARY_DIR}/clang/fuzz_${name} -runs=0
-      ${corpus.${name}})
+    add_test(NAME fuzz.${name} COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/fuzz brief
+      --build ${PROJECT_BINARY_DIR}/clang --runs ${fuzz_runs.${name}} ${name} ${corpus.${name}})
     set_tests_properties(fuzz.${name} PROPERTIES LABELS gate FIXTURES_REQUIRED seeds)
   endforeach()
 endif()

@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <netinet/tcp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -58,7 +59,7 @@ static void answer(struct site *s, int fd, const char *request)
 {
     char     body[2048], all[2560];
     uint64_t page = s->pages;
-    sscanf(request, "GET /catalogue/shelf-%*u/item-%lu.html ", &page);
+    sscanf(request, "GET /catalogue/shelf-%*u/item-%" SCNu64 ".html ", &page);
     size_t len = page < s->pages ? page_body(s, page, body, sizeof body) : 0;
     if (page < s->pages)
         s->served[page]++;
@@ -99,7 +100,7 @@ void site_start(struct site *s, uint64_t pages)
     socklen_t          len = sizeof at;
     int                fd  = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     s->pages               = pages;
-    s->served              = mmap(NULL, pages * sizeof *s->served, PROT_READ | PROT_WRITE,
+    s->served              = mmap(NULL, (size_t)pages * sizeof *s->served, PROT_READ | PROT_WRITE,
                                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (fd < 0 || s->served == MAP_FAILED || bind(fd, (struct sockaddr *)&at, sizeof at) != 0 ||
         listen(fd, 8) != 0 || getsockname(fd, (struct sockaddr *)&at, &len) != 0)
@@ -117,5 +118,5 @@ void site_stop(struct site *s)
 {
     kill(s->server, SIGTERM);
     waitpid(s->server, NULL, 0);
-    munmap(s->served, s->pages * sizeof *s->served);
+    munmap(s->served, (size_t)s->pages * sizeof *s->served);
 }

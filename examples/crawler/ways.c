@@ -37,7 +37,7 @@ static uint64_t hash_of(const void *bytes, size_t len)
 static uint64_t set_of_urls(uint64_t pages)
 {
     uint64_t slots = pages + pages / 2;
-    char   **table = calloc(slots, sizeof *table);
+    char   **table = calloc((size_t)slots, sizeof *table);
     uint64_t bytes = takes(table);
     for (uint64_t i = 0; i < pages; i++) {
         char     url[96];
@@ -59,7 +59,7 @@ static uint64_t set_of_digests(uint64_t pages, size_t width)
 {
     static const uint8_t empty[20];
     uint64_t             slots = pages + pages / 2;
-    uint8_t             *table = calloc(slots, width);
+    uint8_t             *table = calloc((size_t)slots, width);
     for (uint64_t i = 0; i < pages; i++) {
         char     url[96];
         uint8_t  digest[20];

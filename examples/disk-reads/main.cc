@@ -169,9 +169,9 @@ void Store::ask(uint64_t keys, uint64_t asks)
     std::vector<std::string> absent;
     for (uint64_t i = 0; i < asks; i++)
         absent.push_back(key_of(2 * job_below(&chance, keys) + 1));
-    best.resize(asks / STRETCH + 1, 1e9);
+    best.resize((size_t)asks / STRETCH + 1, 1e9);
     for (size_t part = 0; part * STRETCH < asks; part++) {
-        size_t end   = std::min<size_t>(asks, (part + 1) * STRETCH);
+        size_t end   = std::min((size_t)asks, (part + 1) * STRETCH);
         double start = job_cpu_seconds();
         for (size_t i = part * STRETCH; i < end; i++)
             if (db->Get(leveldb::ReadOptions(), absent[i], &value).ok())

@@ -90,7 +90,7 @@ int main(int argc, char **argv)
     double       rate     = 0.002;
     struct count c        = { 0 };
     uint64_t     chance = 5, issued = 0;
-    double      *accepted = malloc(requests * sizeof *accepted); /* the exact truth */
+    double      *accepted = malloc((size_t)requests * sizeof *accepted); /* the exact truth */
     blm_filter  *seen     = window(capacity, rate, span);
     blm_window   w        = { .size = sizeof w };
     blm_get_window(seen, &w);

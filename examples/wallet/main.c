@@ -36,8 +36,8 @@ static void wallet_make(struct wallet *w, uint64_t addresses)
     uint64_t chance = 99;
     w->count        = addresses;
     w->coin_count   = 0;
-    w->hash         = calloc(addresses, sizeof *w->hash);
-    w->key          = calloc(addresses, sizeof *w->key);
+    w->hash         = calloc((size_t)addresses, sizeof *w->hash);
+    w->key          = calloc((size_t)addresses, sizeof *w->key);
     for (uint64_t i = 0; i < addresses; i++) {
         random_bytes(&chance, w->hash[i], 20);
         random_bytes(&chance, w->key[i], 33);

@@ -75,6 +75,7 @@ export interface Info {
   window: object | null;
   notice: string | null;
   faults: string | null;
+  warning: string | null;
   cell_bits: number;
   line_bytes: number;
   funnel: string | null;

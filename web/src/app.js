@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Loads the module, then the three parts. #see and #open are parts, any other hash is the
 // calculator's.
-import { load } from '../pkg/index.js';
 import { $, state, change, applyWords } from './page.js';
 import * as calc from './calc.js';
 import * as see from './see.js';
 import * as open from './open.js';
 
+const { load } = globalThis.bloomeryPackage; // pkg/index.js, which boot.js puts before this
 const PARTS = ['size', 'see', 'open'];
 
 function part(name) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Filters of files, away from the page: reading, asking and converting a large one takes seconds,
 // and the page must not wait. One message, one answer.
-import { load } from '../pkg/index.js';
+const { load } = globalThis.bloomeryPackage; // pkg/index.js, which boot.js puts before this
 
 const WHOLE = 64 << 20; // files up to this size are read at once; larger ones as a stream
 const HEAD = 4096;
