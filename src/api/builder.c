@@ -285,8 +285,8 @@ static uint32_t first_bits(uint64_t in, uint64_t out, double rate)
     double   least = INFINITY;
     for (uint32_t f = 0; f <= BLM__FUSE_BITS_MOST; f++) {
         double pass  = ldexp((double)out, -(int)f);
-        double cells = (f ? (double)blm__fuse_cells(in) * f : 0) +
-                       (double)blm__fuse_cells(in + (uint64_t)pass);
+        double cells = (f ? (double)blm__fuse_tight_cells(in) * f : 0) +
+                       (double)blm__fuse_tight_cells(in + (uint64_t)pass);
         if ((rate == 0 || ldexp(1, -(int)f - 1) <= rate) && cells < least) {
             least = cells;
             best  = f;

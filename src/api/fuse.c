@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "core/threads.h"
+#include "engine/solve.h"
 
-#define TRIES 16u /* with other factors, before all parts get more cells */
 #define STEPS 64u /* as a rule, into which a long build is cut */
 
 struct job {
@@ -18,28 +18,47 @@ struct job {
     struct blm__fuse_progress    *progress;
     const struct blm__fuse_steps *steps; /* NULL: all at once */
     uint64_t                      end;   /* of this step: a part */
+    bool                          tight; /* as few cells as can be found */
     pthread_t                     caller;
     _Atomic size_t                next, worker;
     _Atomic uint64_t              done, tries;
-    _Atomic bool                  failed, stopped;
+    _Atomic bool                  failed, stopped, no_memory;
 };
 
-static bool over(const struct job *j) { return j->failed || j->stopped; }
+static bool over(const struct job *j) { return j->failed || j->stopped || j->no_memory; }
+
+/* One try. */
+static bool build_with(struct job *j, struct blm__peel *work, const struct blm__fuse_keys *k,
+                       uint64_t part, uint64_t factor)
+{
+    const struct blm__shape *s = &j->layer->shape;
+    size_t                   n = k->n[0] + k->n[1];
+    if (!j->tight || n > BLM__SOLVE_MOST) {
+        bool all = blm__peel_keys(work, k, j->size, s->line_count, factor);
+        if (all)
+            blm__peel_set(work, n, j->layer, part, factor);
+        return all;
+    }
+    blm_status st = n ? blm__solve_part(j->body->alloc, k, j->size, s->line_count, s->cell_bits,
+                                        factor, work->count)
+                      : BLM_OK;
+    if (st == BLM_OK && n)
+        blm__peel_put(work->count, j->layer, part, factor);
+    j->no_memory = j->no_memory || st == BLM_E_MEMORY;
+    return st == BLM_OK;
+}
 
 static void build_part(struct job *j, struct blm__peel *work, uint64_t part)
 {
     uint64_t              parts = j->layer->shape.line_count;
     struct blm__fuse_keys k     = blm__fuse_keys_in(j->keys, part, parts);
     size_t                n     = k.n[0] + k.n[1];
-    uint32_t              i     = 0;
-    while (i < TRIES && !blm__peel_keys(work, &k, j->size, parts, blm__fuse_factor(i)))
+    uint32_t              i = 0, tries = blm__fuse_tries(n, j->tight);
+    while (i < tries && !build_with(j, work, &k, part, blm__fuse_factor(i)) && !j->no_memory)
         i++;
-    j->tries += i + (i < TRIES);
+    j->tries += i + (i < tries);
     j->done += n;
-    if (i == TRIES)
-        j->failed = true;
-    else
-        blm__peel_set(work, n, j->layer, part, blm__fuse_factor(i));
+    j->failed = j->failed || i == tries;
 }
 
 static void build_parts(void *ctx)
@@ -115,6 +134,12 @@ static uint32_t workers(const struct job *j, const struct blm__shape *s, uint32_
     return count ? (uint32_t)count : 1;
 }
 
+static blm_status no_memory(const struct job *j, blm_error *err)
+{
+    return blm__fail(err, BLM_E_MEMORY, "no memory to build %llu cells",
+                     (unsigned long long)j->size.cells);
+}
+
 static blm_status build_step(struct job *j, uint32_t workers_made, uint64_t from, uint64_t to,
                              blm_error *err)
 {
@@ -124,6 +149,8 @@ static blm_status build_step(struct job *j, uint32_t workers_made, uint64_t from
     blm__threads_run(workers_made, build_parts, j);
     if (j->stopped)
         return blm__fail(err, BLM_E_CANCELLED, "cancelled while building");
+    if (j->no_memory)
+        return no_memory(j, err);
     if (j->failed)
         return BLM_E_FULL;
     return j->steps ? j->steps->done(j->steps->ctx, to, err) : BLM_OK;
@@ -146,8 +173,7 @@ static blm_status build_sized(struct blm__body *b, struct job *j, const struct b
     j->done   = blm__fuse_keys_before(j->keys, from, s->line_count);
     j->failed = false;
     if (!made)
-        st = blm__fail(err, BLM_E_MEMORY, "no memory to build %llu cells",
-                       (unsigned long long)j->size.cells);
+        st = no_memory(j, err);
     for (uint64_t at = from; at < s->line_count && st == BLM_OK; at += every)
         st = build_step(j, made, at, s->line_count - at < every ? s->line_count : at + every,
                         err); /* fewer threads than asked for also do it */
@@ -176,16 +202,19 @@ blm_status blm__fuse_layer_build(struct blm__body *b, const struct blm__shape *g
 {
     uint32_t          before = b->layer_count;
     struct blm__shape s      = *given;
-    struct job        j      = {
-                    .keys = k, .body = b, .progress = progress, .steps = steps, .caller = pthread_self()
-    };
-    j.size              = sizes(k, tight, steps, &s.line_count);
-    s.aux[1]            = s.line_count;
-    s.rule              = BLM__FUSE;
-    s.probes            = BLM__FUSE_PROBES;
-    uint64_t   from     = steps ? steps->filled : 0;
-    uint64_t   enlarged = steps ? steps->enlarged : 0;
-    blm_status st       = fits(&j, s.line_count, err);
+    struct job        j      = { .keys     = k,
+                                 .body     = b,
+                                 .progress = progress,
+                                 .steps    = steps,
+                                 .tight    = tight,
+                                 .caller   = pthread_self() };
+    j.size                   = sizes(k, tight, steps, &s.line_count);
+    s.aux[1]                 = s.line_count;
+    s.rule                   = BLM__FUSE;
+    s.probes                 = BLM__FUSE_PROBES;
+    uint64_t   from          = steps ? steps->filled : 0;
+    uint64_t   enlarged      = steps ? steps->enlarged : 0;
+    blm_status st            = fits(&j, s.line_count, err);
     if (st != BLM_OK)
         return st;
     do {

@@ -145,6 +145,14 @@ static void pack(const uint32_t *values, uint64_t n, uint32_t bits, uint64_t *wo
         or_bits(words, bit, gathered);
 }
 
+void blm__peel_put(const uint32_t *values, struct blm__layer *l, uint64_t part, uint64_t factor)
+{
+    uint64_t parts = l->shape.line_count, cells = blm__fuse_part_cells(&l->shape);
+    uint32_t bits  = l->shape.cell_bits;
+    l->words[part] = blm__le64(factor);
+    pack(values, cells, bits, l->words, parts * 64 + part * cells * bits);
+}
+
 void blm__peel_set(struct blm__peel *p, size_t keys, struct blm__layer *l, uint64_t part,
                    uint64_t factor)
 {
@@ -161,6 +169,5 @@ void blm__peel_set(struct blm__peel *p, size_t keys, struct blm__layer *l, uint6
             v ^= k.cell[j] == c ? 0 : p->count[k.cell[j]];
         p->count[c] = v;
     }
-    l->words[part] = blm__le64(factor);
-    pack(p->count, cells, bits, l->words, parts * 64 + part * cells * bits);
+    blm__peel_put(p->count, l, part, factor);
 }

@@ -50,5 +50,7 @@ bool blm__peel_keys(struct blm__peel *p, const struct blm__fuse_keys *k, struct 
  * other parts' meanwhile. */
 void blm__peel_set(struct blm__peel *p, size_t keys, struct blm__layer *l, uint64_t part,
                    uint64_t factor);
+/* Sets them to values that were worked out in another way, by cell. */
+void blm__peel_put(const uint32_t *values, struct blm__layer *l, uint64_t part, uint64_t factor);
 
 #endif
