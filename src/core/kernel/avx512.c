@@ -82,18 +82,6 @@ AVX512_INLINE unsigned set_line(struct blm__layer *l, uint64_t *line, uint64_t x
 
 /* ---- hashes ---- */
 
-/* blm__xxh3_8 of eight keys: rotates and whole 64-bit multiplies, as written. */
-AVX512_INLINE __m512i hash_vector(__m512i v, __m512i flip)
-{
-    const __m512i prime = _mm512_set1_epi64((long long)BLM__XXH3_PRIME_MX2);
-    v                   = _mm512_xor_si512(_mm512_rol_epi64(v, 32), flip);
-    v = _mm512_xor_si512(v, _mm512_xor_si512(_mm512_rol_epi64(v, 49), _mm512_rol_epi64(v, 24)));
-    v = _mm512_mullo_epi64(v, prime);
-    v = _mm512_xor_si512(v, _mm512_add_epi64(_mm512_srli_epi64(v, 35), _mm512_set1_epi64(8)));
-    v = _mm512_mullo_epi64(v, prime);
-    return _mm512_xor_si512(v, _mm512_srli_epi64(v, 28));
-}
-
 AVX512 static void hash8(uint64_t flip, const void *keys, size_t n, uint64_t *h)
 {
     const uint8_t *p = keys;
@@ -101,7 +89,7 @@ AVX512 static void hash8(uint64_t flip, const void *keys, size_t n, uint64_t *h)
     size_t         i = 0;
     for (; i + 8 <= n; i += 8) {
         __m512i v = _mm512_loadu_si512((const void *)(p + 8 * i));
-        _mm512_storeu_si512((void *)(h + i), hash_vector(v, f));
+        _mm512_storeu_si512((void *)(h + i), blm__avx512_hash(v, f));
     }
     for (; i < n; i++)
         h[i] = blm__xxh3_8(p + 8 * i, flip);
@@ -116,7 +104,7 @@ AVX512_INLINE void take8(const uint8_t *from, bool keys, uint64_t flip, uint64_t
     const __m512i m = _mm512_set1_epi64((long long)lines);
     __m512i       v = _mm512_loadu_si512((const void *)from);
     if (keys)
-        v = hash_vector(v, _mm512_set1_epi64((long long)flip));
+        v = blm__avx512_hash(v, _mm512_set1_epi64((long long)flip));
     _mm512_storeu_si512((void *)x, _mm512_mullo_epi64(v, _mm512_set1_epi64((long long)BLM__C)));
     if (lines)
         v = _mm512_slli_epi64(blm__avx512_reduce(v, m), 6);
@@ -213,7 +201,7 @@ const struct blm__kernel blm__kernel_avx512 = {
     .counters       = &blm__counters_avx2,
     .ages           = &blm__ages_avx512,
     .buckets        = &blm__buckets_avx512,
-    .fuse           = &blm__fuse_avx2,
+    .fuse           = &blm__fuse_avx512,
     .layers_check   = blm__layers_check_avx2,
     .stepper        = &blm__stepper_avx512,
     .layers_add     = blm__layers_add_avx2,

@@ -4,6 +4,7 @@
 #ifndef BLM_CORE_KERNEL_AVX512_H
 #define BLM_CORE_KERNEL_AVX512_H
 
+#include "core/hash/xxh3_key.h"
 #include "core/kernel/kernel.h"
 
 #ifdef BLM__HAVE_AVX512
@@ -23,6 +24,18 @@ BLM__AVX512_INLINE __m512i blm__avx512_reduce(__m512i v, __m512i m)
     __m512i high = _mm512_mul_epu32(_mm512_srli_epi64(v, 32), m);
     __m512i low  = _mm512_srli_epi64(_mm512_mul_epu32(v, m), 32);
     return _mm512_srli_epi64(_mm512_add_epi64(high, low), 32);
+}
+
+/* blm__xxh3_8 of eight keys: rotates and whole 64-bit multiplies, as written. */
+BLM__AVX512_INLINE __m512i blm__avx512_hash(__m512i v, __m512i flip)
+{
+    const __m512i prime = _mm512_set1_epi64((long long)BLM__XXH3_PRIME_MX2);
+    v                   = _mm512_xor_si512(_mm512_rol_epi64(v, 32), flip);
+    v = _mm512_xor_si512(v, _mm512_xor_si512(_mm512_rol_epi64(v, 49), _mm512_rol_epi64(v, 24)));
+    v = _mm512_mullo_epi64(v, prime);
+    v = _mm512_xor_si512(v, _mm512_add_epi64(_mm512_srli_epi64(v, 35), _mm512_set1_epi64(8)));
+    v = _mm512_mullo_epi64(v, prime);
+    return _mm512_xor_si512(v, _mm512_srli_epi64(v, 28));
 }
 #endif
 #endif

@@ -27,6 +27,9 @@ extern const struct blm__fuse blm__fuse_portable;
 #ifdef BLM__HAVE_AVX2
 extern const struct blm__fuse blm__fuse_avx2;
 #endif
+#ifdef BLM__HAVE_AVX512
+extern const struct blm__fuse blm__fuse_avx512;
+#endif
 
 /* One part: what its keys' cells depend on. */
 struct blm__fuse_part {

@@ -8,7 +8,6 @@
 #endif
 
 #ifdef HAVE_SIMDE
-#pragma GCC diagnostic ignored "-Wpsabi" /* 64-byte values are passed as they may be: all inlined */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
 #pragma GCC diagnostic ignored "-Wconversion"
@@ -107,11 +106,14 @@ static inline long long joined(simde__m512i v)
 #define blm__kernel_avx512  emulated
 #define blm__ages_avx512    emulated_ages
 #define blm__buckets_avx512 emulated_buckets
+#define blm__fuse_avx512    emulated_fuse
 struct blm__ages;
 struct blm__buckets;
+struct blm__fuse;
 extern const struct blm__kernel  emulated;
 extern const struct blm__ages    emulated_ages;
 extern const struct blm__buckets emulated_buckets;
+extern const struct blm__fuse    emulated_fuse;
 #include "core/kernel/avx512.c"
 #define mask_of emulated_mask_of
 #include "core/kernel/avx512_ages.c"
@@ -120,6 +122,7 @@ extern const struct blm__buckets emulated_buckets;
 #define bucket8 emulated_bucket8
 #define have8   emulated_have8
 #include "core/kernel/avx512_buckets.c"
+#include "core/kernel/avx512_fuse.c"
 #pragma GCC diagnostic pop
 #define JUDGED &emulated
 #else
