@@ -174,7 +174,7 @@ static void bag_names(struct bag *g, const blm_filter *f)
 static void a_bag_of_fingerprints_agrees(void **state)
 {
     (void)state;
-    uint64_t steps = slow_tests() ? 4000000 : quick_tests() ? 20000 : 200000;
+    uint64_t steps = slow_tests() ? 1000000 : quick_tests() ? 20000 : 200000;
     for (unsigned wide = 0; wide < 2; wide++) {
         blm_filter *f       = cuckoo(2000, wide ? 1e-5 : 0.01);
         struct bag *g       = calloc(1, sizeof *g);
@@ -184,12 +184,13 @@ static void a_bag_of_fingerprints_agrees(void **state)
         bag_names(g, f);
         for (uint64_t s = 0; s < steps; s++) {
             uint64_t i = rng_below(&r, KEYS), at = g->name[i];
-            /* Two of three are adds while it fills, then they take turns. */
-            unsigned deed = (unsigned)rng_below(&r, s / 20000 % 2 ? 3 : 4);
+            /* It fills and empties by turns: an add to a full filter takes a hundred times as long. */
+            bool     fills = s / 9000 % 2 == 0;
+            unsigned deed  = (unsigned)rng_below(&r, 4);
             if (deed == 0) {
                 assert_int_equal(blm_count(f, &i, 8), g->copies[at]);
                 assert_int_equal(has(f, i), g->copies[at] > 0);
-            } else if (deed == 1) {
+            } else if (deed == 1 || (deed == 2 && !fills)) {
                 blm_status st = blm_remove(f, &i, 8);
                 assert_int_equal(st, g->copies[at] ? BLM_OK : BLM_E_ABSENT);
                 g->total -= g->copies[at] > 0;
