@@ -403,9 +403,19 @@ static blm_status map_lists(blm_builder *b, blm_error *err)
     return st;
 }
 
+/* n more hashes of the lists were read. */
+static blm_status step(blm_builder *b, size_t n, struct blm__fuse_progress *p, blm_error *err)
+{
+    blm__disk_release(b->disk);
+    p->done += n;
+    return blm__go_on(&b->f->body, p->done, p->total)
+               ? BLM_OK
+               : blm__fail(err, BLM_E_CANCELLED, "cancelled while reading the lists");
+}
+
 /* Are they the lists that were written? Whether all of the runs is in them is asked again, because a
  * build that found it is not has written down that it has merged them. */
-static blm_status check_lists(blm_builder *b, blm_error *err)
+static blm_status check_lists(blm_builder *b, struct blm__fuse_progress *p, blm_error *err)
 {
     for (int i = 0; i < 2; i++) {
         const struct blm__hashes *l     = &b->list[i];
@@ -416,7 +426,9 @@ static blm_status check_lists(blm_builder *b, blm_error *err)
             sum += blm__disk_sum(l->of + at, n);
             for (size_t j = at ? at : 1; j < at + n; j++)
                 order &= l->of[j - 1] < l->of[j];
-            blm__disk_release(b->disk);
+            blm_status st = step(b, n, p, err);
+            if (st != BLM_OK)
+                return st;
         }
         if (!order || !blm__sum_matches(sum, b->disk->mark.list[i].sum) ||
             !blm__disk_all_taken(&b->disk->mark.list[i]))
@@ -426,9 +438,10 @@ static blm_status check_lists(blm_builder *b, blm_error *err)
 }
 
 /* Do the lists have a hash in common? */
-static blm_status meet(blm_builder *b, blm_error *err)
+static blm_status meet(blm_builder *b, struct blm__fuse_progress *p, blm_error *err)
 {
     const struct blm__hashes *in = &b->list[BLM__IN], *out = &b->list[BLM__OUT];
+    blm_status                st = BLM_OK;
     for (size_t i = 0, j = 0; i < in->n && j < out->n;) {
         if (in->of[i] == out->of[j])
             return blm__builder_conflict(b, in->of[i], err);
@@ -436,8 +449,8 @@ static blm_status meet(blm_builder *b, blm_error *err)
             i++;
         else
             j++;
-        if ((i + j) % LET_GO == 0)
-            blm__disk_release(b->disk);
+        if ((i + j) % LET_GO == 0 && (st = step(b, LET_GO, p, err)) != BLM_OK)
+            return st;
     }
     blm__disk_release(b->disk);
     return BLM_OK;
@@ -503,7 +516,8 @@ static blm_status build_on_disk(blm_builder *b, const char *path, uint32_t flags
     else if (d->given[0] || d->given[1]) /* none need be given again; if some are, all are */
         st = all_given(d, err);
     for (int i = 0; i < 2; i++)
-        p.total += d->mark.list[i].keys * (b->o.kind == BLM_STATIC ? 3 : 4);
+        p.total +=
+            d->mark.list[i].keys * (b->o.kind == BLM_STATIC ? 4 : 6); /* as often each is read */
     if (st == BLM_OK && d->mark.phase == BLM__MERGING) {
         st            = blm__disk_merge(d, &b->f->body, &p, err);
         d->mark.phase = st == BLM_OK ? BLM__BUILDING : d->mark.phase;
@@ -513,9 +527,9 @@ static blm_status build_on_disk(blm_builder *b, const char *path, uint32_t flags
     if (st == BLM_OK)
         st = map_lists(b, err);
     if (st == BLM_OK)
-        st = check_lists(b, err);
+        st = check_lists(b, &p, err);
     if (st == BLM_OK)
-        st = meet(b, err);
+        st = meet(b, &p, err);
     if (st == BLM_OK)
         st = blm__builder_choose(b, err);
     if (st == BLM_OK && blm__kind_of(b->o.kind)->add)

@@ -292,6 +292,32 @@ static void a_cancelled_build_goes_on(void **state)
         stop_everywhere(&flavour[i], IN, 1);
 }
 
+/* Reading the lists again, which is most of what a build that goes on does at first, can be watched
+ * and stopped. */
+static void lists_are_read_under_progress(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        blm_options  o    = options_of(&flavour[i]);
+        uint64_t     left = 0;
+        blm_error    err  = { .status = BLM_OK };
+        blm_builder *b    = open_or_fail(&o);
+        assert_status(give(b, 0, IN, flavour[i].out), BLM_OK);
+        assert_status(blm_builder_save(b, "/nowhere/at/all", 0, &err), BLM_E_IO);
+        blm_builder_free(b);
+        o.progress     = stop_at;
+        o.progress_ctx = &left;
+        for (uint64_t lists = flavour[i].out ? 2 : 1, stops = 0; stops < lists; stops++) {
+            left = stops;
+            b    = open_or_fail(&o);
+            assert_status(blm_builder_save(b, out, 0, &err), BLM_E_CANCELLED);
+            check_error(&err, BLM_E_CANCELLED, "reading the lists");
+            blm_builder_free(b);
+        }
+        remove_all(spill);
+    }
+}
+
 /* Of two parts, the first is there and the second is not. */
 static void a_build_goes_on_between_parts(void **state)
 {
@@ -539,6 +565,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_build_that_was_left_goes_on, begin, end),
         cmocka_unit_test_setup_teardown(a_full_disk_is_a_clean_stop, begin, end),
         cmocka_unit_test_setup_teardown(a_cancelled_build_goes_on, begin, end),
+        cmocka_unit_test_setup_teardown(lists_are_read_under_progress, begin, end),
         cmocka_unit_test_setup_teardown(a_build_goes_on_between_parts, begin, end),
         cmocka_unit_test_setup_teardown(other_keys_are_refused, begin, end),
         cmocka_unit_test_setup_teardown(what_cannot_be_is_refused, begin, end),
