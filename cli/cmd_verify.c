@@ -345,6 +345,8 @@ static enum verdict verify(struct ref *r)
 static enum verdict verify_groups(struct ref *all, const blm_options *o)
 {
     enum verdict worst = check_members(all);
+    if (parquet_groups(all) == 0)
+        say("%s: it has no row groups, and so no filters to verify", all->name);
     if (verify_json)
         json_open(verify_json, "row_groups", '[');
     for (uint32_t i = 0; i < parquet_groups(all) && worst != STOPPED; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A column of a .parquet file as a place. A question about it is a question to each row group's
- * filter; a row group without one may have any key. */
+ * filter; a row group without one may have any key, and a file without row groups has none. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +83,7 @@ static blm_status find_column(const blm_parquet *file, uint32_t *column, blm_err
         return place_fail(err, BLM_E_ABSENT, 0, text);
     }
     blm_parquet_get_column(file, *column, &c);
-    if (c.filters == 0) {
+    if (c.filters == 0 && blm_parquet_row_groups(file) > 0) {
         snprintf(text, sizeof text, "column %s has no filter in any row group", name);
         return place_fail(err, BLM_E_ABSENT, 0, text);
     }
@@ -95,6 +95,8 @@ static blm_status check_group(const blm_parquet *file, uint64_t group, blm_error
     char text[128];
     if (group < blm_parquet_row_groups(file))
         return BLM_OK;
+    if (blm_parquet_row_groups(file) == 0)
+        return place_fail(err, BLM_E_ABSENT, 0, "it has no row groups, and so no filters");
     snprintf(text, sizeof text, "no row group %llu: it has %lu, counted from 0",
              (unsigned long long)group, (unsigned long)blm_parquet_row_groups(file));
     return place_fail(err, BLM_E_ABSENT, 0, text);
@@ -112,7 +114,7 @@ static blm_status parquet_open(struct ref *r, blm_error *err)
     st = find_column(file, &column, err);
     if (st == BLM_OK && group == FROM_ALL_GROUPS && blm_parquet_row_groups(file) == 1)
         group = 0;
-    if (st == BLM_OK && group == FROM_ALL_GROUPS)
+    if (st == BLM_OK && group == FROM_ALL_GROUPS && blm_parquet_row_groups(file) > 1)
         st = place_fail(err, BLM_E_ABSENT, 0,
                         "the column has a filter in each row group: say which with --row-group N");
     if (st == BLM_OK)

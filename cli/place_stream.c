@@ -80,7 +80,10 @@ static blm_status read_filter(struct ref *r, int fd, blm_error *err)
     struct stream s  = { .fd = fd };
     blm_status    st = BLM_OK;
     r->native        = false;
-    if (fill(&s, HEAD) && r->options.offset == 0 && has_magic(&s))
+    bool begun       = fill(&s, HEAD);
+    if (s.len >= sizeof r->head)
+        memcpy(r->head, s.bytes, sizeof r->head);
+    if (begun && r->options.offset == 0 && has_magic(&s))
         st = blm_decode_stream(take, &s, &r->options, &r->filter, err);
     else if (!s.why && fill(&s, SIZE_MAX))
         st = blm_decode(s.bytes, s.len, &r->options, &r->filter, err);

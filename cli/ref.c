@@ -21,29 +21,44 @@
 
 /* ---- saying what is wrong ---- */
 
-/* What a file that no format fits seems to be: compressed, or a .parquet file. NULL: not that. */
+/* The first bytes of a file, or of a stream that was read; zeroes where there are none. */
+static void first_bytes(const struct ref *r, char head[8])
+{
+    memcpy(head, r->head, 8);
+    if (ref_is_stream(r->text))
+        return;
+    int fd = open(r->text, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0 && read(fd, head, 8) < 0)
+        memset(head, 0, 8);
+    if (fd >= 0)
+        close(fd);
+}
+
+/* What to do with a file that no format fits, by what it seems to be: compressed, or a .parquet
+ * file. NULL: not that. */
 static const char *packed(const struct ref *r)
 {
     static const struct {
-        const char *magic, *remedy;
+        const char *magic, *file, *stream;
     } rows[] = {
-        { "\x1f\x8b", "it is compressed: give <(gzip -dc FILE) instead" },
-        { "\x28\xb5\x2f\xfd", "it is compressed: give <(zstd -dc FILE) instead" },
+        { "\x1f\x8b", "it is compressed: give <(gzip -dc FILE) instead",
+          "it is compressed: send it through gzip -dc" },
+        { "\x28\xb5\x2f\xfd", "it is compressed: give <(zstd -dc FILE) instead",
+          "it is compressed: send it through zstd -dc" },
         { "\xfd"
           "7zXZ",
-          "it is compressed: give <(xz -dc FILE) instead" },
-        { "BZh", "it is compressed: give <(bzip2 -dc FILE) instead" },
-        { "PAR1", "give --column NAME; bloomery info FILE lists the columns" },
+          "it is compressed: give <(xz -dc FILE) instead",
+          "it is compressed: send it through xz -dc" },
+        { "BZh", "it is compressed: give <(bzip2 -dc FILE) instead",
+          "it is compressed: send it through bzip2 -dc" },
+        { "PAR1", "give --column NAME; bloomery info FILE lists the columns",
+          "it is read from its end: give a file, not a pipe, and --column NAME" },
     };
-    char    head[8] = "";
-    int     fd = ref_is_stream(r->text) ? -1 : open(r->text, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    ssize_t n  = fd < 0 ? 0 : read(fd, head, sizeof head);
-    if (fd >= 0)
-        close(fd);
+    char head[8] = "";
+    first_bytes(r, head);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (n >= (ssize_t)strlen(rows[i].magic) &&
-            memcmp(head, rows[i].magic, strlen(rows[i].magic)) == 0)
-            return rows[i].remedy;
+        if (memcmp(head, rows[i].magic, strlen(rows[i].magic)) == 0)
+            return ref_is_stream(r->text) ? rows[i].stream : rows[i].file;
     return NULL;
 }
 

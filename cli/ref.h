@@ -40,6 +40,7 @@ struct ref {
     bool     repeated;           /* some keys were sent twice, so which were new may not be known */
     uint32_t shards;             /* over which it is spread; 0: it is in one place */
     void    *connection;         /* private to the place */
+    char     head[8];            /* the first bytes, of what can be read only once */
 };
 
 bool ref_is_dash(const char *text);
