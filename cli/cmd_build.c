@@ -6,10 +6,10 @@
 
 #include "bloomery/fixed.h"
 #include "bloomery/maths.h"
+#include "build.h"
 #include "command.h"
 #include "interrupt.h"
 #include "keys.h"
-#include "memory.h"
 #include "numbers.h"
 #include "progress.h"
 #include "ref.h"
@@ -17,6 +17,9 @@
 
 #define DEFAULT_RATE 0.01
 #define SEEDS        8 /* tried, if two different keys have one hash */
+/* With less, the files of hashes are so many and so short that the disk does nothing but flush them:
+ * 4e6 keys took 89 s with 64K and 6 s with 1M. A part of the filter takes 40 MB beside it anyway. */
+#define LEAST_MEMORY ((uint64_t)1 << 20)
 
 static struct {
     const char        *include, *exclude, *kind, *hash;
@@ -55,9 +58,9 @@ static const struct option rows[] = {
 };
 static const struct option disk_rows[] = {
     { "memory", 0, OPT_SIZE, "SIZE", &opt.memory,
-      "Build in about this much memory, by way of files on the disk: the keys may be more than "
-      "memory "
-      "holds. If the command is killed or the disk is full, run it again with the same keys: it "
+      "Build in about this much memory (1M or more), by way of files on the disk: the keys may be "
+      "more than memory holds. If the command is killed or the disk is full, run it again with the "
+      "same keys: it "
       "goes on where it was.",
       NULL },
     { "working-memory", 0, OPT_SIZE, "SIZE", &opt.memory, "The same, as create calls it.", NULL },
@@ -83,40 +86,25 @@ static const char *directory(const char *text)
 
 /* ---- reading ---- */
 
-/* Called by several threads at once. */
-static void hash(void *ctx, struct batch *b)
-{
-    b->hashed = blm_builder_hash(ctx, b->keys, b->count, b->hashes) == BLM_OK;
-}
-
-/* The keys keep `path`, not only what it points to. */
-static bool open_list(struct keys *k, blm_builder *b, const char **path)
-{
-    *k = (struct keys){
-        .strict = true, .hashing = true, .prepare = hash, .ctx = b, .threads = keys_threads()
-    };
-    return keys_open(k, (char **)(uintptr_t)path, 1);
-}
-
 typedef blm_status (*take_fn)(blm_builder *b, const uint64_t *hashes, size_t count);
 
-static bool read_list(blm_builder *b, const char *path, take_fn take, uint64_t *count)
+static bool read_list(blm_builder *b, const char *path, take_fn take, struct build_order *order)
 {
     struct keys  k;
     struct batch some;
     blm_status   st = BLM_OK;
-    if (!open_list(&k, b, &path))
+    if (!build_open_list(&k, b, &path))
         return false;
     progress_start("keys", k.total);
     while (st == BLM_OK && keys_next(&k, &some)) {
         if (!some.hashed)
-            hash(b, &some);
+            build_hash(b, &some);
+        build_order_note(order, some.hashes, some.count);
         st = take(b, some.hashes, some.count);
         progress_tick(k.lines, k.bytes);
     }
     progress_stop();
     bool good = st == BLM_OK && !k.failed && !interrupted();
-    *count    = k.lines;
     keys_stop(&k);
     keys_close(&k);
     if (st != BLM_OK) {
@@ -125,68 +113,6 @@ static bool read_list(blm_builder *b, const char *path, take_fn take, uint64_t *
         filter_trouble(path, &err);
     }
     return good;
-}
-
-/* ---- a key in both lists ---- */
-
-struct found {
-    uint64_t line;
-    char    *bytes;
-    size_t   len;
-};
-
-/* The first key of the file with this hash. False: it cannot be read again, or has none. */
-static bool find(blm_builder *b, const char *path, uint64_t wanted, struct found *out)
-{
-    struct keys  k;
-    struct batch some;
-    bool         good = false;
-    if (ref_is_stream(path) || !open_list(&k, b, &path))
-        return false;
-    while (!good && keys_next(&k, &some)) {
-        if (!some.hashed)
-            hash(b, &some);
-        for (size_t i = 0; i < some.count && !good; i++)
-            if (some.hashes[i] == wanted) {
-                out->line  = k.line - some.count + i + 1;
-                out->len   = some.keys[i].len;
-                out->bytes = memory_need(out->len + 1);
-                if (out->len)
-                    memcpy(out->bytes, some.keys[i].data, out->len);
-                good = true;
-            }
-    }
-    keys_stop(&k);
-    keys_close(&k);
-    return good;
-}
-
-/* True: two different keys have one hash, and another seed is worth a try. */
-static bool only_hash_in_common(blm_builder *b)
-{
-    struct found in = { 0, NULL, 0 }, out = { 0, NULL, 0 };
-    uint64_t     common = 0;
-    blm_builder_conflict(b, &common);
-    bool has_in = find(b, opt.include, common, &in), has_out = find(b, opt.exclude, common, &out);
-    bool differ = has_in && has_out && (in.len != out.len || memcmp(in.bytes, out.bytes, in.len));
-    if (differ && opt.seed.given)
-        trouble("line %llu of %s and line %llu of %s have the same hash: give another --seed",
-                (unsigned long long)in.line, opt.include, (unsigned long long)out.line,
-                opt.exclude);
-    else if (!differ && has_in && has_out)
-        trouble("%s: line %llu is also line %llu of %s: a key cannot be both in and out",
-                opt.include, (unsigned long long)in.line, (unsigned long long)out.line,
-                opt.exclude);
-    else if (!differ && (has_in || has_out))
-        trouble("%s: line %llu is also in the other list: a key cannot be both in and out",
-                has_in ? opt.include : opt.exclude,
-                (unsigned long long)(has_in ? in.line : out.line));
-    else if (!differ)
-        trouble(
-            "a key of one list is also in the other, and neither can be read again: give files");
-    free(in.bytes);
-    free(out.bytes);
-    return differ && !opt.seed.given;
 }
 
 /* ---- what was made, and why ---- */
@@ -216,10 +142,15 @@ static void report(const char *name, const blm_filter *f)
     blm_fixed  x = { .size = sizeof x };
     char       keys[NUMBER_TEXT], out[NUMBER_TEXT], rate[NUMBER_TEXT], size[NUMBER_TEXT];
     blm_get_params(f, &p);
-    bool cascade = blm_get_fixed(f, &x) == BLM_OK && p.kind == BLM_CASCADE;
-    say("%s: %s, %s at a rate of %s: %s, %.2f bits a key", name, blm_kind_name(p.kind),
+    if (p.items == 0) /* a kind that can be added to is made for one key at least */
+        p.capacity = 0;
+    bool cascade           = blm_get_fixed(f, &x) == BLM_OK && p.kind == BLM_CASCADE;
+    char each[NUMBER_TEXT] = "";
+    if (p.capacity)
+        snprintf(each, sizeof each, ", %.2f bits a key", 8 * (double)p.bytes / (double)p.capacity);
+    say("%s: %s, %s at a rate of %s: %s%s", name, blm_kind_name(p.kind),
         plural_text(p.capacity, "key", keys), rate_text(cascade ? x.rate : p.rate, rate),
-        size_text(p.bytes, size), p.capacity ? 8 * (double)p.bytes / (double)p.capacity : 0);
+        size_text(p.bytes, size), each);
     if (cascade)
         say("no errors on these and %s excluded; the rate is for keys in neither list",
             plural_text(x.excluded, "key", out));
@@ -281,11 +212,10 @@ static void say_stopped(const char *text, blm_builder *b)
             directory(text));
 }
 
-static bool read_lists(blm_builder *b)
+static bool read_lists(blm_builder *b, struct build_list *in, struct build_list *out)
 {
-    uint64_t count = 0;
-    return read_list(b, opt.include, blm_builder_add_hashes, &count) &&
-           (!opt.exclude || read_list(b, opt.exclude, blm_builder_exclude_hashes, &count));
+    return read_list(b, in->path, blm_builder_add_hashes, &in->order) &&
+           (!out->path || read_list(b, out->path, blm_builder_exclude_hashes, &out->order));
 }
 
 enum outcome { MADE, AGAIN, FAILED }; /* AGAIN: another seed may help; FAILED: already reported */
@@ -298,7 +228,13 @@ static enum outcome build_once(const char *text, const blm_options *o, blm_filte
     enum outcome end = FAILED;
     if (!b)
         return FAILED;
-    bool       all = read_lists(b);
+    struct build_list in = { .path = opt.include }, out = { .path = opt.exclude };
+    if (opt.exclude) {
+        const char *where = opt.memory ? directory(text) : NULL;
+        build_order_begin(&in, where);
+        build_order_begin(&out, where);
+    }
+    bool       all = read_lists(b, &in, &out);
     blm_status st  = !all         ? BLM_E_CANCELLED
                      : opt.memory ? blm_builder_save(b, text, opt.force ? BLM_REPLACE : 0, &err)
                                   : blm_builder_build(b, f, &err);
@@ -306,11 +242,13 @@ static enum outcome build_once(const char *text, const blm_options *o, blm_filte
     if (st == BLM_OK)
         end = MADE;
     else if (st == BLM_E_CONFLICT)
-        end = only_hash_in_common(b) ? AGAIN : FAILED;
+        end = build_conflict(b, &in, &out, opt.seed.given) ? AGAIN : FAILED;
     else if (st != BLM_E_CANCELLED)
         filter_trouble(opt.memory ? text : NULL, &err);
     if (opt.memory && end == FAILED && st != BLM_E_CONFLICT)
         say_stopped(text, b);
+    build_order_end(&in);
+    build_order_end(&out);
     blm_builder_free(b);
     return end;
 }
@@ -346,10 +284,17 @@ static int run(int count, char **operands)
         return misuse("the keys are missing: give --include");
     if (opt.exclude && opt.kind && strcmp(opt.kind, "cascade") != 0)
         return misuse("--exclude is for a cascade: remove it, or --kind %s", opt.kind);
+    if (!opt.exclude && opt.kind && strcmp(opt.kind, "cascade") == 0)
+        return misuse("a cascade has no errors on two lists, and there is one: give --exclude too, "
+                      "or --kind static");
     if (opt.exclude && ref_is_stdin(opt.include) && ref_is_stdin(opt.exclude))
         return misuse("both lists are standard input: give one of them as a file");
     if (opt.dir && !opt.memory)
         return misuse("--spill is for building larger than memory: give --memory too");
+    if (opt.memory && opt.memory < LEAST_MEMORY)
+        return misuse(
+            "--memory is too small: give 1M or more, because with less the time goes into "
+            "flushing thousands of short files");
     if (opt.memory && (ref_is_shared(text) || ref_is_stream(text)))
         return misuse("--memory builds a file: give a path");
     if (ref_is_input(text, inputs, opt.exclude ? 2 : 1) || !ref_vacant(text, opt.force))

@@ -78,7 +78,8 @@ BLM_API bool blm_builder_conflict(const blm_builder *b, uint64_t *hash);
  * list's keys in the same order. What the directory has is not done again: keys that it holds are
  * only compared (E_MISMATCH if they are others), and once all have come (state.building) they need
  * not be given again. Disk: 16 bytes a key, and twice the filter at the end. Memory: what you allow
- * (64 KiB at least), and 40 MB, which a part takes. For static, cascade, classic and blocked.
+ * (64 KiB at least; below 1 MiB flushing many short files takes most of the time), and 40 MB, which a
+ * part takes. For static, cascade, classic and blocked.
  * E_BUSY: another process is at the directory. E_MISMATCH: it is of another filter. */
 BLM_API blm_status blm_builder_open(const char *dir, const blm_options *o, uint64_t memory,
                                     blm_builder **out, blm_error *err);

@@ -46,7 +46,10 @@ static blm_status flush_list(struct blm__disk *d, int list, blm_error *err)
     if (h->n == 0)
         return BLM_OK;
     if (m->runs == BLM__DISK_RUNS)
-        return blm__fail(err, BLM_E_LIMIT, "so many keys need more memory to be sorted");
+        return blm__fail(
+            err, BLM_E_LIMIT,
+            "so many keys need more memory to be sorted: remove the directory and start again "
+            "with twice as much");
     blm__hashes_sort(h, d->threads);
     m->sums[m->runs] = blm__disk_sum(h->of, h->n);
     blm_status st    = write_run(d, list, err);
