@@ -26,6 +26,16 @@ struct adder {
     bool          good;
 };
 
+bool add_possible(const struct ref *r)
+{
+    blm_params p = { .size = sizeof p };
+    if (r->remote || blm_get_params(r->filter, &p) != BLM_OK || p.can & BLM_CAN_ADD)
+        return true;
+    trouble("%s: nothing can be added to a %s filter: build it again from all its keys", r->name,
+            blm_kind_name(p.kind));
+    return false;
+}
+
 /* Called by several threads at once. */
 static void hash(void *ctx, struct batch *b)
 {

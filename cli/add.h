@@ -13,6 +13,8 @@ struct added {
     bool     repeated; /* some keys were sent twice: fresh is a lower bound */
 };
 
+/* A filter that was built at once takes no more keys. False: already reported. */
+bool add_possible(const struct ref *r);
 /* Adds keys until the input ends. False: it stopped early (interrupted, bad line, filter full). The
  * reason has been reported, except for an interruption. The keys added so far stay added. */
 bool add_all(struct ref *r, struct keys *k, struct added *a);

@@ -11,17 +11,6 @@
 static const struct option_group *const groups[] = { &keys_group, &threads_group, &from_group,
                                                      &server_group, NULL };
 
-/* A filter that was built at once takes no more keys. */
-static bool can_add(const struct ref *r)
-{
-    blm_params p = { .size = sizeof p };
-    if (r->remote || blm_get_params(r->filter, &p) != BLM_OK || p.can & BLM_CAN_ADD)
-        return true;
-    trouble("%s: nothing can be added to a %s filter: build it again from all its keys", r->name,
-            blm_kind_name(p.kind));
-    return false;
-}
-
 static int run(int count, char **operands)
 {
     struct ref   r;
@@ -38,7 +27,7 @@ static int run(int count, char **operands)
         keys_close(&k);
         return EXIT_TROUBLE;
     }
-    if (!can_add(&r)) {
+    if (!add_possible(&r)) {
         keys_close(&k);
         ref_drop(&r);
         return EXIT_TROUBLE;

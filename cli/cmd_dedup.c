@@ -209,7 +209,7 @@ static bool open_state(struct dedup *d, const blm_options *o)
     if (made ? !ref_create_keys(&d->ref, opt.state, o) : !ref_change_keys(&d->ref, opt.state, &old))
         return false;
     d->filter = d->ref.filter;
-    if (!run_of(d))
+    if (!add_possible(&d->ref) || !run_of(d))
         return false;
     blm_options small = BLM_OPTIONS_INIT;
     small.kind        = BLM_BLOCKED;

@@ -187,7 +187,8 @@ static void show_machinery(const struct ref *r, const blm_params *p)
     else if (p->seed_policy == BLM_SEED_FIXED)
         out_print("fixed, 0x%llx\n", (unsigned long long)p->seed[0]);
     else if (p->seed_policy == BLM_SEED_RANDOM)
-        out_print("random; create --like gives another filter the same seed\n");
+        out_print("random%s\n",
+                  p->can & BLM_CAN_ADD ? "; create --like gives another filter the same seed" : "");
     else
         out_print("none\n");
     row("format");
