@@ -70,9 +70,11 @@ static blm_status map_file(const struct blm__disk *d, const char *name, uint64_t
     if (fd >= 0)
         close(fd);
     if (why)
-        return blm__disk_failed(why, write ? "write to" : "read", err);
+        return (fresh ? blm__disk_failed : blm__disk_gone)(why, write ? "write to" : "read", err);
     if (map == MAP_FAILED)
-        return blm__fail(err, BLM_E_TRUNCATED, "a file of the spill directory was cut off");
+        return blm__fail(err, BLM_E_TRUNCATED,
+                         "a file of the spill directory was cut off: remove the directory and "
+                         "start again");
     out->at = map;
     return BLM_OK;
 }

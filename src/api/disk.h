@@ -85,6 +85,8 @@ blm_status blm__disk_write_down(struct blm__disk *d, const struct blm__hasher *h
 void       blm__disk_remove(struct blm__disk *d);
 void       blm__disk_path(const struct blm__disk *d, const char *name, uint64_t number, char *out);
 blm_status blm__disk_failed(int why, const char *doing, blm_error *err);
+/* The same of a file that was written down, whose name a power cut may have taken. */
+blm_status blm__disk_gone(int why, const char *doing, blm_error *err);
 blm_status blm__disk_damaged(blm_error *err);
 #define BLM__DISK_ONLY UINT64_MAX /* there is one file of this name */
 

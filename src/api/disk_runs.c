@@ -124,7 +124,7 @@ static blm_status open_run(const struct merge *m, uint64_t run, int *fd)
     char path[BLM__DISK_PATH];
     blm__disk_path(m->d, names[m->list], run, path);
     *fd = open(path, O_RDONLY | O_CLOEXEC);
-    return *fd < 0 ? blm__disk_failed(errno, "read", m->err) : BLM_OK;
+    return *fd < 0 ? blm__disk_gone(errno, "read", m->err) : BLM_OK;
 }
 
 static blm_status read_hashes(const struct merge *m, int fd, uint64_t at, uint64_t *to, size_t n)
@@ -135,7 +135,8 @@ static blm_status read_hashes(const struct merge *m, int fd, uint64_t at, uint64
         return blm__disk_failed(why, "read", m->err);
     return got == n * 8 ? BLM_OK
                         : blm__fail(m->err, BLM_E_TRUNCATED,
-                                    "a file of the spill directory has become shorter");
+                                    "a file of the spill directory has become shorter: remove the "
+                                    "directory and start again");
 }
 
 /* The first place in a run, from `low` on, whose hash is above `bound`. */

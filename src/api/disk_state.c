@@ -43,6 +43,16 @@ blm_status blm__disk_failed(int why, const char *doing, blm_error *err)
                             blm__os_text(why));
 }
 
+blm_status blm__disk_gone(int why, const char *doing, blm_error *err)
+{
+    if (why != ENOENT)
+        return blm__disk_failed(why, doing, err);
+    return blm__fail_system(
+        err, why,
+        "a file of the spill directory is missing: remove the directory and start "
+        "again");
+}
+
 blm_status blm__disk_damaged(blm_error *err)
 {
     return blm__fail(err, BLM_E_CHECKSUM,

@@ -57,7 +57,10 @@ static blm_status open_parts(blm_spill *s, uint64_t memory, blm_error *err)
         if (p->fd < 0 || fstat(p->fd, &st) < 0)
             return blm__spill_failed(errno, "open", err);
         if ((uint64_t)st.st_size < p->length)
-            return blm__fail(err, BLM_E_TRUNCATED, "a file of the spill directory is too short");
+            return blm__fail(
+                err, BLM_E_TRUNCATED,
+                "a file of the spill directory is too short: remove the directory and start "
+                "again");
         if (ftruncate(p->fd, (off_t)p->length) < 0) /* what came after the last sync */
             return blm__spill_failed(errno, "write to", err);
     }
@@ -316,10 +319,18 @@ static blm_status map_file(const blm_spill *s, const char *name, uint64_t len, b
     int why = out->fd < 0 ? errno : fresh ? blm__os.reserve(out->fd, 0, len) : 0;
     if (!why && fstat(out->fd, &is) < 0)
         why = errno;
+    if (why == ENOENT && !fresh) /* a power cut can take a name that was not flushed */
+        return blm__fail_system(
+            err, why,
+            "a file of the spill directory is missing: remove the directory and "
+            "start again");
     if (why)
         return blm__spill_failed(why, "write to", err);
     if ((uint64_t)is.st_size < len)
-        return blm__fail(err, BLM_E_TRUNCATED, "a file of the spill directory was cut off");
+        return blm__fail(
+            err, BLM_E_TRUNCATED,
+            "a file of the spill directory was cut off: remove the directory and start "
+            "again");
     void *map =
         mmap(NULL, out->len, write ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, out->fd, 0);
     if (map == MAP_FAILED)
