@@ -82,17 +82,20 @@ static const struct option_group *const groups[] = { &size_group, &own,         
                                                      &keys_group, &threads_group, &server_group,
                                                      NULL };
 
-/* Does a number of keys alone give a filter of this scheme its size? Guava's library has a rate of
- * its own for that, most others have none. */
-static bool has_own_rate(const char *scheme)
+/* The rate if none is given. 0: a number of keys alone gives a filter of this scheme its size, because
+ * its library has a rate of its own, as Guava's has. False: already reported. */
+static bool default_rate(const char *scheme, double *rate)
 {
-    blm_options one = BLM_OPTIONS_INIT;
-    blm_filter *f   = NULL;
-    one.scheme      = scheme;
-    one.items       = 1;
-    bool has        = scheme && blm_create(&one, &f, NULL) == BLM_OK;
-    blm_free(f);
-    return has;
+    blm_options one  = BLM_OPTIONS_INIT;
+    blm_plan    plan = { .size = sizeof plan };
+    blm_error   err  = { .offset = BLM_NO_OFFSET };
+    one.scheme       = scheme;
+    one.items        = 1;
+    blm_status st    = scheme ? blm_plan_for(&one, &plan, &err) : BLM_E_ARGUMENT;
+    if (st == BLM_E_MEMORY)
+        return filter_trouble(NULL, &err), false;
+    *rate = st == BLM_OK ? 0 : DEFAULT_RATE;
+    return true;
 }
 
 /* --last, --for and --slack: a window. */
@@ -141,8 +144,8 @@ static bool wanted(blm_options *o)
         return misuse("the size is missing: give -n and -p, or -m and -k, or --memory, or --like"),
                false;
     if (!opt.like && o->items && o->rate == 0 && !o->bits && !o->memory &&
-        !has_own_rate(opt.scheme))
-        o->rate = DEFAULT_RATE;
+        !default_rate(opt.scheme, &o->rate))
+        return false;
     if (scalable && o->rate == 0)
         o->rate = DEFAULT_RATE;
     if (o->probes && !o->bits && !opt.scheme)

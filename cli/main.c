@@ -111,6 +111,7 @@ int main(int argc, char **argv)
     fill_descriptors();
     fault_catch();
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is seen as EPIPE, and is not trouble: see out.h */
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow (ulimit -f) is seen as EFBIG */
     if (argc < 2) {
         help_program();
         return out_finish(EXIT_TROUBLE);

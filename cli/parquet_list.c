@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* info on a whole .parquet file: its columns, and where their filters are. */
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bloomery/parquet.h"
 #include "escape.h"
@@ -14,16 +12,13 @@
 
 bool parquet_lists(const char *text, const blm_options *o)
 {
-    char head[4] = "";
+    char head[REF_HEAD];
     if (parquet_asked())
         return parquet_all();
     if (o->format || o->offset || ref_is_shared(text) || ref_is_stream(text))
         return false;
-    int  fd    = open(text, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    bool whole = fd >= 0 && read(fd, head, sizeof head) == sizeof head;
-    if (fd >= 0)
-        close(fd);
-    return whole && memcmp(head, "PAR1", sizeof head) == 0;
+    ref_head(text, head);
+    return memcmp(head, "PAR1", 4) == 0;
 }
 
 static const char *state_text(blm_parquet_state s)

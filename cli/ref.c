@@ -21,15 +21,14 @@
 
 /* ---- saying what is wrong ---- */
 
-/* The first bytes of a file, or of a stream that was read; zeroes where there are none. */
-static void first_bytes(const struct ref *r, char head[8])
+void ref_head(const char *path, char head[REF_HEAD])
 {
-    memcpy(head, r->head, 8);
-    if (ref_is_stream(r->text))
-        return;
-    int fd = open(r->text, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd >= 0 && read(fd, head, 8) < 0)
-        memset(head, 0, 8);
+    int     fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    size_t  at = 0;
+    ssize_t n;
+    memset(head, 0, REF_HEAD);
+    while (fd >= 0 && at < REF_HEAD && (n = read(fd, head + at, REF_HEAD - at)) > 0)
+        at += (size_t)n;
     if (fd >= 0)
         close(fd);
 }
@@ -54,8 +53,11 @@ static const char *packed(const struct ref *r)
         { "PAR1", "give --column NAME; bloomery info FILE lists the columns",
           "it is read from its end: give a file, not a pipe, and --column NAME" },
     };
-    char head[8] = "";
-    first_bytes(r, head);
+    char head[REF_HEAD];
+    if (ref_is_stream(r->text))
+        memcpy(head, r->head, sizeof head);
+    else
+        ref_head(r->text, head);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (memcmp(head, rows[i].magic, strlen(rows[i].magic)) == 0)
             return ref_is_stream(r->text) ? rows[i].stream : rows[i].file;

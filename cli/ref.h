@@ -25,6 +25,8 @@ struct place;
 extern const struct option_group server_group;
 extern uint64_t                  ref_wait; /* --wait: replicas that must have a key */
 
+#define REF_HEAD 8 /* bytes, by which a file that is no filter is named */
+
 struct ref {
     const char         *name; /* as it was given, "standard input" for -; without a password */
     const char         *text; /* as it was given */
@@ -40,7 +42,7 @@ struct ref {
     bool     repeated;           /* some keys were sent twice, so which were new may not be known */
     uint32_t shards;             /* over which it is spread; 0: it is in one place */
     void    *connection;         /* private to the place */
-    char     head[8];            /* the first bytes, of what can be read only once */
+    char     head[REF_HEAD];     /* the first bytes, of what can be read only once */
 };
 
 bool ref_is_dash(const char *text);
@@ -53,6 +55,8 @@ bool ref_is_shared(const char *text);
 /* Are the filter's file and one of the inputs (none: standard input) the same? Then writing the
  * filter would destroy the keys. True: already reported. */
 bool ref_is_input(const char *text, char **inputs, int count);
+/* The first bytes of a file; zeroes where there are none. */
+void ref_head(const char *path, char head[REF_HEAD]);
 /* The name for messages: the text without its password. */
 const char *ref_name(const char *text);
 /* Hides passwords in the arguments that others can see (ps); our copies keep them. */

@@ -69,11 +69,11 @@ os.remove("want.blm")
 with open("filler", "wb") as f:
     f.write(b"x" * 750000)
 words = ["--include", "-", "-p", "1e-6", "--kind", "static", "--seed", "3"]
-code, out, err = run("build", "big.blm", *words, "--memory", "64K", input=keys)
+code, out, err = run("build", "big.blm", *words, "--memory", "1M", input=keys)
 check(code == 2 and "no space left" in err and "run the command again to go on" in err, err)
 check(sorted(os.listdir()) == ["big.blm.spill", "filler"], os.listdir())
 os.remove("filler")
-code, out, err = run("build", "big.blm", *words, "--memory", "64K", input=keys)
+code, out, err = run("build", "big.blm", *words, "--memory", "1M", input=keys)
 check(code == 0 and "of an earlier run: going on" in err and os.listdir() == ["big.blm"], err)
 check(run("build", "want.blm", *words, "--quiet", input=keys)[0] == 0, "in memory")
 check(open("big.blm", "rb").read() == open("want.blm", "rb").read(), "not the same")
