@@ -165,6 +165,18 @@ if(TARGET bloomery_with_redis)
   endforeach()
 endif()
 
+# What tests/redis/test_memory.py loads.
+if(TARGET bloomery_redis AND NOT BLOOMERY_SANITIZE)
+  file(GLOB redis_sources CONFIGURE_DEPENDS redis/*.c)
+  list(FILTER redis_sources EXCLUDE REGEX "/module\\.c$") # it includes that
+  add_library(redis.failing MODULE tests/redis/failing.c ${redis_sources})
+  target_include_directories(redis.failing PRIVATE redis)
+  target_link_libraries(redis.failing PRIVATE bloomery_static m)
+  target_link_options(redis.failing PRIVATE -Wl,-Bsymbolic -Wl,--exclude-libs,ALL)
+  set_target_properties(redis.failing PROPERTIES
+    PREFIX "" OUTPUT_NAME failing LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/redis)
+endif()
+
 # The evidence's quick parts; tests/load/test_load.py runs the third.
 if(NOT BLOOMERY_SANITIZE)
   set_target_properties(statistics adversary load.threads PROPERTIES EXCLUDE_FROM_ALL OFF)

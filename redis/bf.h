@@ -147,8 +147,9 @@ blm_cf   bf_cf(const struct value *v);
 struct bf_chain {
     uint64_t         items;
     uint32_t         layers, options, growth;
-    uint32_t         room;  /* layers that there is memory for */
-    blm_chain_layer *layer; /* bf_chain_room */
+    uint32_t         room;    /* layers that there is memory for */
+    blm_chain_layer *layer;   /* bf_chain_room */
+    bool             starved; /* there was no memory for its layers */
 };
 #define BF_CHUNK ((uint64_t)16 << 20) /* the most bytes in a chunk of a dump */
 

@@ -19,6 +19,7 @@ bool bf_chain_room(struct bf_chain *c, uint64_t n)
     if (n > c->room) {
         size_t           room  = n > 2 * (uint64_t)c->room ? (size_t)n : 2 * (size_t)c->room;
         blm_chain_layer *layer = bf_try_alloc(room * sizeof *layer);
+        c->starved             = !layer;
         if (!layer)
             return false;
         memset(layer, 0, room * sizeof *layer);

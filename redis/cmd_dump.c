@@ -10,8 +10,9 @@
 #include "bloomery/embed.h"
 #include "bloomery/redisbloom.h"
 
-#define TOO_BIG "ERR invalid chunk - Too big for current filter"
-#define BAD     "ERR received bad data"
+#define TOO_BIG   "ERR invalid chunk - Too big for current filter"
+#define NO_MEMORY "ERR Insufficient memory"
+#define BAD       "ERR received bad data"
 
 /* ---- BF.SCANDUMP key iterator ---- */
 
@@ -66,7 +67,7 @@ static int dump_native(Ctx *ctx, const struct value *v, long long iterator)
     size_t room   = (size_t)(total - at < BF_CHUNK ? total - at : BF_CHUNK);
     char  *buffer = bf_try_alloc(room);
     if (!buffer)
-        return api.ReplyWithError(ctx, "ERR Insufficient memory");
+        return api.ReplyWithError(ctx, NO_MEMORY);
     size_t len = bf_native_read(v, at, buffer, room);
     reply_chunk(ctx, len ? iterator + (long long)len : 0, buffer, len);
     api.Free(buffer);
@@ -105,7 +106,11 @@ static struct value *begin_chain(const uint8_t *data, size_t len, uint64_t cap, 
             *why = BF_TOO_LARGE; /* a valid header */
         else
             v = bf_chain_value(&c, cap, &fault);
+        if (!v && !bf_chain_fault(&c, cap))
+            *why = NO_MEMORY; /* a valid header too */
         bf_chain_free(&c);
+    } else if (c.starved) {
+        *why = NO_MEMORY;
     }
     return v;
 }
