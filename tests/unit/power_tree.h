@@ -3,9 +3,9 @@
  * had at its last flush, is recorded below blm__os; directories as any cut may leave them are made
  * before and after each call. Include after files.h.
  *
- * A cut keeps, of each name by itself, what it led to at the last flush or what it leads to now; and of
- * each file the flushed sectors mixed with what was written since, with the old length or the new one.
- * That is more than journals allow: they keep the order of names. */
+ * A cut keeps of each file the flushed sectors mixed with what was written since, with the old length or
+ * the new one; and the names as they were at the last flush or are now, or each name by itself the one or
+ * the other. The last is more than journals allow: they keep the order of names. */
 #ifndef BLM_UNIT_POWER_TREE_H
 #define BLM_UNIT_POWER_TREE_H
 
@@ -16,7 +16,9 @@
 #define TREE_SEEN  20000
 #define SECTOR     512u
 
-enum tree_cut { CUT_FLUSHED, CUT_WRITTEN, CUT_MIXED };
+/* Of names and files what was flushed; what was written; names all of one time, and files mixed; and
+ * every name by itself. */
+enum tree_cut { CUT_FLUSHED, CUT_WRITTEN, CUT_MIXED, CUT_SCATTERED };
 
 struct tree_file {
     int          fd; /* ours: while it is open, no other file gets its number. −1: unused */
@@ -35,7 +37,8 @@ static struct {
     struct tree_file  file[TREE_FILES];
     struct tree_names flushed, now;
     struct rng        rng;
-    int               mixtures; /* in each cut */
+    int               mixtures; /* of each sort, in each cut */
+    bool              late;     /* this mixture has the names of now */
     int               cuts;     /* directories that were looked at */
     uint64_t          seen[TREE_SEEN];
     void (*check)(const char *root, enum tree_cut how);
@@ -146,7 +149,7 @@ static struct bytes tree_mix(int i, enum tree_cut how)
     unsigned bias = 1 + (unsigned)rng_below(&tree.rng, 7); /* of 8: much, or little, got through */
     for (size_t at = 0; at < most; at += SECTOR) {
         bool new = how == CUT_WRITTEN ||
-                   (how == CUT_MIXED && rng_below(&tree.rng, 8) < bias && at < now.len);
+                   (how >= CUT_MIXED && rng_below(&tree.rng, 8) < bias && at < now.len);
         const struct bytes *b = new ? &now : disk;
         if (at < b->len)
             memcpy(mix.p + at, b->p + at, b->len - at < SECTOR ? b->len - at : SECTOR);
@@ -187,8 +190,10 @@ static void tree_write(const char *name, const struct bytes *b)
 /* Which file a name leads to after the cut; −1: there is no such name. */
 static int tree_led(const char *name, enum tree_cut how)
 {
-    int was = tree_find(&tree.flushed, name), is = tree_find(&tree.now, name);
-    return how == CUT_FLUSHED ? was : how == CUT_WRITTEN || rng_next(&tree.rng) & 1 ? is : was;
+    int  was = tree_find(&tree.flushed, name), is = tree_find(&tree.now, name);
+    bool late = how == CUT_WRITTEN || (how == CUT_MIXED && tree.late) ||
+                (how == CUT_SCATTERED && rng_next(&tree.rng) & 1);
+    return late ? is : was;
 }
 
 /* Makes a directory as a cut may leave it. A digest of it. */
@@ -238,9 +243,10 @@ static void tree_cut_power(void)
     blm__os.sync_file = at_once_file;
     blm__os.sync_map  = at_once_map;
     blm__os.sync_dir  = at_once_dir;
-    for (int i = 0; i < 2 + tree.mixtures; i++) {
-        enum tree_cut how = i == 0 ? CUT_FLUSHED : i == 1 ? CUT_WRITTEN : CUT_MIXED;
-        if (tree_known(tree_image(how) ^ (how == CUT_MIXED)))
+    for (int i = 0; i < 2 + 2 * tree.mixtures; i++) {
+        enum tree_cut how = i < 2 ? (enum tree_cut)i : i % 2 ? CUT_SCATTERED : CUT_MIXED;
+        tree.late         = rng_next(&tree.rng) & 1;
+        if (tree_known(tree_image(how) + how))
             continue;
         tree.check(tree.image, how);
         tree.cuts++;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Builds on the disk, and fixed sets that replace others, when the power is cut before or after any
  * call that writes, flushes or renames. The file is the old set or the new one, whole; the build goes on
- * to the bytes of a build in memory, or is refused by name. */
+ * to the bytes of a build in memory. Where names were lost out of order it may be refused instead, by
+ * name. */
 #include "unit/fixed.h"
 
 #include "unit/files.h"
@@ -106,7 +107,7 @@ static void check_build(const char *root, enum tree_cut how)
     check_set(root);
     blm_status st = build(root, &err);
     if (st != BLM_OK) {
-        if (how != CUT_MIXED)
+        if (how != CUT_SCATTERED)
             fail_msg("%s: %s", blm_status_name(st), err.text);
         assert_true(st == BLM_E_CHECKSUM || st == BLM_E_TRUNCATED || st == BLM_E_IO);
         if (!strstr(err.text, "remove the directory and start again"))
@@ -168,7 +169,7 @@ static void a_build_goes_on_after_a_power_cut(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(forms); i++) {
         blm_error   err  = { .offset = BLM_NO_OFFSET };
-        const char *root = begin_story(&forms[i], check_build, slow_tests() ? 12 : 1);
+        const char *root = begin_story(&forms[i], check_build, slow_tests() ? 5 : 1);
         if (build(root, &err) != BLM_OK)
             fail_msg("%s", err.text);
         end_story(root);
@@ -188,7 +189,7 @@ static void a_replaced_set_is_the_old_or_the_new_one(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 2 * COUNT_OF(forms); i++) {
-        const char  *root = begin_story(&forms[i / 2], check_replaced, slow_tests() ? 400 : 40);
+        const char  *root = begin_story(&forms[i / 2], check_replaced, slow_tests() ? 100 : 20);
         blm_options  o    = options();
         blm_builder *b    = builder_of(&o);
         blm_error    err  = { .offset = BLM_NO_OFFSET };
