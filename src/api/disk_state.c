@@ -122,7 +122,7 @@ static bool fits(const struct blm__list_mark *l)
 static bool recall(struct blm__disk *d, const uint8_t *bytes, size_t numbers)
 {
     size_t at = FIXED;
-    if (number(bytes, AT_PHASE) > BLM__BUILDING)
+    if (number(bytes, AT_PHASE) > BLM__BUILDING || number(bytes, AT_POLICY) > BLM_SEED_FIXED)
         return false;
     d->mark.phase = (enum blm__disk_phase)number(bytes, AT_PHASE);
     for (size_t i = 0; i < 2; i++) {

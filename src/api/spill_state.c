@@ -176,7 +176,7 @@ blm_status blm__spill_recall(blm_spill *s, blm_error *err)
     if (part == 0 || part % 8 != 0 || part > BLM__SPILL_MOST / 8 ||
         n[AT_PARTS] != words / part + (words % part != 0) || n[AT_PHASE] > BLM__SAVING ||
         n[AT_FILLED] > n[AT_PARTS] || !keys_fit(n) || n[AT_BUFFER] < BLM__SPILL_LEAST ||
-        n[AT_BUFFER] > BLM__SPILL_LARGE)
+        n[AT_BUFFER] > BLM__SPILL_LARGE || n[AT_POLICY] > BLM_SEED_FIXED)
         return blm__fail(
             err, BLM_E_CHECKSUM,
             "the state of the spill directory is damaged: remove the directory and start again");
