@@ -246,7 +246,7 @@ blm_status blm__file_open(const char *path, uint32_t flags, struct blm__body *b,
     *foreign         = false;
     if (st != BLM_OK)
         return st;
-    *foreign = got > 0 && blm__native_bid(bytes, got) == 0; /* empty: cut off, whatever it was */
+    *foreign = blm__native_bid(bytes, got) == 0;
     if (*foreign) {
         close_fd(fd);
         return BLM_OK;
@@ -418,8 +418,7 @@ static void file_which(const struct blm__body *b, uint8_t identity[16], uint64_t
 
 bool blm__file_same(const struct blm__body *b, const char *path)
 {
-    return (b->store == &store_reader || b->store == &store_writer || b->store == &store_parents) &&
-           still_there(blm__file_of(b)->fd, path);
+    return still_there(blm__file_of(b)->fd, path);
 }
 
 static blm_status reader_add(struct blm__body *b, const struct blm__shape *s, blm_error *err)

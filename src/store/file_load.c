@@ -43,8 +43,6 @@ void blm__file_release(struct blm__body *b, struct blm__file *f)
     blm__free(b->alloc, b->layers, b->layer_room * sizeof *b->layers);
     b->layers      = NULL;
     b->layer_count = b->layer_room = 0;
-    if (!f)
-        return;
     for (uint32_t i = 0; i < f->count; i++)
         blm__part_unmap(&f->part[i]);
     if (f->front)
@@ -191,8 +189,9 @@ static blm_status load_attached(const struct blm__file *f, struct blm__body *b, 
     return BLM_OK;
 }
 
+/* *slots: one of them was whole. */
 static blm_status load_once(int fd, const struct blm__native_head *head, bool writer,
-                            struct blm__body *b, blm_error *err)
+                            struct blm__body *b, bool *slots, blm_error *err)
 {
     struct blm__file *f = blm__zalloc(b->alloc, sizeof *f + head->room * sizeof *f->part);
     if (!f)
@@ -203,6 +202,7 @@ static blm_status load_once(int fd, const struct blm__native_head *head, bool wr
     b->store_ctx  = f;
     b->snapshot   = false;
     blm_status st = blm__file_load_slot(f, err);
+    *slots        = st == BLM_OK;
     if (st == BLM_OK)
         st = blm__file_map_front(f, err);
     if (st == BLM_OK)
@@ -219,17 +219,18 @@ static blm_status load_once(int fd, const struct blm__native_head *head, bool wr
 blm_status blm__file_load(int fd, const struct blm__native_head *head, bool writer,
                           struct blm__body *b, blm_error *err)
 {
-    blm_status st = BLM_E_IO;
+    blm_status st    = BLM_E_IO;
+    bool       slots = false;
     for (int i = 0; i < TRIES; i++) {
-        st = load_once(fd, head, writer, b, err);
+        st = load_once(fd, head, writer, b, &slots, err);
         if (writer)
             return st;
         if (st == BLM_OK && !blm__file_stale(b) && !blm__file_unsettled(blm__file_of(b)))
             return BLM_OK;
         if (st == BLM_OK)
             blm__file_release(b, blm__file_of(b)); /* layers came or went: perhaps a mixture */
-        else if ((st != BLM_E_CHECKSUM && st != BLM_E_FORMAT && st != BLM_E_TRUNCATED) ||
-                 !blm__lock_held(fd))
+        else if ((st != BLM_E_CHECKSUM && st != BLM_E_FORMAT && st != BLM_E_TRUNCATED) || !slots ||
+                 !blm__lock_held(fd)) /* slots were read often enough */
             return st;
         blm__file_pause();
     }

@@ -34,7 +34,7 @@ blm_status blm__file_refresh(struct blm__body *b, blm_error *err);
 blm_status blm__file_verify(const struct blm__body *b, blm_verdict *out, blm_error *err);
 /* Bytes taken to manage the mapping, beside the layers' structs. */
 size_t blm__file_memory(const struct blm__body *b);
-/* Whether b is mapped from the file that is at this path now. */
+/* Whether b, which is mapped from a file, is mapped from the one that is at this path now. */
 bool blm__file_same(const struct blm__body *b, const char *path);
 
 #endif
