@@ -226,6 +226,8 @@ blm_status blm__go_write(const struct blm__body *b, const struct blm__go *g, str
         uint64_t w = i < l->word_count ? l->words[i] : 0;
         if (e.words && i >= e.first && i - e.first < e.words)
             w |= blm__le64(blm__get64le(e.tail + (i - e.first) * 8));
+        if (i + 1 == words) /* what is attached may be forged: no bits past the length */
+            w &= blm__le64(UINT64_MAX >> (words * 64 - g->length));
         w  = blm__swap64(w);
         st = blm__write_bytes(out, &w, 8, err);
     }
