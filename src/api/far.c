@@ -152,7 +152,7 @@ static blm_status open_far(blm_far *f, struct opening *o, const blm_options *opt
     f->count = o->slot.layer_count;
     /* What some kinds answer is taken for certain: never by bytes that may be damaged. */
     const struct blm__kind *kind     = blm__kind_of(f->filter->body.kind);
-    bool                    verified = options->flags & BLM_VERIFY || (kind && kind->certain);
+    bool                    verified = options->flags & BLM_VERIFY || kind->certain;
     for (uint32_t i = 0; st == BLM_OK && i < f->count; i++)
         st = read_layer(f, o, i, verified, err);
     if (st != BLM_OK)

@@ -49,9 +49,8 @@ size_t blm_sniff(const void *head, size_t len, uint64_t total, blm_bid *out, siz
 {
     size_t bidders = 0, kept = 0;
     for (size_t i = 0; i < CODECS; i++) {
-        int bid = codecs[i]->sniff && codecs[i]->row.reads
-                      ? codecs[i]->sniff(len ? head : (const void *)"", len, total)
-                      : 0;
+        int bid =
+            codecs[i]->row.reads ? codecs[i]->sniff(len ? head : (const void *)"", len, total) : 0;
         if (bid <= 0)
             continue;
         bidders++;

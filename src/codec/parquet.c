@@ -70,7 +70,7 @@ static blm_status take_header(struct blm__source *in, struct header *h, blm_erro
     for (;;) {
         uint64_t at   = in->at;
         unsigned type = blm__thrift_field(&t, &id);
-        if (type == BLM__STOP || t.status != BLM_OK)
+        if (type == BLM__STOP) /* also after what is wrong */
             break;
         if (id >= 1 && id <= 4 && h->seen >> id & 1)
             blm__thrift_bad(&t, at, "a field twice");

@@ -76,8 +76,8 @@ def meta(schema=None, groups=None, rows=3, extra=()):
                    (4, LIST, groups), *extra)
 
 
-def file(footer, length=None, tail=b"PAR1", head=b"PAR1"):
-    return head + FILTER + footer + struct.pack("<I", len(footer) if length is None else length) + tail
+def file(footer, length=None, tail=b"PAR1", head=b"PAR1", gap=b""):
+    return head + FILTER + gap + footer + struct.pack("<I", len(footer) if length is None else length) + tail
 
 
 def with_chunks(*chunks, rows=3):
@@ -188,11 +188,17 @@ cases = {
                                FORMAT, "two filters at one place"),
     # The footer is in order, and the filter is not what it says: found when the filter is read.
     "filter-length-less": (file(with_chunks(chunk(HERE[0], (15, I32, zigzag(46))))), TRUNCATED, "ends within"),
+    "filter-length-more": (file(with_chunks(chunk(HERE[0], (15, I32, zigzag(len(FILTER) + 1)))), gap=b"\0"), FORMAT,
+                           "and the footer says 48"),
     "filter-not-there": (file(with_chunks(chunk((14, I64, zigzag(9))))), FORMAT,
                          "not a Parquet filter header"),
     "filter-elsewhere": (file(with_chunks(struct_((1, BINARY, text(b"other.parquet")),
                                                   (3, STRUCT, struct_((1, I32, zigzag(6)), *HERE))))),
                          UNSUPPORTED, "in another file"),
+    "filter-elsewhere-and-here": (file(meta(two, list_(STRUCT, [group([
+        chunk(*HERE), struct_((1, BINARY, text(b"other.parquet")),
+                              (3, STRUCT, struct_((1, I32, zigzag(6)), *HERE)))])]))),
+                                  UNSUPPORTED, "in another file"),
     "column-encrypted": (file(with_chunks(struct_((8, STRUCT, b"\x1c\0\0")))), UNSUPPORTED,
                          "the column is encrypted"),
 }

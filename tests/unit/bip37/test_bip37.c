@@ -372,7 +372,7 @@ static void test_stopped(void **state)
     assert_int_equal(blm_bip37_match_block(f, b.data, b.len, stop, NULL, NULL, NULL, NULL),
                      BLM_E_CANCELLED);
     assert_int_equal(blm_bip37_check(m.data, m.len, stop, NULL, NULL, NULL), BLM_E_CANCELLED);
-    for (size_t room = 0; room < m.len; room += 7) {
+    for (size_t room = 0; room < m.len; room++) {
         size_t left = room;
         assert_int_equal(blm_bip37_match_block(f, b.data, b.len, NULL, NULL, full, &left, NULL),
                          BLM_E_IO);
@@ -395,6 +395,77 @@ static void test_other_scheme(void **state)
     assert_int_equal(blm_bip37_match(f, "", 0, NULL, NULL, &err), BLM_E_ARGUMENT);
     assert_int_equal(blm_bip37_match_block(f, "", 0, NULL, NULL, NULL, NULL, &err), BLM_E_ARGUMENT);
     assert_int_equal(blm_bip37_check(NULL, 0, NULL, NULL, NULL, &err), BLM_E_TRUNCATED);
+    blm_free(f);
+    assert_int_equal(blm_bip37_match(NULL, "", 0, NULL, NULL, &err), BLM_E_ARGUMENT);
+    o.scheme = "bip37";
+    f        = create_or_fail(&o);
+    assert_int_equal(blm_bip37_match(f, NULL, 9, NULL, NULL, &err), BLM_E_TRUNCATED);
+    assert_int_equal(err.offset, 0);
+    assert_int_equal(blm_bip37_match_block(f, NULL, 9, NULL, NULL, NULL, NULL, &err),
+                     BLM_E_TRUNCATED);
+    blm_free(f);
+}
+
+/* Numbers in more bytes than they need, in a block and in a proof. */
+static void test_long_counts(void **state)
+{
+    (void)state;
+    blm_options o       = BLM_OPTIONS_INIT;
+    uint8_t     in[300] = { 0 };
+    blm_error   err;
+    o.scheme      = "bip37";
+    o.items       = 10;
+    o.rate        = 0.1;
+    blm_filter *f = create_or_fail(&o);
+    memcpy(in + 80, "\xfd\1\0", 3); /* one transaction */
+    assert_int_equal(blm_bip37_match_block(f, in, sizeof in, NULL, NULL, NULL, NULL, &err),
+                     BLM_E_FORMAT);
+    assert_int_equal(err.offset, 80);
+    memcpy(in + 80, "\1\0\0\0\xfd\1\0", 7); /* one hash, and a byte of flags */
+    in[80 + 7 + 32] = 1;
+    assert_int_equal(blm_bip37_check(in, 80 + 7 + 32 + 2, NULL, NULL, NULL, &err), BLM_E_FORMAT);
+    assert_int_equal(err.offset, 84);
+    assert_non_null(strstr(err.text, "shortest"));
+    blm_free(f);
+}
+
+/* One input and its witness: empty, or cut within the count of its items, or within an item. */
+static void test_witness(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *witness;
+        size_t      len;
+        blm_status  want;
+    } rows[] = {
+        { "\0", 1, BLM_E_FORMAT },       { "\1\1x", 3, BLM_OK },
+        { "", 0, BLM_E_TRUNCATED },      { "\2\1x", 3, BLM_E_TRUNCATED },
+        { "\1\5x", 3, BLM_E_TRUNCATED }, { "\3\5x\0", 4, BLM_E_TRUNCATED },
+    };
+    blm_options o = BLM_OPTIONS_INIT;
+    o.scheme      = "bip37";
+    o.items       = 10;
+    o.rate        = 0.1;
+    blm_filter *f = create_or_fail(&o);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (size_t inputs = 1; inputs < 3; inputs++) {
+            struct golden_file b        = { NULL, 0, 0 };
+            uint8_t            zero[41] = { 0 };
+            blm_error          err      = { .status = BLM_OK };
+            char               head[7]  = { 1, 0, 0, 0, 0, 1, (char)inputs };
+            bytes_append(&b, head, 7);
+            for (size_t j = 0; j < inputs; j++)
+                bytes_append(&b, zero, 41); /* outpoint, no script, sequence */
+            bytes_append(&b, zero, 1);      /* no outputs */
+            for (size_t j = 0; j < inputs && (j == 0 || rows[i].want != BLM_E_TRUNCATED); j++)
+                bytes_append(&b, rows[i].witness, rows[i].len);
+            if (rows[i].want != BLM_E_TRUNCATED)
+                bytes_append(&b, zero, 4); /* lock time */
+            if (blm_bip37_match(f, b.data, b.len, NULL, NULL, &err) != rows[i].want)
+                fail_msg("witness %zu of %zu inputs: %s %s", i, inputs, blm_status_name(err.status),
+                         err.text);
+            free(b.data);
+        }
     blm_free(f);
 }
 
@@ -436,6 +507,7 @@ int main(void)
         cmocka_unit_test(test_cut),          cmocka_unit_test(test_flipped),
         cmocka_unit_test(test_duplicates),   cmocka_unit_test(test_stopped),
         cmocka_unit_test(test_other_scheme), cmocka_unit_test(test_read_only),
+        cmocka_unit_test(test_long_counts),  cmocka_unit_test(test_witness),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

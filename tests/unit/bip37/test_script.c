@@ -46,6 +46,8 @@ static void test_pubkey(void **state)
     key(32, 2), byte(0xac), pays(false);
     byte(0x4c), key(33, 2), byte(0xac), pays(false); /* pushed the long way */
     pays(false);                                     /* the empty script */
+    byte(32), memset(script + 1, 2, 33), len += 33, byte(0xac), pays(false); /* not 33 pushed */
+    byte(5), byte(0xae), pays(false); /* a push that is cut, which ends like a multisig */
 }
 
 static void multisig(unsigned m, unsigned keys, unsigned n, bool want)

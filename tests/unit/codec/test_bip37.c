@@ -149,6 +149,9 @@ static void test_offset(void **state)
 static void test_starved(void **state)
 {
     (void)state;
+    static const uint8_t none[10]; /* a filter of no bytes */
+    blm_options          any = golden_as("bip37");
+    golden_starve(none, sizeof none, &any);
     struct golden_file in = golden_read("bip37/small10/filter.bin");
     blm_options        o  = golden_as("bip37");
     golden_starve(in.data, in.len, &o);

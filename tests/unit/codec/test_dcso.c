@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "api/filter.h"
 #include "foreign.h"
 
 static const char *const vectors[] = {
@@ -321,6 +322,53 @@ static void test_slack(void **state)
     golden_free_file(&bytes);
 }
 
+/* Bytes that begin as gzip and are none, and gzip with something else in it. */
+static void test_not_gzip(void **state)
+{
+    (void)state;
+    struct golden_file half = { (char *)"\x1f\0", 2, 0 };
+    blm_error          err  = refuse_bytes(&half, "half of gzip's first bytes", "dcso");
+    assert_int_equal(err.offset, 0);
+    if (!has_gzip())
+        skip();
+    struct golden_file packed = golden_read("dcso/v1-small10/filter.bin.gz");
+    blm_options        o      = BLM_OPTIONS_INIT;
+    o.max_bytes               = UINT64_MAX; /* a limit that is none */
+    blm_free(decode_bytes(&packed, &o));
+    golden_free_file(&packed);
+    /* gzip of "hello" */
+    static const char  hello[] = "\x1f\x8b\x08\0\0\0\0\0\0\x03\xcb\x48\xcd\xc9\xc9\7\0"
+                                 "\x86\xa6\x10\x36\x05\0\0\0";
+    struct golden_file text    = { (char *)hello, sizeof hello - 1, 0 };
+    err                        = refuse_bytes(&text, "gzip of a text", "dcso-gz");
+    assert_int_equal(err.status, BLM_E_FORMAT);
+    assert_non_null(strstr(err.text, "no dcso filter is in it"));
+}
+
+/* Format 0.1 has 32 bits for both. */
+static void test_too_large_for_dcso01(void **state)
+{
+    (void)state;
+    blm_options o         = BLM_OPTIONS_INIT;
+    o.scheme              = "dcso01";
+    o.items               = 100;
+    o.rate                = 0.01;
+    blm_filter        *f  = create_or_fail(&o);
+    struct blm__shape *s  = &f->body.layers[0].shape;
+    struct golden_file b  = { NULL, 0, 0 };
+    uint64_t           is = s->bits;
+    blm_error          err;
+    s->capacity = (uint64_t)1 << 32;
+    assert_int_equal(blm_encode(f, NULL, bytes_append, &b, &err), BLM_E_UNSUPPORTED);
+    s->capacity = UINT32_MAX;
+    s->bits     = (uint64_t)1 << 32;
+    assert_int_equal(blm_encode(f, NULL, bytes_append, &b, &err), BLM_E_UNSUPPORTED);
+    assert_non_null(strstr(err.text, "32-bit"));
+    assert_int_equal(b.len, 0);
+    s->bits = is;
+    blm_free(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +378,7 @@ int main(void)
         cmocka_unit_test(test_gzip_places),    cmocka_unit_test(test_gzip_bomb),
         cmocka_unit_test(test_gzip_most),      cmocka_unit_test(test_bad),
         cmocka_unit_test(test_places),         cmocka_unit_test(test_slack),
+        cmocka_unit_test(test_not_gzip),       cmocka_unit_test(test_too_large_for_dcso01),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -188,6 +188,10 @@ static const struct header headers[] = {
       "\x15\x40\x1c\x1c\0\0\x1c\x1c\0\0\x1c\x1c\0\0\x19\xf1"
       "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\0",
       false),
+    H("numBytes of 2^32", "\x15\x80\x80\x80\x80\x20\x1c\x1c\0\0\x1c\x1c\0\0\x1c\x1c\0\0\0", false),
+    H("no algorithm", "\x15\x40\x2c\x1c\0\0\x1c\x1c\0\0\0", false),
+    H("no hash", "\x15\x40\x1c\x1c\0\0\x2c\x1c\0\0\0", false),
+    H("no compression", "\x15\x40\x1c\x1c\0\0\x1c\x1c\0\0\0", false),
     H("structs nested without end",
       "\x15\x40\x1c\x1c\0\0\x1c\x1c\0\0\x1c\x1c\0\0\x1c\x1c\x1c\x1c\x1c\x1c\x1c\x1c\x1c\x1c\x1c\x1c"
       "\0\0\0\0\0\0\0\0\0\0\0\0\0",
@@ -215,6 +219,31 @@ static void test_headers(void **state)
         assert_memory_equal(bits, file + h->len, 32);
         blm_free(f);
     }
+}
+
+/* The header's end, wherever it comes: TRUNCATED there, with an error and without. */
+static void test_cut_header(void **state)
+{
+    (void)state;
+    const struct header *h = &headers[0];
+    blm_options          o = golden_as("parquet");
+    for (size_t len = 0; len < h->len; len++) {
+        blm_filter *f = NULL;
+        blm_error   err;
+        assert_int_equal(blm_decode(h->bytes, len, &o, &f, &err), BLM_E_TRUNCATED);
+        assert_int_equal(err.offset, len);
+        assert_int_equal(blm_decode(h->bytes, len, &o, &f, NULL), BLM_E_TRUNCATED);
+    }
+    /* too short to be told from anything else, also within the number of bytes */
+    blm_bid bids[8];
+    for (size_t i = blm_sniff("\x15\x80\x80", 3, 0, bids, 8); i > 0; i--)
+        assert_string_not_equal(bids[i - 1].format, "parquet");
+}
+
+static bool put_nothing(void *ctx, const void *bytes, size_t len)
+{
+    (void)ctx, (void)bytes, (void)len;
+    return false;
 }
 
 /* A header must end, even if all of it is there. */
@@ -277,6 +306,10 @@ static void test_other_scheme(void **state)
     assert_int_equal(blm_encode(f, "parquet-bitset", bytes_append, &b, &err), BLM_E_UNSUPPORTED);
     assert_int_equal(b.len, 0);
     blm_free(f);
+    f = create_or_fail(&(blm_options){ .size = sizeof o, .scheme = "parquet", .memory = 32 });
+    assert_int_equal(blm_encode(f, NULL, put_nothing, NULL, &err), BLM_E_IO);
+    assert_int_equal(err.offset, 0);
+    blm_free(f);
 }
 
 static void has_all(const blm_filter *f, const char *const *keys)
@@ -337,7 +370,7 @@ int main(void)
         cmocka_unit_test(test_bad),         cmocka_unit_test(test_headers),
         cmocka_unit_test(test_long_header), cmocka_unit_test(test_three_blocks),
         cmocka_unit_test(test_starved),     cmocka_unit_test(test_other_scheme),
-        cmocka_unit_test(test_fetched),
+        cmocka_unit_test(test_fetched),     cmocka_unit_test(test_cut_header),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -217,6 +217,61 @@ static void test_options(void **state)
     o.bits      = 0;
     o.max_bytes = 32;
     decode_is(&o, BLM_E_LIMIT);
+    o = as("raw", "go"); /* which has any number of probes */
+    decode_is(&o, BLM_E_ARGUMENT);
+    o.scheme = "redisbloom-cf";
+    decode_is(&o, BLM_E_UNSUPPORTED);
+    o         = as("raw", "dcso");
+    o.variant = 7; /* which it does not have */
+    o.probes  = 3;
+    decode_is(&o, BLM_E_ARGUMENT);
+    o        = as("raw", "guava64"); /* which has whole words */
+    o.bits   = 500;
+    o.probes = 3;
+    golden_refused("63 bytes", (uint8_t[63]){ 0 }, 63, &o);
+}
+
+/* Each of the three says how many probes there are. */
+static void test_probes_that_follow(void **state)
+{
+    (void)state;
+    static const uint8_t bytes[64];
+    for (unsigned i = 0; i < 3; i++) {
+        blm_options o = as("raw", "go");
+        o.probes      = i == 0 ? 3 : 0;
+        o.items       = i == 1 ? 50 : 0;
+        o.rate        = i == 2 ? 0.01 : 0;
+        blm_free(golden_decode("bits of Go's", bytes, sizeof bytes, &o));
+    }
+}
+
+/* From a stream, whose length nobody knows, up to a limit. */
+static void test_streams(void **state)
+{
+    (void)state;
+    static const char bytes[64];
+    blm_options       o = as("raw", "bkdr-js-rs");
+    for (unsigned i = 0; i < 3; i++) {
+        struct trickle in = { bytes, sizeof bytes, 0, 7 };
+        blm_filter    *f  = NULL;
+        o.max_bytes       = 63 + i;
+        assert_int_equal(blm_decode_stream(trickle_read, &in, &o, &f, NULL),
+                         i ? BLM_OK : BLM_E_LIMIT);
+        blm_free(f);
+    }
+    blm_status st = BLM_E_MEMORY;
+    for (size_t at = 1; st != BLM_OK; at++) {
+        struct counted c;
+        struct trickle in = { bytes, sizeof bytes, 0, 7 };
+        blm_filter    *f  = NULL;
+        counted_start(&c);
+        c.fail_at   = at;
+        o.allocator = &c.allocator;
+        st          = blm_decode_stream(trickle_read, &in, &o, &f, NULL);
+        assert_true(st == BLM_OK || st == BLM_E_MEMORY);
+        blm_free(f);
+        assert_int_equal(c.now, 0);
+    }
 }
 
 /* What is more than its bits is not written as bits. */
@@ -235,6 +290,15 @@ static void test_not_written(void **state)
     f        = create_or_fail(&o);
     assert_int_equal(blm_encode(f, "raw", bytes_append, &b, NULL), BLM_E_UNSUPPORTED);
     assert_int_equal(blm_encode(f, "byteslot", bytes_append, &b, NULL), BLM_E_UNSUPPORTED);
+    blm_free(f);
+    o.scheme = "redisbloom"; /* which grows, and has one layer, and then two */
+    o.kind   = BLM_SCALABLE;
+    f        = create_or_fail(&o);
+    for (uint64_t i = 0; i < 300; i += 299) {
+        assert_int_equal(blm_encode(f, "raw", bytes_append, &b, NULL), BLM_E_UNSUPPORTED);
+        for (uint64_t j = 0; j < 300; j++)
+            assert_true(blm_add(f, &j, sizeof j) >= 0);
+    }
     blm_free(f);
     assert_int_equal(b.len, 0);
 }
@@ -260,6 +324,8 @@ int main(void)
         cmocka_unit_test(test_never_sniffed),
         cmocka_unit_test(test_odd_bits),
         cmocka_unit_test(test_options),
+        cmocka_unit_test(test_probes_that_follow),
+        cmocka_unit_test(test_streams),
         cmocka_unit_test(test_not_written),
         cmocka_unit_test(test_starved),
     };

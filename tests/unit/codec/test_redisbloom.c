@@ -7,7 +7,9 @@
 
 #include <cmocka.h>
 
+#include "api/filter.h"
 #include "bloomery/embed.h"
+#include "codec/redisbloom_header.h"
 #include "core/bytes.h"
 #include "redisbloom.h"
 
@@ -124,6 +126,12 @@ static void test_header_1(void **state)
         blm_filter *f = golden_decode(dirs[i], old.data, old.len, &o);
         check_probes(f, dirs[i]);
         golden_encodes_to(f, NULL, dirs[i], old.data, old.len);
+        /* a dump says the bits again */
+        struct golden_file dump = encode_as(f, "redisbloom-dump");
+        blm_filter        *g    = golden_decode(dirs[i], dump.data, dump.len, &o);
+        check_probes(g, dirs[i]);
+        blm_free(g);
+        free(dump.data);
         blm_free(f);
         /* …but not in a header of today */
         memset(now.data + 20 + 8, 0, 8);
@@ -168,6 +176,61 @@ static void test_bits_not_rounded(void **state)
     blm_free(f);
     h[28] = 152; /* a byte less than the bytes */
     golden_refused("152 bits in 20 bytes", h, sizeof h, &o);
+}
+
+/* A layer of one to six bytes under today's header, which is four bytes longer than the one it is first
+ * taken for: those four are some of the array, all of it, or more than it has. */
+static void test_tiny_arrays(void **state)
+{
+    (void)state;
+    for (uint8_t bytes = 1; bytes <= 6; bytes++) {
+        uint8_t     h[73 + 6] = { 0 };
+        blm_options o         = golden_as("redisbloom");
+        h[8]                  = 1;
+        h[12]                 = 5;
+        h[16]                 = 2;
+        h[20]                 = bytes;
+        h[28]                 = (uint8_t)(bytes * 8);
+        blm__put64le(h + 44, blm__f64_bits(0.01));
+        blm__put64le(h + 52, blm__f64_bits(9.585058377367439));
+        h[60] = 7;
+        h[64] = 1;
+        for (uint8_t i = 0; i < bytes; i++)
+            h[73 + i] = (uint8_t)(0x11 * (i + 1));
+        blm_filter *f = golden_decode("tiny", h, 73u + bytes, &o);
+        uint64_t    n;
+        assert_memory_equal(blm_view(f, 0, &n), h + 73, bytes);
+        golden_encodes_to(f, NULL, "tiny", h, 73u + bytes);
+        blm_free(f);
+        for (size_t len = 69; len < 73u + bytes; len++)
+            if (len != 69u + bytes) /* then it is a whole one of 2.2.0 */
+                golden_refused("cut", h, len, &o);
+        h[72] = 64; /* n2, of today's header only */
+        golden_refused("n2 above 63", h, 73u + bytes, &o);
+    }
+}
+
+/* An old header has 32 bits for entries, and names its own places. */
+static void test_old_headers_forged(void **state)
+{
+    (void)state;
+    struct golden_file now = rb_chunks("redisbloom/legacy32-pow2"), old = old_header(&now, false);
+    blm_options        o      = golden_as("redisbloom");
+    struct golden_file b      = { NULL, 0, 0 };
+    blm_error          err    = { .status = BLM_OK };
+    uint32_t           layers = blm__get32le(old.data + 8);
+    memset(old.data + 16 + 8, 0, 8);
+    blm_filter *f     = golden_decode("old", old.data, old.len, &o);
+    old.data[16 + 48] = 99; /* n2 */
+    assert_int_equal(blm__rb_check_header((const uint8_t *)old.data, BLM__RB_1, layers, &err),
+                     BLM_E_FORMAT);
+    assert_int_equal(err.offset, 16 + 48);
+    f->body.layers[0].shape.capacity = (uint64_t)1 << 32;
+    assert_int_equal(blm_encode(f, NULL, bytes_append, &b, &err), BLM_E_UNSUPPORTED);
+    assert_int_equal(b.len, 0);
+    blm_free(f);
+    free(now.data);
+    free(old.data);
 }
 
 /* ---- the rest ---- */
@@ -224,6 +287,8 @@ int main(void)
         cmocka_unit_test(test_header_220),
         cmocka_unit_test(test_header_1),
         cmocka_unit_test(test_bits_not_rounded),
+        cmocka_unit_test(test_tiny_arrays),
+        cmocka_unit_test(test_old_headers_forged),
         cmocka_unit_test(test_native_file),
         cmocka_unit_test(test_starved),
         cmocka_unit_test(test_other_scheme),

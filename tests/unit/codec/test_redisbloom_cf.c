@@ -202,6 +202,51 @@ static void what_it_cannot_be_is_named(void **state)
     check_error(&e, BLM_E_UNSUPPORTED, "redisbloom-cf");
     o.max_bytes = 1000;
     assert_status(blm_cf_create(&c, &o, &f, &e), BLM_E_LIMIT);
+    c.size--;
+    assert_status(blm_cf_create(&c, NULL, &f, &e), BLM_E_ARGUMENT);
+    c.size++;
+    c.buckets = 3;
+    assert_status(blm_cf_create(&c, NULL, &f, &e), BLM_E_FORMAT);
+    c.buckets = 2;
+    assert_status(blm_cf_create(&c, &(blm_options){ .size = 3 }, &f, &e), BLM_E_ARGUMENT);
+}
+
+static void other_schemes_are_refused(void **state)
+{
+    (void)state;
+    blm_options o = BLM_OPTIONS_INIT;
+    uint8_t     header[BLM_CF_HEADER];
+    blm_cf      c = { .size = sizeof c };
+    o.items       = 100;
+    o.rate        = 0.01;
+    o.kind        = BLM_CUCKOO; /* a cuckoo filter, but ours */
+    blm_filter *f = make(&o);
+    assert_status(blm_cf_write_header(f, header), BLM_E_UNSUPPORTED);
+    assert_status(blm_cf_get(f, &c), BLM_E_UNSUPPORTED);
+    assert_status(blm_cf_compact(f), BLM_E_UNSUPPORTED);
+    blm_free(f);
+}
+
+/* Chunks bid if they are as long as their header says. */
+static void chunks_are_sniffed(void **state)
+{
+    (void)state;
+    struct bytes dump = load("bucket2-exp2", "dump.bin"), b = { 0 };
+    blm_filter  *f = decoded(dump, NULL), *g;
+    blm_bid      bids[8];
+    assert_status(blm_encode(f, "redisbloom-cf", bytes_add, &b, NULL), BLM_OK);
+    g = decoded(b, NULL);
+    assert_string_equal(params_of(g).format, "redisbloom-cf");
+    for (size_t more = 0; more < 2; more++) {
+        size_t n = blm_sniff(b.p, b.len, b.len + more, bids, 8), ours = 0;
+        for (size_t i = 0; i < n && i < 8; i++)
+            ours += strcmp(bids[i].format, "redisbloom-cf") == 0;
+        assert_int_equal(ours, 1 - more);
+    }
+    blm_free(f);
+    blm_free(g);
+    free(b.p);
+    free(dump.p);
 }
 
 int main(void)
@@ -211,6 +256,8 @@ int main(void)
         cmocka_unit_test(malformed_ones_are_refused),
         cmocka_unit_test(no_bytes_crash_it),
         cmocka_unit_test(what_it_cannot_be_is_named),
+        cmocka_unit_test(other_schemes_are_refused),
+        cmocka_unit_test(chunks_are_sniffed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

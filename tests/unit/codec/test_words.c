@@ -3,6 +3,7 @@
  * back whole, a sink that refuses is heard at every byte, a caller who cancels is heard too. */
 #include "unit/support.h"
 
+#include "api/filter.h"
 #include "foreign.h"
 
 static const struct {
@@ -147,6 +148,30 @@ static void test_failing_reader(void **state)
     }
 }
 
+/* A filter of a scheme that has plain bits only, forged to be more. */
+static void test_more_than_plain_bits(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        blm_filter        *f = filled("go", 640, 10);
+        struct golden_file b = { NULL, 0, 0 };
+        blm_error          err;
+        struct blm__body   was = f->body;
+        if (i == 0)
+            f->body.layer_count = 2;
+        else if (i == 1)
+            f->body.growth = 2;
+        else
+            f->body.layers[0].shape.cell_bits = 4;
+        assert_int_equal(blm_encode(f, "go", bytes_append, &b, &err), BLM_E_UNSUPPORTED);
+        assert_non_null(strstr(err.text, "plain bits"));
+        assert_int_equal(b.len, 0);
+        f->body                           = was;
+        f->body.layers[0].shape.cell_bits = 1;
+        blm_free(f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -154,6 +179,7 @@ int main(void)
         cmocka_unit_test(test_refusing_sink),
         cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_failing_reader),
+        cmocka_unit_test(test_more_than_plain_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
