@@ -110,7 +110,7 @@ static int named_by(blm_remote *r, int said_by, const char *text, uint16_t *slot
     const char *number = strchr(text, ' ');
     const char *place  = number ? strchr(number + 1, ' ') : NULL;
     const char *colon  = place ? strrchr(place, ':') : NULL;
-    int         port   = colon ? atoi(colon + 1) : 0;
+    long        port   = colon ? strtol(colon + 1, NULL, 10) : 0;
     if (port <= 0 || port > 65535)
         return -1;
     const char *host = place + 1;
@@ -122,7 +122,7 @@ static int named_by(blm_remote *r, int said_by, const char *text, uint16_t *slot
         len = strlen(host);
     }
     *slot = (uint16_t)(strtoul(number + 1, NULL, 10) % BLM__SLOTS);
-    return blm__node_at(r, host, len, port);
+    return blm__node_at(r, host, len, (int)port);
 }
 
 static void redirect(struct job *j, struct blm__remote_command *c, const char *text)
@@ -584,7 +584,7 @@ blm_status blm__remote_map(blm_remote *r, blm_error *err)
             if ((r->nodes[i]->c != NULL) != connected)
                 continue;
             st = ask_map(r, (int)i, err);
-            if (st == BLM_OK || st != BLM_E_IO)
+            if (st != BLM_E_IO)
                 return st;
         }
     return st;

@@ -133,9 +133,10 @@ void blm__ages_mend(struct blm__layer *l)
     uint32_t             ages = blm__ages_of(&l->shape), ahead = 0;
     struct blm__age_turn t = blm__ages_now(l);
     for (uint64_t i = 0; i < l->shape.line_count * ages; i++) {
-        uint32_t j      = (uint32_t)(i % ages);
-        uint64_t v      = blm__le64(blm__load(&l->words[i]));
-        int      rounds = (int8_t)((v - blm__age_tag(&t, j)) >> 56);
+        uint32_t j = (uint32_t)(i % ages);
+        uint64_t v = blm__le64(blm__load(&l->words[i]));
+        /* NOLINTNEXTLINE(bugprone-signed-char-misuse,cert-str34-c): less than 0 too */
+        int rounds = (int8_t)((v - blm__age_tag(&t, j)) >> 56);
         if (v == 0 || rounds <= 0)
             continue;
         uint32_t turns = (uint32_t)rounds * ages - (t.at + (j <= t.at ? 0 : ages) - j);
