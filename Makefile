@@ -137,8 +137,9 @@ coverage: $(STAMP)-build $(STAMP)-test $(STAMP)-coverage ## which lines and bran
 	tools/coverage run --build $(BUILD)/coverage
 	tools/coverage report --build $(BUILD)/coverage --write
 
-analyse: $(STAMP)-analyse ## what cppcheck says about the sources (tools/analyse has gcc -fanalyzer and clang-tidy too)
-	JOBS=$(JOBS) tools/analyse cppcheck
+analyse: $(STAMP)-build $(STAMP)-analyse ## cppcheck, gcc -fanalyzer and clang-tidy over the sources: an hour (cppcheck and a part of clang-tidy are in the gate)
+	$(CMAKE) -B $(BUILD)
+	JOBS=$(JOBS) BUILD=$(BUILD) tools/analyse
 
 kill: $(STAMP)-build $(STAMP)-test ## thousands of processes are killed in the middle of their files, which are opened again (KILLS=6000)
 	$(CMAKE) -B $(BUILD)/torture -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBLOOMERY_TESTS=ON

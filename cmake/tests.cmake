@@ -215,6 +215,9 @@ if(NOT BLOOMERY_SANITIZE)
     if(name MATCHES "^redis\\.")
       set_tests_properties(${name} PROPERTIES LABELS redis)
     endif()
+    if(name STREQUAL "tools.analyse") # half a minute of both processors
+      set_tests_properties(${name} PROPERTIES LABELS gate)
+    endif()
     if(name STREQUAL "web.lines") # some of them are Python
       set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED python)
     endif()
