@@ -156,7 +156,7 @@ CALLER static void the_rows_agree(void **state)
         v      = (blm_inline)BLM_INLINE_INIT;
         v.size = offsetof(blm_inline, asked);
         assert_status(blm_inline_of(f, &v), BLM_OK);
-        assert_true(v.asked == NULL && v.words[0] != 0);
+        assert_true(v.asked == NULL && (v.words[0] != 0) == !BLM__BIG_ENDIAN);
         assert_true(blm_add(f, "12345678", 8) == BLM_OK && blm_inline_check(&v, "12345678", 8));
         blm_free(f);
     }

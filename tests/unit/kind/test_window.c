@@ -138,7 +138,7 @@ static void the_rate_of_small_ones(void **state)
         for (size_t p = 0; p < COUNT_OF(rates); p++) {
             struct tally t = { 0 };
             char         name[64];
-            uint64_t     each = sizes[s] > 700 ? 20 : 200;
+            uint64_t     each = quick_tests() ? 2 : sizes[s] > 700 ? 20 : 200;
             for (uint64_t seed = 1; seed <= each; seed++) {
                 blm_options o = asked(sizes[s], rates[p], 0, NULL);
                 o.seed[0]     = seed;
@@ -177,7 +177,8 @@ static void the_rate_of_a_large_one(void **state)
     assert_false(s.overfilled);
     assert_int_equal(s.params.items, w.ages * w.turn_length - 1);
     assert_true(fabs(s.estimated.value / (double)s.params.items - 1) < 0.02);
-    double rate = tried(f, 2000000, 3), error = sqrt(0.01 / 2000000);
+    uint64_t trials = quick_tests() ? 20000 : 2000000;
+    double   rate = tried(f, trials, 3), error = sqrt(0.01 / (double)trials);
     judge("a large window, by its bits", rate, s.rate_now, error, 0.002);
     judge("a large window, as planned", rate, 0.01, error, 0.02);
     blm_age  ages[64];
@@ -216,6 +217,7 @@ static void a_burst_is_said(void **state)
 {
     (void)state;
     static const double rates[] = { 0.1, 0.01, 0.001 };
+    const uint64_t      trials  = quick_tests() ? 20000 : 1000000;
     for (size_t i = 0; i < 2 * COUNT_OF(rates); i++) {
         uint64_t    clock = 1700000000000u, n = 20000, shares = i % 2 ? 7 : 2, key = 0;
         double      p      = rates[i / 2];
@@ -230,8 +232,8 @@ static void a_burst_is_said(void **state)
         assert_int_equal(window_of(f).busiest, shares * share);
         assert_int_equal(blm_get_stats(f, &before), BLM_OK);
         assert_true(before.overfilled == (p < 0.1 || shares == 7));
-        error = sqrt(before.rate_now * (1 - before.rate_now) / 1000000);
-        judge("a burst", tried(f, 1000000, i), before.rate_now, error, 0.002);
+        error = sqrt(before.rate_now * (1 - before.rate_now) / (double)trials);
+        judge("a burst", tried(f, trials, i), before.rate_now, error, 0.002);
         for (uint64_t k = 0; k < key; k++)
             assert_true(has(f, k));
         clock += 80000;
@@ -251,8 +253,8 @@ static void a_burst_is_said(void **state)
                 blm_add(f, &key, 8);
         clock -= 10000;
         assert_int_equal(window_of(f).busiest, window_of(f).share);
-        error = sqrt(p / 1000000);
-        assert_true(tried(f, 1000000, i) <= p + 4 * error + 0.02 * p);
+        error = sqrt(p / (double)trials);
+        assert_true(tried(f, trials, i) <= p + 4 * error + 0.02 * p);
         blm_free(f);
     }
 }

@@ -154,14 +154,16 @@ static void test_slot_rate(void **state)
     assert_true(low <= s.rate_now && s.rate_now <= high);
     blm_free(f);
     /* by hand: planes 0 … 7 of two bytes, half full each, but plane 7 empty */
-    uint64_t words[1] = { 0x007f };
+    uint64_t words[1] = { 0 };
+    uint8_t *bytes    = (uint8_t *)words; /* bit i is bit i % 8 of byte i / 8 */
+    bytes[0]          = 0x7f;
     o                 = of("byteslot", 16);
     o.words           = words;
     o.word_count      = 1;
     f                 = create_or_fail(&o);
     assert_int_equal(blm_get_stats(f, &s), BLM_OK);
     assert_true(s.rate_now == 0);
-    words[0] = 0x00ff;
+    bytes[0] = 0xff;
     assert_int_equal(blm_get_stats(f, &s), BLM_OK);
     assert_true(s.rate_now == 1.0 / 256);
     blm_free(f);

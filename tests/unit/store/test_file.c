@@ -505,6 +505,10 @@ static void opening_does_not_read_the_bits(void **state)
     static struct blm__native_slot slot;
     struct blm__native_section     section;
     uint8_t                        bytes[BLM__SLOT_MAX];
+    if (getenv("BLM_EMULATED")) { /* tools/machines: qemu keeps a record of every page of a map */
+        blm_free(f);
+        skip();
+    }
     shape.bits = (uint64_t)1 << 43;
     assert_status(blm__native_head_of(&f->body, &shape, &head, NULL), BLM_OK);
     assert_true(blm__native_place(&shape, blm__native_first(&head), head.block, &section));
