@@ -224,11 +224,11 @@ blm_status blm_compare(const blm_filter *a, const blm_filter *b, blm_overlap *ou
 
 #define TRY 4096u
 
-/* `n` keys of 16 bytes, from number `from` of the stream that seed names. */
+/* `n` keys of 16 bytes, from number `from` of the stream that seed names: the same on every machine. */
 static void absent_keys(uint64_t seed, uint64_t from, size_t n, uint64_t *out)
 {
     for (size_t i = 0; i < 2 * n; i++)
-        out[i] = blm__mix64(seed + (from * 2 + i + 1) * 0x9e3779b97f4a7c15u);
+        blm__put64le(out + i, blm__mix64(seed + (from * 2 + i + 1) * 0x9e3779b97f4a7c15u));
 }
 
 blm_status blm_try_rate(const blm_filter *f, const blm_key *keys, uint64_t count, uint64_t seed,
