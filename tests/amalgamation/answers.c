@@ -65,7 +65,9 @@ static void put_answers(const blm_filter *f)
     printf("  maybe %" PRIu64 " (%016" PRIx64 "), positions", maybe, seen);
     for (size_t i = 0; i < count && i < 64; i++)
         printf(" %" PRIu64, pos[i]);
-    printf("\n");
+    blm_trial t = { .size = sizeof t };
+    must(blm_try_rate(f, NULL, 20000, 1, &t, NULL) == BLM_OK, "a rate that is tried");
+    printf(", %" PRIu64 " of 20000 random keys\n", t.hits);
 }
 
 static size_t fill(void *ctx, void *bytes, size_t len) /* blm_read_fn over a FILE */
