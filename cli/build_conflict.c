@@ -129,7 +129,7 @@ bool build_conflict(blm_builder *b, struct build_list *in, struct build_list *ou
     uint64_t common = 0;
     blm_builder_conflict(b, &common);
     struct found x = find(b, in, common), y = find(b, out, common);
-    bool         differ = x.bytes && y.bytes && (x.len != y.len || memcmp(x.bytes, y.bytes, x.len));
+    bool differ = x.bytes && y.bytes && (x.len != y.len || memcmp(x.bytes, y.bytes, x.len) != 0);
     if (differ && seeded)
         trouble("line %llu of %s and line %llu of %s have the same hash: give another --seed",
                 (unsigned long long)x.line, name_of(in), (unsigned long long)y.line, name_of(out));
