@@ -235,7 +235,7 @@ endif()
 
 # In a new clone CTest does not know yet what takes long. These begin first, so that none of them is left
 # over at the end, when it would have the machine for itself.
-foreach(name python.build web.page redis.near redis.shards)
+foreach(name python.build web.page redis.near redis.shards amalgamation.cross unit.kind.cuckoo)
   if(TEST ${name})
     set_tests_properties(${name} PROPERTIES COST 1000)
   endif()
@@ -280,7 +280,8 @@ if(BLOOMERY_GATE)
     set_tests_properties(${tree}.cli.ends PROPERTIES LABELS gate ENVIRONMENT "${places}")
   endforeach()
   foreach(name ${plain_tests})
-    add_program_test(asan.${name} ${name} ${PROJECT_BINARY_DIR}/asan ${without_slow})
+    # Here memory is the subject: what is about chance is cut short.
+    add_program_test(asan.${name} ${name} ${PROJECT_BINARY_DIR}/asan ${without_slow} BLM_QUICK=1)
     set_tests_properties(asan.${name} PROPERTIES LABELS gate)
     if(name MATCHES "threads")
       # The promise is for the portable kernel; vector kernels touch whole lanes at once.
