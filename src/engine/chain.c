@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Chain: k bits anywhere in the layer, each position derived from the one before (core/probe.h).
  * What the classic kind is made of. */
+#include <string.h>
+
 #include "core/hash/xxh3_key.h"
+#include "core/kernel/hands.h"
 #include "core/probe.h"
 #include "engine/bits.h"
 #include "maths/sizing.h"
@@ -57,19 +60,51 @@ static size_t add_raw(const struct blm__body *b, struct blm__layer *l, const str
     return count;
 }
 
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+static size_t check_run(const struct blm__body *b, const struct blm__layer *l,
+                        const struct blm__keys *k, size_t at, size_t n, uint8_t *maybe)
+{
+    uint64_t h[RUN];
+    if (k->hashes)
+        return b->kernel->chain_check(l, k->hashes + at, n, maybe);
+    hash(b, k, at, n, h);
+    return b->kernel->chain_check(l, h, n, maybe);
+}
+
+/* Many, by hands: core/kernel/hands.h. */
+static size_t check_many(const struct blm__body *b, const struct blm__layer *l,
+                         const struct blm__keys *k, size_t at, size_t n, uint8_t *maybe)
+{
+    struct blm__hands s;
+    blm__hands_begin(&s, l, l->shape.bits, maybe);
+    for (size_t i = 0, part; i < n; i += part) {
+        uint64_t *h = s.a + blm__hands_next(&s);
+        part        = least(n - i, BLM__HANDS_RUN);
+        blm__hands_ahead(k->fixed ? k->fixed + (at + i) * k->width : NULL, part * k->width,
+                         maybe + i);
+        if (k->hashes)
+            memcpy(h, k->hashes + at + i, part * sizeof *h);
+        else
+            hash(b, k, at + i, part, h);
+        b->kernel->chain_follow(&s, part);
+    }
+    b->kernel->chain_follow(&s, 0);
+    return blm__hands_count(&s);
+}
+
 static size_t check_raw(const struct blm__body *b, const struct blm__layer *l,
                         const struct blm__keys *k, uint8_t *maybe)
 {
-    uint64_t h[RUN];
-    size_t   hits = 0, most = PROBE;
-    bool     absent = false; /* most of the run before were */
-    for (size_t at = 0, n; at < k->n; at += n, most = RUN) {
-        n                   = k->n - at < most ? k->n - at : most;
-        const uint64_t *run = k->hashes ? k->hashes + at : h;
-        if (!k->hashes)
-            hash(b, k, at, n, h);
-        const struct blm__kernel *v = b->kernel;
-        size_t has = (absent ? v->chain_sieve : v->chain_check)(l, run, n, maybe + at);
+    const struct blm__kernel *v    = b->kernel;
+    const size_t              most = v->always_hands ? BLM__HANDS_KEYS : BLM__HANDS_TRIAL;
+    size_t                    hits = 0, run = PROBE;
+    bool                      absent = false; /* most of those before were */
+    for (size_t at = 0, n; at < k->n; at += n, run = RUN) {
+        bool many = (v->always_hands || absent) && v->chain_follow &&
+                    blm__hands_fit(l, l->shape.bits, UINT32_MAX, k->n - at);
+        n          = least(k->n - at, many ? most : run);
+        size_t has = (many ? check_many : check_run)(b, l, k, at, n, maybe + at);
         absent     = has < n / 2;
         hits += has;
     }

@@ -4,7 +4,7 @@
  * RedisBloom, old DCSO). Two words of a key take the place of a digest, and nothing is divided:
  * core/kernel/steps.h. Keys that come as digests are looked up by their positions.
  */
-#include "core/kernel/steps.h"
+#include "core/kernel/hands.h"
 
 #include "engine/bits.h"
 
@@ -67,18 +67,47 @@ static size_t add_raw(const struct blm__body *b, struct blm__layer *l, const str
     return count;
 }
 
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+static size_t check_run(const struct blm__body *b, const struct blm__layer *l,
+                        const struct blm__keys *k, size_t at, size_t n, uint8_t *maybe)
+{
+    uint64_t         start[BLM__STEPS_RUN], step[BLM__STEPS_RUN];
+    struct blm__keys part = blm__keys_part(k, at, n);
+    b->scheme->pairs(&b->hasher, b->kernel, &part, n, start, step);
+    return b->kernel->stepper->check(l, start, step, n, maybe);
+}
+
+/* Many, by hands: core/kernel/hands.h. */
+static size_t check_many(const struct blm__body *b, const struct blm__layer *l,
+                         const struct blm__keys *k, size_t at, size_t n, uint8_t *maybe)
+{
+    struct blm__hands s;
+    blm__hands_begin(&s, l, l->steps.m, maybe);
+    for (size_t i = 0, run; i < n; i += run) {
+        const size_t to       = blm__hands_next(&s);
+        run                   = least(n - i, BLM__HANDS_RUN);
+        struct blm__keys part = blm__keys_part(k, at + i, run);
+        blm__hands_ahead(part.fixed, run * part.width, maybe + i);
+        b->scheme->pairs(&b->hasher, b->kernel, &part, run, s.a + to, s.b + to);
+        b->kernel->stepper->follow(&s, run);
+    }
+    b->kernel->stepper->follow(&s, 0);
+    return blm__hands_count(&s);
+}
+
 static size_t check_raw(const struct blm__body *b, const struct blm__layer *l,
                         const struct blm__keys *k, uint8_t *maybe)
 {
-    const struct blm__stepper *v = b->kernel->stepper;
-    uint64_t                   start[BLM__STEPS_RUN], step[BLM__STEPS_RUN];
-    size_t                     hits = 0, most = PROBE;
-    bool                       absent = false; /* most of the run before were */
-    for (size_t at = 0, n; at < k->n; at += n, most = BLM__STEPS_RUN) {
-        n                     = k->n - at < most ? k->n - at : most;
-        struct blm__keys part = blm__keys_part(k, at, n);
-        b->scheme->pairs(&b->hasher, b->kernel, &part, n, start, step);
-        size_t has = (absent ? v->sieve : v->check)(l, start, step, n, maybe + at);
+    const struct blm__kernel *v    = b->kernel;
+    const size_t              most = v->always_hands ? BLM__HANDS_KEYS : BLM__HANDS_TRIAL;
+    size_t                    hits = 0, run = PROBE;
+    bool                      absent = false; /* most of those before were */
+    for (size_t at = 0, n; at < k->n; at += n, run = BLM__STEPS_RUN) {
+        bool many = (v->always_hands || absent) && v->stepper->follow &&
+                    blm__hands_fit(l, l->steps.m, BLM__STEPS_NARROW, k->n - at);
+        n          = least(k->n - at, many ? most : run);
+        size_t has = (many ? check_many : check_run)(b, l, k, at, n, maybe + at);
         absent     = has < n / 2;
         hits += has;
     }

@@ -60,6 +60,7 @@ BLM__VECTOR_LINES(BLM__AVX2, BLM__AVX2_INLINE, blm__avx2, take8, blm__avx2_test,
                   blm__avx2_set)
 BLM__VECTOR_LINE(BLM__AVX2, BLM__AVX2_INLINE, blm__avx2, blm__avx2_test, blm__avx2_set)
 BLM__VECTOR_CHAINS(BLM__AVX2, blm__avx2)
+#define blm__avx2_chain_follow blm__chain_follow_avx2
 
 /* ---- single calls with one line a key ---- */
 

@@ -250,7 +250,7 @@ BLM__AVX2 static void run(const struct chain *c, const uint64_t *a, const uint64
 
 static bool fits(const struct blm__layer *l)
 {
-    return l->steps.spare == 0 && l->steps.m <= BLM__MODULUS_MOST && l->shape.probes >= FIRST &&
+    return l->steps.spare == 0 && l->steps.m <= BLM__STEPS_NARROW && l->shape.probes >= FIRST &&
            l->shape.probes <= PROBES;
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Remainders of 64-bit words, eight at once, by a modulus of up to 30 bits. For avx2_chain.c and
- * avx2_sieve.c.
+ * avx2_hands.c.
  *
  * A remainder is the fraction of a/m times m, as in steps.h, with fewer products. a is two halves;
  * 1/m and 2^32/m are rounded to 64 bits, so that either half's product is off by 2^-33 at most. What
  * is cut from the sum is less than 2^-32, and half of that is added before. So the fraction is off by
- * less than 1.5 · 2^-32, which is below 1/2m for m up to BLM__MODULUS_MOST.
+ * less than 1.5 · 2^-32, which is below 1/2m for m up to BLM__STEPS_NARROW.
  */
 #ifndef BLM_CORE_KERNEL_AVX2_MODULUS_H
 #define BLM_CORE_KERNEL_AVX2_MODULUS_H
@@ -15,8 +15,6 @@
 #include "core/kernel/steps.h"
 
 #ifdef BLM__HAVE_AVX2
-
-#define BLM__MODULUS_MOST ((uint64_t)5 << 28) /* below 2^32 / 3 */
 
 struct blm__avx2_modulus {
     __m256i one, one_up, word, word_up; /* 1/m and 2^32/m, the fractions, in units of 2^-64 */
@@ -28,7 +26,6 @@ BLM__AVX2_INLINE struct blm__avx2_modulus blm__avx2_modulus_of(const struct blm_
 {
     const uint64_t one  = s->hi + (s->lo >> 63);
     const uint64_t word = (s->hi << 32 | s->lo >> 32) + (s->lo >> 31 & 1);
-    const uint64_t wrap = s->spare ? (uint64_t)1 << (64 - s->spare) : 0 - s->hi * s->m;
     return (struct blm__avx2_modulus){
         _mm256_set1_epi64x((long long)one),
         _mm256_set1_epi64x((long long)(one >> 32)),
@@ -37,7 +34,7 @@ BLM__AVX2_INLINE struct blm__avx2_modulus blm__avx2_modulus_of(const struct blm_
         _mm256_set1_epi64x((long long)((s->hi >> 1) + ((uint64_t)1 << 31))),
         _mm256_set1_epi64x((long long)s->m),
         _mm256_set1_epi32((int)s->m),
-        _mm256_set1_epi32((int)(wrap % s->m)),
+        _mm256_set1_epi32((int)blm__steps_wrap(s)),
     };
 }
 

@@ -75,13 +75,6 @@ BLM__AVX2 static size_t check(const struct blm__layer *l, const uint64_t *a, con
     return blm__steps_check_loop(l, a, b, n, maybe, list);
 }
 
-static size_t sieve(const struct blm__layer *l, const uint64_t *a, const uint64_t *b, size_t n,
-                    uint8_t *maybe)
-{
-    size_t hits;
-    return blm__sieve_steps_avx2(l, a, b, n, maybe, &hits) ? hits : check(l, a, b, n, maybe);
-}
-
 static bool narrow(const struct blm__steps_flow *w) { return w->layer->steps.m >> 32 == 0; }
 
 BLM__AVX2 static void flow_check(struct blm__steps_flow *w)
@@ -106,7 +99,7 @@ static size_t add_flow(struct blm__steps_flow *w)
 const struct blm__stepper blm__stepper_avx2 = {
     add,
     check,
-    sieve,
+    blm__steps_follow_avx2,
     blm__steps_check_chain_avx2,
     blm__steps_add_chain_avx2,
     check_flow,
@@ -120,14 +113,14 @@ const struct blm__stepper blm__stepper_avx2 = {
 const struct blm__stepper blm__stepper_avx512 = {
     add,
     check,
-    sieve,
+    blm__steps_follow_avx512,
     blm__steps_check_chain_avx512,
     blm__steps_add_chain_avx512,
     check_flow,
     add_flow,
     blm__murmur4_avx2,
-    blm__murmur_8_avx2,
-    blm__murmur3_8_avx2,
+    blm__murmur_8_avx512,
+    blm__murmur3_8_avx512,
 };
 #endif
 #endif

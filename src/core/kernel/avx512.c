@@ -114,6 +114,11 @@ AVX512_INLINE void take8(const uint8_t *from, bool keys, uint64_t flip, uint64_t
 BLM__VECTOR_LINES(AVX512, AVX512_INLINE, blm__avx512, take8, test_line, test8, set_line)
 BLM__VECTOR_LINE(AVX512, AVX512_INLINE, blm__avx512, test_line, set_line)
 BLM__VECTOR_CHAINS(AVX512, blm__avx512)
+#ifdef BLM__AVX512_EMULATED
+BLM__CHAIN_FOLLOW(AVX512, blm__avx512)
+#else
+#define blm__avx512_chain_follow blm__chain_follow_avx512
+#endif
 
 /* ---- words ---- */
 
@@ -191,6 +196,7 @@ const struct blm__kernel blm__kernel_avx512 = {
     .line_check_keys = blm__line_check_keys_avx2,
     .line_add_keys   = blm__line_add_keys_avx2,
     BLM__VECTOR_ROWS(blm__avx512),
+    .always_hands   = true,
     .quick          = quick,
     .line_check_key = blm__avx512_quick_check,
     .line_add_key   = blm__avx512_quick_add,

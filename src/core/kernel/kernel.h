@@ -34,6 +34,7 @@ extern _Atomic uint64_t blm__in_cache_bytes;
 struct blm__ages;     /* core/kernel/ages.h */
 struct blm__buckets;  /* core/kernel/buckets.h */
 struct blm__fuse;     /* core/kernel/fuse.h */
+struct blm__hands;    /* core/kernel/hands.h */
 struct blm__counters; /* core/kernel/counters.h */
 struct blm__stack;    /* core/kernel/layers.h */
 struct blm__stepper;  /* core/kernel/steps.h */
@@ -71,8 +72,10 @@ struct blm__kernel {
     size_t (*chain_add)(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
     size_t (*chain_add_shared)(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
     size_t (*chain_check)(const struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
-    /* The same, of which most are expected not to be there. */
-    size_t (*chain_sieve)(const struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
+    /* Runs of many keys, by hands (core/kernel/hands.h). NULL: nothing can be fetched ahead. */
+    void (*chain_follow)(struct blm__hands *s, size_t n);
+    bool
+        always_hands; /* else where most keys are not there: others are as fast, or faster, without */
     bool (*chain_check_one)(const struct blm__layer *l, uint64_t h);
     blm__check_key chain_check_key;
     blm__add_key   chain_add_key, chain_add_key_shared;

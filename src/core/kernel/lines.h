@@ -18,8 +18,8 @@
 #define BLM_CORE_KERNEL_LINES_H
 
 #include "core/kernel/few.h"
+#include "core/kernel/hands.h"
 #include "core/kernel/lanes.h"
-#include "core/kernel/sieve.h"
 
 #define BLM__SHARED_AHEAD 32u
 
@@ -279,20 +279,6 @@ BLM__INLINE uint64_t *blm__quick_line(const struct blm__body *b, uint64_t h)
     }
 
 /* Chains, built for the target. */
-/* Where nothing can be fetched ahead, there is nothing to gain. */
-#ifdef __wasm__
-#define BLM__CHAIN_SIEVE(TARGET, kernel)
-#define BLM__CHAIN_SIEVE_ROW(kernel) kernel##_chain_check
-#else
-#define BLM__CHAIN_SIEVE(TARGET, kernel)                                                     \
-    TARGET static size_t kernel##_chain_sieve(const struct blm__layer *l, const uint64_t *h, \
-                                              size_t n, uint8_t *maybe)                      \
-    {                                                                                        \
-        return blm__sieve_chain(l, h, n, maybe);                                             \
-    }
-#define BLM__CHAIN_SIEVE_ROW(kernel) kernel##_chain_sieve
-#endif
-
 #define BLM__VECTOR_CHAINS(TARGET, kernel)                                                     \
     TARGET static size_t kernel##_chain_add(struct blm__layer *l, const uint64_t *h, size_t n, \
                                             uint8_t *fresh)                                    \
@@ -309,7 +295,6 @@ BLM__INLINE uint64_t *blm__quick_line(const struct blm__body *b, uint64_t h)
     {                                                                                          \
         return blm__chain_check_loop(l, h, n, maybe);                                          \
     }                                                                                          \
-    BLM__CHAIN_SIEVE(TARGET, kernel)                                                           \
     TARGET static bool kernel##_chain_check_one(const struct blm__layer *l, uint64_t h)        \
     {                                                                                          \
         return blm__chain_test(l->words, l->shape.bits, h, 0, l->shape.probes);                \
@@ -317,15 +302,15 @@ BLM__INLINE uint64_t *blm__quick_line(const struct blm__body *b, uint64_t h)
     BLM__SINGLE_CALLS(TARGET, kernel##_chain, kernel##_chain_check_one, blm__chain_add_hash)
 
 /* The rows of a kernel's table that these two make. */
-#define BLM__VECTOR_ROWS(kernel)                                                              \
-    .lines_add = kernel##_lines_add, .lines_add_shared = kernel##_lines_add_shared,           \
-    .lines_check = kernel##_lines_check, .lines_check_one = kernel##_lines_check_one,         \
-    .line_add8 = kernel##_line_add8, .line_check8 = kernel##_line_check8,                     \
-    .lines_check_key = kernel##_lines_check_key, .lines_add_key = kernel##_lines_add_key,     \
-    .lines_add_key_shared = kernel##_lines_add_key_shared, .chain_add = kernel##_chain_add,   \
-    .chain_add_shared = kernel##_chain_add_shared, .chain_check = kernel##_chain_check,       \
-    .chain_sieve = BLM__CHAIN_SIEVE_ROW(kernel), .chain_check_one = kernel##_chain_check_one, \
-    .chain_check_key = kernel##_chain_check_key, .chain_add_key = kernel##_chain_add_key,     \
+#define BLM__VECTOR_ROWS(kernel)                                                                \
+    .lines_add = kernel##_lines_add, .lines_add_shared = kernel##_lines_add_shared,             \
+    .lines_check = kernel##_lines_check, .lines_check_one = kernel##_lines_check_one,           \
+    .line_add8 = kernel##_line_add8, .line_check8 = kernel##_line_check8,                       \
+    .lines_check_key = kernel##_lines_check_key, .lines_add_key = kernel##_lines_add_key,       \
+    .lines_add_key_shared = kernel##_lines_add_key_shared, .chain_add = kernel##_chain_add,     \
+    .chain_add_shared = kernel##_chain_add_shared, .chain_check = kernel##_chain_check,         \
+    .chain_follow = BLM__CHAIN_FOLLOW_ROW(kernel), .chain_check_one = kernel##_chain_check_one, \
+    .chain_check_key = kernel##_chain_check_key, .chain_add_key = kernel##_chain_add_key,       \
     .chain_add_key_shared = kernel##_chain_add_key_shared
 
 #endif

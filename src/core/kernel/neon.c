@@ -79,6 +79,7 @@ NEON_INLINE unsigned set_line(struct blm__layer *l, uint64_t *line, uint64_t x, 
 BLM__VECTOR_LINES(NEON, NEON_INLINE, blm__neon, blm__take_plain, test_line, NULL, set_line)
 BLM__VECTOR_LINE(NEON, NEON_INLINE, blm__neon, test_line, set_line)
 BLM__VECTOR_CHAINS(NEON, blm__neon)
+BLM__CHAIN_FOLLOW(NEON, blm__neon)
 
 /* ---- hashes ---- */
 

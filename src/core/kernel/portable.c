@@ -4,6 +4,7 @@
 #include "core/kernel/buckets.h"
 #include "core/kernel/counters.h"
 #include "core/kernel/fuse.h"
+#include "core/kernel/hands.h"
 #include "core/kernel/lanes.h"
 #include "core/kernel/layers.h"
 #include "core/kernel/steps.h"
@@ -140,6 +141,7 @@ static bool chain_check_one(const struct blm__layer *l, uint64_t h)
     return blm__chain_test(l->words, l->shape.bits, h, 0, l->shape.probes);
 }
 
+BLM__CHAIN_FOLLOW(NO_TARGET, blm__portable)
 BLM__SINGLE_CALLS(NO_TARGET, blm__portable_chain, chain_check_one, blm__chain_add_hash)
 
 static uint64_t popcount(const uint64_t *w, uint64_t n)
@@ -192,7 +194,7 @@ const struct blm__kernel blm__kernel_portable = {
     .chain_add        = chain_add,
     .chain_add_shared = BLM__SHARED_FORM(chain_add_shared, chain_add),
     .chain_check      = chain_check,
-    .chain_sieve      = chain_check,
+    .chain_follow     = BLM__CHAIN_FOLLOW_ROW(blm__portable),
     .chain_check_one  = chain_check_one,
     .chain_check_key  = blm__portable_chain_check_key,
     .chain_add_key    = blm__portable_chain_add_key,

@@ -302,6 +302,7 @@ static size_t layers_add(const struct blm__stack *s, struct blm__layer *l, const
 BLM__KEYS_LOOPS(blm__simd128, &blm__kernel_simd128)
 BLM__SINGLE_CALLS(NO_TARGET, blm__simd128_lines, check_hash, add_hash)
 BLM__VECTOR_CHAINS(NO_TARGET, blm__simd128)
+BLM__CHAIN_FOLLOW(NO_TARGET, blm__simd128)
 
 const struct blm__kernel blm__kernel_simd128 = {
     .name             = "simd128",
@@ -325,7 +326,7 @@ const struct blm__kernel blm__kernel_simd128 = {
     .chain_add        = blm__simd128_chain_add,
     .chain_add_shared = BLM__SHARED_FORM(blm__simd128_chain_add_shared, blm__simd128_chain_add),
     .chain_check      = blm__simd128_chain_check,
-    .chain_sieve      = blm__simd128_chain_check,
+    .chain_follow     = BLM__CHAIN_FOLLOW_ROW(blm__simd128),
     .chain_check_one  = blm__simd128_chain_check_one,
     .chain_check_key  = blm__simd128_chain_check_key,
     .chain_add_key    = blm__simd128_chain_add_key,

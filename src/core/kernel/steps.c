@@ -228,7 +228,7 @@ bool blm__murmur4_none(const blm_key *k, uint64_t seed, uint64_t *start, uint64_
 }
 
 const struct blm__stepper blm__stepper_portable = {
-    add,           check,          check,    check_chain,
+    add,           check,          NULL,     check_chain,
     add_chain,     check_flow,     add_flow, blm__murmur4_none,
     blm__murmur_8, blm__murmur3_8,
 };

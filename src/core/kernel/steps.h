@@ -21,16 +21,18 @@
 
 #include "core/kernel/loops.h"
 
-#define BLM__STEPS_ROOM  2048u                 /* positions in the ring */
-#define BLM__STEPS_MOST  (BLM__STEPS_ROOM / 4) /* probes; beyond, keys are taken one by one */
-#define BLM__STEPS_AHEAD 4u /* blocks of four keys between asking for bits and using them */
-#define BLM__STEPS_FIRST 3u
-#define BLM__STEPS_RUN   512u /* keys hashed, and then looked for or added, in one go */
+#define BLM__STEPS_ROOM   2048u                 /* positions in the ring */
+#define BLM__STEPS_MOST   (BLM__STEPS_ROOM / 4) /* probes; beyond, keys are taken one by one */
+#define BLM__STEPS_AHEAD  4u /* blocks of four keys between asking for bits and using them */
+#define BLM__STEPS_FIRST  3u
+#define BLM__STEPS_RUN    512u /* keys hashed, and then looked for or added, in one go */
 /* Probes in cache; beyond, a key that is not there costs less alone, because it stops at its first
  * clear bits and lists none of the others. In 16 KB, ns a key: 17 probes 9.4 in a batch and 7.6
  * alone, 37: 15.6 and 7.5, 272: 94 and 7.6; for keys that are there 17.4 and 19.3, 35.3 and 37.3,
  * 297 and 265. Long chains are many such links. */
-#define BLM__STEPS_NEAR  24u
+#define BLM__STEPS_NEAR   24u
+/* The largest m of vectors of 32-bit remainders: below 2^32 / 3 (core/kernel/avx2_modulus.h). */
+#define BLM__STEPS_NARROW ((uint64_t)5 << 28)
 
 #if defined(__GNUC__)
 #define BLM__UNROLL_8 _Pragma("GCC unroll 8")
@@ -47,9 +49,8 @@ struct blm__stepper {
                   uint8_t *fresh, bool shared);
     size_t (*check)(const struct blm__layer *l, const uint64_t *a, const uint64_t *b, size_t n,
                     uint8_t *maybe);
-    /* The same, of which most are expected not to be there. */
-    size_t (*sieve)(const struct blm__layer *l, const uint64_t *a, const uint64_t *b, size_t n,
-                    uint8_t *maybe);
+    /* Runs of many keys, by hands (hands.h), for m up to BLM__STEPS_NARROW. NULL: it has none. */
+    void (*follow)(struct blm__hands *s, size_t n);
     /* All layers of a chain: maybe[i]: one of them but `without` has key i. */
     size_t (*check_chain)(const struct blm__layer *layers, uint32_t count, uint32_t without,
                           const uint64_t *a, const uint64_t *b, size_t n, uint8_t *maybe);
@@ -69,14 +70,16 @@ struct blm__stepper {
 extern const struct blm__stepper blm__stepper_portable;
 #ifdef BLM__HAVE_AVX2
 extern const struct blm__stepper blm__stepper_avx2;
-extern const struct blm__stepper blm__stepper_avx512; /* its own chains, the rest is AVX2's */
-/* False: they are not for it (core/kernel/sieve.h), and nothing was done. */
-bool   blm__sieve_steps_avx2(const struct blm__layer *l, const uint64_t *a, const uint64_t *b,
-                             size_t n, uint8_t *maybe, size_t *hits);
+extern const struct blm__stepper blm__stepper_avx512; /* adds, flows and strings are AVX2's */
+void                             blm__steps_follow_avx2(struct blm__hands *s, size_t n);
+void                             blm__steps_follow_avx512(struct blm__hands *s, size_t n);
 bool   blm__murmur4_avx2(const blm_key *k, uint64_t seed, uint64_t *start, uint64_t *step);
 void   blm__murmur_8_avx2(const uint8_t *keys, size_t n, uint64_t seed, uint64_t *start,
                           uint64_t *step);
 void   blm__murmur3_8_avx2(const uint8_t *keys, size_t n, uint64_t *start, uint64_t *step);
+void   blm__murmur_8_avx512(const uint8_t *keys, size_t n, uint64_t seed, uint64_t *start,
+                            uint64_t *step);
+void   blm__murmur3_8_avx512(const uint8_t *keys, size_t n, uint64_t *start, uint64_t *step);
 size_t blm__steps_check_chain_avx2(const struct blm__layer *layers, uint32_t count,
                                    uint32_t without, const uint64_t *a, const uint64_t *b, size_t n,
                                    uint8_t *maybe);
@@ -105,6 +108,13 @@ size_t blm__steps_add_each(const struct blm__stepper *v, struct blm__layer *laye
 /* One key, without what only many keys pay back. */
 unsigned blm__steps_add_one(struct blm__layer *l, uint64_t a, uint64_t b, bool shared);
 bool     blm__steps_check_one(const struct blm__layer *l, uint64_t a, uint64_t b);
+
+/* 2^64 mod m, or where sums have fewer bits 2 to these; m is below 2^32. */
+BLM__INLINE uint32_t blm__steps_wrap(const struct blm__steps *s)
+{
+    const uint64_t wrap = s->spare ? (uint64_t)1 << (64 - s->spare) : 0 - s->hi * s->m;
+    return (uint32_t)(wrap % s->m);
+}
 
 /* ---- one key's turn ---- */
 
