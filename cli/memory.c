@@ -10,15 +10,16 @@
 #include "progress.h"
 #include "say.h"
 
+#define LONG_LINE ((size_t)16 << 20) /* nothing else is so large: a block of input has 640 KiB */
+
 void *memory_grow(void *old, size_t size)
 {
     void *p = realloc(old, size ? size : 1);
     if (!p) {
         char text[NUMBER_TEXT];
         progress_hide();
-        exit(trouble("out of memory: could not get %s more: if the input has very long lines, see "
-                     "-0",
-                     size_text(size, text)));
+        exit(trouble("out of memory: could not get %s more%s", size_text(size, text),
+                     size < LONG_LINE ? "" : ": if the input has very long lines, see -0"));
     }
     return p;
 }
