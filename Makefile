@@ -135,7 +135,7 @@ coverage: $(STAMP)-build $(STAMP)-test $(STAMP)-coverage ## which lines and bran
 	    -DCMAKE_C_FLAGS=-O1 -DBLOOMERY_TESTS=ON -DBLOOMERY_COVERAGE=ON
 	LLVM_PROFILE_FILE=/dev/null $(BUILDS) $(BUILD)/coverage -j $(JOBS)
 	tools/coverage run --build $(BUILD)/coverage
-	tools/coverage report --build $(BUILD)/coverage --write
+	tools/coverage report --build $(BUILD)/coverage --write --strict
 
 analyse: $(STAMP)-build $(STAMP)-analyse ## cppcheck, gcc -fanalyzer and clang-tidy over the sources: an hour (cppcheck and a part of clang-tidy are in the gate)
 	$(CMAKE) -B $(BUILD)
