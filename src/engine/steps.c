@@ -99,12 +99,12 @@ static size_t check_many(const struct blm__body *b, const struct blm__layer *l,
 static size_t check_raw(const struct blm__body *b, const struct blm__layer *l,
                         const struct blm__keys *k, uint8_t *maybe)
 {
-    const struct blm__kernel *v    = b->kernel;
-    const size_t              most = v->always_hands ? BLM__HANDS_KEYS : BLM__HANDS_TRIAL;
-    size_t                    hits = 0, run = PROBE;
-    bool                      absent = false; /* most of those before were */
+    const struct blm__kernel *v = b->kernel;
+    const size_t most           = v->stepper->hands_for(false) ? BLM__HANDS_KEYS : BLM__HANDS_TRIAL;
+    size_t       hits = 0, run = PROBE;
+    bool         absent = false; /* most of those before were */
     for (size_t at = 0, n; at < k->n; at += n, run = BLM__STEPS_RUN) {
-        bool many = (v->always_hands || absent) && v->stepper->follow &&
+        bool many = v->stepper->hands_for(absent) &&
                     blm__hands_fit(l, l->steps.m, BLM__STEPS_NARROW, k->n - at);
         n          = least(k->n - at, many ? most : run);
         size_t has = (many ? check_many : check_run)(b, l, k, at, n, maybe + at);

@@ -146,6 +146,7 @@ const struct blm__kernel blm__kernel_avx2 = {
     .line_check_keys = blm__line_check_keys_avx2,
     .line_add_keys   = blm__line_add_keys_avx2,
     BLM__VECTOR_ROWS(blm__avx2),
+    .hands_for      = blm__hands_if_absent,
     .quick          = quick,
     .line_check_key = blm__avx2_quick_check,
     .line_add_key   = blm__avx2_quick_add,

@@ -2,6 +2,7 @@
 /* Double hashing, the turns of four keys in one vector: what steps.c does, bit for bit. For m below
  * 2^32, so that a product with m is two of 32 bits; larger filters wait for memory, not for us. */
 #include "core/kernel/flow.h"
+#include "core/kernel/hands.h"
 
 #ifdef BLM__HAVE_AVX2
 #include "core/kernel/avx2.h"
@@ -100,6 +101,7 @@ const struct blm__stepper blm__stepper_avx2 = {
     add,
     check,
     blm__steps_follow_avx2,
+    blm__hands_if_absent,
     blm__steps_check_chain_avx2,
     blm__steps_add_chain_avx2,
     check_flow,
@@ -114,6 +116,7 @@ const struct blm__stepper blm__stepper_avx512 = {
     add,
     check,
     blm__steps_follow_avx512,
+    blm__hands_always,
     blm__steps_check_chain_avx512,
     blm__steps_add_chain_avx512,
     check_flow,

@@ -196,7 +196,7 @@ const struct blm__kernel blm__kernel_avx512 = {
     .line_check_keys = blm__line_check_keys_avx2,
     .line_add_keys   = blm__line_add_keys_avx2,
     BLM__VECTOR_ROWS(blm__avx512),
-    .always_hands   = true,
+    .hands_for      = blm__hands_always,
     .quick          = quick,
     .line_check_key = blm__avx512_quick_check,
     .line_add_key   = blm__avx512_quick_add,

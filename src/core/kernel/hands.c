@@ -74,3 +74,19 @@ void blm__hands_end_steps(struct blm__hands *s, uint32_t hands)
 }
 
 size_t blm__hands_count(const struct blm__hands *s) { return blm__ones(s->maybe, s->given); }
+
+bool blm__hands_always(bool absent)
+{
+    (void)absent;
+    return true;
+}
+
+bool blm__hands_if_absent(bool absent) { return absent; }
+
+bool blm__hands_never(bool absent)
+{
+    (void)absent;
+    return false;
+}
+
+void blm__hands_none(struct blm__hands *s, size_t n) { (void)s, (void)n; }

@@ -192,4 +192,9 @@ BLM__INLINE void blm__hands_chain(struct blm__hands *s, size_t n)
 #define BLM__CHAIN_FOLLOW_ROW(kernel) kernel##_chain_follow
 #endif
 
+bool blm__hands_always(bool absent);
+bool blm__hands_if_absent(bool absent); /* others are as fast, or faster, without */
+bool blm__hands_never(bool absent);
+void blm__hands_none(struct blm__hands *s, size_t n); /* beside that: nobody calls it */
+
 #endif

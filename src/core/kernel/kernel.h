@@ -74,8 +74,8 @@ struct blm__kernel {
     size_t (*chain_check)(const struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
     /* Runs of many keys, by hands (core/kernel/hands.h). NULL: nothing can be fetched ahead. */
     void (*chain_follow)(struct blm__hands *s, size_t n);
-    bool
-        always_hands; /* else where most keys are not there: others are as fast, or faster, without */
+    /* Are hands worth it? absent: most keys before were not there. */
+    bool (*hands_for)(bool absent);
     bool (*chain_check_one)(const struct blm__layer *l, uint64_t h);
     blm__check_key chain_check_key;
     blm__add_key   chain_add_key, chain_add_key_shared;

@@ -163,6 +163,7 @@ const struct blm__kernel blm__kernel_neon = {
     .line_add_keys   = blm__neon_line_add_keys,
     .line_check_keys = blm__neon_line_check_keys,
     BLM__VECTOR_ROWS(blm__neon),
+    .hands_for      = blm__hands_if_absent,
     .quick          = quick,
     .line_check_key = blm__neon_line_check_key,
     .line_add_key   = blm__neon_line_add_key,

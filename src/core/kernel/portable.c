@@ -195,6 +195,7 @@ const struct blm__kernel blm__kernel_portable = {
     .chain_add_shared = BLM__SHARED_FORM(chain_add_shared, chain_add),
     .chain_check      = chain_check,
     .chain_follow     = BLM__CHAIN_FOLLOW_ROW(blm__portable),
+    .hands_for        = blm__hands_if_absent,
     .chain_check_one  = chain_check_one,
     .chain_check_key  = blm__portable_chain_check_key,
     .chain_add_key    = blm__portable_chain_add_key,

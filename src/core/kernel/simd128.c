@@ -327,6 +327,7 @@ const struct blm__kernel blm__kernel_simd128 = {
     .chain_add_shared = BLM__SHARED_FORM(blm__simd128_chain_add_shared, blm__simd128_chain_add),
     .chain_check      = blm__simd128_chain_check,
     .chain_follow     = BLM__CHAIN_FOLLOW_ROW(blm__simd128),
+    .hands_for        = blm__hands_if_absent,
     .chain_check_one  = blm__simd128_chain_check_one,
     .chain_check_key  = blm__simd128_chain_check_key,
     .chain_add_key    = blm__simd128_chain_add_key,

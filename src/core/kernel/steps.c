@@ -5,6 +5,7 @@
 #include "core/hash/murmur2.h"
 #include "core/hash/murmur3.h"
 #include "core/kernel/flow.h"
+#include "core/kernel/hands.h"
 
 /* ⌊(high·2^64 + 2^64 − 1) / m⌋ for high < m. */
 static uint64_t divide(uint64_t high, uint64_t m)
@@ -228,7 +229,6 @@ bool blm__murmur4_none(const blm_key *k, uint64_t seed, uint64_t *start, uint64_
 }
 
 const struct blm__stepper blm__stepper_portable = {
-    add,           check,          NULL,     check_chain,
-    add_chain,     check_flow,     add_flow, blm__murmur4_none,
-    blm__murmur_8, blm__murmur3_8,
+    add,        check,    blm__hands_none,   blm__hands_never, check_chain,    add_chain,
+    check_flow, add_flow, blm__murmur4_none, blm__murmur_8,    blm__murmur3_8,
 };

@@ -49,8 +49,10 @@ struct blm__stepper {
                   uint8_t *fresh, bool shared);
     size_t (*check)(const struct blm__layer *l, const uint64_t *a, const uint64_t *b, size_t n,
                     uint8_t *maybe);
-    /* Runs of many keys, by hands (hands.h), for m up to BLM__STEPS_NARROW. NULL: it has none. */
+    /* Runs of many keys, by hands (hands.h), for m up to BLM__STEPS_NARROW; and are they worth it?
+     * absent: most keys before were not there. */
     void (*follow)(struct blm__hands *s, size_t n);
+    bool (*hands_for)(bool absent);
     /* All layers of a chain: maybe[i]: one of them but `without` has key i. */
     size_t (*check_chain)(const struct blm__layer *layers, uint32_t count, uint32_t without,
                           const uint64_t *a, const uint64_t *b, size_t n, uint8_t *maybe);
