@@ -325,6 +325,7 @@ static void add_and_reply(Ctx *ctx, struct value *v, Str **items, size_t n, stru
     reply_items(ctx, v, items, n, r);
     if (r->fresh != some)
         api.Free(r->fresh);
+    r->fresh = NULL; /* it was here, or is gone */
 }
 
 /* `madd`: the command has only a name and items. */
