@@ -8,7 +8,9 @@
  * 14.0, of which the lines, 32 at a time and nothing else, take 7.7. The rest is not hidden: what a
  * call does is longer than the processor looks ahead, so its lines are not asked for while the last
  * ones of the call before are on their way. The hint makes no difference there; all keys hashed
- * before the first is asked for, it takes 1.5 more.
+ * before the first is asked for, it takes 1.5 more. A step of eight is taken one before it is asked for:
+ * without that a batch of 32 took 1.5 times as long on Emerald Rapids (1e7 keys, 0.9 and 0.5 of
+ * RocksDB's).
  */
 #ifndef BLM_CORE_KERNEL_FEW_H
 #define BLM_CORE_KERNEL_FEW_H
@@ -51,8 +53,11 @@ BLM__INLINE size_t blm__stream_few(struct blm__place p, struct blm__stream s, ui
     size_t           sum  = 0;
     blm__odd_take(&odd, p, &s, reach);
     BLM__PREFETCH_NEW((void *)((uintptr_t)maybe + BLM__ANSWERS_AHEAD)); /* of the next call's */
+    if (whole)
+        blm__ring_take(p, &s, 0, &r, reach, true, take);
     for (size_t i = 0; i < whole; i += BLM__STEP) {
-        blm__ring_take(p, &s, i, &r, reach, true, take);
+        if (i + BLM__STEP < whole) /* so that the fetches do not wait for products */
+            blm__ring_take(p, &s, i + BLM__STEP, &r, reach, true, take);
         for (size_t q = 0; q < BLM__STEP; q++)
             blm__ring_fetch(p, &r, i + q, reach, false, true);
     }
