@@ -2,6 +2,7 @@
 /* Batches are single calls, only faster: same bits, same answers, in the same order. */
 #include "api/filter.h"
 #include "bloomery/embed.h"
+#include "core/kernel/hands.h"
 #include "unit/support.h"
 
 #define MANY 1500u /* several pieces of BLM__BATCH and a rest */
@@ -129,6 +130,65 @@ static void fixed_many_and_digests_are_one(void **state)
             blm_free(b);
             blm_free(c);
         }
+}
+
+/* Long batches of filters that are taken to be past the cache: absent keys, present ones, stretches of
+ * either and both at random, so that an engine changes its way between them. */
+static void judge_long(const blm_filter *f, const uint64_t *in, size_t n, unsigned way)
+{
+    enum { LONG = 3 * BLM__HANDS_TRIAL };
+    struct rng r    = { way };
+    uint64_t  *keys = malloc(LONG * sizeof *keys);
+    blm_key   *list = malloc(LONG * sizeof *list);
+    uint8_t   *is = malloc(LONG + 1), *got = malloc(LONG + 1);
+    assert_true(keys && list && is && got);
+    for (size_t i = 0; i < LONG; i++) {
+        const bool there[] = { false, true, i / 5000 % 2, rng_below(&r, 2) };
+        keys[i]            = there[way] ? in[rng_below(&r, n)] : rng_next(&r);
+        list[i]            = (blm_key){ &keys[i], 8 };
+        is[i]              = blm_check(f, &keys[i], 8);
+    }
+    for (size_t m = BLM__HANDS_LEAST - 1; m <= LONG; m = m < 600 ? m + 11 : 3 * m) {
+        size_t hits = 0;
+        for (size_t i = 0; i < m; i++)
+            hits += is[i];
+        got[m] = 77;
+        assert_int_equal(blm_check_fixed(f, keys, 8, m, got), hits);
+        assert_memory_equal(got, is, m);
+        memset(got, 9, m);
+        assert_int_equal(blm_check_many(f, list, m, got), hits);
+        assert_memory_equal(got, is, m);
+        assert_int_equal(got[m], 77);
+    }
+    free(keys);
+    free(list);
+    free(is);
+    free(got);
+}
+
+static void long_batches_past_the_cache_are_single_calls(void **state)
+{
+    (void)state;
+    static const char *const schemes[] = { NULL, "guava", "redisbloom" };
+    enum { N = 20000 };
+    uint64_t   in[N], before = atomic_exchange(&blm__in_cache_bytes, 0);
+    struct rng r = { 5 };
+    for (size_t i = 0; i < N; i++)
+        in[i] = rng_next(&r);
+    for (size_t s = 0; s < COUNT_OF(schemes); s++) {
+        blm_options o = BLM_OPTIONS_INIT;
+        blm_filter *f = NULL;
+        o.kind        = s == 2 ? BLM_SCALABLE : BLM_CLASSIC;
+        o.items       = N;
+        o.rate        = 0.01;
+        o.scheme      = schemes[s];
+        assert_int_equal(blm_create(&o, &f, NULL), BLM_OK);
+        blm_add_fixed(f, in, 8, N, NULL, NULL);
+        for (unsigned way = 0; way < 4; way++)
+            judge_long(f, in, N, way);
+        blm_free(f);
+    }
+    atomic_store(&blm__in_cache_bytes, before);
 }
 
 static void width_zero_is_the_empty_key(void **state)
@@ -322,6 +382,7 @@ int main(void)
         cmocka_unit_test(many_is_one_at_a_time),
         cmocka_unit_test(checks_agree_on_absent_keys_too),
         cmocka_unit_test(fixed_many_and_digests_are_one),
+        cmocka_unit_test(long_batches_past_the_cache_are_single_calls),
         cmocka_unit_test(width_zero_is_the_empty_key),
         cmocka_unit_test(nothing_is_added_from_nowhere),
         cmocka_unit_test(a_bad_key_stops_the_batch_there),
