@@ -23,6 +23,7 @@ BODY = """/* SPDX-License-Identifier: MIT */
 {include}
 #define SCALE {n}
 #define TWICE(x) (scaled(x) * 2)
+#define BY_ANOTHER BLM__INLINE
 enum {{ WIDTH = {n}, HEIGHT }};
 enum color {{ RED = {n} }};
 struct point {{ int width, scaled, at[HEIGHT]; int (*remove)(int); }};
@@ -33,6 +34,7 @@ static const int table[] = {{ {n}, WIDTH, "}}{{"[0] == '}}' }}, *const first = t
 static int (*chosen)(int) = scaled;
 static int one = 1, many[2] = {{ SCALE, 7 }}, last;
 BLM__INLINE int doubled(int x) {{ return 2 * x; }}
+BY_ANOTHER int tripled(int x) {{ return 3 * x; }}
 static int remove(int x) {{ return x + SCALE; }}
 static int __attribute__((noinline)) scaled(int x) {{ return x * SCALE; }}
 int blm_{name}(void)
@@ -41,7 +43,7 @@ int blm_{name}(void)
     struct point *q = &p; /* scaled("comment") */
     last = RED + (enum color)0;
     return q->remove(p.scaled) + TWICE(3) + table[0] + *first + chosen(1) + one + many[0] + last +
-           doubled(HEIGHT) + from_template(1);
+           doubled(HEIGHT) + tripled(SCALE) + from_template(1);
 }}
 """
 SHARED = """#ifndef SHARED_H
@@ -54,7 +56,7 @@ SHARED = """#ifndef SHARED_H
 
 def value(n):
     """What blm_a and blm_b return, for their n."""
-    return (n + n) + 2 * 3 * n + n + n + n + 1 + n + n + 2 * (n + 1) + (1 + n)
+    return (n + n) + 2 * 3 * n + n + n + n + 1 + n + n + 2 * (n + 1) + 3 * n + (1 + n)
 
 
 def two_files(name):
