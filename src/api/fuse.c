@@ -28,8 +28,8 @@ struct job {
 static bool over(const struct job *j) { return j->failed || j->stopped || j->no_memory; }
 
 /* One try. */
-static bool build_with(struct job *j, struct blm__peel *work, const struct blm__fuse_keys *k,
-                       uint64_t part, uint64_t factor)
+static bool build_with(struct job *j, struct blm__peel *work, struct blm__solve_room *room,
+                       const struct blm__fuse_keys *k, uint64_t part, uint64_t factor)
 {
     const struct blm__shape *s = &j->layer->shape;
     size_t                   n = k->n[0] + k->n[1];
@@ -39,8 +39,8 @@ static bool build_with(struct job *j, struct blm__peel *work, const struct blm__
             blm__peel_set(work, n, j->layer, part, factor);
         return all;
     }
-    blm_status st = n ? blm__solve_part(j->body->alloc, k, j->size, s->line_count, s->cell_bits,
-                                        factor, work->count)
+    blm_status st = n ? blm__solve_part(j->body->alloc, room, k, j->size, s->line_count,
+                                        s->cell_bits, factor, work->count)
                       : BLM_OK;
     if (st == BLM_OK && n)
         blm__peel_put(work->count, j->layer, part, factor);
@@ -50,12 +50,14 @@ static bool build_with(struct job *j, struct blm__peel *work, const struct blm__
 
 static void build_part(struct job *j, struct blm__peel *work, uint64_t part)
 {
-    uint64_t              parts = j->layer->shape.line_count;
-    struct blm__fuse_keys k     = blm__fuse_keys_in(j->keys, part, parts);
-    size_t                n     = k.n[0] + k.n[1];
-    uint32_t              i = 0, tries = blm__fuse_tries(n, j->tight);
-    while (i < tries && !build_with(j, work, &k, part, blm__fuse_factor(i)) && !j->no_memory)
+    uint64_t               parts = j->layer->shape.line_count;
+    struct blm__fuse_keys  k     = blm__fuse_keys_in(j->keys, part, parts);
+    size_t                 n     = k.n[0] + k.n[1];
+    uint32_t               i = 0, tries = blm__fuse_tries(n, j->tight);
+    struct blm__solve_room room = { 0 };
+    while (i < tries && !build_with(j, work, &room, &k, part, blm__fuse_factor(i)) && !j->no_memory)
         i++;
+    blm__solve_free(j->body->alloc, &room);
     j->tries += i + (i < tries);
     j->done += n;
     j->failed = j->failed || i == tries;

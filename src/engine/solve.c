@@ -24,6 +24,31 @@ struct solve {
 #define TAKEN  UINT32_MAX       /* a column: the cell follows from others */
 #define NOBODY (UINT32_MAX - 1) /* … no key has the cell */
 
+/* ---- memory ---- */
+
+/* Zeroes; NULL: no memory. A little more than asked for, as the next try may take more. */
+static uint64_t *room_for(const blm_allocator *a, struct blm__solve_room *room, unsigned i,
+                          uint64_t bytes)
+{
+    if (room->bytes[i] >= bytes) {
+        memset(room->block[i].words, 0, (size_t)bytes);
+        return room->block[i].words;
+    }
+    blm__block_free(a, &room->block[i]);
+    room->block[i] = (struct blm__block){ 0 };
+    room->bytes[i] = 0;
+    if (!blm__block_alloc(a, bytes + bytes / 4, &room->block[i]))
+        return NULL;
+    room->bytes[i] = bytes + bytes / 4;
+    return room->block[i].words;
+}
+
+void blm__solve_free(const blm_allocator *a, struct blm__solve_room *room)
+{
+    for (unsigned i = 0; i < 3; i++)
+        blm__block_free(a, &room->block[i]);
+}
+
 /* ---- taking away ---- */
 
 static void place(struct solve *s, const struct blm__fuse_keys *k, struct blm__fuse_size size,
@@ -205,35 +230,31 @@ static void substitute(const struct sums *m, uint32_t rows, uint32_t *of_column)
     }
 }
 
-static bool make_sums(const blm_allocator *a, uint64_t rows, uint32_t columns,
-                      struct blm__block *block, struct sums *out)
+static bool make_sums(const blm_allocator *a, struct blm__solve_room *room, unsigned block,
+                      uint64_t rows, uint32_t columns, struct sums *out)
 {
     out->words     = columns / 64 + 1;
-    uint64_t words = rows * out->words, bytes = words * 8 + rows * 4;
-    if (rows > SIZE_MAX / 16 / out->words || !blm__block_alloc(a, bytes, block))
-        return false;
-    out->bits  = block->words;
-    out->value = (uint32_t *)(void *)(block->words + words);
-    return true;
+    uint64_t words = rows * out->words;
+    out->bits =
+        rows > SIZE_MAX / 32 / out->words ? NULL : room_for(a, room, block, words * 8 + rows * 4);
+    out->value = out->bits ? (uint32_t *)(void *)(out->bits + words) : NULL;
+    return out->bits != NULL;
 }
 
 /* The values of columns, such that the keys set aside have what they need. */
-static blm_status solve_aside(const blm_allocator *a, struct solve *s, uint32_t *of_column)
+static blm_status solve_aside(const blm_allocator *a, struct blm__solve_room *room, struct solve *s,
+                              uint32_t *of_column)
 {
-    struct blm__block first = { 0 }, second = { 0 };
-    struct sums       cells, aside;
-    blm_status        st = BLM_E_MEMORY;
-    if (make_sums(a, s->cells, s->columns, &first, &cells) &&
-        make_sums(a, s->set_aside, s->columns, &second, &aside)) {
-        express_cells(s, &cells);
-        express_aside(s, &cells, &aside);
-        st = eliminate(&aside, s->set_aside) ? BLM_OK : BLM__SOLVE_NONE;
-        if (st == BLM_OK)
-            substitute(&aside, s->set_aside, of_column);
-    }
-    blm__block_free(a, &first);
-    blm__block_free(a, &second);
-    return st;
+    struct sums cells, aside;
+    if (!make_sums(a, room, 1, s->cells, s->columns, &cells) ||
+        !make_sums(a, room, 2, s->set_aside, s->columns, &aside))
+        return BLM_E_MEMORY;
+    express_cells(s, &cells);
+    express_aside(s, &cells, &aside);
+    if (!eliminate(&aside, s->set_aside))
+        return BLM__SOLVE_NONE;
+    substitute(&aside, s->set_aside, of_column);
+    return BLM_OK;
 }
 
 /* ---- the whole ---- */
@@ -251,15 +272,15 @@ static void set_values(const struct solve *s, const uint32_t *of_column, uint32_
 }
 
 /* All of it from one block. */
-static bool make(const blm_allocator *a, uint32_t n, uint32_t cells, struct blm__block *block,
+static bool make(const blm_allocator *a, struct blm__solve_room *room, uint32_t n, uint32_t cells,
                  struct solve *s)
 {
     uint64_t numbers = (uint64_t)n * (BLM__FUSE_PROBES + 5) + (uint64_t)cells * 4;
     *s               = (struct solve){ .n = n, .cells = cells };
-    if (!blm__block_alloc(a, numbers * 4 + n, block))
+    uint32_t *at     = (uint32_t *)(void *)room_for(a, room, 0, numbers * 4 + n);
+    if (!at)
         return false;
-    uint32_t *at = (uint32_t *)(void *)block->words;
-    s->cell      = (uint32_t(*)[BLM__FUSE_PROBES])(void *)at;
+    s->cell = (uint32_t(*)[BLM__FUSE_PROBES])(void *)at;
     at += (size_t)n * BLM__FUSE_PROBES;
     s->print      = at;
     s->order      = s->print + n;
@@ -274,14 +295,13 @@ static bool make(const blm_allocator *a, uint32_t n, uint32_t cells, struct blm_
     return true;
 }
 
-blm_status blm__solve_part(const blm_allocator *a, const struct blm__fuse_keys *k,
-                           struct blm__fuse_size size, uint64_t parts, uint32_t bits,
-                           uint64_t factor, uint32_t *values)
+blm_status blm__solve_part(const blm_allocator *a, struct blm__solve_room *room,
+                           const struct blm__fuse_keys *k, struct blm__fuse_size size,
+                           uint64_t parts, uint32_t bits, uint64_t factor, uint32_t *values)
 {
-    struct solve      s;
-    struct blm__block block = { 0 };
-    blm_status        st    = BLM_OK;
-    if (!make(a, (uint32_t)(k->n[0] + k->n[1]), (uint32_t)size.cells, &block, &s))
+    struct solve s;
+    blm_status   st = BLM_OK;
+    if (!make(a, room, (uint32_t)(k->n[0] + k->n[1]), (uint32_t)size.cells, &s))
         return BLM_E_MEMORY;
     place(&s, k, size, parts, bits, factor);
     sort_by_first(&s);
@@ -289,9 +309,8 @@ blm_status blm__solve_part(const blm_allocator *a, const struct blm__fuse_keys *
     number_columns(&s);
     uint32_t *of_column = s.sum; /* every key is gone: these are 0 */
     if (s.set_aside)
-        st = solve_aside(a, &s, of_column);
+        st = solve_aside(a, room, &s, of_column);
     if (st == BLM_OK)
         set_values(&s, of_column, values);
-    blm__block_free(a, &block);
     return st;
 }

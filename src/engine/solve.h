@@ -16,10 +16,17 @@
 
 #define BLM__SOLVE_NONE BLM_E_FULL /* with this factor there is no solution */
 
+/* Memory for tries of one part, which the next try uses again. Begins as zeroes. */
+struct blm__solve_room {
+    struct blm__block block[3];
+    uint64_t          bytes[3];
+};
+void blm__solve_free(const blm_allocator *a, struct blm__solve_room *room);
+
 /* The cells' values, by cell, for a part with fingerprints of `bits` bits. BLM_E_MEMORY, or
  * BLM__SOLVE_NONE: `values` is then anything. */
-blm_status blm__solve_part(const blm_allocator *a, const struct blm__fuse_keys *k,
-                           struct blm__fuse_size size, uint64_t parts, uint32_t bits,
-                           uint64_t factor, uint32_t *values);
+blm_status blm__solve_part(const blm_allocator *a, struct blm__solve_room *room,
+                           const struct blm__fuse_keys *k, struct blm__fuse_size size,
+                           uint64_t parts, uint32_t bits, uint64_t factor, uint32_t *values);
 
 #endif

@@ -37,17 +37,19 @@ static void holds(const struct blm__fuse_keys *k, struct blm__fuse_size size, ui
 /* As api/fuse.c does it. Returns the cells that it took. */
 static uint64_t build(const struct blm__fuse_keys *k, uint32_t bits)
 {
-    size_t                n    = k->n[0] + k->n[1];
-    struct blm__fuse_size size = blm__fuse_tight_of(n);
+    size_t                 n    = k->n[0] + k->n[1];
+    struct blm__fuse_size  size = blm__fuse_tight_of(n);
+    struct blm__solve_room room = { 0 };
     for (;; blm__fuse_enlarge_little(&size)) {
         uint32_t *values = malloc(size.cells * sizeof *values);
         for (uint32_t i = 0; i < blm__fuse_tries(n, true); i++) {
             uint64_t factor = blm__fuse_factor(i);
-            if (blm__solve_part(&blm__default_allocator, k, size, 1, bits, factor, values) !=
+            if (blm__solve_part(&blm__default_allocator, &room, k, size, 1, bits, factor, values) !=
                 BLM_OK)
                 continue;
             holds(k, size, bits, factor, values);
             free(values);
+            blm__solve_free(&blm__default_allocator, &room);
             return size.cells;
         }
         free(values);
@@ -98,17 +100,20 @@ static void few_cells_do(void **state)
 static void what_contradicts_has_no_solution(void **state)
 {
     (void)state;
-    uint64_t              h[3] = { 5, 5, 1u << 30 };
-    struct blm__fuse_keys k    = { { h, h + 1 }, { 1, 2 } };
-    struct blm__fuse_size size = { 16, 160 };
-    uint32_t              values[160];
+    uint64_t               h[3] = { 5, 5, 1u << 30 };
+    struct blm__fuse_keys  k    = { { h, h + 1 }, { 1, 2 } };
+    struct blm__fuse_size  size = { 16, 160 };
+    uint32_t               values[160];
+    struct blm__solve_room room = { 0 };
     for (uint32_t i = 0; i < 16; i++)
-        assert_status(
-            blm__solve_part(&blm__default_allocator, &k, size, 1, 8, blm__fuse_factor(i), values),
-            BLM__SOLVE_NONE);
+        assert_status(blm__solve_part(&blm__default_allocator, &room, &k, size, 1, 8,
+                                      blm__fuse_factor(i), values),
+                      BLM__SOLVE_NONE);
     k = (struct blm__fuse_keys){ { h, NULL }, { 3, 0 } };
-    assert_status(blm__solve_part(&blm__default_allocator, &k, size, 1, 8, 1, values), BLM_OK);
+    assert_status(blm__solve_part(&blm__default_allocator, &room, &k, size, 1, 8, 1, values),
+                  BLM_OK);
     holds(&k, size, 8, 1, values);
+    blm__solve_free(&blm__default_allocator, &room);
 }
 
 static void *some_calls(void *ctx, size_t size)
@@ -135,8 +140,10 @@ static void no_memory_is_said(void **state)
     struct blm__fuse_size size   = { 32, 1120 };
     uint32_t             *values = malloc(size.cells * sizeof *values);
     for (int i = 0; i < 3; i++) {
-        left = i;
-        assert_status(blm__solve_part(&a, &k, size, 1, 8, 1, values), BLM_E_MEMORY);
+        struct blm__solve_room room = { 0 };
+        left                        = i;
+        assert_status(blm__solve_part(&a, &room, &k, size, 1, 8, 1, values), BLM_E_MEMORY);
+        blm__solve_free(&a, &room);
     }
     free(values);
     free(h);
