@@ -27,13 +27,20 @@ struct job {
 
 static bool over(const struct job *j) { return j->failed || j->stopped || j->no_memory; }
 
+/* By elimination? Where there is one part, which the caller's thread builds: its memory comes from an
+ * allocator that need not be safe for others, and grows with the cells of the largest part. */
+static bool solves(const struct job *j, size_t n)
+{
+    return j->tight && n <= BLM__SOLVE_MOST && j->layer->shape.line_count == 1;
+}
+
 /* One try. */
 static bool build_with(struct job *j, struct blm__peel *work, struct blm__solve_room *room,
                        const struct blm__fuse_keys *k, uint64_t part, uint64_t factor)
 {
     const struct blm__shape *s = &j->layer->shape;
     size_t                   n = k->n[0] + k->n[1];
-    if (!j->tight || n > BLM__SOLVE_MOST) {
+    if (!solves(j, n)) {
         bool all = blm__peel_keys(work, k, j->size, s->line_count, factor);
         if (all)
             blm__peel_set(work, n, j->layer, part, factor);
@@ -53,7 +60,7 @@ static void build_part(struct job *j, struct blm__peel *work, uint64_t part)
     uint64_t               parts = j->layer->shape.line_count;
     struct blm__fuse_keys  k     = blm__fuse_keys_in(j->keys, part, parts);
     size_t                 n     = k.n[0] + k.n[1];
-    uint32_t               i = 0, tries = blm__fuse_tries(n, j->tight);
+    uint32_t               i = 0, tries = blm__fuse_tries(n, solves(j, n));
     struct blm__solve_room room = { 0 };
     while (i < tries && !build_with(j, work, &room, &k, part, blm__fuse_factor(i)) && !j->no_memory)
         i++;
