@@ -7,7 +7,7 @@
  * elimination. So 1.04 to 1.15 cells a key do, at any number of keys, where taking away alone needs 1.2
  * to 2.4. The filter is asked in the same way, whichever of the two found its cells.
  *
- * It takes time and memory that grow faster than the keys: 20,000 of them take 10 ms a try and 5 MB.
+ * It takes time and memory that grow faster than the keys: 20,000 of them take 2 ms a try and 5 MB.
  */
 #ifndef BLM_ENGINE_SOLVE_H
 #define BLM_ENGINE_SOLVE_H
