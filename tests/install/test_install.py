@@ -119,10 +119,20 @@ failed = subprocess.run(["sh", "-c", without], cwd=work, env=plain, capture_outp
                         check=False)
 check(failed.returncode != 0 and soname in failed.stderr, "and it is needed")
 
-# ---- the lines that README gives
-readme = (SOURCE / "README.md").read_text()
-check("ldconfig" in readme and "-Wl,-rpath,LIBDIR" in readme, "README says it too")
-two = re.search(r"`(cc app\.c bloomery\.c [^`]*)`", readme).group(1)
+# ---- the lines that the READMEs give, as they stand, for the program that they show
 run(sys.executable, SOURCE / "tools/amalgamate", "--out", work / "two")
-shutil.copy(HERE / "program.c", work / "two/app.c")
-run("sh", "-c", f"{two.replace('cc ', CC + ' ', 1)} -I. && ./a.out", cwd=work / "two", env=plain)
+pages = {name: (SOURCE / name).read_text() for name in ("README.md", "README.zh-CN.md")}
+given = {name: re.findall(r"`(cc [^`]*app\.c [^`]*)`", page) for name, page in pages.items()}
+check(given["README.md"] == given["README.zh-CN.md"] and len(given["README.md"]) == 2, given)
+linked, copied = (line.replace("cc ", f"{CC} ", 1) for line in given["README.md"])
+linked = f"{lines[-2].strip()}\n{linked} {re.search(r'-Wl,-rpath,.*', last).group()}"
+copied = copied.replace("-O2", "-O0")  # half a minute less
+program = re.search(r"^```c\n(.*?)^```$", pages["README.md"], re.M | re.S).group(1)
+for place, line in [(work, linked), (work / "two", copied)]:
+    (place / "app.c").write_text(program)
+    said = run("sh", "-c", f"{line} && ./a.out", cwd=place, env=plain)
+    check(said == "tuesday: maybe\nfriday:  no\n", (line, said))
+for name, page in pages.items():
+    check("ldconfig" in page and "-Wl,-rpath,LIBDIR" in page, f"{name} says where a library is found")
+    for header in sorted((SOURCE / "include/bloomery").glob("*.h")):
+        check(f"(include/bloomery/{header.name})" in page, f"{name} names {header.name}")
