@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Every example in docs/python.md and in the docstrings runs and gives what is shown."""
+"""Every example in docs/python.md, in the READMEs and in the docstrings runs and gives what is shown."""
 import doctest
-import os
+import re
 from pathlib import Path
 
 import pytest
@@ -29,5 +29,19 @@ def test_docstrings(module):
     assert result.attempted > 0 and result.failed == 0
 
 
-def test_the_readme():
-    assert "docs/python.md" in (TREE / "python" / "README.md").read_text()
+@pytest.mark.parametrize("page", ["README.md", "README.zh-CN.md", "python/README.md"])
+def test_the_readmes(page):
+    """Each line of the example gives what its comment says: `# True: it is new`."""
+    numpy = pytest.importorskip("numpy")
+    text = (TREE / page).read_text()
+    assert "docs/python.md" in text
+    lines = re.search(r"^```python\n(.*?)^```$", text, re.M | re.S).group(1).splitlines()
+    names, compared = {"array": numpy.arange(10)}, 0
+    for line in lines:
+        said = re.search(r"# (True|False)[:：]", line)
+        if said:
+            assert str(eval(line, names)) == said.group(1), line
+            compared += 1
+        else:
+            exec(line, names)
+    assert compared >= 2
