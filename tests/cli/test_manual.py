@@ -4,6 +4,7 @@ writes them. The pages are also read by man's own formatter, where it is there."
 import re
 import shutil
 import subprocess
+from email.utils import parsedate_to_datetime
 
 from tool import SOURCE, check, tool
 
@@ -27,7 +28,11 @@ for shell, name in (("bash", "bloomery.bash"), ("zsh", "_bloomery"), ("fish", "b
 dated = re.search(r'^\.TH \S+ 1 "(\S+)" "bloomery (\S+)"', pages["bloomery.1"].decode(), re.M)
 newest = re.search(r"^## (\S+) \((\S+)\)$", (SOURCE / "CHANGELOG.md").read_text(), re.M)
 check(dated and newest and dated.groups() == newest.groups()[::-1], f"{dated and dated.groups()}, CHANGELOG.md {newest}")
-check((SOURCE / "debian/changelog").read_text().startswith(f"bloomery ({newest[1]}-"), "debian/changelog")
+debian = (SOURCE / "debian/changelog").read_text()
+check(debian.startswith(f"bloomery ({newest[1]}-"), "debian/changelog has that version")
+signed = re.search(r"^ -- .*>  (.*)$", debian, re.M)
+check(str(parsedate_to_datetime(signed[1]).date()) == newest[2], f"debian/changelog: {signed[1]}")
+check(f"\nVersion:        {newest[1]}\n" in (SOURCE / "packaging/bloomery.spec").read_text(), "the spec has that version")
 
 # ---- every option a command takes is in its page, its help and its completion
 for c in commands:
