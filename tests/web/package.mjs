@@ -230,3 +230,15 @@ test('what a callback throws comes out', () => {
   assert.throws(() => f.saveTo(() => { throw new Error('disk'); }), /disk/);
   assert.throws(() => b.openFrom(() => { throw new Error('wire'); }), /wire/);
 });
+
+test('the lines of docs/web.md run, and give what their comments say', async () => {
+  const page = readFileSync(join(process.env.BLM_SOURCE, 'docs/web.md'), 'utf8');
+  const shown = /^```js\nimport { load } from 'bloomery';\n([^]*?)^```$/m.exec(page)[1].trim().split('\n');
+  const say = shown.map((line) => line.replace(/^(\w.*?); +\/\/ (true|false|Uint8Array)\b.*?( \[.*\])?$/,
+    (_, call, word, list) => `said.push([String(${call}), '${list ? list.replace(/[[\] ]/g, '') : word}']);`));
+  const lines = new (Object.getPrototypeOf(async () => {}).constructor)('load', 'bytes', 'offsets', 'said', say.join('\n'));
+  const said = [];
+  await lines(load, new TextEncoder().encode('ab'), new Uint32Array([0, 1, 2]), said);
+  assert.equal(said.length, 3);
+  for (const [got, comment] of said) assert.equal(got, comment);
+});
