@@ -270,23 +270,24 @@ INLINE __m256i reduce8(const struct blm__avx2_modulus *d, __m256i *a, __m128i sp
     return blm__avx2_remainder8(d, low);
 }
 
-/* Eight keys a time: those behind the last mean nothing. */
-INLINE void ready(struct blm__hands *s, const struct blm__avx2_modulus *d, size_t at, size_t n)
+/* Makes eight keys ready, number `made` and those after it: what is behind the last means nothing.
+ * Returns how many are. */
+INLINE uint32_t ready(struct blm__hands *s, const struct blm__avx2_modulus *d, uint32_t made)
 {
     const __m128i spare = _mm_cvtsi32_si128((int)s->steps.spare);
-    for (size_t i = at; i < at + n; i += LANES) {
-        __m256i a[2], b[2];
-        blm__avx2_apart(s->a + i, a);
-        blm__avx2_apart(s->b + i, b);
-        store(s->key_pos + i, reduce8(d, a, spare));
-        store(s->key_by + i, reduce8(d, b, spare));
-        store(s->key_wraps + i, wraps_of(a, b, s->last / BLM__HANDS_BIT));
+    const size_t  at    = made % BLM__HANDS_ROOM;
+    __m256i       a[2], b[2];
+    blm__avx2_apart(s->a + at, a);
+    blm__avx2_apart(s->b + at, b);
+    store(s->key_pos + at, reduce8(d, a, spare));
+    store(s->key_by + at, reduce8(d, b, spare));
+    store(s->key_wraps + at, wraps_of(a, b, s->last / BLM__HANDS_BIT));
+    if (at == 0) {
+        store(s->key_pos + BLM__HANDS_ROOM, load(s->key_pos));
+        store(s->key_by + BLM__HANDS_ROOM, load(s->key_by));
+        store(s->key_wraps + BLM__HANDS_ROOM, load(s->key_wraps));
     }
-    if (at)
-        return;
-    store(s->key_pos + BLM__HANDS_ROOM, load(s->key_pos));
-    store(s->key_by + BLM__HANDS_ROOM, load(s->key_by));
-    store(s->key_wraps + BLM__HANDS_ROOM, load(s->key_wraps));
+    return made + LANES;
 }
 
 /* Positions after a step. */
@@ -335,16 +336,24 @@ BLM__AVX2 void blm__steps_follow_avx2(struct blm__hands *s, size_t n)
         blm__hands_end_steps(s, BLM__HANDS);
         return;
     }
-    const struct blm__avx2_modulus d = blm__avx2_modulus_of(&s->steps);
-    ready(s, &d, blm__hands_next(s), n);
-    for (uint32_t t = 0; s->given == 0 && t < BLM__HANDS; t++)
-        blm__hands_take(s, t, t);
-    if (s->given == 0)
+    const struct blm__avx2_modulus d    = blm__avx2_modulus_of(&s->steps);
+    uint32_t                       made = s->given;
+    if (s->given == 0) {
+        while (made < BLM__HANDS)
+            made = ready(s, &d, made);
+        for (uint32_t t = 0; t < BLM__HANDS; t++)
+            blm__hands_take(s, t, t);
         ask_first(s);
+    }
     struct run r = give(s, n, d.m32);
     uint32_t   t = s->turn;
-    for (; s->given - r.taken >= LANES; t = after(t))
+    for (; s->given - r.taken >= LANES; t = after(t)) {
+        if (made - r.taken < 2 * LANES && made < s->given)
+            made = ready(s, &d, made);
         visit_steps(s, &r, t, d.wrap, &f);
+    }
+    while (made < s->given)
+        made = ready(s, &d, made);
     tell(s, &r, t, &f);
 }
 #endif

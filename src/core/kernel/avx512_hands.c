@@ -267,25 +267,25 @@ AVX512_INLINE __m512i wraps_of(__m512i c0, __m512i c1, __m512i step0, __m512i st
     return wraps;
 }
 
-/* Sixteen keys a time: those behind the last mean nothing. */
-AVX512_INLINE void ready(struct blm__hands *s, size_t at, size_t n)
+/* Makes sixteen keys ready, number `made` and those after it: what is behind the last means nothing.
+ * Returns how many are. */
+AVX512_INLINE uint32_t ready(struct blm__hands *s, const struct modulus *d, uint32_t made)
 {
-    const struct modulus d     = modulus_of(&s->steps);
-    const __m128i        spare = _mm_cvtsi32_si128((int)s->steps.spare);
-    for (size_t i = at; i < at + n; i += LANES) {
-        __m512i a0 = _mm512_sll_epi64(load(s->a + i), spare);
-        __m512i a1 = _mm512_sll_epi64(load(s->a + i + 8), spare);
-        __m512i b0 = _mm512_sll_epi64(load(s->b + i), spare);
-        __m512i b1 = _mm512_sll_epi64(load(s->b + i + 8), spare);
-        store(s->key_pos + i, remainders(&d, a0, a1, spare));
-        store(s->key_by + i, remainders(&d, b0, b1, spare));
-        store(s->key_wraps + i, wraps_of(a0, a1, b0, b1, s->last / BLM__HANDS_BIT));
+    const __m128i spare = _mm_cvtsi32_si128((int)s->steps.spare);
+    const size_t  at    = made % BLM__HANDS_ROOM;
+    __m512i       a0    = _mm512_sll_epi64(load(s->a + at), spare);
+    __m512i       a1    = _mm512_sll_epi64(load(s->a + at + 8), spare);
+    __m512i       b0    = _mm512_sll_epi64(load(s->b + at), spare);
+    __m512i       b1    = _mm512_sll_epi64(load(s->b + at + 8), spare);
+    store(s->key_pos + at, remainders(d, a0, a1, spare));
+    store(s->key_by + at, remainders(d, b0, b1, spare));
+    store(s->key_wraps + at, wraps_of(a0, a1, b0, b1, s->last / BLM__HANDS_BIT));
+    if (at == 0) {
+        store(s->key_pos + BLM__HANDS_ROOM, load(s->key_pos));
+        store(s->key_by + BLM__HANDS_ROOM, load(s->key_by));
+        store(s->key_wraps + BLM__HANDS_ROOM, load(s->key_wraps));
     }
-    if (at)
-        return;
-    store(s->key_pos + BLM__HANDS_ROOM, load(s->key_pos));
-    store(s->key_by + BLM__HANDS_ROOM, load(s->key_by));
-    store(s->key_wraps + BLM__HANDS_ROOM, load(s->key_wraps));
+    return made + LANES;
 }
 
 AVX512_INLINE __m512i step_on(__m512i pos, __m512i by, __m512i wraps, __m512i wrap, __m512i m)
@@ -336,18 +336,27 @@ AVX512 void blm__steps_follow_avx512(struct blm__hands *s, size_t n)
         blm__hands_end_steps(s, BLM__HANDS);
         return;
     }
-    ready(s, blm__hands_next(s), n);
-    for (uint32_t t = 0; s->given == 0 && t < BLM__HANDS; t++)
-        blm__hands_take(s, t, t);
-    if (s->given == 0)
+    const struct modulus d    = modulus_of(&s->steps);
+    const __m512i        wrap = each(blm__steps_wrap(&s->steps));
+    uint32_t             made = s->given;
+    if (s->given == 0) {
+        while (made < BLM__HANDS)
+            made = ready(s, &d, made);
+        for (uint32_t t = 0; t < BLM__HANDS; t++)
+            blm__hands_take(s, t, t);
         ask_first(s);
+    }
     give(s, n);
-    const __m512i wrap = each(blm__steps_wrap(&s->steps));
-    struct run    r    = run_of(s);
-    uint32_t      t    = s->turn;
-    r.m                = each((uint32_t)s->m);
-    for (; s->given - r.taken >= LANES; t = after(t))
+    struct run r = run_of(s);
+    uint32_t   t = s->turn;
+    r.m          = each((uint32_t)s->m);
+    for (; s->given - r.taken >= LANES; t = after(t)) {
+        if (made - r.taken < 2 * LANES && made < s->given)
+            made = ready(s, &d, made);
         visit_steps(s, &r, t, wrap, &f);
+    }
+    while (made < s->given)
+        made = ready(s, &d, made);
     tell(s, &r, t, &f);
 }
 
