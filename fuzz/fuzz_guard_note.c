@@ -59,16 +59,19 @@ static blm_status mark_write(void *ctx, const void *bytes, size_t len, blm_error
 
 static blm_guard *open_guard(void)
 {
-    const blm_dataset data = { .size       = sizeof data,
-                               .get        = get,
-                               .put        = put,
-                               .scan       = scan,
-                               .mark_read  = mark_read,
-                               .mark_write = mark_write };
-    blm_guard_options o    = BLM_GUARD_OPTIONS_INIT;
-    blm_guard        *g    = NULL;
+    const blm_dataset data   = { .size       = sizeof data,
+                                 .get        = get,
+                                 .put        = put,
+                                 .scan       = scan,
+                                 .mark_read  = mark_read,
+                                 .mark_write = mark_write };
+    blm_guard_options o      = BLM_GUARD_OPTIONS_INIT;
+    blm_options       filter = BLM_OPTIONS_INIT;
+    blm_guard        *g      = NULL;
     blm_error         err;
+    filter.kind   = BLM_CLASSIC; /* its size is worked out fastest, and a note knows no kind */
     o.items       = 10;
+    o.filter      = &filter;
     o.path        = path;
     o.flags       = BLM_GUARD_MANUAL;
     blm_status st = blm_guard_open(&o, &data, &g, &err);
