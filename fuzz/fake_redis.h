@@ -66,9 +66,10 @@ static struct {
         char       name[32];
         command_fn fn;
     } commands[64];
-    int command_count;
-    int replies; /* that the running command still has to give */
-    int flags;   /* of its context: does its client speak RESP3? */
+    int       command_count;
+    int       replies; /* that the running command still has to give */
+    int       flags;   /* of its context: does its client speak RESP3? */
+    long long said; /* the last large number that was replied: an epoch, which nobody can guess */
 } server;
 
 /* ---- streams ---- */
@@ -298,7 +299,12 @@ static int replied(void)
     return 0;
 }
 static int f_WrongArity(void *c) { return (void)c, replied(); }
-static int f_ReplyWithLongLong(void *c, long long v) { return (void)c, (void)v, replied(); }
+static int f_ReplyWithLongLong(void *c, long long v)
+{
+    (void)c;
+    server.said = v > INT32_MAX ? v : server.said;
+    return replied();
+}
 static int f_ReplyWithText(void *c, const char *s) { return (void)c, (void)strlen(s), replied(); }
 static int f_ReplyWithStringBuffer(void *c, const char *p, size_t n)
 {
@@ -505,17 +511,43 @@ static int get_api(const char *name, void **out)
 
 int RedisModule_OnLoad(void *ctx, struct str **argv, int argc);
 
-/* Loads the module once. The cap limits a filter to a megabyte. */
+/* Loads the module, also once more: its types and commands are then made anew, and are the same. */
+static bool server_load(struct str **argv, int argc)
+{
+    server.type_count    = 0;
+    server.command_count = 0;
+    return RedisModule_OnLoad(&server, argv, argc) == 0;
+}
+
+static void server_load_words(const char *const *words, int count)
+{
+    struct str *args[32];
+    for (int i = 0; i < count; i++)
+        args[i] = string(words[i], strlen(words[i]));
+    if (!server_load(args, count) || server.type_count != 3)
+        abort();
+    for (int i = 0; i < count; i++)
+        string_free(args[i]);
+}
+
+/* What every input starts with. A filter has at most a megabyte. */
+static void server_reset(void)
+{
+    static const char *const defaults[] = {
+        "bf-error-rate",       "0.01", "bf-initial-size",   "100",     "bf-expansion-factor", "2",
+        "bf-changes-length",   "64",   "bf-max-bytes",      "1048576", "bf-auto-growth",      "yes",
+        "bf-huge-pages",       "yes",  "cf-initial-size",   "1024",    "cf-bucket-size",      "2",
+        "cf-expansion-factor", "1",    "cf-max-iterations", "20",      "cf-max-expansions",   "32",
+    };
+    server_load_words(defaults, sizeof defaults / sizeof *defaults);
+}
+
 static void server_start(void)
 {
     if (server.get_api)
         return;
-    server.get_api      = get_api;
-    struct str *args[2] = { string("bf-max-bytes", 12), string("1048576", 7) };
-    if (RedisModule_OnLoad(&server, args, 2) != 0 || server.type_count != 3)
-        abort();
-    string_free(args[0]);
-    string_free(args[1]);
+    server.get_api = get_api;
+    server_reset();
 }
 
 static void server_flush(void)

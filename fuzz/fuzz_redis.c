@@ -31,6 +31,10 @@ static struct str *argument(struct input *in)
         "cuckoo",   "window",    "WINDOW",     "SLACK",
     };
     uint8_t how = byte(in);
+    if (how == 127) { /* an epoch of BF.CHANGES */
+        char said[24];
+        return string(said, (size_t)snprintf(said, sizeof said, "%lld", server.said));
+    }
     if (how < 128)
         return string(words[how % (sizeof words / sizeof *words)],
                       strlen(words[how % (sizeof words / sizeof *words)]));
@@ -43,17 +47,74 @@ static struct str *argument(struct input *in)
     return s;
 }
 
+/* Inputs name a command by its place here, so a new one goes to the end, or what was found before
+ * means something else. */
+static const char *const names[] = {
+    "bf.reserve", "bf.add",      "bf.madd",     "bf.insert",   "bf.exists",    "bf.mexists",
+    "bf.info",    "bf.card",     "bf.debug",    "bf.scandump", "bf.loadchunk", "bf.del",
+    "bf.addat",   "bf.merge",    "bf.estimate", "cf.reserve",  "cf.add",       "cf.addnx",
+    "cf.insert",  "cf.insertnx", "cf.exists",   "cf.mexists",  "cf.count",     "cf.del",
+    "cf.compact", "cf.info",     "cf.debug",    "cf.scandump", "cf.loadchunk", "bf.changes",
+};
+#define NAMES ((int)(sizeof names / sizeof *names))
+
+static command_fn command(const char *name)
+{
+    if (server.command_count != NAMES)
+        abort(); /* one is missing above */
+    for (int i = 0; i < NAMES; i++)
+        if (strcmp(server.commands[i].name, name) == 0)
+            return server.commands[i].fn;
+    abort();
+}
+
 static void run_command(struct input *in)
 {
     struct str *argv[20];
-    int         which = byte(in) % server.command_count, argc = 1 + byte(in) % 19;
-    argv[0] = string(server.commands[which].name, strlen(server.commands[which].name));
+    const char *name = names[byte(in) % NAMES];
+    int         argc = 1 + byte(in) % 19;
+    argv[0]          = string(name, strlen(name));
     for (int i = 1; i < argc; i++)
         argv[i] = argument(in);
     server.replies = 1;
-    server.commands[which].fn(&server, argv, argc);
+    command(name)(&server, argv, argc);
     if (server.replies != 0)
         abort();
+    for (int i = 0; i < argc; i++)
+        string_free(argv[i]);
+}
+
+/* Loads the module with any arguments, whatever they name; filters stay within a megabyte. */
+static void configure(struct input *in)
+{
+    static const char *const settings[] = {
+        "bf-error-rate",
+        "ERROR_RATE",
+        "bf-initial-size",
+        "INITIAL_SIZE",
+        "bf-max-bytes",
+        "bf-auto-growth",
+        "bf-changes-length",
+        "bf-expansion-factor",
+        "cf-initial-size",
+        "cf-bucket-size",
+        "cf-max-iterations",
+        "cf-expansion-factor",
+        "bf-huge-pages",
+        "yes",
+        "no",
+        "CF_MAX_EXPANSIONS",
+    };
+    static const char *const cap[] = { "bf-max-bytes", "1048576", "bf-changes-length", "64" };
+    struct str              *argv[8];
+    int                      argc = byte(in) % 9;
+    for (int i = 0; i < argc; i++) {
+        uint8_t     how  = byte(in);
+        const char *name = settings[how % 16];
+        argv[i]          = how < 128 ? string(name, strlen(name)) : argument(in);
+    }
+    server_load(argv, argc);
+    server_load_words(cap, 4);
     for (int i = 0; i < argc; i++)
         string_free(argv[i]);
 }
@@ -100,13 +161,17 @@ static void keep(struct slot *k)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct input in = { data, size };
+    struct input in         = { data, size };
+    bool         configured = false;
     server_start();
+    server.said = 0;
     for (int steps = 0; in.left && steps < 24; steps++) {
         uint8_t how  = byte(&in);
         server.flags = how & 64 ? 1 << 22 : 0; /* RESP3 */
         if (how % 4 == 0)
             restore(&in);
+        else if (how % 64 == 63)
+            configured = true, configure(&in);
         else
             run_command(&in);
     }
@@ -114,5 +179,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (server.keys[i].type)
             keep(&server.keys[i]);
     server_flush();
+    if (configured)
+        server_reset();
     return 0;
 }
