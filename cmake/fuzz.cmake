@@ -50,7 +50,7 @@ endfunction()
 # bits, hashes and probabilities there is nothing to guess, and telling took half of a run's time and more.
 if(BLOOMERY_FUZZ)
   set(fuzz_loops ${lib_sources})
-  list(FILTER fuzz_loops INCLUDE REGEX "/src/(core/hash|core/kernel|engine|maths)/")
+  list(FILTER fuzz_loops INCLUDE REGEX "/src/(core/hash|core/kernel|engine|maths|scheme)/")
   foreach(name ${fuzz_sees_src})
     list(APPEND fuzz_loops ${PROJECT_SOURCE_DIR}/fuzz/fuzz_${name}.c)
   endforeach()

@@ -6,6 +6,7 @@
 #define BLM_FUZZ_DECODE_H
 
 #include <bloomery.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,10 +34,58 @@ static bool fuzz_append(void *ctx, const void *bytes, size_t len)
     return true;
 }
 
-static void must(bool truth)
+/* What does not hold is named, because a stack alone does not tell the line after inlining. */
+#define must(truth) ((truth) ? (void)0 : fuzz_broken(#truth, __FILE__, __LINE__))
+
+static inline void fuzz_broken(const char *what, const char *file, int line)
 {
-    if (!truth)
-        abort();
+    fprintf(stderr, "%s:%d: %s\n", file, line, what);
+    abort();
+}
+
+/* Many keys at once and one by one are answered alike. Removing one that was just added works. */
+static void fuzz_ask(blm_filter *f, uint32_t can)
+{
+    enum { MOST = 40 };
+    blm_key keys[MOST];
+    uint8_t maybe[MOST];
+    size_t  yes = 0;
+    for (size_t i = 0; i < MOST; i++)
+        keys[i] = (blm_key){ "any key, of some length or none, and so on", i };
+    size_t said = blm_check_many(f, keys, MOST, maybe);
+    for (size_t i = 0; i < MOST; i++) {
+        must(blm_check(f, keys[i].data, i) == (maybe[i] == 1) && maybe[i] <= 1);
+        must((blm_count(f, keys[i].data, i) > 0) == (maybe[i] == 1));
+        yes += maybe[i];
+    }
+    must(said == yes);
+    blm_status s = blm_add_many(f, keys, MOST, NULL, &yes);
+    must(yes <= MOST && (s < 0 || yes == MOST));
+    must(can & BLM_CAN_FORGET || blm_check_many(f, keys, yes, NULL) == yes);
+    if (can & BLM_CAN_REMOVE)
+        must(blm_remove_many(f, keys, yes, NULL, &said) == BLM_OK && said == yes);
+}
+
+/* What can be made of it. */
+static void fuzz_derive(const blm_filter *f, uint32_t can)
+{
+    blm_filter *d = NULL;
+    double      map[7];
+    if (blm_fill_map(f, map, 7) == BLM_OK) /* not of fewer cells, fixed sets and windows */
+        for (int i = 0; i < 7; i++)
+            must(map[i] >= 0 && map[i] <= 1);
+    must(blm_copy(f, &d, NULL) == BLM_OK && blm_equal(d, f));
+    blm_status s = blm_union(d, f, NULL);
+    must((can & BLM_CAN_UNION) ? s == BLM_OK || s == BLM_E_LIMIT : s == BLM_E_UNSUPPORTED);
+    must(blm_check(d, "key", 3) || !blm_check(f, "key", 3));
+    blm_free(d);
+    for (int how = 0; how < 2; how++) {
+        s = how ? blm_reduce(f, &d, NULL) : blm_fold(f, 2, &d, NULL);
+        if (s == BLM_OK) {
+            must(blm_check(d, "key", 3) || !blm_check(f, "key", 3));
+            blm_free(d);
+        }
+    }
 }
 
 static void fuzz_use(blm_filter *f)
@@ -51,6 +100,10 @@ static void fuzz_use(blm_filter *f)
     must((p.can & BLM_CAN_ADD) ? s >= 0 || s == BLM_E_FULL || s == BLM_E_LIMIT
                                : s == BLM_E_UNSUPPORTED);
     must(s < 0 || blm_check(f, "key", 3));
+    if (p.bits < 1 << 16) { /* larger ones take too long for so little */
+        fuzz_derive(f, p.can);
+        fuzz_ask(f, p.can);
+    }
 }
 
 /* exact: what was read is written back byte for byte, not only as the same filter. */

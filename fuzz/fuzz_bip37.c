@@ -40,14 +40,14 @@ static bool append(void *ctx, const void *bytes, size_t len)
     return true;
 }
 
-static blm_filter *wallet(void)
+static blm_filter *wallet(uint32_t variant)
 {
     blm_options o = BLM_OPTIONS_INIT;
     blm_filter *f;
     o.scheme  = "bip37";
     o.items   = 3;
     o.rate    = 0.2; /* so that much matches */
-    o.variant = BLM_BIP37_ALL;
+    o.variant = variant;
     must(blm_create(&o, &f, NULL) == BLM_OK);
     must(blm_add(f, "key", 3) >= 0);
     return f;
@@ -60,7 +60,7 @@ static void check(blm_status st, const blm_error *err, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    blm_filter     *f = wallet();
+    blm_filter     *f = wallet(BLM_BIP37_ALL), *keys = wallet(BLM_BIP37_KEYS);
     blm_error       err;
     blm_bip37_proof p     = { .size = sizeof p };
     struct bytes    b     = { NULL, 0 };
@@ -68,9 +68,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool            relevant;
     if (blm_bip37_check("", 0, NULL, NULL, NULL, NULL) == BLM_E_UNSUPPORTED) {
         blm_free(f); /* a build without SHA-256 */
+        blm_free(keys);
         return 0;
     }
     check(blm_bip37_match(f, data, size, &relevant, NULL, &err), &err, size);
+    check(blm_bip37_match(keys, data, size, &relevant, NULL, &err), &err, size);
     check(blm_bip37_check(data, size, NULL, NULL, &p, &err), &err, size);
     blm_status st = blm_bip37_match_block(f, data, size, count, &found, append, &b, &err);
     check(st, &err, size);
@@ -80,5 +82,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     free(b.data);
     blm_free(f);
+    blm_free(keys);
     return 0;
 }
