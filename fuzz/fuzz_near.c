@@ -37,6 +37,8 @@ static void follow(const uint8_t *data, size_t size, uint8_t how)
         st = blm_near_add_many(n, &key, 1, &fresh, &done, &err);
         must(st >= 0 || (err.status == st && err.text[0]));
         must(st < 0 || blm_near_check(n, "key", 3));
+        st = blm_near_update(n, &err);
+        must(st == BLM_OK || (err.status == st && err.text[0]));
         ask(n);
     }
     blm_near_close(n);

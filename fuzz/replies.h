@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A Redis server that says what the fuzzer likes. There is none: connect() is ours here, and every
- * connection is a pair of sockets with the input already on its way, and then the end. Nothing
- * leaves this process, whatever server a reply redirects to, and no reply is waited for.
+ * A Redis server that says what the fuzzer likes. There is none: connect() and send() are ours here, and
+ * every connection is a pair of sockets. For each command that is sent, one reply of the input comes back;
+ * after the last one, or with one that is not whole, all that is left and the end. Nothing leaves this
+ * process, whatever server a reply redirects to, and no reply is waited for. Where the input has dividing
+ * lines, the second connection is given what is behind the first of them, and so on; else each is given
+ * all of it.
  */
 #ifndef BLM_FUZZ_REPLIES_H
 #define BLM_FUZZ_REPLIES_H
@@ -10,42 +13,132 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "decode.h"
 
-#define OURS __attribute__((visibility("default")))
+#define OURS         __attribute__((visibility("default")))
+#define REPLIES_NEXT "\r\n--\r\n"
 
 static struct {
     const uint8_t *bytes;
     size_t         len;
-    int            far[64]; /* the other ends, which stay open until the input is done */
-    int            count;
+    struct said_one {
+        int            fd, far; /* the other end stays open until the input is done */
+        const uint8_t *at, *end;
+    } one[64];
+    int count;
 } said;
+
+/* The replies for the next connection; for those past the last part, the last. */
+static void said_part(struct said_one *o)
+{
+    const uint8_t *end = said.bytes + said.len;
+    o->at              = said.bytes;
+    o->end             = end;
+    for (int i = 0; i <= said.count; i++) {
+        const uint8_t *line =
+            memmem(o->at, (size_t)(end - o->at), REPLIES_NEXT, strlen(REPLIES_NEXT));
+        o->end = line ? line : end;
+        if (!line || i == said.count)
+            break;
+        o->at = line + strlen(REPLIES_NEXT);
+    }
+}
+
+static int64_t said_number(const uint8_t *p, const uint8_t *line)
+{
+    int64_t n = 0;
+    if (p < line && *p == '-')
+        return -1;
+    for (; p < line && *p >= '0' && *p <= '9' && n < INT32_MAX; p++)
+        n = n * 10 + *p - '0';
+    return n;
+}
+
+/* Behind one reply; the end, if it is not whole. */
+static const uint8_t *said_skip(const uint8_t *p, const uint8_t *end, int depth)
+{
+    const uint8_t *line = p < end ? memmem(p, (size_t)(end - p), "\r\n", 2) : NULL;
+    if (!line || depth > 7)
+        return end;
+    uint8_t type = *p;
+    bool    text = type == '$', list = type == '*' || type == '%';
+    int64_t n     = text || list ? said_number(p + 1, line) : 0;
+    int64_t parts = list ? n * (type == '%' ? 2 : 1) : 0;
+    p             = line + 2;
+    if (text && n >= 0)
+        return end - p < 2 || n > end - p - 2 ? end : p + n + 2;
+    for (; parts > 0 && p < end; parts--)
+        p = said_skip(p, end, depth + 1);
+    return parts > 0 ? end : p;
+}
+
+/* hiredis sets aside what an array announces, before any of it is there: up to 16 GB, of which the
+ * fuzzer would complain. The replies end before such a one. */
+static const uint8_t *said_bearable(const uint8_t *p, const uint8_t *next)
+{
+    for (const uint8_t *at = p; at < next; at++)
+        if (*at == '*' && (at == p || at[-1] == '\n') && said_number(at + 1, next) > 100000)
+            return at;
+    return next;
+}
+
+static void said_give(struct said_one *o)
+{
+    const uint8_t *next = said_skip(o->at, o->end, 0), *most = said_bearable(o->at, next);
+    if (most < next)
+        o->end = next = most;
+    while (o->at < next) {
+        long n = syscall(SYS_sendto, o->far, o->at, (size_t)(next - o->at),
+                         MSG_NOSIGNAL | MSG_DONTWAIT, NULL, 0);
+        if (n <= 0)
+            break;
+        o->at += n;
+    }
+    o->at = next;
+    if (o->at == o->end)
+        shutdown(o->far, SHUT_WR);
+}
 
 /* glibc declares connect() with a union of all addresses, so it gets its name here. */
 OURS int said_connect(int fd, const struct sockaddr *to, socklen_t len) __asm__("connect");
 OURS int said_connect(int fd, const struct sockaddr *to, socklen_t len)
 {
-    int pair[2];
+    struct said_one *o = &said.one[said.count];
+    int              pair[2];
     (void)to, (void)len;
-    if (said.count == (int)(sizeof said.far / sizeof *said.far) ||
+    if (said.count == (int)(sizeof said.one / sizeof *said.one) ||
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
         return -1;
-    fcntl(pair[1], F_SETFL, O_NONBLOCK);
-    for (size_t at = 0; at < said.len;) {
-        ssize_t n = send(pair[1], said.bytes + at, said.len - at, MSG_NOSIGNAL);
-        if (n <= 0)
-            break;
-        at += (size_t)n;
-    }
-    shutdown(pair[1], SHUT_WR);
     fcntl(pair[0], F_SETFL, fcntl(fd, F_GETFL));
     dup2(pair[0], fd);
     close(pair[0]);
-    said.far[said.count++] = pair[1];
+    for (int i = 0; i < said.count; i++) /* which was closed: its number is used again */
+        if (said.one[i].fd == fd)
+            said.one[i].fd = -1;
+    o->fd  = fd;
+    o->far = pair[1];
+    said_part(o);
+    said.count++;
+    if (o->at == o->end)
+        shutdown(o->far, SHUT_WR);
     return 0;
+}
+
+/* A command begins with an asterisk, at the start or of a line; no key here does. */
+OURS ssize_t send(int fd, const void *bytes, size_t len, int flags)
+{
+    const char *p    = bytes;
+    ssize_t     sent = syscall(SYS_sendto, fd, bytes, len, flags, NULL, 0);
+    for (int i = 0; i < said.count; i++)
+        if (said.one[i].fd == fd)
+            for (ssize_t at = 0; at < sent; at++)
+                if (p[at] == '*' && (at == 0 || p[at - 1] == '\n'))
+                    said_give(&said.one[i]);
+    return sent;
 }
 
 OURS int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
@@ -72,7 +165,7 @@ static inline void replies_begin(const uint8_t *bytes, size_t len)
 static inline void replies_end(void)
 {
     while (said.count > 0)
-        close(said.far[--said.count]);
+        close(said.one[--said.count].far);
 }
 
 static inline bool replies_have(const char *words)

@@ -115,6 +115,9 @@ static blm_status take_changes(void *ctx, size_t i, const redisReply *r, blm_err
     }
     if (to <= c->at) /* the second answer to the same question, or nothing new */
         return BLM_OK;
+    size_t each = c->ours ? 8 : 16;
+    if (hashes->len % each || to - c->at > hashes->len / each) /* keys would be missing here */
+        return blm__redis_fail(err, BLM_E_FORMAT, "the server's reply to BF.CHANGES lacks changes");
     if (!keep_bytes(c, hashes->str, hashes->len))
         return blm__redis_fail(err, BLM_E_MEMORY, "out of memory");
     c->at    = to;
