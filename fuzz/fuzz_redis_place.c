@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The command line's filters on Redis and any replies: what is pulled is a valid filter, and what
- * the server says about keys is understood or refused. The first byte says what is done. */
+ * the server says about keys is understood or refused. The first byte says what is done, and whether the
+ * filter is one key or shards over a cluster. */
 #include <command.h>
 #include <place.h>
 
@@ -31,7 +32,7 @@ static void pull(struct ref *r)
 {
     blm_error  err = { .status = BLM_OK };
     blm_params p   = { .size = sizeof p };
-    blm_status st  = place_redis.open(r, &err);
+    blm_status st  = *r->text == 'u' ? place_redis.open(r, &err) : place_redis.like(r, &err);
     must(st == BLM_OK ? r->filter != NULL : err.status == st && !r->filter);
     if (st != BLM_OK)
         return;
@@ -51,6 +52,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     r.options       = o;
     r.options.items = 10;
     r.options.rate  = 0.01;
+    r.options.kind  = BLM_CLASSIC; /* whose size is worked out fastest */
+    if (data[0] & 64)
+        r.options.flags |= BLM_REPLACE;
+    if (data[0] & 128)
+        r.text = "redis+cluster://nowhere:7000/key?timeout=0.001&shards=2";
     switch (data[0] % 6) {
     case 0:
     case 1:

@@ -12,6 +12,8 @@
 
 #include <fcntl.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <stdatomic.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -141,17 +143,49 @@ OURS ssize_t send(int fd, const void *bytes, size_t len, int flags)
     return sent;
 }
 
+/* Every host is here. */
 OURS int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
                      struct addrinfo **out)
 {
-    (void)node, (void)service, (void)hints, (void)out;
-    return EAI_NONAME;
+    static struct sockaddr_in here = { .sin_family = AF_INET };
+    static struct addrinfo    info;
+    (void)node, (void)service, (void)hints;
+    info = (struct addrinfo){ .ai_family   = AF_INET,
+                              .ai_socktype = SOCK_STREAM,
+                              .ai_addrlen  = sizeof here,
+                              .ai_addr     = (struct sockaddr *)&here };
+    *out = &info;
+    return 0;
 }
 
-/* A client that waits before it tries again need not. */
+OURS void freeaddrinfo(struct addrinfo *a) { (void)a; }
+
+/* A pair of sockets has no options of TCP. */
+OURS int setsockopt(int fd, int level, int name, const void *value, socklen_t len)
+{
+    return level == IPPROTO_TCP ? 0 : (int)syscall(SYS_setsockopt, fd, level, name, value, len);
+}
+
+/* Time passes only by being asked for, a microsecond each, and by sleeping, which takes none: a client
+ * that waits for a busy machine gives up at the same reply as on an idle one. */
+static atomic_llong said_ns;
+
+OURS int clock_gettime(clockid_t id, struct timespec *t)
+{
+    long    done = syscall(SYS_clock_gettime, id, t);
+    int64_t since;
+    if (id != CLOCK_MONOTONIC)
+        return (int)done;
+    since      = atomic_fetch_add(&said_ns, 1000);
+    t->tv_sec  = 1000 + (time_t)(since / 1000000000);
+    t->tv_nsec = (long)(since % 1000000000);
+    return 0;
+}
+
 OURS int nanosleep(const struct timespec *t, struct timespec *left)
 {
-    (void)t, (void)left;
+    (void)left;
+    atomic_fetch_add(&said_ns, t->tv_sec * 1000000000LL + t->tv_nsec);
     return 0;
 }
 

@@ -204,7 +204,9 @@ blm_status blm__near_claim(blm_near *n, blm_error *err)
     n->told  = any && strcmp(text, ours) == 0;
     if (n->told || n->o.replace || n->loads)
         return BLM_OK;
-    return any || !for_names(n, looks_ours) ? blm__redis_fail(err, BLM_E_EXISTS, "%s", "") : BLM_OK;
+    return any || !for_names(n, looks_ours)
+               ? blm__redis_fail(err, BLM_E_EXISTS, "what is there is not a copy of this filter")
+               : BLM_OK;
 }
 
 static blm_status write_descriptor(blm_near *n, blm_error *err)

@@ -203,7 +203,7 @@ static blm_status create_one(blm_remote *r, const blm_options *f, blm_error *err
     blm_filter *one = NULL;
     blm_status  st  = blm__shards_one(r, err);
     if (st == BLM_OK && !(f->flags & BLM_REPLACE) && exists(r))
-        st = blm__redis_fail(err, BLM_E_EXISTS, "%s", "");
+        st = blm__redis_fail(err, BLM_E_EXISTS, "the key exists");
     if (st == BLM_OK)
         st = blm_create(f, &one, err);
     if (st == BLM_OK)

@@ -296,7 +296,7 @@ static blm_status rename_key(struct push *p, bool replace)
         return st;
     bool taken = reply->type == REDIS_REPLY_INTEGER && reply->integer == 0;
     freeReplyObject(reply);
-    return taken ? blm__redis_fail(p->err, BLM_E_EXISTS, "%s", "") : BLM_OK;
+    return taken ? blm__redis_fail(p->err, BLM_E_EXISTS, "the key exists") : BLM_OK;
 }
 
 static blm_status finish(struct push *p, blm_status st, bool replace)

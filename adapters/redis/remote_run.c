@@ -51,8 +51,8 @@ blm_status blm__remote_refusal(const char *text, blm_error *err)
         { "ERR not found", BLM_E_ABSENT,
           "the server has no such key: check its name and database, or make it with bloomery "
           "create" },
-        { "ERR item exists", BLM_E_EXISTS, "" },
-        { "BUSYKEY", BLM_E_EXISTS, "" },
+        { "ERR item exists", BLM_E_EXISTS, "the key exists" },
+        { "BUSYKEY", BLM_E_EXISTS, "the key exists" },
         { "MISCONF", BLM_E_UNSUPPORTED,
           "the server takes no writes because it cannot save to disk: see its log" },
         { "ERR non scaling filter is full", BLM_E_FULL,

@@ -374,7 +374,7 @@ static blm_status set_descriptor(blm_remote *r, const struct descriptor *d, bool
         return st;
     bool taken = reply->type == REDIS_REPLY_NIL;
     freeReplyObject(reply);
-    return taken ? blm__redis_fail(err, BLM_E_EXISTS, "%s", "") : BLM_OK;
+    return taken ? blm__redis_fail(err, BLM_E_EXISTS, "the key exists") : BLM_OK;
 }
 
 /* May a filter be made here? What is there goes to *old. */
@@ -382,7 +382,7 @@ static blm_status vacant(blm_remote *r, bool replace, struct descriptor *old, bl
 {
     blm_status st = get_descriptor(r, old, err);
     if (!replace && st == BLM_OK)
-        return blm__redis_fail(err, BLM_E_EXISTS, "%s", "");
+        return blm__redis_fail(err, BLM_E_EXISTS, "the key exists");
     return st == BLM_E_ABSENT ? BLM_OK : st;
 }
 
