@@ -10,6 +10,7 @@
 #define BLM_FUZZ_OPS_H
 
 #include <bloomery/delta.h>
+#include <bloomery/embed.h>
 
 #include "oracle.h"
 
@@ -32,11 +33,15 @@ struct ops {
 static void ops_holds(const struct ops *w, const struct ops_slot *s)
 {
     blm_key keys[OPS_KEYS];
-    uint8_t maybe[OPS_KEYS];
+    uint8_t maybe[OPS_KEYS], hashed[OPS_KEYS];
     size_t  yes = 0;
     for (unsigned i = 0; i < OPS_KEYS; i++)
         keys[i] = ops_key(i);
-    size_t said = blm_check_many(s->f, keys, OPS_KEYS, maybe);
+    uint64_t hashes[OPS_KEYS];
+    size_t   said = blm_check_many(s->f, keys, OPS_KEYS, maybe);
+    must(blm_hash_many(s->f, keys, OPS_KEYS, hashes) == BLM_OK);
+    must(blm_check_hashes(s->f, hashes, OPS_KEYS, hashed) == said);
+    must(memcmp(maybe, hashed, OPS_KEYS) == 0);
     for (unsigned i = 0; i < OPS_KEYS; i++) {
         bool       one = blm_check(s->f, keys[i].data, keys[i].len);
         blm_digest d;
@@ -166,6 +171,35 @@ static void ops_add(const struct ops *w, struct ops_slot *s, struct ops_input *i
     blm_free(before);
 }
 
+/* One key by one of the ways that there are: itself, its digest, its hash, its positions. */
+static blm_status ops_add_by(const struct ops *w, blm_filter *f, blm_key k, unsigned way)
+{
+    blm_digest d;
+    uint64_t   hash, pos[64];
+    uint8_t    fresh;
+    size_t     n;
+    blm_status st;
+    bool       cells = !(w->can & (BLM_CAN_GROW | BLM_CAN_FILL_UP));
+    switch (way % 4) {
+    case 0:
+        must(blm_digest_of(f, k.data, k.len, &d) == BLM_OK);
+        return blm_add_digest(f, &d);
+    case 1:
+        must(blm_hash_many(f, &k, 1, &hash) == BLM_OK);
+        st = blm_add_hashes(f, &hash, 1, &fresh, &n);
+        return st < 0 ? st : fresh ? BLM_OK : BLM_PRESENT;
+    case 2:
+        if (cells) {
+            must(blm_positions(f, k.data, k.len, pos, 64, &n) == BLM_OK && n <= 64);
+            return blm_add_positions(f, pos, n);
+        }
+        break;
+    default:
+        break;
+    }
+    return blm_add(f, k.data, k.len);
+}
+
 /* A batch by the best kernel, and its keys one by one by the portable one. */
 static void ops_add_many(const struct ops *w, struct ops_slot *s, struct ops_input *in)
 {
@@ -177,7 +211,7 @@ static void ops_add_many(const struct ops *w, struct ops_slot *s, struct ops_inp
     ops_portable(c);
     blm_status st = blm_add_many(s->f, keys, n, fresh, &done), last = BLM_OK;
     for (; singles < n; singles++) {
-        last = blm_add(c, keys[singles].data, keys[singles].len);
+        last = ops_add_by(w, c, keys[singles], (unsigned)singles);
         if (last < 0)
             break;
         one[singles] = last == BLM_OK;
