@@ -15,6 +15,7 @@ if(NOT redis_sources) # the module is not built here
 endif()
 # Targets for what needs a library: the adapters, and the command line.
 set(fuzz_needs.redis_dataset bloomery_with_redis)
+set(fuzz_needs.redis_follow bloomery_with_redis)
 set(fuzz_needs.redis_url bloomery_with_redis)
 set(fuzz_needs.near bloomery_with_redis)
 set(fuzz_needs.leveldb_filter bloomery_with_leveldb)
@@ -59,7 +60,7 @@ endif()
 
 # Inputs that the gate tries, about two seconds' worth of each: this many, and of the others 20 000.
 set(fuzz_runs.guard_note 500)
-foreach(name near threads redis redis_place decode_byteslot)
+foreach(name near threads redis redis_follow redis_place decode_byteslot)
   set(fuzz_runs.${name} 2000)
 endforeach()
 foreach(name ops_bits ops_counting ops_scalable ops_cuckoo window guard fixed resume)

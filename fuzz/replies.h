@@ -130,16 +130,20 @@ OURS int said_connect(int fd, const struct sockaddr *to, socklen_t len)
     return 0;
 }
 
-/* A command begins with an asterisk, at the start or of a line; no key here does. */
+/* A command begins with an asterisk, at the start or of a line; no key here does. Who subscribes is
+ * told all that is left. */
 OURS ssize_t send(int fd, const void *bytes, size_t len, int flags)
 {
     const char *p    = bytes;
     ssize_t     sent = syscall(SYS_sendto, fd, bytes, len, flags, NULL, 0);
+    bool        all  = memmem(bytes, len, "PSUBSCRIBE", 10) != NULL;
     for (int i = 0; i < said.count; i++)
         if (said.one[i].fd == fd)
             for (ssize_t at = 0; at < sent; at++)
                 if (p[at] == '*' && (at == 0 || p[at - 1] == '\n'))
-                    said_give(&said.one[i]);
+                    do
+                        said_give(&said.one[i]);
+                    while (all && said.one[i].at < said.one[i].end);
     return sent;
 }
 
