@@ -7,6 +7,7 @@
 #include "core/kernel/counters.h"
 
 #include "engine/bits.h"
+#include "engine/runs.h"
 
 static size_t add(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
                   uint8_t *fresh)
@@ -21,6 +22,58 @@ static size_t check(const struct blm__body *b, const struct blm__layer *l,
                     const struct blm__keys *k, uint8_t *maybe)
 {
     return b->kernel->counters->check(l, k->hashes, k->n, maybe);
+}
+
+/* ---- many keys: hashed by the kernel itself, or some thousand at a time ---- */
+
+static bool takes(const struct blm__body *b, const struct blm__layer *l, const struct blm__keys *k)
+{
+    (void)b, (void)l;
+    return k->list || k->fixed || k->hashes;
+}
+
+/* From bytes to answers in one loop? */
+static bool eights(const struct blm__body *b, const struct blm__layer *l, const struct blm__keys *k)
+{
+    return blm__run_eights(b, k) && l->shape.lines == 1 && b->kernel->counters->check8;
+}
+
+static size_t add_raw(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
+                      uint8_t *fresh)
+{
+    const struct blm__counters *c = b->kernel->counters;
+    uint64_t                    h[BLM__RUN];
+    size_t                      count = 0;
+    if (k->hashes)
+        return add(b, l, k, fresh);
+    if (eights(b, l, k))
+        count = c->add8(l, blm__hasher_flip(&b->hasher), k->fixed, k->n, fresh);
+    else
+        for (size_t at = 0, n; at < k->n; at += n) {
+            n = blm__run_length(k, at);
+            blm__run_hash(b, k, at, n, h);
+            count += c->add(l, h, n, fresh + at);
+        }
+    blm__layer_count(l, (int64_t)k->n);
+    return count;
+}
+
+static size_t check_raw(const struct blm__body *b, const struct blm__layer *l,
+                        const struct blm__keys *k, uint8_t *maybe)
+{
+    const struct blm__counters *c = b->kernel->counters;
+    uint64_t                    h[BLM__RUN];
+    size_t                      hits = 0;
+    if (k->hashes)
+        return check(b, l, k, maybe);
+    if (eights(b, l, k))
+        return c->check8(l, blm__hasher_flip(&b->hasher), k->fixed, k->n, maybe);
+    for (size_t at = 0, n; at < k->n; at += n) {
+        n = blm__run_length(k, at);
+        blm__run_hash(b, k, at, n, h);
+        hits += c->check(l, h, n, maybe + at);
+    }
+    return hits;
 }
 
 static bool check_one(const struct blm__body *b, const struct blm__layer *l, uint64_t h)
@@ -72,6 +125,9 @@ const struct blm__engine blm__engine_counters = {
     .check     = check,
     .check_one = check_one,
     .remove    = remove_keys,
+    .takes     = takes,
+    .add_raw   = add_raw,
+    .check_raw = check_raw,
     .singles   = singles,
     .positions = blm__lines_positions,
     .rate_now  = blm__lines_rate_now,

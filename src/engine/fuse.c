@@ -5,7 +5,7 @@
  */
 #include "core/kernel/fuse.h"
 
-#include "engine/engine.h"
+#include "engine/runs.h"
 #include "maths/sizing.h"
 
 static size_t check(const struct blm__body *b, const struct blm__layer *l,
@@ -22,28 +22,19 @@ static bool takes(const struct blm__body *b, const struct blm__layer *l, const s
     return k->list || k->fixed || k->hashes;
 }
 
-static void hash(const struct blm__body *b, const struct blm__keys *k, size_t at, size_t n,
-                 uint64_t *h)
-{
-    if (k->list)
-        blm__native_hash_many(&b->hasher, b->kernel, k->list + at, n, h);
-    else
-        blm__native_hash_fixed(&b->hasher, b->kernel, k->fixed + at * k->width, k->width, n, h);
-}
-
 static size_t check_raw(const struct blm__body *b, const struct blm__layer *l,
                         const struct blm__keys *k, uint8_t *maybe)
 {
     const struct blm__fuse *v = b->kernel->fuse;
-    uint64_t                h[BLM__FUSE_RUN];
+    uint64_t                h[BLM__RUN];
     size_t                  hits = 0;
     if (k->hashes)
         return v->check(l, k->hashes, k->n, maybe);
-    if (k->fixed && k->width == 8 && b->hasher.id == BLM_HASH_XXH3 && v->check8)
+    if (blm__run_eights(b, k) && v->check8)
         return v->check8(l, blm__hasher_flip(&b->hasher), k->fixed, k->n, maybe);
     for (size_t at = 0, n; at < k->n; at += n) {
-        n = k->n - at < BLM__FUSE_RUN ? k->n - at : BLM__FUSE_RUN;
-        hash(b, k, at, n, h);
+        n = blm__run_length(k, at);
+        blm__run_hash(b, k, at, n, h);
         hits += v->check(l, h, n, maybe + at);
     }
     return hits;

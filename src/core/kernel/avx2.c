@@ -39,24 +39,7 @@ BLM__AVX2 static void hash8(uint64_t flip, const void *keys, size_t n, uint64_t 
 
 /* ---- batches and single calls ---- */
 
-/* Eight keys: see core/kernel/stream.h. */
-BLM__AVX2_INLINE void take8(const uint8_t *from, bool keys, uint64_t flip, uint64_t lines,
-                            uint64_t *at, uint64_t *x)
-{
-    const __m256i f = _mm256_set1_epi64x((long long)flip), m = _mm256_set1_epi64x((long long)lines);
-    __m256i       a = _mm256_loadu_si256((const void *)from);
-    __m256i       b = _mm256_loadu_si256((const void *)(from + 32));
-    if (keys) {
-        a = blm__avx2_hash4(a, f);
-        b = blm__avx2_hash4(b, f);
-    }
-    _mm256_store_si256((void *)x, blm__avx2_mul64(a, BLM__C));
-    _mm256_store_si256((void *)(x + 4), blm__avx2_mul64(b, BLM__C));
-    _mm256_store_si256((void *)at, lines ? blm__avx2_offset4(a, m) : a);
-    _mm256_store_si256((void *)(at + 4), lines ? blm__avx2_offset4(b, m) : b);
-}
-
-BLM__VECTOR_LINES(BLM__AVX2, BLM__AVX2_INLINE, blm__avx2, take8, blm__avx2_test, NULL,
+BLM__VECTOR_LINES(BLM__AVX2, BLM__AVX2_INLINE, blm__avx2, blm__avx2_take8, blm__avx2_test, NULL,
                   blm__avx2_set)
 BLM__VECTOR_LINE(BLM__AVX2, BLM__AVX2_INLINE, blm__avx2, blm__avx2_test, blm__avx2_set)
 BLM__VECTOR_CHAINS(BLM__AVX2, blm__avx2)

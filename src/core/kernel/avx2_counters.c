@@ -7,168 +7,84 @@
  * Each function does what its namesake in counters.c does, bit for bit.
  */
 #include "core/kernel/avx2.h"
-#include "core/kernel/counters.h"
 
 #ifdef BLM__HAVE_AVX2
+#include "core/kernel/avx2_line.h"
+#include "core/kernel/counters_ring.h"
 
-BLM__AVX2_INLINE __m256i full_of(uint64_t x, unsigned words, __m256i shift, __m256i bit)
-{
-    const __m256i fifteen = _mm256_set1_epi64x(15);
-    __m256i       v       = _mm256_set1_epi64x((long long)x);
-    __m256i place = _mm256_slli_epi64(_mm256_and_si256(_mm256_srlv_epi64(v, shift), fifteen), 2);
-    __m256i used  = _mm256_and_si256(_mm256_set1_epi64x((long long)words), bit);
-    return _mm256_and_si256(_mm256_sllv_epi64(fifteen, place), _mm256_cmpeq_epi64(used, bit));
-}
-
-struct mask {
+/* Where a key's counters begin in their words. */
+struct places {
     __m256i lo, hi;
 };
 
-BLM__AVX2_INLINE struct mask mask_of(uint64_t x, uint32_t k)
+BLM__AVX2_INLINE struct places places_of(uint64_t x)
 {
-    unsigned    words = blm__line_words(x, k);
-    struct mask m     = {
-            full_of(x, words, _mm256_setr_epi64x(29, 33, 37, 41), _mm256_setr_epi64x(1, 2, 4, 8)),
-            full_of(x, words, _mm256_setr_epi64x(45, 49, 53, 57), _mm256_setr_epi64x(16, 32, 64, 128))
-    };
-    return m;
+    const __m256i field = _mm256_set1_epi64x(60);
+    __m256i       v     = _mm256_set1_epi64x((long long)x);
+    v                   = _mm256_srlv_epi64(v, _mm256_setr_epi64x(27, 31, 35, 39));
+    struct places p     = { _mm256_and_si256(v, field),
+                            _mm256_and_si256(_mm256_srli_epi64(v, 16), field) };
+    return p;
 }
 
-/* All ones in the lanes whose counter is used and 0. */
-BLM__AVX2_INLINE __m256i zeroes(__m256i v, __m256i full)
+/* Of all ones where a counter is 0: the eight signs, in the order of blm__avx2_needed. */
+BLM__AVX2_INLINE unsigned signs(__m256i lo, __m256i hi)
 {
-    const __m256i none = _mm256_setzero_si256();
-    return _mm256_andnot_si256(_mm256_cmpeq_epi64(full, none),
-                               _mm256_cmpeq_epi64(_mm256_and_si256(v, full), none));
+    __m256 high = _mm256_shuffle_ps(_mm256_castsi256_ps(lo), _mm256_castsi256_ps(hi), 0xdd);
+    return (unsigned)_mm256_movemask_ps(high);
 }
 
-BLM__AVX2_INLINE bool line_all(const uint64_t *line, struct mask m)
+/* All ones where the counter is 0, in use or not. */
+BLM__AVX2_INLINE __m256i zeroes(const uint64_t *line, __m256i place)
 {
-    __m256i zero = _mm256_or_si256(zeroes(blm__avx2_load4(line), m.lo),
-                                   zeroes(blm__avx2_load4(line + 4), m.hi));
-    return _mm256_testz_si256(zero, zero);
+    __m256i full = _mm256_sllv_epi64(_mm256_set1_epi64x(15), place);
+    return _mm256_cmpeq_epi64(_mm256_and_si256(blm__avx2_load4(line), full),
+                              _mm256_setzero_si256());
 }
 
-BLM__AVX2_INLINE bool all(const struct blm__layer *l, uint64_t h, uint32_t k, uint32_t lines)
+BLM__AVX2_INLINE bool test(const uint64_t *line, uint64_t x, uint32_t k)
 {
-    for (uint32_t i = 0; i < lines; i++) {
-        uint64_t x = blm__line_x(h);
-        if (!line_all(l->words + blm__counters_line(l, h), mask_of(x, k)))
-            return false;
-        h = blm__line_next(x);
-    }
-    return true;
+    struct places p = places_of(x);
+    return (signs(zeroes(line, p.lo), zeroes(line + 4, p.hi)) & blm__avx2_needed[k][x >> 56]) == 0;
 }
 
-BLM__AVX2 static size_t check(const struct blm__layer *l, const uint64_t *h, size_t n,
-                              uint8_t *maybe)
+/* Moves four counters by `one` where they are not stuck; all ones where one is 0. */
+BLM__AVX2_INLINE __m256i move4(uint64_t *line, __m256i one, bool up)
 {
-    uint32_t k = l->shape.probes, lines = l->shape.lines;
-    size_t   hits = 0, ahead = blm__layer_small(l) || n == 1 ? 0 : BLM__COUNTERS_AHEAD;
-    for (size_t i = 0; i < ahead && i < n; i++)
-        blm__short_fetch(l, h[i], 3, false);
-    for (size_t i = 0; i < n; i++) {
-        if (ahead && i + ahead < n)
-            blm__short_fetch(l, h[i + ahead], 3, false);
-        hits += maybe[i] = all(l, h[i], k, lines);
-    }
-    return hits;
+    __m256i v = blm__avx2_load4(line), full = _mm256_sub_epi64(_mm256_slli_epi64(one, 4), one);
+    __m256i value = _mm256_and_si256(v, full);
+    __m256i by    = _mm256_andnot_si256(_mm256_cmpeq_epi64(value, full), one);
+    blm__avx2_store4(line, up ? _mm256_add_epi64(v, by) : _mm256_sub_epi64(v, by));
+    return _mm256_cmpeq_epi64(value, _mm256_setzero_si256());
 }
 
-/* v with 1 added to (or taken from) each used counter that is not stuck. 15 is 1111, so the lowest
- * bit of a full counter is its one. */
-BLM__AVX2_INLINE __m256i moved(__m256i v, __m256i full, bool up)
+/* One where a word is used and nothing where it is not; 1 when one of them was 0. */
+BLM__AVX2_INLINE unsigned moved(struct blm__layer *l, uint64_t *line, uint64_t x, uint32_t k,
+                                bool marks, bool up)
 {
-    const __m256i low   = _mm256_set1_epi64x(0x1111111111111111);
-    __m256i       stuck = _mm256_cmpeq_epi64(_mm256_and_si256(v, full), full);
-    __m256i       one   = _mm256_andnot_si256(stuck, _mm256_and_si256(full, low));
-    return up ? _mm256_add_epi64(v, one) : _mm256_sub_epi64(v, one);
+    const uint64_t *one = blm__avx2_ones[k][x >> 61];
+    struct places   p   = places_of(x);
+    if (marks)
+        blm__mark(l, (uint64_t)(line - l->words)); /* where all were stuck too, for a checksum */
+    __m256i lo = move4(line, _mm256_sllv_epi64(blm__avx2_load4(one), p.lo), up);
+    __m256i hi = move4(line + 4, _mm256_sllv_epi64(blm__avx2_load4(one + 4), p.hi), up);
+    return (signs(lo, hi) & blm__avx2_needed[k][x >> 56]) != 0;
 }
 
-/* Moves a key's counters in one line; whether one of them was 0. */
-BLM__AVX2_INLINE bool move_line(struct blm__layer *l, uint64_t at, struct mask m, bool up)
+BLM__AVX2_INLINE unsigned raise(struct blm__layer *l, uint64_t *line, uint64_t x, uint32_t k,
+                                bool marks)
 {
-    uint64_t *line = l->words + at;
-    __m256i   lo = blm__avx2_load4(line), hi = blm__avx2_load4(line + 4);
-    __m256i   zero = _mm256_or_si256(zeroes(lo, m.lo), zeroes(hi, m.hi));
-    if (l->marks)
-        blm__mark(l, at); /* also where all were stuck: a mark too many costs a checksum */
-    blm__avx2_store4(line, moved(lo, m.lo, up));
-    blm__avx2_store4(line + 4, moved(hi, m.hi, up));
-    return !_mm256_testz_si256(zero, zero);
+    return moved(l, line, x, k, marks, true);
 }
 
-BLM__AVX2_INLINE bool move_key(struct blm__layer *l, uint64_t h, uint32_t k, uint32_t lines,
-                               bool up)
+BLM__AVX2_INLINE unsigned lower(struct blm__layer *l, uint64_t *line, uint64_t x, uint32_t k,
+                                bool marks)
 {
-    bool was_zero = false;
-    for (uint32_t t = 0; t < lines; t++) {
-        uint64_t x = blm__line_x(h);
-        was_zero |= move_line(l, blm__counters_line(l, h), mask_of(x, k), up);
-        h = blm__line_next(x);
-    }
-    return was_zero;
+    return moved(l, line, x, k, marks, false);
 }
 
-BLM__AVX2 static size_t add(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh)
-{
-    uint32_t k = l->shape.probes, lines = l->shape.lines;
-    size_t   count = 0, ahead = blm__layer_small(l) || n == 1 ? 0 : BLM__COUNTERS_AHEAD;
-    for (size_t i = 0; i < ahead && i < n; i++)
-        blm__short_fetch(l, h[i], 3, true);
-    for (size_t i = 0; i < n; i++) {
-        if (ahead && i + ahead < n)
-            blm__short_fetch(l, h[i + ahead], 3, true);
-        count += fresh[i] = move_key(l, h[i], k, lines, true);
-    }
-    return count;
-}
+BLM__COUNTERS_LOOPS(BLM__AVX2, BLM__AVX2_INLINE, blm__avx2, blm__avx2_take8, test, NULL, raise,
+                    lower)
 
-BLM__AVX2 static size_t remove_keys(struct blm__layer *l, const uint64_t *h, size_t n,
-                                    uint8_t *gone)
-{
-    uint32_t k = l->shape.probes, lines = l->shape.lines;
-    size_t   count = 0, ahead = blm__layer_small(l) || n == 1 ? 0 : BLM__COUNTERS_AHEAD;
-    for (size_t i = 0; i < ahead && i < n; i++)
-        blm__short_fetch(l, h[i], 3, true);
-    for (size_t i = 0; i < n; i++) {
-        if (ahead && i + ahead < n)
-            blm__short_fetch(l, h[i + ahead], 3, true);
-        gone[i] = all(l, h[i], k, lines) &&
-                  (lines == 1 || !blm__lines_meet(l, h[i]) || blm__counters_bear(l, h[i]));
-        if (gone[i]) {
-            move_key(l, h[i], k, lines, false);
-            count++;
-        }
-    }
-    return count;
-}
-
-/* ---- single calls ---- */
-
-BLM__AVX2_INLINE bool has(const struct blm__layer *l, uint64_t h)
-{
-    return all(l, h, l->shape.probes, l->shape.lines);
-}
-
-/* Every add counts, fresh or not. */
-BLM__AVX2_INLINE blm_status add_hash(struct blm__layer *l, uint64_t h, bool shared)
-{
-    (void)shared;
-    unsigned fresh = move_key(l, h, l->shape.probes, l->shape.lines, true);
-    blm__added_key(l, 1, false);
-    return fresh ? BLM_OK : BLM_PRESENT;
-}
-
-BLM__SINGLE_CHECK(BLM__AVX2, blm__avx2_counters, has)
-BLM__SINGLE_ADD(BLM__AVX2, blm__avx2_counters_add_key, blm__avx2_counters_add_any, add_hash, false)
-
-const struct blm__counters blm__counters_avx2 = {
-    .add        = add,
-    .check      = check,
-    .remove     = remove_keys,
-    .add_shared = blm__counters_add_shared,
-    .check_key  = blm__avx2_counters_check_key,
-    .add_key    = blm__avx2_counters_add_key,
-};
+const struct blm__counters blm__counters_avx2 = { BLM__COUNTERS_ROWS(blm__avx2) };
 #endif

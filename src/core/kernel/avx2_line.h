@@ -129,5 +129,22 @@ BLM__AVX2_INLINE __m256i blm__avx2_offset4(__m256i h, __m256i count)
     return _mm256_slli_epi64(_mm256_srli_epi64(_mm256_add_epi64(high, low), 32), 6);
 }
 
+/* Eight keys: see core/kernel/stream.h. */
+BLM__AVX2_INLINE void blm__avx2_take8(const uint8_t *from, bool keys, uint64_t flip, uint64_t lines,
+                                      uint64_t *at, uint64_t *x)
+{
+    const __m256i f = _mm256_set1_epi64x((long long)flip), m = _mm256_set1_epi64x((long long)lines);
+    __m256i       a = _mm256_loadu_si256((const void *)from);
+    __m256i       b = _mm256_loadu_si256((const void *)(from + 32));
+    if (keys) {
+        a = blm__avx2_hash4(a, f);
+        b = blm__avx2_hash4(b, f);
+    }
+    _mm256_store_si256((void *)x, blm__avx2_mul64(a, BLM__C));
+    _mm256_store_si256((void *)(x + 4), blm__avx2_mul64(b, BLM__C));
+    _mm256_store_si256((void *)at, lines ? blm__avx2_offset4(a, m) : a);
+    _mm256_store_si256((void *)(at + 4), lines ? blm__avx2_offset4(b, m) : b);
+}
+
 #endif
 #endif

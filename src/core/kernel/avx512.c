@@ -97,21 +97,7 @@ AVX512 static void hash8(uint64_t flip, const void *keys, size_t n, uint64_t *h)
 
 /* ---- batches and single calls ---- */
 
-/* Eight keys: see core/kernel/stream.h. */
-AVX512_INLINE void take8(const uint8_t *from, bool keys, uint64_t flip, uint64_t lines,
-                         uint64_t *at, uint64_t *x)
-{
-    const __m512i m = _mm512_set1_epi64((long long)lines);
-    __m512i       v = _mm512_loadu_si512((const void *)from);
-    if (keys)
-        v = blm__avx512_hash(v, _mm512_set1_epi64((long long)flip));
-    _mm512_storeu_si512((void *)x, _mm512_mullo_epi64(v, _mm512_set1_epi64((long long)BLM__C)));
-    if (lines)
-        v = _mm512_slli_epi64(blm__avx512_reduce(v, m), 6);
-    _mm512_storeu_si512((void *)at, v);
-}
-
-BLM__VECTOR_LINES(AVX512, AVX512_INLINE, blm__avx512, take8, test_line, test8, set_line)
+BLM__VECTOR_LINES(AVX512, AVX512_INLINE, blm__avx512, blm__avx512_take8, test_line, test8, set_line)
 BLM__VECTOR_LINE(AVX512, AVX512_INLINE, blm__avx512, test_line, set_line)
 BLM__VECTOR_CHAINS(AVX512, blm__avx512)
 #ifdef BLM__AVX512_EMULATED
@@ -204,7 +190,7 @@ const struct blm__kernel blm__kernel_avx512 = {
     .popcount_or    = popcount_or,
     .or_into        = or_into,
     .and_into       = and_into,
-    .counters       = &blm__counters_avx2,
+    .counters       = &blm__counters_avx512,
     .ages           = &blm__ages_avx512,
     .buckets        = &blm__buckets_avx512,
     .fuse           = &blm__fuse_avx512,

@@ -6,6 +6,7 @@
 
 #include "core/hash/xxh3_key.h"
 #include "core/kernel/kernel.h"
+#include "core/probe.h"
 
 #ifdef BLM__HAVE_AVX512
 #ifndef BLM__AVX512_EMULATED
@@ -36,6 +37,20 @@ BLM__AVX512_INLINE __m512i blm__avx512_hash(__m512i v, __m512i flip)
     v = _mm512_xor_si512(v, _mm512_add_epi64(_mm512_srli_epi64(v, 35), _mm512_set1_epi64(8)));
     v = _mm512_mullo_epi64(v, prime);
     return _mm512_xor_si512(v, _mm512_srli_epi64(v, 28));
+}
+
+/* Eight keys: see core/kernel/stream.h. */
+BLM__AVX512_INLINE void blm__avx512_take8(const uint8_t *from, bool keys, uint64_t flip,
+                                          uint64_t lines, uint64_t *at, uint64_t *x)
+{
+    const __m512i m = _mm512_set1_epi64((long long)lines);
+    __m512i       v = _mm512_loadu_si512((const void *)from);
+    if (keys)
+        v = blm__avx512_hash(v, _mm512_set1_epi64((long long)flip));
+    _mm512_storeu_si512((void *)x, _mm512_mullo_epi64(v, _mm512_set1_epi64((long long)BLM__C)));
+    if (lines)
+        v = _mm512_slli_epi64(blm__avx512_reduce(v, m), 6);
+    _mm512_storeu_si512((void *)at, v);
 }
 #endif
 #endif

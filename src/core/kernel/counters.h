@@ -7,8 +7,8 @@
  * A key's lines may fall together, and then it may name a counter twice: an add raises it twice, a
  * remove lowers it twice, and a counter below that says that the key was never added.
  *
- * h: 64-bit native hashes, n at most BLM__BATCH. Out of cache the lines of a key are asked for
- * BLM__COUNTERS_AHEAD keys before they are used.
+ * h: 64-bit native hashes. Out of cache the lines of a key are asked for BLM__COUNTERS_AHEAD keys
+ * before they are used; vectors have the rings of core/kernel/stream.h.
  */
 #ifndef BLM_CORE_KERNEL_COUNTERS_H
 #define BLM_CORE_KERNEL_COUNTERS_H
@@ -21,6 +21,11 @@ struct blm__counters {
     /* Exclusive. fresh[i]: a counter of key i was 0. Returns how many were fresh. */
     size_t (*add)(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
     size_t (*check)(const struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
+    /* From n keys of 8 bytes, side by side, where a key has one line: hash8 and the two above in one.
+     * NULL: hashed by hash8 first they take as long. */
+    size_t (*add8)(struct blm__layer *l, uint64_t flip, const void *keys, size_t n, uint8_t *fresh);
+    size_t (*check8)(const struct blm__layer *l, uint64_t flip, const void *keys, size_t n,
+                     uint8_t *maybe);
     /* Exclusive. gone[i]: key i may have been there and was taken out. Returns how many were. */
     size_t (*remove)(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *gone);
     /* From any number of threads. */
@@ -33,6 +38,9 @@ struct blm__counters {
 extern const struct blm__counters blm__counters_portable;
 #ifdef BLM__HAVE_AVX2
 extern const struct blm__counters blm__counters_avx2;
+#endif
+#ifdef BLM__HAVE_AVX512
+extern const struct blm__counters blm__counters_avx512;
 #endif
 
 /* From any number of threads: every kernel's. */
