@@ -17,6 +17,7 @@
 #include "bloomery/maths.h"
 #include "core/kernel/ages.h"
 #include "engine/bits.h"
+#include "engine/runs.h"
 #include "maths/sizing.h"
 
 #define VISITS     64u /* a span is visited once in so many rounds of turns */
@@ -161,11 +162,21 @@ void blm__ages_begin(struct blm__layer *l)
 
 /* ---- keys ---- */
 
+/* Does the kernel hash these keys by itself? */
+static bool eights(const struct blm__body *b, const struct blm__layer *l, const struct blm__keys *k)
+{
+    return blm__run_eights(b, k) && b->kernel->ages->check8 && l->shape.line_count >> 32 == 0;
+}
+
+/* Keys at … at + n − 1 of k, which are hashes or such. */
 static size_t add_some(const struct blm__body *b, struct blm__layer *l,
-                       const struct blm__age_turn *t, const uint64_t *h, size_t n, uint8_t *fresh)
+                       const struct blm__age_turn *t, const struct blm__keys *k, size_t at,
+                       size_t n, uint8_t *fresh)
 {
     const struct blm__ages *a = b->kernel->ages;
-    return (b->shared ? a->add_shared : a->add)(l, t, h, n, fresh);
+    if (!k->hashes)
+        return a->add8(l, t, blm__hasher_flip(&b->hasher), k->fixed + 8 * at, n, fresh + at);
+    return (b->shared ? a->add_shared : a->add)(l, t, k->hashes + at, n, fresh + at);
 }
 
 /* The adds of a turn. Threads count apart, and tell each other now and then. */
@@ -203,7 +214,7 @@ static size_t add_by_number(const struct blm__body *b, struct blm__layer *l,
         n                         = k->n - at < left ? k->n - at : (size_t)left;
         if (left == length)
             visit(l, &t);
-        count += add_some(b, l, &t, k->hashes + at, n, fresh + at);
+        count += add_some(b, l, &t, k, at, n, fresh);
         uint64_t was = number;
         if (!b->shared)
             state_put(l, ADDS, &was, number + n);
@@ -235,7 +246,7 @@ static size_t add(const struct blm__body *b, struct blm__layer *l, const struct 
     lock(b, l);
     if (blm__by_time(&l->shape)) {
         struct blm__age_turn t = turn_by_time(l);
-        count                  = add_some(b, l, &t, k->hashes, k->n, fresh);
+        count                  = add_some(b, l, &t, k, 0, k->n, fresh);
         count_by_time(l, &t, k->n);
     } else {
         count = add_by_number(b, l, k, fresh);
@@ -276,6 +287,46 @@ static size_t check(const struct blm__body *b, const struct blm__layer *l,
                     const struct blm__keys *k, uint8_t *maybe)
 {
     return check_hashes(b, l, k->hashes, k->n, maybe);
+}
+
+/* ---- many keys ----
+ *
+ * In runs, so that the turn is never far from the moment of an add. */
+
+static bool takes(const struct blm__body *b, const struct blm__layer *l, const struct blm__keys *k)
+{
+    (void)l;
+    return !b->shared && (k->list || k->fixed || k->hashes);
+}
+
+static size_t add_raw(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
+                      uint8_t *fresh)
+{
+    uint64_t h[BLM__RUN];
+    size_t   count = 0;
+    for (size_t at = 0; at < k->n;) {
+        struct blm__keys run = blm__run_of(b, k, at, eights(b, l, k), h);
+        count += add(b, l, &run, fresh + at);
+        at += run.n;
+    }
+    return count;
+}
+
+static size_t check_raw(const struct blm__body *b, const struct blm__layer *l,
+                        const struct blm__keys *k, uint8_t *maybe)
+{
+    const struct blm__ages *a = b->kernel->ages;
+    uint64_t                h[BLM__RUN];
+    size_t                  hits = 0;
+    for (size_t at = 0; at < k->n;) {
+        struct blm__keys     run = blm__run_of(b, k, at, eights(b, l, k), h);
+        struct blm__age_turn t   = blm__ages_now(l);
+        hits += run.hashes
+                    ? a->check(l, &t, run.hashes, run.n, maybe + at)
+                    : a->check8(l, &t, blm__hasher_flip(&b->hasher), run.fixed, run.n, maybe + at);
+        at += run.n;
+    }
+    return hits;
 }
 
 static bool check_one(const struct blm__body *b, const struct blm__layer *l, uint64_t h)
@@ -460,6 +511,9 @@ const struct blm__engine blm__engine_ages = {
     .add       = add,
     .check     = check,
     .check_one = check_one,
+    .takes     = takes,
+    .add_raw   = add_raw,
+    .check_raw = check_raw,
     .ones      = ones,
     .cells     = cells,
     .items     = items,

@@ -17,7 +17,7 @@ BLM__INLINE unsigned has8(const uint64_t *line, const struct blm__age_turn *t, u
 BLM__AGES_LOOPS(portable, NO_TARGET, BLM__INLINE, blm__age_mask, has8)
 
 const struct blm__ages blm__ages_portable = {
-    blm__ages_check_portable,
-    blm__ages_add_portable,
-    BLM__SHARED_FORM(blm__ages_add_shared_portable, blm__ages_add_portable),
+    .check      = blm__ages_check_portable,
+    .add        = blm__ages_add_portable,
+    .add_shared = BLM__SHARED_FORM(blm__ages_add_shared_portable, blm__ages_add_portable),
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loops over ages (core/ages.h). h: native hashes, n at most BLM__BATCH. Each kernel has two things
+ * Loops over ages (core/ages.h). h: native hashes. Each kernel has two things
  * of its own, in which all of the work is: the cells of a key, and which words of a line have them.
  * The rest is the same source for all, built for each by BLM__AGES_LOOPS.
  */
@@ -21,6 +21,12 @@ struct blm__ages {
     /* From any number of threads. */
     size_t (*add_shared)(struct blm__layer *l, const struct blm__age_turn *t, const uint64_t *h,
                          size_t n, uint8_t *fresh);
+    /* check and add from n keys of 8 bytes, side by side, of layers below 2^32 spans. NULL: hashed by
+     * hash8 first they take as long. */
+    size_t (*check8)(const struct blm__layer *l, const struct blm__age_turn *t, uint64_t flip,
+                     const void *keys, size_t n, uint8_t *maybe);
+    size_t (*add8)(struct blm__layer *l, const struct blm__age_turn *t, uint64_t flip,
+                   const void *keys, size_t n, uint8_t *fresh);
 };
 
 extern const struct blm__ages blm__ages_portable;

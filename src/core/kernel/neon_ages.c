@@ -56,6 +56,9 @@ BLM__INLINE unsigned has8(const uint64_t *line, const struct blm__age_turn *t, u
 #define NO_TARGET
 BLM__AGES_LOOPS(neon, NO_TARGET, BLM__INLINE, mask_of, has8)
 
-const struct blm__ages blm__ages_neon = { blm__ages_check_neon, blm__ages_add_neon,
-                                          blm__ages_add_shared_neon };
+const struct blm__ages blm__ages_neon = {
+    .check      = blm__ages_check_neon,
+    .add        = blm__ages_add_neon,
+    .add_shared = blm__ages_add_shared_neon,
+};
 #endif

@@ -7,9 +7,7 @@
 
 #include <sys/mman.h>
 
-#include "core/ages.h"
 #include "core/hasher.h"
-#include "core/kernel/ages.h"
 #include "core/kernel/buckets.h"
 #include "core/kernel/kernel.h"
 #include "core/probe.h"
@@ -607,66 +605,6 @@ static inline void agree_on_buckets(const struct blm__kernel *oracle,
         for (size_t i = 0; i < COUNT_OF(counts); i++)
             for (uint32_t parts = 1; parts <= 4; parts *= 4)
                 agree_on_filled(oracle, other, bucket_shape(counts[i], parts, f));
-}
-
-/* ---- ages ---- */
-
-static inline struct blm__shape ages_shape(uint64_t spans, uint32_t k, uint32_t lines,
-                                           uint32_t ages)
-{
-    struct blm__shape s = { .kind       = BLM_WINDOW,
-                            .rule       = BLM__AGES,
-                            .line_count = spans,
-                            .probes     = k,
-                            .lines      = lines,
-                            .cell_bits  = 1,
-                            .aux        = { 1000, ages } };
-    s.bits              = blm__ages_words(spans, ages) * 64;
-    return s;
-}
-
-/* Turns follow each other, also by more than a round, and tags come round. */
-static inline void agree_on_turns(const struct blm__kernel *oracle, const struct blm__kernel *other,
-                                  struct blm__shape s, bool shared)
-{
-    struct blm__layer       x = bare_layer(s, true), y = bare_layer(s, false);
-    struct rng              r    = { s.line_count + s.probes };
-    uint64_t                turn = 0, known = 0, fresh = 0;
-    const struct blm__ages *a = oracle->ages, *b = other->ages;
-    for (int round = 0; round < 150; round++, turn += rng_below(&r, round % 10 ? 3 : 300)) {
-        struct blm__age_turn t = blm__age_turn(turn, blm__ages_of(&s));
-        uint64_t             h[70];
-        uint8_t              fx[71], fy[71];
-        size_t               n = 1 + rng_size(&r, 70);
-        some_hashes(&r, h, n);
-        for (size_t i = 0; i < n; i += 3)
-            h[i] = 0x9e3779b97f4a7c15u * (1 + rng_below(&r, 40)); /* come back */
-        memset(fx, 0xee, sizeof fx);
-        memset(fy, 0xee, sizeof fy);
-        size_t now = a->check(&x, &t, h, n, fx);
-        assert_int_equal(b->check(&y, &t, h, n, fy), now);
-        assert_memory_equal(fx, fy, sizeof fx);
-        known += now;
-        now = (shared ? a->add_shared : a->add)(&x, &t, h, n, fx);
-        assert_int_equal((shared ? b->add_shared : b->add)(&y, &t, h, n, fy), now);
-        assert_memory_equal(fx, fy, sizeof fx);
-        fresh += now;
-        assert_memory_equal(x.words, y.words, (size_t)(size_t)x.word_count * 8);
-        if (!shared) /* that one leaves words alone that look younger, as old ones may that no turn visited */
-            assert_int_equal(b->check(&y, &t, h, n, fy), n);
-    }
-    assert_true(known > 0 && fresh > 0);
-    bare_free(&x);
-    bare_free(&y);
-}
-
-static inline void agree_on_ages(const struct blm__kernel *oracle, const struct blm__kernel *other)
-{
-    for (uint32_t ages = BLM__AGES_LEAST; ages <= BLM__AGES_MOST; ages *= 2)
-        for (uint32_t k = 1; k <= 8; k++)
-            for (uint32_t lines = 1; lines <= 2; lines++)
-                agree_on_turns(oracle, other, ages_shape(k % 2 ? 37 : 501, k, lines, ages),
-                               (k + lines) % 2);
 }
 
 #endif

@@ -2,6 +2,8 @@
 /* The tests of one vector kernel: JUDGED, or NULL where the machine does not run it. A test file
  * defines it and includes this, which is the rest of that file. */
 #include "unit/core/kernel/compare.h"
+#include "unit/core/kernel/compare_ages.h"
+#include "unit/core/kernel/compare_counters.h"
 #include "unit/core/kernel/compare_fuse.h"
 #include "unit/core/kernel/compare_hands.h"
 
@@ -89,6 +91,18 @@ static void ages_agree_with_the_oracle(void **state)
     uint64_t before = atomic_exchange(&blm__in_cache_bytes, 0);
     agree_on_ages(&blm__kernel_portable, judged);
     atomic_store(&blm__in_cache_bytes, before);
+    agree_on_vast_ages(&blm__kernel_portable, judged);
+}
+static void counters_agree_with_the_oracle(void **state)
+{
+    (void)state;
+    if (!judged)
+        skip();
+    agree_on_counters(&blm__kernel_portable, judged);
+    uint64_t before = atomic_exchange(&blm__in_cache_bytes, 0);
+    agree_on_counters(&blm__kernel_portable, judged);
+    atomic_store(&blm__in_cache_bytes, before);
+    agree_on_vast_counters(&blm__kernel_portable, judged);
 }
 static void they_agree_past_32_bits(void **state)
 {
@@ -177,6 +191,7 @@ int main(void)
         cmocka_unit_test(buckets_agree_with_the_oracle),
         cmocka_unit_test(fuse_agrees_with_the_oracle),
         cmocka_unit_test(ages_agree_with_the_oracle),
+        cmocka_unit_test(counters_agree_with_the_oracle),
         cmocka_unit_test(they_agree_past_32_bits),
         cmocka_unit_test(words_agree_with_the_oracle),
         cmocka_unit_test(hashes_agree_with_the_oracle),

@@ -102,21 +102,33 @@ static inline long long joined(simde__m512i v)
 #undef _mm512_reduce_or_epi64
 #define _mm512_reduce_or_epi64 joined
 
+#undef _mm512_madd_epi16
+#define _mm512_madd_epi16(a, b)               simde_mm512_madd_epi16(a, b)
+#define _mm512_mask_testn_epi64_mask(m, a, b) ((m)&simde_mm512_testn_epi64_mask(a, b))
+#define _mm512_maskz_sllv_epi64(m, a, b) \
+    simde_mm512_maskz_mov_epi64(m, simde_mm512_sllv_epi64(a, b))
+
 #define BLM__AVX512_EMULATED
-#define blm__kernel_avx512  emulated
-#define blm__ages_avx512    emulated_ages
-#define blm__buckets_avx512 emulated_buckets
-#define blm__fuse_avx512    emulated_fuse
+#define blm__kernel_avx512   emulated
+#define blm__ages_avx512     emulated_ages
+#define blm__buckets_avx512  emulated_buckets
+#define blm__counters_avx512 emulated_counters
+#define blm__fuse_avx512     emulated_fuse
 struct blm__ages;
 struct blm__buckets;
+struct blm__counters;
 struct blm__fuse;
-extern const struct blm__kernel  emulated;
-extern const struct blm__ages    emulated_ages;
-extern const struct blm__buckets emulated_buckets;
-extern const struct blm__fuse    emulated_fuse;
+extern const struct blm__kernel   emulated;
+extern const struct blm__ages     emulated_ages;
+extern const struct blm__buckets  emulated_buckets;
+extern const struct blm__counters emulated_counters;
+extern const struct blm__fuse     emulated_fuse;
 #include "core/kernel/avx512.c"
 #define mask_of emulated_mask_of
+#define wide    emulated_wide
 #include "core/kernel/avx512_ages.c"
+#undef wide
+#include "core/kernel/avx512_counters.c"
 #define others  emulated_others
 #define place8  emulated_place8
 #define bucket8 emulated_bucket8
