@@ -117,6 +117,7 @@ static blm_status add_keys(blm_filter *f, const struct blm__keys *k, uint8_t *fr
 
 /* ---- check ---- */
 
+/* l: the layer that takes them; NULL: the kind does. */
 static size_t check_raw(const struct blm__body *b, const struct blm__layer *l,
                         const struct blm__keys *k, size_t at, size_t end, uint8_t *maybe)
 {
@@ -126,7 +127,7 @@ static size_t check_raw(const struct blm__body *b, const struct blm__layer *l,
         struct blm__keys part = raw_part(b, k, at, end, maybe ? SIZE_MAX : UNASKED);
         uint8_t         *out  = maybe ? maybe + at : unasked;
         if (part.n) {
-            hits += l->engine->check_raw(b, l, &part, out);
+            hits += l ? l->engine->check_raw(b, l, &part, out) : b->ops->check_raw(b, &part, out);
             at += part.n;
         } else { /* no key: we cannot know */
             out[0] = 1;
@@ -145,7 +146,7 @@ static size_t check_range(const struct blm__body *b, const struct blm__keys *k, 
     uint8_t                  scratch[BLM__BATCH];
     size_t                   hits = 0;
     const struct blm__layer *raw  = raw_layer(b, k);
-    if (raw)
+    if (raw || (b->ops->check_raw && !k->digests))
         return check_raw(b, raw, k, at, end, maybe);
     while (at < end) {
         uint8_t *out = maybe ? maybe + at : scratch;

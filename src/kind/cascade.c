@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/runs.h"
 #include "kind/kind.h"
 
 #define LEVELS 2u
@@ -51,24 +52,80 @@ static const char *fault(const struct blm__body *b, bool native)
     return blm__layer_items(exact(b)) < least ? "its levels' numbers of keys do not agree" : NULL;
 }
 
-/* Most absent keys fail the first level: only the others are looked for in the second. */
-static size_t check(const struct blm__body *b, const struct blm__keys *k, uint8_t *maybe)
+/* The keys that passed the first level, side by side: hashes, or keys of eight bytes. */
+struct passed {
+    size_t   n;
+    uint64_t key[BLM__RUN + 8];
+    uint16_t at[BLM__RUN + 8]; /* which of the run it is */
+};
+
+/* Keys i … i + 7, all of them. */
+static void pass_eight(struct passed *p, const uint8_t *keys, size_t i)
 {
-    uint64_t                 h[BLM__BATCH];
-    uint8_t                  in[BLM__BATCH];
-    struct blm__keys         some  = { .n = 0, .hashes = h };
+    memcpy(p->key + p->n, keys + 8 * i, 64);
+    for (size_t q = 0; q < 8; q++)
+        p->at[p->n + q] = (uint16_t)(i + q);
+    p->n += 8;
+}
+
+/* Keys i … end − 1, those that have a 1. */
+static void pass_some(struct passed *p, const uint8_t *keys, const uint8_t *maybe, size_t i,
+                      size_t end)
+{
+    size_t n = p->n;
+    for (; i < end; i++) {
+        memcpy(p->key + n, keys + 8 * i, 8);
+        p->at[n] = (uint16_t)i;
+        n += maybe[i];
+    }
+    p->n = n;
+}
+
+/* Most often none of eight neighbours passed, or all. */
+static void list_passed(struct passed *p, const void *keys, const uint8_t *maybe, size_t n)
+{
+    size_t i = 0;
+    p->n     = 0;
+    for (uint64_t eight; i + 8 <= n; i += 8) {
+        memcpy(&eight, maybe + i, 8);
+        if (eight == 0x0101010101010101u)
+            pass_eight(p, keys, i);
+        else if (eight)
+            pass_some(p, keys, maybe, i, i + 8);
+    }
+    pass_some(p, keys, maybe, i, n);
+}
+
+/* Most absent keys fail the first level: only the others are looked for in the second. k: hashes, or
+ * keys of eight bytes that the engine hashes by itself, BLM__RUN at most. */
+static size_t check_run(const struct blm__body *b, const struct blm__keys *k, uint8_t *maybe)
+{
+    struct passed            p;
+    uint8_t                  in[BLM__RUN];
     const struct blm__layer *first = b->layers, *last = exact(b);
-    size_t                   hits = first->engine->check(b, first, k, maybe);
+    size_t                   hits = first->engine->check_raw(b, first, k, maybe);
     if (first == last || hits == 0)
         return hits;
-    for (size_t i = 0; i < k->n; i++) {
-        h[some.n] = k->hashes[i];
-        some.n += maybe[i];
+    list_passed(&p, k->hashes ? (const void *)k->hashes : k->fixed, maybe, k->n);
+    struct blm__keys rest = { .n      = p.n,
+                              .hashes = k->hashes ? p.key : NULL,
+                              .fixed  = k->hashes ? NULL : (const uint8_t *)p.key,
+                              .width  = 8 };
+    hits                  = last->engine->check_raw(b, last, &rest, in);
+    for (size_t i = 0; hits < p.n && i < p.n; i++)
+        maybe[p.at[i]] = in[i];
+    return hits;
+}
+
+static size_t check_raw(const struct blm__body *b, const struct blm__keys *k, uint8_t *maybe)
+{
+    uint64_t h[BLM__RUN];
+    size_t   hits = 0;
+    for (size_t at = 0; at < k->n;) {
+        struct blm__keys run = blm__run_of(b, k, at, blm__run_eights(b, k), h);
+        hits += check_run(b, &run, maybe + at);
+        at += run.n;
     }
-    hits = last->engine->check(b, last, &some, in);
-    for (size_t i = 0, at = 0; i < k->n; i++)
-        if (maybe[i])
-            maybe[i] = in[at++];
     return hits;
 }
 
@@ -107,7 +164,8 @@ const struct blm__kind blm__kind_cascade = {
     .certain   = true,
     .plan      = plan,
     .fault     = fault,
-    .check     = check,
+    .check     = check_raw,
+    .check_raw = check_raw,
     .check_one = check_one,
     .rate_at   = rate_at,
     .totals    = totals,

@@ -45,6 +45,9 @@ struct blm__kind {
      * built at once (api/builder.c), as are its shapes. */
     blm_status (*add)(struct blm__body *b, const struct blm__keys *k, uint8_t *fresh, size_t *done);
     size_t (*check)(const struct blm__body *b, const struct blm__keys *k, uint8_t *maybe);
+    /* The same of any number of keys, raw or hashed, where the kind has a loop for several layers; NULL:
+     * there is none. */
+    size_t (*check_raw)(const struct blm__body *b, const struct blm__keys *k, uint8_t *maybe);
     bool (*check_one)(const struct blm__body *b, uint64_t h); /* native schemes */
     /* In order; gone[i]: one add of key i was taken back. Returns how many. NULL: never forgets. */
     size_t (*remove)(struct blm__body *b, const struct blm__keys *k, uint8_t *gone);
