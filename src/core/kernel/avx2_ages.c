@@ -170,7 +170,7 @@ BLM__AVX2_INLINE bool has_key(const struct blm__ages_place *p, const struct blm_
     __m256i has = has_in(p, r, j, 0, lines);
     for (uint32_t from = 8; from < ages; from += 8)
         has = _mm256_or_si256(has, has_in(p, r, j, from, lines));
-    return !_mm256_testz_si256(has, has);
+    return _mm256_movemask_pd(_mm256_castsi256_pd(has)) != 0;
 }
 
 BLM__AVX2_INLINE uint32_t look2(const struct blm__ages_place *p, const struct blm__ages_ring *r,
