@@ -56,14 +56,17 @@ static struct blm__keys raw_part(const struct blm__body *b, const struct blm__ke
     return part;
 }
 
-/* At most TELL keys; how many. */
+/* At most TELL keys; how many. 0: the kind must see to the first. */
 static size_t add_raw(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
                       size_t at, size_t end, uint8_t *fresh)
 {
     uint8_t          unasked[UNASKED];
     struct blm__keys part = raw_part(b, k, at, end, fresh ? TELL : UNASKED);
+    uint8_t         *out  = fresh ? fresh + at : unasked;
+    if (l->engine->place_raw)
+        return l->engine->place_raw(b, l, &part, out);
     if (part.n)
-        l->engine->add_raw(b, l, &part, fresh ? fresh + at : unasked);
+        l->engine->add_raw(b, l, &part, out);
     return part.n;
 }
 
@@ -87,7 +90,7 @@ blm_status blm__plain_add(blm_filter *f, const struct blm__keys *k, size_t *at, 
     while (st == BLM_OK && *at < end) {
         size_t             added = 0;
         struct blm__layer *raw   = b->shared ? NULL : raw_layer(b, k);
-        if (raw && b->ops->room(b) >= TELL)
+        if (raw && (raw->engine->place_raw || b->ops->room(b) >= TELL))
             added = add_raw(b, raw, k, *at, end, fresh);
         if (added == 0)
             st = add_run(b, k, *at, end, fresh, &added);

@@ -16,6 +16,7 @@
 #include "maths/sizing.h"
 
 #define LOOKED_AT 1024u /* buckets, at most, for a free cell */
+#define ASKED     6u    /* buckets of such a search from which the next are asked for */
 #define AHEAD     32u   /* adds whose buckets are asked for */
 #define LOOKS     8u    /* again, while others move fingerprints; then nobody knows */
 
@@ -268,18 +269,21 @@ static uint64_t walk_back(const struct blm__body *b, struct blm__layer *l, const
     return free_bit;
 }
 
-/* Where the fingerprint in a cell of a bucket may go. */
-BLM__INLINE uint64_t other_of(const struct blm__layer *l, uint64_t bucket, uint32_t cell,
-                              uint64_t part)
+/* Two buckets to go on from, the second again the first where there is no other. */
+struct two {
+    uint64_t bucket[2];
+};
+
+static struct two two_at(const struct step *s, uint32_t at, uint32_t steps)
 {
-    uint64_t print = cell_get(l, bucket * BLM__BUCKET + cell);
-    return part + blm__other_bucket(bucket - part, print, l->shape.line_count);
+    return (struct two){ { s[at].bucket, s[at + (at + 1 < steps)].bucket } };
 }
 
-BLM__INLINE void ask_around(const struct blm__layer *l, uint64_t bucket, uint64_t part)
+/* Who looks around: vectors read by plain loads, and others may remove from a shared filter. */
+static const struct blm__buckets *searches(const struct blm__body *b, const struct blm__layer *l)
 {
-    for (uint32_t cell = 0; cell < BLM__BUCKET; cell++)
-        BLM__PREFETCH_NEAR(blm__bucket_at(l, other_of(l, bucket, cell, part)));
+    const struct blm__buckets *v = b->kernel->buckets;
+    return v->around && blm__buckets_vectors(l) && !b->shared ? v : &blm__buckets_portable;
 }
 
 /* A free cell, by its first bit, in one of these two full buckets; NONE: there is no way to one, or
@@ -290,21 +294,26 @@ BLM__INLINE void ask_around(const struct blm__layer *l, uint64_t bucket, uint64_
 static uint64_t make_room(const struct blm__body *b, struct blm__layer *l, struct blm__cells c,
                           struct blm__pair p)
 {
-    struct step s[LOOKED_AT];
-    uint32_t    steps = 2;
-    s[0]              = (struct step){ p.bucket[0], -1, 0 };
-    s[1]              = (struct step){ p.bucket[1], -1, 0 };
-    for (uint32_t at = 0; at < steps; at++) {
-        ask_around(l, s[at].bucket, p.part);
-        for (uint32_t cell = 0; cell < BLM__BUCKET; cell++) {
-            uint64_t other = other_of(l, s[at].bucket, cell, p.part);
-            if (on_the_way(s, (int32_t)at, other))
-                continue;
-            struct found f = find(bucket_get(l, c, other), c, 0);
-            if (f.count)
-                return walk_back(b, l, s, (int32_t)at, cell, f.bit);
-            if (steps < LOOKED_AT)
-                s[steps++] = (struct step){ other, (int32_t)at, cell };
+    const struct blm__buckets *v = searches(b, l);
+    struct step                s[LOOKED_AT];
+    uint32_t                   steps = 2, asked = 0;
+    unsigned                   looked;
+    uint64_t                   other[2 * BLM__BUCKET];
+    s[0] = (struct step){ p.bucket[0], -1, 0 };
+    s[1] = (struct step){ p.bucket[1], -1, 0 };
+    for (uint32_t at = 0; at < steps; at += looked / BLM__BUCKET) {
+        for (; asked < steps && asked < at + ASKED; asked += 2)
+            v->ask_around(l, p.part, two_at(s, asked, steps).bucket);
+        looked     = at + 1 < steps ? 2 * BLM__BUCKET : BLM__BUCKET;
+        unsigned i = v->around(l, p.part, two_at(s, at, steps).bucket, other);
+        if (i < looked) {
+            struct found f = find(bucket_get(l, c, other[i]), c, 0);
+            return walk_back(b, l, s, (int32_t)(at + i / BLM__BUCKET), i % BLM__BUCKET, f.bit);
+        }
+        for (i = 0; i < looked && steps < LOOKED_AT; i++) {
+            struct step next = { other[i], (int32_t)(at + i / BLM__BUCKET), i % BLM__BUCKET };
+            if (!on_the_way(s, next.parent, next.bucket))
+                s[steps++] = next;
         }
     }
     return NONE;
@@ -394,14 +403,52 @@ BLM__INLINE size_t put_all(const struct blm__body *b, struct blm__layer *l,
     return k->n;
 }
 
+static bool put_hard(const struct blm__body *b, struct blm__layer *l, struct blm__pair p,
+                     uint8_t *fresh)
+{
+    struct blm__cells c = blm__cells_of(l);
+    c.wide              = false; /* so that nothing asks */
+    return put(b, l, c, p, fresh);
+}
+
+/* Does a kernel's loop add to this layer? It writes by plain stores of any eight bytes: nobody may
+ * read meanwhile. */
+static bool plain(const struct blm__body *b, const struct blm__layer *l)
+{
+    return b->kernel->buckets->add && blm__buckets_vectors(l) && !b->shared && !l->marks &&
+           !moves_of(l);
+}
+
+/* Three quarters full, one add in ten must move others, and soon one in two. */
+static struct blm__adds adds_of(const struct blm__body *b, const struct blm__layer *l)
+{
+    return (struct blm__adds){ b, put_hard, l->items > l->shape.bits / 4 * 3 };
+}
+
 static size_t place_many(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
                          uint8_t *fresh)
 {
     struct blm__cells c = blm__cells_of(l);
+    if (plain(b, l)) {
+        struct blm__adds a = adds_of(b, l);
+        return b->kernel->buckets->add(l, &a, k->hashes, false, 0, k->n, fresh);
+    }
     if (c.wide)
         return put_all(b, l, k, c, fresh);
-    c.wide = false; /* so that nothing asks */
+    c.wide = false;
     return put_all(b, l, k, c, fresh);
+}
+
+static size_t place_raw(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
+                        uint8_t *fresh)
+{
+    if (!plain(b, l))
+        return 0;
+    struct blm__adds a = adds_of(b, l);
+    size_t           n =
+        b->kernel->buckets->add(l, &a, k->fixed, true, blm__hasher_flip(&b->hasher), k->n, fresh);
+    blm__layer_count(l, (int64_t)n);
+    return n;
 }
 
 /* ---- numbers ---- */
@@ -439,6 +486,7 @@ const struct blm__engine blm__engine_buckets = {
     .check_one   = check_one,
     .takes       = takes,
     .check_raw   = check_raw,
+    .place_raw   = place_raw,
     .deciding    = deciding,
     .deciders    = 2 * BLM__BUCKET,
     .decides     = decides,

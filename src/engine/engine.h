@@ -95,6 +95,10 @@ struct blm__engine {
                       uint8_t *fresh);
     size_t (*check_raw)(const struct blm__body *b, const struct blm__layer *l,
                         const struct blm__keys *k, uint8_t *maybe);
+    /* As place_many, of raw keys, and counts them; it may stop at any key, the first too, which then
+     * goes through the kind. NULL: all do. */
+    size_t (*place_raw)(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
+                        uint8_t *fresh);
 
     /* Better single calls than the long way (kind/one.c): replaces what is there already in
      * b->check_key and b->add_key. only: the body has one layer, of shape s, and never another;

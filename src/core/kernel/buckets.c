@@ -40,4 +40,27 @@ static size_t check8(const struct blm__layer *l, const struct blm__kernel *v, ui
     return hits;
 }
 
-const struct blm__buckets blm__buckets_portable = { .check = check, .check8 = check8 };
+static unsigned around(const struct blm__layer *l, uint64_t part, const uint64_t two[2],
+                       uint64_t other[2 * BLM__BUCKET])
+{
+    struct blm__cells c = blm__cells_of(l);
+    unsigned          i = 0;
+    for (; i < 2 * BLM__BUCKET; i++) {
+        other[i] = blm__cell_other(l, part, two[i / BLM__BUCKET], i % BLM__BUCKET);
+        if (blm__bucket_has(l, c, other[i], 0))
+            break;
+    }
+    return i;
+}
+
+static void ask_around(const struct blm__layer *l, uint64_t part, const uint64_t two[2])
+{
+    for (unsigned i = 0; i < 2 * BLM__BUCKET; i++) {
+        uint64_t other = blm__cell_other(l, part, two[i / BLM__BUCKET], i % BLM__BUCKET);
+        BLM__PREFETCH_NEAR(blm__bucket_at(l, other));
+    }
+}
+
+const struct blm__buckets blm__buckets_portable = {
+    .check = check, .check8 = check8, .around = around, .ask_around = ask_around
+};

@@ -27,24 +27,6 @@
 #define BLM__FINGERPRINT_MAX 30u
 #define BLM__BUCKETS_AHEAD   64u /* keys whose buckets are asked for at once */
 
-struct blm__buckets {
-    size_t (*check)(const struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
-    /* From n keys of 8 bytes, side by side, to the answers; v: whose hash8 it is. Any n. */
-    size_t (*check8)(const struct blm__layer *l, const struct blm__kernel *v, uint64_t flip,
-                     const void *keys, size_t n, uint8_t *maybe);
-};
-
-extern const struct blm__buckets blm__buckets_portable;
-#ifdef BLM__HAVE_AVX2
-extern const struct blm__buckets blm__buckets_avx2;
-#endif
-#ifdef BLM__HAVE_AVX512
-extern const struct blm__buckets blm__buckets_avx512;
-#endif
-#ifdef BLM__HAVE_NEON
-extern const struct blm__buckets blm__buckets_neon;
-#endif
-
 /* Where a key may be. */
 struct blm__pair {
     uint64_t print, bucket[2];
@@ -58,9 +40,62 @@ struct blm__cells {
     bool     wide;
 };
 
+/* A key whose add is not just a free cell filled. False: there is no room for it, and nothing
+ * changed. */
+typedef bool (*blm__hard_add)(const struct blm__body *b, struct blm__layer *l, struct blm__pair p,
+                              uint8_t *fresh);
+
+/* Keys of which some add may be hard. */
+struct blm__adds {
+    const struct blm__body *body; /* for `hard` alone */
+    blm__hard_add           hard;
+    bool                    crowded; /* many will be: worth a look before their turn */
+};
+
+/* A kernel's last three, which may be NULL, are for layers that blm__buckets_vectors says yes to; the
+ * portable ones for all. add: of which nobody reads or marks words meanwhile. */
+struct blm__buckets {
+    size_t (*check)(const struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
+    /* From n keys of 8 bytes, side by side, to the answers; v: whose hash8 it is. Any n. */
+    size_t (*check8)(const struct blm__layer *l, const struct blm__kernel *v, uint64_t flip,
+                     const void *keys, size_t n, uint8_t *maybe);
+    /* Where the fingerprints of two buckets of a part may go: those of the first, then of the second,
+     * up to the first that has a free cell. Which one that is; 8: none. ask_around: fetches all. */
+    unsigned (*around)(const struct blm__layer *l, uint64_t part, const uint64_t two[2],
+                       uint64_t other[2 * BLM__BUCKET]);
+    void (*ask_around)(const struct blm__layer *l, uint64_t part, const uint64_t two[2]);
+    /* Keys of 8 bytes, or hashes, in their order, each as `hard` would add it; how many, up to the
+     * first that it refused. fresh[i]: no cell had key i. NULL: there is no such loop. */
+    size_t (*add)(struct blm__layer *l, const struct blm__adds *a, const void *from, bool keys,
+                  uint64_t flip, size_t n, uint8_t *fresh);
+};
+
+extern const struct blm__buckets blm__buckets_portable;
+#ifdef BLM__HAVE_AVX2
+extern const struct blm__buckets blm__buckets_avx2;
+#endif
+#ifdef BLM__HAVE_AVX512
+extern const struct blm__buckets blm__buckets_avx512;
+#endif
+#ifdef BLM__HAVE_NEON
+extern const struct blm__buckets blm__buckets_neon;
+#endif
+
 BLM__INLINE uint64_t blm__bucket_count(const struct blm__layer *l)
 {
     return l->shape.bits / BLM__BUCKET;
+}
+
+/* Fewer than 2^32 buckets, in one part: what 32-bit multiplies can find. */
+BLM__INLINE bool blm__buckets_few(const struct blm__layer *l)
+{
+    return l->shape.line_count >> 32 == 0 && l->shape.line_count == blm__bucket_count(l);
+}
+
+/* Narrow cells, too: four in a vector's word. */
+BLM__INLINE bool blm__buckets_vectors(const struct blm__layer *l)
+{
+    return l->shape.cell_bits <= BLM__NARROW_MOST && blm__buckets_few(l);
 }
 
 BLM__INLINE struct blm__cells blm__cells_of(const struct blm__layer *l)
@@ -139,111 +174,20 @@ BLM__INLINE bool blm__bucket_has(const struct blm__layer *l, struct blm__cells c
            (c.wide && blm__bucket_holds(l, c, bucket, value, 1));
 }
 
+/* Where the fingerprint in a cell of a bucket may go. */
+BLM__INLINE uint64_t blm__cell_other(const struct blm__layer *l, uint64_t part, uint64_t bucket,
+                                     uint32_t cell)
+{
+    uint32_t f     = l->shape.cell_bits;
+    uint64_t print = blm__bits_from(l->words, (bucket * BLM__BUCKET + cell) * f, f);
+    print &= ((uint64_t)1 << f) - 1;
+    return part + blm__other_bucket(bucket - part, print, l->shape.line_count);
+}
+
 BLM__INLINE bool blm__pair_has(const struct blm__layer *l, struct blm__cells c, struct blm__pair p)
 {
     return blm__bucket_has(l, c, p.bucket[0], p.print) ||
            blm__bucket_has(l, c, p.bucket[1], p.print);
 }
-
-/* ---- vectors ---- */
-
-/* Where eight keys may be: their fingerprints, and of each bucket the half byte that it begins with.
- * Buckets of narrow cells end within 64 bits of that byte. */
-struct blm__eight {
-    _Alignas(64) uint64_t print[8];
-    uint64_t at[2][8];
-};
-#define BLM__EIGHTS (BLM__BUCKETS_AHEAD / 8)
-
-/* Fewer than 2^32 buckets, in one part: what 32-bit multiplies can find. */
-BLM__INLINE bool blm__buckets_few(const struct blm__layer *l)
-{
-    return l->shape.line_count >> 32 == 0 && l->shape.line_count == blm__bucket_count(l);
-}
-
-BLM__INLINE void blm__place8(const struct blm__layer *l, const uint64_t *h, struct blm__eight *e)
-{
-    for (unsigned i = 0; i < 8; i++) {
-        struct blm__pair p = blm__pair_of(l, h[i]);
-        e->print[i]        = p.print;
-        e->at[0][i]        = p.bucket[0] * l->shape.cell_bits;
-        e->at[1][i]        = p.bucket[1] * l->shape.cell_bits;
-    }
-}
-
-BLM__INLINE void blm__fetch8(const struct blm__layer *l, const struct blm__eight *e)
-{
-    const uint8_t *bytes = (const uint8_t *)l->words;
-    for (unsigned i = 0; i < 8; i++) {
-        BLM__PREFETCH(bytes + (e->at[0][i] >> 1));
-        BLM__PREFETCH(bytes + (e->at[1][i] >> 1));
-    }
-}
-
-/* Eight bits as eight bytes, 0 or 1, the lowest first. */
-BLM__INLINE void blm__spread8(unsigned bits, uint8_t *out)
-{
-    uint64_t low = bits & 0x7f, v = low * 0x0002040810204081u & 0x0101010101010101u;
-    v = blm__le64(v | (uint64_t)(bits >> 7) << 56);
-    memcpy(out, &v, 8);
-}
-
-/* The check of a kernel, of narrow cells. A ring of eights: each is placed and asked for when the one
- * before it in its place was looked up, 64 keys ahead, so that neither waits for the other (64 placed,
- * then 64 looked up: 9.6 ns a key where this takes 7.7, AVX-512, 1e7 keys). place8: as
- * blm__place8, of a layer with few buckets. have8: bit i of the result: key i may be there. */
-#define BLM__BUCKETS_LOOPS(isa, TARGET, INLINE, place8, have8)                                     \
-    INLINE size_t blm__roll_##isa(const struct blm__layer *l, const struct blm__kernel *v,         \
-                                  uint64_t flip, const uint64_t *h, const uint8_t *keys, size_t n, \
-                                  uint8_t *maybe, bool few)                                        \
-    {                                                                                              \
-        struct blm__cells c     = blm__cells_of(l);                                                \
-        bool              fetch = !blm__layer_small(l);                                            \
-        size_t            hits = 0, eights = n / 8;                                                \
-        struct blm__eight ring[BLM__EIGHTS];                                                       \
-        uint64_t          own[BLM__BUCKETS_AHEAD];                                                 \
-        for (size_t put = 0; put < eights + BLM__EIGHTS; put++) {                                  \
-            struct blm__eight *e = &ring[put % BLM__EIGHTS];                                       \
-            if (put >= BLM__EIGHTS && put - BLM__EIGHTS < eights) {                                \
-                uint8_t *out = maybe + (put - BLM__EIGHTS) * 8;                                    \
-                unsigned has = have8(l, c, e);                                                     \
-                blm__spread8(has, out);                                                            \
-                hits += BLM__POPCOUNT64(has);                                                      \
-            }                                                                                      \
-            if (put >= eights)                                                                     \
-                continue;                                                                          \
-            if (keys && put % BLM__EIGHTS == 0)                                                    \
-                v->hash8(flip, keys + put * 64,                                                    \
-                         eights - put < BLM__EIGHTS ? (eights - put) * 8 : BLM__BUCKETS_AHEAD,     \
-                         own);                                                                     \
-            const uint64_t *from = keys ? own + put % BLM__EIGHTS * 8 : h + put * 8;               \
-            if (few)                                                                               \
-                place8(l, from, e);                                                                \
-            else                                                                                   \
-                blm__place8(l, from, e);                                                           \
-            if (fetch)                                                                             \
-                blm__fetch8(l, e);                                                                 \
-        }                                                                                          \
-        if (keys)                                                                                  \
-            v->hash8(flip, keys + eights * 64, n % 8, own);                                        \
-        for (size_t i = eights * 8; i < n; i++)                                                    \
-            hits += maybe[i] = blm__pair_has(l, c, blm__pair_of(l, keys ? own[i % 8] : h[i]));     \
-        return hits;                                                                               \
-    }                                                                                              \
-    TARGET static size_t blm__buckets_check_##isa(const struct blm__layer *l, const uint64_t *h,   \
-                                                  size_t n, uint8_t *maybe)                        \
-    {                                                                                              \
-        if (n < 8 || l->shape.cell_bits > BLM__NARROW_MOST)                                        \
-            return blm__buckets_portable.check(l, h, n, maybe);                                    \
-        return blm__roll_##isa(l, NULL, 0, h, NULL, n, maybe, blm__buckets_few(l));                \
-    }                                                                                              \
-    TARGET static size_t blm__buckets_check8_##isa(const struct blm__layer  *l,                    \
-                                                   const struct blm__kernel *v, uint64_t flip,     \
-                                                   const void *keys, size_t n, uint8_t *maybe)     \
-    {                                                                                              \
-        if (n < 8 || l->shape.cell_bits > BLM__NARROW_MOST)                                        \
-            return blm__buckets_portable.check8(l, v, flip, keys, n, maybe);                       \
-        return blm__roll_##isa(l, v, flip, NULL, keys, n, maybe, blm__buckets_few(l));             \
-    }
 
 #endif

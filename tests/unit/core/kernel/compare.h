@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 
 #include "core/hasher.h"
-#include "core/kernel/buckets.h"
 #include "core/kernel/kernel.h"
 #include "core/probe.h"
 #include "engine/engine.h"
@@ -534,77 +533,6 @@ static inline void agree_on_streams(const struct blm__kernel *oracle,
                                     n * 64 + k * 8 + c);
             agree_on_one_stream(oracle, other, line_shape(counts[c], k, 1), 5003, k % 2, k);
         }
-}
-
-/* ---- fingerprints in buckets ---- */
-
-static inline struct blm__shape bucket_shape(uint64_t buckets, uint32_t parts, uint32_t bits)
-{
-    struct blm__shape s = { .kind       = BLM_CUCKOO,
-                            .rule       = BLM__BUCKETS,
-                            .bits       = buckets * parts * BLM__BUCKET,
-                            .line_count = buckets,
-                            .probes     = 1,
-                            .cell_bits  = bits };
-    return s;
-}
-
-/* Bit by bit, by the rule of core/probe.h alone. */
-static inline void plant(struct blm__layer *l, uint64_t h, uint32_t which)
-{
-    uint64_t n = l->shape.line_count, parts = l->shape.bits / BLM__BUCKET / n;
-    uint32_t f     = l->shape.cell_bits;
-    uint64_t print = blm__fingerprint_of(h, f), at = blm__reduce(h, n);
-    if (which & 4)
-        at = blm__other_bucket(at, print, n);
-    at = (at + (parts > 1 ? blm__reduce(h * BLM__D, parts) * n : 0)) * BLM__BUCKET + (which & 3);
-    for (uint32_t i = 0; i < f; i++) {
-        uint8_t *byte = (uint8_t *)l->words + (at * f + i) / 8,
-                bit   = (uint8_t)(1u << (at * f + i) % 8);
-        *byte         = (uint8_t)(print >> i & 1 ? *byte | bit : *byte & ~bit);
-    }
-}
-
-static inline void agree_on_filled(const struct blm__kernel *oracle,
-                                   const struct blm__kernel *other, struct blm__shape s)
-{
-    enum { MOST = 333 };
-    struct blm__layer l = bare_layer(s, true);
-    struct rng        r = { s.bits + s.cell_bits };
-    uint64_t          h[MOST], keys[MOST];
-    uint8_t           want[MOST], got[MOST];
-    bool              full = s.bits > 64 && s.cell_bits % 2;
-    if (full) /* else what is not planted is free */
-        rng_bytes(&r, (uint8_t *)l.words, (size_t)(s.bits * s.cell_bits / 8));
-    rng_bytes(&r, (uint8_t *)keys, sizeof keys);
-    for (size_t some = 0; some <= MOST; some += 1 + some / 3) {
-        some_hashes(&r, h, some);
-        for (size_t i = 0; i < some; i += 2)
-            plant(&l, h[i], (uint32_t)rng_below(&r, 8));
-        size_t hits = oracle->buckets->check(&l, h, some, want);
-        assert_int_equal(other->buckets->check(&l, h, some, got), hits);
-        assert_memory_equal(got, want, some);
-        oracle->hash8(some, keys, some, h);
-        for (size_t i = 0; i < some; i += 3)
-            plant(&l, h[i], (uint32_t)rng_below(&r, 8));
-        hits = oracle->buckets->check(&l, h, some, want);
-        assert_int_equal(other->buckets->check8(&l, other, some, keys, some, got), hits);
-        assert_int_equal(oracle->buckets->check8(&l, oracle, some, keys, some, got), hits);
-        assert_memory_equal(got, want, some);
-        if (some > 64 && s.bits > 4000)
-            assert_true(hits >= some / 3 - 20 && (hits < some || s.cell_bits < 10));
-    }
-    bare_free(&l);
-}
-
-static inline void agree_on_buckets(const struct blm__kernel *oracle,
-                                    const struct blm__kernel *other)
-{
-    static const uint64_t counts[] = { 2, 4, 34, 1000, 70002 };
-    for (uint32_t f = 8; f <= 30; f += f > 17 ? 4 : 1)
-        for (size_t i = 0; i < COUNT_OF(counts); i++)
-            for (uint32_t parts = 1; parts <= 4; parts *= 4)
-                agree_on_filled(oracle, other, bucket_shape(counts[i], parts, f));
 }
 
 #endif

@@ -3,6 +3,7 @@
  * defines it and includes this, which is the rest of that file. */
 #include "unit/core/kernel/compare.h"
 #include "unit/core/kernel/compare_ages.h"
+#include "unit/core/kernel/compare_buckets.h"
 #include "unit/core/kernel/compare_counters.h"
 #include "unit/core/kernel/compare_fuse.h"
 #include "unit/core/kernel/compare_hands.h"
@@ -70,6 +71,16 @@ static void buckets_agree_with_the_oracle(void **state)
     agree_on_buckets(&blm__kernel_portable, judged);
     uint64_t before = atomic_exchange(&blm__in_cache_bytes, 0); /* as if nothing were in cache */
     agree_on_buckets(&blm__kernel_portable, judged);
+    atomic_store(&blm__in_cache_bytes, before);
+}
+static void bucket_adds_agree_with_the_oracle(void **state)
+{
+    (void)state;
+    if (!judged)
+        skip();
+    agree_on_bucket_adds(&blm__kernel_portable, judged);
+    uint64_t before = atomic_exchange(&blm__in_cache_bytes, 0);
+    agree_on_bucket_adds(&blm__kernel_portable, judged);
     atomic_store(&blm__in_cache_bytes, before);
 }
 static void fuse_agrees_with_the_oracle(void **state)
@@ -189,6 +200,7 @@ int main(void)
         cmocka_unit_test(hands_agree_with_the_oracle),
         cmocka_unit_test(single_calls_agree_with_the_oracle),
         cmocka_unit_test(buckets_agree_with_the_oracle),
+        cmocka_unit_test(bucket_adds_agree_with_the_oracle),
         cmocka_unit_test(fuse_agrees_with_the_oracle),
         cmocka_unit_test(ages_agree_with_the_oracle),
         cmocka_unit_test(counters_agree_with_the_oracle),

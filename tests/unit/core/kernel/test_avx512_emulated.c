@@ -89,6 +89,15 @@ static inline simde__m512i gathered(simde__m512i at, const uint8_t *from)
     memcpy(&at, x, sizeof x);
     return at;
 }
+static inline simde__m512i turned(simde__m512i v, int by)
+{
+    uint32_t x[16], y[16];
+    memcpy(x, &v, sizeof x);
+    for (int i = 0; i < 16; i++)
+        y[i] = x[(i + by) % 16];
+    memcpy(&v, y, sizeof y);
+    return v;
+}
 static inline long long joined(simde__m512i v)
 {
     uint64_t x[8], sum = 0;
@@ -99,6 +108,8 @@ static inline long long joined(simde__m512i v)
 }
 #undef _mm512_i64gather_epi64
 #define _mm512_i64gather_epi64(at, from, scale) gathered(at, from)
+#undef _mm512_alignr_epi32
+#define _mm512_alignr_epi32(a, b, by) turned(a, by) /* of a and a */
 #undef _mm512_reduce_or_epi64
 #define _mm512_reduce_or_epi64 joined
 
@@ -129,10 +140,6 @@ extern const struct blm__fuse     emulated_fuse;
 #include "core/kernel/avx512_ages.c"
 #undef wide
 #include "core/kernel/avx512_counters.c"
-#define others  emulated_others
-#define place8  emulated_place8
-#define bucket8 emulated_bucket8
-#define have8   emulated_have8
 #include "core/kernel/avx512_buckets.c"
 #include "core/kernel/avx512_fuse.c"
 #pragma GCC diagnostic pop
