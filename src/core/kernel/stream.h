@@ -150,7 +150,7 @@ BLM__INLINE uint64_t *blm__ring_line(struct blm__place p, const struct blm__ring
                                      enum blm__reach reach, bool early)
 {
     if (blm__reach_early(reach, early))
-        return p.words + r->at[j] / sizeof *p.words;
+        return (uint64_t *)(void *)((uint8_t *)p.words + r->at[j]);
     return blm__place_line(p, r->at[j]);
 }
 
