@@ -32,7 +32,7 @@ BLM__AVX2_INLINE __m256i begin4(__m256i bucket, uint32_t f)
     return _mm256_srli_epi64(_mm256_mul_epu32(bucket, all4(f)), 1);
 }
 
-BLM__AVX2_INLINE void take4_buckets(const struct blm__table *t, const struct blm__stream *s,
+BLM__AVX2_INLINE void take4_buckets(const struct blm__bucket_table *t, const struct blm__stream *s,
                                     size_t i, struct blm__eight *e, unsigned to)
 {
     const __m256i  n = all4(t->n);
@@ -50,7 +50,7 @@ BLM__AVX2_INLINE void take4_buckets(const struct blm__table *t, const struct blm
     blm__avx2_store4(e->at[1] + to, begin4(other, f));
 }
 
-BLM__AVX2_INLINE void take8_buckets(const struct blm__table *t, const struct blm__stream *s,
+BLM__AVX2_INLINE void take8_buckets(const struct blm__bucket_table *t, const struct blm__stream *s,
                                     size_t i, struct blm__eight *e)
 {
     take4_buckets(t, s, i, e, 0);
@@ -63,14 +63,14 @@ BLM__AVX2_INLINE __m256i skip4(__m256i bucket, struct blm__cells c)
     return _mm256_slli_epi64(_mm256_and_si256(bucket, all4(c.bits & 1)), 2);
 }
 
-BLM__AVX2_INLINE __m256i words4(const struct blm__table *t, const uint64_t *at)
+BLM__AVX2_INLINE __m256i words4(const struct blm__bucket_table *t, const uint64_t *at)
 {
     const uint8_t *b = t->bytes;
     return _mm256_set_epi64x((long long)blm__bytes8(b + at[3]), (long long)blm__bytes8(b + at[2]),
                              (long long)blm__bytes8(b + at[1]), (long long)blm__bytes8(b + at[0]));
 }
 
-BLM__AVX2_INLINE __m256i bucket4(const struct blm__table *t, const struct blm__eight *e,
+BLM__AVX2_INLINE __m256i bucket4(const struct blm__bucket_table *t, const struct blm__eight *e,
                                  unsigned which, unsigned from)
 {
     __m256i skip = skip4(blm__avx2_load4(e->bucket[which] + from), t->c);
@@ -116,13 +116,13 @@ BLM__AVX2_INLINE unsigned hold4(__m256i a, __m256i b, __m256i print, struct blm_
     return ~none4(_mm256_andnot_si256(none, all4(c.high))) & 15;
 }
 
-BLM__AVX2_INLINE unsigned have4(const struct blm__table *t, const struct blm__eight *e,
+BLM__AVX2_INLINE unsigned have4(const struct blm__bucket_table *t, const struct blm__eight *e,
                                 unsigned from)
 {
     return hold4(bucket4(t, e, 0, from), bucket4(t, e, 1, from), prints4(e, t->c, from), t->c);
 }
 
-BLM__AVX2_INLINE unsigned have8(const struct blm__table *t, const struct blm__eight *e)
+BLM__AVX2_INLINE unsigned have8(const struct blm__bucket_table *t, const struct blm__eight *e)
 {
     return have4(t, e, 0) | have4(t, e, 4) << 4;
 }
@@ -143,7 +143,7 @@ BLM__AVX2_INLINE __m256i either4(__m256i a, __m256i b, __m256i second)
     return _mm256_blendv_epi8(a, b, second);
 }
 
-BLM__AVX2_INLINE void aim4(const struct blm__table *t, const struct blm__eight *e,
+BLM__AVX2_INLINE void aim4(const struct blm__bucket_table *t, const struct blm__eight *e,
                            struct blm__aims *to, unsigned from)
 {
     const struct blm__cells c = t->c;
@@ -168,7 +168,7 @@ BLM__AVX2_INLINE void aim4(const struct blm__table *t, const struct blm__eight *
     to->had |= hold4(v[0], v[1], p, c) << from;
 }
 
-BLM__AVX2_INLINE void aim8(const struct blm__table *t, const struct blm__eight *e,
+BLM__AVX2_INLINE void aim8(const struct blm__bucket_table *t, const struct blm__eight *e,
                            struct blm__aims *to)
 {
     to->full = to->had = 0;
@@ -180,7 +180,7 @@ BLM__AVX2_INLINE void aim8(const struct blm__table *t, const struct blm__eight *
 /* ---- where room is made ---- */
 
 /* Of a bucket's fingerprints, the buckets that they may go to. */
-BLM__AVX2_INLINE __m256i around4(const struct blm__table *t, uint64_t v, uint64_t bucket)
+BLM__AVX2_INLINE __m256i around4(const struct blm__bucket_table *t, uint64_t v, uint64_t bucket)
 {
     const long long f     = t->c.bits;
     __m256i         print = _mm256_srlv_epi64(all4(v), _mm256_setr_epi64x(0, f, 2 * f, 3 * f));
@@ -188,7 +188,7 @@ BLM__AVX2_INLINE __m256i around4(const struct blm__table *t, uint64_t v, uint64_
     return across4(all4(bucket), print, all4(t->n));
 }
 
-BLM__AVX2_INLINE void ask_around4(const struct blm__table *t, uint64_t v, uint64_t bucket)
+BLM__AVX2_INLINE void ask_around4(const struct blm__bucket_table *t, uint64_t v, uint64_t bucket)
 {
     uint64_t at[4];
     blm__avx2_store4(at, begin4(around4(t, v, bucket), t->c.bits));
@@ -196,7 +196,8 @@ BLM__AVX2_INLINE void ask_around4(const struct blm__table *t, uint64_t v, uint64
         BLM__PREFETCH_NEAR(t->bytes + at[i]);
 }
 
-BLM__AVX2_INLINE void ask4(const struct blm__table *t, const struct blm__eight *e, unsigned from)
+BLM__AVX2_INLINE void ask4(const struct blm__bucket_table *t, const struct blm__eight *e,
+                           unsigned from)
 {
     uint64_t v[2][4];
     __m256i  a = bucket4(t, e, 0, from), b = bucket4(t, e, 1, from);
@@ -210,21 +211,21 @@ BLM__AVX2_INLINE void ask4(const struct blm__table *t, const struct blm__eight *
     }
 }
 
-BLM__AVX2_INLINE void ask8(const struct blm__table *t, const struct blm__eight *e)
+BLM__AVX2_INLINE void ask8(const struct blm__bucket_table *t, const struct blm__eight *e)
 {
     ask4(t, e, 0);
     ask4(t, e, 4);
 }
 
 /* The highest bits of the free cells of four buckets. */
-BLM__AVX2_INLINE __m256i room4(const struct blm__table *t, __m256i bucket, uint64_t *at)
+BLM__AVX2_INLINE __m256i room4(const struct blm__bucket_table *t, __m256i bucket, uint64_t *at)
 {
     blm__avx2_store4(at, begin4(bucket, t->c.bits));
     return free4(_mm256_srlv_epi64(words4(t, at), skip4(bucket, t->c)), t->c);
 }
 
 /* Into one of the key's buckets. */
-BLM__AVX2_INLINE bool shift4(const struct blm__table *t, const struct blm__eight *e,
+BLM__AVX2_INLINE bool shift4(const struct blm__bucket_table *t, const struct blm__eight *e,
                              const struct blm__aims *to, unsigned q, unsigned which)
 {
     const struct blm__cells c = t->c;
@@ -246,7 +247,7 @@ BLM__AVX2_INLINE bool shift4(const struct blm__table *t, const struct blm__eight
     return true;
 }
 
-BLM__AVX2_INLINE bool shift8(const struct blm__table *t, const struct blm__eight *e,
+BLM__AVX2_INLINE bool shift8(const struct blm__bucket_table *t, const struct blm__eight *e,
                              const struct blm__aims *to, unsigned q)
 {
     return shift4(t, e, to, q, 0) || shift4(t, e, to, q, 1);
@@ -255,9 +256,9 @@ BLM__AVX2_INLINE bool shift8(const struct blm__table *t, const struct blm__eight
 BLM__AVX2 static unsigned around(const struct blm__layer *l, uint64_t part, const uint64_t two[2],
                                  uint64_t other[2 * BLM__BUCKET])
 {
-    const struct blm__table t = blm__table_of(l);
-    uint64_t                at[4];
-    unsigned                room = 1u << 8;
+    const struct blm__bucket_table t = blm__bucket_table_of(l);
+    uint64_t                       at[4];
+    unsigned                       room = 1u << 8;
     (void)part; /* there is one */
     for (unsigned i = 0; i < 2; i++) {
         __m256i o = around4(&t, blm__bucket_word(&t, two[i]), two[i]);
@@ -269,7 +270,7 @@ BLM__AVX2 static unsigned around(const struct blm__layer *l, uint64_t part, cons
 
 BLM__AVX2 static void ask_around(const struct blm__layer *l, uint64_t part, const uint64_t two[2])
 {
-    const struct blm__table t = blm__table_of(l);
+    const struct blm__bucket_table t = blm__bucket_table_of(l);
     (void)part;
     ask_around4(&t, blm__bucket_word(&t, two[0]), two[0]);
     ask_around4(&t, blm__bucket_word(&t, two[1]), two[1]);

@@ -27,8 +27,8 @@ BLM__AVX512_INLINE __m512i begin8(__m512i bucket, uint32_t f)
     return _mm512_srli_epi64(_mm512_mul_epu32(bucket, all8(f)), 1);
 }
 
-BLM__AVX512_INLINE void take8_buckets(const struct blm__table *t, const struct blm__stream *s,
-                                      size_t i, struct blm__eight *e)
+BLM__AVX512_INLINE void take8_buckets(const struct blm__bucket_table *t,
+                                      const struct blm__stream *s, size_t i, struct blm__eight *e)
 {
     const __m512i  n = all8(t->n);
     const uint32_t f = t->c.bits;
@@ -52,12 +52,12 @@ BLM__AVX512_INLINE __m512i skip8(__m512i bucket, struct blm__cells c)
     return _mm512_slli_epi64(_mm512_and_si512(bucket, all8(c.bits & 1)), 2);
 }
 
-BLM__AVX512_INLINE __m512i gather8(const struct blm__table *t, __m512i at)
+BLM__AVX512_INLINE __m512i gather8(const struct blm__bucket_table *t, __m512i at)
 {
     return _mm512_i64gather_epi64(at, (const void *)t->bytes, 1);
 }
 
-BLM__AVX512_INLINE __m512i bucket8(const struct blm__table *t, const struct blm__eight *e,
+BLM__AVX512_INLINE __m512i bucket8(const struct blm__bucket_table *t, const struct blm__eight *e,
                                    unsigned which)
 {
     return _mm512_srlv_epi64(gather8(t, load8(e->at[which])), skip8(load8(e->bucket[which]), t->c));
@@ -91,7 +91,7 @@ BLM__AVX512_INLINE unsigned hold8(__m512i a, __m512i b, __m512i print, struct bl
     return _mm512_test_epi64_mask(_mm512_andnot_si512(none, all8(c.high)), all8(c.high));
 }
 
-BLM__AVX512_INLINE unsigned have8(const struct blm__table *t, const struct blm__eight *e)
+BLM__AVX512_INLINE unsigned have8(const struct blm__bucket_table *t, const struct blm__eight *e)
 {
     return hold8(bucket8(t, e, 0), bucket8(t, e, 1), prints8(e, t->c), t->c);
 }
@@ -121,7 +121,7 @@ BLM__AVX512_INLINE bool apart8(const struct blm__eight *e)
     return same == 0;
 }
 
-BLM__AVX512_INLINE void aim8(const struct blm__table *t, const struct blm__eight *e,
+BLM__AVX512_INLINE void aim8(const struct blm__bucket_table *t, const struct blm__eight *e,
                              struct blm__aims *to)
 {
     const struct blm__cells c = t->c;
@@ -151,7 +151,7 @@ BLM__AVX512_INLINE void aim8(const struct blm__table *t, const struct blm__eight
 /* ---- where room is made ---- */
 
 /* Of two buckets' fingerprints, the buckets that they may go to. */
-BLM__AVX512_INLINE __m512i around8(const struct blm__table *t, uint64_t v0, uint64_t v1,
+BLM__AVX512_INLINE __m512i around8(const struct blm__bucket_table *t, uint64_t v0, uint64_t v1,
                                    uint64_t bucket0, uint64_t bucket1)
 {
     const long long f    = t->c.bits;
@@ -162,7 +162,7 @@ BLM__AVX512_INLINE __m512i around8(const struct blm__table *t, uint64_t v0, uint
     return across8(from, v, all8(t->n));
 }
 
-BLM__AVX512_INLINE void ask_around8(const struct blm__table *t, uint64_t v0, uint64_t v1,
+BLM__AVX512_INLINE void ask_around8(const struct blm__bucket_table *t, uint64_t v0, uint64_t v1,
                                     uint64_t bucket0, uint64_t bucket1)
 {
     _Alignas(64) uint64_t at[8];
@@ -171,7 +171,7 @@ BLM__AVX512_INLINE void ask_around8(const struct blm__table *t, uint64_t v0, uin
         BLM__PREFETCH_NEAR(t->bytes + at[i]);
 }
 
-BLM__AVX512_INLINE void ask8(const struct blm__table *t, const struct blm__eight *e)
+BLM__AVX512_INLINE void ask8(const struct blm__bucket_table *t, const struct blm__eight *e)
 {
     _Alignas(64) uint64_t v[2][8];
     __m512i               a = bucket8(t, e, 0), b = bucket8(t, e, 1);
@@ -185,7 +185,7 @@ BLM__AVX512_INLINE void ask8(const struct blm__table *t, const struct blm__eight
     }
 }
 
-BLM__AVX512_INLINE bool shift8(const struct blm__table *t, const struct blm__eight *e,
+BLM__AVX512_INLINE bool shift8(const struct blm__bucket_table *t, const struct blm__eight *e,
                                const struct blm__aims *to, unsigned q)
 {
     _Alignas(64) uint64_t   at[8], into[8], room[8];
@@ -215,10 +215,10 @@ BLM__AVX512 static unsigned around(const struct blm__layer *l, uint64_t part, co
                                    uint64_t other[2 * BLM__BUCKET])
 {
     (void)part; /* there is one */
-    const struct blm__table t  = blm__table_of(l);
-    uint64_t                v0 = blm__bucket_word(&t, two[0]), v1 = blm__bucket_word(&t, two[1]);
-    __m512i                 o = around8(&t, v0, v1, two[0], two[1]);
-    __m512i                 v = _mm512_srlv_epi64(gather8(&t, begin8(o, t.c.bits)), skip8(o, t.c));
+    const struct blm__bucket_table t = blm__bucket_table_of(l);
+    uint64_t v0 = blm__bucket_word(&t, two[0]), v1 = blm__bucket_word(&t, two[1]);
+    __m512i  o = around8(&t, v0, v1, two[0], two[1]);
+    __m512i  v = _mm512_srlv_epi64(gather8(&t, begin8(o, t.c.bits)), skip8(o, t.c));
     _mm512_storeu_si512((void *)other, o);
     v = free8(v, t.c);
     return BLM__LOWEST64(_mm512_test_epi64_mask(v, v) | 1u << 8);
@@ -227,7 +227,7 @@ BLM__AVX512 static unsigned around(const struct blm__layer *l, uint64_t part, co
 BLM__AVX512 static void ask_around(const struct blm__layer *l, uint64_t part, const uint64_t two[2])
 {
     (void)part;
-    const struct blm__table t = blm__table_of(l);
+    const struct blm__bucket_table t = blm__bucket_table_of(l);
     ask_around8(&t, blm__bucket_word(&t, two[0]), blm__bucket_word(&t, two[1]), two[0], two[1]);
 }
 

@@ -24,15 +24,15 @@
 #include "core/kernel/stream.h"
 
 /* A layer in registers: through the pointer the compiler would load again after every store. */
-struct blm__table {
+struct blm__bucket_table {
     uint8_t          *bytes;
     uint64_t          n; /* buckets of a part */
     struct blm__cells c;
 };
 
-BLM__INLINE struct blm__table blm__table_of(const struct blm__layer *l)
+BLM__INLINE struct blm__bucket_table blm__bucket_table_of(const struct blm__layer *l)
 {
-    struct blm__table t = { (uint8_t *)l->words, l->shape.line_count, blm__cells_of(l) };
+    struct blm__bucket_table t = { (uint8_t *)l->words, l->shape.line_count, blm__cells_of(l) };
     return t;
 }
 
@@ -46,12 +46,12 @@ struct blm__eight {
 #define BLM__EIGHTS     16u /* in the ring: a power of two, and two more than … */
 #define BLM__EIGHTS_LAG 8u  /* … those between a step and its turn */
 
-typedef void (*blm__eight_taker)(const struct blm__table *t, const struct blm__stream *s, size_t i,
-                                 struct blm__eight *e);
-typedef unsigned (*blm__have8)(const struct blm__table *t, const struct blm__eight *e);
+typedef void (*blm__eight_taker)(const struct blm__bucket_table *t, const struct blm__stream *s,
+                                 size_t i, struct blm__eight *e);
+typedef unsigned (*blm__have8)(const struct blm__bucket_table *t, const struct blm__eight *e);
 
-BLM__INLINE void blm__eight_take(const struct blm__table *t, const struct blm__stream *s, size_t i,
-                                 struct blm__eight *e, blm__eight_taker take)
+BLM__INLINE void blm__eight_take(const struct blm__bucket_table *t, const struct blm__stream *s,
+                                 size_t i, struct blm__eight *e, blm__eight_taker take)
 {
     if (s->keys)
         BLM__PREFETCH_NEAR((const void *)((uintptr_t)s->from + 8 * i + BLM__KEYS_AHEAD));
@@ -59,7 +59,7 @@ BLM__INLINE void blm__eight_take(const struct blm__table *t, const struct blm__s
 }
 
 /* The buckets of keys from … to − 1. */
-BLM__INLINE void blm__eight_fetch(const struct blm__table *t, const struct blm__eight *e,
+BLM__INLINE void blm__eight_fetch(const struct blm__bucket_table *t, const struct blm__eight *e,
                                   unsigned from, unsigned to)
 {
     for (unsigned q = from; q < to; q++) {
@@ -103,9 +103,9 @@ BLM__INLINE size_t blm__buckets_check_ring(const struct blm__layer *l, struct bl
                                            uint8_t *maybe, bool far, blm__eight_taker take,
                                            blm__have8 have)
 {
-    const struct blm__table t     = blm__table_of(l);
-    const size_t            steps = (s.n + 7) / 8, lag = far ? BLM__EIGHTS_LAG : 1;
-    struct blm__eight       ring[BLM__EIGHTS];
+    const struct blm__bucket_table t     = blm__bucket_table_of(l);
+    const size_t                   steps = (s.n + 7) / 8, lag = far ? BLM__EIGHTS_LAG : 1;
+    struct blm__eight              ring[BLM__EIGHTS];
     for (size_t i = 0; i <= steps + lag; i++) {
         struct blm__eight       *in    = &ring[i % BLM__EIGHTS];
         const struct blm__eight *last  = &ring[(i - 1) % BLM__EIGHTS];
@@ -162,10 +162,10 @@ struct blm__aims {
     bool     apart;     /* no two have a bucket in common; false: nobody looked */
 };
 
-typedef void (*blm__aim8)(const struct blm__table *t, const struct blm__eight *e,
+typedef void (*blm__aim8)(const struct blm__bucket_table *t, const struct blm__eight *e,
                           struct blm__aims *a);
-typedef void (*blm__ask8)(const struct blm__table *t, const struct blm__eight *e);
-typedef bool (*blm__shift)(const struct blm__table *t, const struct blm__eight *e,
+typedef void (*blm__ask8)(const struct blm__bucket_table *t, const struct blm__eight *e);
+typedef bool (*blm__shift)(const struct blm__bucket_table *t, const struct blm__eight *e,
                            const struct blm__aims *a, unsigned q);
 
 #define BLM__EIGHTS_LOOK  3u /* steps before their turn it is looked for room */
@@ -196,14 +196,14 @@ BLM__INLINE unsigned blm__bucket_skip(uint64_t bucket, struct blm__cells c)
 }
 
 /* A bucket in a word. */
-BLM__INLINE uint64_t blm__bucket_word(const struct blm__table *t, uint64_t bucket)
+BLM__INLINE uint64_t blm__bucket_word(const struct blm__bucket_table *t, uint64_t bucket)
 {
     return blm__bytes8(t->bytes + bucket * t->c.bits / 2) >> blm__bucket_skip(bucket, t->c);
 }
 
 /* An aim holds as long as no add before it changed one of its buckets: then what they were is what they
  * are. */
-BLM__INLINE bool blm__aim_holds(const struct blm__table *t, const struct blm__eight *e,
+BLM__INLINE bool blm__aim_holds(const struct blm__bucket_table *t, const struct blm__eight *e,
                                 const struct blm__aims *to, unsigned q)
 {
     uint64_t a = blm__bytes8(t->bytes + e->at[0][q]), b = blm__bytes8(t->bytes + e->at[1][q]);
@@ -212,7 +212,7 @@ BLM__INLINE bool blm__aim_holds(const struct blm__table *t, const struct blm__ei
 
 /* How many, in order, up to the first for which there is no room. in: whose buckets are asked for
  * meanwhile, one by one; NULL: nobody's. */
-BLM__INLINE size_t blm__eight_add(const struct blm__table *t, struct blm__layer *l,
+BLM__INLINE size_t blm__eight_add(const struct blm__bucket_table *t, struct blm__layer *l,
                                   const struct blm__adds *a, const struct blm__eight *e,
                                   const struct blm__eight *in, uint8_t *fresh, blm__aim8 aim,
                                   blm__shift shift)
@@ -259,10 +259,10 @@ BLM__INLINE size_t blm__buckets_add_ring(struct blm__layer *l, const struct blm_
                                          bool crowded, blm__eight_taker take, blm__aim8 aim,
                                          blm__ask8 ask, blm__shift shift)
 {
-    const struct blm__table t     = blm__table_of(l);
-    const size_t            steps = s.n / 8, lag = far ? BLM__EIGHTS_LAG : 1;
-    const size_t            look = BLM__EIGHTS_LAG + 1 - BLM__EIGHTS_LOOK;
-    struct blm__eight       ring[BLM__EIGHTS];
+    const struct blm__bucket_table t     = blm__bucket_table_of(l);
+    const size_t                   steps = s.n / 8, lag = far ? BLM__EIGHTS_LAG : 1;
+    const size_t                   look = BLM__EIGHTS_LAG + 1 - BLM__EIGHTS_LOOK;
+    struct blm__eight              ring[BLM__EIGHTS];
     for (size_t i = 0; i <= steps + lag; i++) {
         const struct blm__eight *in =
             far && i > 0 && i <= steps ? &ring[(i - 1) % BLM__EIGHTS] : NULL;

@@ -7,7 +7,8 @@
 #ifdef BLM__HAVE_NEON
 #include <arm_neon.h>
 
-BLM__INLINE uint64x2_t load2(const struct blm__table *t, const struct blm__eight *e, unsigned i)
+BLM__INLINE uint64x2_t load2(const struct blm__bucket_table *t, const struct blm__eight *e,
+                             unsigned i)
 {
     uint64x1_t x     = vreinterpret_u64_u8(vld1_u8(t->bytes + e->at[0][i]));
     uint64x1_t y     = vreinterpret_u64_u8(vld1_u8(t->bytes + e->at[1][i]));
@@ -17,14 +18,15 @@ BLM__INLINE uint64x2_t load2(const struct blm__table *t, const struct blm__eight
 }
 
 /* The highest bits of the cells that are not this print, in one bucket and in the other. */
-BLM__INLINE uint64x2_t others(const struct blm__table *t, const struct blm__eight *e, unsigned i)
+BLM__INLINE uint64x2_t others(const struct blm__bucket_table *t, const struct blm__eight *e,
+                              unsigned i)
 {
     uint64x2_t rest = vdupq_n_u64(t->c.rest);
     uint64x2_t v    = veorq_u64(load2(t, e, i), vdupq_n_u64(e->print[i] * t->c.low));
     return vorrq_u64(vaddq_u64(vandq_u64(v, rest), rest), v);
 }
 
-BLM__INLINE unsigned have8(const struct blm__table *t, const struct blm__eight *e)
+BLM__INLINE unsigned have8(const struct blm__bucket_table *t, const struct blm__eight *e)
 {
     uint64x2_t high = vdupq_n_u64(t->c.high);
     unsigned   has  = 0;
