@@ -139,8 +139,8 @@ extern const struct blm__fuse     emulated_fuse;
 #define wide    emulated_wide
 #include "core/kernel/avx512_ages.c"
 #undef wide
-#include "core/kernel/avx512_counters.c"
 #include "core/kernel/avx512_buckets.c"
+#include "core/kernel/avx512_counters.c"
 #include "core/kernel/avx512_fuse.c"
 #pragma GCC diagnostic pop
 #define JUDGED &emulated
