@@ -83,8 +83,8 @@ static int run(int count, char **operands)
         nanosleep(&t, NULL);
         watch(operands[1], n, &was);
     }
-    blm_near_close(n);
-    return EXIT_YES;
+    st = blm_near_close(n, &err);
+    return st == BLM_OK ? EXIT_YES : filter_trouble(operands[1], &err);
 }
 
 #else

@@ -29,13 +29,16 @@ uint64_t blm__near_now(void)
     return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
 }
 
-void blm__near_forget(struct blm__copy *copies, uint32_t count)
+blm_status blm__near_forget(struct blm__copy *copies, uint32_t count, blm_error *err)
 {
+    blm_status st = BLM_OK;
     for (uint32_t i = 0; copies && i < count; i++) {
-        blm_free(copies[i].filter);
+        blm_status closed = blm_close(copies[i].filter, st == BLM_OK ? err : NULL);
+        st                = st == BLM_OK ? closed : st;
         free(copies[i].pending);
     }
     free(copies);
+    return st;
 }
 
 /* ---- following ---- */
@@ -110,7 +113,7 @@ static blm_status open_filter(blm_near *n, blm_error *err)
     n->shards  = next->shards;
     pthread_rwlock_unlock(&n->lock);
     atomic_fetch_add(&n->filters, 1);
-    blm__near_forget(before, count);
+    blm__near_forget(before, count, NULL);
     blm_remote_close(old);
     return BLM_OK;
 }
@@ -136,12 +139,14 @@ static blm_status update(blm_near *n, blm_error *err)
         st = blm__near_catch_up(n, err);
     if (st == BLM_OK)
         st = blm__near_publish(n, &wall, err);
+    measure(n);
+    blm_error  other; /* a file that is behind must not look newer either */
+    blm_status dated = blm__near_date(n, st == BLM_OK ? err : &other);
+    st               = st == BLM_OK ? dated : st;
     if (st == BLM_OK) /* unless an add of our own failed meanwhile */
         atomic_compare_exchange_strong(&n->since, &since, begun);
     else
         atomic_fetch_add(&n->failures, 1);
-    measure(n);
-    blm__near_date(n);
     return st;
 }
 
@@ -228,7 +233,7 @@ static blm_status make(const char *url, const char *file, const blm_near_options
     n->url  = url ? strdup(url) : NULL;
     n->file = file ? strdup(file) : NULL;
     if ((url && !n->url) || (file && !n->file)) {
-        blm_near_close(n);
+        blm_near_close(n, NULL);
         return blm__redis_fail(err, BLM_E_MEMORY, "out of memory");
     }
     *out = n;
@@ -240,7 +245,7 @@ static blm_status made(blm_near *n, blm_status st, blm_near **out)
     if (st == BLM_OK)
         *out = n;
     else
-        blm_near_close(n);
+        blm_near_close(n, NULL);
     return st;
 }
 
@@ -266,19 +271,24 @@ blm_status blm_near_open_file(const char *file, const blm_near_options *o, blm_n
     return st == BLM_OK ? made(n, begin_reading(n, err), out) : st;
 }
 
-void blm_near_close(blm_near *n)
+blm_status blm_near_close(blm_near *n, blm_error *err)
 {
+    blm_error own;
     if (!n)
-        return;
+        return BLM_OK;
+    err = err ? err : &own;
     pthread_mutex_lock(&n->waking);
     n->ends = true;
     pthread_cond_signal(&n->wake);
     pthread_mutex_unlock(&n->waking);
     if (n->started)
         pthread_join(n->thread, NULL);
-    blm__near_forget(n->copies, n->shards);
-    if (!n->reads)
-        blm__near_date(n);
+    blm_status st = blm__near_forget(n->copies, n->shards, err);
+    if (!n->reads) {
+        blm_error  other;
+        blm_status dated = blm__near_date(n, st == BLM_OK ? err : &other);
+        st               = st == BLM_OK ? dated : st;
+    }
     blm__near_abandon(n);
     blm_remote_close(n->follows);
     blm_remote_close(n->adds);
@@ -290,6 +300,7 @@ void blm_near_close(blm_near *n)
     pthread_cond_destroy(&n->wake);
     pthread_rwlock_destroy(&n->lock);
     free(n);
+    return st;
 }
 
 /* ---- keys ---- */

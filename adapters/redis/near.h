@@ -73,13 +73,13 @@ blm_status blm__near_claim(blm_near *n, blm_error *err);
 /* All copies are in their files, and have what was acknowledged then. */
 blm_status blm__near_publish(blm_near *n, const struct timespec *then, blm_error *err);
 /* Writing to the file has made it look newer than it is. */
-void blm__near_date(blm_near *n);
+blm_status blm__near_date(blm_near *n, blm_error *err);
 /* The end: a directory in which nothing came about goes. */
 void blm__near_abandon(blm_near *n);
 /* The copy that another process keeps: opens it, or another one that took its place. */
 blm_status blm__near_look(blm_near *n, blm_error *err);
 
-/* Frees so many copies. */
-void blm__near_forget(struct blm__copy *copies, uint32_t count);
+/* Frees so many copies. The status and err are of the first whose file could not be closed. */
+blm_status blm__near_forget(struct blm__copy *copies, uint32_t count, blm_error *err);
 
 #endif

@@ -61,44 +61,62 @@ static bool can_unite(const blm_filter *copy, const blm_filter *f)
            !(blm_kind_find(p.kind)->can & BLM_CAN_GROW) && blm_can_meet(copy, f, NULL) == BLM_OK;
 }
 
-/* A shard's file as it is, and how current that is. NULL: there is none, or not one of ours; then
+/* Might the file be a copy of ours, although it could not be opened? */
+static bool is_unknown(blm_status st)
+{
+    return st == BLM_E_IO || st == BLM_E_SPACE || st == BLM_E_MEMORY || st == BLM_E_BUSY;
+}
+
+/* A shard's file as it is, and how current that is. *out NULL: there is none, or not one of ours; then
  * saving says so. */
-static blm_filter *open_file(blm_near *n, const char *path)
+static blm_status open_file(blm_near *n, const char *path, blm_filter **out, blm_error *err)
 {
     blm_options o = BLM_OPTIONS_INIT;
-    blm_filter *f = NULL;
     struct stat s;
+    *out    = NULL;
     o.flags = BLM_WRITE;
-    if (stat(path, &s) != 0 || blm_open(path, &o, &f, NULL) != BLM_OK)
-        return NULL;
+    if (stat(path, &s) != 0)
+        return BLM_OK;
+    blm_status st = blm_open(path, &o, out, err);
+    if (st != BLM_OK)
+        return is_unknown(st) ? st : BLM_OK;
     if (!n->directory) {
         if (!n->dated)
             n->date = (struct timespec){ .tv_sec = s.st_mtime };
         n->dated = true;
     }
-    return f;
+    return BLM_OK;
 }
 
-void blm__near_date(blm_near *n)
+blm_status blm__near_date(blm_near *n, blm_error *err)
 {
     char path[MOST_PATH];
     if (!n->file || !n->dated || (n->directory && !n->told))
-        return;
+        return BLM_OK;
     dated_path(n, path);
-    utimensat(AT_FDCWD, path, (struct timespec[2]){ n->date, n->date }, 0);
+    if (utimensat(AT_FDCWD, path, (struct timespec[2]){ n->date, n->date }, 0) != 0)
+        return fail_io(err, "date", path);
+    return BLM_OK;
 }
 
 /* Into the shard's file. */
 static blm_status place_in_file(blm_near *n, uint32_t shard, blm_filter *f, blm_error *err)
 {
-    struct blm__copy *c    = &n->copies[shard];
+    struct blm__copy *c = &n->copies[shard];
+    blm_error         other;
     blm_options       o    = BLM_OPTIONS_INIT;
     bool              ours = c->loads > 0 || n->directory; /* the file */
     blm_status        st   = BLM_OK;
+    blm_filter       *old  = c->filter;
     char              path[MOST_PATH];
     shard_path(n, shard, path);
-    o.flags         = BLM_WRITE;
-    blm_filter *old = c->filter ? c->filter : open_file(n, path);
+    o.flags = BLM_WRITE;
+    if (!old)
+        st = open_file(n, path, &old, err);
+    if (st != BLM_OK && !ours && !n->o.replace) {
+        blm_free(f); /* and the file stays: nobody knows whose it is */
+        return st;
+    }
     if (can_unite(old, f)) {
         st        = blm_union(old, f, err);
         c->filter = old;
@@ -112,7 +130,7 @@ static blm_status place_in_file(blm_near *n, uint32_t shard, blm_filter *f, blm_
         if (st == BLM_OK)
             st = blm_open(path, &o, &c->filter, err);
         else if (ours) /* the old one is still there */
-            c->filter = open_file(n, path);
+            open_file(n, path, &c->filter, &other);
     }
     blm_free(f);
     return st;
@@ -292,7 +310,7 @@ static blm_status open_all(blm_near *n, blm_error *err)
         n->follows = old;
     }
     pthread_rwlock_unlock(&n->lock);
-    blm__near_forget(st == BLM_OK ? before : copies, st == BLM_OK ? count : r->shards);
+    blm__near_forget(st == BLM_OK ? before : copies, st == BLM_OK ? count : r->shards, NULL);
     blm_remote_close(st == BLM_OK ? old : r);
     return st;
 }
