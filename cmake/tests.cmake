@@ -196,7 +196,7 @@ if(NOT BLOOMERY_SANITIZE)
     string(REGEX REPLACE "\\.(py|sh)$" "" name ${name})
     string(REGEX REPLACE "(^|/)test_" "\\1" name ${name})
     string(REPLACE "/" "." name ${name})
-    if(name MATCHES "^redis\\.(cli|cluster|shards|near)$" AND NOT BLOOMERY_WITH_HIREDIS)
+    if(name MATCHES "^redis\\.(cli|cluster|shards|near|outputs)$" AND NOT BLOOMERY_WITH_HIREDIS)
       continue() # they are about the command line's filters on Redis
     endif()
     set(runner sh)

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Loaded before the C library (LD_PRELOAD), it lets one call of a program fail:
  *
- *     FAIL_WHAT=memory|calls|short  allocations; calls that open, map, write, flush and rename; or none,
- *                                   and every write and read does only part of what it was asked
+ *     FAIL_WHAT=memory|calls|short  allocations; calls that open, map, write, flush, rename and talk to
+ *                                   others; or none, and every write and read does only part of what
+ *                                   it was asked
  *     FAIL_AT=N                     which, counted from 1 at main
  *     FAIL_WITH=NUMBER              the error number of a call
  *     FAIL_ON=1                     all from there on fail (memory)
  *     FAIL_OWN=1                    only allocations that the program itself asks for, not its libraries
- *     FAIL_MARK=PATH                this file is made when the call fails
+ *     FAIL_MARK=PATH                this file is made when the call fails, with its name in it
+ *     FAIL_HURRY=N                  clocks run N times as fast, but for the time of day
  *
- * The program cannot tell this from a machine without memory, or with a broken disk. Standard error
- * always works: what is said there is what a test looks at. */
+ * The program cannot tell this from a machine without memory, or with a broken disk or network. Standard
+ * error always works: what is said there is what a test looks at. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -24,8 +26,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { NOTHING, MEMORY, CALLS, SHORT };
@@ -37,23 +42,25 @@ static atomic_long calls;
 static const char *mark;
 static int (*real_main)(int, char **, char **);
 
-static void leave_mark(void)
+static void leave_mark(const char *name)
 {
     if (mark) {
         int fd = (int)syscall(SYS_openat, AT_FDCWD, mark, O_WRONLY | O_CREAT, 0600);
-        if (fd >= 0)
+        if (fd >= 0) {
+            syscall(SYS_write, fd, name, strlen(name));
             syscall(SYS_close, fd);
+        }
     }
 }
 
-static bool fails(int of)
+static bool fails(int of, const char *name)
 {
     if (what != of)
         return false;
     long n = atomic_fetch_add(&calls, 1) + 1;
     if (n != fail_at && !(from_there_on && n > fail_at))
         return false;
-    leave_mark();
+    leave_mark(name);
     errno = of == MEMORY ? ENOMEM : number;
     return true;
 }
@@ -109,7 +116,7 @@ static bool own(const void *caller)
     return same;
 }
 
-#define MAY_FAIL (what == MEMORY && own(__builtin_return_address(0)) && fails(MEMORY))
+#define MAY_FAIL (what == MEMORY && own(__builtin_return_address(0)) && fails(MEMORY, __func__))
 
 void *malloc(size_t n) { return MAY_FAIL ? NULL : __libc_malloc(n); }
 void *calloc(size_t n, size_t each) { return MAY_FAIL ? NULL : __libc_calloc(n, each); }
@@ -132,22 +139,23 @@ int   posix_memalign(void **out, size_t to, size_t n)
     if (!real)                     \
     *(void **)&real = dlsym(RTLD_NEXT, #name)
 
-#define CALL(type, name, parameters, given, failure)        \
-    type name parameters                                    \
-    {                                                       \
-        REAL(name);                                         \
-        return fails(CALLS) ? (type)(failure) : real given; \
+#define CALL(type, name, parameters, given, failure)                  \
+    type name parameters                                              \
+    {                                                                 \
+        REAL(name);                                                   \
+        return fails(CALLS, __func__) ? (type)(failure) : real given; \
     }
 
 /* A call that opens, under both its names. */
-#define OPENS(name)                                                                       \
-    int name(const char *path, int flags, ...)                                            \
-    {                                                                                     \
-        va_list args;                                                                     \
-        va_start(args, flags);                                                            \
-        int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(args, int) : 0;                 \
-        va_end(args);                                                                     \
-        return fails(CALLS) ? -1 : (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode); \
+#define OPENS(name)                                                                            \
+    int name(const char *path, int flags, ...)                                                 \
+    {                                                                                          \
+        va_list args;                                                                          \
+        va_start(args, flags);                                                                 \
+        int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(args, int) : 0;                      \
+        va_end(args);                                                                          \
+        return fails(CALLS, __func__) ? -1                                                     \
+                                      : (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode); \
     }
 OPENS(open)
 OPENS(open64)
@@ -157,20 +165,21 @@ static size_t part(size_t n) { return what == SHORT && n > 1 ? n / 3 + 1 : n; }
 
 ssize_t write(int fd, const void *p, size_t n)
 {
-    return fd != 2 && fails(CALLS) ? -1 : syscall(SYS_write, fd, p, fd == 2 ? n : part(n));
+    return fd != 2 && fails(CALLS, __func__) ? -1
+                                             : syscall(SYS_write, fd, p, fd == 2 ? n : part(n));
 }
 ssize_t writev(int fd, const struct iovec *v, int n)
 {
     if (what == SHORT && n > 0)
         return syscall(SYS_write, fd, v[0].iov_base, part(v[0].iov_len));
-    return fails(CALLS) ? -1 : syscall(SYS_writev, fd, v, n);
+    return fails(CALLS, __func__) ? -1 : syscall(SYS_writev, fd, v, n);
 }
 ssize_t read(int fd, void *p, size_t n) { return syscall(SYS_read, fd, p, part(n)); }
 
-#define PARTLY(name, number_of, type)                                      \
-    ssize_t name(int fd, type p, size_t n, off_t at)                       \
-    {                                                                      \
-        return fails(CALLS) ? -1 : syscall(number_of, fd, p, part(n), at); \
+#define PARTLY(name, number_of, type)                                                \
+    ssize_t name(int fd, type p, size_t n, off_t at)                                 \
+    {                                                                                \
+        return fails(CALLS, __func__) ? -1 : syscall(number_of, fd, p, part(n), at); \
     }
 PARTLY(pwrite, SYS_pwrite64, const void *)
 PARTLY(pwrite64, SYS_pwrite64, const void *)
@@ -185,6 +194,11 @@ CALL(int, ftruncate64, (int fd, off64_t n), (fd, n), -1)
 CALL(int, posix_fallocate, (int fd, off_t at, off_t n), (fd, at, n), number)
 CALL(int, posix_fallocate64, (int fd, off64_t at, off64_t n), (fd, at, n), number)
 CALL(int, rename, (const char *a, const char *b), (a, b), -1)
+CALL(int, mkdir, (const char *path, mode_t mode), (path, mode), -1)
+CALL(int, utimensat, (int at, const char *path, const struct timespec t[2], int flags),
+     (at, path, t, flags), -1)
+CALL(FILE *, fopen, (const char *path, const char *mode), (path, mode), NULL)
+CALL(int, fflush, (FILE * f), (f), EOF)
 CALL(int, renameat2, (int a, const char *b, int c, const char *d, unsigned e), (a, b, c, d, e), -1)
 CALL(int, link, (const char *a, const char *b), (a, b), -1)
 CALL(int, linkat, (int a, const char *b, int c, const char *d, int e), (a, b, c, d, e), -1)
@@ -193,10 +207,44 @@ CALL(void *, mmap, (void *p, size_t n, int a, int b, int fd, off_t at), (p, n, a
 CALL(void *, mmap64, (void *p, size_t n, int a, int b, int fd, off64_t at), (p, n, a, b, fd, at),
      MAP_FAILED)
 
+/* ---- the network ---- */
+
+CALL(int, socket, (int a, int b, int c), (a, b, c), -1)
+CALL(int, bind, (int fd, const struct sockaddr *a, socklen_t n), (fd, a, n), -1)
+CALL(int, listen, (int fd, int n), (fd, n), -1)
+CALL(int, connect, (int fd, const struct sockaddr *a, socklen_t n), (fd, a, n), -1)
+CALL(int, accept, (int fd, struct sockaddr *a, socklen_t *n), (fd, a, n), -1)
+
+ssize_t send(int fd, const void *p, size_t n, int flags)
+{
+    REAL(send);
+    return fails(CALLS, __func__) ? -1 : real(fd, p, part(n), flags);
+}
+ssize_t recv(int fd, void *p, size_t n, int flags)
+{
+    REAL(recv);
+    return fails(CALLS, __func__) ? -1 : real(fd, p, part(n), flags);
+}
+
+/* ---- time ---- */
+
+int clock_gettime(clockid_t id, struct timespec *t)
+{
+    static uint64_t hurry;
+    int             n = (int)syscall(SYS_clock_gettime, id, t);
+    if (!hurry)
+        hurry = getenv("FAIL_HURRY") ? strtoull(getenv("FAIL_HURRY"), NULL, 10) : 1;
+    if (n == 0 && hurry > 1 && id != CLOCK_REALTIME) {
+        uint64_t ns = ((uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec) * hurry;
+        *t          = (struct timespec){ (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+    }
+    return n;
+}
+
 /* Some systems report a failed write only when standard output is closed. */
 int close(int fd)
 {
-    bool failed = fd == 1 && fails(CALLS);
+    bool failed = fd == 1 && fails(CALLS, __func__);
     int  n      = (int)syscall(SYS_close, fd);
     if (failed)
         errno = number;
@@ -206,5 +254,5 @@ int close(int fd)
 int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*run)(void *), void *ctx)
 {
     REAL(pthread_create);
-    return fails(CALLS) ? EAGAIN : real(t, a, run, ctx);
+    return fails(CALLS, __func__) ? EAGAIN : real(t, a, run, ctx);
 }
