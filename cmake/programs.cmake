@@ -77,7 +77,8 @@ foreach(name statistics adversary)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE bloomery_static m Threads::Threads)
 endforeach()
-add_executable(load.threads EXCLUDE_FROM_ALL tests/load/threads.c)
+file(GLOB sources CONFIGURE_DEPENDS tests/load/*.c)
+add_executable(load.threads EXCLUDE_FROM_ALL ${sources})
 target_link_libraries(load.threads PRIVATE bloomery_static Threads::Threads)
 
 # Our side of `make test-interop`.
