@@ -11,7 +11,9 @@ struct blm__fuse_size {
     uint64_t cells;   /* of a part, whole segments, at least three */
 };
 
+#ifndef BLM__FUSE_PART                     /* a test has small ones */
 #define BLM__FUSE_PART ((uint64_t)1 << 20) /* keys: the fewest of a part, where there are several */
+#endif
 
 /* Parts for n keys; a part of n keys; the next larger part, for those that could not be built. */
 uint64_t              blm__fuse_parts(uint64_t n);

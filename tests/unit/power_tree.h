@@ -32,8 +32,8 @@ struct tree_names {
     size_t count;
 };
 
-static struct {
-    char              root[300], image[320];
+static struct tree {
+    char              root[300], image[340];
     struct tree_file  file[TREE_FILES];
     struct tree_names flushed, now;
     struct rng        rng;
