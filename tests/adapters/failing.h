@@ -5,6 +5,7 @@
 #ifndef BLM_ADAPTERS_FAILING_H
 #define BLM_ADAPTERS_FAILING_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -213,6 +214,8 @@ static void put_rows(const blm_dataset *d)
 
 typedef blm_status (*open_fn)(blm_dataset *out, blm_error *err);
 
+static atomic_bool *returned; /* unless NULL: the call with the failing memory has */
+
 /* One allocation of opening, or of a call, fails. False: there are not so many. */
 static bool fail_in(open_fn open, const struct story *s, const char *key, uint64_t at, bool once)
 {
@@ -225,6 +228,8 @@ static bool fail_in(open_fn open, const struct story *s, const char *key, uint64
     memory.on       = !s;
     blm_status st   = open(&d, &err);
     memory.on       = false;
+    if (returned && !s)
+        *returned = true;
     if (st != BLM_OK) {
         if (s || !err.text[0])
             fail_msg("opening, allocation %llu: status %d, %s", (unsigned long long)at, (int)st,
@@ -237,6 +242,8 @@ static bool fail_in(open_fn open, const struct story *s, const char *key, uint64
         memory.on = true;
         st        = s->call(&d, key, &err);
         memory.on = false;
+        if (returned)
+            *returned = true;
         if (!s->right(&d, key, st) || (st != BLM_OK && st != BLM_E_ABSENT && !err.text[0]))
             fail_msg("%s, allocation %llu: status %d, %s", s->name, (unsigned long long)at, (int)st,
                      err.text);
