@@ -35,7 +35,7 @@ static bool takes(const struct blm__body *b, const struct blm__layer *l, const s
 /* From bytes to answers in one loop? */
 static bool eights(const struct blm__body *b, const struct blm__layer *l, const struct blm__keys *k)
 {
-    return blm__run_eights(b, k) && l->shape.lines == 1 && b->kernel->counters->check8;
+    return blm__run_eights(b, k) && l->shape.lines == 1;
 }
 
 static size_t add_raw(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
@@ -47,7 +47,7 @@ static size_t add_raw(const struct blm__body *b, struct blm__layer *l, const str
     if (k->hashes)
         return add(b, l, k, fresh);
     if (eights(b, l, k))
-        count = c->add8(l, blm__hasher_flip(&b->hasher), k->fixed, k->n, fresh);
+        count = c->add8(l, b->kernel, blm__hasher_flip(&b->hasher), k->fixed, k->n, fresh);
     else
         for (size_t at = 0, n; at < k->n; at += n) {
             n = blm__run_length(k, at);
@@ -67,7 +67,7 @@ static size_t check_raw(const struct blm__body *b, const struct blm__layer *l,
     if (k->hashes)
         return check(b, l, k, maybe);
     if (eights(b, l, k))
-        return c->check8(l, blm__hasher_flip(&b->hasher), k->fixed, k->n, maybe);
+        return c->check8(l, b->kernel, blm__hasher_flip(&b->hasher), k->fixed, k->n, maybe);
     for (size_t at = 0, n; at < k->n; at += n) {
         n = blm__run_length(k, at);
         blm__run_hash(b, k, at, n, h);

@@ -173,9 +173,40 @@ BLM__SINGLE_CHECK(NO_TARGET, blm__portable_counters, all)
 BLM__SINGLE_ADD(NO_TARGET, blm__portable_counters_add_key, blm__portable_counters_add_any, add_hash,
                 false)
 
+/* Hashed some at a time by whoever hashes them fastest. */
+#define RUN 1024u
+
+static size_t add8(struct blm__layer *l, const struct blm__kernel *v, uint64_t flip,
+                   const void *keys, size_t n, uint8_t *fresh)
+{
+    uint64_t h[RUN];
+    size_t   count = 0;
+    for (size_t at = 0, some; at < n; at += some) {
+        some = n - at < RUN ? n - at : RUN;
+        v->hash8(flip, (const uint8_t *)keys + 8 * at, some, h);
+        count += add(l, h, some, fresh + at);
+    }
+    return count;
+}
+
+static size_t check8(const struct blm__layer *l, const struct blm__kernel *v, uint64_t flip,
+                     const void *keys, size_t n, uint8_t *maybe)
+{
+    uint64_t h[RUN];
+    size_t   count = 0;
+    for (size_t at = 0, some; at < n; at += some) {
+        some = n - at < RUN ? n - at : RUN;
+        v->hash8(flip, (const uint8_t *)keys + 8 * at, some, h);
+        count += check(l, h, some, maybe + at);
+    }
+    return count;
+}
+
 const struct blm__counters blm__counters_portable = {
     .add        = add,
     .check      = check,
+    .add8       = add8,
+    .check8     = check8,
     .remove     = remove_keys,
     .add_shared = BLM__SHARED_FORM(blm__counters_add_shared, add),
     .check_key  = blm__portable_counters_check_key,

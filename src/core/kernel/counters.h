@@ -21,11 +21,11 @@ struct blm__counters {
     /* Exclusive. fresh[i]: a counter of key i was 0. Returns how many were fresh. */
     size_t (*add)(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh);
     size_t (*check)(const struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *maybe);
-    /* From n keys of 8 bytes, side by side, where a key has one line: hash8 and the two above in one.
-     * NULL: hashed by hash8 first they take as long. */
-    size_t (*add8)(struct blm__layer *l, uint64_t flip, const void *keys, size_t n, uint8_t *fresh);
-    size_t (*check8)(const struct blm__layer *l, uint64_t flip, const void *keys, size_t n,
-                     uint8_t *maybe);
+    /* From n keys of 8 bytes, side by side, where a key has one line: hash8, of v, and the two above. */
+    size_t (*add8)(struct blm__layer *l, const struct blm__kernel *v, uint64_t flip,
+                   const void *keys, size_t n, uint8_t *fresh);
+    size_t (*check8)(const struct blm__layer *l, const struct blm__kernel *v, uint64_t flip,
+                     const void *keys, size_t n, uint8_t *maybe);
     /* Exclusive. gone[i]: key i may have been there and was taken out. Returns how many were. */
     size_t (*remove)(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *gone);
     /* From any number of threads. */

@@ -70,43 +70,47 @@ BLM__INLINE blm_status blm__counters_add_hash(struct blm__layer *l, uint64_t h,
 
 /* test and set as in core/kernel/lines.h; a test is that no counter is 0, raise and lower move them by
  * one and tell of one that was. */
-#define BLM__COUNTERS_LOOPS(TARGET, INLINE, kernel, take, test, test8, raise, lower)              \
-    INLINE bool kernel##_counters_has(const struct blm__layer *l, uint64_t h)                     \
-    {                                                                                             \
-        return blm__vec_has(l, h, test);                                                          \
-    }                                                                                             \
-    TARGET static size_t kernel##_counters_check(const struct blm__layer *l, const uint64_t *h,   \
-                                                 size_t n, uint8_t *maybe)                        \
-    {                                                                                             \
-        return blm__vec_check_loop(l, h, n, maybe, take, test, test8);                            \
-    }                                                                                             \
-    TARGET static size_t kernel##_counters_check8(const struct blm__layer *l, uint64_t flip,      \
-                                                  const void *keys, size_t n, uint8_t *maybe)     \
-    {                                                                                             \
-        return blm__line_check(l, blm__stream_keys(keys, n, flip), maybe, take, test, test8);     \
-    }                                                                                             \
-    TARGET static size_t kernel##_counters_add(struct blm__layer *l, const uint64_t *h, size_t n, \
-                                               uint8_t *fresh)                                    \
-    {                                                                                             \
-        return blm__counters_add(l, h, n, fresh, take, raise);                                    \
-    }                                                                                             \
-    TARGET static size_t kernel##_counters_add8(struct blm__layer *l, uint64_t flip,              \
-                                                const void *keys, size_t n, uint8_t *fresh)       \
-    {                                                                                             \
-        return blm__line_add(l, blm__stream_keys(keys, n, flip), fresh, take, raise);             \
-    }                                                                                             \
-    TARGET static size_t kernel##_counters_remove(struct blm__layer *l, const uint64_t *h,        \
-                                                  size_t n, uint8_t *gone)                        \
-    {                                                                                             \
-        return blm__counters_remove(l, h, n, gone, kernel##_counters_has, lower);                 \
-    }                                                                                             \
-    INLINE blm_status kernel##_counters_add_hash(struct blm__layer *l, uint64_t h, bool shared)   \
-    {                                                                                             \
-        (void)shared;                                                                             \
-        return blm__counters_add_hash(l, h, raise);                                               \
-    }                                                                                             \
-    BLM__SINGLE_CHECK(TARGET, kernel##_counters, kernel##_counters_has)                           \
-    BLM__SINGLE_ADD(TARGET, kernel##_counters_add_key, kernel##_counters_add_any,                 \
+#define BLM__COUNTERS_LOOPS(TARGET, INLINE, kernel, take, test, test8, raise, lower)               \
+    INLINE bool kernel##_counters_has(const struct blm__layer *l, uint64_t h)                      \
+    {                                                                                              \
+        return blm__vec_has(l, h, test);                                                           \
+    }                                                                                              \
+    TARGET static size_t kernel##_counters_check(const struct blm__layer *l, const uint64_t *h,    \
+                                                 size_t n, uint8_t *maybe)                         \
+    {                                                                                              \
+        return blm__vec_check_loop(l, h, n, maybe, take, test, test8);                             \
+    }                                                                                              \
+    TARGET static size_t kernel##_counters_check8(const struct blm__layer  *l,                     \
+                                                  const struct blm__kernel *v, uint64_t flip,      \
+                                                  const void *keys, size_t n, uint8_t *maybe)      \
+    {                                                                                              \
+        (void)v;                                                                                   \
+        return blm__line_check(l, blm__stream_keys(keys, n, flip), maybe, take, test, test8);      \
+    }                                                                                              \
+    TARGET static size_t kernel##_counters_add(struct blm__layer *l, const uint64_t *h, size_t n,  \
+                                               uint8_t *fresh)                                     \
+    {                                                                                              \
+        return blm__counters_add(l, h, n, fresh, take, raise);                                     \
+    }                                                                                              \
+    TARGET static size_t kernel##_counters_add8(struct blm__layer *l, const struct blm__kernel *v, \
+                                                uint64_t flip, const void *keys, size_t n,         \
+                                                uint8_t *fresh)                                    \
+    {                                                                                              \
+        (void)v;                                                                                   \
+        return blm__line_add(l, blm__stream_keys(keys, n, flip), fresh, take, raise);              \
+    }                                                                                              \
+    TARGET static size_t kernel##_counters_remove(struct blm__layer *l, const uint64_t *h,         \
+                                                  size_t n, uint8_t *gone)                         \
+    {                                                                                              \
+        return blm__counters_remove(l, h, n, gone, kernel##_counters_has, lower);                  \
+    }                                                                                              \
+    INLINE blm_status kernel##_counters_add_hash(struct blm__layer *l, uint64_t h, bool shared)    \
+    {                                                                                              \
+        (void)shared;                                                                              \
+        return blm__counters_add_hash(l, h, raise);                                                \
+    }                                                                                              \
+    BLM__SINGLE_CHECK(TARGET, kernel##_counters, kernel##_counters_has)                            \
+    BLM__SINGLE_ADD(TARGET, kernel##_counters_add_key, kernel##_counters_add_any,                  \
                     kernel##_counters_add_hash, false)
 
 #define BLM__COUNTERS_ROWS(kernel)                                              \
