@@ -83,7 +83,7 @@ static int run(int count, char **operands)
         nanosleep(&t, NULL);
         watch(operands[1], n, &was);
     }
-    st = blm_near_close(n, &err);
+    st = blm_near_finish(n, &err);
     return st == BLM_OK ? EXIT_YES : filter_trouble(operands[1], &err);
 }
 

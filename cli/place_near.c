@@ -70,7 +70,7 @@ static blm_status copy_create(struct ref *r, bool whole, blm_error *err)
 
 static void near_drop(struct ref *r)
 {
-    blm_near_close(r->connection, NULL);
+    blm_near_close(r->connection);
     r->connection = NULL;
 }
 

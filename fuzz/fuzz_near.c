@@ -41,7 +41,7 @@ static void follow(const uint8_t *data, size_t size, uint8_t how)
         must(st == BLM_OK || (err.status == st && err.text[0]));
         ask(n);
     }
-    blm_near_close(n, NULL);
+    blm_near_close(n);
     replies_end();
 }
 
@@ -79,7 +79,7 @@ static void open_directory(const uint8_t *data, size_t size)
         ask(n);
         must(blm_near_check(n, "key", 3)); /* both have it */
     }
-    blm_near_close(n, NULL);
+    blm_near_close(n);
     unlink(path);
     unlink(shard[0]);
     unlink(shard[1]);

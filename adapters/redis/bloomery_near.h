@@ -7,7 +7,7 @@
  *     if (blm_near_open("redis://cache1/visited", NULL, &n, &err) == BLM_OK) {
  *         if (blm_near_check(n, key, len))
  *             ...                                   // maybe
- *         blm_near_close(n, NULL);
+ *         blm_near_close(n);
  *     }
  *
  * What is promised
@@ -72,9 +72,10 @@ static inline blm_near_options blm_near_options_init(void)
  * it. `o` may be NULL. */
 BLM_API blm_status blm_near_open(const char *url, const blm_near_options *o, blm_near **out,
                                  blm_error *err);
-/* Releases everything. The status says whether the file, if there is one, was written to the disk; the
- * handle is gone either way. NULL is fine, for both. */
-BLM_API blm_status blm_near_close(blm_near *n, blm_error *err);
+/* Both release everything; blm_near_finish says whether the file, if there is one, was written to the
+ * disk. The handle is gone either way. NULL is fine, for both. */
+BLM_API void       blm_near_close(blm_near *n);
+BLM_API blm_status blm_near_finish(blm_near *n, blm_error *err);
 
 /* Opens a copy that another process keeps in options.file, for checks: its files are mapped, and opened
  * again when that process has replaced them. A file of one filter can also be opened by blm_open; the

@@ -233,7 +233,7 @@ static blm_status make(const char *url, const char *file, const blm_near_options
     n->url  = url ? strdup(url) : NULL;
     n->file = file ? strdup(file) : NULL;
     if ((url && !n->url) || (file && !n->file)) {
-        blm_near_close(n, NULL);
+        blm_near_close(n);
         return blm__redis_fail(err, BLM_E_MEMORY, "out of memory");
     }
     *out = n;
@@ -245,7 +245,7 @@ static blm_status made(blm_near *n, blm_status st, blm_near **out)
     if (st == BLM_OK)
         *out = n;
     else
-        blm_near_close(n, NULL);
+        blm_near_close(n);
     return st;
 }
 
@@ -271,7 +271,7 @@ blm_status blm_near_open_file(const char *file, const blm_near_options *o, blm_n
     return st == BLM_OK ? made(n, begin_reading(n, err), out) : st;
 }
 
-blm_status blm_near_close(blm_near *n, blm_error *err)
+blm_status blm_near_finish(blm_near *n, blm_error *err)
 {
     blm_error own;
     if (!n)
@@ -302,6 +302,8 @@ blm_status blm_near_close(blm_near *n, blm_error *err)
     free(n);
     return st;
 }
+
+void blm_near_close(blm_near *n) { blm_near_finish(n, NULL); }
 
 /* ---- keys ---- */
 

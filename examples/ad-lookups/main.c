@@ -300,7 +300,7 @@ int main(int argc, char **argv)
                     (unsigned long long)saved[i]);
     job_promise(near_lacks == 0, "the near copy does not know %llu new devices",
                 (unsigned long long)near_lacks);
-    blm_near_close(near, NULL);
+    blm_near_close(near);
     blm_remote_close(filter);
     job_need(blm_guard_close(g, &err), &err);
     plain.close(plain.ctx);

@@ -101,12 +101,12 @@ int main(int argc, char **argv)
         pthread_join(thread[i], NULL);
     if (blm_near_add_many(reads, &(blm_key){ "x", 1 }, 1, NULL, NULL, &err) != BLM_E_READONLY)
         fail("a key was added to a copy that is only read");
-    blm_near_close(follows, NULL);
+    blm_near_close(follows);
     for (int tries = 0; stats(reads).current; rest())
         if (++tries == TRIES)
             fail("nobody keeps the copy, and it does not become too old");
     if (!blm_near_check(reads, "absent", 6))
         fail("a copy that is too old says no");
-    blm_near_close(reads, NULL);
+    blm_near_close(reads);
     return 0;
 }

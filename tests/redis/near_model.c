@@ -150,7 +150,7 @@ static void *copy_and_ask(void *ctx)
         blm_near_get_stats(n, &s);
         model.loads += s.loads;
         model.changes += s.changes;
-        blm_near_close(n, NULL);
+        blm_near_close(n);
     }
     return NULL;
 }
