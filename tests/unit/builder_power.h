@@ -44,7 +44,7 @@ static blm_status give(blm_builder *b)
     uint64_t  *k  = numbers(0, IN + OUT);
     blm_status st = blm_builder_add_fixed(b, k, 8, IN);
     if (st == BLM_OK && now.form->out)
-        st = blm_builder_exclude_fixed(b, k + IN, 8, now.form->out);
+        st = blm_builder_exclude_fixed(b, k + IN, 8, (size_t)now.form->out);
     free(k);
     return st;
 }

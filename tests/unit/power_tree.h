@@ -222,7 +222,7 @@ static uint64_t tree_image(enum tree_cut how)
 
 static bool tree_known(uint64_t digest)
 {
-    size_t i = digest % TREE_SEEN;
+    size_t i = (size_t)(digest % TREE_SEEN);
     for (; tree.seen[i]; i = (i + 1) % TREE_SEEN)
         if (tree.seen[i] == digest)
             return true;

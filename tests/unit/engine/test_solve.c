@@ -41,7 +41,7 @@ static uint64_t build(const struct blm__fuse_keys *k, uint32_t bits)
     struct blm__fuse_size  size = blm__fuse_tight_of(n);
     struct blm__solve_room room = { 0 };
     for (;; blm__fuse_enlarge_little(&size)) {
-        uint32_t *values = malloc(size.cells * sizeof *values);
+        uint32_t *values = malloc((size_t)size.cells * sizeof *values);
         for (uint32_t i = 0; i < blm__fuse_tries(n, true); i++) {
             uint64_t factor = blm__fuse_factor(i);
             if (blm__solve_part(&blm__default_allocator, &room, k, size, 1, bits, factor, values) !=
@@ -62,8 +62,8 @@ static void every_key_gets_its_fingerprint(void **state)
     static const uint32_t bits[] = { 1, 2, 7, 8, 31, 32 };
     struct rng            r      = { 17 };
     for (unsigned i = 0; i < (quick_tests() ? 60u : 600u); i++) {
-        size_t                n = rng_size(&r, i % 20 ? 300 : 4000), first = rng_below(&r, n + 1);
-        uint64_t             *h = hashes(n, &r);
+        size_t    n = rng_size(&r, i % 20 ? 300 : 4000), first = (size_t)rng_below(&r, n + 1);
+        uint64_t *h             = hashes(n, &r);
         struct blm__fuse_keys k = { { h, h + first }, { first, n - first } };
         build(&k, bits[i % COUNT_OF(bits)]);
         free(h);
@@ -138,7 +138,7 @@ static void no_memory_is_said(void **state)
     uint64_t             *h      = hashes(1000, &r);
     struct blm__fuse_keys k      = { { h, NULL }, { 1000, 0 } };
     struct blm__fuse_size size   = { 32, 1120 };
-    uint32_t             *values = malloc(size.cells * sizeof *values);
+    uint32_t             *values = malloc((size_t)size.cells * sizeof *values);
     for (int i = 0; i < 3; i++) {
         struct blm__solve_room room = { 0 };
         left                        = i;
