@@ -29,7 +29,9 @@
     (BLM__UNUSED_GROUP(p, 0) | BLM__UNUSED_GROUP(p, 1) | BLM__UNUSED_GROUP(p, 2) | \
      BLM__UNUSED_GROUP(p, 3) | BLM__UNUSED_GROUP(p, 4) | BLM__UNUSED_GROUP(p, 5) | \
      BLM__UNUSED_GROUP(p, 6) | BLM__UNUSED_GROUP(p, 7))
+#if defined(BLM__HAVE_AVX2) || defined(BLM__HAVE_AVX512)
 static const _Alignas(64) uint64_t blm__unused_groups[9][8] = BLM__LINE_TABLE(BLM__UNUSED_GROUPS);
+#endif
 
 #define BLM__AGES_RING 128u /* a power of two, and two steps more than … */
 #define BLM__AGES_FAR  48u  /* … keys between asking for spans and using them, … */
