@@ -212,7 +212,10 @@ static void builds_go_on(size_t count, unsigned every)
 {
     for (size_t i = 0; i < count; i++) {
         blm_error   err  = { .offset = BLM_NO_OFFSET };
-        const char *root = begin_story(&forms[i], check_build, slow_tests() ? 5 : 1);
+        const char *root = begin_story(&forms[i], check_build,
+                                       long_tests()   ? 5
+                                       : slow_tests() ? 2
+                                                      : 1);
         now.every        = every;
         if (build(root, &err) != BLM_OK)
             fail_msg("%s", err.text);

@@ -49,6 +49,13 @@ static inline int slow_tests(void)
     return v && strcmp(v, "1") == 0;
 }
 
+/* Minutes long: too long for `make test`. */
+static inline int long_tests(void)
+{
+    const char *v = getenv("BLM_LONG");
+    return v && strcmp(v, "1") == 0;
+}
+
 /* Under an interpreter (make valgrind) the tests that are about chance, not memory,
  * are cut short. */
 static inline int quick_tests(void)

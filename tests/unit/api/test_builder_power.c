@@ -5,7 +5,7 @@
 static void a_build_goes_on_after_a_power_cut_and_another(void **state)
 {
     (void)state;
-    builds_go_on(COUNT_OF(forms), slow_tests() ? 7 : 60);
+    builds_go_on(COUNT_OF(forms), long_tests() ? 7 : 60);
 }
 
 static int no_nameless(const char *dir, unsigned mode, int *fd)

@@ -25,7 +25,7 @@ static void levels_have_several_parts(void **state)
 static void a_build_of_parts_goes_on_after_a_power_cut_and_another(void **state)
 {
     (void)state;
-    builds_go_on(COUNT_OF(forms) - 1, slow_tests() ? 7 : 90);
+    builds_go_on(COUNT_OF(forms) - 1, long_tests() ? 7 : 90);
 }
 
 int main(void)
