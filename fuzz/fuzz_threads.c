@@ -126,6 +126,7 @@ static void *work(void *arg)
 static void run(struct ops_input in)
 {
     must(pthread_barrier_init(&crew.start, NULL, THREADS) == 0);
+    ops_key(0);
     for (size_t i = 0; i < THREADS; i++) {
         struct worker *w = &crew.worker[i];
         memset(w, 0, sizeof *w);

@@ -38,15 +38,17 @@ static inline size_t ops_give(void *ctx, void *to, size_t len)
     return n;
 }
 
-/* Keys of every length up to 40, the empty one too. */
+/* Keys of every length up to 40, the empty one too. The first call makes them all: before there are threads. */
 static inline blm_key ops_key(unsigned i)
 {
     static uint8_t bytes[OPS_KEYS][40];
     static bool    made;
-    for (unsigned k = 0; k < OPS_KEYS && !made; k++)
-        for (unsigned j = 0; j < 40; j++)
-            bytes[k][j] = (uint8_t)(j == 0 ? k : j * 37 + k * 11);
-    made = true;
+    if (!made) {
+        for (unsigned k = 0; k < OPS_KEYS; k++)
+            for (unsigned j = 0; j < 40; j++)
+                bytes[k][j] = (uint8_t)(j == 0 ? k : j * 37 + k * 11);
+        made = true;
+    }
     return (blm_key){ bytes[i], i == 0 ? 0 : 1 + i * 7 % 40 };
 }
 

@@ -113,6 +113,20 @@ static inline long long joined(simde__m512i v)
 #undef _mm512_reduce_or_epi64
 #define _mm512_reduce_or_epi64 joined
 
+/* Differences wrap, and SIMDe's are signed. */
+static inline simde__m512i difference(simde__m512i a, simde__m512i b)
+{
+    uint64_t x[8], y[8];
+    memcpy(x, &a, sizeof x);
+    memcpy(y, &b, sizeof y);
+    for (int i = 0; i < 8; i++)
+        x[i] -= y[i];
+    memcpy(&a, x, sizeof x);
+    return a;
+}
+#undef _mm512_sub_epi64
+#define _mm512_sub_epi64 difference
+
 #undef _mm512_madd_epi16
 #define _mm512_madd_epi16(a, b)               simde_mm512_madd_epi16(a, b)
 #define _mm512_mask_testn_epi64_mask(m, a, b) ((m)&simde_mm512_testn_epi64_mask(a, b))
