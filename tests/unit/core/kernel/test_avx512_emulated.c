@@ -113,8 +113,8 @@ static inline long long joined(simde__m512i v)
 #undef _mm512_reduce_or_epi64
 #define _mm512_reduce_or_epi64 joined
 
-/* Differences wrap, and SIMDe's are signed. */
-static inline simde__m512i difference(simde__m512i a, simde__m512i b)
+/* Differences and sums wrap, and SIMDe's are signed. */
+static inline simde__m512i emulated_difference(simde__m512i a, simde__m512i b)
 {
     uint64_t x[8], y[8];
     memcpy(x, &a, sizeof x);
@@ -124,8 +124,17 @@ static inline simde__m512i difference(simde__m512i a, simde__m512i b)
     memcpy(&a, x, sizeof x);
     return a;
 }
+static inline simde__m512i emulated_sum(simde__m512i a, simde__m512i b)
+{
+    return emulated_difference(a, emulated_difference(simde_mm512_setzero_si512(), b));
+}
 #undef _mm512_sub_epi64
-#define _mm512_sub_epi64 difference
+#undef _mm512_mask_sub_epi64
+#undef _mm512_mask_add_epi64
+#define _mm512_sub_epi64 emulated_difference
+#define _mm512_mask_sub_epi64(s, m, a, b) \
+    simde_mm512_mask_mov_epi64(s, m, emulated_difference(a, b))
+#define _mm512_mask_add_epi64(s, m, a, b) simde_mm512_mask_mov_epi64(s, m, emulated_sum(a, b))
 
 #undef _mm512_madd_epi16
 #define _mm512_madd_epi16(a, b)               simde_mm512_madd_epi16(a, b)
