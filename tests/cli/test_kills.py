@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Commands that are killed (SIGKILL) at any moment. What they replace is the old file or the new one, whole;
-what they add to opens again and has every line that was printed, or that an earlier command had added.
+what they add to opens again and has what an earlier command had added; a state has no line that was not printed.
 
 BLM_KILLS says how many processes die (12; `make kill` has more of them die)."""
 import os
@@ -80,23 +80,34 @@ for _ in range(KILLS // 4 + 1):
     tool("verify", "f.blm")
     check(count("f.blm", "old") == N // 2, "keys are gone")
 
-# ---- a state: what was printed is in it, and is not printed again
+# ---- a state: a line counts as seen only after it was printed. So one may be printed twice, and none is lost.
+# Of 60 000 lines at one in a million three are not mistaken for others in millions of runs.
+MISTAKEN = 3
+everything = [f"http://example.org/{i}" for i in range(2 * N)]
 seconds = took("dedup", "new", "--state", "first.state")
 seen = set()
-for _ in range(KILLS // 4 + 1):
+
+
+def dedup(within=None):
     with open("printed", "w") as out:
-        run("dedup", "new", "more", "--state", "state.blm", out=out, within=2 * seconds)
+        run("dedup", "new", "more", "--state", "state.blm", out=out, within=within)
     with open("printed") as f:
-        printed = [line for line in f.read().split("\n")[:-1]]
-    again = seen.intersection(printed)
-    check(not again, f"{len(again)} lines were printed twice: {sorted(again)[:3]}")
-    seen.update(printed)
+        seen.update(f.read().split("\n")[:-1])
+
+
+for i in range(KILLS // 4 + 1):
+    if i % 4 == 0 and os.path.exists("state.blm"):
+        os.unlink("state.blm")  # it grows again, which is when most can go wrong
+        seen.clear()
+    dedup(within=2 * seconds)
     if os.path.exists("state.blm"):
         tool("verify", "state.blm")
-    if seen:
-        with open("printed", "w") as f:
-            f.writelines(line + "\n" for line in seen)
-        check(count("state.blm", "printed") == len(seen), "printed lines are not in the state")
+        with open("unprinted", "w") as f:
+            f.writelines(line + "\n" for line in everything if line not in seen)
+        lost = count("state.blm", "unprinted")
+        check(lost <= MISTAKEN, f"{lost} lines are in the state and were not printed")
+dedup()
+check(len(everything) - len(seen) <= MISTAKEN, f"{len(everything) - len(seen)} lines were never printed")
 
 print(f"{dead} processes were killed")
 check(dead > 0, "none was killed")
