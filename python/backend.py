@@ -38,7 +38,9 @@ def in_checkout():
 # their own (sanitizers) have a folder of their own, so that two may run at once.
 BUILD = TREE / "build" / "python" / "objects" if in_checkout() else HERE / "build"
 if os.environ.get("CFLAGS"):
-    BUILD = BUILD.with_name(f"{BUILD.name}-{hashlib.sha256(os.environ['CFLAGS'].encode()).hexdigest()[:8]}")
+    # Flags that only say where the tree is make no other objects, and the name gets into their debug symbols.
+    flags = " ".join(f for f in os.environ["CFLAGS"].split() if "-prefix-map=" not in f)
+    BUILD = BUILD.with_name(f"{BUILD.name}-{hashlib.sha256(flags.encode()).hexdigest()[:8]}")
 
 
 def headers():
