@@ -295,8 +295,7 @@ static size_t check(const struct blm__body *b, const struct blm__layer *l,
 
 static bool takes(const struct blm__body *b, const struct blm__layer *l, const struct blm__keys *k)
 {
-    (void)l;
-    return !b->shared && (k->list || k->fixed || k->hashes);
+    return !b->shared && blm__run_takes(b, l, k);
 }
 
 static size_t add_raw(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,

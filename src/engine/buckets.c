@@ -12,7 +12,7 @@
 #include "core/kernel/buckets.h"
 
 #include "core/kernel/loops.h"
-#include "engine/engine.h"
+#include "engine/runs.h"
 #include "maths/sizing.h"
 
 #define LOOKED_AT 1024u /* buckets, at most, for a free cell */
@@ -159,7 +159,7 @@ static size_t check(const struct blm__body *b, const struct blm__layer *l,
 static bool takes(const struct blm__body *b, const struct blm__layer *l, const struct blm__keys *k)
 {
     (void)l;
-    return k->fixed && k->width == 8 && b->hasher.id == BLM_HASH_XXH3;
+    return blm__run_eights(b, k);
 }
 
 static size_t check_raw(const struct blm__body *b, const struct blm__layer *l,

@@ -7,6 +7,7 @@
 #include "core/kernel/hands.h"
 #include "core/probe.h"
 #include "engine/bits.h"
+#include "engine/runs.h"
 #include "maths/sizing.h"
 
 static size_t add(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
@@ -29,21 +30,6 @@ static size_t check(const struct blm__body *b, const struct blm__layer *l,
 #define RUN   1024u
 #define PROBE 128u /* … and so many at first, to see whether most are there */
 
-static bool takes(const struct blm__body *b, const struct blm__layer *l, const struct blm__keys *k)
-{
-    (void)b, (void)l;
-    return k->list || k->fixed || k->hashes;
-}
-
-static void hash(const struct blm__body *b, const struct blm__keys *k, size_t at, size_t n,
-                 uint64_t *h)
-{
-    if (k->list)
-        blm__native_hash_many(&b->hasher, b->kernel, k->list + at, n, h);
-    else
-        blm__native_hash_fixed(&b->hasher, b->kernel, k->fixed + at * k->width, k->width, n, h);
-}
-
 static size_t add_raw(const struct blm__body *b, struct blm__layer *l, const struct blm__keys *k,
                       uint8_t *fresh)
 {
@@ -53,7 +39,7 @@ static size_t add_raw(const struct blm__body *b, struct blm__layer *l, const str
         return add(b, l, k, fresh);
     for (size_t at = 0, n; at < k->n; at += n) {
         n = k->n - at < RUN ? k->n - at : RUN;
-        hash(b, k, at, n, h);
+        blm__run_hash(b, k, at, n, h);
         count += b->kernel->chain_add(l, h, n, fresh + at);
     }
     blm__layer_count(l, (int64_t)count);
@@ -68,7 +54,7 @@ static size_t check_run(const struct blm__body *b, const struct blm__layer *l,
     uint64_t h[RUN];
     if (k->hashes)
         return b->kernel->chain_check(l, k->hashes + at, n, maybe);
-    hash(b, k, at, n, h);
+    blm__run_hash(b, k, at, n, h);
     return b->kernel->chain_check(l, h, n, maybe);
 }
 
@@ -86,7 +72,7 @@ static size_t check_many(const struct blm__body *b, const struct blm__layer *l,
         if (k->hashes)
             memcpy(h, k->hashes + at + i, part * sizeof *h);
         else
-            hash(b, k, at + i, part, h);
+            blm__run_hash(b, k, at + i, part, h);
         b->kernel->chain_follow(&s, part);
     }
     b->kernel->chain_follow(&s, 0);
@@ -149,7 +135,7 @@ const struct blm__engine blm__engine_chain = {
     .add       = add,
     .check     = check,
     .check_one = check_one,
-    .takes     = takes,
+    .takes     = blm__run_takes,
     .add_raw   = add_raw,
     .check_raw = check_raw,
     .singles   = singles,

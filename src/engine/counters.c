@@ -26,12 +26,6 @@ static size_t check(const struct blm__body *b, const struct blm__layer *l,
 
 /* ---- many keys: hashed by the kernel itself, or some thousand at a time ---- */
 
-static bool takes(const struct blm__body *b, const struct blm__layer *l, const struct blm__keys *k)
-{
-    (void)b, (void)l;
-    return k->list || k->fixed || k->hashes;
-}
-
 /* From bytes to answers in one loop? */
 static bool eights(const struct blm__body *b, const struct blm__layer *l, const struct blm__keys *k)
 {
@@ -62,18 +56,9 @@ static size_t check_raw(const struct blm__body *b, const struct blm__layer *l,
                         const struct blm__keys *k, uint8_t *maybe)
 {
     const struct blm__counters *c = b->kernel->counters;
-    uint64_t                    h[BLM__RUN];
-    size_t                      hits = 0;
-    if (k->hashes)
-        return check(b, l, k, maybe);
     if (eights(b, l, k))
         return c->check8(l, b->kernel, blm__hasher_flip(&b->hasher), k->fixed, k->n, maybe);
-    for (size_t at = 0, n; at < k->n; at += n) {
-        n = blm__run_length(k, at);
-        blm__run_hash(b, k, at, n, h);
-        hits += c->check(l, h, n, maybe + at);
-    }
-    return hits;
+    return blm__run_check(b, l, k, maybe, c->check);
 }
 
 static bool check_one(const struct blm__body *b, const struct blm__layer *l, uint64_t h)
@@ -125,7 +110,7 @@ const struct blm__engine blm__engine_counters = {
     .check     = check,
     .check_one = check_one,
     .remove    = remove_keys,
-    .takes     = takes,
+    .takes     = blm__run_takes,
     .add_raw   = add_raw,
     .check_raw = check_raw,
     .singles   = singles,

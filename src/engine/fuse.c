@@ -16,28 +16,13 @@ static size_t check(const struct blm__body *b, const struct blm__layer *l,
 
 /* ---- many keys: hashed some thousand at a time, as the cells' fetches run dry after each ---- */
 
-static bool takes(const struct blm__body *b, const struct blm__layer *l, const struct blm__keys *k)
-{
-    (void)b, (void)l;
-    return k->list || k->fixed || k->hashes;
-}
-
 static size_t check_raw(const struct blm__body *b, const struct blm__layer *l,
                         const struct blm__keys *k, uint8_t *maybe)
 {
     const struct blm__fuse *v = b->kernel->fuse;
-    uint64_t                h[BLM__RUN];
-    size_t                  hits = 0;
-    if (k->hashes)
-        return v->check(l, k->hashes, k->n, maybe);
     if (blm__run_eights(b, k) && v->check8)
         return v->check8(l, blm__hasher_flip(&b->hasher), k->fixed, k->n, maybe);
-    for (size_t at = 0, n; at < k->n; at += n) {
-        n = blm__run_length(k, at);
-        blm__run_hash(b, k, at, n, h);
-        hits += v->check(l, h, n, maybe + at);
-    }
-    return hits;
+    return blm__run_check(b, l, k, maybe, v->check);
 }
 
 static bool check_one(const struct blm__body *b, const struct blm__layer *l, uint64_t h)
@@ -101,7 +86,7 @@ const struct blm__engine blm__engine_fuse = {
     .model      = BLM_MODEL_FUSE,
     .check      = check,
     .check_one  = check_one,
-    .takes      = takes,
+    .takes      = blm__run_takes,
     .check_raw  = check_raw,
     .deciders   = BLM__FUSE_PROBES,
     .guides     = guides,

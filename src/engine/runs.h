@@ -19,6 +19,14 @@ static inline void blm__run_hash(const struct blm__body *b, const struct blm__ke
         blm__native_hash_fixed(&b->hasher, b->kernel, k->fixed + at * k->width, k->width, n, h);
 }
 
+/* An engine's `takes` that loops over hashes. */
+static inline bool blm__run_takes(const struct blm__body *b, const struct blm__layer *l,
+                                  const struct blm__keys *k)
+{
+    (void)b, (void)l;
+    return k->list || k->fixed || k->hashes;
+}
+
 /* Keys of a run that begins at `at`. */
 static inline size_t blm__run_length(const struct blm__keys *k, size_t at)
 {
@@ -47,6 +55,24 @@ static inline struct blm__keys blm__run_of(const struct blm__body *b, const stru
         run.hashes = h;
     }
     return run;
+}
+
+/* An engine's check_raw, by a kernel's check of hashes. */
+static inline size_t blm__run_check(const struct blm__body *b, const struct blm__layer *l,
+                                    const struct blm__keys *k, uint8_t *maybe,
+                                    size_t (*check)(const struct blm__layer *l, const uint64_t *h,
+                                                    size_t n, uint8_t *maybe))
+{
+    uint64_t h[BLM__RUN];
+    size_t   hits = 0;
+    if (k->hashes)
+        return check(l, k->hashes, k->n, maybe);
+    for (size_t at = 0; at < k->n;) {
+        struct blm__keys run = blm__run_of(b, k, at, false, h);
+        hits += check(l, run.hashes, run.n, maybe + at);
+        at += run.n;
+    }
+    return hits;
 }
 
 #endif

@@ -115,10 +115,13 @@ BLM__INLINE void blm__ages_put_marked(struct blm__layer *l, const struct blm__ag
         blm__age_put(l, (r->at[i][j] + p->now) / 8, p->young, r->mask[i][j] & ~BLM__AGE_TAG, false);
 }
 
+/* Takes the step that begins with key i, if there is one. */
 BLM__INLINE void blm__ages_step(const struct blm__ages_place *p, const struct blm__stream *s,
                                 size_t i, uint32_t lines, struct blm__ages_ring *r,
                                 blm__ages_take take)
 {
+    if (i >= s->n)
+        return;
     if (s->keys)
         BLM__PREFETCH_NEAR((const void *)((uintptr_t)s->from + 8 * i + BLM__KEYS_AHEAD));
     take(p, s, i, lines, r, i % BLM__AGES_RING);
@@ -153,17 +156,14 @@ BLM__INLINE void blm__ages_check_ring(const struct blm__ages_place *p, struct bl
     const size_t          ahead = far ? BLM__AGES_FAR : BLM__AGES_NEAR;
     struct blm__ages_ring r;
     size_t                i = 0;
-    if (s.n)
-        blm__ages_step(p, &s, 0, lines, &r, take);
+    blm__ages_step(p, &s, 0, lines, &r, take);
     for (; i < s.n && i < ahead; i += BLM__STEP) {
-        if (i + BLM__STEP < s.n)
-            blm__ages_step(p, &s, i + BLM__STEP, lines, &r, take);
+        blm__ages_step(p, &s, i + BLM__STEP, lines, &r, take);
         blm__ages_check_step(p, &r, blm__ages_slot(i), 0, far, false, ages, lines, maybe, look,
                              tell);
     }
     for (; i < s.n; i += BLM__STEP) {
-        if (i + BLM__STEP < s.n)
-            blm__ages_step(p, &s, i + BLM__STEP, lines, &r, take);
+        blm__ages_step(p, &s, i + BLM__STEP, lines, &r, take);
         blm__ages_check_step(p, &r, blm__ages_slot(i), blm__ages_slot(i - ahead), far, true, ages,
                              lines, maybe + i - ahead, look, tell);
     }
@@ -193,17 +193,14 @@ BLM__INLINE void blm__ages_add_ring(struct blm__layer *l, const struct blm__ages
     const size_t          ahead = far ? BLM__AGES_FAR : BLM__AGES_NEAR;
     struct blm__ages_ring r;
     size_t                i = 0;
-    if (s.n)
-        blm__ages_step(p, &s, 0, lines, &r, take);
+    blm__ages_step(p, &s, 0, lines, &r, take);
     for (; i < s.n && i < ahead; i += BLM__STEP) {
-        if (i + BLM__STEP < s.n)
-            blm__ages_step(p, &s, i + BLM__STEP, lines, &r, take);
+        blm__ages_step(p, &s, i + BLM__STEP, lines, &r, take);
         for (size_t q = 0; far && q < BLM__STEP; q++)
             blm__ages_ask(p, &r, blm__ages_slot(i) + q, ages, lines, true);
     }
     for (; i < s.n; i += BLM__STEP) {
-        if (i + BLM__STEP < s.n)
-            blm__ages_step(p, &s, i + BLM__STEP, lines, &r, take);
+        blm__ages_step(p, &s, i + BLM__STEP, lines, &r, take);
         for (size_t q = 0; q < BLM__STEP; q++) {
             if (far)
                 blm__ages_ask(p, &r, blm__ages_slot(i) + q, ages, lines, true);
@@ -316,5 +313,10 @@ BLM__INLINE void blm__ages_odd_take(struct blm__ages_odd *o, const struct blm__l
     {                                                                                              \
         return blm__ages_add_stream_##isa(l, t, blm__stream_keys(keys, n, flip), fresh);           \
     }
+
+#define BLM__AGES_ROWS(isa)                                                     \
+    .check = blm__ages_check_many_##isa, .add = blm__ages_add_many_##isa,       \
+    .add_shared = blm__ages_add_shared_##isa, .check8 = blm__ages_check8_##isa, \
+    .add8 = blm__ages_add8_##isa
 
 #endif

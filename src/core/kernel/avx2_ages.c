@@ -184,11 +184,5 @@ BLM__AVX2_INLINE void tell8(uint64_t eight, uint8_t *maybe) { memcpy(maybe, &eig
 
 BLM__AGES_STREAMS(avx2, BLM__AVX2, BLM__AVX2_INLINE, take8_ages, look2, tell8, has_key)
 
-const struct blm__ages blm__ages_avx2 = {
-    .check      = blm__ages_check_many_avx2,
-    .add        = blm__ages_add_many_avx2,
-    .add_shared = blm__ages_add_shared_avx2,
-    .check8     = blm__ages_check8_avx2,
-    .add8       = blm__ages_add8_avx2,
-};
+const struct blm__ages blm__ages_avx2 = { BLM__AGES_ROWS(avx2) };
 #endif

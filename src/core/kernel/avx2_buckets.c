@@ -279,9 +279,6 @@ BLM__AVX2 static void ask_around(const struct blm__layer *l, uint64_t part, cons
 BLM__BUCKETS_CHECKS(avx2, BLM__AVX2, take8_buckets, have8)
 BLM__BUCKETS_ADDS(avx2, BLM__AVX2, take8_buckets, aim8, ask8, shift8)
 
-const struct blm__buckets blm__buckets_avx2 = { .check      = blm__buckets_check_avx2,
-                                                .check8     = blm__buckets_check8_avx2,
-                                                .add        = blm__buckets_add_avx2,
-                                                .around     = around,
+const struct blm__buckets blm__buckets_avx2 = { BLM__BUCKETS_ROWS(avx2), .around = around,
                                                 .ask_around = ask_around };
 #endif

@@ -27,13 +27,6 @@ BLM__AVX2_INLINE struct places places_of(uint64_t x)
     return p;
 }
 
-/* Of all ones where a counter is 0: the eight signs, in the order of blm__avx2_needed. */
-BLM__AVX2_INLINE unsigned signs(__m256i lo, __m256i hi)
-{
-    __m256 high = _mm256_shuffle_ps(_mm256_castsi256_ps(lo), _mm256_castsi256_ps(hi), 0xdd);
-    return (unsigned)_mm256_movemask_ps(high);
-}
-
 /* All ones where the counter is 0, in use or not. */
 BLM__AVX2_INLINE __m256i zeroes(const uint64_t *line, __m256i place)
 {
@@ -45,7 +38,8 @@ BLM__AVX2_INLINE __m256i zeroes(const uint64_t *line, __m256i place)
 BLM__AVX2_INLINE bool test(const uint64_t *line, uint64_t x, uint32_t k)
 {
     struct places p = places_of(x);
-    return (signs(zeroes(line, p.lo), zeroes(line + 4, p.hi)) & blm__avx2_needed[k][x >> 56]) == 0;
+    return (blm__avx2_signs8(zeroes(line, p.lo), zeroes(line + 4, p.hi)) &
+            blm__avx2_needed[k][x >> 56]) == 0;
 }
 
 /* Moves four counters by `one` where they are not stuck; all ones where one is 0. */
@@ -68,7 +62,7 @@ BLM__AVX2_INLINE unsigned moved(struct blm__layer *l, uint64_t *line, uint64_t x
         blm__mark(l, (uint64_t)(line - l->words)); /* where all were stuck too, for a checksum */
     __m256i lo = move4(line, _mm256_sllv_epi64(blm__avx2_load4(one), p.lo), up);
     __m256i hi = move4(line + 4, _mm256_sllv_epi64(blm__avx2_load4(one + 4), p.hi), up);
-    return (signs(lo, hi) & blm__avx2_needed[k][x >> 56]) != 0;
+    return (blm__avx2_signs8(lo, hi) & blm__avx2_needed[k][x >> 56]) != 0;
 }
 
 BLM__AVX2_INLINE unsigned raise(struct blm__layer *l, uint64_t *line, uint64_t x, uint32_t k,

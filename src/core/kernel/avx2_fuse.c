@@ -101,8 +101,7 @@ BLM__AVX2 static size_t check8(const struct blm__layer *l, uint64_t flip, const 
     uint64_t h[BLM__FUSE_RUN];
     size_t   hits = 0;
     for (size_t at = 0, some; at < n; at += some) {
-        some = n - at < BLM__FUSE_RUN ? n - at : BLM__FUSE_RUN;
-        blm__kernel_avx2.hash8(flip, (const uint8_t *)keys + 8 * at, some, h);
+        some = blm__hash_some(&blm__kernel_avx2, flip, keys, at, n, BLM__FUSE_RUN, h);
         hits += check(l, h, some, maybe + at);
     }
     return hits;

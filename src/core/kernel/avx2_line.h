@@ -43,12 +43,17 @@ BLM__AVX2_INLINE struct blm__avx2_shifts blm__avx2_shifts_of(uint64_t x)
     return s;
 }
 
+/* The signs of eight words, in the order of blm__avx2_needed. */
+BLM__AVX2_INLINE unsigned blm__avx2_signs8(__m256i lo, __m256i hi)
+{
+    __m256 high = _mm256_shuffle_ps(_mm256_castsi256_ps(lo), _mm256_castsi256_ps(hi), 0xdd);
+    return (unsigned)_mm256_movemask_ps(high);
+}
+
 BLM__AVX2_INLINE unsigned blm__avx2_signs(const uint64_t *line, struct blm__avx2_shifts s)
 {
-    __m256i lo   = _mm256_sllv_epi64(blm__avx2_load4(line), s.lo);
-    __m256i hi   = _mm256_sllv_epi64(blm__avx2_load4(line + 4), s.hi);
-    __m256  high = _mm256_shuffle_ps(_mm256_castsi256_ps(lo), _mm256_castsi256_ps(hi), 0xdd);
-    return (unsigned)_mm256_movemask_ps(high);
+    return blm__avx2_signs8(_mm256_sllv_epi64(blm__avx2_load4(line), s.lo),
+                            _mm256_sllv_epi64(blm__avx2_load4(line + 4), s.hi));
 }
 
 BLM__AVX2_INLINE bool blm__avx2_test(const uint64_t *line, uint64_t x, uint32_t k)

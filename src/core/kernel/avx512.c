@@ -10,7 +10,7 @@
  *
  * Shared filters: as avx2.c. An aligned 8-byte lane of a 64-byte load is never torn on x86-64.
  */
-#include "core/kernel/avx512.h"
+#include "core/kernel/avx512_line.h"
 
 #ifdef BLM__HAVE_AVX512
 #include "core/kernel/ages.h"
@@ -26,8 +26,6 @@
 
 /* ---- one line ---- */
 
-static const _Alignas(64) uint8_t used[9][8] = BLM__LINE_TABLE(BLM__LINE_BYTE);
-
 /* The fields of x that say which bit of each word.
  * Bits above the six are for the rotate to drop. */
 AVX512_INLINE __m512i fields_of(uint64_t x)
@@ -36,41 +34,27 @@ AVX512_INLINE __m512i fields_of(uint64_t x)
                              _mm512_set_epi64(55, 49, 43, 37, 31, 25, 19, 13));
 }
 
-AVX512_INLINE bool test_line(const uint64_t *line, uint64_t x, uint32_t k)
-{
-    __m512i  mask    = _mm512_rolv_epi64(_mm512_set1_epi64(1), fields_of(x));
-    unsigned lacking = _mm512_testn_epi64_mask(_mm512_loadu_si512((const void *)line), mask);
-    return (lacking & used[k][x >> 61]) == 0;
-}
-
-/* Of eight keys: each leaves a byte of the words that lack its bit, and one comparison with the
- * words that count answers for all. Seven instructions a key where test_line takes fourteen, so that
- * more keys fit what the processor looks ahead. */
-AVX512_INLINE __mmask8 lacking(const uint64_t *words, uint64_t at, uint64_t x)
+AVX512_INLINE __mmask8 lacking(const void *line, uint64_t x)
 {
     __m512i mask = _mm512_rolv_epi64(_mm512_set1_epi64(1), fields_of(x));
-    return _mm512_testn_epi64_mask(_mm512_loadu_si512((const uint8_t *)words + at), mask);
+    return _mm512_testn_epi64_mask(_mm512_loadu_si512(line), mask);
+}
+
+AVX512_INLINE bool test_line(const uint64_t *line, uint64_t x, uint32_t k)
+{
+    return (lacking(line, x) & blm__avx512_used[k][x >> 61]) == 0;
 }
 
 AVX512_INLINE void test8(const uint64_t *words, const uint64_t *at, const uint64_t *x, uint32_t k,
                          uint8_t *maybe)
 {
-    __mmask16 a    = _mm512_kunpackb(lacking(words, at[1], x[1]), lacking(words, at[0], x[0]));
-    __mmask16 b    = _mm512_kunpackb(lacking(words, at[3], x[3]), lacking(words, at[2], x[2]));
-    __mmask16 c    = _mm512_kunpackb(lacking(words, at[5], x[5]), lacking(words, at[4], x[4]));
-    __mmask16 d    = _mm512_kunpackb(lacking(words, at[7], x[7]), lacking(words, at[6], x[6]));
-    __mmask64 all  = _mm512_kunpackd(_mm512_kunpackw(d, c), _mm512_kunpackw(b, a));
-    __m128i   turn = _mm512_cvtepi64_epi8(_mm512_srli_epi64(_mm512_loadu_si512(x), 61));
-    __m128i   need = _mm_shuffle_epi8(_mm_loadl_epi64((const void *)used[k]), turn);
-    __m128i   miss = _mm_and_si128(_mm_cvtsi64_si128((long long)all), need);
-    __m128i   has  = _mm_cmpeq_epi8(miss, _mm_setzero_si128());
-    _mm_storel_epi64((void *)maybe, _mm_and_si128(has, _mm_set1_epi8(1)));
+    blm__avx512_test8(words, at, x, k, maybe, lacking);
 }
 
 AVX512_INLINE unsigned set_line(struct blm__layer *l, uint64_t *line, uint64_t x, uint32_t k,
                                 bool marks)
 {
-    uint8_t  words = used[k][x >> 61];
+    uint8_t  words = blm__avx512_used[k][x >> 61];
     __m512i  mask  = _mm512_maskz_rolv_epi64(words, _mm512_set1_epi64(1), fields_of(x));
     __m512i  old   = _mm512_loadu_si512((const void *)line);
     unsigned fresh = (_mm512_testn_epi64_mask(old, mask) & words) != 0;
@@ -156,7 +140,7 @@ AVX512 static void and_into(uint64_t *dst, const uint64_t *src, uint64_t n)
 
 /* ---- single calls with one line a key ---- */
 
-static void quick(struct blm__quick *q, uint32_t k) { memcpy(q->needed, used[k], 8); }
+static void quick(struct blm__quick *q, uint32_t k) { memcpy(q->needed, blm__avx512_used[k], 8); }
 
 AVX512_INLINE bool quick_has(const uint64_t *line, uint64_t x, uint8_t needed)
 {

@@ -145,11 +145,5 @@ BLM__AVX512_INLINE void tell8(uint64_t ages, uint8_t *maybe)
 
 BLM__AGES_STREAMS(avx512, BLM__AVX512, BLM__AVX512_INLINE, take8_ages, look2, tell8, has_key)
 
-const struct blm__ages blm__ages_avx512 = {
-    .check      = blm__ages_check_many_avx512,
-    .add        = blm__ages_add_many_avx512,
-    .add_shared = blm__ages_add_shared_avx512,
-    .check8     = blm__ages_check8_avx512,
-    .add8       = blm__ages_add8_avx512,
-};
+const struct blm__ages blm__ages_avx512 = { BLM__AGES_ROWS(avx512) };
 #endif

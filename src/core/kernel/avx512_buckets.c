@@ -234,9 +234,6 @@ BLM__AVX512 static void ask_around(const struct blm__layer *l, uint64_t part, co
 BLM__BUCKETS_CHECKS(avx512, BLM__AVX512, take8_buckets, have8)
 BLM__BUCKETS_ADDS(avx512, BLM__AVX512, take8_buckets, aim8, ask8, shift8)
 
-const struct blm__buckets blm__buckets_avx512 = { .check      = blm__buckets_check_avx512,
-                                                  .check8     = blm__buckets_check8_avx512,
-                                                  .add        = blm__buckets_add_avx512,
-                                                  .around     = around,
+const struct blm__buckets blm__buckets_avx512 = { BLM__BUCKETS_ROWS(avx512), .around = around,
                                                   .ask_around = ask_around };
 #endif

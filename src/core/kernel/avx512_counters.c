@@ -6,12 +6,10 @@
  *
  * Each function does what its namesake in counters.c does, bit for bit.
  */
-#include "core/kernel/avx512.h"
+#include "core/kernel/avx512_line.h"
 
 #ifdef BLM__HAVE_AVX512
 #include "core/kernel/counters_ring.h"
-
-static const _Alignas(64) uint8_t counters_used[9][8] = BLM__LINE_TABLE(BLM__LINE_BYTE);
 
 /* Where a key's counters begin in their words. */
 BLM__AVX512_INLINE __m512i counters_at(uint64_t x)
@@ -30,35 +28,20 @@ BLM__AVX512_INLINE __mmask8 counters_zero(const void *line, uint64_t x)
 
 BLM__AVX512_INLINE bool counters_test(const uint64_t *line, uint64_t x, uint32_t k)
 {
-    return (counters_zero(line, x) & counters_used[k][x >> 61]) == 0;
+    return (counters_zero(line, x) & blm__avx512_used[k][x >> 61]) == 0;
 }
 
-/* Eight keys, as in avx512.c. */
 BLM__AVX512_INLINE void counters_test8(const uint64_t *words, const uint64_t *at, const uint64_t *x,
                                        uint32_t k, uint8_t *maybe)
 {
-    const uint8_t *from = (const uint8_t *)words;
-    __mmask16      a =
-        _mm512_kunpackb(counters_zero(from + at[1], x[1]), counters_zero(from + at[0], x[0]));
-    __mmask16 b =
-        _mm512_kunpackb(counters_zero(from + at[3], x[3]), counters_zero(from + at[2], x[2]));
-    __mmask16 c =
-        _mm512_kunpackb(counters_zero(from + at[5], x[5]), counters_zero(from + at[4], x[4]));
-    __mmask16 d =
-        _mm512_kunpackb(counters_zero(from + at[7], x[7]), counters_zero(from + at[6], x[6]));
-    __mmask64 all  = _mm512_kunpackd(_mm512_kunpackw(d, c), _mm512_kunpackw(b, a));
-    __m128i   turn = _mm512_cvtepi64_epi8(_mm512_srli_epi64(_mm512_loadu_si512(x), 61));
-    __m128i   need = _mm_shuffle_epi8(_mm_loadl_epi64((const void *)counters_used[k]), turn);
-    __m128i   zero = _mm_and_si128(_mm_cvtsi64_si128((long long)all), need);
-    __m128i   has  = _mm_cmpeq_epi8(zero, _mm_setzero_si128());
-    _mm_storel_epi64((void *)maybe, _mm_and_si128(has, _mm_set1_epi8(1)));
+    blm__avx512_test8(words, at, x, k, maybe, counters_zero);
 }
 
 /* Moves those that are not stuck; 1 when one of them was 0. */
 BLM__AVX512_INLINE unsigned counters_moved(struct blm__layer *l, uint64_t *line, uint64_t x,
                                            uint32_t k, bool marks, bool up)
 {
-    __mmask8 words = counters_used[k][x >> 61];
+    __mmask8 words = blm__avx512_used[k][x >> 61];
     __m512i  at = counters_at(x), old = _mm512_loadu_si512((const void *)line);
     __m512i  one   = _mm512_sllv_epi64(_mm512_set1_epi64(1), at);
     __m512i  full  = _mm512_maskz_sllv_epi64(words, _mm512_set1_epi64(15), at);

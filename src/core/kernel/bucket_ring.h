@@ -296,4 +296,9 @@ BLM__INLINE size_t blm__buckets_add_ring(struct blm__layer *l, const struct blm_
                    : blm__buckets_add_ring(l, a, s, fresh, true, false, take, aim, ask, shift);  \
     }
 
+/* Of a kernel that has both. */
+#define BLM__BUCKETS_ROWS(isa)                                              \
+    .check = blm__buckets_check_##isa, .check8 = blm__buckets_check8_##isa, \
+    .add = blm__buckets_add_##isa
+
 #endif

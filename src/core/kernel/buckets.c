@@ -33,8 +33,7 @@ static size_t check8(const struct blm__layer *l, const struct blm__kernel *v, ui
     uint64_t h[BLM__BUCKETS_AHEAD];
     size_t   hits = 0;
     for (size_t at = 0, some; at < n; at += some) {
-        some = n - at < BLM__BUCKETS_AHEAD ? n - at : BLM__BUCKETS_AHEAD;
-        v->hash8(flip, (const uint8_t *)keys + at * 8, some, h);
+        some = blm__hash_some(v, flip, keys, at, n, BLM__BUCKETS_AHEAD, h);
         hits += check(l, h, some, maybe + at);
     }
     return hits;

@@ -29,12 +29,9 @@ BLM__INLINE bool all(const struct blm__layer *l, uint64_t h)
 
 static size_t check(const struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *maybe)
 {
-    size_t hits = 0, ahead = blm__layer_small(l) || n == 1 ? 0 : BLM__COUNTERS_AHEAD;
-    for (size_t i = 0; i < ahead && i < n; i++)
-        blm__short_fetch(l, h[i], 3, false);
+    size_t hits = 0, ahead = blm__short_begin(l, h, n, 3, false);
     for (size_t i = 0; i < n; i++) {
-        if (ahead && i + ahead < n)
-            blm__short_fetch(l, h[i + ahead], 3, false);
+        blm__short_next(l, h, n, i, ahead, 3, false);
         hits += maybe[i] = all(l, h[i]);
     }
     return hits;
@@ -68,14 +65,11 @@ static unsigned raise(struct blm__layer *l, uint64_t word, unsigned shift, bool 
 BLM__INLINE size_t add_keys(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh,
                             bool shared)
 {
-    size_t count = 0, ahead = blm__layer_small(l) || n == 1 ? 0 : BLM__COUNTERS_AHEAD;
-    for (size_t i = 0; i < ahead && i < n; i++)
-        blm__short_fetch(l, h[i], 3, true);
+    size_t count = 0, ahead = blm__short_begin(l, h, n, 3, true);
     for (size_t i = 0; i < n; i++) {
         uint64_t g      = h[i];
         unsigned is_new = 0;
-        if (ahead && i + ahead < n)
-            blm__short_fetch(l, h[i + ahead], 3, true);
+        blm__short_next(l, h, n, i, ahead, 3, true);
         for (uint32_t t = 0; t < l->shape.lines; t++) {
             uint64_t x = blm__line_x(g), line = blm__counters_line(l, g);
             unsigned words = blm__line_words(x, l->shape.probes);
@@ -135,13 +129,10 @@ bool blm__counters_bear(const struct blm__layer *l, uint64_t h)
 
 static size_t remove_keys(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *gone)
 {
-    size_t count = 0, ahead = blm__layer_small(l) || n == 1 ? 0 : BLM__COUNTERS_AHEAD;
-    for (size_t i = 0; i < ahead && i < n; i++)
-        blm__short_fetch(l, h[i], 3, true);
+    size_t count = 0, ahead = blm__short_begin(l, h, n, 3, true);
     for (size_t i = 0; i < n; i++) {
         uint64_t cell[BLM__MAX_SHORT * BLM__LINE_WORDS];
-        if (ahead && i + ahead < n)
-            blm__short_fetch(l, h[i + ahead], 3, true);
+        blm__short_next(l, h, n, i, ahead, 3, true);
         gone[i] = blm__counters_bear(l, h[i]);
         if (!gone[i])
             continue;
@@ -182,8 +173,7 @@ static size_t add8(struct blm__layer *l, const struct blm__kernel *v, uint64_t f
     uint64_t h[RUN];
     size_t   count = 0;
     for (size_t at = 0, some; at < n; at += some) {
-        some = n - at < RUN ? n - at : RUN;
-        v->hash8(flip, (const uint8_t *)keys + 8 * at, some, h);
+        some = blm__hash_some(v, flip, keys, at, n, RUN, h);
         count += add(l, h, some, fresh + at);
     }
     return count;
@@ -195,8 +185,7 @@ static size_t check8(const struct blm__layer *l, const struct blm__kernel *v, ui
     uint64_t h[RUN];
     size_t   count = 0;
     for (size_t at = 0, some; at < n; at += some) {
-        some = n - at < RUN ? n - at : RUN;
-        v->hash8(flip, (const uint8_t *)keys + 8 * at, some, h);
+        some = blm__hash_some(v, flip, keys, at, n, RUN, h);
         count += check(l, h, some, maybe + at);
     }
     return count;
@@ -237,12 +226,9 @@ static bool bits_all(const struct blm__layer *l, uint64_t h)
 
 size_t blm__short_check(const struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *maybe)
 {
-    size_t hits = 0, ahead = blm__layer_small(l) || n == 1 ? 0 : BLM__COUNTERS_AHEAD;
-    for (size_t i = 0; i < ahead && i < n; i++)
-        blm__short_fetch(l, h[i], 1, false);
+    size_t hits = 0, ahead = blm__short_begin(l, h, n, 1, false);
     for (size_t i = 0; i < n; i++) {
-        if (ahead && i + ahead < n)
-            blm__short_fetch(l, h[i + ahead], 1, false);
+        blm__short_next(l, h, n, i, ahead, 1, false);
         hits += maybe[i] = bits_all(l, h[i]);
     }
     return hits;
@@ -251,14 +237,11 @@ size_t blm__short_check(const struct blm__layer *l, const uint64_t *h, size_t n,
 size_t blm__short_add(struct blm__layer *l, const uint64_t *h, size_t n, uint8_t *fresh,
                       bool shared)
 {
-    size_t count = 0, ahead = blm__layer_small(l) || n == 1 ? 0 : BLM__COUNTERS_AHEAD;
-    for (size_t i = 0; i < ahead && i < n; i++)
-        blm__short_fetch(l, h[i], 1, true);
+    size_t count = 0, ahead = blm__short_begin(l, h, n, 1, true);
     for (size_t i = 0; i < n; i++) {
         uint64_t g      = h[i];
         unsigned is_new = 0;
-        if (ahead && i + ahead < n)
-            blm__short_fetch(l, h[i + ahead], 1, true);
+        blm__short_next(l, h, n, i, ahead, 1, true);
         for (uint32_t t = 0; t < l->shape.lines; t++) {
             uint64_t x = blm__line_x(g), first = first_bit(l, g);
             unsigned words = blm__line_words(x, l->shape.probes);

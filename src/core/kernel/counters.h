@@ -71,6 +71,24 @@ BLM__INLINE void blm__short_fetch(const struct blm__layer *l, uint64_t h, unsign
     }
 }
 
+/* In a loop over n keys: the first are asked for before it, and in it the one that is `ahead` of key i.
+ * ahead: 0 where nothing need be. */
+BLM__INLINE size_t blm__short_begin(const struct blm__layer *l, const uint64_t *h, size_t n,
+                                    unsigned words_log2, bool write)
+{
+    size_t ahead = blm__layer_small(l) || n == 1 ? 0 : BLM__COUNTERS_AHEAD;
+    for (size_t i = 0; i < ahead && i < n; i++)
+        blm__short_fetch(l, h[i], words_log2, write);
+    return ahead;
+}
+
+BLM__INLINE void blm__short_next(const struct blm__layer *l, const uint64_t *h, size_t n, size_t i,
+                                 size_t ahead, unsigned words_log2, bool write)
+{
+    if (ahead && i + ahead < n)
+        blm__short_fetch(l, h[i + ahead], words_log2, write);
+}
+
 /* Do any two of the key's lines fall together? */
 BLM__INLINE bool blm__lines_meet(const struct blm__layer *l, uint64_t h)
 {

@@ -21,12 +21,9 @@ BLM__INLINE unsigned blm__counters_move(struct blm__layer *l, uint64_t h, blm__l
 BLM__INLINE size_t blm__counters_add_one_by_one(struct blm__layer *l, const uint64_t *h, size_t n,
                                                 uint8_t *fresh, blm__line_set_fn set)
 {
-    size_t count = 0, ahead = blm__layer_small(l) || n == 1 ? 0 : BLM__COUNTERS_AHEAD;
-    for (size_t i = 0; i < ahead && i < n; i++)
-        blm__short_fetch(l, h[i], 3, true);
+    size_t count = 0, ahead = blm__short_begin(l, h, n, 3, true);
     for (size_t i = 0; i < n; i++) {
-        if (ahead && i + ahead < n)
-            blm__short_fetch(l, h[i + ahead], 3, true);
+        blm__short_next(l, h, n, i, ahead, 3, true);
         count += fresh[i] = (uint8_t)blm__counters_move(l, h[i], set);
     }
     return count;
@@ -43,12 +40,9 @@ BLM__INLINE size_t blm__counters_add(struct blm__layer *l, const uint64_t *h, si
 BLM__INLINE size_t blm__counters_remove(struct blm__layer *l, const uint64_t *h, size_t n,
                                         uint8_t *gone, blm__line_has_fn has, blm__line_set_fn lower)
 {
-    size_t count = 0, ahead = blm__layer_small(l) || n == 1 ? 0 : BLM__COUNTERS_AHEAD;
-    for (size_t i = 0; i < ahead && i < n; i++)
-        blm__short_fetch(l, h[i], 3, true);
+    size_t count = 0, ahead = blm__short_begin(l, h, n, 3, true);
     for (size_t i = 0; i < n; i++) {
-        if (ahead && i + ahead < n)
-            blm__short_fetch(l, h[i + ahead], 3, true);
+        blm__short_next(l, h, n, i, ahead, 3, true);
         gone[i] = has(l, h[i]) &&
                   (l->shape.lines == 1 || !blm__lines_meet(l, h[i]) || blm__counters_bear(l, h[i]));
         if (gone[i]) {

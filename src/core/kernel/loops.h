@@ -29,6 +29,15 @@ BLM__INLINE bool blm__layer_small(const struct blm__layer *l)
     return l->word_count * 8 <= atomic_load_explicit(&blm__in_cache_bytes, memory_order_relaxed);
 }
 
+/* Hashes, by v, of n keys of 8 bytes those from `at` on, at most so many. How many. */
+BLM__INLINE size_t blm__hash_some(const struct blm__kernel *v, uint64_t flip, const void *keys,
+                                  size_t at, size_t n, size_t most, uint64_t *h)
+{
+    size_t some = n - at < most ? n - at : most;
+    v->hash8(flip, (const uint8_t *)keys + 8 * at, some, h);
+    return some;
+}
+
 /* ---- single calls ----
  *
  * Each kernel has its own, as two functions: a leaf for the 8-byte key, and this for the rest, out
