@@ -14,9 +14,9 @@
 #define BLM__AVX512_SET    "avx512f,avx512bw,avx512dq,avx512vl,bmi,bmi2,popcnt"
 #define BLM__AVX512        __attribute__((target(BLM__AVX512_SET)))
 #define BLM__AVX512_INLINE static inline __attribute__((always_inline, target(BLM__AVX512_SET)))
-#else
+#else /* each intrinsic is a loop then: what is inlined everywhere takes minutes to compile */
 #define BLM__AVX512
-#define BLM__AVX512_INLINE static inline __attribute__((always_inline))
+#define BLM__AVX512_INLINE static inline
 #endif
 
 /* ⌊v · m / 2^64⌋ of eight words, m below 2^32: from 32-bit multiplies. */
