@@ -4,17 +4,13 @@
 # The command-line tool: every .c below cli/, one executable.
 file(GLOB_RECURSE cli_sources CONFIGURE_DEPENDS cli/*.c)
 if(cli_sources)
-  add_executable(bloomery_cli ${cli_sources})
-  target_include_directories(bloomery_cli PRIVATE cli)
+  # What it is compiled and linked with; its fuzz targets too, from the same objects.
+  add_library(bloomery_cli_needs INTERFACE)
+  target_include_directories(bloomery_cli_needs INTERFACE ${PROJECT_SOURCE_DIR}/cli)
   # The page, where it has been built (make web).
-  target_compile_definitions(bloomery_cli PRIVATE
+  target_compile_definitions(bloomery_cli_needs INTERFACE
     BLOOMERY_WEB_DIR="${CMAKE_INSTALL_FULL_DATADIR}/bloomery/web")
   install(DIRECTORY web/dist/ DESTINATION ${CMAKE_INSTALL_DATADIR}/bloomery/web OPTIONAL)
-  target_link_libraries(bloomery_cli PRIVATE bloomery_static m ${CMAKE_DL_LIBS})
-  if(BLOOMERY_WITH_ZSTD AND TARGET PkgConfig::BLM_ZSTD)
-    target_compile_definitions(bloomery_cli PRIVATE BLOOMERY_WITH_ZSTD)
-    target_link_libraries(bloomery_cli PRIVATE PkgConfig::BLM_ZSTD)
-  endif()
   # Filters on Redis: without hiredis, a reference to one says what is missing.
   set(remote_found OFF)
   if(TARGET bloomery_with_redis)
@@ -27,12 +23,21 @@ if(cli_sources)
                         "hiredis, found by pkg-config, and BLOOMERY_ADAPTERS")
   endif()
   if(BLOOMERY_WITH_HIREDIS)
-    target_compile_definitions(bloomery_cli PRIVATE BLOOMERY_WITH_HIREDIS)
-    target_link_libraries(bloomery_cli PRIVATE bloomery_with_redis)
+    target_compile_definitions(bloomery_cli_needs INTERFACE BLOOMERY_WITH_HIREDIS)
+    target_link_libraries(bloomery_cli_needs INTERFACE bloomery_with_redis)
   else() # passwords are hidden all the same
-    target_sources(bloomery_cli PRIVATE adapters/redis/remote_url.c)
-    target_include_directories(bloomery_cli PRIVATE adapters/redis)
+    list(APPEND cli_sources ${PROJECT_SOURCE_DIR}/adapters/redis/remote_url.c)
+    target_include_directories(bloomery_cli_needs INTERFACE ${PROJECT_SOURCE_DIR}/adapters/redis)
   endif()
+  target_link_libraries(bloomery_cli_needs INTERFACE bloomery_static m ${CMAKE_DL_LIBS})
+  if(BLOOMERY_WITH_ZSTD AND TARGET PkgConfig::BLM_ZSTD)
+    target_compile_definitions(bloomery_cli_needs INTERFACE BLOOMERY_WITH_ZSTD)
+    target_link_libraries(bloomery_cli_needs INTERFACE PkgConfig::BLM_ZSTD)
+  endif()
+  add_library(bloomery_cli_objects OBJECT ${cli_sources})
+  target_link_libraries(bloomery_cli_objects PRIVATE bloomery_cli_needs)
+  add_executable(bloomery_cli $<TARGET_OBJECTS:bloomery_cli_objects>)
+  target_link_libraries(bloomery_cli PRIVATE bloomery_cli_needs)
   set_target_properties(bloomery_cli PROPERTIES OUTPUT_NAME bloomery)
   install(TARGETS bloomery_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(FILES cli/completion/bloomery.bash RENAME bloomery

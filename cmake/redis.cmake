@@ -7,8 +7,10 @@ if(NOT BLOOMERY_REDIS OR NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
   return()
 endif()
 file(GLOB redis_sources CONFIGURE_DEPENDS redis/*.c)
-add_library(bloomery_redis MODULE ${redis_sources})
-target_include_directories(bloomery_redis PRIVATE redis)
+# Compiled once, for the module, its unit tests and its fuzz targets.
+add_library(bloomery_redis_objects OBJECT ${redis_sources})
+target_include_directories(bloomery_redis_objects PRIVATE redis include)
+add_library(bloomery_redis MODULE $<TARGET_OBJECTS:bloomery_redis_objects>)
 target_link_libraries(bloomery_redis PRIVATE bloomery_static m)
 set_target_properties(bloomery_redis PROPERTIES
   PREFIX "" OUTPUT_NAME bloomery LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/redis)

@@ -39,7 +39,7 @@ foreach(source ${unit_sources})
   add_executable(${name} ${source})
   target_include_directories(${name} PRIVATE src tests)
   if(name MATCHES "^unit\\.redis\\.") # the module itself, with the fuzzer's server
-    target_sources(${name} PRIVATE ${redis_sources})
+    target_sources(${name} PRIVATE $<TARGET_OBJECTS:bloomery_redis_objects>)
     target_include_directories(${name} PRIVATE redis fuzz)
   endif()
   target_link_libraries(${name} PRIVATE bloomery_static ${CMOCKA} Threads::Threads m)
@@ -163,9 +163,8 @@ endif()
 
 # What tests/redis/test_memory.py loads.
 if(TARGET bloomery_redis AND NOT BLOOMERY_SANITIZE)
-  file(GLOB redis_sources CONFIGURE_DEPENDS redis/*.c)
-  list(FILTER redis_sources EXCLUDE REGEX "/module\\.c$") # it includes that
-  add_library(redis.failing MODULE tests/redis/failing.c ${redis_sources})
+  add_library(redis.failing MODULE tests/redis/failing.c # which includes module.c
+    $<FILTER:$<TARGET_OBJECTS:bloomery_redis_objects>,EXCLUDE,/module\\.c\\.o$>)
   target_include_directories(redis.failing PRIVATE redis)
   target_link_libraries(redis.failing PRIVATE bloomery_static m)
   target_link_options(redis.failing PRIVATE -Wl,-Bsymbolic -Wl,--exclude-libs,ALL)
