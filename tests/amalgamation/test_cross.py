@@ -41,7 +41,7 @@ def build(machine):
     place = work / Path(compiler).name
     place.mkdir()
     options = ["-std=c11", "-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64", "-O1", *STRICT,
-               "-Wconversion", *flags, "-I", work, "-I", SOURCE / "tests/kernel/shim",
+               "-Wshadow", "-Wconversion", *flags, "-I", work, "-I", SOURCE / "tests/kernel/shim",
                f'-DTEST_DATA="{SOURCE}/tests"']
     run(compiler, *options, "-c", work / "bloomery.c", "-o", place / "bloomery.o")
     for name, source in PROGRAMS.items():

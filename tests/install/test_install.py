@@ -92,10 +92,10 @@ for compiler, source in [([CC, "-std=c11"], "program.c"), ([CXX, "-std=c++11"], 
     run(*common, "-static", *pkg_config("--static", "--cflags", "--libs"), "-o", work / "alone")
     answers(work / "alone", shared=False)
 
-# ---- CMake: find_package, and the source tree inside another project
+# ---- CMake: find_package, and the source tree inside another project, which says how it is compiled
 for name, place in [("user", f"-DCMAKE_PREFIX_PATH={tree}"), ("vendored", f"-DVENDORED={SOURCE}")]:
     run("cmake", "-S", HERE / "package", "-B", work / name, place, f"-DCMAKE_C_COMPILER={CC}",
-        f"-DCMAKE_CXX_COMPILER={CXX}", f"-DPROGRAM={HERE / 'program.c'}",
+        f"-DCMAKE_CXX_COMPILER={CXX}", "-DCMAKE_C_FLAGS=-O0", f"-DPROGRAM={HERE / 'program.c'}",
         f"-DADAPTERS={';'.join(adapters if name == 'user' else [])}")
     run("cmake", "--build", work / name, "-j2")
     for language in ("c", "cc"):
