@@ -179,8 +179,8 @@ static void a_doubled_counter_is_needed_twice(void **state)
 {
     (void)state;
     enum { K = 6 };
-    static const char *const kernels[] = { "portable", "avx2" };
-    for (size_t v = 0; v < 2; v++) {
+    static const char *const kernels[] = { "portable", "avx2", "avx512" };
+    for (size_t v = 0; v < COUNT_OF(kernels); v++) {
         blm_filter *f = counters(512, K, 2, 0);
         uint8_t    *p = (uint8_t *)(uintptr_t)blm_view(f, 0, NULL);
         uint64_t    x[K];
