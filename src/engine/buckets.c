@@ -407,7 +407,7 @@ static bool put_hard(const struct blm__body *b, struct blm__layer *l, struct blm
                      uint8_t *fresh)
 {
     struct blm__cells c = blm__cells_of(l);
-    c.wide              = false; /* so that nothing asks */
+    c.wide              = false; /* a constant, as below */
     return put(b, l, c, p, fresh);
 }
 
@@ -435,7 +435,7 @@ static size_t place_many(const struct blm__body *b, struct blm__layer *l, const 
     }
     if (c.wide)
         return put_all(b, l, k, c, fresh);
-    c.wide = false;
+    c.wide = false; /* a constant, so that the loop has no code for wide cells */
     return put_all(b, l, k, c, fresh);
 }
 

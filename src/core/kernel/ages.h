@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loops over ages (core/ages.h). h: native hashes. Each kernel has two things
- * of its own, in which all of the work is: the cells of a key, and which words of a line have them.
- * The rest is the same source for all, built for each by BLM__AGES_LOOPS.
+ * Loops over ages (core/ages.h). h: native hashes. Each kernel has two things of its own, in which all
+ * of the work is: the cells of a key, and which words of a line have them. The rest is the same source
+ * for all, built for each by BLM__AGES_LOOPS.
  */
 #ifndef BLM_CORE_KERNEL_AGES_H
 #define BLM_CORE_KERNEL_AGES_H
@@ -87,8 +87,9 @@ BLM__INLINE void blm__age_put(struct blm__layer *l, uint64_t at, uint64_t tag, u
     }
 }
 
-/* isa: ends the names, which the amalgamation has side by side. has8: of the eight words at `line`, of which the first is word `from` of its span, those that have
- * all of `mask` and the tag of their turn; bit j of the result is word j. */
+/* isa: ends the names, which the amalgamation has side by side. has8: of the eight words at `line`, of
+ * which the first is word `from` of its span, those that have all of `mask` and the tag of their turn;
+ * bit j of the result is word j. */
 #define BLM__AGES_LOOPS(isa, TARGET, INLINE, mask_of, has8)                                        \
     INLINE uint64_t blm__ages_with_##isa(const struct blm__layer    *l,                            \
                                          const struct blm__age_turn *t, uint64_t h, uint32_t ages) \
