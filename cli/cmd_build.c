@@ -151,11 +151,15 @@ static void report(const char *name, const blm_filter *f)
     say("%s: %s, %s at a rate of %s: %s%s", name, blm_kind_name(p.kind),
         plural_text(p.capacity, "key", keys), rate_text(cascade ? x.rate : p.rate, rate),
         size_text(p.bytes, size), each);
-    if (cascade)
-        say("no errors on these and %s excluded; the rate is for keys in neither list",
-            plural_text(x.excluded, "key", out));
-    else
+    if (!cascade) {
         say_sizes(&p);
+        return;
+    }
+    say("no errors on these and %s excluded; the rate is for keys in neither list",
+        plural_text(x.excluded, "key", out));
+    if (x.excluded == 0 && p.capacity && opt.rate == 0)
+        say("nothing is excluded, and -p says how many of the other keys may be answered "
+            "\"maybe\"");
 }
 
 /* ---- building ---- */
