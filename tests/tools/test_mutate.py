@@ -14,8 +14,9 @@ run(sys.executable, MUTATE, "--root", SOURCE, "--check")
 rows = [line.split() for line in
         run(sys.executable, MUTATE, "--root", SOURCE, "--list").splitlines()]
 check(len(rows) >= 80, f"only {len(rows)} mutations were read")
-check(all(test.startswith(("unit.", "adapter.", "torture.", "redis.", "load.")) for _, test, _ in rows),
-      "only unit tests, adapters', the torture, scripts for Redis and loads can be run alone")
+ALONE = ("unit.", "adapter.", "torture.", "cli.", "redis.", "load.")
+check(all(test.startswith(ALONE) for _, test, _ in rows),
+      "only unit tests, adapters', the torture, scripts for the command line and Redis, and loads can be run alone")
 
 # A small tree, with every way in which a mutation can go stale: all are named, with file and script.
 root = scratch("mutate")
