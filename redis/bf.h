@@ -238,6 +238,7 @@ struct bf_items {
 size_t bf_items_next(void *ctx, blm_key *keys, size_t room);
 void   bf_items_reply(void *ctx, const uint8_t *answers, size_t n);
 
+#define BF_STARVED   "no memory" /* why a value was refused */
 #define BF_TOO_LARGE "ERR the filter is larger than bf-max-bytes allows"
 #define BF_NO_LAYER  "ERR invalid offset - no link found" /* RedisBloom's words */
 int bf_wrong_type(Ctx *ctx);

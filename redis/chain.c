@@ -100,7 +100,7 @@ struct value *bf_chain_value(struct bf_chain *c, uint64_t max_bytes, const char 
         c->layer[i].words = NULL;
     struct value *v = bf_value(f, false);
     if (!v)
-        *why = "no memory";
+        *why = BF_STARVED;
     return v;
 }
 

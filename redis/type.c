@@ -33,13 +33,14 @@ uint64_t bf_load_cap(void)
 }
 
 /* Redis' string becomes the layer's words if possible, to avoid a second copy of a large filter. */
-static void take_array(blm_chain_layer *l, char *array, size_t len)
+static void take_array(struct bf_chain *c, blm_chain_layer *l, char *array, size_t len)
 {
     l->bytes = len;
     l->words = array;
     if (len == 0 || len % 8 || (uintptr_t)array % 8) {
         size_t room = (len + 7) & ~(size_t)7;
         l->words    = room ? bf_try_alloc(room) : NULL;
+        c->starved  = room && !l->words;
         if (l->words) {
             memset(l->words, 0, room);
             memcpy(l->words, array, len);
@@ -50,15 +51,16 @@ static void take_array(blm_chain_layer *l, char *array, size_t len)
         bf_memory_filled(l->words, len);
 }
 
-/* False: the stream ended, or a number is not valid for a layer. */
-static bool load_layer(IO *io, int encver, blm_chain_layer *l)
+/* False: the stream ended, a number is not valid for a layer, or there is no memory for its array. */
+static bool load_layer(IO *io, int encver, struct bf_chain *c)
 {
-    uint64_t hashes, n2 = 0;
-    size_t   len = 0;
-    l->entries   = api.LoadUnsigned(io);
-    l->error     = api.LoadDouble(io);
-    hashes       = api.LoadUnsigned(io);
-    l->bpe       = api.LoadDouble(io);
+    blm_chain_layer *l = &c->layer[c->layers - 1];
+    uint64_t         hashes, n2 = 0;
+    size_t           len = 0;
+    l->entries           = api.LoadUnsigned(io);
+    l->error             = api.LoadDouble(io);
+    hashes               = api.LoadUnsigned(io);
+    l->bpe               = api.LoadDouble(io);
     if (encver >= 1) {
         l->bits = api.LoadUnsigned(io);
         n2      = api.LoadUnsigned(io);
@@ -70,7 +72,7 @@ static bool load_layer(IO *io, int encver, blm_chain_layer *l)
     char *array = api.LoadStringBuffer(io, &len);
     if (!array)
         return false;
-    take_array(l, array, len);
+    take_array(c, l, array, len);
     l->items = api.LoadUnsigned(io);
     if (encver == 0) { /* fields that did not exist yet: set to what they would have been */
         double bits = (double)l->entries * l->bpe;
@@ -130,7 +132,9 @@ static void *rdb_load(IO *io, int encver)
     }
     bool whole = load_front(io, encver, &c, &n);
     while (whole && c.layers < n) /* do not trust the number of layers before they are read */
-        whole = bf_chain_room(&c, c.layers + 1) && load_layer(io, encver, &c.layer[c.layers - 1]);
+        whole = bf_chain_room(&c, c.layers + 1) && load_layer(io, encver, &c);
+    if (c.starved)
+        why = BF_STARVED;
     if (whole)
         v = load_value(&c, &why);
     bf_chain_free(&c);

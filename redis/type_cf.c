@@ -53,6 +53,7 @@ struct layer {
 struct layers {
     struct layer *at;
     uint32_t      count, room;
+    bool          starved; /* there was no memory for more */
 };
 
 /* Do not trust the number of layers before they are read. */
@@ -61,6 +62,7 @@ static bool load_layer(IO *io, struct layers *l)
     if (l->count == l->room) {
         uint32_t      room = l->room ? l->room * 2 : 4;
         struct layer *more = bf_try_alloc(room * sizeof *more);
+        l->starved         = !more;
         if (!more)
             return false;
         if (l->count)
@@ -96,8 +98,11 @@ static struct value *make_value(const blm_cf *c, const struct layers *l, const c
     *why            = "its layers are not of the sizes that its header says";
     if (!sizes_fit(c, l))
         return NULL;
-    *why = "a field is out of range, or it is larger than bf-max-bytes allows";
-    if (blm_cf_create(c, &o, &f, &err) != BLM_OK)
+    blm_status st = blm_cf_create(c, &o, &f, &err);
+    *why          = st == BLM_OK || st == BLM_E_MEMORY
+                        ? BF_STARVED
+                        : "a field is out of range, or it is larger than bf-max-bytes allows";
+    if (st != BLM_OK)
         return NULL;
     for (uint32_t i = 0; i < l->count; i++)
         blm_write_bits(f, i, 0, l->at[i].slots, l->at[i].len);
@@ -116,6 +121,8 @@ static void *rdb_load(IO *io, int encver)
         why = "only encoding version 4 is known: before RedisBloom 2.2 the hash was another one";
     while (whole && l.count < c.layers)
         whole = load_layer(io, &l);
+    if (l.starved)
+        why = BF_STARVED;
     if (whole)
         v = make_value(&c, &l, &why);
     for (uint32_t i = 0; i < l.count; i++)

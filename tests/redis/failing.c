@@ -5,6 +5,9 @@
  *
  *     FAIL.AT n [ON]    lets the n-th from now on fail (ON: and all after it); 0: none
  *     FAIL.CALLS        how many there were since
+ *
+ * or, before anybody can say so, FAIL_AT=n and FAIL_ON=1 in the server's environment, counted from when
+ * the module is there: what is asked for while the server reads its file.
  */
 #define RedisModule_OnLoad module_load
 #include "module.c" /* of redis/ */
@@ -55,6 +58,8 @@ int RedisModule_OnLoad(Ctx *ctx, Str **argv, int argc)
         try_calloc    = api.TryCalloc;
         api.TryCalloc = failing_calloc;
     }
+    fail_at = getenv("FAIL_AT") ? atoll(getenv("FAIL_AT")) : 0;
+    on      = getenv("FAIL_ON") != NULL;
     return api.CreateCommand(ctx, "fail.at", cmd_at, "readonly", 0, 0, 0) == API_OK &&
                    api.CreateCommand(ctx, "fail.calls", cmd_calls, "readonly", 0, 0, 0) == API_OK
                ? API_OK
