@@ -274,6 +274,19 @@ if(BLOOMERY_GATE)
       PYTHONDONTWRITEBYTECODE=1)
     set_tests_properties(${tree}.cli.ends PROPERTIES LABELS gate ENVIRONMENT "${places}")
   endforeach()
+  # Outputs, connections and memory that fail, in short forms. A server that is not sanitized cannot load the
+  # module of that build.
+  set(asan_scripts cli.served)
+  if(BLOOMERY_WITH_HIREDIS)
+    list(APPEND asan_scripts redis.outputs)
+  endif()
+  foreach(name ${asan_scripts})
+    string(REPLACE "." "/test_" file ${name})
+    add_test(NAME asan.${name}
+      COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/${file}.py)
+    set_tests_properties(asan.${name} PROPERTIES LABELS gate SKIP_RETURN_CODE 77 ENVIRONMENT
+      "BLM_SOURCE=${PROJECT_SOURCE_DIR};BLM_BUILD=${PROJECT_BINARY_DIR}/asan;BLM_QUICK=1;CC=${CMAKE_C_COMPILER};BLM_MODULE=${PROJECT_BINARY_DIR}/redis/bloomery.so;PYTHONDONTWRITEBYTECODE=1")
+  endforeach()
   foreach(name ${plain_tests})
     # Here memory is the subject: what is about chance is cut short.
     add_program_test(asan.${name} ${name} ${PROJECT_BINARY_DIR}/asan ${without_slow} BLM_QUICK=1)

@@ -22,6 +22,13 @@ def compilers():
     return [CC] + ([other] if other and "clang" not in Path(CC).name else [])
 
 
+def before_all(library):
+    """The environment of a program that loads this library before every other one. AddressSanitizer, if the
+    program has it, wants to be the first and is told to bear it."""
+    options = [os.environ.get("ASAN_OPTIONS"), "verify_asan_link_order=0"]
+    return {**os.environ, "LD_PRELOAD": str(library), "ASAN_OPTIONS": ":".join(filter(None, options))}
+
+
 def scratch(name):
     """An empty directory of this name in the build tree."""
     path = BUILD / "scratch" / name

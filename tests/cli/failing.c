@@ -12,7 +12,10 @@
  *     FAIL_HURRY=N                  clocks run N times as fast, but for the time of day
  *
  * The program cannot tell this from a machine without memory, or with a broken disk or network. Standard
- * error always works: what is said there is what a test looks at. */
+ * error always works: what is said there is what a test looks at.
+ *
+ * With AddressSanitizer too: its memory is given then. It has to be told that this library may come before
+ * its own (ASAN_OPTIONS=verify_asan_link_order=0), or it ends the program at once. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -100,6 +103,16 @@ int __libc_start_main(int (*of)(int, char **, char **), int argc, char **argv,
 extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t),
     *__libc_memalign(size_t, size_t);
 
+/* AddressSanitizer's, if it is there. */
+#pragma weak __interceptor_malloc
+#pragma weak __interceptor_calloc
+#pragma weak __interceptor_realloc
+#pragma weak __interceptor_memalign
+extern void *__interceptor_malloc(size_t), *__interceptor_calloc(size_t, size_t),
+    *__interceptor_realloc(void *, size_t), *__interceptor_memalign(size_t, size_t);
+
+#define GIVE(name) (__interceptor_##name ? __interceptor_##name : __libc_##name)
+
 /* Is this the program's own code? Its main is in the same object. */
 static bool own(const void *caller)
 {
@@ -118,14 +131,14 @@ static bool own(const void *caller)
 
 #define MAY_FAIL (what == MEMORY && own(__builtin_return_address(0)) && fails(MEMORY, __func__))
 
-void *malloc(size_t n) { return MAY_FAIL ? NULL : __libc_malloc(n); }
-void *calloc(size_t n, size_t each) { return MAY_FAIL ? NULL : __libc_calloc(n, each); }
-void *realloc(void *p, size_t n) { return MAY_FAIL ? NULL : __libc_realloc(p, n); }
-void *aligned_alloc(size_t to, size_t n) { return MAY_FAIL ? NULL : __libc_memalign(to, n); }
-void *memalign(size_t to, size_t n) { return MAY_FAIL ? NULL : __libc_memalign(to, n); }
+void *malloc(size_t n) { return MAY_FAIL ? NULL : GIVE(malloc)(n); }
+void *calloc(size_t n, size_t each) { return MAY_FAIL ? NULL : GIVE(calloc)(n, each); }
+void *realloc(void *p, size_t n) { return MAY_FAIL ? NULL : GIVE(realloc)(p, n); }
+void *aligned_alloc(size_t to, size_t n) { return MAY_FAIL ? NULL : GIVE(memalign)(to, n); }
+void *memalign(size_t to, size_t n) { return MAY_FAIL ? NULL : GIVE(memalign)(to, n); }
 int   posix_memalign(void **out, size_t to, size_t n)
 {
-    void *p = MAY_FAIL ? NULL : __libc_memalign(to, n);
+    void *p = MAY_FAIL ? NULL : GIVE(memalign)(to, n);
     if (!p)
         return ENOMEM;
     *out = p;

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from harness import BUILD, SOURCE, check, scratch  # noqa: E402,F401
+from harness import BUILD, SOURCE, before_all, check, scratch  # noqa: E402,F401
 
 BLOOMERY = str(BUILD / "bloomery")
 GENLINES = str(BUILD / "genlines")
