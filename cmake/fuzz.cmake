@@ -55,7 +55,8 @@ endif()
 
 # Inputs that the gate tries, about two seconds' worth of each: this many, and of the others 20 000.
 set(fuzz_runs.guard_note 500)
-foreach(name near threads redis redis_follow redis_place decode_byteslot)
+set(fuzz_runs.threads 300)
+foreach(name near redis redis_follow redis_place decode_byteslot)
   set(fuzz_runs.${name} 2000)
 endforeach()
 foreach(name ops_bits ops_counting ops_scalable ops_cuckoo window guard fixed resume)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Near copies. By the first byte: a server that gives any replies while a copy is loaded and followed;
- * or a directory with any descriptor of shards, beside two files that are whole. */
+ * or a directory with any descriptor of shards, beside two files that are whole. Or filters of shards on
+ * a cluster that gives any replies while they are merged. */
 #include <bloomery_near.h>
+#include <bloomery_remote.h>
 
 #include "place.h"
 #include "replies.h"
@@ -86,12 +88,34 @@ static void open_directory(const uint8_t *data, size_t size)
     must(rmdir(dir) == 0);
 }
 
+/* One to three filters that are opened one after another, whatever came of those before. */
+static void merge(const uint8_t *data, size_t size, uint8_t how)
+{
+    static const char url[]   = "redis+cluster://nowhere:7000/key?timeout=0.001&shards=2";
+    blm_remote       *from[3] = { NULL };
+    size_t            wanted = 1 + how / 16 % 3, there = 0;
+    blm_error         err = { .status = BLM_OK };
+    replies_begin(data, size);
+    for (size_t i = 0; i < wanted; i++) {
+        blm_status st = blm_remote_open(url, NULL, &from[there], &err);
+        must(st == BLM_OK ? from[there] != NULL : !from[there] && err.status == st && err.text[0]);
+        there += st == BLM_OK;
+    }
+    blm_status st = blm_remote_merge(url, from, there, how & 8, NULL, &err);
+    must(st == BLM_OK ? there > 0 : err.status == st && err.text[0]);
+    while (there)
+        blm_remote_close(from[--there]);
+    replies_end();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 1 || size > 60000)
         return 0;
     if (data[0] & 1)
         open_directory(data + 1, size - 1);
+    else if (data[0] & 4)
+        merge(data + 1, size - 1, data[0]);
     else
         follow(data + 1, size - 1, data[0]);
     return 0;

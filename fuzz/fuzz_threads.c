@@ -3,11 +3,12 @@
  * A shared filter, in memory or in a file, and three threads that add to it and ask it at once, each
  * by its own third of the input. Whatever the order: what a thread has added it is never denied, also
  * in copies and bytes that are taken meanwhile; one of several threads hears that something was new;
- * and in the end bits and counters are those that one thread leaves by the portable kernel.
+ * and in the end bits and counters are those that one thread leaves by the portable kernel. Some first
+ * bytes mean batches that the library's own threads share instead (batches.h).
  */
 #include <pthread.h>
 
-#include "oracle.h"
+#include "batches.h"
 
 #define THREADS 3
 
@@ -190,6 +191,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     blm_options           o       = BLM_OPTIONS_INIT;
     char                  path[128];
     uint8_t               how = ops_byte(&in);
+    if (how >> 3 == 0x15) {
+        batch_filters(&in);
+        return 0;
+    }
     o.kind = crew.kind = kinds[how % 5];
     o.lines            = is_bits() && o.kind != BLM_CLASSIC ? ops_byte(&in) % 4 : 0;
     o.flags            = BLM_SHARED | BLM_SEEDED;
