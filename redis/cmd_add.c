@@ -133,7 +133,7 @@ int bf_cmd_reserve(Ctx *ctx, Str **argv, int argc)
     struct bf_wanted w = bf_defaults();
     struct value    *v;
     Key             *key;
-    bool             expands, junk = false;
+    bool             expands = false, junk = false;
     if (argc < 4)
         return api.WrongArity(ctx);
     w.explicit_     = true;
