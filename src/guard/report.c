@@ -90,9 +90,9 @@ blm_status blm_guard_get_stats(blm_guard *g, blm_guard_stats *out)
     lookups(g, &s);
     blm__guard_figures(g, &now);
     s.generation = now.generation;
+    s.rebuilding = atomic_load(&g->building); /* before trust, which one that has ended has given */
     s.trusted    = atomic_load(&g->trusted);
     s.advisory   = (g->flags & BLM_GUARD_ADVISORY) != 0;
-    s.rebuilding = atomic_load(&g->building);
     s.kind       = g->filter.kind;
     s.capacity   = now.params.capacity;
     s.items      = now.items;

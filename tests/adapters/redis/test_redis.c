@@ -515,6 +515,7 @@ static blm_guard *followed_within(int timeout_ms, blm_redis_follower **f)
     if (blm_redis_follow(&o, g, f, &err) != BLM_OK)
         fail_msg("%s", err.text);
     assert_true(becomes_trusted(g));
+    assert_int_equal(blm_guard_wait(g, NULL), BLM_OK); /* trust comes before a rebuild's end */
     return g;
 }
 
