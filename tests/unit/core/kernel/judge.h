@@ -35,12 +35,15 @@ static void lines_out_of_cache_agree_with_the_oracle(void **state)
     agree_on_lines(&blm__kernel_portable, judged);
     atomic_store(&blm__in_cache_bytes, before);
 }
+/* An emulator writes down every page of a vast map, for half a minute each. */
 static void more_than_2_32_lines_agree_with_the_oracle(void **state)
 {
     (void)state;
-    if (!judged)
+    if (!judged || quick_tests())
         skip();
     agree_on_vast(&blm__kernel_portable, judged);
+    agree_on_vast_ages(&blm__kernel_portable, judged);
+    agree_on_vast_counters(&blm__kernel_portable, judged);
 }
 static void chains_agree_with_the_oracle(void **state)
 {
@@ -102,7 +105,6 @@ static void ages_agree_with_the_oracle(void **state)
     uint64_t before = atomic_exchange(&blm__in_cache_bytes, 0);
     agree_on_ages(&blm__kernel_portable, judged);
     atomic_store(&blm__in_cache_bytes, before);
-    agree_on_vast_ages(&blm__kernel_portable, judged);
 }
 static void counters_agree_with_the_oracle(void **state)
 {
@@ -113,7 +115,6 @@ static void counters_agree_with_the_oracle(void **state)
     uint64_t before = atomic_exchange(&blm__in_cache_bytes, 0);
     agree_on_counters(&blm__kernel_portable, judged);
     atomic_store(&blm__in_cache_bytes, before);
-    agree_on_vast_counters(&blm__kernel_portable, judged);
 }
 static void they_agree_past_32_bits(void **state)
 {
