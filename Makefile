@@ -7,6 +7,7 @@ JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 # Tests wait for servers, browsers and clocks: one more than there are processors.
 TEST_JOBS ?= $(shell expr $(JOBS) + 1)
 SETUP  ?= tools/setup
+WERROR ?= OFF
 FUZZ_SECONDS ?= 60
 TORTURE_SECONDS ?= 3600
 TORTURE ?= --seed $$(date +%s)
@@ -45,7 +46,7 @@ $(STAMP)-web: tools/setup
 	@mkdir -p $(BUILD) && touch $@
 
 $(BUILD)/CMakeCache.txt: | $(STAMP)-build
-	$(CMAKE) -B $(BUILD) -DBLOOMERY_TESTS=OFF -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+	$(CMAKE) -B $(BUILD) -DBLOOMERY_TESTS=OFF -DBLOOMERY_WERROR=$(WERROR) -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 
 build: $(BUILD)/CMakeCache.txt ## the library, its examples and tools (the default)
 	$(BUILDS) $(BUILD) -j $(JOBS)
