@@ -19,6 +19,17 @@
 #define BLM__AVX512_INLINE static inline
 #endif
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+
+/* Eight words, from these bytes on. Without an optimiser gcc's gathers are macros, with conversions
+ * of their own. */
+BLM__AVX512_INLINE __m512i blm__avx512_gather(const void *bytes, __m512i at)
+{
+    return _mm512_i64gather_epi64(at, bytes, 1);
+}
+#pragma GCC diagnostic pop
+
 /* ⌊v · m / 2^64⌋ of eight words, m below 2^32: from 32-bit multiplies. */
 BLM__AVX512_INLINE __m512i blm__avx512_reduce(__m512i v, __m512i m)
 {

@@ -54,7 +54,7 @@ BLM__AVX512_INLINE __m512i skip8(__m512i bucket, struct blm__cells c)
 
 BLM__AVX512_INLINE __m512i gather8(const struct blm__bucket_table *t, __m512i at)
 {
-    return _mm512_i64gather_epi64(at, (const void *)t->bytes, 1);
+    return blm__avx512_gather(t->bytes, at);
 }
 
 BLM__AVX512_INLINE __m512i bucket8(const struct blm__bucket_table *t, const struct blm__eight *e,

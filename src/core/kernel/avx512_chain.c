@@ -124,7 +124,11 @@ AVX512_INLINE void walk_on(const struct modulus *d, struct walk *w, __mmask16 wr
     w->at = _mm512_min_epu32(w->at, _mm512_sub_epi32(w->at, _mm512_set1_epi32((int)d->m32)));
 }
 
-/* Which of these keys have their bit set. Words are bytes, so that halves of words will do. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+
+/* Which of these keys have their bit set. Words are bytes, so that halves of words will do. (Without an
+ * optimiser gcc's gathers are macros, with conversions of their own.) */
 AVX512_INLINE __mmask16 has(const uint64_t *words, __m512i at, __mmask16 keys)
 {
     const __m512i one = _mm512_set1_epi32(1);
@@ -132,6 +136,7 @@ AVX512_INLINE __mmask16 has(const uint64_t *words, __m512i at, __mmask16 keys)
                                                     _mm512_srli_epi32(at, 5), words, 4);
     return _mm512_test_epi32_mask(got, _mm512_rolv_epi32(one, at)); /* by at mod 32 */
 }
+#pragma GCC diagnostic pop
 
 /* ---- lines to be asked for ----
  *

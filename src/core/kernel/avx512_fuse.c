@@ -50,8 +50,7 @@ BLM__AVX512_INLINE void find_shares(const struct blm__fuse_layer *f, __m512i h, 
         __m512i part = blm__avx512_reduce(h, wide(f->parts));
         out->from    = _mm512_mul_epu32(part, wide(f->part_cells));
         out->share   = _mm512_mullo_epi64(h, wide(f->parts));
-        out->factor =
-            _mm512_i64gather_epi64(_mm512_slli_epi64(part, 3), (const void *)f->factors, 1);
+        out->factor  = blm__avx512_gather(f->factors, _mm512_slli_epi64(part, 3));
     }
 }
 
@@ -105,7 +104,7 @@ BLM__AVX512_INLINE __m512i cells_at(const struct blm__fuse_layer *f, __m512i at,
         shift = _mm512_slli_epi64(shift, 3);
     if (cells != ANY)
         byte = _mm512_and_si512(byte, wide(~(uint64_t)7));
-    return _mm512_srlv_epi64(_mm512_i64gather_epi64(byte, (const void *)f->cells, 1), shift);
+    return _mm512_srlv_epi64(blm__avx512_gather(f->cells, byte), shift);
 }
 
 BLM__AVX512_INLINE void look(const struct blm__fuse_layer *f, const struct places *p,
