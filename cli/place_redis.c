@@ -14,12 +14,12 @@
 
 #define PREFIX "redis:// rediss:// redis+unix:// redis+cluster:// unix:"
 
+#ifdef BLOOMERY_WITH_HIREDIS
+
 static bool spread(const char *text)
 {
     return strncmp(text, "redis+cluster://", strlen("redis+cluster://")) == 0;
 }
-
-#ifdef BLOOMERY_WITH_HIREDIS
 
 static bool stop(void *ctx)
 {

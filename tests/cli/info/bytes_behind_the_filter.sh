@@ -1,3 +1,4 @@
+# needs: JANSSON
 # A filter inside another file, in every format that says how long it is.
 one() # format scheme
 {

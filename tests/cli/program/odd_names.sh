@@ -1,3 +1,4 @@
+# needs: HIREDIS
 # Control characters in names and arguments are shown, not sent to the terminal.
 esc=$(printf '\033')
 odd=$(printf 'a\tb\nc\r%s[31m\177' "$esc")

@@ -1,3 +1,4 @@
+# needs: JANSSON
 # Three times the keys that m and k are good for at half of the bits: no file here says that they
 # are too many, so none is broken. The user may say so.
 seq 3000 >keys
