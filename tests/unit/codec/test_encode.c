@@ -25,8 +25,8 @@ static blm_filter *cuckoo_of_redisbloom(const blm_allocator *a)
 static blm_filter *for_format(const blm_format_row *row, uint64_t size, const blm_allocator *a)
 {
     const char *scheme = row->schemes ? row->schemes[0] : NULL;
-    if (strcmp(row->name, "raw") == 0) /* whatever has no seed */
-        scheme = "md5-cat";
+    if (strcmp(row->name, "raw") == 0) /* whatever has no seed, and needs no library */
+        scheme = "fnv-murmur";
     blm_options o = BLM_OPTIONS_INIT;
     blm_filter *f = NULL;
     o.scheme      = scheme;

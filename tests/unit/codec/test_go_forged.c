@@ -124,10 +124,12 @@ static void still_written(blm_filter *f)
     for (size_t i = 0; i < COUNT_OF(formats); i++) {
         struct golden_file b = encode_as(f, formats[i]);
         blm_options        o = golden_as(formats[i]);
-        blm_filter        *g = golden_decode(formats[i], b.data, b.len, &o);
-        uint64_t           n;
-        assert_memory_equal(blm_view(f, 0, &n), blm_view(g, 0, &n), 16);
-        blm_free(g);
+        if (blm_format_find(formats[i])->reads) { /* JSON is not, without Jansson */
+            blm_filter *g = golden_decode(formats[i], b.data, b.len, &o);
+            uint64_t    n;
+            assert_memory_equal(blm_view(f, 0, &n), blm_view(g, 0, &n), 16);
+            blm_free(g);
+        }
         golden_free_file(&b);
     }
     blm_free(f);
