@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "bloomery/guard.h"
+#include "own_malloc.h"
 
 static _Thread_local struct {
     bool     on, once, failed;
@@ -19,16 +20,7 @@ static _Thread_local struct {
     uint64_t calls, fail_at;
 } memory;
 
-/* The sanitizers have a malloc of their own, which stays. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
-#define OWN_MALLOC 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define OWN_MALLOC 0
-#endif
-#endif
-#ifndef OWN_MALLOC
-#define OWN_MALLOC 1
+#if OWN_MALLOC
 extern char  __executable_start, etext; /* the linker's */
 extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
 

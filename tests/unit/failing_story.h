@@ -24,6 +24,7 @@
 #include "unit/guard/rows.h"
 
 #include "json.h"
+#include "own_malloc.h"
 
 static struct meter  meter;
 static blm_allocator metered;
@@ -39,15 +40,7 @@ static _Thread_local struct {
     bool     once;
 } libc;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
-#define OWN_MALLOC 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define OWN_MALLOC 0
-#endif
-#endif
-#ifndef OWN_MALLOC
-#define OWN_MALLOC 1
+#if OWN_MALLOC
 void       *__libc_malloc(size_t size);
 void       *__libc_calloc(size_t n, size_t size);
 static bool libc_fails(void)
@@ -130,38 +123,25 @@ static void go_on(void)
 
 static bool fired; /* in this telling */
 
-/* A call that may run out of memory. */
-#define TRY(call)                                                               \
-    do {                                                                        \
-        visit(#call);                                                           \
-        bool       before_ = failed();                                          \
-        blm_status st_     = (call);                                            \
-        if (!before_ && failed()) {                                             \
-            fired = true;                                                       \
-            disarm();                                                           \
-            if (st_ != BLM_E_MEMORY)                                            \
-                fail_msg("%s without memory: %s", #call, blm_status_name(st_)); \
-            st_ = (call);                                                       \
-        }                                                                       \
-        if (st_ < 0)                                                            \
-            fail_msg("%s: %s", #call, blm_status_name(st_));                    \
+/* A call that may run out of memory, and says so, unless it may do without. */
+#define CALL(call, text, may)                                                  \
+    do {                                                                       \
+        visit(text);                                                           \
+        bool       before_ = failed();                                         \
+        blm_status st_     = (call);                                           \
+        if (!before_ && failed()) {                                            \
+            fired = true;                                                      \
+            disarm();                                                          \
+            if (st_ != BLM_E_MEMORY && !(may))                                 \
+                fail_msg("%s without memory: %s", text, blm_status_name(st_)); \
+            if (st_ == BLM_E_MEMORY)                                           \
+                st_ = (call);                                                  \
+        }                                                                      \
+        if (st_ < 0)                                                           \
+            fail_msg("%s: %s", text, blm_status_name(st_));                    \
     } while (0)
-
-/* The same, where it may do without. */
-#define MAY(call)                                            \
-    do {                                                     \
-        visit(#call);                                        \
-        bool       before_ = failed();                       \
-        blm_status st_     = (call);                         \
-        if (!before_ && failed()) {                          \
-            fired = true;                                    \
-            disarm();                                        \
-            if (st_ == BLM_E_MEMORY)                         \
-                st_ = (call);                                \
-        }                                                    \
-        if (st_ < 0)                                         \
-            fail_msg("%s: %s", #call, blm_status_name(st_)); \
-    } while (0)
+#define TRY(call) CALL(call, #call, false)
+#define MAY(call) CALL(call, #call, true)
 
 /* A call that needs no memory. */
 #define ASK(call)                                   \

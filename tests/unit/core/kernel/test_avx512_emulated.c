@@ -39,10 +39,12 @@ WRAPPING(wrapping_sub, -=)
 #undef _mm512_add_epi64
 #undef _mm512_sub_epi64
 #undef _mm512_mask_add_epi64
+#undef _mm512_mask_sub_epi64
 #define _mm512_mullo_epi64                  wrapping_mullo
 #define _mm512_add_epi64                    wrapping_add
 #define _mm512_sub_epi64                    wrapping_sub
 #define _mm512_mask_add_epi64(old, m, a, b) simde_mm512_mask_mov_epi64(old, m, wrapping_add(a, b))
+#define _mm512_mask_sub_epi64(old, m, a, b) simde_mm512_mask_mov_epi64(old, m, wrapping_sub(a, b))
 
 /* What SIMDe has not. */
 #ifndef __mmask8
@@ -113,29 +115,6 @@ static inline long long joined(simde__m512i v)
 #define _mm512_alignr_epi32(a, b, by) turned(a, by) /* of a and a */
 #undef _mm512_reduce_or_epi64
 #define _mm512_reduce_or_epi64 joined
-
-/* Differences and sums wrap, and SIMDe's are signed. */
-static inline simde__m512i emulated_difference(simde__m512i a, simde__m512i b)
-{
-    uint64_t x[8], y[8];
-    memcpy(x, &a, sizeof x);
-    memcpy(y, &b, sizeof y);
-    for (int i = 0; i < 8; i++)
-        x[i] -= y[i];
-    memcpy(&a, x, sizeof x);
-    return a;
-}
-static inline simde__m512i emulated_sum(simde__m512i a, simde__m512i b)
-{
-    return emulated_difference(a, emulated_difference(simde_mm512_setzero_si512(), b));
-}
-#undef _mm512_sub_epi64
-#undef _mm512_mask_sub_epi64
-#undef _mm512_mask_add_epi64
-#define _mm512_sub_epi64 emulated_difference
-#define _mm512_mask_sub_epi64(s, m, a, b) \
-    simde_mm512_mask_mov_epi64(s, m, emulated_difference(a, b))
-#define _mm512_mask_add_epi64(s, m, a, b) simde_mm512_mask_mov_epi64(s, m, emulated_sum(a, b))
 
 #undef _mm512_madd_epi16
 #define _mm512_madd_epi16(a, b)               simde_mm512_madd_epi16(a, b)
