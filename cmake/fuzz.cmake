@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # fuzz/fuzz_NAME.c is built twice: as a libFuzzer target (BLOOMERY_FUZZ=ON, clang; checksums are not
 # checked there) and, by any compiler, with fuzz/replay.c in the engine's place, which runs each
-# file of a corpus once. Both are run over the whole corpus by `make test`. A corpus is
+# file of a corpus once (where there is libFuzzer, it does that too). Both are run over the whole corpus
+# by `make test`. A corpus is
 # fuzz/corpus/NAME (what fuzzing found worth keeping), the seeds that fuzz/seeds.c writes, and for
 # fuzz_decode_X the golden files of format X: corpus.NAME lists those that are there.
 file(GLOB fuzz_sources CONFIGURE_DEPENDS fuzz/fuzz_*.c)
@@ -10,7 +11,10 @@ if(fuzz_sources AND (BLOOMERY_FUZZ OR BLOOMERY_TESTS))
   add_executable(seeds fuzz/seeds.c)
   target_link_libraries(seeds PRIVATE bloomery_static m)
 endif()
-if(fuzz_sources AND BLOOMERY_TESTS)
+if(fuzz_sources AND BLOOMERY_FUZZ)
+  add_library(fuzz_any_sum OBJECT fuzz/any_sum.c)
+  target_include_directories(fuzz_any_sum PRIVATE src include)
+elseif(fuzz_sources AND BLOOMERY_TESTS)
   add_library(fuzz_replay OBJECT fuzz/replay.c)
 endif()
 if(NOT redis_sources) # the module is not built here
@@ -98,7 +102,7 @@ foreach(source ${fuzz_sources})
     endif()
   endforeach()
   if(BLOOMERY_FUZZ)
-    add_executable(fuzz_${name} ${source})
+    add_executable(fuzz_${name} ${source} $<TARGET_OBJECTS:fuzz_any_sum>)
     bloomery_fuzz_target(fuzz_${name} ${name})
     if(BLOOMERY_FUZZ_ENGINE) # an archive, or an option; it is C++. Libraries are taken along.
       separate_arguments(engine UNIX_COMMAND "${BLOOMERY_FUZZ_ENGINE}")
@@ -109,7 +113,7 @@ foreach(source ${fuzz_sources})
     endif()
     add_dependencies(fuzzers fuzz_${name})
   endif()
-  if(BLOOMERY_TESTS)
+  if(TARGET fuzz_replay)
     add_executable(replay.${name} ${source} $<TARGET_OBJECTS:fuzz_replay>)
     bloomery_fuzz_target(replay.${name} ${name})
   endif()

@@ -4,7 +4,8 @@
 # one of them, because the guard's model links without it.
 separate_arguments(lto_flags UNIX_COMMAND "${CMAKE_C_FLAGS}")
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
-  list(APPEND lto_flags -flinker-output=nolto-rel)
+  # In one part: several would make names of static functions global, and programs have the same ones.
+  list(APPEND lto_flags -flinker-output=nolto-rel -flto-partition=none)
 else()
   list(APPEND lto_flags -fuse-ld=lld)
 endif()

@@ -39,6 +39,12 @@ if(cli_sources)
   add_executable(bloomery_cli $<TARGET_OBJECTS:bloomery_cli_objects>)
   target_link_libraries(bloomery_cli PRIVATE bloomery_cli_needs)
   set_target_properties(bloomery_cli PROPERTIES OUTPUT_NAME bloomery)
+  if(BLOOMERY_FUZZ AND BLOOMERY_TESTS) # tests/cli/failing.c stands before ASan's malloc, which is a library's then
+    execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libclang_rt.asan-${CMAKE_SYSTEM_PROCESSOR}.so
+      OUTPUT_VARIABLE runtime OUTPUT_STRIP_TRAILING_WHITESPACE)
+    get_filename_component(runtime ${runtime} DIRECTORY)
+    target_link_options(bloomery_cli PRIVATE -shared-libasan -Wl,-rpath,${runtime})
+  endif()
   install(TARGETS bloomery_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(FILES cli/completion/bloomery.bash RENAME bloomery
           DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)

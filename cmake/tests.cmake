@@ -13,7 +13,7 @@
 #   tests/statistics, adversary   evidence with figures; statistics.quick, adversary.quick
 # With BLOOMERY_GATE the same C tests run again from the sanitizer builds beside this one, as
 # asan.unit.… and tsan.unit.…, and the libFuzzer targets over their corpus, so that one CTest run,
-# and one closing line, is the whole gate.
+# and one closing line, is the whole gate. ASan's build is clang's, which has the libFuzzer targets too.
 find_library(CMOCKA cmocka)
 if(NOT CMOCKA)
   message(FATAL_ERROR "cmocka is missing: on Debian, apt-get install libcmocka-dev; "
@@ -44,6 +44,9 @@ foreach(source ${unit_sources})
   endif()
   target_link_libraries(${name} PRIVATE bloomery_static ${CMOCKA} Threads::Threads m)
   target_compile_definitions(${name} PRIVATE TEST_DATA="${PROJECT_SOURCE_DIR}/tests")
+  if(BLOOMERY_FUZZ) # what the library reaches is counted, not what its tests do
+    target_compile_options(${name} PRIVATE -fno-sanitize=fuzzer-no-link)
+  endif()
   list(APPEND plain_tests ${name})
   set(program.${name} ${name})
 endforeach()
@@ -108,11 +111,13 @@ foreach(name ${bloomery_adapters})
   bloomery_adapter_tests(${name})
 endforeach()
 
-foreach(name ${fuzz_names})
-  list(APPEND plain_tests replay.${name})
-  set(program.replay.${name} replay.${name})
-  set(arguments.replay.${name} ${corpus.${name}})
-endforeach()
+if(TARGET fuzz_replay)
+  foreach(name ${fuzz_names})
+    list(APPEND plain_tests replay.${name})
+    set(program.replay.${name} replay.${name})
+    set(arguments.replay.${name} ${corpus.${name}})
+  endforeach()
+endif()
 if(fuzz_names)
   add_test(NAME replay.seeds COMMAND seeds ${PROJECT_BINARY_DIR}/seeds.d)
   set_tests_properties(replay.seeds PROPERTIES FIXTURES_SETUP seeds)
@@ -123,7 +128,7 @@ endif()
 function(add_program_test name of tree)
   add_test(NAME ${name} COMMAND ${ARGN} ${tree}/${program.${of}} ${arguments.${of}}
            WORKING_DIRECTORY ${tree})
-  if(of MATCHES "^replay\\.")
+  if(name MATCHES "(^|\\.)replay\\.")
     set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED seeds)
   endif()
 endfunction()
@@ -248,7 +253,7 @@ endforeach()
 
 if(BLOOMERY_GATE)
   foreach(job ${job_names})
-    add_test(NAME asan.job.${job} COMMAND ${PROJECT_BINARY_DIR}/asan/examples/${job})
+    add_test(NAME asan.job.${job} COMMAND ${PROJECT_BINARY_DIR}/clang/examples/${job})
     # A server that is not sanitized cannot load the module of that build.
     set_tests_properties(asan.job.${job} PROPERTIES LABELS gate
       ENVIRONMENT "BLOOMERY_MODULE=${PROJECT_BINARY_DIR}/redis/bloomery.so")
@@ -264,15 +269,17 @@ if(BLOOMERY_GATE)
   foreach(name ${cli_cases})
     add_test(NAME asan.cli.cases.${name} COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/run.sh ${name})
     set_tests_properties(asan.cli.cases.${name} PROPERTIES LABELS gate
-      ENVIRONMENT "BLM_BUILD=${PROJECT_BINARY_DIR}/asan")
+      ENVIRONMENT "BLM_BUILD=${PROJECT_BINARY_DIR}/clang")
   endforeach()
   # The command line's threads, stopped in every way.
-  foreach(tree asan tsan)
-    add_test(NAME ${tree}.cli.ends COMMAND ${${tree}_launcher} ${Python3_EXECUTABLE}
+  set(tree.asan clang)
+  set(tree.tsan tsan)
+  foreach(sanitizer asan tsan)
+    add_test(NAME ${sanitizer}.cli.ends COMMAND ${${sanitizer}_launcher} ${Python3_EXECUTABLE}
       ${PROJECT_SOURCE_DIR}/tests/cli/test_ends.py)
-    set(places BLM_SOURCE=${PROJECT_SOURCE_DIR} BLM_BUILD=${PROJECT_BINARY_DIR}/${tree}
+    set(places BLM_SOURCE=${PROJECT_SOURCE_DIR} BLM_BUILD=${PROJECT_BINARY_DIR}/${tree.${sanitizer}}
       PYTHONDONTWRITEBYTECODE=1)
-    set_tests_properties(${tree}.cli.ends PROPERTIES LABELS gate ENVIRONMENT "${places}")
+    set_tests_properties(${sanitizer}.cli.ends PROPERTIES LABELS gate ENVIRONMENT "${places}")
   endforeach()
   # Outputs, connections and memory that fail, in short forms. A server that is not sanitized cannot load the
   # module of that build.
@@ -285,11 +292,18 @@ if(BLOOMERY_GATE)
     add_test(NAME asan.${name}
       COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/${file}.py)
     set_tests_properties(asan.${name} PROPERTIES LABELS gate SKIP_RETURN_CODE 77 ENVIRONMENT
-      "BLM_SOURCE=${PROJECT_SOURCE_DIR};BLM_BUILD=${PROJECT_BINARY_DIR}/asan;BLM_QUICK=1;CC=${CMAKE_C_COMPILER};BLM_MODULE=${PROJECT_BINARY_DIR}/redis/bloomery.so;PYTHONDONTWRITEBYTECODE=1")
+      "BLM_SOURCE=${PROJECT_SOURCE_DIR};BLM_BUILD=${PROJECT_BINARY_DIR}/clang;BLM_QUICK=1;CC=${CMAKE_C_COMPILER};BLM_MODULE=${PROJECT_BINARY_DIR}/redis/bloomery.so;PYTHONDONTWRITEBYTECODE=1")
   endforeach()
   foreach(name ${plain_tests})
     # Here memory is the subject: what is about chance is cut short.
-    add_program_test(asan.${name} ${name} ${PROJECT_BINARY_DIR}/asan ${without_slow} BLM_QUICK=1)
+    if(name MATCHES "^replay\\.(.*)") # the fuzzer's own program runs each file once
+      set(program.asan fuzz_${CMAKE_MATCH_1})
+      set(arguments.asan -runs=0 -verbosity=0 ${arguments.${name}})
+    else()
+      set(program.asan ${program.${name}})
+      set(arguments.asan ${arguments.${name}})
+    endif()
+    add_program_test(asan.${name} asan ${PROJECT_BINARY_DIR}/clang ${without_slow} BLM_QUICK=1 BLM_SUMS=1)
     set_tests_properties(asan.${name} PROPERTIES LABELS gate)
     if(name MATCHES "threads")
       # The promise is for the portable kernel; vector kernels touch whole lanes at once.

@@ -7,6 +7,10 @@
 
 #define BUFFER_WORDS 2048u /* 16 KiB: stays in the first-level cache between copy and hash */
 
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+bool blm__any_sum;
+#endif
+
 uint64_t blm__checksum(const void *bytes, size_t len) { return XXH64(bytes, len, 0); }
 
 bool blm__words_out(const uint64_t *words, uint64_t count, blm_write_fn write, void *ctx)

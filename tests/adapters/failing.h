@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "bloomery/guard.h"
-#include "own_malloc.h"
+#include "sanitized.h"
 
 static _Thread_local struct {
     bool     on, once, failed;

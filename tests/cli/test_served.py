@@ -17,7 +17,7 @@ from tool import BLOOMERY, BUILD, before_all, check, scratch
 
 LONG = os.environ.get("BLM_LONG") == "1"
 QUICK = os.environ.get("BLM_QUICK") == "1"  # a fifth of it: with AddressSanitizer, in the gate
-SANITIZED = "BLOOMERY_SANITIZE:STRING=address" in (BUILD / "CMakeCache.txt").read_text()
+SANITIZED = "BLOOMERY_FUZZ:BOOL=ON" in (BUILD / "CMakeCache.txt").read_text() # ASan's build is the fuzzers'
 work = scratch("cli.served")
 so, mark = library(work), work / "mark"
 runs = 0

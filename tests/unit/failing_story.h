@@ -24,7 +24,7 @@
 #include "unit/guard/rows.h"
 
 #include "json.h"
-#include "own_malloc.h"
+#include "sanitized.h"
 
 static struct meter  meter;
 static blm_allocator metered;

@@ -6,10 +6,12 @@
 #include "bloomery/maths.h"
 #include "unit/rates.h"
 
+#include "sanitized.h"
+
 /* Sanitizers look for other things, a tenth as fast: the same tests, less sharp. */
 static uint32_t seeds(void)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if SANITIZED
     return 1000;
 #else
     return quick_tests() ? 100 : 10000;

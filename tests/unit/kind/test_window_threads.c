@@ -4,6 +4,8 @@
 
 #include <pthread.h>
 
+#include "sanitized.h"
+
 /* ---- threads ---- */
 
 struct worker {
@@ -52,7 +54,7 @@ static void threads_turn_together(void **state)
 
 /* A thread that was stopped at the start of a turn goes on when others are turns ahead: it must not
  * take away what they have added. */
-#if defined __SANITIZE_THREAD__ || defined __SANITIZE_ADDRESS__
+#if SANITIZED
 #define RACE 20000u /* a tenth of the speed, and turns still change every ten adds */
 #else
 #define RACE 300000u
