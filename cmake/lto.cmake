@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # For builds with -flto that link many programs (tools/machines): the library is optimised as a whole
-# once, into two objects that need no further optimiser, instead of once in every program. The guard is
-# one of them, because the guard's model links without it.
+# once, into objects that need no further optimiser, instead of once in every program. What a test has a
+# version of its own of is left apart: the guard (tests/model), and the numbers of parts of a fixed set
+# (tests/unit/api/test_builder_power_parts.c).
 separate_arguments(lto_flags UNIX_COMMAND "${CMAKE_C_FLAGS}")
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
   # In one part: several would make names of static functions global, and programs have the same ones.
@@ -9,14 +10,18 @@ if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
 else()
   list(APPEND lto_flags -fuse-ld=lld)
 endif()
+set(lto_guard "/src/guard/")
+set(lto_fuse "/src/(api/fuse|maths/plan_fuse)\\.c")
 set(library_objects)
-foreach(part EXCLUDE INCLUDE)
-  set(whole ${PROJECT_BINARY_DIR}/lto_${part}_guard.o)
+function(lto_object name objects)
+  set(whole ${PROJECT_BINARY_DIR}/lto_${name}.o)
   add_custom_command(OUTPUT ${whole}
-    COMMAND ${CMAKE_C_COMPILER} ${lto_flags} -fPIC -r -nostdlib -o ${whole}
-            "$<FILTER:$<TARGET_OBJECTS:bloomery_objects>,${part},/src/guard/>"
+    COMMAND ${CMAKE_C_COMPILER} ${lto_flags} -fPIC -r -nostdlib -o ${whole} "${objects}"
     DEPENDS bloomery_objects $<TARGET_OBJECTS:bloomery_objects>
-    COMMENT "Optimising the library as a whole" COMMAND_EXPAND_LISTS VERBATIM)
-  list(APPEND library_objects ${whole})
-endforeach()
-set_source_files_properties(${library_objects} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+    COMMENT "Optimising the library as a whole: ${name}" COMMAND_EXPAND_LISTS VERBATIM)
+  set_source_files_properties(${whole} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+  set(library_objects ${library_objects} ${whole} PARENT_SCOPE)
+endfunction()
+lto_object(rest "$<FILTER:$<TARGET_OBJECTS:bloomery_objects>,EXCLUDE,${lto_guard}|${lto_fuse}>")
+lto_object(guard "$<FILTER:$<TARGET_OBJECTS:bloomery_objects>,INCLUDE,${lto_guard}>")
+lto_object(fuse "$<FILTER:$<TARGET_OBJECTS:bloomery_objects>,INCLUDE,${lto_fuse}>")

@@ -1,4 +1,4 @@
-# needs: ZLIB
+# needs: ZLIB ZSTD
 # 64 bits for 22 keys are not what dcso01 plans, so that the file could be bip37's as well.
 bloomery create a --scheme dcso01 -m 64 -k 3 -n 22
 echo x | bloomery add a
