@@ -5,6 +5,7 @@
 #ifndef BLM_TESTS_FOREIGN_H
 #define BLM_TESTS_FOREIGN_H
 
+#include "append.h"
 #include "golden.h"
 
 /* ---- memory, counted ---- */
@@ -45,7 +46,7 @@ GOLDEN_FN void counted_start(struct counted *c)
 GOLDEN_FN bool bytes_append(void *ctx, const void *bytes, size_t len)
 {
     struct golden_file *f = ctx;
-    f->data               = realloc(f->data, f->len + len + 1);
+    f->data               = append_room(f->data, f->len + len);
     memcpy(f->data + f->len, bytes, len);
     f->len += len;
     return true;

@@ -4,6 +4,7 @@
 #ifndef BLM_UNIT_BYTES_H
 #define BLM_UNIT_BYTES_H
 
+#include "append.h"
 #include "unit/support.h"
 
 struct bytes {
@@ -16,7 +17,7 @@ struct bytes {
 static inline bool bytes_add(void *ctx, const void *p, size_t len) /* a blm_write_fn */
 {
     struct bytes *b = ctx;
-    b->p            = realloc(b->p, b->len + len + 1);
+    b->p            = append_room(b->p, b->len + len);
     assert_non_null(b->p);
     memcpy(b->p + b->len, p, len);
     b->len += len;

@@ -125,7 +125,7 @@ static void a_power_cut_keeps_what_was_synced(void **state)
     uint64_t    clock = 1700000000000u;
     struct rng  r     = { 4 };
     blm_filter *f;
-    for (unsigned round = 0; round < 60; round++) {
+    for (unsigned round = 0; round < (quick_tests() ? 12u : 60u); round++) {
         blm_options o = asked(20000, 0.01, round & 1 ? 20000 : 0, &clock);
         o.flags |= BLM_REPLACE;
         assert_int_equal(blm_create_file(at("cut.blm"), &o, &f, NULL), BLM_OK);

@@ -142,7 +142,7 @@ static void power_cuts_keep_what_was_synced(void **state)
         blm_options o = options(t[k].items, t[k].rate);
         o.growth      = t[k].growth;
         o.flags |= t[k].flags;
-        begin_cuts(31 + k, 3);
+        begin_cuts(31 + k, quick_tests() ? 1 : 3);
         blm_filter *f = create_at(power.path, &o);
         for (uint64_t i = 0; i < t[k].items * 99 / 100; i++)
             assert_true(put(f, i));

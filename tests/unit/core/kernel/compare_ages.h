@@ -78,7 +78,8 @@ static inline void agree_on_turns(const struct blm__kernel *oracle, const struct
         y.marks      = my;
         x.mark_shift = y.mark_shift = 5;
     }
-    for (int round = 0; round < 150; round++, turn += rng_below(&r, round % 10 ? 3 : 300)) {
+    for (size_t round = 0; round < rounds_of(150);
+         round++, turn += rng_below(&r, round % 10 ? 3 : 300)) {
         struct blm__age_turn t = blm__age_turn(turn, blm__ages_of(&s));
         uint8_t              fx[AGES_KEYS + 1], fy[AGES_KEYS + 1];
         ages_fill(&k, oracle, &r);
