@@ -671,7 +671,7 @@ int main(int argc, char **argv)
         argv += 2;
     }
     uint64_t many  = argc > 1               ? strtoull(argv[1], NULL, 10)
-                     : slow && *slow == '1' ? 100000
+                     : slow && *slow == '1' ? 50000
                                             : SCHEDULES;
     uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1, i;
     snprintf(folder, sizeof folder, "%s/blm-model-XXXXXX",
