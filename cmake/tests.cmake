@@ -24,6 +24,15 @@ endif()
 # arguments.NAME.
 set(plain_tests)
 
+# The library is what is optimised. Its tests compile in a quarter of the time without (a half with -O1), and most
+# take as long. Where somebody has said how to compile (CMAKE_BUILD_TYPE=None), that holds for them too.
+set(tests_optimised)
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  set(tests_optimised -O1)
+elseif(BLOOMERY_SANITIZE AND CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
+  set(tests_optimised -O0)
+endif()
+
 file(GLOB_RECURSE unit_sources CONFIGURE_DEPENDS tests/unit/test_*.c)
 foreach(source ${unit_sources})
   file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR}/tests/unit ${source})
@@ -44,6 +53,9 @@ foreach(source ${unit_sources})
   endif()
   target_link_libraries(${name} PRIVATE bloomery_static ${CMOCKA} Threads::Threads m)
   target_compile_definitions(${name} PRIVATE TEST_DATA="${PROJECT_SOURCE_DIR}/tests")
+  if(NOT name MATCHES "\\.(steps|prepared|lanes)$") # they work out themselves what the library should have
+    target_compile_options(${name} PRIVATE ${tests_optimised})
+  endif()
   if(BLOOMERY_FUZZ) # what the library reaches is counted, not what its tests do
     target_compile_options(${name} PRIVATE -fno-sanitize=fuzzer-no-link)
   endif()

@@ -174,7 +174,7 @@ static void bag_names(struct bag *g, const blm_filter *f)
 static void a_bag_of_fingerprints_agrees(void **state)
 {
     (void)state;
-    uint64_t steps = slow_tests() ? 400000 : quick_tests() ? 20000 : 200000;
+    uint64_t steps = long_tests() ? 400000 : quick_tests() ? 20000 : 200000;
     for (unsigned wide = 0; wide < 2; wide++) {
         blm_filter *f       = cuckoo(2000, wide ? 1e-5 : 0.01);
         struct bag *g       = calloc(1, sizeof *g);
