@@ -66,6 +66,9 @@ endforeach()
 # 100 s to compile, and 7 s as they are.
 set_source_files_properties(tests/unit/core/kernel/test_avx512_emulated.c PROPERTIES
   COMPILE_OPTIONS "-Wno-psabi;-O1;-g0")
+if(TARGET unit.core.kernel.avx512_emulated)
+  target_link_options(unit.core.kernel.avx512_emulated PRIVATE -Wno-psabi) # -flto compiles it there
+endif()
 
 # The model of the guard: its sources once more, with steps at which a schedule can break in; run
 # for every classic mistake too, which it must find. Under ThreadSanitizer the model itself is not
