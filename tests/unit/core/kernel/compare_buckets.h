@@ -118,7 +118,7 @@ static inline void agree_on_filling(const struct blm__kernel *oracle,
     uint64_t          batch[BLM__BATCH];
     uint8_t           fx[BLM__BATCH + 8], fy[BLM__BATCH + 8];
     for (unsigned refused = 0; refused < 4;) {
-        size_t n    = rng_below(&r, 4) ? BLM__BATCH : rng_below(&r, BLM__BATCH + 1);
+        size_t n    = rng_size(&r, 4) ? BLM__BATCH : rng_size(&r, BLM__BATCH + 1);
         bool   keys = rng_below(&r, 2);
         some_adds(&r, batch, n);
         memset(fx, 0xee, sizeof fx);

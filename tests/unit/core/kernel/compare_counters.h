@@ -58,7 +58,7 @@ static inline void agree_on_counter_shape(const struct blm__kernel *oracle,
         x.mark_shift = y.mark_shift = 5;
     }
     for (size_t round = 0; round < rounds_of(40); round++) {
-        size_t n     = round % 3 ? rng_below(&r, 70) : rng_below(&r, COUNTER_KEYS + 1);
+        size_t n     = round % 3 ? rng_size(&r, 70) : rng_size(&r, COUNTER_KEYS + 1);
         bool   eight = rng_below(&r, 2) && s.lines == 1;
         some_hashes(&r, keys, n);
         if (eight)
