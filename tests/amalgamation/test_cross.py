@@ -17,7 +17,7 @@ from harness import CC, SOURCE, STRICT, check, run, scratch  # noqa: E402
 from vectors import every_case  # noqa: E402
 
 # compiler, its flags, the emulator.
-HOST = (CC, ["-O0"], []) # its vector kernels, optimised, take half a minute, and have been elsewhere
+HOST = (CC, ["-O0"], []) # its vector kernels are optimised, and tested so, elsewhere
 SSE = ["-msse2", "-mfpmath=sse"]
 MACHINES = [
     ("s390x-linux-gnu-gcc", [], ["qemu-s390x"]),

@@ -64,7 +64,7 @@ static struct fibers {
     size_t       home_size;
 } fibers = { .current = -1 };
 
-/* swapcontext keeps the signal mask of each side, by two system calls a switch: more than half of the model's
+/* swapcontext keeps the signal mask of each side, by two system calls a switch: a quarter of the model's
  * time. So a fiber only begins by its context, and is left and gone back to without one. Sanitizers, which
  * follow swapcontext, get it. */
 static void swap_fiber(struct fiber *from, struct fiber *to)
