@@ -277,7 +277,7 @@ def name(field):
 class Layer:
     """A section, its shape checked, with the bytes of its words."""
 
-    def __init__(self, data, at, block, closed, items):
+    def __init__(self, data, at, block, closed, items, others):
         record = data[at:at + 256]
         must(len(record) == 256, "the file ends within a record")
         must(xxh64(record[:184]) == word(record, 184), f"the record at {at} is damaged")
@@ -322,7 +322,8 @@ class Layer:
         must(region >= 16 and regions <= 65536 and (region == 16 or size - 1 >> region - 1 >= 65536),
              "regions")
         must(self.end <= len(data), f"the file ends at {len(data)}, layer {at} at {self.end}")
-        zeroes(record, 128, 184, "in a record")
+        if not others:
+            zeroes(record, 128, 184, "in a record")
         zeroes(record, 208 if self.way == 5 else 200, 256, "in a record")
         zeroes(data, at + 256, words, "before the words")
         zeroes(data, marks + regions, self.end, "after the marks")
@@ -458,7 +459,7 @@ class File:
     def __init__(self, data):
         must(data[:8] == MAGIC, "not a native file")
         must(len(data) >= 512, "the file ends within the header")
-        (version, size, needs, _) = struct.unpack_from("<2I2Q", data, 8)
+        (version, size, needs, self.others) = struct.unpack_from("<2I2Q", data, 8)
         must(version == 1, f"version {version}")
         must(xxh64(data[:504]) == word(data, 504), "the header is damaged")
         must(size == 512 and needs == 0, "features that this decoder does not have")
@@ -471,8 +472,10 @@ class File:
         (self.scheme_version,) = struct.unpack_from("<I", data, 96)
         self.seed = struct.unpack_from("<2Q", data, 120)
         (attached, attached_sum) = struct.unpack_from("<2Q", data, 144)
-        zeroes(data, 140, 144, "in the header")
-        zeroes(data, 192, 504, "in the header")
+        must(attached or not attached_sum, "a checksum of nothing")
+        if not self.others:
+            zeroes(data, 140, 144, "in the header")
+            zeroes(data, 192, 504, "in the header")
         zeroes(data, 512, self.block, "after the header")
         self.slot(data, slot_bytes)
         start = self.block + 2 * slot_bytes
@@ -486,11 +489,13 @@ class File:
             must(place == at, f"a layer at {place}, not {at}")
             counts_elsewhere = self.flags & 1 and not self.flags & 2
             layer = Layer(data, at, self.block, not self.flags & 1,
-                          None if counts_elsewhere else items)
+                          None if counts_elsewhere else items, self.others)
             must(KINDS[layer.kind] == self.kind or (kind == 3 and layer.kind < 2), "kinds differ")
             self.layers.append(layer)
             at = layer.end
         must(at == self.length, f"the length is {self.length}, not {at}")
+        must(self.block == (4096 if len(self.layers[0].bytes) >= 1 << 16 else 512), "block")
+        must(kind != 5 or room == (256 if self.growth else 1), "room of a cuckoo filter")
         must(kind != 7 or self.layers[-1].cell == 1, "a last level of more than one bit")
 
     def slot(self, data, size):
@@ -504,9 +509,14 @@ class File:
         most = 256 if self.kind in ("scalable", "cuckoo") else 2 if self.kind == "cascade" else 1
         # 4: its writer saves cells before it overwrites them. What was saved is for another boot; here
         # writers are killed, and their machine goes on.
-        must(1 <= count <= most and self.flags < 8 and (self.flags & 1 or not self.flags & 4), "slot")
-        zeroes(best, 96, 128, "in a slot")
-        zeroes(best, 128 + 16 * count, size - 8, "in a slot")
+        must(1 <= count <= most and self.flags < 8, "slot")
+        if not self.flags & 1:
+            must(not self.flags, "flags without a writer")
+            zeroes(best, 40, 64, "of a writer that is not there")
+        if not self.others:
+            zeroes(best, 36, 40, "in a slot")
+            zeroes(best, 96, 128, "in a slot")
+            zeroes(best, 128 + 16 * count, size - 8, "in a slot")
         self.table = [struct.unpack_from("<2Q", best, 128 + 16 * i) for i in range(count)]
 
     def hashed(self, key):

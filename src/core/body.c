@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/body.h"
+#include "core/error.h"
 
 uint64_t blm__body_bytes(const struct blm__body *b)
 {
@@ -11,6 +12,19 @@ uint64_t blm__body_bytes(const struct blm__body *b)
     for (uint32_t i = 0; i < b->layer_count; i++)
         sum += b->layers[i].word_count * 8;
     return sum;
+}
+
+uint64_t blm__body_held(const struct blm__body *b) { return blm__body_bytes(b) + b->attached_len; }
+
+blm_status blm__body_may_have(const struct blm__body *b, uint64_t held, uint64_t bytes,
+                              const char *what, blm_error *err)
+{
+    if (b->max_bytes == 0 || (held <= b->max_bytes && bytes <= b->max_bytes - held))
+        return BLM_OK;
+    return blm__fail(err, BLM_E_LIMIT,
+                     "%llu bytes of %s (beside %llu) are more than the limit of %llu",
+                     (unsigned long long)bytes, what, (unsigned long long)held,
+                     (unsigned long long)b->max_bytes);
 }
 
 uint64_t blm__layer_items(const struct blm__layer *l)

@@ -239,6 +239,7 @@ struct blm__body {
     uint8_t                 *attached;   /* bytes a format carries along (dcso); NULL: none */
     size_t                   attached_len;
     uint64_t                 max_bytes; /* 0: none */
+    uint64_t                 held;      /* what layers that store/memory.c added count for */
     const struct blm__store *store;     /* never NULL */
     void                    *store_ctx;
     blm_progress_fn          progress;
@@ -247,6 +248,10 @@ struct blm__body {
 
 /* Bytes of all layers' words. */
 uint64_t blm__body_bytes(const struct blm__body *b);
+uint64_t blm__body_held(const struct blm__body *b); /* … and what is attached */
+/* E_LIMIT: so many bytes of this, beside those that are held, would pass max_bytes. For stores. */
+blm_status blm__body_may_have(const struct blm__body *b, uint64_t held, uint64_t bytes,
+                              const char *what, blm_error *err);
 /* Items of a layer, stripes included. */
 uint64_t blm__layer_items(const struct blm__layer *l);
 /* Adds n to (or, exclusive only, takes from) a layer's items. */

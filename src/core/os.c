@@ -332,9 +332,26 @@ size_t blm__os_parent(const char *path)
     return slash == path ? 1 : slash ? (size_t)(slash - path) : 0;
 }
 
+int blm__os_follow(char path[BLM__OS_PATH])
+{
+    char    to[BLM__OS_PATH];
+    ssize_t n;
+    for (int links = 0; (n = readlink(path, to, sizeof to - 1)) > 0; links++) {
+        const char *slash  = strrchr(path, '/');
+        size_t      folder = to[0] == '/' || !slash ? 0 : (size_t)(slash + 1 - path);
+        if (links == 40) /* as Linux does */
+            return ELOOP;
+        if ((size_t)n >= BLM__OS_PATH - folder)
+            return ENAMETOOLONG;
+        to[n] = 0;
+        memcpy(path + folder, to, (size_t)n + 1);
+    }
+    return 0;
+}
+
 int blm__os_sync_parent(const char *path)
 {
-    char   dir[4096];
+    char   dir[BLM__OS_PATH];
     size_t len = blm__os_parent(path);
     if (len >= sizeof dir)
         return ENAMETOOLONG;

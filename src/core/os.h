@@ -55,6 +55,10 @@ int blm__os_read_at(int fd, void *bytes, size_t len, uint64_t at, size_t *got);
 /* The directory part of a path: its length, without a slash at the end, except for "/". 0: there is
  * none, which means the current directory. */
 size_t blm__os_parent(const char *path);
+/* The path becomes the one that its symbolic links lead to, though nothing may be there yet. 0, or
+ * ELOOP or ENAMETOOLONG. */
+#define BLM__OS_PATH 4096 /* longer ones the system does not take */
+int blm__os_follow(char path[BLM__OS_PATH]);
 /* sync_dir for the directory that a file is in: after this its name survives a power cut. */
 int blm__os_sync_parent(const char *path);
 

@@ -187,7 +187,9 @@ blm_status blm__file_add_layer(struct blm__body *b, const struct blm__shape *s, 
         return blm__fail(err, BLM_E_LIMIT, "a native file has room for %u layers", f->head.room);
     if (!blm__native_place(s, f->slot.length, f->head.block, &section))
         return blm__fail(err, BLM_E_LIMIT, "the file would be larger than 2^62 bytes");
-    st = blm__part_fits(&section, err);
+    st = blm__body_may_have(b, blm__body_held(b), blm__shape_words(s) * 8, "bits", err);
+    if (st == BLM_OK)
+        st = blm__part_fits(&section, err);
     if (st == BLM_OK)
         st = make_way(f, b, &section, &next, err);
     if (st != BLM_OK)

@@ -115,6 +115,8 @@ static blm_status load_layer(struct blm__file *f, struct blm__body *b, uint32_t 
                                 blm__os_text(why ? why : EIO));
     blm_status st = blm__native_get_record(&f->head, &f->slot, i, scheme, record, &s, err);
     if (st == BLM_OK)
+        st = blm__body_may_have(b, blm__body_held(b), s.words_len, "bits", err);
+    if (st == BLM_OK)
         st = blm__part_map(f, &s, &part, err);
     if (st != BLM_OK)
         return st;
@@ -168,9 +170,23 @@ bool blm__file_stale(const struct blm__body *b)
     return false;
 }
 
+static blm_status read_attached(const struct blm__file *f, struct blm__body *b, blm_error *err)
+{
+    size_t len = b->attached_len, got;
+    int    why = blm__os_read_at(f->fd, b->attached, len, blm__native_slot_at(&f->head, 2), &got);
+    if (why || got < len)
+        return blm__fail_system(err, why ? why : EIO, "cannot read the attached bytes");
+    if (blm__checksum(b->attached, len) != f->head.attached_sum)
+        return blm__fail_at(err, BLM_E_CHECKSUM, blm__native_slot_at(&f->head, 2),
+                            "the attached bytes are damaged");
+    return BLM_OK;
+}
+
+/* They never change: a body that has them keeps them, so it must not have damaged ones when the file
+ * is read again. */
 static blm_status load_attached(const struct blm__file *f, struct blm__body *b, blm_error *err)
 {
-    size_t len = (size_t)f->head.attached_len, got;
+    size_t len = (size_t)f->head.attached_len;
     if (f->head.attached_len == 0 || b->attached)
         return BLM_OK;
     if (f->head.attached_len > SIZE_MAX / 2)
@@ -180,13 +196,13 @@ static blm_status load_attached(const struct blm__file *f, struct blm__body *b, 
     blm_status st = blm__memory_attach(b, len, err); /* the file is known to be longer than that */
     if (st != BLM_OK)
         return st;
-    int why = blm__os_read_at(f->fd, b->attached, len, blm__native_slot_at(&f->head, 2), &got);
-    if (why || got < len)
-        return blm__fail_system(err, why ? why : EIO, "cannot read the attached bytes");
-    if (blm__checksum(b->attached, len) != f->head.attached_sum)
-        return blm__fail_at(err, BLM_E_CHECKSUM, blm__native_slot_at(&f->head, 2),
-                            "the attached bytes are damaged");
-    return BLM_OK;
+    st = read_attached(f, b, err);
+    if (st != BLM_OK) {
+        blm__free(b->alloc, b->attached, len);
+        b->attached     = NULL;
+        b->attached_len = 0;
+    }
+    return st;
 }
 
 /* *slots: one of them was whole. */

@@ -33,6 +33,18 @@ static uint32_t slot_bytes(uint32_t room, uint32_t block)
     return (uint32_t)blm__align(SLOT_TABLE + 16 * room + 8, block);
 }
 
+/* Both follow from the filter. What is read must be what we would have written. */
+static uint32_t block_of(const struct blm__shape *first)
+{
+    return blm__shape_words(first) * 8 >= LARGE_LAYER ? 4096 : 512;
+}
+
+static uint32_t room_of(const struct blm__kind *kind, double growth)
+{
+    bool grows = (kind->row.can & BLM_CAN_GROW) || growth != 0;
+    return grows ? BLM__MAX_LAYERS : kind->layers ? kind->layers : 1;
+}
+
 uint64_t blm__native_first(const struct blm__native_head *h)
 {
     return blm__align(blm__native_slot_at(h, 2) + h->attached_len, h->block);
@@ -64,6 +76,17 @@ uint64_t blm__native_region_bytes(const struct blm__native_section *s, uint64_t 
 {
     uint64_t from = r << s->region_log2, full = (uint64_t)1 << s->region_log2;
     return s->words_len - from < full ? s->words_len - from : full;
+}
+
+/* Bytes `from` to `to` of a part that starts at `at` have no meaning. If the file has features that may
+ * be ignored, they may have one for somebody else. */
+static blm_status check_spare(const struct blm__native_head *h, const uint8_t *part, uint64_t at,
+                              size_t from, size_t to, blm_error *err)
+{
+    for (; from < to && !h->ignored; from++)
+        if (part[from])
+            return blm__fail_at(err, BLM_E_FORMAT, at + from, "a byte that must be 0 is not");
+    return BLM_OK;
 }
 
 /* ---- the header -------------------------------------------------------------------------- */
@@ -98,19 +121,17 @@ blm_status blm__native_head_of(const struct blm__body *b, const struct blm__shap
                                struct blm__native_head *out, blm_error *err)
 {
     memset(out, 0, sizeof *out);
-    out->block                    = blm__shape_words(first) * 8 >= LARGE_LAYER ? 4096 : 512;
-    const struct blm__kind *kind  = blm__kind_of(b->kind);
-    bool                    grows = (kind->row.can & BLM_CAN_GROW) || b->growth != 0;
-    out->room                     = grows ? BLM__MAX_LAYERS : kind->layers ? kind->layers : 1;
-    out->slot_bytes               = slot_bytes(out->room, out->block);
-    out->kind                     = blm__kind_number(b->kind);
-    out->scheme_version           = b->hasher.version;
-    out->hash                     = (uint32_t)b->hasher.id;
-    out->seed[0]                  = b->hasher.seed[0];
-    out->seed[1]                  = b->hasher.seed[1];
-    out->seed_policy              = (uint32_t)b->hasher.policy;
-    out->attached_len             = b->attached_len;
-    out->attached_sum = b->attached_len ? blm__checksum(b->attached, b->attached_len) : 0;
+    out->block          = block_of(first);
+    out->room           = room_of(blm__kind_of(b->kind), b->growth);
+    out->slot_bytes     = slot_bytes(out->room, out->block);
+    out->kind           = blm__kind_number(b->kind);
+    out->scheme_version = b->hasher.version;
+    out->hash           = (uint32_t)b->hasher.id;
+    out->seed[0]        = b->hasher.seed[0];
+    out->seed[1]        = b->hasher.seed[1];
+    out->seed_policy    = (uint32_t)b->hasher.policy;
+    out->attached_len   = b->attached_len;
+    out->attached_sum   = b->attached_len ? blm__checksum(b->attached, b->attached_len) : 0;
     if (first->scheme->exchanges)
         return blm__fail(err, BLM_E_UNSUPPORTED,
                          "scheme %s is not kept in native files: its adds would lose keys of a "
@@ -205,6 +226,7 @@ blm_status blm__native_get_head(const uint8_t in[BLM__HEAD_BYTES], struct blm__n
     if (st != BLM_OK)
         return st;
     memset(out, 0, sizeof *out);
+    out->ignored = blm__get64le(in + 24);
     memcpy(out->uuid, in + 32, 16);
     out->block      = blm__get32le(in + 48);
     out->slot_bytes = blm__get32le(in + 52);
@@ -230,7 +252,10 @@ blm_status blm__native_get_head(const uint8_t in[BLM__HEAD_BYTES], struct blm__n
         return blm__fail_at(err, BLM_E_FORMAT, 52, "impossible slot size %u", out->slot_bytes);
     if (out->attached_len > MAX_ATTACHED)
         return blm__fail_at(err, BLM_E_FORMAT, 144, "more than 4 GiB of attached bytes");
-    return BLM_OK;
+    if (out->attached_len == 0 && out->attached_sum)
+        return blm__fail_at(err, BLM_E_FORMAT, 152, "a checksum of no attached bytes");
+    st = check_spare(out, in, 0, 140, 144, err);
+    return st == BLM_OK ? check_spare(out, in, 0, 192, HEAD_SUM, err) : st;
 }
 
 /* The scheme's own text for a funnel's name in a file, since a body points to static text. */
@@ -249,6 +274,21 @@ static blm_status find_funnel(const struct blm__scheme *s, const char *name, con
                         s->row.name, name);
 }
 
+/* A seed that the scheme does not have would change its answers here, and be lost in its own format. */
+static blm_status check_seed(const struct blm__native_head *h, const struct blm__scheme *s,
+                             blm_error *err)
+{
+    bool seed = h->seed[0] || h->seed[1];
+    if (h->seed_policy > BLM_SEED_FIXED || (h->seed_policy == BLM_SEED_NONE && seed))
+        return blm__fail_at(err, BLM_E_FORMAT, 136, "the seed policy is unknown");
+    if (!s->row.seeded && (seed || h->seed_policy != BLM_SEED_NONE))
+        return blm__fail_at(err, BLM_E_FORMAT, 120, "scheme %s has no seed", s->row.name);
+    if (s->short_seed && (h->seed[0] > UINT32_MAX || h->seed[1]))
+        return blm__fail_at(err, BLM_E_FORMAT, 120, "the seed of scheme %s has 32 bits",
+                            s->row.name);
+    return BLM_OK;
+}
+
 /* Only the native scheme uses the hash and its name; others hash in their own way. */
 static blm_status hasher_to(const struct blm__native_head *h, bool native, struct blm__hasher *to,
                             blm_error *err)
@@ -265,8 +305,6 @@ static blm_status hasher_to(const struct blm__native_head *h, bool native, struc
         (native && h->scheme_version >= BLM__NATIVE_KEYED && h->hash != BLM_HASH_XXH3))
         return blm__fail_at(err, BLM_E_FORMAT, 96, "scheme %s has no version %u with this hash",
                             h->scheme, h->scheme_version);
-    if (h->seed_policy > BLM_SEED_FIXED)
-        return blm__fail_at(err, BLM_E_FORMAT, 136, "the seed policy is unknown");
     to->id = (blm_hash)h->hash;
     memcpy(to->name, h->hash_name, sizeof to->name);
     to->seed[0] = h->seed[0];
@@ -297,6 +335,8 @@ blm_status blm__native_head_to(const struct blm__native_head *h, struct blm__bod
                             h->scheme);
     b->kind       = kind->row.kind;
     blm_status st = hasher_to(h, (*scheme)->native, &b->hasher, err);
+    if (st == BLM_OK)
+        st = check_seed(h, *scheme, err);
     if (st != BLM_OK)
         return st;
     return find_funnel(*scheme, h->funnel, &b->hasher.funnel, err);
@@ -356,12 +396,20 @@ bool blm__native_slot_whole(const struct blm__native_head *h, const uint8_t *in)
 static blm_status check_slot(const struct blm__native_head *h, const struct blm__native_slot *s,
                              uint64_t at, blm_error *err)
 {
+    const struct blm__kind *kind = blm__kind_numbered(h->kind); /* NULL: refused elsewhere */
+    if (kind && h->room != room_of(kind, s->growth))
+        return blm__fail_at(err, BLM_E_FORMAT, 56, "room for %u layers: a filter like this has %u",
+                            h->room, room_of(kind, s->growth));
     if (s->layer_count < 1 || s->layer_count > h->room)
         return blm__fail_at(err, BLM_E_FORMAT, at + 24, "%u layers, but there is room for %u",
                             s->layer_count, h->room);
+    bool writer = s->flags & BLM__SLOT_WRITER;
     if (s->flags & ~(BLM__SLOT_WRITER | BLM__SLOT_SHARED | BLM__SLOT_SAVES) ||
-        (s->flags & BLM__SLOT_SAVES && !(s->flags & BLM__SLOT_WRITER)))
+        (s->flags && !writer))
         return blm__fail_at(err, BLM_E_FORMAT, at + 32, "unknown flags 0x%x", s->flags);
+    static const uint8_t none[16];
+    if (!writer && (s->pid || memcmp(s->boot, none, sizeof none) != 0))
+        return blm__fail_at(err, BLM_E_FORMAT, at + 40, "a boot or process without a writer");
     uint64_t before = blm__native_first(h);
     for (uint32_t i = 0; i < s->layer_count; i++) {
         uint64_t here = s->layer[i].at;
@@ -404,9 +452,18 @@ blm_status blm__native_get_slot(const struct blm__native_head *h, const uint8_t 
     if (!a && !b)
         return blm__fail_at(err, BLM_E_CHECKSUM, blm__native_slot_at(h, 0),
                             "both copies of the part of the header that changes are damaged");
-    *which = !a || (b && blm__get64le(second) > blm__get64le(both));
-    read_slot(*which ? second : both, h->room, out);
-    return check_slot(h, out, blm__native_slot_at(h, *which), err);
+    *which            = !a || (b && blm__get64le(second) > blm__get64le(both));
+    const uint8_t *in = *which ? second : both;
+    uint64_t       at = blm__native_slot_at(h, *which);
+    read_slot(in, h->room, out);
+    blm_status st = check_slot(h, out, at, err);
+    if (st == BLM_OK)
+        st = check_spare(h, in, at, 36, 40, err);
+    if (st == BLM_OK)
+        st = check_spare(h, in, at, 96, SLOT_TABLE, err);
+    if (st == BLM_OK)
+        st = check_spare(h, in, at, SLOT_TABLE + 16 * out->layer_count, h->slot_bytes - 8, err);
+    return st;
 }
 
 /* ---- records ----------------------------------------------------------------------------- */
@@ -491,8 +548,11 @@ blm_status blm__native_get_record(const struct blm__native_head *h,
     blm_status st = blm__shape_valid(&shape, scheme->native, at, err);
     if (st != BLM_OK)
         return st;
+    if (i == 0 && h->block != block_of(&shape))
+        return blm__fail_at(err, BLM_E_FORMAT, 48, "blocks of %u bytes: a filter like this has %u",
+                            h->block, block_of(&shape));
     if (!blm__native_place(&shape, at, h->block, out) || !places_match(in, out) || out->end != end)
         return blm__fail_at(err, BLM_E_FORMAT, at + 80, "layer %u is not where it should be", i);
     out->live = blm__get64le(in + BLM__RECORD_LIVE);
-    return BLM_OK;
+    return check_spare(h, in, at, 128, RECORD_SUM, err);
 }

@@ -34,6 +34,7 @@
 #define BLM__SLOT_SAVES  4u /* … and saves what it overwrites: store/file_undo.c */
 
 struct blm__native_head {
+    uint64_t ignored; /* features that we do not know, and need not */
     uint8_t  uuid[16];
     uint32_t block, slot_bytes, room;
     uint32_t kind;

@@ -10,27 +10,34 @@
 #include "engine/engine.h"
 #include "store/store.h"
 
+/* What layer number i counts against max_bytes. From where native files end, also its description: a
+ * RedisBloom header of 38 bytes may say that there are tens of thousands of layers of one slot. */
+static uint64_t cost(uint32_t i, uint64_t words)
+{
+    return words * 8 + (i < BLM__MAX_LAYERS ? 0 : sizeof(struct blm__layer));
+}
+
 static void release_layer(struct blm__body *b, struct blm__layer *l)
 {
+    uint64_t bytes = cost((uint32_t)(l - b->layers), l->word_count);
+    b->held -= bytes < b->held ? bytes : b->held;
     blm__layer_unstripe(b, l);
     blm__block_free(b->alloc, &l->block);
     memset(l, 0, sizeof *l);
 }
 
-/* Bytes of a new layer, checked against the address space and max_bytes. */
+/* Bytes of a new layer, checked against the address space and max_bytes. What the others have is not
+ * added up for each: a filter may come with tens of thousands of them. */
 static blm_status layer_bytes(const struct blm__body *b, const struct blm__shape *s, uint64_t *out,
                               blm_error *err)
 {
-    uint64_t bytes = blm__shape_words(s) * 8, held = blm__body_bytes(b);
+    uint64_t bytes = blm__shape_words(s) * 8;
     if (bytes > SIZE_MAX / 2)
         return blm__fail(err, BLM_E_LIMIT, "%llu bytes are more than this machine can address",
                          (unsigned long long)bytes);
-    if (b->max_bytes && (held > b->max_bytes || bytes > b->max_bytes - held))
-        return blm__fail(
-            err, BLM_E_LIMIT, "%llu bytes of bits (beside %llu) are more than the limit of %llu",
-            (unsigned long long)bytes, (unsigned long long)held, (unsigned long long)b->max_bytes);
     *out = bytes;
-    return BLM_OK;
+    return blm__body_may_have(b, b->held + b->attached_len,
+                              cost(b->layer_count, blm__shape_words(s)), "bits", err);
 }
 
 /* Every way to get a layer ends here. Takes nothing unless it succeeds. */
@@ -51,6 +58,7 @@ static blm_status append_layer(struct blm__body *b, const struct blm__shape *s, 
     if (block->size) /* ours: somebody else's words may be another process's too */
         blm__layer_lanes(l);
     blm__layer_ready(l);
+    b->held += cost(b->layer_count, l->word_count);
     b->layer_count++;
     blm__body_ready(b);
     return BLM_OK;
@@ -134,6 +142,10 @@ blm_status blm__memory_borrow(struct blm__body *b, const struct blm__shape *s, u
 
 blm_status blm__memory_attach(struct blm__body *b, size_t len, blm_error *err)
 {
+    /* Once in a filter: then a file's layers, which are not ours, can be counted too. */
+    blm_status st = blm__body_may_have(b, blm__body_held(b), len, "attached data", err);
+    if (st != BLM_OK)
+        return st;
     b->attached = blm__alloc(b->alloc, len);
     if (!b->attached)
         return blm__fail(err, BLM_E_MEMORY, "no memory for %zu attached bytes", len);

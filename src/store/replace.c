@@ -35,19 +35,36 @@ void blm__temp_abandon(struct blm__temp *t)
     end_temp(t);
 }
 
-/* Where a symbolic link leads, if it leads somewhere. For free(): realpath allocates it. */
-static char *follow(const char *path)
+/* The name that a link gives to a file that is not there yet. */
+static char *follow_to_nothing(const char *path)
 {
-    struct stat link;
-    if (lstat(path, &link) < 0 || !S_ISLNK(link.st_mode))
+    char   here[BLM__OS_PATH];
+    size_t len = strlen(path);
+    if (len >= sizeof here)
         return NULL;
-    return realpath(path, NULL);
+    memcpy(here, path, len + 1);
+    return blm__os_follow(here) ? NULL : strdup(here);
+}
+
+/* Where a symbolic link leads. What is there may have no name (the pipe behind /dev/stdout): then,
+ * and if the links go round, it is NULL, and hold_old finds the link itself. A file that is not
+ * there yet is made where the link says, but only for a caller who replaces: for the others the
+ * name is taken. For free(). */
+static char *follow(const char *path, bool replace)
+{
+    struct stat st;
+    if (lstat(path, &st) < 0 || !S_ISLNK(st.st_mode))
+        return NULL;
+    char *real = realpath(path, NULL);
+    if (real || !replace || stat(path, &st) == 0 || errno != ENOENT)
+        return real;
+    return follow_to_nothing(path);
 }
 
 /* target, its directory, and room for a temporary name there. */
 static bool set_names(struct blm__temp *t, const char *path)
 {
-    char       *real   = follow(path);
+    char       *real   = follow(path, t->flags & BLM_REPLACE);
     const char *target = real ? real : path;
     size_t      len = strlen(target), dir = blm__os_parent(target);
     t->room   = 2 * len + dir + sizeof TEMP_NAME + 8;
@@ -78,10 +95,12 @@ static blm_status hold_old(struct blm__temp *t, struct stat *st, blm_error *err)
         return blm__fail(err, BLM_E_EXISTS, "the file exists");
     if (S_ISDIR(st->st_mode))
         return blm__fail_system(err, EISDIR, "is a directory");
-    if (!S_ISREG(st->st_mode) && !S_ISLNK(st->st_mode))
+    struct stat there;
+    if (S_ISLNK(st->st_mode) && stat(t->target, &there) < 0)
+        return blm__fail_system(err, errno, "cannot look at what the symbolic link leads to: %s",
+                                blm__os_text(errno));
+    if (!S_ISREG(st->st_mode)) /* a link that is left leads to something without a name: a pipe */
         return blm__fail(err, BLM_E_UNSUPPORTED, "not a regular file");
-    if (!S_ISREG(st->st_mode))
-        return BLM_OK; /* a link that leads nowhere */
     bool ours = true;
     t->old_fd = open(t->target, O_RDWR | O_CLOEXEC | O_NONBLOCK);
     if (t->old_fd < 0) {

@@ -26,9 +26,10 @@ struct blm__temp {
 };
 
 /* Begins. E_EXISTS if there is such a file and flags do not have BLM_REPLACE; E_BUSY if it has a
- * live writer. A symbolic link is followed, so that it stays one. The new file gets the old one's
- * mode (and its owner, if we may set that), else what the umask leaves of 0600, or of 0666 with
- * BLM_PUBLIC. */
+ * live writer; E_UNSUPPORTED if it is no regular file. A symbolic link is followed, so that it stays
+ * one; with BLM_REPLACE also to a file that is not there yet, which is then made. The new file gets the
+ * old one's mode (and its owner, if we may set that), else what the umask leaves of 0600, or of 0666
+ * with BLM_PUBLIC. */
 blm_status blm__temp_begin(const char *path, uint32_t flags, const blm_allocator *a,
                            struct blm__temp *out, blm_error *err);
 /* Flushes, renames, flushes the directory, and ends. If it fails, the temporary file is gone and

@@ -2,6 +2,8 @@
 /* The native format as bytes: what must not get in. */
 #include <math.h>
 
+#include "core/checksum.h"
+#include "store/layout.h"
 #include "unit/codec/native.h"
 
 /* ---- bytes that are missing, or wrong ---- */
@@ -155,16 +157,27 @@ static void impossible_headers_are_refused(void **state)
         unsigned   size;
         blm_status want;
     } rows[] = {
-        { 12, 1024, 4, BLM_E_FORMAT },        { 48, 0, 4, BLM_E_FORMAT },
-        { 48, 4096, 4, BLM_E_FORMAT },        { 52, 1024, 4, BLM_E_FORMAT },
-        { 52, 0xffffffff, 4, BLM_E_FORMAT },  { 56, 0, 4, BLM_E_FORMAT },
-        { 56, 257, 4, BLM_E_FORMAT },         { 60, 4, 4, BLM_E_FORMAT },
-        { 60, 1, 4, BLM_E_FORMAT },           { 60, 0xffffffff, 4, BLM_E_FORMAT },
-        { 100, 3, 4, BLM_E_UNSUPPORTED },     { 100, 1, 4, BLM_E_FORMAT },
-        { 104, 0, 1, BLM_E_FORMAT },          { 104, 0x7878787878787878u, 8, BLM_E_FORMAT },
-        { 136, 3, 4, BLM_E_FORMAT },          { 144, 1, 8, BLM_E_FORMAT },
-        { 144, UINT64_MAX, 8, BLM_E_FORMAT }, { 144, 1u << 31, 8, BLM_E_TRUNCATED },
-        { 96, 0, 4, BLM_E_FORMAT },           { 160, 'x', 1, BLM_E_UNSUPPORTED },
+        { 12, 1024, 4, BLM_E_FORMAT },
+        { 48, 0, 4, BLM_E_FORMAT },
+        { 48, 4096, 4, BLM_E_FORMAT },
+        { 52, 1024, 4, BLM_E_FORMAT },
+        { 52, 0xffffffff, 4, BLM_E_FORMAT },
+        { 56, 0, 4, BLM_E_FORMAT },
+        { 56, 257, 4, BLM_E_FORMAT },
+        { 56, 2, 4, BLM_E_FORMAT },
+        { 60, 4, 4, BLM_E_FORMAT },
+        { 60, 1, 4, BLM_E_FORMAT },
+        { 60, 0xffffffff, 4, BLM_E_FORMAT },
+        { 100, 3, 4, BLM_E_UNSUPPORTED },
+        { 100, 1, 4, BLM_E_FORMAT },
+        { 104, 0, 1, BLM_E_FORMAT },
+        { 104, 0x7878787878787878u, 8, BLM_E_FORMAT },
+        { 136, 3, 4, BLM_E_FORMAT },
+        { 144, 1, 8, BLM_E_FORMAT },
+        { 144, UINT64_MAX, 8, BLM_E_FORMAT },
+        { 144, 1u << 31, 8, BLM_E_TRUNCATED },
+        { 96, 0, 4, BLM_E_FORMAT },
+        { 160, 'x', 1, BLM_E_UNSUPPORTED },
         { 161, 'x', 1, BLM_E_FORMAT },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -175,6 +188,82 @@ static void impossible_headers_are_refused(void **state)
     }
     free(b.p);
     blm_free(f);
+}
+
+/* The file of a filter with blocks of this size, and room for so many layers. */
+static struct bytes laid_out(const blm_filter *f, uint32_t block, uint32_t room)
+{
+    const struct blm__layer   *l = &f->body.layers[0];
+    struct blm__native_head    h;
+    struct blm__native_slot    slot = { .generation = 1 };
+    struct blm__native_section s;
+    struct bytes               b = { 0 };
+    assert_status(blm__native_head_of(&f->body, &l->shape, &h, NULL), BLM_OK);
+    h.block      = block;
+    h.room       = room;
+    h.slot_bytes = (uint32_t)blm__align(136 + 16 * room, block);
+    blm__native_slot_of(&f->body, &slot);
+    slot.layer[0].at    = blm__native_first(&h);
+    slot.layer[0].items = blm__layer_items(l);
+    assert_true(blm__native_place(&l->shape, slot.layer[0].at, block, &s));
+    slot.length = s.end;
+    s.live      = slot.layer[0].items;
+    b.len       = (size_t)s.end;
+    b.p         = calloc(1, b.len);
+    blm__native_put_head(&h, b.p);
+    for (unsigned i = 0; i < 2; i++)
+        blm__native_put_slot(&h, &slot, b.p + blm__native_slot_at(&h, i));
+    blm__native_put_record(&s, b.p + s.at);
+    memcpy(b.p + s.words_at, l->words, (size_t)s.words_len);
+    for (uint64_t r = 0; r < s.regions; r++) {
+        uint64_t sum = blm__checksum(b.p + s.words_at + (r << s.region_log2),
+                                     (size_t)blm__native_region_bytes(&s, r));
+        blm__put64le(b.p + s.sums_at + 8 * r, blm__native_region_sum(sum, r));
+    }
+    return b;
+}
+
+/* Block and room follow from the filter: no other values are read, in bytes or in a file. */
+static void the_layout_is_the_filters_own(void **state)
+{
+    (void)state;
+    static const struct {
+        blm_kind kind;
+        uint64_t items;
+        double   growth;
+        uint32_t block, room;
+    } rows[] = {
+        { BLM_CLASSIC, 100, 0, 512, 1 },    { BLM_CLASSIC, 100000, 0, 4096, 1 },
+        { BLM_SCALABLE, 100, 2, 512, 256 }, { BLM_SCALABLE, 100000, 2, 4096, 256 },
+        { BLM_CUCKOO, 100, 0, 512, 1 },     { BLM_CUCKOO, 100, 2, 512, 256 },
+    };
+    static const uint32_t rooms[] = { 1, 2, 256 };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        blm_options o = BLM_OPTIONS_INIT;
+        o.kind        = rows[i].kind;
+        o.items       = rows[i].items;
+        o.rate        = 0.01;
+        o.growth      = rows[i].growth;
+        blm_filter *f = make(&o);
+        add_range(f, 0, 50);
+        for (uint32_t block = 512; block <= 4096; block *= 8)
+            for (size_t j = 0; j < COUNT_OF(rooms); j++) {
+                struct bytes b    = laid_out(f, block, rooms[j]);
+                bool         good = block == rows[i].block && rooms[j] == rows[i].room;
+                blm_filter  *g    = NULL;
+                blm_error    e    = { .text = "" };
+                if (decode(&b, &g, &e) != (good ? BLM_OK : BLM_E_FORMAT))
+                    fail_msg("row %zu, block %u, room %u: %s", i, block, rooms[j], e.text);
+                assert_true(good || e.offset == (rooms[j] == rows[i].room ? 48u : 56u));
+                blm_free(g);
+                spit(at("laid.blm"), b.p, b.len);
+                assert_status(blm_open(at("laid.blm"), NULL, &g, &e), good ? BLM_OK : BLM_E_FORMAT);
+                blm_free(g);
+                unlink(at("laid.blm"));
+                free(b.p);
+            }
+        blm_free(f);
+    }
 }
 
 static blm_status slot_patched(struct bytes b, size_t where, uint64_t value, unsigned size,
@@ -314,6 +403,131 @@ static void impossible_layers_are_refused(void **state)
     }
 }
 
+/* Every byte that no table of docs/formats/native.md names, under a checksum that matches. */
+static void bytes_without_a_meaning_are_0(void **state)
+{
+    (void)state;
+    blm_filter  *f      = tiny();
+    struct bytes b      = encoded(f);
+    uint64_t     record = 3 * 512;
+    blm_error    e;
+    for (size_t i = 0; i < 504; i++)
+        if ((i >= 140 && i < 144) || i >= 192) {
+            assert_status(patched(b, i, 1, 1, &e), BLM_E_FORMAT);
+            assert_int_equal(e.offset, i);
+        }
+    for (size_t i = 0; i < 504; i++)
+        if ((i >= 36 && i < 40) || (i >= 96 && i < 128) || i >= 144) {
+            assert_status(slot_patched(b, i, 1, 1, &e), BLM_E_FORMAT);
+            assert_int_equal(e.offset, 512 + i);
+        }
+    for (size_t i = 128; i < 184; i++) {
+        assert_status(record_patched(b, i, 1, 1, &e), BLM_E_FORMAT);
+        assert_int_equal(e.offset, record + i);
+    }
+    assert_status(patched(b, 152, 1, 8, &e), BLM_E_FORMAT);
+    assert_int_equal(e.offset, 152);
+    assert_status(slot_patched(b, 32, 2, 4, &e), BLM_E_FORMAT); /* shared by no writer */
+    assert_int_equal(e.offset, 512 + 32);
+    for (size_t i = 40; i < 64; i++) { /* boot and process of no writer */
+        assert_status(slot_patched(b, i, 1, 1, &e), BLM_E_FORMAT);
+        assert_int_equal(e.offset, 512 + 40);
+    }
+    /* Features that we may ignore may have bytes of their own. */
+    b.p[24] = 1;
+    seal_head(b.p);
+    assert_status(patched(b, 300, 1, 1, &e), BLM_OK);
+    assert_status(slot_patched(b, 100, 1, 1, &e), BLM_OK);
+    assert_status(record_patched(b, 130, 1, 1, &e), BLM_OK);
+    free(b.p);
+    blm_free(f);
+}
+
+/* The scheme's variant was written as it was asked for, once, by a library that did not refuse it. */
+static void a_native_variant_is_read(void **state)
+{
+    (void)state;
+    blm_filter  *f = tiny();
+    struct bytes b = encoded(f);
+    blm_error    e;
+    assert_status(record_patched(b, 56, 7, 8, &e), BLM_OK);
+    free(b.p);
+    blm_free(f);
+}
+
+/* Values of formats that the layers did not come from. */
+static void values_of_native_layers(void **state)
+{
+    (void)state;
+    static const struct {
+        blm_kind kind;
+        uint64_t most; /* of the first value */
+    } rows[] = { { BLM_CLASSIC, 0 },
+                 { BLM_BLOCKED, 0 },
+                 { BLM_COUNTING, 0 },
+                 { BLM_CUCKOO, 0 },
+                 { BLM_SCALABLE, 1 } };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        blm_options o  = BLM_OPTIONS_INIT;
+        o.kind         = rows[i].kind;
+        o.items        = 100;
+        o.rate         = 0.01;
+        blm_filter  *f = make(&o);
+        struct bytes b = encoded(f);
+        blm_error    e;
+        for (uint64_t v = 0; v < 3; v++)
+            assert_status(record_patched(b, 64, v, 8, &e),
+                          v <= rows[i].most ? BLM_OK : BLM_E_FORMAT);
+        assert_non_null(strstr(e.text, "values of another format"));
+        assert_status(record_patched(b, 72, 1, 8, &e), BLM_E_FORMAT);
+        free(b.p);
+        blm_free(f);
+    }
+}
+
+/* A seed that its scheme cannot have: its own format would lose it, and with it every key. */
+static void seeds_of_schemes_without(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *scheme;
+        uint32_t    probes, origin;
+        uint64_t    first, second, offset;
+    } rows[] = {
+        { "native", 3, 0, 5, 0, 136 },       { "native", 3, 0, 0, 5, 136 },
+        { "spark1", 3, 2, 5, 0, 120 },       { "spark1", 3, 2, 0, 0, 120 },
+        { "spark1", 3, 0, 5, 0, 136 },       { "spark2", 3, 2, (uint64_t)1 << 32, 0, 120 },
+        { "spark2", 3, 2, 5, 1, 120 },       { "bip37", 3, 2, (uint64_t)1 << 32, 0, 120 },
+        { "bkdr", 3, 2, 33, 0, UINT64_MAX }, { "spark2", 3, 2, UINT32_MAX, 0, 0 },
+        { "bip37", 3, 2, UINT32_MAX, 0, 0 }, { "bkdr", 1, 2, UINT64_MAX, 7, 0 },
+        { "bkdr", 3, 0, 0, 0, 0 },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        blm_options  o = BLM_OPTIONS_INIT;
+        struct bytes b = { 0 };
+        blm_filter  *g = NULL;
+        blm_error    e = { .text = "" };
+        o.kind         = BLM_CLASSIC;
+        o.scheme       = rows[i].scheme;
+        o.bits         = 256;
+        o.probes       = rows[i].probes;
+        blm_filter *f  = make(&o);
+        assert_status(blm_encode(f, "native", bytes_add, &b, NULL), BLM_OK);
+        blm__put64le(b.p + 120, rows[i].first);
+        blm__put64le(b.p + 128, rows[i].second);
+        blm__put32le(b.p + 136, rows[i].origin);
+        seal_head(b.p);
+        blm_status st = decode(&b, &g, &e);
+        if (st != (rows[i].offset ? BLM_E_FORMAT : BLM_OK))
+            fail_msg("row %zu: %s", i, e.text);
+        if (rows[i].offset)
+            assert_int_equal(e.offset, rows[i].offset);
+        blm_free(g);
+        blm_free(f);
+        free(b.p);
+    }
+}
+
 /* Layers that cannot be added to, that forget, or that are counted, would not do what a scalable filter
  * does with its layers. */
 static void scalable_layers_are_plain_bits(void **state)
@@ -326,7 +540,7 @@ static void scalable_layers_are_plain_bits(void **state)
         o.items        = 100;
         o.rate         = 0.01;
         blm_filter  *f = make(&o), *g = NULL;
-        struct bytes b     = encoded(f);
+        struct bytes b     = laid_out(f, 512, BLM__MAX_LAYERS);
         uint32_t     block = blm__get32le(b.p + 48), slot = blm__get32le(b.p + 52);
         blm_error    e;
         blm__put32le(b.p + 60, BLM_SCALABLE - 1); /* kinds count from 0 there */
@@ -370,8 +584,13 @@ int main(void)
         cmocka_unit_test(regions_that_change_places_are_found),
         cmocka_unit_test(newer_files_are_refused),
         cmocka_unit_test(impossible_headers_are_refused),
+        file_test(the_layout_is_the_filters_own),
         cmocka_unit_test(impossible_slots_are_refused),
         cmocka_unit_test(impossible_layers_are_refused),
+        cmocka_unit_test(bytes_without_a_meaning_are_0),
+        cmocka_unit_test(a_native_variant_is_read),
+        cmocka_unit_test(values_of_native_layers),
+        cmocka_unit_test(seeds_of_schemes_without),
         cmocka_unit_test(scalable_layers_are_plain_bits),
         cmocka_unit_test(bits_past_the_last_are_refused),
     };

@@ -589,6 +589,91 @@ static void past_four_gigabytes(void **state)
     blm_free(f);
 }
 
+/* ---- options.max_bytes ---- */
+
+static void a_file_does_not_grow_past_the_limit(void **state)
+{
+    (void)state;
+    static const blm_kind kinds[] = { BLM_CUCKOO, BLM_SCALABLE };
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        blm_options o = BLM_OPTIONS_INIT;
+        o.kind        = kinds[i];
+        o.items       = 1000;
+        o.rate        = 0.01;
+        o.growth      = 2;
+        o.flags       = BLM_SEEDED;
+        o.max_bytes   = 10000;
+        blm_filter *m = make(&o), *f = create_at(at("grown"), &o);
+        blm_status  st = BLM_OK, in_file = BLM_OK;
+        for (uint64_t k = 0; k < 100000 && st >= 0; k++) { /* as in memory, key by key */
+            st      = blm_add(m, &k, 8);
+            in_file = blm_add(f, &k, 8);
+            assert_status(in_file, st);
+        }
+        assert_status(st, BLM_E_LIMIT);
+        assert_true(params_of(f).bytes <= o.max_bytes && params_of(f).layers > 1);
+        assert_true(same_bits(m, f));
+        blm_free(m);
+        close_well(f);
+        unlink(at("grown"));
+    }
+}
+
+static void a_union_does_not_pass_the_limit(void **state)
+{
+    (void)state;
+    blm_options o   = BLM_OPTIONS_INIT;
+    blm_error   e   = { .status = BLM_OK };
+    o.kind          = BLM_SCALABLE;
+    o.items         = 1000;
+    o.rate          = 0.01;
+    o.flags         = BLM_SEEDED;
+    o.max_bytes     = 6000;
+    blm_filter *f   = create_at(at("f"), &o);
+    uint64_t    had = params_of(f).bytes;
+    o.max_bytes     = 0;
+    o.items         = 100000;
+    blm_filter *g   = make(&o);
+    add_range(g, 0, 1000);
+    assert_status(blm_union(f, g, &e), BLM_E_LIMIT);
+    check_error(&e, BLM_E_LIMIT, "6000");
+    assert_int_equal(params_of(f).bytes, had);
+    assert_int_equal(params_of(f).layers, 1);
+    blm_free(g);
+    close_well(f);
+}
+
+static void a_file_larger_than_the_limit_is_not_opened(void **state)
+{
+    (void)state;
+    blm_options o = BLM_OPTIONS_INIT;
+    blm_error   e = { .status = BLM_OK };
+    blm_filter *f, *w;
+    o.kind           = BLM_SCALABLE;
+    o.items          = 1000;
+    o.rate           = 0.01;
+    o.growth         = 2;
+    w                = create_at(at("f"), &o);
+    blm_options read = BLM_OPTIONS_INIT;
+    read.max_bytes   = params_of(w).bytes;
+    assert_status(blm_open(at("f"), &read, &f, &e), BLM_OK);
+    add_range(w, 0, 2000);
+    assert_status(blm_refresh(f, &e), BLM_E_LIMIT); /* it has grown: everything is maybe */
+    assert_true(blm_check(f, "absent", 6));
+    blm_free(f);
+    close_well(w);
+    for (uint32_t flags = 0; flags <= BLM_WRITE; flags += BLM_WRITE) {
+        read.flags = flags;
+        assert_status(blm_open(at("f"), &read, &f, &e), BLM_E_LIMIT);
+        check_error(&e, BLM_E_LIMIT, "more than the limit");
+    }
+    f              = open_at(at("f"), 0);
+    read.max_bytes = params_of(f).bytes;
+    close_well(f);
+    assert_status(blm_open(at("f"), &read, &f, &e), BLM_OK);
+    close_well(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -608,6 +693,9 @@ int main(void)
         file_test(space_may_run_out_anywhere),
         file_test(a_full_disk),
         file_test(opening_does_not_read_the_bits),
+        file_test(a_file_does_not_grow_past_the_limit),
+        file_test(a_union_does_not_pass_the_limit),
+        file_test(a_file_larger_than_the_limit_is_not_opened),
         cmocka_unit_test_setup_teardown(past_four_gigabytes, scratch_make_large, scratch_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

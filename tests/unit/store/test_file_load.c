@@ -166,6 +166,39 @@ static void attached_bytes_are_loaded(void **state)
     refused(at("f"), 0, BLM_E_CHECKSUM, 3 * 512, "attached bytes are damaged");
 }
 
+/* Beside a writer a file is read again; what was damaged the first time is not taken the second. */
+static void damaged_attached_bytes_beside_a_writer(void **state)
+{
+    (void)state;
+    save_with_attached(at("f"));
+    blm_filter *w = open_at(at("f"), BLM_WRITE);
+    flip(at("f"), 3 * 512 + 4, 1);
+    refused(at("f"), 0, BLM_E_CHECKSUM, 3 * 512, "attached bytes are damaged");
+    close_well(w);
+}
+
+/* The limit is on bits and attached bytes together, here as in memory. */
+static void attached_bytes_count(void **state)
+{
+    (void)state;
+    save_with_attached(at("f"));
+    blm_filter *f     = open_at(at("f"), 0);
+    uint64_t    words = params_of(f).bytes;
+    blm_free(f);
+    for (uint64_t cap = words - 1; cap < words + 12; cap++) {
+        blm_options o = BLM_OPTIONS_INIT;
+        blm_error   e = { .text = "" };
+        f             = NULL;
+        o.max_bytes   = cap;
+        assert_status(blm_open(at("f"), &o, &f, &e), cap < words + 10 ? BLM_E_LIMIT : BLM_OK);
+        if (f)
+            assert_status(blm_refresh(f, &e), BLM_OK);
+        else
+            check_error(&e, BLM_E_LIMIT, cap < words ? "of bits" : "of attached data");
+        blm_free(f);
+    }
+}
+
 /* ---- holes ---- */
 
 /* Writes only what is not zero, as a copying program may. */
@@ -276,6 +309,8 @@ int main(void)
         file_test(damaged_slots_beside_a_writer),
         file_test(a_damaged_record_beside_a_writer),
         file_test(attached_bytes_are_loaded),
+        file_test(damaged_attached_bytes_beside_a_writer),
+        file_test(attached_bytes_count),
         file_test(holes_are_filled_before_a_writer_begins),
         file_test(descriptors_may_run_out),
         file_test(a_hash_with_a_bad_name),

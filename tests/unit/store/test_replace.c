@@ -102,8 +102,61 @@ static void links_stay_links(void **state)
     assert_int_equal(symlink("nowhere", at("loose")), 0);
     assert_status(replace(at("loose"), 0, "x", &e), BLM_E_EXISTS);
     assert_status(replace(at("loose"), BLM_REPLACE, "x", &e), BLM_OK);
-    holds(at("loose"), "x");
-    assert_int_equal(scratch_count(), 3);
+    holds(at("nowhere"), "x");
+    assert_int_equal(lstat(at("loose"), &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    assert_int_equal(scratch_count(), 4);
+}
+
+/* To a file that is not there, through two links, one of them absolute; and round in a circle. */
+static void links_to_links(void **state)
+{
+    (void)state;
+    blm_error   e;
+    struct stat st;
+    assert_int_equal(mkdir(at("d"), 0700), 0);
+    assert_int_equal(symlink("d/second", at("first")), 0);
+    assert_int_equal(symlink(at("third"), at("d/second")), 0);
+    assert_int_equal(symlink("d/../made", at("third")), 0);
+    assert_status(replace(at("first"), BLM_REPLACE, "x", &e), BLM_OK);
+    holds(at("made"), "x");
+    assert_int_equal(lstat(at("first"), &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    assert_int_equal(symlink("pong", at("ping")), 0);
+    assert_int_equal(symlink("ping", at("pong")), 0);
+    assert_status(replace(at("ping"), BLM_REPLACE, "x", &e), BLM_E_IO);
+    assert_int_equal(e.system, ELOOP);
+    assert_int_equal(symlink("no/such", at("deep")), 0);
+    assert_status(replace(at("deep"), BLM_REPLACE, "x", &e), BLM_E_IO);
+    assert_int_equal(e.system, ENOENT);
+    assert_int_equal(lstat(at("deep"), &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    unlink(at("d/second"));
+    rmdir(at("d"));
+}
+
+/* What /dev/stdout is: a link whose target is there and has no name. */
+static void links_to_pipes(void **state)
+{
+    (void)state;
+    blm_error   e;
+    struct stat st;
+    int         ends[2];
+    char        proc[64];
+    assert_int_equal(pipe(ends), 0);
+    snprintf(proc, sizeof proc, "/proc/self/fd/%d", ends[1]);
+    if (stat(proc, &st) < 0)
+        skip();
+    assert_int_equal(symlink(proc, at("out")), 0);
+    assert_status(replace(at("out"), 0, "x", &e), BLM_E_EXISTS);
+    assert_status(replace(at("out"), BLM_REPLACE, "x", &e), BLM_E_UNSUPPORTED);
+    assert_int_equal(lstat(at("out"), &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    assert_int_equal(symlink("/dev/null", at("null")), 0);
+    assert_status(replace(at("null"), BLM_REPLACE, "x", &e), BLM_E_UNSUPPORTED);
+    assert_int_equal(scratch_count(), 2);
+    close(ends[0]);
+    close(ends[1]);
 }
 
 static void not_a_regular_file(void **state)
@@ -380,6 +433,8 @@ int main(void)
         file_test(bare_names),
         file_test(modes_are_kept),
         file_test(links_stay_links),
+        file_test(links_to_links),
+        file_test(links_to_pipes),
         file_test(not_a_regular_file),
         file_test(somebody_is_faster),
         file_test(every_call_may_fail),
@@ -392,6 +447,8 @@ int main(void)
         named_test(bare_names),
         named_test(modes_are_kept),
         named_test(links_stay_links),
+        named_test(links_to_links),
+        named_test(links_to_pipes),
         named_test(somebody_is_faster),
         named_test(every_call_may_fail),
         named_test(a_name_while_it_is_written),

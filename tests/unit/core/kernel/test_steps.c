@@ -258,7 +258,7 @@ static void hands_keep_the_rule(void **state)
 {
     (void)state;
     const struct blm__stepper *v = blm__kernel_best()->stepper;
-    if (!v->follow)
+    if (v->follow == blm__hands_none)
         skip();
     judge_all_hands(v);
 #ifdef BLM__HAVE_AVX2
