@@ -44,6 +44,7 @@ static bool state_put(struct blm__layer *l, uint32_t i, uint64_t *was, uint64_t 
         blm__mark(l, at);
     bool put = __atomic_compare_exchange_n(&l->words[at], &seen, blm__le64(now), false,
                                            __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE); /* a turn is seen before what is written in it */
     if (l->marks)
         blm__mark(l, at);
     *was = blm__le64(seen);
@@ -111,10 +112,10 @@ static void visit(struct blm__layer *l, const struct blm__age_turn *t)
         empty_old(l, from * ages, t);
 }
 
-static struct blm__age_turn turn_by_time(struct blm__layer *l)
+static struct blm__age_turn turn_at(struct blm__layer *l, uint64_t now)
 {
     uint32_t            ages = blm__ages_of(&l->shape);
-    uint64_t            now  = blm__clock_now(&l->clock), was;
+    uint64_t            was;
     struct blm__clocked c;
     do {
         was = state(l, CLOCK);
@@ -125,6 +126,11 @@ static struct blm__age_turn turn_by_time(struct blm__layer *l)
         visit(l, &t);
     }
     return blm__age_turn(c.turn, ages);
+}
+
+static struct blm__age_turn turn_by_time(struct blm__layer *l)
+{
+    return turn_at(l, blm__clock_now(&l->clock));
 }
 
 /* After a power cut the state may be older than words. Their turns count, too: otherwise the next
@@ -255,31 +261,50 @@ static size_t add(const struct blm__body *b, struct blm__layer *l, const struct 
     return count;
 }
 
+/* May others add while we look? Threads, or the process that writes the file. */
+static bool beside(const struct blm__body *b) { return b->shared || b->store->stale; }
+
+/* Before looking at words: not after them. (Nothing on x86-64, as below.) */
+static struct blm__age_turn turn_now(const struct blm__layer *l)
+{
+    struct blm__age_turn t = blm__ages_now(l);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return t;
+}
+
+/* After looking at words: is it still turn t? */
+static bool same_turn(const struct blm__layer *l, const struct blm__age_turn *t)
+{
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return blm__ages_now(l).number == t->number;
+}
+
+/* One key, again and again. A reader that is too late each time does not know, so it says maybe. */
+static bool look_again(const struct blm__body *b, const struct blm__layer *l, uint64_t h)
+{
+    uint8_t maybe;
+    for (unsigned again = 0; again < LOOKS; again++) {
+        struct blm__age_turn t = turn_now(l);
+        if (b->kernel->ages->check(l, &t, &h, 1, &maybe))
+            return true;
+        if (same_turn(l, &t))
+            return false;
+    }
+    return true;
+}
+
 /* Turns may begin between the look at the turn and the look at the words. What was renewed in such a
- * turn, and is gone from where it was, would be missed: then it looks again. A thread that is always
- * too late does not know. */
+ * turn, and is gone from where it was, would be missed: then it looks again, at what it missed. */
 static size_t check_hashes(const struct blm__body *b, const struct blm__layer *l, const uint64_t *h,
                            size_t n, uint8_t *maybe)
 {
-    struct blm__age_turn t    = blm__ages_now(l), after;
+    struct blm__age_turn t    = turn_now(l);
     size_t               hits = b->kernel->ages->check(l, &t, h, n, maybe);
-    for (unsigned again = 0; hits < n && b->shared; again++) {
-        after = blm__ages_now(l);
-        if (after.number == t.number)
-            return hits;
-        if (again == LOOKS && ((after.number - t.number) & (BLM__TURNS - 1)) > 1) {
-            memset(maybe, 1, n);
-            return n;
-        }
-        if (again == LOOKS)
-            return hits;
-        uint8_t more[BLM__BATCH];
-        t = after;
-        b->kernel->ages->check(l, &t, h, n, more);
-        hits = 0;
-        for (size_t i = 0; i < n; i++)
-            hits += maybe[i] |= more[i];
-    }
+    if (hits == n || !beside(b) || same_turn(l, &t))
+        return hits;
+    for (size_t i = 0; i < n; i++)
+        if (!maybe[i])
+            hits += maybe[i] = look_again(b, l, h[i]);
     return hits;
 }
 
@@ -311,18 +336,41 @@ static size_t add_raw(const struct blm__body *b, struct blm__layer *l, const str
     return count;
 }
 
+/* Keys that the kernel hashed by itself, of a run that was looked at in turn t. */
+static size_t eights_again(const struct blm__body *b, const struct blm__layer *l,
+                           const struct blm__age_turn *t, const struct blm__keys *run,
+                           uint8_t *maybe)
+{
+    uint64_t h;
+    size_t   more = 0;
+    if (same_turn(l, t))
+        return 0;
+    for (size_t i = 0; i < run->n; i++)
+        if (!maybe[i]) {
+            blm__run_hash(b, run, i, 1, &h);
+            more += maybe[i] = look_again(b, l, h);
+        }
+    return more;
+}
+
+static size_t check_eights(const struct blm__body *b, const struct blm__layer *l,
+                           const struct blm__keys *run, uint8_t *maybe)
+{
+    struct blm__age_turn t = turn_now(l);
+    size_t               hits =
+        b->kernel->ages->check8(l, &t, blm__hasher_flip(&b->hasher), run->fixed, run->n, maybe);
+    return hits < run->n && beside(b) ? hits + eights_again(b, l, &t, run, maybe) : hits;
+}
+
 static size_t check_raw(const struct blm__body *b, const struct blm__layer *l,
                         const struct blm__keys *k, uint8_t *maybe)
 {
-    const struct blm__ages *a = b->kernel->ages;
-    uint64_t                h[BLM__RUN];
-    size_t                  hits = 0;
+    uint64_t h[BLM__RUN];
+    size_t   hits = 0;
     for (size_t at = 0; at < k->n;) {
-        struct blm__keys     run = blm__run_of(b, k, at, eights(b, l, k), h);
-        struct blm__age_turn t   = blm__ages_now(l);
-        hits += run.hashes
-                    ? a->check(l, &t, run.hashes, run.n, maybe + at)
-                    : a->check8(l, &t, blm__hasher_flip(&b->hasher), run.fixed, run.n, maybe + at);
+        struct blm__keys run = blm__run_of(b, k, at, eights(b, l, k), h);
+        hits += run.hashes ? check_hashes(b, l, run.hashes, run.n, maybe + at)
+                           : check_eights(b, l, &run, maybe + at);
         at += run.n;
     }
     return hits;
@@ -473,11 +521,23 @@ static uint32_t age_there(const struct blm__layer *dst, const struct blm__layer 
     return older < BLM__AGES_MOST ? (uint32_t)older : BLM__AGES_MOST;
 }
 
+/* When two layers by time meet: at the later of their last adds, not at this moment. So the result is
+ * the same whenever it is made, also by who repeats it later, and later adds as of a time before this
+ * moment find their turn. What has become too old since is forgotten with the next turn as ever. Not
+ * past our clock, of which src's may be ahead: dst would forget what it must have. */
+static uint64_t meeting(const struct blm__layer *dst, const struct blm__layer *src)
+{
+    uint64_t mine = state(dst, CLOCK) >> 20, theirs = state(src, CLOCK) >> 20;
+    uint64_t now = blm__clock_now(&dst->clock) & COUNT_MASK;
+    theirs       = theirs < now ? theirs : now;
+    return mine > theirs ? mine : theirs;
+}
+
 void blm__ages_unite(struct blm__layer *dst, const struct blm__layer *src)
 {
     uint32_t             ages = blm__ages_of(&dst->shape);
-    uint64_t             now  = blm__by_time(&dst->shape) ? blm__clock_now(&dst->clock) : 0;
-    struct blm__age_turn to   = blm__by_time(&dst->shape) ? turn_by_time(dst) : blm__ages_now(dst);
+    uint64_t             now  = blm__by_time(&dst->shape) ? meeting(dst, src) : 0;
+    struct blm__age_turn to   = blm__by_time(&dst->shape) ? turn_at(dst, now) : blm__ages_now(dst);
     struct blm__age_turn from = blm__by_time(&src->shape)
                                     ? blm__age_turn(blm__ages_clock(src, now).turn, ages)
                                     : blm__ages_now(src);

@@ -116,7 +116,7 @@ static void count_move(struct blm__layer *l)
 
 static uint64_t moves_now(const uint64_t *m) { return __atomic_load_n(m, __ATOMIC_ACQUIRE); }
 
-/* Again, after buckets that a kernel has read by plain loads: not before them. (Nothing on x86-64.) */
+/* Again, after buckets that were read by plain loads: not before them. (Nothing on x86-64.) */
 static uint64_t moves_after(const uint64_t *m)
 {
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -134,7 +134,7 @@ static bool has(const struct blm__layer *l, uint64_t h)
         uint64_t before = moves_now(m);
         if (blm__pair_has(l, c, p))
             return true;
-        if (moves_now(m) == before)
+        if (moves_after(m) == before)
             return false;
     }
     return true;

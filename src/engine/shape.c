@@ -76,6 +76,15 @@ static const char *fuse_fault(const struct blm__shape *s)
     return s->lines || s->probes != BLM__FUSE_PROBES ? "a key has three cells" : NULL;
 }
 
+/* Native layers come from no other format. 1: a scalable filter's first (kind/young.h). */
+static const char *aux_fault(const struct blm__shape *s, bool native)
+{
+    uint64_t most = s->rule == BLM__CHAIN || s->rule == BLM__LINES;
+    if (!native || s->rule == BLM__AGES || s->rule == BLM__FUSE)
+        return NULL;
+    return s->aux[0] > most || s->aux[1] ? "values of another format" : NULL;
+}
+
 static const char *shape_fault(const struct blm__shape *s, bool native)
 {
     if ((unsigned)s->kind >= 32)
@@ -91,6 +100,8 @@ static const char *shape_fault(const struct blm__shape *s, bool native)
         fault = lines_fault(s);
     if (!fault)
         fault = buckets_fault(s);
+    if (!fault)
+        fault = aux_fault(s, native);
     return fault ? fault : fuse_fault(s);
 }
 

@@ -53,8 +53,6 @@ static bool exchange(struct blm__layer *l, struct table t, uint64_t h, uint8_t p
 {
     uint64_t x    = h & t.mask;
     uint32_t most = blm__cf_iterations(&l->shape), v = 0, n = 0;
-    if (blm__layer_items(l) >= l->shape.bits)
-        return false;
     for (; n < most; n++) {
         swap(bucket_at(t, x) + v, &print);
         x             = (x ^ blm__cf_turn(print)) & t.mask;
@@ -77,6 +75,8 @@ static bool place(const struct blm__body *b, struct blm__layer *l, const struct 
                   size_t i, bool move)
 {
     (void)b;
+    if (blm__layer_items(l) >= l->shape.bits) /* full: no need to look, nor to exchange */
+        return false;
     struct table t     = table_of(l);
     uint64_t     h     = hash_at(k, i);
     uint8_t      print = blm__cf_print(h), *free = find_in_two(t, h, print, 0);
@@ -141,42 +141,95 @@ static size_t check(const struct blm__body *b, const struct blm__layer *l,
 
 /* ---- compaction ---- */
 
-/* To a free slot of a layer before this one. */
-static bool sink(struct blm__body *b, uint32_t from, uint64_t bucket, uint8_t print)
+#define MANY 64u /* layers, of which it pays to know where the free slots are */
+
+/* While layers are emptied, newest first, those before them only get fuller. So where all layers have
+ * the same buckets, a bucket's first layer with a free slot is found once and for all: `open` has a
+ * lower bound for each. Otherwise, with tens of thousands of layers, each slot would be looked for in
+ * all of them. */
+struct sinking {
+    struct blm__body *b;
+    uint32_t         *open; /* of buckets; NULL: not known */
+    size_t            size; /* of `open` in bytes */
+};
+
+static struct sinking sink_begin(struct blm__body *b)
 {
-    for (uint32_t i = 0; i < from; i++) {
-        uint8_t *free = find_in_two(table_of(&b->layers[i]), bucket, print, 0);
-        if (!free)
-            continue;
-        *free = print;
-        blm__layer_count(&b->layers[i], 1);
-        return true;
+    struct sinking           s     = { .b = b };
+    const struct blm__shape *shape = &b->layers[0].shape;
+    if (b->layer_count < MANY || blm__cf_expansion(shape) != 1)
+        return s;
+    s.size = (size_t)(shape->bits / blm__cf_bucket(shape)) * sizeof *s.open;
+    s.open = blm__zalloc(b->alloc, s.size); /* a sixteenth of the slots at most, or none */
+    return s;
+}
+
+static void sink_end(struct sinking *s)
+{
+    if (s->open)
+        blm__free(s->b->alloc, s->open, s->size);
+}
+
+/* The first layer before `from` with a free slot in this bucket; `from`: none has. */
+static uint32_t open_layer(const struct sinking *s, uint32_t from, uint64_t bucket)
+{
+    uint32_t i = s->open[bucket];
+    while (i < from && !find(table_of(&s->b->layers[i]), bucket, 0))
+        i++;
+    s->open[bucket] = i;
+    return i < from ? i : from;
+}
+
+/* The first layer before `from` with a free slot for it; `from`: none has. */
+static uint32_t layer_for(const struct sinking *s, uint32_t from, uint64_t bucket, uint8_t print)
+{
+    if (s->open) {
+        uint64_t mask = table_of(&s->b->layers[0]).mask;
+        uint32_t one  = open_layer(s, from, bucket & mask);
+        uint32_t two  = open_layer(s, from, (bucket ^ blm__cf_turn(print)) & mask);
+        return one < two ? one : two;
     }
-    return false;
+    uint32_t i = 0;
+    while (i < from && !find_in_two(table_of(&s->b->layers[i]), bucket, print, 0))
+        i++;
+    return i;
+}
+
+/* To a free slot of a layer before this one. */
+static bool sink(const struct sinking *s, uint32_t from, uint64_t bucket, uint8_t print)
+{
+    uint32_t i = layer_for(s, from, bucket, print);
+    if (i == from)
+        return false;
+    *find_in_two(table_of(&s->b->layers[i]), bucket, print, 0) = print;
+    blm__layer_count(&s->b->layers[i], 1);
+    return true;
 }
 
 /* True: nothing is left in it. */
-static bool empty_layer(struct blm__body *b, uint32_t from)
+static bool empty_layer(const struct sinking *s, uint32_t from)
 {
-    struct table t    = table_of(&b->layers[from]);
-    bool         left = false;
-    for (uint64_t i = 0; i < b->layers[from].shape.bits; i++) {
+    struct blm__layer *l    = &s->b->layers[from];
+    struct table       t    = table_of(l);
+    bool               left = false;
+    for (uint64_t i = 0; i < l->shape.bits; i++) {
         if (!t.slot[i])
             continue;
-        if (!sink(b, from, i / t.size, t.slot[i])) {
+        if (!sink(s, from, i / t.size, t.slot[i])) {
             left = true;
             continue;
         }
         t.slot[i] = 0;
-        blm__layer_uncount(&b->layers[from], 1);
+        blm__layer_uncount(l, 1);
     }
     return !left;
 }
 
 void blm__slots_compact(struct blm__body *b, bool whole)
 {
+    struct sinking s = sink_begin(b);
     for (uint32_t i = b->layer_count; i-- > 1;) {
-        bool emptied = empty_layer(b, i);
+        bool emptied = empty_layer(&s, i);
         if (emptied && i + 1 == b->layer_count) {
             b->store->drop_layers(b, i, NULL);
             b->active = i - 1;
@@ -184,6 +237,7 @@ void blm__slots_compact(struct blm__body *b, bool whole)
         if (!emptied && !whole)
             break;
     }
+    sink_end(&s);
     b->layers[0].shape.aux[0] = 0;
 }
 

@@ -39,9 +39,7 @@ static blm_status plan(const blm_options *o, blm_plan *out, blm_error *err)
         return blm__fail(err, BLM_E_ARGUMENT,
                          "growth of a cuckoo filter must be 2, 4, 8 … 1024, not %g", o->growth);
     if (o->growth != 0 && o->flags & BLM_SHARED)
-        return blm__fail(err, BLM_E_UNSUPPORTED,
-                         "a cuckoo filter that grows cannot be shared between threads: give it its "
-                         "full size, or use a lock of your own");
+        return blm__fail(err, BLM_E_UNSUPPORTED, BLM__GROWS_ALONE);
     if (o->growth != 0 && !(o->items && o->rate > 0 && !o->bits && !o->memory))
         return blm__fail(err, BLM_E_ARGUMENT,
                          "a cuckoo filter that grows is planned by rate, and items for its first "
@@ -99,14 +97,17 @@ static const char *fault(const struct blm__body *b, bool native)
 
 /* ---- growing ---- */
 
-static blm_status next_shape(const struct blm__body *b, struct blm__shape *out)
+/* The layer after `count` of them, of which this is the last. */
+static blm_status next_shape(const struct blm__body *b, const struct blm__shape *last,
+                             uint32_t count, struct blm__shape *out)
 {
-    const struct blm__shape *last = &b->layers[b->active].shape;
-    uint64_t                 g    = (uint64_t)b->growth;
-    *out                          = *last;
+    uint64_t g = (uint64_t)b->growth;
+    *out       = *last;
+    if (g == 0 || count >= blm__most_layers(b, b->scheme))
+        return BLM_E_FULL;
     if (last->scheme->grow)
         return last->scheme->grow(b, out, NULL);
-    if (b->layer_count >= LAYERS)
+    if (count >= LAYERS)
         return BLM_E_FULL;
     if (last->bits > BLM__MAX_BITS / last->cell_bits / g)
         return BLM_E_LIMIT;
@@ -118,9 +119,7 @@ static blm_status next_shape(const struct blm__body *b, struct blm__shape *out)
 static blm_status grow(struct blm__body *b)
 {
     struct blm__shape s;
-    if (b->growth == 0 || b->layer_count >= blm__most_layers(b, b->scheme))
-        return BLM_E_FULL;
-    blm_status st = next_shape(b, &s);
+    blm_status        st = next_shape(b, &b->layers[b->active].shape, b->layer_count, &s);
     if (st != BLM_OK)
         return st;
     uint32_t was = b->active;
@@ -253,16 +252,26 @@ static uint64_t room(const struct blm__body *b)
     return 0; /* adds may fail, so none goes past the kind */
 }
 
+/* Layers that are there, and those that would come, each to its capacity. The last that there can be
+ * takes as many as it has cells. */
 static blm_status rate_at(const struct blm__body *b, uint64_t n, double *rate)
 {
-    double absent = 0; /* log of the chance that no layer says "maybe" */
-    for (uint32_t i = 0; i < b->layer_count; i++) {
-        const struct blm__shape *s    = &b->layers[i].shape;
-        uint64_t                 some = n < s->capacity || i == b->active ? n : s->capacity;
-        if (some > s->bits)
-            return BLM_E_FULL;
-        absent += log1p(-blm__layer_model(s, some));
+    struct blm__shape s      = b->layers[0].shape, next;
+    double            absent = 0; /* log of the chance that no layer says "maybe" */
+    for (uint32_t i = 1;; i++, s = next) {
+        blm_status st = BLM_OK;
+        if (i < b->layer_count)
+            next = b->layers[i].shape;
+        else
+            st = next_shape(b, &s, i, &next);
+        uint64_t most = st == BLM_OK && s.capacity ? s.capacity : s.bits;
+        uint64_t some = n < most ? n : most;
+        absent += log1p(-blm__layer_model(&s, some));
         n -= some;
+        if (n == 0)
+            break;
+        if (st != BLM_OK)
+            return st;
     }
     *rate = -expm1(absent);
     return BLM_OK;

@@ -12,6 +12,11 @@
 #include "bloomery/maths.h"
 #include "engine/engine.h"
 
+/* Why growth and BLM_SHARED do not go together, in kinds that have both. */
+#define BLM__GROWS_ALONE                                                             \
+    "a cuckoo filter that grows cannot be shared between threads: give it its full " \
+    "size, or use a lock of your own"
+
 struct blm__kind {
     blm_kind_row row;   /* what blm_kind_at shows */
     bool         words; /* may be made over a caller's words */

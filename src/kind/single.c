@@ -5,13 +5,14 @@
 
 const char *blm__single_fault(const struct blm__body *b, bool native)
 {
-    (void)native;
     if (b->layer_count != 1)
         return "more than one layer in a filter that does not grow";
     if (b->layers[0].shape.kind != b->kind)
         return "its layer is of another kind";
     if (b->growth != 0 || b->tightening != 0 || b->rate_cap != 0 || b->active != 0)
         return "growth in a filter that does not grow";
+    if (native && b->layers[0].shape.rule < BLM__AGES && b->layers[0].shape.aux[0])
+        return "a scalable filter's layer in one that does not grow";
     return NULL;
 }
 
@@ -89,14 +90,18 @@ blm_status blm__single_unite(struct blm__body *dst, const struct blm__body *src,
     return st;
 }
 
-/* No one counted the common keys: the smaller count is the most there can be. */
+/* No one counted the common keys: the smaller count is the most there can be, unless there is no cell
+ * left that one could be in. */
 blm_status blm__single_intersect(struct blm__body *dst, const struct blm__body *src, blm_error *err)
 {
     blm_status st = combine(dst, src, dst->layers[0].engine->intersect, err);
     if (st != BLM_OK)
         return st;
-    uint64_t mine = blm__layer_items(&dst->layers[0]), theirs = blm__layer_items(&src->layers[0]);
-    if (theirs < mine)
-        blm__layer_recount(&dst->layers[0], theirs);
+    struct blm__layer *l    = &dst->layers[0];
+    uint64_t           mine = blm__layer_items(l), most = blm__layer_items(&src->layers[0]);
+    if (blm__layer_ones(l, dst->kernel) == 0)
+        most = 0;
+    if (most < mine)
+        blm__layer_recount(l, most);
     return BLM_OK;
 }

@@ -100,6 +100,13 @@ void blm__estimate_scale(blm_estimate *e, double factor)
     e->high *= factor;
 }
 
+void blm__estimate_widen(blm_estimate *e, double variance, double least, double most)
+{
+    double reach = BLM__Z95 * sqrt(variance);
+    e->low       = fmin(fmax(e->value - hypot(e->value - e->low, reach), least), e->value);
+    e->high      = fmax(fmin(e->value + hypot(e->high - e->value, reach), most), e->value);
+}
+
 blm_status blm_estimate_items(uint64_t m, uint32_t k, uint64_t ones, blm_estimate *out)
 {
     if (!out || m == 0 || k == 0 || ones > m)

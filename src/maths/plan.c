@@ -58,12 +58,12 @@ static blm_status read_size(const blm_options *o, uint32_t cell_bits, uint64_t u
                          " that one filter can have; split the keys over several filters",
                          o->bits, most);
     out->cells     = (o->bits + unit - 1) / unit * unit;
-    uint64_t bytes = o->memory;
+    uint64_t bytes = o->memory; /* of which whole words are used */
     if (!o->bits && !o->memory && o->words)
         bytes = o->word_count < BLM__MAX_BITS / 64 ? o->word_count * 8 : BLM__MAX_BITS / 8;
     if (bytes == 0)
         return BLM_OK;
-    uint64_t fits = bytes < BLM__MAX_BITS / 8 ? bytes * 8 / cell_bits / unit * unit : most;
+    uint64_t fits = bytes < BLM__MAX_BITS / 8 ? bytes / 8 * 64 / cell_bits / unit * unit : most;
     if (o->bits && out->cells > fits)
         return blm__fail(err, BLM_E_LIMIT,
                          "bits = %" PRIu64 " does not fit memory = %" PRIu64
@@ -73,7 +73,7 @@ static blm_status read_size(const blm_options *o, uint32_t cell_bits, uint64_t u
         out->cells = fits;
     if (out->cells == 0)
         return blm__fail(err, BLM_E_LIMIT, "%" PRIu64 " bytes hold no filter; give at least %u",
-                         bytes, (unsigned)((unit * cell_bits + 7) / 8));
+                         bytes, (unsigned)((unit * cell_bits + 63) / 64 * 8));
     return BLM_OK;
 }
 

@@ -4,6 +4,7 @@
  * words of 56 cells, and the window is S of them beside each other, all full when a turn ends. A
  * question passes if it passes one of them: so each may have the rate 1 − (1 − p)^(1/S).
  */
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -29,15 +30,21 @@ static uint64_t bytes_of(uint64_t cells, uint32_t ages)
 /* What is wanted of the whole, as it is wanted of one turn. */
 static blm_status of_one_turn(const blm_options *o, uint32_t ages, blm_options *out, blm_error *err)
 {
-    uint64_t bytes = o->bits ? (o->bits + 63) / 64 * 8 : o->memory, spans;
+    uint64_t bytes = o->bits ? (o->bits - 1) / 64 * 8 + 8 : o->memory, spans;
     *out           = *o;
     out->memory = out->max_bytes = 0;
     if (o->rate != 0 && !(o->rate > 0 && o->rate < 1))
         return BLM_OK; /* for the caller to refuse */
     out->items = blm__turn_length(o->items, ages);
-    out->rate  = o->rate > 0 ? each_of(o->rate, ages) : 0;
+    /* 0 would be no rate; so small a one is refused like others that cannot be reached. */
+    out->rate = o->rate > 0 ? fmax(each_of(o->rate, ages), DBL_MIN) : 0;
     if (bytes == 0)
         return BLM_OK;
+    if (o->memory && bytes > o->memory)
+        return blm__fail(err, BLM_E_LIMIT,
+                         "bits = %" PRIu64 " does not fit memory = %" PRIu64
+                         " bytes; give one of the two, or more memory",
+                         o->bits, o->memory);
     spans = blm__ages_spans(bytes / 8, ages);
     if (spans == 0)
         return blm__fail(err, BLM_E_LIMIT, "%" PRIu64 " bytes hold no window: it takes at least %u",

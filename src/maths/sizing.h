@@ -48,10 +48,12 @@ double blm__rate_buckets(uint64_t cells, uint32_t bits, uint64_t n);
 double blm__rate_fuse(uint32_t bits, uint64_t n);
 
 /* Estimates of blm_estimate_items. The first multiplies value and interval. The second widens the
- * interval for a filter of lines of `cells` cells, where keys do not spread evenly. */
+ * interval for a filter of lines of `cells` cells, where keys do not spread evenly. The third widens it
+ * by a variance that comes from elsewhere, and leaves its ends between least and most. */
 void blm__estimate_scale(blm_estimate *e, double factor);
 void blm__estimate_in_lines(uint32_t cells, uint64_t m, uint32_t k, uint32_t lines, uint64_t ones,
                             blm_estimate *e);
+void blm__estimate_widen(blm_estimate *e, double variance, double least, double most);
 /* blm_estimate_overlap for filters of such lines (cells 0: without lines). */
 blm_status blm__estimate_overlap(uint32_t cells, uint64_t m, uint32_t k, uint32_t lines,
                                  uint64_t ones_a, uint64_t ones_b, uint64_t ones_or,

@@ -322,6 +322,70 @@ static void refused(blm_options o, blm_status want, const char *word)
     assert_null(f);
 }
 
+/* As it fills: the modelled rate is that of the layers it would grow, and ends where it does. */
+static void the_rate_of_one_that_grows_is_modelled(void **state)
+{
+    (void)state;
+    blm_options o    = options(1000, 0.01);
+    double      last = 0, now;
+    o.growth         = 2;
+    blm_filter *f = make(&o), *g = make(&o);
+    uint64_t    most = params_of(f).capacity;
+    for (uint64_t n = 250; n < most << 15; n = n * 5 / 4) {
+        assert_status(blm_rate_at(f, n, &now), BLM_OK);
+        assert_true(now >= last && now > 0 && now <= 0.01);
+        last = now;
+    }
+    assert_status(blm_rate_at(f, UINT64_MAX, &now), BLM_E_FULL);
+    for (uint64_t i = 0; i < 20000; i++)
+        assert_true(blm_add(g, &i, 8) >= 0);
+    assert_true(params_of(g).layers > 3);
+    for (uint64_t n = 1000; n < 100000; n += 1000) { /* the same before and after */
+        assert_status(blm_rate_at(f, n, &last), BLM_OK);
+        assert_status(blm_rate_at(g, n, &now), BLM_OK);
+        assert_true(fabs(now - last) < 1e-12);
+    }
+    assert_status(blm_rate_at(f, 20000, &now), BLM_OK);
+    assert_true(fabs(stats_of(g).rate_now / now - 1) < 0.1);
+    blm_free(f);
+    blm_free(g);
+    f = cuckoo(1000, 0.01); /* one that does not: its cells are the end */
+    assert_status(blm_rate_at(f, params_of(f).bits, &now), BLM_OK);
+    assert_status(blm_rate_at(f, params_of(f).bits + 1, &now), BLM_E_FULL);
+    blm_free(f);
+}
+
+/* A layer that is added moves those that others read. */
+static void one_that_grows_is_never_shared(void **state)
+{
+    (void)state;
+    blm_options o = options(100, 0.01), like = BLM_OPTIONS_INIT;
+    blm_error   e;
+    o.growth      = 2;
+    blm_filter *f = make(&o), *g;
+    like.like     = f;
+    like.flags    = BLM_SHARED;
+    refused(like, BLM_E_UNSUPPORTED, "that grows cannot be shared");
+    struct bytes b      = encoded(f);
+    blm_options  opened = BLM_OPTIONS_INIT;
+    opened.flags        = BLM_SHARED;
+    assert_status(blm_decode(b.p, b.len, &opened, &g, &e), BLM_E_UNSUPPORTED);
+    check_error(&e, BLM_E_UNSUPPORTED, "that grows cannot be shared");
+    free(b.p);
+    assert_status(blm_save(f, at("grows.blm"), NULL, 0, &e), BLM_OK);
+    opened.flags = BLM_SHARED | BLM_WRITE;
+    assert_status(blm_open(at("grows.blm"), &opened, &g, &e), BLM_E_UNSUPPORTED);
+    check_error(&e, BLM_E_UNSUPPORTED, "that grows cannot be shared");
+    opened.flags = BLM_WRITE; /* and nobody has it open now */
+    assert_status(blm_open(at("grows.blm"), &opened, &g, &e), BLM_OK);
+    blm_free(g);
+    like.flags = 0;
+    g          = make(&like);
+    assert_true(params_of(g).growth == 2);
+    blm_free(g);
+    blm_free(f);
+}
+
 static void what_it_cannot_be_is_named(void **state)
 {
     (void)state;
@@ -510,6 +574,8 @@ int main(void)
         cmocka_unit_test(the_rate_is_as_modelled),
         cmocka_unit_test(it_grows_when_asked_to),
         cmocka_unit_test(deltas_lead_from_one_to_the_other),
+        cmocka_unit_test(the_rate_of_one_that_grows_is_modelled),
+        file_test(one_that_grows_is_never_shared),
         cmocka_unit_test(what_it_cannot_be_is_named),
         cmocka_unit_test(sizes_can_be_given_otherwise),
     };

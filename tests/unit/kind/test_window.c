@@ -119,6 +119,26 @@ static void nothing_comes_back(void **state)
     blm_free(f);
 }
 
+/* The shortest window: whoever is slower than it and its slack, here 8 ms, finds the key forgotten. */
+static void a_millisecond(void **state)
+{
+    (void)state;
+    uint64_t    clock = 1700000000000u;
+    blm_options o     = asked(20, 0.01, 1, &clock);
+    blm_filter *f     = made(&o);
+    blm_window  w     = window_of(f);
+    assert_int_equal(w.length + w.slack, 8);
+    for (uint64_t late = 0; late < 12; late++) {
+        uint64_t key = 5;
+        clock += 1000;
+        assert_int_equal(blm_add(f, &key, 8), BLM_OK);
+        clock += late;
+        if (late <= w.length || late >= w.length + w.slack)
+            assert_int_equal(has(f, key), late <= w.length);
+    }
+    blm_free(f);
+}
+
 /* ---- rates ---- */
 
 static double tried(const blm_filter *f, uint64_t trials, uint64_t seed)
@@ -318,6 +338,60 @@ static void unions_remember_what_either_does(void **state)
     blm_free(g);
 }
 
+/* Who repeats a union later, and the adds that came after it, gets what was there the first time. */
+static void unions_do_not_depend_on_the_moment(void **state)
+{
+    (void)state;
+    for (uint64_t late = 0; late < 20000; late += 300) {
+        uint64_t    clock = 1700000000000u, k = 1, before = 2, after = 3;
+        blm_options o = asked(500, 0.001, 7000, &clock);
+        blm_filter *f = made(&o), *g = made(&o), *again = NULL;
+        blm_add(f, &k, 8);
+        clock += 2500;
+        blm_add(g, &before, 8);
+        assert_int_equal(blm_copy(f, &again, NULL), BLM_OK);
+        clock += 1300;
+        assert_int_equal(blm_union(f, g, NULL), BLM_OK);
+        blm_add(f, &after, 8);
+        clock += late;
+        assert_int_equal(blm_union(again, g, NULL), BLM_OK);
+        clock -= late;
+        blm_add(again, &after, 8);
+        assert_true(blm_equal(f, again));
+        for (uint64_t end = clock + 16000; clock < end; clock += 250) {
+            bool due = end - clock > 16000 - 7000;
+            for (uint64_t i = 1; i <= after; i++)
+                assert_int_equal(has(f, i), has(again, i));
+            assert_true(!due || has(f, after));
+        }
+        assert_false(has(again, k) || has(again, before) || has(again, after));
+        blm_free(f);
+        blm_free(g);
+        blm_free(again);
+    }
+}
+
+/* One that has seen a later time than our clock does not make the other forget. */
+static void unions_with_a_clock_that_is_ahead(void **state)
+{
+    (void)state;
+    uint64_t    clock = 1700000000000u, mine = 1, theirs = 2;
+    blm_options o = asked(500, 0.001, 7000, &clock);
+    blm_filter *f = made(&o), *g = made(&o);
+    blm_add(f, &mine, 8);
+    clock += 3600000;
+    blm_add(g, &theirs, 8);
+    clock -= 3600000;
+    assert_int_equal(blm_union(f, g, NULL), BLM_OK);
+    assert_true(has(f, mine) && has(f, theirs));
+    clock += 7000;
+    assert_true(has(f, mine) && has(f, theirs));
+    clock += 2000;
+    assert_false(has(f, mine) || has(f, theirs));
+    blm_free(f);
+    blm_free(g);
+}
+
 /* ---- refusals ---- */
 
 static void refused(const blm_options *o, blm_status st, const char *words)
@@ -383,11 +457,14 @@ int main(void)
         cmocka_unit_test(by_number),
         cmocka_unit_test(by_time),
         cmocka_unit_test(nothing_comes_back),
+        cmocka_unit_test(a_millisecond),
         cmocka_unit_test(the_rate_of_small_ones),
         cmocka_unit_test(the_rate_of_a_large_one),
         cmocka_unit_test(too_many_in_the_time),
         cmocka_unit_test(a_burst_is_said),
         cmocka_unit_test(unions_remember_what_either_does),
+        cmocka_unit_test(unions_do_not_depend_on_the_moment),
+        cmocka_unit_test(unions_with_a_clock_that_is_ahead),
         cmocka_unit_test(what_is_refused),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

@@ -5,6 +5,7 @@
 
 #include "bloomery/delta.h"
 #include "bloomery/embed.h"
+#include "core/kernel/ages.h"
 
 /* ---- the clock ---- */
 
@@ -216,6 +217,107 @@ static void deltas_lead_from_one_to_the_other(void **state)
     blm_free(after);
 }
 
+/* ---- a reader beside the writer ---- */
+
+#define WINDOW 70u /* turns of ten keys */
+#define KEPT   ((uint64_t)1 << 60)
+
+/* The writer gets on after a reader has looked at the turn, and before it looks at the words. */
+static struct {
+    const struct blm__ages *real;
+    blm_filter             *writer;
+    uint64_t                fill; /* the next key that nobody asks for */
+    unsigned                adds; /* at each look, of those … */
+    unsigned                looks;
+    bool                    renew; /* … and then KEPT */
+} race;
+
+static void race_on(void)
+{
+    race.looks++;
+    for (unsigned i = 0; i < race.adds; i++, race.fill++)
+        blm_add(race.writer, &race.fill, 8);
+    if (race.renew)
+        blm_add(race.writer, &(uint64_t){ KEPT }, 8);
+    race.adds = race.renew ? 0 : race.adds;
+}
+
+static size_t slow_check(const struct blm__layer *l, const struct blm__age_turn *t,
+                         const uint64_t *h, size_t n, uint8_t *maybe)
+{
+    race_on();
+    return race.real->check(l, t, h, n, maybe);
+}
+
+static size_t slow_check8(const struct blm__layer *l, const struct blm__age_turn *t, uint64_t flip,
+                          const void *keys, size_t n, uint8_t *maybe)
+{
+    race_on();
+    return race.real->check8(l, t, flip, keys, n, maybe);
+}
+
+static size_t ask(const blm_filter *f, uint64_t key, unsigned how)
+{
+    blm_key    k = { &key, 8 };
+    blm_digest d;
+    if (how == 0)
+        return blm_check(f, &key, 8);
+    if (how == 1)
+        return blm_check_many(f, &k, 1, NULL);
+    if (how == 2)
+        return blm_check_fixed(f, &key, 8, 1, NULL);
+    assert_int_equal(blm_digest_of(f, &key, 8, &d), BLM_OK);
+    return blm_check_digests(f, &d, 1, NULL);
+}
+
+/* Is the key there for a reader whose writer adds meanwhile? KEPT was added as the last key of a turn,
+ * and sixty more after it. */
+static size_t raced(unsigned how, uint64_t key, unsigned adds, bool renew)
+{
+    blm_options        o = asked(WINDOW, 1e-6, 0, NULL);
+    blm_filter        *reader;
+    struct blm__kernel kernel;
+    struct blm__ages   ages;
+    o.flags |= BLM_REPLACE;
+    assert_int_equal(blm_create_file(at("raced.blm"), &o, &race.writer, NULL), BLM_OK);
+    assert_int_equal(window_of(race.writer).turn_length, 10);
+    race.fill = 0;
+    for (unsigned i = 0; i < 70; i++, race.fill++)
+        blm_add(race.writer, i == 9 ? &(uint64_t){ KEPT } : &race.fill, 8);
+    assert_int_equal(blm_open(at("raced.blm"), NULL, &reader, NULL), BLM_OK);
+    race.real           = reader->body.kernel->ages;
+    race.adds           = adds;
+    race.renew          = renew;
+    race.looks          = 0;
+    ages                = *race.real;
+    ages.check          = slow_check;
+    ages.check8         = race.real->check8 ? slow_check8 : NULL;
+    kernel              = *reader->body.kernel;
+    kernel.ages         = &ages;
+    reader->body.kernel = &kernel;
+    size_t hits         = ask(reader, key, how);
+    blm_free(reader);
+    blm_free(race.writer);
+    return hits;
+}
+
+static void a_reader_never_misses_what_was_renewed(void **state)
+{
+    (void)state;
+    for (unsigned how = 0; how < 4; how++) {
+        /* Among the last seventy at every moment: ten come, and it comes again. */
+        assert_int_equal(raced(how, KEPT, 10, true), 1);
+        assert_int_equal(race.looks, 2);
+        /* A key that is not there: no, unless turns begin at each look. */
+        assert_int_equal(raced(how, KEPT + 1, 10, false), 1);
+        assert_int_equal(race.looks, 4);
+        assert_int_equal(raced(how, KEPT + 1, 0, false), 0);
+        assert_int_equal(race.looks, 1);
+        assert_int_equal(raced(how, KEPT + 1, 10, true), 0);
+        assert_int_equal(race.looks, 2);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +328,7 @@ int main(void)
         cmocka_unit_test(a_power_cut_keeps_what_was_synced),
         cmocka_unit_test(copies_and_bytes_are_the_filter),
         cmocka_unit_test(deltas_lead_from_one_to_the_other),
+        cmocka_unit_test(a_reader_never_misses_what_was_renewed),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -165,8 +165,9 @@ static void keys_that_fit_are_counted(void **state)
         assert_true(p.rate <= rates[i]);
         assert_true(blm__rate_classic(100003, 3, p.items + 1) > rates[i]);
     }
-    /* Memory alone: at 1%. */
-    blm_options memory = OPTIONS(.memory = 12500), both = OPTIONS(.bits = 100000, .rate = 0.01);
+    /* Memory alone: at 1%, and the whole words of it. */
+    blm_options memory = OPTIONS(.memory = 12500), both = OPTIONS(.bits = 99968, .rate = 0.01);
+    assert_int_equal(plan(&memory, 1).bytes, 12496);
     assert_int_equal(plan(&memory, 1).items, plan(&both, 1).items);
     assert_true(plan(&memory, 1).asked == 0.01);
 }
