@@ -6,6 +6,9 @@
 #include "core/error.h"
 #include "maths/sizing.h"
 
+/* A rate so near to 1 that its double is 1 after the root has no end of keys. */
+#define MOST_KEYS 9223372036854775808.0 /* 2^63 */
+
 /* Options that only native filters have: refused rather than ignored. */
 static blm_status refuse_native(const blm_options *o, blm_error *err)
 {
@@ -80,7 +83,7 @@ blm_status blm__asked_promise(const struct blm__asked *a, struct blm__body *b, s
     if (!a->items && a->rate > 0) /* 1 − e^(−kn/m) = p^(1/k) */
         half *= -log1p(-pow(a->rate, 1.0 / s->probes)) / BLM__LN2;
     if (!a->items)
-        s->capacity = half >= 1 ? (uint64_t)half : 1;
+        s->capacity = half < 1 ? 1 : (uint64_t)fmin(half, MOST_KEYS);
     if (a->rate == 0)
         s->rate = usual_rate(s, s->capacity);
     if (a->bits && a->items && a->rate > 0 && usual_rate(s, a->items) > a->rate)

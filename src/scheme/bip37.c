@@ -122,6 +122,7 @@ const struct blm__scheme blm__scheme_bip37 = {
     .variants      = true,
     .version       = 1,
     .no_probes     = true,
+    .short_seed    = true,
     .per_probe     = true,
     .model         = BLM_MODEL_INDEPENDENT,
     .fold          = BLM__FOLD_STRIDED,

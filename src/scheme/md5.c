@@ -115,11 +115,15 @@ static double or_rate_at(const struct blm__shape *s, uint64_t n)
     return mean_power(1 - clear, s->probes);
 }
 
-static double or_throws(const struct blm__shape *s)
+static double or_throws(const struct blm__shape *s, double *spread)
 {
-    double sum = 0;
-    for (unsigned c = 0; c < LAST; c++)
-        sum += distinct(c, s->probes);
+    double sum = 0, squares = 0;
+    for (unsigned c = 0; c < LAST; c++) {
+        double n = distinct(c, s->probes);
+        sum += n;
+        squares += n * n;
+    }
+    *spread = squares * LAST / (sum * sum) - 1;
     return sum / LAST;
 }
 

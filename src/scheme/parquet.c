@@ -90,11 +90,18 @@ static double rate_now(const struct blm__layer *l, uint64_t ones)
 static double pass_chance(double i) { return pow(1 - pow(31.0 / 32, i), 8); }
 
 /* n keys in z blocks: Poisson(n/z) keys per block. Weights are relative to the most likely
- * number's, and are summed from there outwards until they no longer matter. */
+ * number's, and are summed from there outwards until they no longer matter.
+ *
+ * With a mean of MEAN_MOST keys or more the rate is 1 to all digits of a double: the chance not to pass is at
+ * most 8·(31/32)^i for i keys, whose mean is 8·e^(−mean/32), and that is below 2^−54 from
+ * 32·57·ln 2 = 1264.3 on. So the sums are short, however many keys are asked for. */
+#define MEAN_MOST 1265
 static double rate_at(const struct blm__shape *s, uint64_t n)
 {
     double mean = (double)n / (double)(s->bits / BLOCK_BITS), mode = floor(mean);
     double sum = pass_chance(mode), all = 1, w = 1;
+    if (mean >= MEAN_MOST)
+        return 1;
     for (double i = mode; w > 1e-18 && i > 0; i--) {
         w *= i / mean;
         all += w;
@@ -106,7 +113,7 @@ static double rate_at(const struct blm__shape *s, uint64_t n)
         all += w;
         sum += w * pass_chance(i);
     }
-    return sum / all;
+    return fmin(sum / all, 1);
 }
 
 static const char *fault(const struct blm__shape *s)

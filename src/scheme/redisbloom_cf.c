@@ -66,7 +66,7 @@ void blm__cf_shape(const blm_cf *c, uint32_t i, struct blm__shape *out)
     out->cell_bits = 8;
     out->probes    = 1;
     out->bits      = c->buckets * c->bucket_size;
-    while (i-- > 0)
+    while (c->expansion > 1 && i-- > 0) /* with 1 there may be tens of thousands */
         out->bits *= c->expansion;
     out->capacity = out->bits;
     out->variant  = blm__cf_variant(c->bucket_size, c->max_iterations, c->expansion);

@@ -16,12 +16,14 @@ enum blm__fold_rule {
 struct blm__scheme {
     blm_scheme_row row; /* what blm_scheme_at shows */
     uint32_t       version;
-    bool           native;    /* digest.w[0] is a 64-bit hash: chains, lines and kernels apply */
-    bool           exchanges; /* adds change earlier keys' cells in place: kept in memory only */
-    bool           no_probes; /* k = 0 is allowed: such a filter answers "maybe" to everything */
-    bool           one_probe; /* plan takes bits without probes, as one probe */
-    bool           variants;  /* plan takes options.variant; others refuse all but 0 */
-    bool           per_probe; /* hashes once per probe: w[26] of a digest is how many probes */
+    bool           native;     /* digest.w[0] is a 64-bit hash: chains, lines and kernels apply */
+    bool           exchanges;  /* adds change earlier keys' cells in place: kept in memory only */
+    bool           no_probes;  /* k = 0 is allowed: such a filter answers "maybe" to everything */
+    bool           one_probe;  /* plan takes bits without probes, as one probe */
+    bool           variants;   /* plan takes options.variant; others refuse all but 0 */
+    bool           short_seed; /* its seed has 32 bits */
+    bool           per_probe;  /* hashes once per probe: w[26] of a digest is how many probes */
+    uint32_t       seeded_probes;  /* with a seed it has at most so many probes; 0: as without */
     uint64_t       digest_variant; /* the bits of shape.variant that a digest depends on */
     uint64_t       fixed_variant;  /* those that say that it may not grow */
     const char    *missing; /* a library that it needs and this build was made without; or NULL */
@@ -61,8 +63,9 @@ struct blm__scheme {
     double (*rate_now)(const struct blm__layer *l, uint64_t ones);
     /* The rate of a shape with n keys in it. NULL: `model` gives it. */
     double (*rate_at)(const struct blm__shape *s, uint64_t n);
-    /* How many different hashes a key has on average. NULL: one a probe. */
-    double (*throws)(const struct blm__shape *s);
+    /* How many different hashes a key has on average, and their variance divided by the square of
+     * that. NULL: one a probe. */
+    double (*throws)(const struct blm__shape *s, double *spread);
     /* How many cells a probe can reach. NULL: all. */
     uint64_t (*reach)(const struct blm__shape *s);
     /* Why no filter of this scheme can have such a shape; NULL: it can. Every layer that comes from

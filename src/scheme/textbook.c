@@ -235,6 +235,7 @@ const struct blm__scheme blm__scheme_bkdr = {
     .variants = true,
     COMMON,
     .per_probe      = true,
+    .seeded_probes  = 1,
     .digest_variant = UINT64_MAX,
     .digest         = bkdr_digest,
     .plan           = bkdr_plan,

@@ -48,6 +48,17 @@ static void test_probes(void **state)
     assert_int_equal(p.probes, 2);
 }
 
+/* The root of such a rate is 1, and the number of keys that reach that is infinite. */
+static void test_rate_near_one(void **state)
+{
+    (void)state;
+    blm_params p;
+    assert_int_equal(plan(0, 1 - 0x1p-53, 1024, 3, 0, &p), BLM_OK);
+    assert_true(p.capacity == (uint64_t)1 << 63);
+    assert_int_equal(plan(0, 1 - 0x1p-40, 1024, 3, 0, &p), BLM_OK);
+    assert_true(p.capacity > 9000 && p.capacity < 11000); /* 1024/3·29 */
+}
+
 static void test_memory(void **state)
 {
     (void)state;
@@ -101,9 +112,8 @@ static void test_native_only(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_probes),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_settle),
+        cmocka_unit_test(test_probes),      cmocka_unit_test(test_rate_near_one),
+        cmocka_unit_test(test_memory),      cmocka_unit_test(test_settle),
         cmocka_unit_test(test_native_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

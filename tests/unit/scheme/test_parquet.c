@@ -156,12 +156,40 @@ static void test_native_file(void **state)
     blm_free(g);
 }
 
+/* However many keys are asked for: it takes no time, and never less than fewer keys give. */
+static void test_rate_of_too_many(void **state)
+{
+    (void)state;
+    blm_options o    = sized(10, 0);
+    double      last = 0, now;
+    o.bits           = 256;
+    blm_filter *f    = create_or_fail(&o);
+    for (uint64_t n = 1; n; n = n < 4096 ? n + 1 : 2 * n) {
+        assert_int_equal(blm_rate_at(f, n, &now), BLM_OK);
+        if (!(now >= last * (1 - 1e-14) && now <= 1))
+            fail_msg("%.17g for %llu keys, %.17g for fewer", now, (unsigned long long)n, last);
+        if (n > 1200 && n < 1400) /* where it becomes 1 */
+            assert_true(now > 1 - 1e-14);
+        last = now;
+    }
+    assert_true(last == 1);
+    blm_free(f);
+    blm_plan p = { .size = sizeof p };
+    o.items    = (uint64_t)1 << 62;
+    assert_int_equal(blm_plan_for(&o, &p, NULL), BLM_OK);
+    assert_true(p.rate == 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_rate),  cmocka_unit_test(test_empty_and_full),
-        cmocka_unit_test(test_fold),  cmocka_unit_test(test_native_file),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_rate),
+        cmocka_unit_test(test_empty_and_full),
+        cmocka_unit_test(test_fold),
+        cmocka_unit_test(test_native_file),
+        cmocka_unit_test(test_rate_of_too_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
