@@ -115,7 +115,8 @@ BLM_API blm_status blm_cf_read_header(const void *bytes, size_t len, blm_cf *out
  * E_UNSUPPORTED, here and below: another scheme. */
 BLM_API blm_status blm_cf_write_header(const blm_filter *f, uint8_t out[BLM_CF_HEADER]);
 /* Makes an empty filter with these layers, for programs that fill them by blm_write_bits, which
- * counts the items. `o` (may be NULL) gives allocator, max_bytes and progress. */
+ * counts the items. `o` (may be NULL) gives allocator, max_bytes (which counts slots, and from the
+ * 257th layer on also what describes one) and progress. */
 BLM_API blm_status blm_cf_create(const blm_cf *c, const blm_options *o, blm_filter **out,
                                  blm_error *err);
 BLM_API blm_status blm_cf_get(const blm_filter *f, blm_cf *out);

@@ -28,7 +28,7 @@ static int sniff(const uint8_t *head, size_t len, uint64_t total)
     uint32_t probes = blm__take32le(&c);
     if (!c.bad && probes > BLM__BIP37_PROBES)
         return 0;
-    return total ? BLM__BID_LENGTH : 5;
+    return total ? BLM__BID_LENGTH : BLM__BID_WEAK;
 }
 
 /* Reads the first byte, then as many as that says: a stream takes nothing back. */

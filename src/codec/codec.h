@@ -49,6 +49,8 @@ blm_status blm__read_all(struct blm__source *s, const blm_allocator *a, uint64_t
 
 /* The bid of a format of which little more than the length tells. Two such bids are ambiguous. */
 #define BLM__BID_LENGTH 50
+/* … if the length is not known: a bid for almost any bytes. */
+#define BLM__BID_WEAK   5
 
 struct blm__codec {
     blm_format_row row; /* what blm_format_at shows */

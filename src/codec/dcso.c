@@ -16,10 +16,12 @@
  * The newer one may be in gzip as a whole (dcso-gz). The first two bytes tell: a plain file begins
  * with 01.
  */
+#include <float.h>
 #include <math.h>
 
 #include "codec/gzip.h"
 #include "codec/words.h"
+#include "scheme/asked.h"
 #include "scheme/dcso.h"
 #include "scheme/scheme.h"
 #include "store/store.h"
@@ -80,8 +82,12 @@ static blm_status read_attached(struct blm__source *in, struct blm__body *out, b
 {
     uint8_t   *data;
     size_t     len, room;
-    uint64_t   cap = out->max_bytes ? out->max_bytes : UINT64_MAX;
+    uint64_t   cap = out->max_bytes ? out->max_bytes - blm__body_held(out) : UINT64_MAX;
     blm_status st  = blm__read_all(in, out->alloc, cap, &data, &len, &room, err);
+    if (st == BLM_E_LIMIT && out->max_bytes)
+        return blm__fail_at(err, st, in->at,
+                            "with the attached data there are more than the limit of %llu bytes",
+                            (unsigned long long)out->max_bytes);
     if (st != BLM_OK)
         return st;
     if (len > 0)
@@ -121,7 +127,7 @@ static blm_status decode_gzip(struct blm__source *in, const uint8_t first[2], st
     uint8_t            head[2];
     uint64_t           cap = BLM__INFLATED_MOST;
     if (out->max_bytes && out->max_bytes < UINT64_MAX / 4)
-        cap = out->max_bytes * 2 + 48; /* words and attached data have a limit each */
+        cap = out->max_bytes + 48; /* words, attached data, the header */
     blm_status st = blm__gunzip_open(in, first, 2, out->alloc, cap, &gzip, &inflated, err);
     if (st != BLM_OK)
         return st;
@@ -170,12 +176,30 @@ static blm_status decode01(struct blm__source *in, const blm_options *o, struct 
 
 /* ---- out --------------------------------------------------------------------------------- */
 
+/* A file needs n and p. Bits that came without them have those of a new filter with as many bits and
+ * probes. */
+static void promised(const struct blm__layer *l, uint64_t *n, double *p)
+{
+    struct blm__asked a = { .items = l->shape.capacity, .bits = l->shape.bits };
+    struct blm__shape s = l->shape;
+    struct blm__body  b;
+    if (s.rate == 0) {
+        blm__asked_promise(&a, &b, &s, NULL);
+        s.rate = fmin(fmax(s.rate, DBL_TRUE_MIN), 1 - DBL_EPSILON / 2);
+    }
+    *n = s.capacity;
+    *p = s.rate;
+}
+
 static blm_status encode_plain(const struct blm__body *b, struct blm__sink *out, blm_error *err)
 {
     const struct blm__layer *l     = &b->layers[0];
     uint8_t                  h[48] = { 1 };
-    blm__put64le(h + 8, l->shape.capacity);
-    blm__put64le(h + 16, blm__f64_bits(l->shape.rate));
+    uint64_t                 n;
+    double                   p;
+    promised(l, &n, &p);
+    blm__put64le(h + 8, n);
+    blm__put64le(h + 16, blm__f64_bits(p));
     blm__put64le(h + 24, l->shape.probes);
     blm__put64le(h + 32, l->shape.bits);
     blm__put64le(h + 40, blm__layer_items(l));
@@ -209,13 +233,16 @@ static blm_status encode01(const struct blm__body *b, struct blm__sink *out, blm
     if (st != BLM_OK)
         return st;
     const struct blm__layer *l = &b->layers[0];
-    if (l->shape.capacity > UINT32_MAX || l->shape.bits > UINT32_MAX)
+    uint64_t                 n;
+    double                   p;
+    promised(l, &n, &p);
+    if (n > UINT32_MAX || l->shape.bits > UINT32_MAX)
         return blm__fail(err, BLM_E_UNSUPPORTED,
                          "format dcso01 has 32-bit sizes: %llu keys or %llu bits do not fit",
-                         (unsigned long long)l->shape.capacity, (unsigned long long)l->shape.bits);
+                         (unsigned long long)n, (unsigned long long)l->shape.bits);
     uint8_t h[24];
-    blm__put32le(h, (uint32_t)l->shape.capacity);
-    blm__put64le(h + 4, blm__f64_bits(l->shape.rate));
+    blm__put32le(h, (uint32_t)n);
+    blm__put64le(h + 4, blm__f64_bits(p));
     blm__put32le(h + 12, l->shape.probes);
     blm__put32le(h + 16, (uint32_t)l->shape.bits);
     blm__put32le(h + 20, (uint32_t)blm__layer_items(l)); /* wraps, as the original's does */
@@ -249,17 +276,21 @@ static int sniff_gzip(const uint8_t *head, size_t len, uint64_t total)
 }
 
 /* There is no magic number: n comes first and may be any other format's. Only a file whose length
- * fits exactly. If m and k follow from n and p too, twenty bytes agree, and no bits of another
- * format's filter do that by chance. If not, it may as well be a bip37 filter. */
+ * fits exactly, if that is known. If m and k follow from n and p too, twenty bytes agree, and no bits
+ * of another format's filter do that by chance. If not, it may as well be a bip37 filter. */
 static int sniff01(const uint8_t *head, size_t len, uint64_t total)
 {
     if (len < 24)
         return 0;
     double   p = blm__f64_from_bits(blm__get64le(head + 4));
     uint64_t k = blm__get32le(head + 12), m = blm__get32le(head + 16);
-    if (!plausible(p, k, m) || total != 24 + (m + 63) / 64 * 8)
+    if (!plausible(p, k, m) || (total && total != 24 + (m + 63) / 64 * 8))
         return 0;
-    return blm__dcso_planned(blm__get32le(head), p, m, k) ? 96 : BLM__BID_LENGTH;
+    if (blm__dcso_planned(blm__get32le(head), p, m, k))
+        return 96;
+    if (total)
+        return BLM__BID_LENGTH;
+    return p > 1e-20 ? BLM__BID_WEAK : 0; /* small numbers of other formats are tiny doubles */
 }
 
 const struct blm__codec blm__codec_dcso = {

@@ -78,7 +78,22 @@ static blm_status attach(struct blm__body *b, const struct blm__go *g, const uin
     return BLM_OK;
 }
 
-/* Reads a bit set of any length into words for m bits. */
+/* Words in a block of another size, with zeroes after them. */
+static blm_status resize(const struct blm__body *out, uint64_t words, uint64_t need,
+                         struct blm__block *block, blm_error *err)
+{
+    struct blm__block other;
+    blm_status        st = blm__block_make(out->alloc, need * 8, &other, err);
+    if (st != BLM_OK)
+        return st;
+    if (words > 0)
+        memcpy(other.words, block->words, (size_t)(words < need ? words : need) * 8);
+    blm__block_free(out->alloc, block);
+    *block = other;
+    return BLM_OK;
+}
+
+/* Reads a bit set of any length into words for m bits, or more. */
 static blm_status read_odd(struct blm__source *in, const struct blm__go *g,
                            struct blm__block *block, struct blm__body *out, blm_error *err)
 {
@@ -95,17 +110,7 @@ static blm_status read_odd(struct blm__source *in, const struct blm__go *g,
     if (bit && blm__le64(block->words[words - 1]) >> bit)
         return blm__fail_at(err, BLM_E_FORMAT, start + (words - 1) * 8,
                             "the last word has bits set past the bit set's length");
-    if (words >= need)
-        return BLM_OK;
-    struct blm__block larger;
-    st = blm__block_make(out->alloc, need * 8, &larger, err);
-    if (st != BLM_OK)
-        return st;
-    if (words > 0)
-        memcpy(larger.words, block->words, (size_t)words * 8);
-    blm__block_free(out->alloc, block);
-    *block = larger;
-    return BLM_OK;
+    return words < need ? resize(out, words, need, block, err) : BLM_OK;
 }
 
 blm_status blm__go_read(struct blm__source *in, const struct blm__go *g, const uint8_t *types,
@@ -124,6 +129,9 @@ blm_status blm__go_read(struct blm__source *in, const struct blm__go *g, const u
     blm_status st = read_odd(in, g, &block, out, err);
     if (st == BLM_OK)
         st = attach(out, g, types, types_len, block.words, err);
+    uint64_t words = blm__go_words(g->length), need = blm__go_words(g->m);
+    if (st == BLM_OK && words > need) /* what follows is attached, or 0 */
+        st = resize(out, words, need, &block, err);
     if (st == BLM_OK)
         st = blm__memory_take(out, &s, &block, err);
     if (st != BLM_OK)

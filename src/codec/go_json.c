@@ -27,14 +27,50 @@ struct json_text {
     uint64_t start; /* its offset in the input */
 };
 
-static blm_status read_text(struct blm__source *in, const struct blm__body *b, struct json_text *t,
-                            blm_error *err)
+/* The first value of an input in which more may follow: it ends with the bracket that closes it, or if
+ * there is none, at once. */
+struct first_value {
+    struct blm__source *in;
+    uint64_t            depth; /* brackets that are open */
+    bool                quoted, escaped, ended;
+};
+
+static void take_character(struct first_value *v, char c)
 {
-    uint64_t cap = b->max_bytes ? 4096 : TEXT_MOST;
+    if (v->quoted) {
+        v->quoted  = v->escaped || c != '"';
+        v->escaped = !v->escaped && c == '\\';
+        return;
+    }
+    v->quoted = c == '"';
+    v->depth += c == '{' || c == '[';
+    v->depth -= v->depth && (c == '}' || c == ']');
+    v->ended = v->depth == 0 && c != ' ' && c != '\t' && c != '\r' && c != '\n';
+}
+
+/* A blm_read_fn. Of what follows it takes less than a piece. */
+static size_t read_value(void *ctx, void *bytes, size_t len)
+{
+    enum { PIECE = 4096 };
+    struct first_value *v    = ctx;
+    bool                more = !v->ended && !v->in->failed;
+    size_t              n = more ? blm__read(v->in, bytes, len < PIECE ? len : PIECE) : 0, i = 0;
+    while (i < n && !v->ended)
+        take_character(v, ((const char *)bytes)[i++]);
+    return i == 0 && !v->ended && v->in->failed ? SIZE_MAX : i;
+}
+
+static blm_status read_text(struct blm__source *in, const blm_options *o, const struct blm__body *b,
+                            struct json_text *t, blm_error *err)
+{
+    struct first_value v    = { .in = in };
+    struct blm__source some = { .read = read_value, .ctx = &v, .at = in->at };
+    uint64_t           cap  = b->max_bytes ? 4096 : TEXT_MOST;
     if (b->max_bytes) /* base64 of the words, and a little around them */
         cap = b->max_bytes > UINT64_MAX / 2 - 4096 ? UINT64_MAX : b->max_bytes / 3 * 4 + 4096;
-    t->start      = in->at;
-    blm_status st = blm__read_all(in, b->alloc, cap, &t->text, &t->len, &t->room, err);
+    t->start = in->at;
+    blm_status st =
+        blm__read_all(o->offset ? &some : in, b->alloc, cap, &t->text, &t->len, &t->room, err);
     if (st != BLM_OK)
         return st;
     size_t values = 0;
@@ -127,11 +163,10 @@ static blm_status read_object(const json_t *root, const struct json_text *t, str
     return read_bits(b, t, &g, out, err);
 }
 
-static blm_status read_once(const struct json_text *t, size_t flags, struct blm__body *out,
-                            blm_error *err)
+static blm_status read_once(const struct json_text *t, struct blm__body *out, blm_error *err)
 {
     json_error_t e;
-    json_t      *root = json_loadb((const char *)t->text, t->len, flags, &e);
+    json_t      *root = json_loadb((const char *)t->text, t->len, JSON_REJECT_DUPLICATES, &e);
     blm_status   st   = root ? read_object(root, t, out, err)
                              : blm__fail_at(err, BLM_E_FORMAT,
                                             t->start + (e.position > 0 ? (uint64_t)e.position : 0),
@@ -143,12 +178,11 @@ static blm_status read_once(const struct json_text *t, size_t flags, struct blm_
 /* When jansson's own memory fails it blames the text, or loses a character of a string. Good bytes
  * must not be called bad ones for that: so bad ones are read again, and then jansson is asked for as
  * much memory as they take. */
-static blm_status read_twice(const struct json_text *t, size_t flags, struct blm__body *out,
-                             blm_error *err)
+static blm_status read_twice(const struct json_text *t, struct blm__body *out, blm_error *err)
 {
-    blm_status st = read_once(t, flags, out, err);
+    blm_status st = read_once(t, out, err);
     if (st == BLM_E_FORMAT)
-        st = read_once(t, flags, out, err);
+        st = read_once(t, out, err);
     if (st != BLM_E_FORMAT)
         return st;
     json_t *room = json_stringn_nocheck((const char *)t->text, t->len);
@@ -161,11 +195,10 @@ static blm_status read_twice(const struct json_text *t, size_t flags, struct blm
 static blm_status decode(struct blm__source *in, const blm_options *o, struct blm__body *out,
                          blm_error *err)
 {
-    struct json_text t     = { 0 };
-    size_t           flags = JSON_REJECT_DUPLICATES | (o->offset ? JSON_DISABLE_EOF_CHECK : 0);
-    blm_status       st    = read_text(in, out, &t, err);
+    struct json_text t  = { 0 };
+    blm_status       st = read_text(in, o, out, &t, err);
     if (st == BLM_OK)
-        st = read_twice(&t, flags, out, err);
+        st = read_twice(&t, out, err);
     blm__free(out->alloc, t.text, t.room);
     return st;
 }

@@ -316,7 +316,7 @@ static blm_status take_layer(struct reading *r, uint32_t i, blm_error *err)
     struct blm__native_section s;
     struct blm__block          block;
     struct blm__body          *b    = r->b;
-    uint64_t                   held = blm__body_bytes(b);
+    uint64_t                   held = blm__body_held(b);
     blm_status                 st   = take_record(r, i, &s, err);
     if (st != BLM_OK)
         return st;

@@ -125,11 +125,16 @@ static blm_status encode(const struct blm__body *b, struct blm__sink *out, blm_e
 {
     const struct blm__layer *l = &b->layers[0];
     if (l->shape.scheme->native)
-        return blm__fail(err, BLM_E_UNSUPPORTED,
-                         "a native filter's bits are useless without its seed: save it as native");
+        return blm__fail_with(err, BLM_E_UNSUPPORTED, "save it as native",
+                              "a native filter's bits are useless without its seed");
     if (b->layer_count != 1 || blm__grows(b) || l->shape.cell_bits != 1)
         return blm__fail(err, BLM_E_UNSUPPORTED, "a %s filter is more than plain bits",
                          blm_kind_name(b->kind));
+    if (l->shape.probes == 0)
+        return blm__fail(err, BLM_E_UNSUPPORTED,
+                         "this filter matches everything, whatever its bits are, and bits alone "
+                         "would match nothing: save it as %s or native",
+                         l->shape.scheme->row.format);
     return blm__write_array(out, b, l, (l->shape.bits + 7) / 8, err);
 }
 

@@ -7,7 +7,9 @@
  * Nothing says which of the three layouts it is, but the numbers only make sense in the right one:
  * hashes follow from bpe, bits from bytes, the sizes add up. A single layer makes sense in both of
  * the 20-byte layouts, and then the input's length tells them apart; inside another file
- * (options.offset) today's is assumed. A filter is written back in the layout it came in.
+ * (options.offset) today's is assumed. That of 2.2.0 is as long as today's without its last four
+ * bytes: so its bits must be those that 2.2.0 stores. A filter is written back in the layout it came
+ * in.
  *
  * To load it into a server again, cut the file: BF.LOADCHUNK key 1 <header>, then chunks of one
  * layer's array each, with iterator 1 + the offset of the chunk's end in the arrays laid end to
@@ -114,6 +116,44 @@ static void move_down(uint8_t *h, uint8_t *array, size_t bytes, const uint8_t mo
         array[i] = more[i + 4 - bytes];
 }
 
+/* 2.2.0 stores as many bits as the entries need, and not what they were rounded up to. */
+static bool bits_of_220(const blm_chain_layer *l)
+{
+    uint64_t need = (uint64_t)((double)l->entries * l->bpe);
+    return l->n2 || l->bits == (need ? need : 1);
+}
+
+/* So did 2.2.1 to 2.2.4, and what they round to may be no more. Then the array of such a dump, cut by
+ * four bytes, begins with the last ones of its header: of entries, and n2. An empty one has no key to
+ * lose. */
+static bool may_be_cut(const uint8_t *layer, const uint8_t *array, size_t bytes)
+{
+    blm_chain_layer was, now;
+    unsigned        field;
+    uint8_t         b[53] = { 0 };
+    memcpy(b, layer, 49);
+    memcpy(b + 49, array, bytes < 4 ? bytes : 4);
+    blm__rb_get_layer(b, BLM__RB_220, &was);
+    blm__rb_get_layer(b, BLM__RB_CURRENT, &now);
+    return now.items && now.entries == was.entries && !blm__rb_fault(&now, BLM__RB_CURRENT, &field);
+}
+
+/* The input ends where a dump of 2.2.0 does. */
+static blm_status check_220(const struct blm__source *in, const uint8_t *h, const void *array,
+                            uint64_t bytes, blm_error *err)
+{
+    const uint8_t  *layer = h + blm__rb_layer_at(BLM__RB_220, 0);
+    blm_chain_layer l;
+    blm__rb_get_layer(layer, BLM__RB_220, &l);
+    if (!bits_of_220(&l))
+        return blm__short(in, "the bits", err);
+    if (may_be_cut(layer, array, (size_t)bytes))
+        return blm__fail_at(err, BLM_E_AMBIGUOUS, in->at,
+                            "either RedisBloom 2.2.0 wrote this, or a later one did and the last "
+                            "four bytes are missing: take what DUMP gives, as redisbloom-dump");
+    return BLM_OK;
+}
+
 static blm_status take_single(struct blm__source *in, uint8_t *h, struct blm__body *b,
                               blm_error *err)
 {
@@ -129,8 +169,9 @@ static blm_status take_single(struct blm__source *in, uint8_t *h, struct blm__bo
         v = BLM__RB_CURRENT;
         move_down(h, (uint8_t *)block.words, (size_t)bytes, more);
         st = blm__rb_check_header(h, v, 1, err);
-    } else if (extra) {
-        st = blm__short(in, "the bits", err);
+    } else {
+        st = extra || in->failed ? blm__short(in, "the bits", err)
+                                 : check_220(in, h, block.words, bytes, err);
     }
     if (st == BLM_OK)
         return take_layer(in, &block, h, v, 0, b, err);

@@ -90,10 +90,14 @@ static int sniff(const uint8_t *head, size_t len, uint64_t total)
 {
     blm_cf   c;
     unsigned field;
-    if (len < BLM_CF_HEADER || total <= BLM_CF_HEADER)
+    if (len < BLM_CF_HEADER)
         return 0;
     blm__cf_get(head, &c);
-    return !blm__cf_fault(&c, &field) && blm__cf_slots(&c) == total - BLM_CF_HEADER ? 90 : 0;
+    if (blm__cf_fault(&c, &field))
+        return 0;
+    if (total == 0) /* less than those that may look like it, by chance, with a length that fits */
+        return 75;
+    return blm__cf_slots(&c) == total - BLM_CF_HEADER ? 90 : 0;
 }
 
 static blm_status decode(struct blm__source *in, const blm_options *o, struct blm__body *b,

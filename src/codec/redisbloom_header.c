@@ -128,6 +128,8 @@ blm_status blm__rb_put_header(const struct blm__body *b, enum blm__rb_layout v, 
             return blm__fail(err, BLM_E_UNSUPPORTED,
                              "layer %lu holds more entries than its old header can say",
                              (unsigned long)i);
+        if (v != BLM__RB_1 && l.bits == 0) /* of an old chain that was united with a newer one */
+            l.bits = l.bytes * 8;
         put_layer(h + blm__rb_layer_at(v, i), v, &l);
         items += l.items;
     }

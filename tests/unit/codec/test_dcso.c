@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <math.h>
 
 #include "api/filter.h"
 #include "foreign.h"
@@ -266,6 +267,33 @@ static void test_gzip_most(void **state)
     golden_free_file(&member);
 }
 
+/* Words and what is attached to them share the caller's cap. */
+static void test_attached_counts(void **state)
+{
+    (void)state;
+    struct golden_file plain = golden_read("dcso/v1-small10/filter.bin");
+    uint64_t           words = plain.len - 48;
+    bytes_append(&plain, "0123456789", 10);
+    blm_filter *f = decode_bytes(&plain, NULL);
+    for (int i = 0; i < (has_gzip() ? 3 : 2); i++) {
+        struct golden_file b = encode_as(f, i == 0 ? "dcso" : i == 1 ? "native" : "dcso-gz");
+        for (uint64_t cap = words - 1; cap < words + 12; cap++) {
+            blm_options o = BLM_OPTIONS_INIT;
+            blm_filter *g = NULL;
+            blm_error   err;
+            o.max_bytes   = cap;
+            blm_status st = blm_decode(b.data, b.len, &o, &g, &err);
+            assert_int_equal(st, cap < words + 10 ? BLM_E_LIMIT : BLM_OK);
+            if (i == 0 && cap == words + 9)
+                assert_non_null(strstr(err.text, "with the attached data"));
+            blm_free(g);
+        }
+        golden_free_file(&b);
+    }
+    blm_free(f);
+    golden_free_file(&plain);
+}
+
 /* ---- bad ---- */
 
 static const char *format_of(const char *file)
@@ -369,16 +397,66 @@ static void test_too_large_for_dcso01(void **state)
     blm_free(f);
 }
 
+/* Bits that came without n and p get those of a new filter of this size: a file without is none. */
+static void test_bits_without_n_and_p(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t bytes, items, n;
+        uint32_t probes;
+        double   p;
+    } rows[] = {
+        { 125, 0, 231, 3, 0.125 },
+        { 125, 50, 50, 3, 0.0027 },
+        { 8, UINT32_MAX, UINT32_MAX, 1, 1 }, /* just below */
+        { 250, 0, 1, 1400, 5e-324 },         /* just above 0 */
+    };
+    for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {
+        static const uint8_t bits[250] = { 1 };
+        const char          *format    = i % 2 ? "dcso01" : "dcso";
+        blm_options          o         = BLM_OPTIONS_INIT;
+        o.format                       = "raw";
+        o.scheme                       = format;
+        o.probes                       = rows[i / 2].probes;
+        o.items                        = rows[i / 2].items;
+        struct golden_file in          = { (char *)(uintptr_t)bits, (size_t)rows[i / 2].bytes, 0 };
+        blm_filter        *f           = decode_bytes(&in, &o), *g;
+        struct golden_file b           = encode_as(f, format), again;
+        o                              = (blm_options)BLM_OPTIONS_INIT;
+        o.format                       = format;
+        g                              = decode_bytes(&b, &o);
+        blm_params p                   = { .size = sizeof p };
+        assert_int_equal(blm_get_params(g, &p), BLM_OK);
+        assert_int_equal(p.capacity, rows[i / 2].n);
+        assert_true(fabs(p.rate / rows[i / 2].p - 1) < 0.03);
+        again = encode_as(g, format);
+        assert_same_bytes(&again, &b);
+        free(again.data);
+        blm_free(f);
+        blm_free(g);
+        free(b.data);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_read_and_write), cmocka_unit_test(test_rebuild),
-        cmocka_unit_test(test_union),          cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_gzip),           cmocka_unit_test(test_gzip_members),
-        cmocka_unit_test(test_gzip_places),    cmocka_unit_test(test_gzip_bomb),
-        cmocka_unit_test(test_gzip_most),      cmocka_unit_test(test_bad),
-        cmocka_unit_test(test_places),         cmocka_unit_test(test_slack),
-        cmocka_unit_test(test_not_gzip),       cmocka_unit_test(test_too_large_for_dcso01),
+        cmocka_unit_test(test_read_and_write),
+        cmocka_unit_test(test_rebuild),
+        cmocka_unit_test(test_union),
+        cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_gzip),
+        cmocka_unit_test(test_gzip_members),
+        cmocka_unit_test(test_gzip_places),
+        cmocka_unit_test(test_gzip_bomb),
+        cmocka_unit_test(test_gzip_most),
+        cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_slack),
+        cmocka_unit_test(test_bits_without_n_and_p),
+        cmocka_unit_test(test_attached_counts),
+        cmocka_unit_test(test_not_gzip),
+        cmocka_unit_test(test_too_large_for_dcso01),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,22 @@
 #include "core/bytes.h"
 #include "golden_filter.h"
 
+struct reads {
+    const char *p;
+    size_t      len, at;
+};
+
+static size_t reads_then_fails(void *ctx, void *to, size_t len)
+{
+    struct reads *r = ctx;
+    size_t        n = r->len - r->at < len ? r->len - r->at : len;
+    if (n == 0)
+        return SIZE_MAX;
+    memcpy(to, r->p + r->at, n);
+    r->at += n;
+    return n;
+}
+
 /* ---- lengths ---- */
 
 /* m, k, length and the words of a bit set, big-endian. */
@@ -42,6 +58,33 @@ static void test_longer_than_the_filter(void **state)
         blm_free(f);
         golden_free_file(&in);
     }
+}
+
+/* A tail past m is kept, and so counts. Zeroes there are not. */
+static void test_a_tail_counts(void **state)
+{
+    (void)state;
+    struct golden_file in = plain(64, 6400, 0xf0, 0);
+    blm_filter        *f  = NULL;
+    blm_options        o  = golden_as("go");
+    in.data[in.len - 1]   = 1; /* so that all 99 words are kept, and 16 bytes with them */
+    for (o.max_bytes = 800; o.max_bytes < 820; o.max_bytes++) {
+        blm_status st = blm_decode(in.data, in.len, &o, &f, NULL);
+        assert_int_equal(st, o.max_bytes < 8 + 16 + 99 * 8 ? BLM_E_LIMIT : BLM_OK);
+        blm_free(f);
+        f = NULL;
+    }
+    golden_free_file(&in);
+    struct meter  m = { .fail_at = UINT64_MAX };
+    blm_allocator a = meter_allocator(&m);
+    in              = plain(64, 8 << 17, 0xf0, 0);
+    o.max_bytes     = 0;
+    o.allocator     = &a;
+    f               = golden_decode("128 KiB of zeroes", in.data, in.len, &o);
+    assert_true(m.live_bytes < 64 << 10);
+    golden_encodes_to(f, NULL, "128 KiB of zeroes", in.data, in.len);
+    blm_free(f);
+    golden_free_file(&in);
 }
 
 static void test_starved(void **state)
@@ -170,6 +213,66 @@ static void test_json_inside_something(void **state)
     golden_free_file(&b);
 }
 
+/* "Can only be written" would be true, and would not say what to install. */
+static void test_json_without_its_library(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"m\":96,\"k\":7,\"b\":\"\"}";
+    blm_options       o      = golden_as("go-json");
+    blm_filter       *f      = NULL;
+    blm_error         e;
+    if (blm_format_find("go-json")->reads)
+        skip();
+    assert_int_equal(blm_decode(text, sizeof text - 1, &o, &f, &e), BLM_E_UNSUPPORTED);
+    assert_non_null(strstr(e.text, "jansson"));
+}
+
+/* What follows is not looked at, whatever it is and however long. */
+static void test_json_before_other_things(void **state)
+{
+    (void)state;
+    static const char *const befores[] = { "log ", "{\"\\\"}" };
+    static const char odd[] = "\n {\"x\\\\\\\"}]\": [{\"y\": \"\\\\\"}], \"m\":96, \"k\":7, \"b\":";
+    struct golden_file in   = golden_read_in("go", "small10/filter.json");
+    if (!blm_format_find("go-json")->reads)
+        skip();
+    for (size_t i = 0; i < 4; i++) {
+        struct golden_file b      = { NULL, 0, 0 };
+        blm_options        o      = golden_as(i < 2 ? "go-json" : NULL);
+        const char        *before = befores[i % 2], *bits = strstr(in.data, "\"b\":") + 4;
+        blm_error          e;
+        blm_filter        *f = NULL;
+        bytes_append(&b, before, strlen(before));
+        if (i < 2) { /* with members that we do not know */
+            bytes_append(&b, odd, sizeof odd - 1);
+            bytes_append(&b, bits, (size_t)(in.data + in.len - bits));
+        } else {
+            bytes_append(&b, in.data, in.len);
+        }
+        size_t end = b.len;
+        while (b.len < 100000)
+            bytes_append(&b, ",1]}", 4);
+        o.offset    = strlen(before);
+        o.max_bytes = 1000;
+        f           = golden_decode("in a log", b.data, b.len, &o);
+        golden_encodes_to(f, NULL, "in a log", in.data, in.len);
+        blm_free(f);
+        b.data[end - 1] = ' '; /* the bracket that closes it */
+        assert_true(blm_decode(b.data, b.len, &o, &f, &e) < 0);
+        struct reads r = { b.data, end - 1, 0 };
+        assert_int_equal(blm_decode_stream(reads_then_fails, &r, &o, &f, &e), BLM_E_IO);
+        assert_int_equal(e.offset, end - 1);
+        golden_free_file(&b);
+    }
+    blm_options o = golden_as("go-json");
+    blm_filter *f = NULL;
+    blm_error   e;
+    o.offset = 1;
+    assert_int_equal(blm_decode("? 5 {}", 6, &o, &f, &e), BLM_E_FORMAT);
+    assert_non_null(strstr(e.text, "not JSON"));
+    golden_free_file(&in);
+}
+
 static void test_base64(void **state)
 {
     (void)state;
@@ -187,9 +290,15 @@ static void test_base64(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_longer_than_the_filter), cmocka_unit_test(test_starved),
-        cmocka_unit_test(test_counts_that_do_not_fit), cmocka_unit_test(test_forged_attached),
-        cmocka_unit_test(test_json_inside_something),  cmocka_unit_test(test_base64),
+        cmocka_unit_test(test_longer_than_the_filter),
+        cmocka_unit_test(test_a_tail_counts),
+        cmocka_unit_test(test_starved),
+        cmocka_unit_test(test_counts_that_do_not_fit),
+        cmocka_unit_test(test_forged_attached),
+        cmocka_unit_test(test_json_inside_something),
+        cmocka_unit_test(test_json_without_its_library),
+        cmocka_unit_test(test_json_before_other_things),
+        cmocka_unit_test(test_base64),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -303,6 +303,26 @@ static void test_not_written(void **state)
     assert_int_equal(b.len, 0);
 }
 
+/* Bits alone would match nothing. */
+static void test_matches_everything(void **state)
+{
+    (void)state;
+    static const uint8_t payloads[][11] = { { 0, 9, 0, 0, 0, 5 }, { 1, 0, 0, 0, 0, 0, 5 } };
+    static const size_t  lens[]         = { 10, 11 };
+    for (size_t i = 0; i < 2; i++) {
+        struct golden_file b = { NULL, 0, 0 };
+        blm_options        o = as("bip37", NULL);
+        blm_filter        *f = golden_decode("matches all", payloads[i], lens[i], &o);
+        blm_error          err;
+        assert_true(blm_check(f, "key", 3));
+        assert_int_equal(blm_encode(f, "raw", bytes_append, &b, &err), BLM_E_UNSUPPORTED);
+        assert_non_null(strstr(err.text, "matches everything"));
+        assert_non_null(strstr(err.text, "bip37 or native"));
+        assert_int_equal(b.len, 0);
+        blm_free(f);
+    }
+}
+
 static void test_starved(void **state)
 {
     (void)state;
@@ -327,6 +347,7 @@ int main(void)
         cmocka_unit_test(test_probes_that_follow),
         cmocka_unit_test(test_streams),
         cmocka_unit_test(test_not_written),
+        cmocka_unit_test(test_matches_everything),
         cmocka_unit_test(test_starved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 
 #include "bloomery/embed.h"
 #include "bloomery/redisbloom.h"
+#include "codec/redisbloom_cf.h"
 #include "unit/bytes.h"
 
 static struct bytes load(const char *vector, const char *name)
@@ -105,6 +106,11 @@ static void golden_filters_are_read_asked_and_written(void **state)
             h = decoded(chunks, "redisbloom-cf");
             assert_true(blm_equal(f, h));
             check_written(h, "redisbloom-cf-dump", dump);
+            blm_free(h);
+            chunks.sip = 1000; /* and found in a stream, whose length nobody knows */
+            assert_status(blm_decode_stream(bytes_get, &chunks, NULL, &h, NULL), BLM_OK);
+            assert_string_equal(params_of(h).format, "redisbloom-cf");
+            assert_true(blm_equal(f, h));
             blm_free(h);
         }
         assert_status(blm_copy(f, &h, NULL), BLM_OK);
@@ -227,6 +233,151 @@ static void other_schemes_are_refused(void **state)
     blm_free(f);
 }
 
+/* ---- compaction ---- */
+
+/* The first free slot of one of a fingerprint's buckets. */
+static uint8_t *free_slot(uint8_t *layer, const blm_cf *c, uint64_t bucket, uint8_t print)
+{
+    uint64_t both[] = { bucket, bucket ^ print * 0x5bd1e995u };
+    for (unsigned i = 0; i < 2; i++)
+        for (uint32_t j = 0; j < c->bucket_size; j++) {
+            uint8_t *slot = layer + (both[i] & (c->buckets - 1)) * c->bucket_size + j;
+            if (!*slot)
+                return slot;
+        }
+    return NULL;
+}
+
+/* As it is described: newest layer first, slot by slot, to the oldest layer that has a place. Returns the
+ * number of layers that are left. */
+static uint64_t compact_plainly(uint8_t *slots, const blm_cf *c)
+{
+    uint64_t per = c->buckets * c->bucket_size, layers = c->layers;
+    for (uint64_t from = c->layers; from-- > 1;) {
+        bool left = false;
+        for (uint64_t i = 0; i < per; i++) {
+            uint8_t *slot = slots + from * per + i, *to = NULL;
+            for (uint64_t older = 0; *slot && older < from && !to; older++)
+                to = free_slot(slots + older * per, c, i / c->bucket_size, *slot);
+            if (to)
+                *to = *slot;
+            left |= *slot && !to;
+            *slot = to ? 0 : *slot;
+        }
+        layers -= !left && from + 1 == layers;
+    }
+    return layers;
+}
+
+static void compaction_is_as_described(void **state)
+{
+    (void)state;
+    struct rng r = { 5 };
+    for (unsigned round = 0; round < 200; round++) {
+        blm_cf      c   = { .size    = sizeof c,
+                            .buckets = (uint64_t)1 << rng_below(&r, 5),
+                            .layers  = 60 + rng_below(&r, 60), /* from 64 on it goes another way */
+                            .bucket_size    = (uint32_t)(1 + rng_below(&r, 3)),
+                            .max_iterations = 20,
+                            .expansion      = 1 };
+        size_t      per = (size_t)c.buckets * c.bucket_size;
+        uint64_t    bytes, share = 1 + rng_below(&r, 100);
+        blm_filter *f     = NULL;
+        uint8_t    *slots = calloc((size_t)c.layers, per);
+        for (size_t i = 0; i < (size_t)c.layers * per; i++)
+            slots[i] = rng_below(&r, 100) < share ? (uint8_t)(1 + rng_below(&r, 255)) : 0;
+        assert_status(blm_cf_create(&c, NULL, &f, NULL), BLM_OK);
+        for (uint32_t i = 0; i < c.layers; i++)
+            assert_status(blm_write_bits(f, i, 0, slots + i * per, per), BLM_OK);
+        assert_status(blm_cf_compact(f), BLM_OK);
+        assert_int_equal(params_of(f).layers, compact_plainly(slots, &c));
+        for (uint32_t i = 0; i < params_of(f).layers; i++)
+            assert_memory_equal(blm_view(f, i, &bytes), slots + i * per, per);
+        blm_free(f);
+        free(slots);
+    }
+}
+
+/* As many layers as a header of 38 bytes can say, each full: what is done layer by layer must not look at
+ * all the others each time. */
+static void tens_of_thousands_of_layers(void **state)
+{
+    (void)state;
+    blm_cf      c = { .size           = sizeof c,
+                      .buckets        = 2,
+                      .layers         = BLM_CF_MAX_LAYERS,
+                      .bucket_size    = 1,
+                      .max_iterations = 20,
+                      .expansion      = 1 };
+    blm_options o = BLM_OPTIONS_INIT;
+    blm_filter *f = NULL, *copy = NULL;
+    uint64_t    bytes;
+    o.max_bytes = 1u << 26;
+    assert_status(blm_cf_create(&c, &o, &f, NULL), BLM_OK);
+    for (uint32_t i = 0; i < c.layers; i++) /* the second bucket is never one of 2's */
+        assert_status(blm_write_bits(f, i, 0, "\2", 1), BLM_OK);
+    assert_status(blm_copy(f, &copy, NULL), BLM_OK);
+    assert_status(blm_cf_compact(copy), BLM_OK);
+    assert_int_equal(params_of(copy).layers, c.layers);
+    assert_int_equal(params_of(copy).items, c.layers);
+    assert_memory_equal(blm_view(copy, (uint32_t)c.layers - 1, &bytes), "\2", 2);
+    blm_free(copy);
+    blm_free(f);
+    o.max_bytes = 2 * BLM_CF_MAX_LAYERS - 1; /* the limit is on slots … */
+    assert_status(blm_cf_create(&c, &o, &f, NULL), BLM_E_LIMIT);
+}
+
+/* … and, if there are very many layers, on what it takes to describe them, whichever way they come. */
+static void descriptions_of_layers_count(void **state)
+{
+    (void)state;
+    static uint8_t bytes[BLM_CF_HEADER + 2 * BLM_CF_MAX_LAYERS];
+    blm_options    o = BLM_OPTIONS_INIT;
+    blm_cf         c = { .size = sizeof c, .buckets = 1, .bucket_size = 2, .max_iterations = 1 };
+    blm_cf         most;
+    blm_filter    *f;
+    c.expansion = 1;
+    for (c.layers = 1000; c.layers <= BLM_CF_MAX_LAYERS; c.layers = c.layers * 5 / 2) {
+        struct meter  m = { .fail_at = UINT64_MAX };
+        blm_allocator a = meter_allocator(&m);
+        o.allocator     = &a;
+        o.max_bytes     = 1u << 20;
+        bool fits       = c.layers < 3000;
+        blm__cf_put(&c, bytes);
+        assert_status(blm_cf_create(&c, &o, &f, NULL), fits ? BLM_OK : BLM_E_LIMIT);
+        if (fits)
+            blm_free(f);
+        o.format = "redisbloom-cf";
+        assert_status(blm_decode(bytes, (size_t)(BLM_CF_HEADER + 2 * c.layers), &o, &f, NULL),
+                      fits ? BLM_OK : BLM_E_LIMIT);
+        if (fits)
+            blm_free(f);
+        assert_true(m.peak_bytes < 4 << 20);
+        assert_int_equal(m.live, 0);
+    }
+    /* One that has grown up to a limit comes back under it, and goes on when it has been emptied. */
+    c.layers    = 1;
+    o.allocator = NULL;
+    o.max_bytes = 300000;
+    assert_status(blm_cf_create(&c, &o, &f, NULL), BLM_OK);
+    blm_status st = BLM_OK;
+    for (uint64_t i = 0; st >= 0; i++)
+        st = blm_add(f, &i, sizeof i);
+    assert_status(st, BLM_E_LIMIT);
+    most.size = sizeof most;
+    assert_status(blm_cf_get(f, &most), BLM_OK);
+    assert_true(most.layers > 500 && most.layers < 2000);
+    struct bytes b = { 0 };
+    assert_status(blm_encode(f, "redisbloom-cf", bytes_add, &b, NULL), BLM_OK);
+    blm_free(f);
+    assert_status(blm_decode(b.p, b.len, &o, &f, NULL), BLM_OK);
+    assert_status(blm_clear(f), BLM_OK);
+    for (uint64_t i = 0; i < most.layers; i++)
+        assert_true(blm_add(f, &i, sizeof i) >= 0);
+    blm_free(f);
+    free(b.p);
+}
+
 /* Chunks bid if they are as long as their header says. */
 static void chunks_are_sniffed(void **state)
 {
@@ -257,6 +408,9 @@ int main(void)
         cmocka_unit_test(no_bytes_crash_it),
         cmocka_unit_test(what_it_cannot_be_is_named),
         cmocka_unit_test(other_schemes_are_refused),
+        cmocka_unit_test(compaction_is_as_described),
+        cmocka_unit_test(tens_of_thousands_of_layers),
+        cmocka_unit_test(descriptions_of_layers_count),
         cmocka_unit_test(chunks_are_sniffed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
