@@ -226,7 +226,8 @@ typedef struct blm_options {
     uint32_t lines;  /* lines per key, blocked 1…3, counting 1…5 (0: chosen from the rate) */
     uint64_t memory; /* bytes the filter's bits may take */
 
-    const blm_filter *like; /* copy this one's parameters and seed, so that both can be combined */
+    const blm_filter *like; /* copy this one's parameters and seed, so that both can be combined;
+                               what contradicts it is E_ARGUMENT, and so is a size beside it */
 
     /* Your own memory for the bits (classic, blocked); bit i is bit i % 8 of byte i / 8. It is not
      * cleared; bits of the last word past m must be 0. The filter borrows it until blm_free, or
@@ -239,7 +240,7 @@ typedef struct blm_options {
     uint64_t    seed[2]; /* with BLM_SEEDED; other systems' schemes use seed[0] only */
     blm_hash_fn hash_fn; /* with BLM_HASH_CUSTOM */
     void       *hash_ctx;
-    const char *hash_name; /* 1…15 bytes; kept in files, so that a wrong hash is refused */
+    const char *hash_name; /* 1…15 bytes, no hash's of ours; in files, to refuse a wrong hash */
 
     /* Scalable; growth also makes a cuckoo filter grow. */
     double growth;     /* a layer's capacity divided by the one before's, above 1. 0: 4 after one
@@ -254,7 +255,7 @@ typedef struct blm_options {
     const char *funnel;  /* how text becomes hashed bytes, where a scheme has several ways */
 
     const blm_allocator *allocator; /* NULL: malloc and free; must outlive the filter */
-    uint64_t             max_bytes; /* one filter may not allocate more (E_LIMIT); 0: no limit */
+    uint64_t             max_bytes; /* E_LIMIT above, also as it grows or is mapped; 0: none */
     blm_progress_fn      progress;  /* for open, decode, and every later call on the filter */
     void                *progress_ctx;
 
@@ -363,7 +364,7 @@ BLM_API blm_status blm_clear(blm_filter *f);
 /* A copy in memory, even of a filter in a file; same allocator. You own it. */
 BLM_API blm_status blm_copy(const blm_filter *f, blm_filter **out, blm_error *err);
 
-/* Same parameters, same seed, same bits. How many keys each has counted does not matter. */
+/* Same parameters, seed and bits, so the same answers. Counts, plans and growth do not matter. */
 BLM_API bool blm_equal(const blm_filter *a, const blm_filter *b);
 
 /* BLM_OK: blm_union, blm_intersect and blm_compare, where the kind has them, take these two.
@@ -375,8 +376,8 @@ BLM_API blm_status blm_can_meet(const blm_filter *a, const blm_filter *b, blm_er
  * smaller ones. Scalable: a union appends src's layers, the promised rates add up, and it is
  * E_LIMIT if the sum passes rate_cap; an intersection is E_UNSUPPORTED. An intersection keeps every
  * common key. Its rate is at least that of a filter built from the common keys, and at most the
- * smaller operand's. Exclusive on dst. If progress cancels it, part of the work is done, and no key
- * that the result should have is lost. */
+ * smaller operand's; items is the smaller count, 0 if no bit is left. Exclusive on dst. If progress
+ * cancels it, part of the work is done, and no key that the result should have is lost. */
 BLM_API blm_status blm_union(blm_filter *dst, const blm_filter *src, blm_error *err);
 BLM_API blm_status blm_intersect(blm_filter *dst, const blm_filter *src, blm_error *err);
 

@@ -15,9 +15,9 @@ extern "C" {
 #endif
 
 /* Writes the delta that leads from one snapshot of a filter to a later one. They must have the same
- * parameters and seed; E_MISMATCH names what differs. A scalable `to` may have more layers than
- * `from`, or may have been rebuilt larger in memory, and then the delta is about as large as `to`.
- * Bits may have been set and cleared. Neither filter may change during the call. Needs little
+ * parameters and seed, and grow alike; E_MISMATCH names what differs. A scalable `to` may have more
+ * layers than `from`, or may have been rebuilt larger in memory, and then the delta is about as large
+ * as `to`. Bits may have been set and cleared. Neither filter may change during the call. Needs little
  * memory. The bytes are not compressed, and compress well. */
 BLM_API blm_status blm_diff(const blm_filter *from, const blm_filter *to, blm_write_fn write,
                             void *ctx, blm_error *err);

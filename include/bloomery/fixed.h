@@ -80,13 +80,15 @@ BLM_API bool blm_builder_conflict(const blm_builder *b, uint64_t *hash);
  * not be given again. Disk: 16 bytes a key, and twice the filter at the end. Memory: what you allow
  * (64 KiB at least; below 1 MiB flushing many short files takes most of the time), and 40 MB, which a
  * part takes. For static, cascade, classic and blocked.
- * E_BUSY: another process is at the directory. E_MISMATCH: it is of another filter. */
+ * The directory must be empty or new, or of the same build: E_EXISTS, if it has other files, which
+ * stay untouched. E_BUSY: another process is at it. E_MISMATCH: it is of another filter. */
 BLM_API blm_status blm_builder_open(const char *dir, const blm_options *o, uint64_t memory,
                                     blm_builder **out, blm_error *err);
 /* Makes durable what was given so far. After a call above has failed, says why, again. */
 BLM_API blm_status blm_builder_sync(blm_builder *b, blm_error *err);
-/* Builds, and saves the filter as blm_save does (flags too); then the directory goes. Of builders in
- * memory too. After E_CONFLICT the directory is gone as well. E_CANCELLED can be resumed. */
+/* Builds, and saves the filter as blm_save does (flags too); then its files go, and the directory if
+ * blm_builder_open made it. Of builders in memory too. After E_CONFLICT they are gone as well.
+ * E_CANCELLED can be resumed. */
 BLM_API blm_status blm_builder_save(blm_builder *b, const char *path, uint32_t flags,
                                     blm_error *err);
 typedef struct blm_builder_state {

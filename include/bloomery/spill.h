@@ -36,8 +36,9 @@ extern "C" {
 typedef struct blm_spill blm_spill;
 
 /* Begins in an empty or new directory, or goes on with what is there. Options as for blm_create. A
- * random seed is kept in the directory (mode 0700). E_MISMATCH: it is of another filter. E_LIMIT: so
- * little memory would need more than 512 files. E_BUSY: another process is at it. */
+ * random seed is kept in the directory (mode 0700). E_EXISTS: it has files that are not of a build;
+ * nothing was touched. E_MISMATCH: it is of another filter. E_LIMIT: so little memory would need more
+ * than 512 files. E_BUSY: another process is at it. */
 BLM_API blm_status blm_spill_open(const char *dir, const blm_options *o, uint64_t memory,
                                   blm_spill **out, blm_error *err);
 
@@ -65,8 +66,9 @@ BLM_API blm_status blm_spill_get_state(const blm_spill *s, blm_spill_state *out)
 /* All keys have come, in this run or an earlier one. */
 BLM_API bool blm_spill_filling(const blm_spill *s);
 
-/* No more keys. Fills the parts, saves the filter as blm_save does (flags too), and removes the
- * directory. Calls options.progress; E_CANCELLED can be resumed as well. */
+/* No more keys. Fills the parts, saves the filter as blm_save does (flags too), and removes its files
+ * from the directory, and the directory if blm_spill_open made it. Calls options.progress; E_CANCELLED
+ * can be resumed as well. */
 BLM_API blm_status blm_spill_finish(blm_spill *s, const char *path, uint32_t flags, blm_error *err);
 
 /* Leaves the directory as it is. NULL is allowed. */

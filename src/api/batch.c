@@ -97,7 +97,7 @@ blm_status blm__plain_add(blm_filter *f, const struct blm__keys *k, size_t *at, 
         *at += added;
         if (*at - told >= TELL) {
             told = *at;
-            if (!blm__go_on(b, *at, k->n))
+            if (!blm__go_on(b, *at, k->n) && *at < k->n) /* else there is nothing to cancel */
                 st = BLM_E_CANCELLED;
         }
     }
@@ -232,7 +232,7 @@ static blm_status remove_keys(blm_filter *f, const struct blm__keys *k, uint8_t 
         at += r.keys.n;
         if (at - told >= TELL) {
             told = at;
-            if (!blm__go_on(b, at, k->n))
+            if (!blm__go_on(b, at, k->n) && at < k->n)
                 st = BLM_E_CANCELLED;
         }
     }

@@ -253,10 +253,14 @@ static blm_status open_builder(struct blm__disk *d, blm_options *o, blm_builder 
     bool            there  = false;
     blm_seed_policy policy = BLM_SEED_NONE;
     blm_status      st     = blm__disk_open(d, o, &there, &policy, err);
-    if (st == BLM_OK)
-        st = blm__builder_make(o, out, err);
     if (st != BLM_OK)
         return st;
+    st = blm__builder_make(o, out, err);
+    if (st != BLM_OK) {
+        if (!there) /* nothing to go on with */
+            blm__disk_remove(d);
+        return st;
+    }
     struct blm__body *body = &(*out)->f->body;
     body->store            = &store_levels;
     body->store_ctx        = d;
@@ -268,6 +272,7 @@ static blm_status open_builder(struct blm__disk *d, blm_options *o, blm_builder 
     else /* from now on the seed is known */
         st = blm__disk_write_down(d, &body->hasher, err);
     if (st != BLM_OK) {
+        blm__disk_remove(d);
         blm_builder_free(*out);
         *out = NULL;
     }
@@ -558,8 +563,11 @@ blm_status blm_builder_save(blm_builder *b, const char *path, uint32_t flags, bl
         return repeat(b->disk, err);
     if (b->done)
         return blm__fail(err, BLM_E_ARGUMENT, "a builder builds once: make another");
-    b->done       = true;
-    blm_status st = build_on_disk(b, path, flags, err);
+    blm_status st = blm__claim_spares(b->disk->dir, path, err);
+    if (st != BLM_OK)
+        return st;
+    b->done = true;
+    st      = build_on_disk(b, path, flags, err);
     if (st == BLM_OK || st == BLM_E_CONFLICT) /* with these keys there is nothing to go on with */
         blm__disk_remove(b->disk);
     return st;

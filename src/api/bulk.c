@@ -385,7 +385,7 @@ bool blm__bulk_add(blm_filter *f, const struct blm__keys *k, uint8_t *fresh, siz
             *st        = blm__plain_add(f, k, &r.at, end, fresh);
         } else if (bad) {
             *st = blm__bad_key(k);
-        } else if (!blm__go_on(&f->body, r.at, count)) {
+        } else if (!blm__go_on(&f->body, r.at, count) && r.at < count) {
             *st = BLM_E_CANCELLED;
         }
     }

@@ -100,6 +100,10 @@ static blm_status set_hash(struct blm__hasher *h, const blm_options *o, blm_erro
         return blm__fail(err, BLM_E_ARGUMENT,
                          "a custom hash needs options.hash_name, 1 to 15 bytes, so that files "
                          "can say which it is");
+    if (strcmp(o->hash_name, "xxh3") == 0 || strcmp(o->hash_name, "siphash") == 0)
+        return blm__fail(err, BLM_E_ARGUMENT,
+                         "a custom hash cannot be called %s: that is a hash of this library",
+                         o->hash_name);
     memcpy(h->name, o->hash_name, len + 1);
     h->fn  = o->hash_fn;
     h->ctx = o->hash_ctx;
@@ -169,6 +173,14 @@ static blm_status choose_kind(struct blm__body *b, const blm_options *o, blm_err
                          "classic, counting, cuckoo, window), or a lock of your own",
                          b->ops->row.name);
     b->shared = (o->flags & BLM_SHARED) != 0;
+    return BLM_OK;
+}
+
+/* Its layers would move while others read. Known when its growth is. */
+static blm_status may_share(const struct blm__body *b, blm_error *err)
+{
+    if (b->shared && b->growth != 0)
+        return blm__fail(err, BLM_E_UNSUPPORTED, BLM__GROWS_ALONE);
     return BLM_OK;
 }
 
@@ -279,14 +291,12 @@ static blm_status shape_like(blm_filter *f, const blm_options *o, struct blm__sh
                              blm_error *err)
 {
     const blm_filter *like = o->like;
-    if (o->items || o->rate != 0 || o->bits || o->probes || o->memory)
-        return blm__fail(err, BLM_E_ARGUMENT,
-                         "options.like gives the size: items, rate, bits, probes and memory must "
-                         "be 0");
-    f->body.scheme   = like->body.scheme;
-    blm_options kind = *o;
-    kind.kind        = like->body.kind;
-    blm_status st    = choose_kind(&f->body, &kind, err);
+    blm_options       kind = *o;
+    kind.kind              = like->body.kind;
+    f->body.scheme         = like->body.scheme;
+    blm_status st          = blm__like_agrees(o, err);
+    if (st == BLM_OK)
+        st = choose_kind(&f->body, &kind, err);
     if (st == BLM_OK)
         st = can_be_empty(&f->body, err);
     if (st != BLM_OK)
@@ -318,6 +328,8 @@ blm_status blm__filter_prepare(const blm_options *o, blm_filter **out, struct bl
         return st;
     st = o->like ? shape_like(f, o, first, err) : options_to_shape(f, o, first, err);
     if (st == BLM_OK)
+        st = may_share(&f->body, err);
+    if (st == BLM_OK)
         st = check_size(first, o, err);
     if (st == BLM_OK)
         st = blm__filter_hashes(f, first, err);
@@ -335,8 +347,11 @@ static blm_status check_layers(const struct blm__body *b, blm_error *err)
     for (uint32_t i = 0; i < b->layer_count; i++) {
         const struct blm__shape *s     = &b->layers[i].shape;
         const char              *fault = s->scheme->fault ? s->scheme->fault(s) : NULL;
+        uint32_t most = b->hasher.policy == BLM_SEED_FIXED ? s->scheme->seeded_probes : 0;
         if (s->probes == 0 && !s->scheme->no_probes)
             fault = "it has no probes";
+        if (most && s->probes > most)
+            fault = "with a seed it has fewer probes";
         if (s->scheme != b->scheme)
             fault = "its layers are of different schemes";
         if (fault)
@@ -359,7 +374,9 @@ blm_status blm__filter_finish(blm_filter *f, const blm_options *o, blm_error *er
     if (b->shared && (!(b->ops->row.can & BLM_CAN_SHARE) || b->scheme->exchanges))
         return blm__fail(err, BLM_E_UNSUPPORTED, "a %s filter cannot be shared between threads",
                          b->ops->row.name);
-    blm_status st = check_layers(b, err);
+    blm_status st = may_share(b, err);
+    if (st == BLM_OK)
+        st = check_layers(b, err);
     if (st != BLM_OK)
         return st;
     if (b->scheme->row.by_caller) {

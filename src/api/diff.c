@@ -161,7 +161,15 @@ static blm_status may_diff(const blm_filter *from, const blm_filter *to, blm_err
         return blm__fail(err, BLM_E_MISMATCH,
                          "the bytes attached to the filters differ, which a delta does not carry: "
                          "take the whole file");
-    return blm__filter_extends(from, to, err);
+    blm_status st = blm__filter_extends(from, to, err);
+    if (st == BLM_OK &&
+        (from->body.growth != to->body.growth || from->body.tightening != to->body.tightening))
+        st = blm__fail(err, BLM_E_MISMATCH,
+                       "the filters grow differently (growth %g and %g, tightening %g and %g), "
+                       "which a delta does not carry: take the whole file",
+                       from->body.growth, to->body.growth, from->body.tightening,
+                       to->body.tightening);
+    return st;
 }
 
 /* Layer i as it was; NULL: it is new, or was made anew. */

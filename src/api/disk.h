@@ -7,13 +7,14 @@
 #ifndef BLM_API_DISK_H
 #define BLM_API_DISK_H
 
+#include "api/claim.h"
 #include "api/filter.h"
 #include "api/fuse.h"
 #include "api/hashes.h"
 #include "core/probe.h"
 
-#define BLM__DISK_DIR  960u
-#define BLM__DISK_PATH 1024u /* a file in it */
+#define BLM__DISK_DIR  BLM__CLAIM_DIR
+#define BLM__DISK_PATH BLM__CLAIM_PATH
 #define BLM__DISK_RUNS \
     4096u /* of a list: with the least memory as many hashes as are merged at once */
 #define BLM__DISK_LEVELS 2u

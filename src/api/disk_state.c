@@ -2,7 +2,7 @@
 /*
  * The directory of a builder:
  *
- *   lock        held by the process that is at it
+ *   bloomery.…  says that the directory is ours: api/claim.h
  *   state       what is written down: replaced as a whole, after everything it speaks of is durable
  *   in.N out.N  run N of the keys that are in, and that are not: hashes, sorted, none twice
  *   in out      all runs of a list, merged: hashes, sorted, none twice
@@ -19,7 +19,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/disk.h"
@@ -27,7 +26,7 @@
 #include "core/checksum.h"
 #include "core/os.h"
 
-#define MAGIC   0x444c495542424c42u /* BLBBUILD */
+#define MAGIC   BLM__CLAIM_BUILD
 #define VERSION 2u
 enum { AT_MAGIC, AT_VERSION, AT_TOLD, AT_SEED, AT_SEED_HIGH, AT_POLICY, AT_PHASE, AT_LISTS };
 #define OF_LIST  8u
@@ -66,19 +65,6 @@ void blm__disk_path(const struct blm__disk *d, const char *name, uint64_t number
         snprintf(out, BLM__DISK_PATH, "%s/%s", d->dir, name);
     else
         snprintf(out, BLM__DISK_PATH, "%s/%s.%llu", d->dir, name, (unsigned long long)number);
-}
-
-static blm_status lock(struct blm__disk *d, blm_error *err)
-{
-    char path[BLM__DISK_PATH];
-    if (mkdir(d->dir, 0700) < 0 && errno != EEXIST)
-        return blm__disk_failed(errno, "make", err);
-    blm__disk_path(d, "lock", BLM__DISK_ONLY, path);
-    d->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    int why = d->lock < 0 ? errno : blm__lock_try(d->lock);
-    if (why == EAGAIN)
-        return blm__fail(err, BLM_E_BUSY, "another process is at the spill directory");
-    return why ? blm__disk_failed(why, "open", err) : BLM_OK;
 }
 
 /* The bytes of the state, *got 0: there is none. */
@@ -157,7 +143,8 @@ blm_status blm__disk_open(struct blm__disk *d, blm_options *o, bool *there, blm_
 {
     size_t     got   = 0;
     uint8_t   *bytes = blm__alloc(d->a, MOST * 8);
-    blm_status st    = bytes ? lock(d, err) : blm__fail(err, BLM_E_MEMORY, "no memory for a state");
+    blm_status st    = bytes ? blm__claim(d->dir, MAGIC, &d->lock, err)
+                             : blm__fail(err, BLM_E_MEMORY, "no memory for a state");
     if (st == BLM_OK)
         st = read_state(d, bytes, &got, err);
     *there = st == BLM_OK && got > 0;
@@ -258,7 +245,8 @@ void blm__disk_remove(struct blm__disk *d)
             blm__disk_path(d, runs[i], r, path);
             unlink(path);
         }
-    blm__disk_path(d, "lock", BLM__DISK_ONLY, path);
-    unlink(path);
-    rmdir(d->dir);
+    blm__disk_path(d, "fill", BLM__DISK_ONLY,
+                   path); /* an earlier version's stays when it is done */
+    rmdir(path);
+    blm__claim_end(d->dir);
 }

@@ -57,10 +57,9 @@ static blm_status ambiguous(const blm_bid *bids, size_t count, blm_error *err)
 /* Nobody bids. If someone would for another length, the input was cut, or more follows. */
 static blm_status unknown(const uint8_t *head, size_t len, uint64_t total, blm_error *err)
 {
-    enum { WEAK = 5 }; /* bid for almost any bytes when the length is not known */
     blm_bid near[2] = { { NULL, 0 } };
     blm_sniff(head, len, 0, near, 2);
-    if (near[0].bid > WEAK && near[1].bid < near[0].bid)
+    if (near[0].bid > BLM__BID_WEAK && near[1].bid < near[0].bid)
         return blm__fail_at(err, BLM_E_FORMAT, total,
                             "its first bytes look like format %s, but its length does not fit",
                             near[0].format);
@@ -89,6 +88,14 @@ static blm_status codec_sniffed(const uint8_t *head, size_t len, uint64_t total,
 
 /* ---- in ---------------------------------------------------------------------------------- */
 
+/* A place in the filter becomes one in the input. */
+static blm_status place(blm_status st, const blm_options *o, blm_error *err)
+{
+    if (st != BLM_OK && err && err->offset != BLM_NO_OFFSET)
+        err->offset += o->offset;
+    return st;
+}
+
 /* The format asked for, or the one the first bytes look like. total: 0 when unknown. */
 static blm_status choose_codec(struct blm__source *in, const blm_options *o, uint64_t total,
                                const struct blm__codec **out, blm_error *err)
@@ -100,13 +107,14 @@ static blm_status choose_codec(struct blm__source *in, const blm_options *o, uin
         st = codec_sniffed(in->data, in->len, total, o->offset > 0, out, err);
     } else {
         in->head_len = blm__read(in, in->head, sizeof in->head);
-        in->at       = 0;
         if (in->head_len < sizeof in->head) /* that was all */
             total = in->head_len;
-        st = in->failed ? blm__short(in, "its first bytes", err)
-                        : codec_sniffed(in->head, in->head_len, total, o->offset > 0, out, err);
+        st     = in->failed ? blm__short(in, "its first bytes", err)
+                            : codec_sniffed(in->head, in->head_len, total, o->offset > 0, out, err);
+        in->at = 0;
     }
-    if (st == BLM_OK && !(*out)->row.reads)
+    place(st, o, err);
+    if (st == BLM_OK && !(*out)->decode) /* one that lacks a library says which */
         st = blm__fail(err, BLM_E_UNSUPPORTED, "format %s can only be written", (*out)->row.name);
     return st;
 }
@@ -146,10 +154,8 @@ blm_status blm__decode_with(const struct blm__codec *codec, struct blm__source *
     if (st == BLM_OK)
         st = blm__filter_finish(f, o, err);
     if (st != BLM_OK) {
-        if (err && err->offset != BLM_NO_OFFSET)
-            err->offset += o->offset;
         blm_free(f);
-        return st;
+        return place(st, o, err);
     }
     *out = f;
     return BLM_OK;
@@ -161,14 +167,31 @@ static blm_status judge_cut(const struct blm__source *in, const blm_options *o, 
 {
     const struct blm__codec *codec;
     blm_error                why;
-    blm_status               st = in->data || o->format ? BLM_OK
-                                                        : codec_sniffed(in->head, in->head_len, in->at,
-                                                                        o->offset > 0, &codec, &why);
+    blm_status st = codec_sniffed(in->head, in->head_len, in->at, o->offset > 0, &codec, &why);
     if (st == BLM_OK)
         return BLM_E_TRUNCATED;
     if (err)
         *err = why;
-    return st;
+    return place(st, o, err);
+}
+
+/* Nor is it a bad filter of a format that bids for almost any bytes. */
+static blm_status judge_guess(const struct blm__source *in, blm_error *err)
+{
+    blm_bid best = { NULL, 0 };
+    size_t  len  = in->head_len;
+    blm_sniff(in->head, len, len < sizeof in->head ? len : 0, &best, 1);
+    return best.bid > BLM__BID_WEAK ? BLM_E_FORMAT : unknown(in->head, len, 0, err);
+}
+
+static blm_status judge(blm_status st, const struct blm__source *in, const blm_options *o,
+                        blm_error *err)
+{
+    if (in->data || o->format)
+        return st;
+    return st == BLM_E_TRUNCATED ? judge_cut(in, o, err)
+           : st == BLM_E_FORMAT  ? judge_guess(in, err)
+                                 : st;
 }
 
 static blm_status decode_source(struct blm__source *in, const blm_options *options,
@@ -191,7 +214,7 @@ static blm_status decode_source(struct blm__source *in, const blm_options *optio
     if (st != BLM_OK)
         return st;
     st = blm__decode_with(codec, in, &o, out, err);
-    return st == BLM_E_TRUNCATED ? judge_cut(in, &o, err) : st;
+    return judge(st, in, &o, err);
 }
 
 blm_status blm_decode(const void *bytes, size_t len, const blm_options *o, blm_filter **out,

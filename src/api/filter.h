@@ -54,6 +54,9 @@ blm_status blm__filter_hashes(blm_filter *f, const struct blm__shape *first, blm
 blm_status blm__filter_prepare(const blm_options *o, blm_filter **out, struct blm__shape *first,
                                blm_error *err);
 
+/* E_ARGUMENT: the options contradict options.like, and which does: api/like.c */
+blm_status blm__like_agrees(const blm_options *o, blm_error *err);
+
 /* Has a writer added layers to the file that we do not see? Then our layers are not the filter, and
  * nothing may be made from them; checks say "maybe". */
 static inline bool blm__filter_stale(const blm_filter *f)

@@ -119,8 +119,8 @@ static struct blm__fuse_size sizes(const struct blm__fuse_keys *k, bool tight,
         most   = n;
     }
     struct blm__fuse_size s = tight ? blm__fuse_tight_of(most) : blm__fuse_size_of(most);
-    for (uint64_t i = 0; steps && i < steps->enlarged; i++)
-        enlarge(&s, tight);
+    for (uint64_t i = 0; steps && i < steps->enlarged && s.cells <= BLM__MAX_BITS; i++)
+        enlarge(&s, tight); /* no oftener, whatever a file says: so many are refused */
     return s;
 }
 

@@ -87,6 +87,15 @@ blm_status blm_get_layer(const blm_filter *f, uint32_t layer, blm_params *out)
 
 /* ---- contents ---- */
 
+/* From throws to keys, of a scheme in which keys have fewer different hashes than probes, and not all
+ * of them as many: those of n keys vary as well. */
+static void throws_to_keys(const struct blm__shape *s, uint64_t ones, double most, blm_estimate *e)
+{
+    double spread, each = s->scheme->throws(s, &spread);
+    blm__estimate_scale(e, 1 / each);
+    blm__estimate_widen(e, e->value * spread, (double)ones / s->probes, most);
+}
+
 /* How many keys are in a layer. Keys that crowd their probes into lines, or have fewer hashes than
  * probes, spread their bits differently. */
 static void estimate_layer(const struct blm__layer *l, uint64_t reach, uint64_t ones,
@@ -99,7 +108,7 @@ static void estimate_layer(const struct blm__layer *l, uint64_t reach, uint64_t 
     }
     if (s->scheme->throws) {
         blm_estimate_items(reach, 1, ones, e);
-        blm__estimate_scale(e, 1 / s->scheme->throws(s));
+        throws_to_keys(s, ones, INFINITY, e);
         return;
     }
     blm_estimate_items(reach, blm__shape_probes(s), ones, e);
@@ -195,6 +204,20 @@ blm_status blm_fill_map(const blm_filter *f, double *out, size_t slices)
 
 /* ---- two filters ---- */
 
+/* The same for two filters. Jaccard's index is a share of throws already, and only gets less certain. */
+static void overlap_to_keys(const struct blm__shape *s, uint64_t of_a, uint64_t of_b,
+                            uint64_t of_or, blm_overlap *o)
+{
+    double spread, j = o->jaccard.value;
+    s->scheme->throws(s, &spread);
+    throws_to_keys(s, of_a, INFINITY, &o->a);
+    throws_to_keys(s, of_b, INFINITY, &o->b);
+    throws_to_keys(s, of_or, INFINITY, &o->either);
+    throws_to_keys(s, 0, fmin(o->a.high, o->b.high), &o->both);
+    if (o->either.value > 0)
+        blm__estimate_widen(&o->jaccard, j * (1 - j) * spread / o->either.value, 0, 1);
+}
+
 blm_status blm_compare(const blm_filter *a, const blm_filter *b, blm_overlap *out, blm_error *err)
 {
     if (!(a->body.ops->row.can & b->body.ops->row.can & BLM_CAN_COMPARE))
@@ -212,10 +235,14 @@ blm_status blm_compare(const blm_filter *a, const blm_filter *b, blm_overlap *ou
     if (of_or > of_a + of_b) /* bits that came between the counts, on a shared filter */
         of_or = of_a + of_b;
     uint32_t cells = x->shape.lines ? blm__line_cells(x->shape.rule) : 0;
-    st = blm__estimate_overlap(cells, blm__shape_reach(&x->shape), blm__shape_probes(&x->shape),
-                               x->shape.lines, of_a, of_b, of_or, &o);
+    uint32_t each  = x->shape.scheme->throws ? 1 : blm__shape_probes(&x->shape);
+
+    st = blm__estimate_overlap(cells, blm__shape_reach(&x->shape), each, x->shape.lines, of_a, of_b,
+                               of_or, &o);
     if (st != BLM_OK)
         return blm__fail(err, st, "the bits give no estimate");
+    if (x->shape.scheme->throws)
+        overlap_to_keys(&x->shape, of_a, of_b, of_or, &o);
     st = blm__emit(out, &o, sizeof o);
     return st == BLM_OK ? st : blm__fail(err, st, "overlap.size is not set");
 }
@@ -299,6 +326,9 @@ blm_status blm_plan_for(const blm_options *options, blm_plan *out, blm_error *er
     const struct blm__scheme *scheme = blm__scheme_find(o.scheme);
     if (!scheme)
         return blm__fail(err, BLM_E_ARGUMENT, "unknown scheme %s", o.scheme);
+    st = o.like ? BLM_OK : blm__check_variant(scheme, &o, err);
+    if (st != BLM_OK)
+        return st;
     if (scheme->plan || o.like) {
         st = plan_scheme(&o, &p, err);
     } else {

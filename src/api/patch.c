@@ -31,6 +31,16 @@ struct patch {
 static uint32_t layers_before(const struct patch *p) { return blm__get32le(p->header + 12); }
 static uint32_t layers_after(const struct patch *p) { return blm__get32le(p->header + 48); }
 
+/* Bytes `from` to `to` of a part that starts at `at` have no meaning. */
+static blm_status check_zeroes(const uint8_t *part, uint64_t at, size_t from, size_t to,
+                               blm_error *err)
+{
+    for (; from < to; from++)
+        if (part[from])
+            return blm__fail_at(err, BLM_E_FORMAT, at + from, "a byte that must be 0 is not");
+    return BLM_OK;
+}
+
 /* ---- the header ---- */
 
 static blm_status take_header(struct patch *p, blm_error *err)
@@ -52,7 +62,7 @@ static blm_status take_header(struct patch *p, blm_error *err)
         layers_after(p) > BLM_CHAIN_MAX_LAYERS)
         return blm__fail_at(err, BLM_E_FORMAT, 12, "from %u layers to %u",
                             (unsigned)layers_before(p), (unsigned)layers_after(p));
-    return BLM_OK;
+    return check_zeroes(h, 0, BLM__DELTA_SPARE, BLM__DELTA_SUM, err);
 }
 
 /* BLM_PRESENT: base is where the delta leads. */
@@ -192,7 +202,10 @@ static blm_status take_layer(struct patch *p, blm_error *err)
     if (p->len != BLM__DELTA_LAYER || p->place != p->layers || p->layers == layers_after(p))
         return BAD(p, "layers out of order");
     get_shape(p, &s);
-    blm_status  st    = blm__shape_valid(&s, s.scheme->native, p->frame_at, err);
+    blm_status st = check_zeroes(p->frame, p->frame_at, BLM__FRAME_FRONT + BLM__LAYER_SPARE,
+                                 BLM__FRAME_FRONT + BLM__LAYER_SPARE + 4, err);
+    if (st == BLM_OK)
+        st = blm__shape_valid(&s, s.scheme->native, p->frame_at, err);
     const char *fault = st == BLM_OK && s.scheme->fault ? s.scheme->fault(&s) : NULL;
     if (fault)
         st = BAD(p, "not a layer of scheme %s: %s", s.scheme->row.name, fault);

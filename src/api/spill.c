@@ -67,19 +67,6 @@ static blm_status open_parts(blm_spill *s, uint64_t memory, blm_error *err)
     return BLM_OK;
 }
 
-static blm_status open_dir(blm_spill *s, blm_error *err)
-{
-    char path[BLM__SPILL_PATH];
-    if (mkdir(s->dir, 0700) < 0 && errno != EEXIST)
-        return blm__spill_failed(errno, "make", err);
-    blm__spill_path(s, "lock", UINT32_MAX, path);
-    s->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    int why = s->lock < 0 ? errno : blm__lock_try(s->lock);
-    if (why == EAGAIN)
-        return blm__fail(err, BLM_E_BUSY, "another process is at the spill directory");
-    return why ? blm__spill_failed(why, "open", err) : BLM_OK;
-}
-
 /* A filter to hash with: everything but words. */
 static blm_status make_filter(blm_spill *s, const blm_options *o, blm_error *err)
 {
@@ -95,15 +82,11 @@ static blm_status make_filter(blm_spill *s, const blm_options *o, blm_error *err
                            "than memory");
 }
 
-static blm_status open_spill(blm_spill *s, blm_options *o, uint64_t memory, blm_error *err)
+/* The directory is ours, and so is its state, if it is there. */
+static blm_status open_claimed(blm_spill *s, blm_options *o, uint64_t memory, bool there,
+                               blm_seed_policy policy, blm_error *err)
 {
-    bool            there  = false;
-    blm_seed_policy policy = BLM_SEED_NONE;
-    blm_status      st     = open_dir(s, err);
-    if (st == BLM_OK)
-        st = blm__spill_peek(s->dir, o, &there, &policy, err);
-    if (st == BLM_OK)
-        st = make_filter(s, o, err);
+    blm_status st = make_filter(s, o, err);
     if (st != BLM_OK)
         return st;
     if (there)
@@ -115,6 +98,21 @@ static blm_status open_spill(blm_spill *s, blm_options *o, uint64_t memory, blm_
     if (st == BLM_OK && !there) /* from now on the seed is known */
         st = blm__spill_write_down(s, err);
     s->kept = s->mark.keys;
+    return st;
+}
+
+static blm_status open_spill(blm_spill *s, blm_options *o, uint64_t memory, blm_error *err)
+{
+    bool            there  = false;
+    blm_seed_policy policy = BLM_SEED_NONE;
+    blm_status      st     = blm__claim(s->dir, BLM__CLAIM_SPILL, &s->lock, err);
+    if (st == BLM_OK)
+        st = blm__spill_peek(s->dir, o, &there, &policy, err);
+    if (st != BLM_OK)
+        return st;
+    st = open_claimed(s, o, memory, there, policy, err);
+    if (st != BLM_OK && !there) /* nothing to go on with */
+        blm__spill_remove(s);
     return st;
 }
 
@@ -310,12 +308,12 @@ static blm_status map_file(const blm_spill *s, const char *name, uint64_t len, b
 {
     char        path[BLM__SPILL_PATH];
     struct stat is;
-    bool        fresh = write && s->mark.filled == 0; /* later it must be there */
+    bool        fresh = write && s->mark.filled == 0; /* made anew, all 0; later it must be there */
     *out              = (struct mapped){ .fd = -1, .len = (size_t)len };
     if (len > SIZE_MAX / 2)
         return blm__fail(err, BLM_E_LIMIT, "the filter is larger than this machine can map");
     blm__spill_path(s, name, UINT32_MAX, path);
-    out->fd = open(path, (fresh ? O_CREAT : 0) | O_RDWR | O_CLOEXEC, 0600);
+    out->fd = open(path, (fresh ? O_CREAT | O_TRUNC : 0) | O_RDWR | O_CLOEXEC, 0600);
     int why = out->fd < 0 ? errno : fresh ? blm__os.reserve(out->fd, 0, len) : 0;
     if (!why && fstat(out->fd, &is) < 0)
         why = errno;
@@ -478,6 +476,9 @@ blm_status blm_spill_finish(blm_spill *s, const char *path, uint32_t flags, blm_
         return blm__fail(err, BLM_E_ARGUMENT, "no path (NULL)");
     if (!s->filter || s->broken)
         return again(err);
+    st = blm__claim_spares(s->dir, path, err);
+    if (st != BLM_OK)
+        return st;
     if (s->mark.phase == BLM__SPILLING)
         st = end_keys(s, err);
     if (st != BLM_OK)

@@ -4,13 +4,14 @@
 #ifndef BLM_API_SPILL_H
 #define BLM_API_SPILL_H
 
+#include "api/claim.h"
 #include "api/filter.h"
 #include "bloomery/spill.h"
 
 #define BLM__SPILL_PARTS 512u
 #define BLM__SPILL_MOST  ((uint64_t)512 << 20) /* bytes of a part: positions in it take 32 bits */
-#define BLM__SPILL_DIR   960u
-#define BLM__SPILL_PATH  1024u /* a file in it */
+#define BLM__SPILL_DIR   BLM__CLAIM_DIR
+#define BLM__SPILL_PATH  BLM__CLAIM_PATH
 #define BLM__SPILL_FRAME 16u   /* bytes before the records of a frame: spill_part.c */
 #define BLM__SPILL_LEAST 4096u /* bytes of a part's buffer … */
 #define BLM__SPILL_LARGE ((uint64_t)1 << 20)

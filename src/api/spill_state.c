@@ -2,7 +2,7 @@
 /*
  * The spill directory:
  *
- *   lock        held by the process that is at it
+ *   bloomery.…  says that the directory is ours: api/claim.h
  *   part.N      records of part N, in frames with a checksum each; only the first `length` bytes count
  *   state       what is written down: replaced as a whole, after everything it speaks of is durable
  *   fresh       a bit for each key that was new (only where a key has several records)
@@ -24,7 +24,7 @@
 #include "core/checksum.h"
 #include "core/os.h"
 
-#define MAGIC   0x4c4c495053424c42u /* BLBSPILL */
+#define MAGIC   BLM__CLAIM_SPILL
 #define VERSION 2u
 #define FIXED   18u /* numbers before the parts' */
 enum {
@@ -230,7 +230,7 @@ blm_status blm__spill_write_down(blm_spill *s, blm_error *err)
 
 void blm__spill_remove(blm_spill *s)
 {
-    static const char *const names[] = { "state", "state.new", "fresh", "words", "lock" };
+    static const char *const names[] = { "state", "state.new", "fresh", "words" };
     char                     path[BLM__SPILL_PATH];
     for (uint32_t i = 0; i < s->parts; i++) {
         blm__spill_path(s, "part", i, path);
@@ -240,5 +240,5 @@ void blm__spill_remove(blm_spill *s)
         blm__spill_path(s, names[i], UINT32_MAX, path);
         unlink(path);
     }
-    rmdir(s->dir);
+    blm__claim_end(s->dir);
 }

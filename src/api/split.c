@@ -190,7 +190,7 @@ static blm_status add_round(struct split *p, bool whole, size_t count, uint8_t *
         step(p, set_stretches);
         blm__layer_count(p->layer, (int64_t)gather(p));
         p->at += p->n;
-        return blm__go_on(&p->f->body, p->at, count) ? BLM_OK : BLM_E_CANCELLED;
+        return blm__go_on(&p->f->body, p->at, count) || p->at == count ? BLM_OK : BLM_E_CANCELLED;
     }
     struct blm__keys hashed = {
         .n = p->n, .hashes = p->hash, .steps = p->steps, .digests = p->digest
@@ -201,7 +201,7 @@ static blm_status add_round(struct split *p, bool whole, size_t count, uint8_t *
     blm_status st        = blm__plain_add(p->f, &hashed, &at, p->n, fresh ? fresh + p->at : NULL);
     p->f->body.progress  = told;
     p->at += at;
-    if (st == BLM_OK && !blm__go_on(&p->f->body, p->at, count))
+    if (st == BLM_OK && !blm__go_on(&p->f->body, p->at, count) && p->at < count)
         st = BLM_E_CANCELLED;
     return st;
 }

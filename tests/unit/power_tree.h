@@ -317,7 +317,19 @@ static int tree_sync_map(void *map, size_t len)
     return 0;
 }
 
-/* Names of the directory that have changed since its last flush have reached the disk. */
+/* Is the name in a directory, inside the one of the first `len` bytes, that is not there any more? */
+static bool tree_lost(const char *name, size_t len)
+{
+    char        path[1000];
+    const char *slash = strchr(name + len + (len > 0), '/');
+    if (!slash)
+        return false;
+    snprintf(path, sizeof path, "%s/%.*s", tree.root, (int)(slash - name), name);
+    return access(path, F_OK) != 0;
+}
+
+/* Names of the directory that have changed since its last flush have reached the disk, those of
+ * directories too: what one that was removed had is gone with it. */
 static int tree_sync_dir(const char *path)
 {
     const char *below = path + strlen(tree.root);
@@ -329,7 +341,7 @@ static int tree_sync_dir(const char *path)
     struct tree_names *n = &tree.flushed, *now = &tree.now;
 #define THERE(name)                                                      \
     (strncmp(name, below, len) == 0 && (len == 0 || name[len] == '/') && \
-     !strchr(name + len + (len > 0), '/'))
+     (!strchr(name + len + (len > 0), '/') || tree_lost(name, len)))
     for (size_t i = 0; i < n->count; i++)
         if (!THERE(n->path[i])) {
             memmove(n->path[kept], n->path[i], sizeof n->path[0]);

@@ -342,6 +342,39 @@ static void long_batches_tell_and_can_be_stopped(void **state)
     free(keys);
 }
 
+static bool until_all(void *ctx, uint64_t done, uint64_t total)
+{
+    (void)ctx;
+    return done < total;
+}
+
+/* Who says stop when everything is done has stopped nothing. */
+static void a_batch_that_is_done_is_not_cancelled(void **state)
+{
+    (void)state;
+    enum { N = 1 << 18 };
+    uint64_t *keys = malloc(N * sizeof *keys);
+    assert_non_null(keys);
+    for (uint64_t i = 0; i < N; i++)
+        keys[i] = i;
+    EACH_FLAVOUR(v)
+    {
+        blm_filter *f = make_flavour(v, N, 0.01, 5);
+        size_t      done;
+        blm_set_progress(f, until_all, NULL);
+        for (uint32_t threads = 1; threads < 4; threads++) {
+            blm_set_threads(f, threads);
+            assert_status(blm_clear(f), BLM_OK);
+            assert_status(blm_add_fixed(f, keys, 8, N, NULL, &done), BLM_OK);
+            assert_int_equal(done, N);
+        }
+        blm_status st = blm_remove_fixed(f, keys, 8, N, NULL, &done);
+        assert_true(st == BLM_OK || st == BLM_E_UNSUPPORTED);
+        blm_free(f);
+    }
+    free(keys);
+}
+
 /* Hashes that the caller brings are not cut into batches: long runs of them are keys all the same. */
 static void hashes_are_their_keys(void **state)
 {
@@ -389,6 +422,7 @@ int main(void)
         cmocka_unit_test(a_foreign_digest_stops_the_batch_there),
         cmocka_unit_test(hashes_are_their_keys),
         cmocka_unit_test(long_batches_tell_and_can_be_stopped),
+        cmocka_unit_test(a_batch_that_is_done_is_not_cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 
 #include "bloomery/embed.h"
 #include "core/bytes.h"
+#include "core/checksum.h"
 #include "core/os.h"
 #include "unit/fixed.h"
 
@@ -485,6 +486,32 @@ static void damaged_files_are_found(void **state)
     }
 }
 
+/* A state whose checksum is right, and which says that a level was enlarged 2^62 times. */
+static void a_level_is_not_enlarged_for_ever(void **state)
+{
+    (void)state;
+    enum { ENLARGED = 7 + 2 * 8 }; /* disk_state.c */
+    char         path[512];
+    uint8_t      bytes[8 * 200];
+    blm_options  o   = options_of(&flavour[0]);
+    blm_error    err = { .status = BLM_OK };
+    blm_builder *b   = open_or_fail(&o);
+    assert_status(give(b, 0, IN, 0), BLM_OK);
+    assert_status(blm_builder_sync(b, &err), BLM_OK);
+    blm_builder_free(b);
+    snprintf(path, sizeof path, "%s/state", spill);
+    FILE  *f   = fopen(path, "r+b");
+    size_t len = f ? fread(bytes, 1, sizeof bytes, f) : 0;
+    assert_true(len > 8 * (ENLARGED + 2) && len < sizeof bytes);
+    blm__put64le(bytes + 8 * ENLARGED, (uint64_t)1 << 62);
+    blm__put64le(bytes + len - 8, blm__checksum(bytes, len - 8));
+    rewind(f);
+    assert_int_equal(fwrite(bytes, 1, len, f), len);
+    fclose(f);
+    assert_status(whole_run(&flavour[0], &o, IN, &err), BLM_E_LIMIT);
+    remove_all(spill);
+}
+
 /* Opened again it has the same seed, which nobody gave. */
 static void a_random_seed_is_kept(void **state)
 {
@@ -571,6 +598,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_cannot_be_is_refused, begin, end),
         cmocka_unit_test_setup_teardown(a_key_of_both_lists_is_found, begin, end),
         cmocka_unit_test_setup_teardown(damaged_files_are_found, begin, end),
+        cmocka_unit_test_setup_teardown(a_level_is_not_enlarged_for_ever, begin, end),
         cmocka_unit_test_setup_teardown(a_random_seed_is_kept, begin, end),
         cmocka_unit_test_setup_teardown(hashes_that_crowd_are_merged_too, begin, end),
         cmocka_unit_test_setup_teardown(a_builder_in_memory_saves, begin, end),

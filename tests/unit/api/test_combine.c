@@ -248,6 +248,30 @@ static void an_intersection_keeps_the_common_keys(void **state)
     }
 }
 
+/* Nothing in common, and not even a bit: then it is known that there are no keys. */
+static void an_empty_intersection_counts_none(void **state)
+{
+    (void)state;
+    EACH_BITS(v)
+    {
+        if (v->kind == BLM_SCALABLE)
+            continue;
+        blm_filter *a = make_flavour(v, 5000, 0.01, 3), *b = make_flavour(v, 5000, 0.01, 3);
+        blm_filter *c = make_flavour(v, 5000, 0.01, 3);
+        add_range(a, 0, 1);
+        add_range(b, 1, 2);
+        add_range(c, 0, 9);
+        assert_status(blm_intersect(a, b, NULL), BLM_OK);
+        assert_int_equal(params_of(a).items, stats_of(a).ones ? 1 : 0);
+        assert_status(blm_clear(b), BLM_OK);
+        assert_status(blm_intersect(c, b, NULL), BLM_OK);
+        assert_int_equal(params_of(c).items, 0);
+        blm_free(a);
+        blm_free(b);
+        blm_free(c);
+    }
+}
+
 /* ---- self ---- */
 
 /* A set united or intersected with itself is itself; only counters, which count, double. */
@@ -518,6 +542,7 @@ int main(void)
         cmocka_unit_test(mismatches_are_named),
         cmocka_unit_test(a_union_is_the_filter_of_both),
         cmocka_unit_test(an_intersection_keeps_the_common_keys),
+        cmocka_unit_test(an_empty_intersection_counts_none),
         cmocka_unit_test(a_filter_may_meet_itself),
         cmocka_unit_test(a_fold_is_the_smaller_filter),
         cmocka_unit_test(a_fold_is_planned_for_its_share),

@@ -271,6 +271,43 @@ static void unlike_filters_have_no_delta(void **state)
     blm_free(b);
 }
 
+/* Equal filters that will not stay so: a delta does not say how they grow. */
+static void filters_that_grow_differently_have_no_delta(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *scheme;
+        uint64_t    items;
+        double      growth[2], tightening[2];
+    } rows[] = {
+        { "native", 1000, { 2, 4 }, { 0, 0 } },
+        { "native", 1000, { 2, 2 }, { 0.5, 0.5 + 1e-9 } },
+        { "redisbloom", 1000, { 2, 7 }, { 0, 0 } },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        blm_filter  *f[2];
+        struct bytes d = { 0 };
+        blm_error    err;
+        for (int j = 0; j < 2; j++) {
+            blm_options o = BLM_OPTIONS_INIT;
+            o.kind        = BLM_SCALABLE;
+            o.scheme      = rows[i].scheme;
+            o.items       = rows[i].items;
+            o.rate        = 0.01;
+            o.growth      = rows[i].growth[j];
+            o.tightening  = rows[i].tightening[j];
+            o.flags       = strcmp(o.scheme, "native") == 0 ? BLM_SEEDED : 0;
+            assert_int_equal(blm_create(&o, &f[j], NULL), BLM_OK);
+        }
+        assert_true(blm_equal(f[0], f[1]));
+        assert_int_equal(blm_diff(f[0], f[1], bytes_add, &d, &err), BLM_E_MISMATCH);
+        assert_non_null(strstr(err.text, "grow differently"));
+        assert_int_equal(d.len, 0);
+        blm_free(f[0]);
+        blm_free(f[1]);
+    }
+}
+
 /* ---- damage ---- */
 
 /* One delta that has every frame there is: two layers, flips and words. */
@@ -376,6 +413,31 @@ static void another_modulus_is_another_filter(void **state)
     b->body.layers[0].shape.aux[1] = less;    /* … by another modulus */
     assert_true(blm_fingerprint(a, x) == BLM_OK && blm_fingerprint(b, y) == BLM_OK);
     assert_memory_not_equal(x, y, sizeof x);
+    free(d.p);
+    blm_free(a);
+    blm_free(b);
+}
+
+/* Bytes that no table of docs/formats/delta.md gives a meaning, under checksums that match. */
+static void bytes_without_a_meaning_are_0(void **state)
+{
+    (void)state;
+    static const size_t spare[][2] = { { 72, 88 }, { 96 + 16 + 36, 96 + 16 + 40 } };
+    blm_filter         *a, *b, *g;
+    both_ends(&a, &b);
+    struct bytes d = diff_of(a, b);
+    for (size_t i = 0; i < COUNT_OF(spare); i++)
+        for (size_t at = spare[i][0]; at < spare[i][1]; at++) {
+            blm_error err = { .status = BLM_OK };
+            d.p[at]       = 1;
+            seal(d.p, d.len);
+            assert_int_equal(patch_of(a, d.p, d.len, &g, &err), BLM_E_FORMAT);
+            assert_int_equal(err.offset, at);
+            d.p[at] = 0;
+        }
+    seal(d.p, d.len);
+    assert_int_equal(patch_of(a, d.p, d.len, &g, NULL), BLM_OK);
+    blm_free(g);
     free(d.p);
     blm_free(a);
     blm_free(b);
@@ -621,9 +683,11 @@ int main(void)
         cmocka_unit_test(growth_is_bounded),
         cmocka_unit_test(a_wrong_base_is_refused),
         cmocka_unit_test(unlike_filters_have_no_delta),
+        cmocka_unit_test(filters_that_grow_differently_have_no_delta),
         cmocka_unit_test(a_cut_delta_is_refused),
         cmocka_unit_test(a_flipped_bit_is_found),
         cmocka_unit_test(another_modulus_is_another_filter),
+        cmocka_unit_test(bytes_without_a_meaning_are_0),
         cmocka_unit_test(a_forged_delta_does_no_harm),
         cmocka_unit_test(a_writer_that_stops_and_a_reader_that_fails),
         cmocka_unit_test(memory_is_bounded_and_may_run_out),

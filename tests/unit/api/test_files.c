@@ -315,6 +315,22 @@ static void a_filter_inside_another_file(void **state)
     assert_int_equal(e.offset, 10504); /* counted from the input's first byte */
     o.offset = outer.len;
     assert_status(blm_decode(outer.p, outer.len, &o, &g, &e), BLM_E_TRUNCATED);
+    assert_int_equal(e.offset, outer.len);
+    o.offset = 700; /* so are places where nothing is */
+    assert_status(blm_decode(outer.p, outer.len, &o, &g, &e), BLM_E_FORMAT);
+    assert_int_equal(e.offset, 700);
+    struct bytes in = { .p = outer.p, .len = outer.len, .sip = 1000 };
+    assert_status(blm_decode_stream(bytes_get, &in, &o, &g, &e), BLM_E_FORMAT);
+    assert_int_equal(e.offset, 700);
+    assert_status(blm_open(at("outer"), &o, &g, &e), BLM_E_FORMAT);
+    assert_int_equal(e.offset, 700);
+    in = (struct bytes){ .p = outer.p, .len = 710, .broken = true };
+    assert_status(blm_decode_stream(bytes_get, &in, &o, &g, &e), BLM_E_IO);
+    assert_int_equal(e.offset, 710);
+    o.offset = 10000; /* cut within it */
+    in       = (struct bytes){ .p = outer.p, .len = 10100 };
+    assert_status(blm_decode_stream(bytes_get, &in, &o, &g, &e), BLM_E_TRUNCATED);
+    assert_int_equal(e.offset, 10100);
     o.offset = outer.len + 1;
     assert_status(blm_decode(outer.p, outer.len, &o, &g, &e), BLM_E_TRUNCATED);
     o.offset = UINT64_MAX;

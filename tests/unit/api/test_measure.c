@@ -320,6 +320,85 @@ static void comparisons_hold_the_truth(void **state)
     }
 }
 
+/* md5-or has fewer different hashes of a key than probes. */
+static void comparisons_go_by_what_keys_throw(void **state)
+{
+    (void)state;
+    if (!blm_scheme_find("md5-or")->creates)
+        skip();
+    for (uint32_t k = 2; k <= 8; k += 3) {
+        blm_filter *f[2];
+        blm_options o = BLM_OPTIONS_INIT;
+        blm_overlap v = { .size = sizeof v };
+        o.scheme      = "md5-or";
+        o.bits        = 60000;
+        o.probes      = k;
+        for (uint64_t i = 0; i < 2; i++) {
+            f[i] = make(&o);
+            for (uint64_t j = 1500 * i; j < 2000 + 1000 * i; j++) {
+                uint64_t key = blm__mix64(j); /* any last byte */
+                blm_add(f[i], &key, sizeof key);
+            }
+        }
+        assert_status(blm_compare(f[0], f[1], &v, NULL), BLM_OK);
+        assert_true(fabs(v.a.value - 2000) < 100 && fabs(v.b.value - 1500) < 100);
+        assert_true(fabs(v.both.value - 500) < 100 && fabs(v.either.value - 3000) < 100);
+        assert_true(fabs(v.jaccard.value - 1.0 / 6) < 0.03);
+        blm_stats s = { .size = sizeof s };
+        assert_status(blm_get_stats(f[0], &s), BLM_OK);
+        assert_true(fabs(s.estimated.value - v.a.value) < 1e-6 * v.a.value);
+        blm_free(f[0]);
+        blm_free(f[1]);
+    }
+}
+
+/* … and one key more of them than another, which makes most of the interval while bits are few. */
+static void intervals_hold_what_keys_throw(void **state)
+{
+    (void)state;
+    enum { TRIALS = 100, SOME = 200, EACH = 300, LEAST = 88 };
+    if (!blm_scheme_find("md5-or")->creates)
+        skip();
+    for (uint32_t k = 2; k <= 8; k += 6) {
+        unsigned held[6] = { 0 };
+        for (uint64_t t = 0; t < TRIALS; t++) {
+            blm_filter *f[2];
+            blm_options o = BLM_OPTIONS_INIT;
+            blm_overlap v = { .size = sizeof v };
+            blm_stats   s = { .size = sizeof s };
+            o.scheme      = "md5-or";
+            o.bits        = 4000 * k;
+            o.probes      = k;
+            for (uint64_t i = 0; i < 2; i++) {
+                f[i] = make(&o);
+                for (uint64_t j = SOME * i; j < SOME * i + EACH; j++) {
+                    uint64_t key = blm__mix64(t << 32 | j);
+                    blm_add(f[i], &key, sizeof key);
+                }
+            }
+            assert_status(blm_get_stats(f[0], &s), BLM_OK);
+            assert_status(blm_compare(f[0], f[1], &v, NULL), BLM_OK);
+            assert_true(v.both.high <= fmin(v.a.high, v.b.high));
+            const struct {
+                const blm_estimate *e;
+                double              is;
+            } rows[] = {
+                { &s.estimated, EACH },   { &v.a, EACH },
+                { &v.b, EACH },           { &v.either, SOME + EACH },
+                { &v.both, EACH - SOME }, { &v.jaccard, (double)(EACH - SOME) / (SOME + EACH) },
+            };
+            for (size_t i = 0; i < COUNT_OF(rows); i++)
+                held[i] += rows[i].e->low <= rows[i].is && rows[i].is <= rows[i].e->high;
+            blm_free(f[0]);
+            blm_free(f[1]);
+        }
+        for (size_t i = 0; i < COUNT_OF(held); i++)
+            if (held[i] < LEAST)
+                fail_msg("%u probes, number %zu: held %u of %u times", (unsigned)k, i, held[i],
+                         (unsigned)TRIALS);
+    }
+}
+
 static void scalable_filters_are_not_compared(void **state)
 {
     (void)state;
@@ -504,6 +583,8 @@ int main(void)
         cmocka_unit_test(the_fill_map_adds_up),
         cmocka_unit_test(the_fill_map_is_in_order),
         cmocka_unit_test(comparisons_hold_the_truth),
+        cmocka_unit_test(comparisons_go_by_what_keys_throw),
+        cmocka_unit_test(intervals_hold_what_keys_throw),
         cmocka_unit_test(scalable_filters_are_not_compared),
         cmocka_unit_test(trials_count_what_check_says),
         cmocka_unit_test(generated_keys_follow_their_seed),

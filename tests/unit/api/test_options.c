@@ -259,6 +259,78 @@ static void memory_is_not_exceeded(void **state)
     }
 }
 
+/* Of any number of bytes, or that is refused. */
+static void no_byte_more_than_memory(void **state)
+{
+    (void)state;
+    static const blm_kind kinds[] = { BLM_CLASSIC, BLM_BLOCKED, BLM_COUNTING, BLM_WINDOW,
+                                      BLM_CUCKOO };
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        for (uint64_t bytes = 1; bytes < 400; bytes++)
+            for (uint64_t items = 0; items < 20; items += 10) {
+                blm_options o = BLM_OPTIONS_INIT;
+                blm_plan    p = { .size = sizeof p };
+                blm_filter *f = NULL;
+                o.kind        = kinds[i];
+                o.items       = items;
+                o.rate        = items ? 0 : 0.01;
+                o.memory      = bytes;
+                blm_status st = blm_create(&o, &f, NULL);
+                if (st == BLM_OK)
+                    assert_true(params_of(f).bytes <= bytes);
+                else
+                    assert_status(st, BLM_E_LIMIT);
+                assert_true(kinds[i] != BLM_CLASSIC || (st == BLM_OK) == (bytes >= 8));
+                if (blm_plan_for(&o, &p, NULL) == BLM_OK)
+                    assert_true(p.bytes <= bytes || !p.fits);
+                blm_free(f);
+            }
+}
+
+/* Both together: the bits must fit. */
+static void bits_do_not_pass_memory(void **state)
+{
+    (void)state;
+    static const blm_kind kinds[] = { BLM_CLASSIC, BLM_BLOCKED, BLM_COUNTING, BLM_WINDOW,
+                                      BLM_CUCKOO };
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        blm_options o = BLM_OPTIONS_INIT;
+        blm_error   e = { .status = BLM_OK };
+        blm_filter *f;
+        o.kind   = kinds[i];
+        o.rate   = 0.01;
+        o.bits   = 80000;
+        o.memory = 1000;
+        assert_status(blm_create(&o, &f, &e), BLM_E_LIMIT);
+        o.memory = 1000000;
+        blm_free(make(&o));
+    }
+}
+
+/* However small: never one that was not asked for. */
+static void a_tiny_rate_is_no_other_rate(void **state)
+{
+    (void)state;
+    static const double rates[] = { 5e-324, 1e-310, 3e-308, 1e-300 };
+    for (size_t i = 0; i < COUNT_OF(rates); i++)
+        for (int way = 0; way < 3; way++) {
+            blm_options o = BLM_OPTIONS_INIT;
+            blm_error   e = { .status = BLM_OK };
+            blm_filter *f;
+            o.kind   = BLM_WINDOW;
+            o.rate   = rates[i];
+            o.items  = way != 1 ? 1000 : 0;
+            o.memory = way > 0 ? 1000000 : 0;
+            assert_status(blm_create(&o, &f, &e), BLM_E_LIMIT);
+        }
+}
+
+static uint64_t some_hash(void *ctx, const void *key, size_t len, const uint64_t seed[2])
+{
+    (void)ctx, (void)key;
+    return len * seed[0];
+}
+
 /* ---- like another ---- */
 
 static void like_copies_everything_but_the_keys(void **state)
@@ -311,6 +383,153 @@ static void like_and_a_size_is_a_contradiction(void **state)
     blm_free(a);
 }
 
+/* Each choice by itself: another one than the filter's is refused by name, the same one is not. */
+static void like_and_another_choice_is_a_contradiction(void **state)
+{
+    (void)state;
+    blm_options of = BLM_OPTIONS_INIT;
+    of.items       = 1000;
+    of.rate        = 0.01;
+    of.flags       = BLM_SEEDED;
+    of.seed[0]     = 5;
+    of.seed[1]     = 6;
+    of.lines       = 1;
+    blm_filter *a  = make(&of), *b;
+    struct choice {
+        const char *word;
+        blm_options same, other;
+    } said[] = {
+        { "kind", { .kind = BLM_BLOCKED }, { .kind = BLM_CUCKOO } },
+        { "scheme", { .scheme = "native" }, { .scheme = "go" } },
+        { "scheme", { .scheme = "native" }, { .scheme = "no such" } },
+        { "version", { .version = 2 }, { .version = 1 } },
+        { "hash", { .hash = BLM_HASH_XXH3 }, { .hash = BLM_HASH_SIPHASH } },
+        { "hash's name", { .hash_name = "xxh3" }, { .hash_name = "mine" } },
+        { "seed",
+          { .flags = BLM_SEEDED, .seed = { 5, 6 } },
+          { .flags = BLM_SEEDED, .seed = { 5, 7 } } },
+        { "seed", { .seed = { 9 } }, { .flags = BLM_SEEDED, .seed = { 4, 6 } } },
+        { "variant", { .variant = 0 }, { .variant = 3 } },
+        { "funnel", { .funnel = NULL }, { .funnel = "string" } },
+        { "lines", { .lines = 1 }, { .lines = 2 } },
+        { "growth", { .growth = 0 }, { .growth = 2 } },
+        { "tightening", { .tightening = 0 }, { .tightening = NAN } },
+        { "rate cap", { .rate_cap = 0 }, { .rate_cap = 0.5 } },
+        { "layers", { .layer_classic = false }, { .layer_classic = true } },
+        { "window", { .window_ms = 0 }, { .window_ms = 1000 } },
+        { "slack", { .slack = 0 }, { .slack = 0.5 } },
+    };
+    for (size_t i = 0; i < COUNT_OF(said); i++) {
+        blm_error e       = { .status = BLM_OK };
+        blm_plan  p       = { .size = sizeof p };
+        said[i].same.size = said[i].other.size = sizeof(blm_options);
+        said[i].same.like = said[i].other.like = a;
+        assert_status(blm_create(&said[i].other, &b, &e), BLM_E_ARGUMENT);
+        check_error(&e, BLM_E_ARGUMENT, said[i].word);
+        assert_non_null(strstr(e.text, "options.like"));
+        assert_true(blm_plan_for(&said[i].other, &p, NULL) < 0);
+        b = make(&said[i].same);
+        assert_true(blm_equal(a, b));
+        blm_free(b);
+    }
+    blm_free(a);
+}
+
+static void like_a_window(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t ms;
+        double   slack;
+        bool     agrees;
+    } rows[]      = { { 7000, 0, true },  { 0, 0.15, true },    { 7000, 0.5, true },
+                      { 7001, 0, false }, { 7000, 0.1, false }, { 0, NAN, false } };
+    blm_options o = BLM_OPTIONS_INIT;
+    o.kind        = BLM_WINDOW;
+    o.items       = 100;
+    o.rate        = 0.01;
+    o.window_ms   = 7000;
+    blm_filter *a = make(&o), *b;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        blm_options like = BLM_OPTIONS_INIT;
+        blm_error   e    = { .status = BLM_OK };
+        like.like        = a;
+        like.window_ms   = rows[i].ms;
+        like.slack       = rows[i].slack;
+        if (rows[i].agrees) {
+            b = make(&like);
+            assert_true(blm_equal(a, b));
+            blm_free(b);
+        } else {
+            assert_status(blm_create(&like, &b, &e), BLM_E_ARGUMENT);
+            check_error(&e, BLM_E_ARGUMENT, rows[i].ms == 7001 ? "window" : "slack");
+        }
+    }
+    blm_free(a);
+}
+
+static void like_takes_what_params_tell(void **state)
+{
+    (void)state;
+    EACH_FLAVOUR(v)
+    {
+        blm_filter *a = make_flavour(v, 300, 0.01, 21), *b;
+        blm_params  p = params_of(a);
+        blm_options o = BLM_OPTIONS_INIT;
+        o.like        = a;
+        o.kind        = p.kind;
+        o.scheme      = p.scheme;
+        o.version     = p.scheme_version;
+        o.hash_name   = p.hash;
+        o.lines       = p.lines;
+        o.growth      = p.growth;
+        o.tightening  = p.tightening;
+        o.rate_cap    = p.rate_cap;
+        o.flags       = BLM_SEEDED;
+        memcpy(o.seed, p.seed, sizeof o.seed);
+        b = make(&o);
+        assert_true(blm_equal(a, b));
+        blm_free(a);
+        blm_free(b);
+    }
+}
+
+/* Digests tell filters apart by the hash's name. */
+static void a_custom_hash_has_a_name_of_its_own(void **state)
+{
+    (void)state;
+    static const char *const taken[] = { "xxh3", "siphash" };
+    blm_options              o       = BLM_OPTIONS_INIT;
+    blm_filter              *f;
+    o.items   = 100;
+    o.rate    = 0.01;
+    o.hash    = BLM_HASH_CUSTOM;
+    o.hash_fn = some_hash;
+    for (size_t i = 0; i < COUNT_OF(taken); i++) {
+        blm_error e = { .status = BLM_OK };
+        o.hash_name = taken[i];
+        assert_status(blm_create(&o, &f, &e), BLM_E_ARGUMENT);
+        check_error(&e, BLM_E_ARGUMENT, taken[i]);
+    }
+    o.hash_name = "xxh3b";
+    blm_free(make(&o));
+}
+
+static void a_plan_refuses_what_create_refuses(void **state)
+{
+    (void)state;
+    blm_options o = BLM_OPTIONS_INIT;
+    blm_plan    p = { .size = sizeof p };
+    blm_filter *f;
+    blm_error   e;
+    o.items   = 1000;
+    o.rate    = 0.01;
+    o.variant = 3;
+    assert_status(blm_create(&o, &f, &e), BLM_E_ARGUMENT);
+    assert_status(blm_plan_for(&o, &p, &e), BLM_E_ARGUMENT);
+    check_error(&e, BLM_E_ARGUMENT, "no variants");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -323,8 +542,16 @@ int main(void)
         cmocka_unit_test(bits_and_probes_are_taken_as_given),
         cmocka_unit_test(a_kind_is_chosen_for_those_who_name_none),
         cmocka_unit_test(memory_is_not_exceeded),
+        cmocka_unit_test(no_byte_more_than_memory),
+        cmocka_unit_test(bits_do_not_pass_memory),
+        cmocka_unit_test(a_tiny_rate_is_no_other_rate),
         cmocka_unit_test(like_copies_everything_but_the_keys),
         cmocka_unit_test(like_and_a_size_is_a_contradiction),
+        cmocka_unit_test(like_and_another_choice_is_a_contradiction),
+        cmocka_unit_test(like_a_window),
+        cmocka_unit_test(like_takes_what_params_tell),
+        cmocka_unit_test(a_custom_hash_has_a_name_of_its_own),
+        cmocka_unit_test(a_plan_refuses_what_create_refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
