@@ -49,8 +49,12 @@ typedef bool (*blm_key_fn)(void *ctx, const void *key, size_t len);
 #define BLM_MARK_MAX 64
 
 /* A data set, as the guard sees it. The functions are called from any thread, several at once. They
- * return BLM_OK, or BLM_E_ABSENT ("there is no such row"), or any other failure. The guard takes
- * that as "the outcome is unknown" and hands it to its caller. err is never NULL. */
+ * return BLM_OK, or BLM_E_ABSENT ("there is no such row"), or BLM_E_ARGUMENT (such a key or value is
+ * refused: nothing was written, nor will be), or any other failure. The guard takes that as "the outcome
+ * is unknown" and hands it to its caller; before the next put it reads the mark again. E_MISMATCH says
+ * moreover that the data set may have gone back to an earlier state of itself:
+ * the guard then acts as after blm_guard_distrust, and rebuilds; an advisory one goes on, since it removes
+ * nothing. So return it for nothing else: each one voids a rebuild under way. err is never NULL. */
 typedef struct blm_dataset {
     size_t size; /* sizeof(blm_dataset) */
     void  *ctx;
@@ -73,8 +77,10 @@ typedef struct blm_dataset {
      * tell the guard that file and data set belong together, and other guards that somebody wrote.
      * Both NULL: the data set cannot keep one; then the guard does not learn that another guard put
      * rows between its sessions, nor that the data set is an older copy. mark_read gives at most
-     * BLM_MARK_MAX bytes, or E_ABSENT if none were written. A put is refused, as mark_write fails,
-     * while the mark is another guard's. */
+     * BLM_MARK_MAX bytes, or E_ABSENT if none were written. While the mark is
+     * another guard's, a put writes ours first, and if mark_write fails, the put does. If it was ours
+     * and after a failure is not any more, everything passes until a rebuild, which starts now unless
+     * BLM_GUARD_MANUAL. */
     blm_status (*mark_read)(void *ctx, void *mark, size_t *len, blm_error *err);
     blm_status (*mark_write)(void *ctx, const void *mark, size_t len, blm_error *err);
     /* Called once, when the guard is closed or could not be opened. May be NULL. */
@@ -95,16 +101,19 @@ BLM_API blm_status blm_dataset_try(const blm_dataset *d, uint64_t rows, blm_kit_
 
 #define BLM_GUARD_COUNTING 0x1u /* many deletes: a counting filter, four times the memory */
 /* Others write past the guard: "absent" may be wrong for their keys. Rows that were not there are
- * not remembered, and no key is removed from the filter. */
+ * not remembered, and no key is removed from the filter. Its file is rebuilt when a guard opens it that
+ * is not advisory. */
 #define BLM_GUARD_ADVISORY 0x2u
 #define BLM_GUARD_MANUAL   0x4u /* rebuild only when asked to */
 
 typedef struct blm_guard_options {
-    size_t      size;
-    uint32_t    flags; /* BLM_GUARD_… */
-    uint64_t    items; /* rows to plan for; a rebuild plans for half more than it finds, if more */
-    double      rate;  /* the rate to promise (0: 0.01) */
-    const char *path;  /* the filter's file; NULL: in memory. path.guard beside it has the state */
+    size_t   size;
+    uint32_t flags; /* BLM_GUARD_… */
+    uint64_t items; /* rows to plan for; a rebuild plans for half more than it finds, if more */
+    double   rate;  /* the rate to promise (0: 0.01) */
+    /* The filter's file; NULL: in memory. path.guard beside it has the state, and path.next is what a
+     * rebuild writes; it replaces whatever has that name. */
+    const char *path;
     /* Anything else about the filter: kind (classic, blocked, counting, cuckoo), hash, seed, max_bytes,
      * allocator (called from any thread). No kind named: as blm_create chooses, so blocked. NULL:
      * the same, and a new secret seed with every rebuild. */
@@ -143,13 +152,15 @@ static inline blm_guard_options blm_guard_options_init(void)
 /* Opens a guard. `d` is copied; its ctx belongs to the guard until d->close. If the file can be
  * trusted, its filter answers at once. If not, everything passes until the first build, which
  * starts now in the background (blm_guard_wait), unless BLM_GUARD_MANUAL. A file at path that is
- * not a native filter is refused (E_FORMAT) and never overwritten. E_BUSY: another guard has it
- * open. */
+ * not a native filter is refused (E_FORMAT) and never overwritten, unless a guard's note is beside it:
+ * then it is a damaged filter. A file at path.guard that is not a note is refused too. E_BUSY: another
+ * guard has it open. */
 BLM_API blm_status blm_guard_open(const blm_guard_options *o, const blm_dataset *d, blm_guard **out,
                                   blm_error *err);
 
 /* Stops a rebuild, writes the file, releases everything. No other call may be running. NULL is
- * allowed. The status says whether the file was written; the guard is gone either way. */
+ * allowed. Puts that failed must not take effect after the next open (docs/guard.md: what the guard
+ * assumes). The status says whether the file was written; the guard is gone either way. */
 BLM_API blm_status blm_guard_close(blm_guard *g, blm_error *err);
 
 /* Reads a row. BLM_OK: the row is there, and `value` (may be NULL) was called with its bytes: once or
@@ -190,7 +201,8 @@ BLM_API void blm_guard_note_delete(blm_guard *g, const void *key, size_t len);
  * E_BUSY. rebuild gives BLM_PRESENT then, and another rebuild follows the one that runs. If one
  * fails, the old filter stays. It takes the memory of both filters. wait returns when no background
  * rebuild is running, with the status of the last one (BLM_OK if there was none). E_LIMIT: more than
- * 65 536 puts have failed, whose keys only the present filter has: open the guard again. */
+ * 65 536 puts have failed, whose keys only the present filter has: open the guard again when none of
+ * them can take effect any more, since a guard forgets them when it is closed. */
 BLM_API blm_status blm_guard_build(blm_guard *g, blm_error *err);
 BLM_API blm_status blm_guard_rebuild(blm_guard *g, blm_error *err);
 BLM_API blm_status blm_guard_wait(blm_guard *g, blm_error *err);

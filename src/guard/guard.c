@@ -206,7 +206,9 @@ static blm_status assemble(blm_guard *g, const blm_guard_options *o, blm_error *
     st = blm__table_open(&g->table, remember == BLM_GUARD_NONE ? 0 : remember, &g->alloc);
     if (st != BLM_OK)
         return blm__fail(err, st, "no memory for a table of %u keys", remember);
-    st = blm__trust_open(&g->trust, o->path, id, &g->alloc, err);
+    g->trust.advisory = g->flags & BLM_GUARD_ADVISORY;
+    g->trust.removes  = !g->trust.advisory && g->can & BLM_CAN_REMOVE;
+    st                = blm__trust_open(&g->trust, o->path, id, &g->alloc, err);
     return st == BLM_OK ? first_state(g, err) : st;
 }
 

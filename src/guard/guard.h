@@ -92,6 +92,7 @@ struct blm_guard {
     struct blm__removals    removals;
     _Atomic uint64_t generation; /* of the filter that answers; changes with removals.lock held */
     _Atomic bool     trusted;    /* there is one */
+    _Atomic uint64_t adrift;     /* trust.adrift, before its scan */
     _Atomic uint64_t distrusts;  /* calls of blm_guard_distrust */
     _Atomic uint64_t stale_next; /* as trust.live->stale, for next: deleted since it was shown */
     _Atomic bool     next_full;  /* next had no room for a key: it must not answer */
@@ -132,6 +133,9 @@ uint64_t blm__guard_counted(blm_guard *g, enum blm__count what);
 
 /* In a forked child: fails, and says so. Else BLM_OK. */
 blm_status blm__guard_mine(const blm_guard *g, blm_error *err);
+
+/* The data set answered this: to be told of every answer. */
+void blm__guard_heard(blm_guard *g, blm_status st);
 
 /* Shows this state; when it returns, nobody uses the old one. The gate must be shut. */
 void blm__guard_show(blm_guard *g, struct blm__guard_state next);

@@ -29,6 +29,49 @@ static uint64_t hash_of(const blm_guard *g, const void *key, size_t len)
 
 static bool is_error(blm_status st) { return st != BLM_OK && st != BLM_E_ABSENT; }
 
+/* ---- the data set as a whole -------------------------------------------------------------- */
+
+static void estranged(blm_guard *g)
+{
+    if (g->flags & BLM_GUARD_ADVISORY) /* others write: it says so, and removes nothing */
+        return;
+    blm_guard_distrust(g);
+    blm__guard_consider(g, BLM_CAUSE_FIRST);
+}
+
+void blm__guard_heard(blm_guard *g, blm_status st)
+{
+    if (is_error(st) && st != BLM_E_CANCELLED && st != BLM_E_ARGUMENT)
+        blm__trust_trouble(&g->trust);
+    if (st == BLM_E_MISMATCH)
+        estranged(g);
+}
+
+/* A row may be put: the data set's mark is ours. */
+static blm_status claim(blm_guard *g, blm_error *err)
+{
+    blm_status st;
+    while ((st = blm__trust_claim(&g->trust, &g->data, err)) == BLM_PRESENT)
+        estranged(g);
+    blm__guard_heard(g, st);
+    return st;
+}
+
+/* Whether it is as it was for this filter's scan. If not, the data set may be an older copy: rows are
+ * there again that were deleted, and their keys removed. */
+static bool as_we_know_it(blm_guard *g)
+{
+    blm_error  unwanted;
+    blm_status st = blm__trust_look(&g->trust, &g->data, &unwanted);
+    if (!g->data.mark_read) /* nobody knows */
+        return true;
+    if (st == BLM_PRESENT)
+        estranged(g);
+    else
+        blm__guard_heard(g, st);
+    return st == BLM_OK && atomic_load(&g->trust.adrift) == atomic_load(&g->adrift);
+}
+
 /* ---- reading ----------------------------------------------------------------------------- */
 
 struct request { /* a get's arguments, in memory, so that they need no registers during the check */
@@ -56,6 +99,7 @@ BLM__NOINLINE static blm_status read_through(const struct request *r, bool asked
     blm_error unwanted;
     st = g->data.get(g->data.ctx, r->key, r->len, r->value, r->value_ctx,
                      r->err ? r->err : &unwanted);
+    blm__guard_heard(g, st);
     blm__step();
     if (st == BLM_OK) {
         blm__guard_count(g, BLM__N_FOUND, 1);
@@ -181,9 +225,12 @@ static const blm_filter *find_spare(blm_guard *g, uint64_t hash, const void *key
         return filter_with(g, key, len);
     blm__table_spare_begin(&g->table, hash);
     const blm_filter *has = filter_with(g, key, len);
-    if (has && !blm__mistaken(BLM__SPARE_BLINDLY) &&
-        g->data.get(g->data.ctx, key, len, NULL, NULL, &unwanted) != BLM_OK)
-        has = NULL;
+    if (has && !blm__mistaken(BLM__SPARE_BLINDLY)) {
+        blm_status st = g->data.get(g->data.ctx, key, len, NULL, NULL, &unwanted);
+        blm__guard_heard(g, st);
+        if (st != BLM_OK)
+            has = NULL;
+    }
     if (!has)
         blm__table_spare_end(&g->table, hash, false);
     return has;
@@ -244,7 +291,7 @@ static blm_status put(blm_guard *g, const void *key, size_t len, const void *val
         return blm__fail(err, BLM_E_UNSUPPORTED, "this data set cannot be written");
     blm_status st = blm__guard_mine(g, err);
     if (st == BLM_OK)
-        st = blm__trust_claim(&g->trust, &g->data, err);
+        st = claim(g, err);
     if (st != BLM_OK)
         return st;
     blm__table_put_begin(&g->table, hash, key, len);
@@ -255,9 +302,14 @@ static blm_status put(blm_guard *g, const void *key, size_t len, const void *val
     blm__step();
     if (st == BLM_OK) {
         st = g->data.put(g->data.ctx, key, len, value, value_len, err ? err : &unwanted);
+        blm__guard_heard(g, st);
+        bool refused = st == BLM_E_ARGUMENT;
+        if (st == BLM_OK)
+            st = claim(g, err); /* another thread may have met with an error meanwhile */
         if (st != BLM_OK) {
             blm__guard_count(g, BLM__N_ERRORS, 1);
-            blm__table_doubt(&g->table, hash, key, len);
+            if (!refused)
+                blm__table_doubt(&g->table, hash, key, len);
             if (spare)
                 add_to_filters(g, key, len, NULL);
         }
@@ -311,6 +363,7 @@ static blm_status del(blm_guard *g, const void *key, size_t len, blm_error *err)
                                   blm__table_spares(&g->table, hash_of(g, key, len)) };
     blm__step();
     st = g->data.del(g->data.ctx, key, len, err ? err : &unwanted);
+    blm__guard_heard(g, st);
     blm__step();
     if (is_error(st))
         blm__guard_count(g, BLM__N_ERRORS, 1);
@@ -348,10 +401,11 @@ blm_status blm_guard_update(blm_guard *g, const void *old_key, size_t old_len, c
 {
     bool same     = old_len == new_len && (old_len == 0 || memcmp(old_key, new_key, old_len) == 0);
     blm_status st = put(g, new_key, new_len, value, value_len, err);
-    if (st == BLM_OK && !same)
+    if (st == BLM_OK && !same) {
         st = del(g, old_key, old_len, err);
-    if (st == BLM_E_ABSENT)
-        st = BLM_OK;
+        if (st == BLM_E_ABSENT)
+            st = BLM_OK;
+    }
     if (st == BLM_OK)
         blm__guard_count(g, BLM__N_UPDATES, 1);
     return st;
@@ -371,7 +425,7 @@ void blm__guard_removed(blm_guard *g, const void *key, size_t len, struct blm__b
     struct blm__removals *r    = &g->removals;
     bool                  full = false;
     count_stale(g);
-    if (g->can & BLM_CAN_REMOVE && !(g->flags & BLM_GUARD_ADVISORY) &&
+    if (g->can & BLM_CAN_REMOVE && !(g->flags & BLM_GUARD_ADVISORY) && as_we_know_it(g) &&
         !blm__table_spared(&g->table, hash_of(g, key, len), b.spares)) {
         void *copy = blm__alloc(&g->alloc, len + 1);
         if (copy && len)

@@ -165,6 +165,8 @@ static blm_status scan_into(blm_guard *g, blm_filter *next, uint64_t *named, blm
     blm__table_doubts(&g->table, gather_doubt, a);
     blm__step();
     blm_status st = a->st < 0 ? a->st : g->data.scan(g->data.ctx, gather_row, a, err);
+    if (a->st == BLM_OK)
+        blm__guard_heard(g, st);
     if (st == BLM_OK && a->st == BLM_OK)
         pour(a);
     if (a->st != BLM_OK) /* why we stopped it, whatever the scan returned */
@@ -179,8 +181,12 @@ static uint64_t rows_now(blm_guard *g)
     uint64_t            rows = 0;
     blm_error           unwanted;
     struct blm__figures now;
-    if (g->data.count && g->data.count(g->data.ctx, &rows, &unwanted) == BLM_OK)
-        return rows;
+    if (g->data.count) {
+        blm_status st = g->data.count(g->data.ctx, &rows, &unwanted);
+        blm__guard_heard(g, st);
+        if (st == BLM_OK)
+            return rows;
+    }
     blm__guard_figures(g, &now);
     if (g->can & BLM_CAN_REMOVE) /* its items leave removed keys out already */
         return now.items;
@@ -194,16 +200,16 @@ static blm_status overflowed(blm_guard *g, blm_error *err)
     return blm__fail(
         err, BLM_E_LIMIT,
         "too many puts failed (%u) to remember which: only the filter that answers now "
-        "has their keys. Open the guard again to have it rebuilt",
+        "has their keys. Open the guard again when none of them can take effect any more",
         BLM__DOUBTS);
 }
 
 /* Fills a filter from a scan. If there are more rows than it was planned for, it does so once more
  * with the right size: the number of rows is known then, and half more is planned. One that had no
  * room for a key is never the last. */
-static blm_status fill_next(blm_guard *g, blm_filter **out, uint64_t *named, blm_error *err)
+static blm_status fill_next(blm_guard *g, uint64_t rows, blm_filter **out, uint64_t *named,
+                            blm_error *err)
 {
-    uint64_t   rows = rows_now(g);
     blm_status st;
     for (int attempt = 0;; attempt++) {
         blm_params  p    = { .size = sizeof p };
@@ -232,19 +238,28 @@ static blm_status fill_next(blm_guard *g, blm_filter **out, uint64_t *named, blm
     }
 }
 
-/* False: the guard was distrusted after `distrusts` were counted, and next is as old; or next had no
- * room for a key since its scan. */
-static bool swap(blm_guard *g, blm_filter *next, uint64_t distrusts)
+/* What was counted before a scan. */
+struct counted {
+    uint64_t distrusts, adrift;
+};
+
+/* False: the guard was distrusted since, and next is as old; or next had no room for a key since its
+ * scan. */
+static bool swap(blm_guard *g, blm_filter *next, struct counted before)
 {
     blm__gate_shut(&g->gate);
-    if (atomic_load(&g->distrusts) != distrusts || atomic_load(&g->next_full)) {
+    if (atomic_load(&g->distrusts) != before.distrusts || atomic_load(&g->next_full)) {
         blm__gate_open(&g->gate);
         return false;
     }
     struct blm__guard_state old = *atomic_load(&g->state), v = { .cur = next };
+    /* What was found absent before the scan may be there since: by distrust, somebody's row. */
+    if (!blm__mistaken(BLM__LATE_CLEAR))
+        blm__table_clear(&g->table);
     blm__guard_show(g, v);
     pthread_mutex_lock(&g->removals.lock);
     atomic_fetch_add(&g->generation, 1);
+    atomic_store(&g->adrift, before.adrift);
     pthread_mutex_unlock(&g->removals.lock);
     if (!blm__mistaken(BLM__REMOVE_ACROSS))
         blm__guard_drop_removals(g);
@@ -254,7 +269,11 @@ static bool swap(blm_guard *g, blm_filter *next, uint64_t distrusts)
     atomic_store(&g->base_false, blm__guard_counted(g, BLM__N_FALSE));
     atomic_store(&g->trusted, true);
     blm__gate_open(&g->gate);
-    blm__table_clear(&g->table); /* those were the old filter's false positives */
+    if (blm__mistaken(BLM__LATE_CLEAR)) {
+        for (int turns = 0; turns < 20; turns++) /* a thread may be away for any time */
+            blm__step();
+        blm__table_clear(&g->table);
+    }
     blm_free(old.cur);
     return true;
 }
@@ -269,9 +288,10 @@ static void tell(blm_guard *g, bool first, const uint8_t file[16], uint64_t dist
 /* BLM_PRESENT: the guard was distrusted meanwhile, or next became full: it must be done again. */
 static blm_status build(blm_guard *g, uint64_t *named, blm_error *err)
 {
-    blm_filter *next      = NULL;
-    uint64_t    distrusts = atomic_load(&g->distrusts);
-    blm_status  st        = fill_next(g, &next, named, err);
+    blm_filter    *next   = NULL;
+    uint64_t       rows   = rows_now(g); /* may distrust the guard: the scan comes after it */
+    struct counted before = { atomic_load(&g->distrusts), atomic_load(&g->trust.adrift) };
+    blm_status     st     = fill_next(g, rows, &next, named, err);
     if (st != BLM_OK)
         return st;
     if (g->trust.path) {
@@ -287,13 +307,13 @@ static blm_status build(blm_guard *g, uint64_t *named, blm_error *err)
     blm_params p     = { .size = sizeof p };
     blm_get_params(next, &p);
     blm__step();
-    if (!swap(g, next, distrusts)) {
+    if (!swap(g, next, before)) {
         show_next(g, NULL);
         blm_free(next);
         return BLM_PRESENT;
     }
     blm__step();
-    tell(g, first, p.identity, distrusts);
+    tell(g, first, p.identity, before.distrusts);
     return BLM_OK;
 }
 

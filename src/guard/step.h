@@ -53,6 +53,9 @@ enum blm__mistake {
     BLM__SPARE_QUIETLY, /* cuckoo: a put spares its add and does not tell deletes */
     BLM__SPARE_BLINDLY, /* cuckoo: a put spares its add because the filter says "maybe" */
     BLM__FULL_UNHEARD,  /* cuckoo: a filter without room for a key goes on answering */
+    BLM__KEPT_TICKETS,  /* remember an absence that was read before a rebuild */
+    BLM__LATE_CLEAR,    /* show the new filter before the old one's absences are forgotten */
+    BLM__CLAIM_ONCE,    /* put although the data set went back to another guard's mark */
     BLM__MISTAKES
 };
 #ifdef BLM__MODEL

@@ -185,6 +185,9 @@ void blm__table_learn(struct blm__table *t, uint64_t hash, const void *key, size
 
 void blm__table_clear(struct blm__table *t)
 {
+    if (!blm__mistaken(BLM__KEPT_TICKETS))
+        for (unsigned i = 0; i < BLM__TABLE_SLOTS; i++)
+            atomic_fetch_add(&t->slot[i], BEGUN - 1);
     for (unsigned i = 0; i < BLM__TABLE_SHARDS; i++) {
         struct blm__shard *s = &t->shard[i];
         if (!s->kept)

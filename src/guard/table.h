@@ -17,7 +17,8 @@
  *   get    read slot │ read the row: absent │ shard lock: slot as before and nobody under way? keep
  *
  * If the put's first step comes before the get's last look at the slot, the get sees it. If it
- * comes after, the put forgets, under the same lock, after the get has remembered.
+ * comes after, the put forgets, under the same lock, after the get has remembered. Clearing the table
+ * is the same for every key: a read that began before it is not remembered after it.
  */
 #ifndef BLM_GUARD_TABLE_H
 #define BLM_GUARD_TABLE_H
@@ -93,7 +94,8 @@ static inline uint64_t blm__table_ticket(struct blm__table *t, uint64_t hash)
 void blm__table_learn(struct blm__table *t, uint64_t hash, const void *key, size_t len,
                       uint64_t ticket);
 bool blm__table_knows(struct blm__table *t, uint64_t hash, const void *key, size_t len);
-/* Forgets every absence. */
+/* Forgets every absence, also those whose read is under way: for each slot it is a put that began and
+ * ended. */
 void blm__table_clear(struct blm__table *t);
 
 /* A put of this key failed: before blm__table_put_end. */

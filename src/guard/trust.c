@@ -22,6 +22,7 @@
 #define NOTE_BYTES 512
 
 static const char *const state_name[] = { "void", "open", "closed" };
+static const char *const rows_name[]  = { "all", "some" };
 
 static blm_status fail_system(blm_error *err, int number, const char *what, const char *path)
 {
@@ -41,23 +42,38 @@ static bool read_identity(const char hex[33], uint8_t out[16])
     return true;
 }
 
+/* Which of the names it is; count: none. */
+static unsigned which(const char *word, const char *const *names, unsigned count)
+{
+    unsigned i = 0;
+    while (i < count && strcmp(word, names[i]) != 0)
+        i++;
+    return i;
+}
+
 static bool parse_note(struct blm__trust *t, const char *text)
 {
-    char state[8], file[33];
-    int  end = -1;
-    if (sscanf(text,
-               "bloomery-guard 2 %16" SCNx64 " %" SCNu64 " %7[a-z] %" SCNu64 " %32[0-9a-f] %" SCNu64
-               " %" SCNu64 " %" SCNu64 "\n%n",
-               &t->id, &t->session, state, &t->generation, file, &t->writes, &t->stale, &t->stamp,
-               &end) != 8 ||
+    char state[8], rows[8] = "all", file[33];
+    int  version = 0, at = 0, end = -1;
+    if (sscanf(text, "bloomery-guard %1d %16" SCNx64 " %" SCNu64 " %7[a-z]%n", &version, &t->id,
+               &t->session, state, &at) != 4 ||
+        (version != 2 && version != 3))
+        return false;
+    t->older = version == 2;
+    if (!t->older) {
+        int more = 0;
+        if (sscanf(text + at, " %7[a-z]%n", rows, &more) != 1)
+            return false;
+        at += more;
+    }
+    if (sscanf(text + at, " %" SCNu64 " %32[0-9a-f] %" SCNu64 " %" SCNu64 " %" SCNu64 "\n%n",
+               &t->generation, file, &t->writes, &t->stale, &t->stamp, &end) != 5 ||
         end < 0 || strlen(file) != 32 || !read_identity(file, t->file))
         return false;
-    for (unsigned i = 0; i < 3; i++)
-        if (strcmp(state, state_name[i]) == 0) {
-            t->state = (enum blm__session)i;
-            return true;
-        }
-    return false;
+    unsigned s = which(state, state_name, 3), r = which(rows, rows_name, 2);
+    t->state = s < 3 ? (enum blm__session)s : BLM__SESSION_VOID;
+    t->some  = r != 0;
+    return s < 3 && r < 2;
 }
 
 static void read_note(struct blm__trust *t)
@@ -70,17 +86,35 @@ static void read_note(struct blm__trust *t)
         t->state = BLM__SESSION_VOID;
 }
 
+/* A file at its place that no guard wrote. A note is never longer than NOTE_BYTES. It has them from the
+ * beginning, of zeros, and fewer only if it is an old one or could not be written. */
+static bool no_note(const struct blm__trust *t)
+{
+    static const char name[]            = "bloomery-guard ", none[sizeof name];
+    char              head[sizeof name] = "";
+    struct stat       s;
+    size_t            got = 0;
+    if (t->known || fstat(t->fd, &s) != 0)
+        return false;
+    if (!S_ISREG(s.st_mode))
+        return true;
+    if (s.st_size == 0 || s.st_size == NOTE_BYTES ||
+        blm__os_read_at(t->fd, head, sizeof name - 1, 0, &got) != 0)
+        return false;
+    return memcmp(head, name, sizeof name - 1) != 0 && memcmp(head, none, sizeof name - 1) != 0;
+}
+
 static int write_note(struct blm__trust *t)
 {
     char text[LINE_BYTES + 1], file[33];
     for (unsigned i = 0; i < 16; i++)
         snprintf(file + 2 * i, 3, "%02x", t->file[i]);
-    int used =
-        snprintf(text, sizeof text,
-                 "bloomery-guard 2 %016" PRIx64 " %" PRIu64 " %s %" PRIu64 " %s %" PRIu64
-                 " %" PRIu64 " %" PRIu64,
-                 t->id, t->session, state_name[t->state], t->generation, file, t->writes,
-                 (uint64_t)atomic_load(&t->live->stale), (uint64_t)atomic_load(&t->live->stamp));
+    int used = snprintf(text, sizeof text,
+                        "bloomery-guard 3 %016" PRIx64 " %" PRIu64 " %s %s %" PRIu64 " %s %" PRIu64
+                        " %" PRIu64 " %" PRIu64,
+                        t->id, t->session, state_name[t->state], rows_name[t->some], t->generation,
+                        file, t->writes, (uint64_t)atomic_load(&t->live->stale),
+                        (uint64_t)atomic_load(&t->live->stamp));
     memset(text + used, ' ', (size_t)(LINE_BYTES - used));
     text[LINE_BYTES - 1] = '\n';
     int why              = blm__os.write_at(t->fd, text, LINE_BYTES, 0);
@@ -140,13 +174,35 @@ static size_t mark_of(const struct blm__trust *t, char out[BLM_MARK_MAX])
     return (size_t)n;
 }
 
+/* BLM_OK: it is ours. BLM_PRESENT: it is another. E_ABSENT: there is none. */
+static blm_status read_mark(const struct blm__trust *t, const blm_dataset *d, blm_error *err)
+{
+    char       ours[BLM_MARK_MAX], theirs[BLM_MARK_MAX];
+    size_t     len = 0;
+    blm_error  unwanted;
+    blm_status st = d->mark_read(d->ctx, theirs, &len, err ? err : &unwanted);
+    if (st != BLM_OK)
+        return st;
+    return len == mark_of(t, ours) && memcmp(ours, theirs, len) == 0 ? BLM_OK : BLM_PRESENT;
+}
+
 static bool mark_agrees(const struct blm__trust *t, const blm_dataset *d)
 {
-    char      ours[BLM_MARK_MAX], theirs[BLM_MARK_MAX];
-    size_t    len = 0;
-    blm_error err;
-    return d->mark_read(d->ctx, theirs, &len, &err) == BLM_OK && len == mark_of(t, ours) &&
-           memcmp(ours, theirs, len) == 0;
+    return read_mark(t, d, NULL) == BLM_OK;
+}
+
+void blm__trust_trouble(struct blm__trust *t)
+{
+    if (atomic_load(&t->claimed) == 0)
+        atomic_fetch_add(&t->adrift, 1);
+    atomic_fetch_add(&t->troubles, 1);
+}
+
+static bool is_claimed(struct blm__trust *t)
+{
+    uint64_t claimed = atomic_load(&t->claimed);
+    return claimed != 0 &&
+           (claimed == atomic_load(&t->troubles) + 1 || blm__mistaken(BLM__CLAIM_ONCE));
 }
 
 static blm_status write_mark(struct blm__trust *t, const blm_dataset *d, blm_error *err)
@@ -155,29 +211,65 @@ static blm_status write_mark(struct blm__trust *t, const blm_dataset *d, blm_err
     blm_error unwanted;
     if (!d->mark_write)
         return BLM_OK;
-    blm_status st = d->mark_write(d->ctx, mark, mark_of(t, mark), err ? err : &unwanted);
-    atomic_store(&t->claimed, st == BLM_OK);
+    uint64_t   before = atomic_load(&t->troubles) + 1;
+    blm_status st     = d->mark_write(d->ctx, mark, mark_of(t, mark), err ? err : &unwanted);
+    atomic_store(&t->claimed, st == BLM_OK ? before : 0);
+    t->bare = false;
     return st;
 }
 
-static bool no_mark(const blm_dataset *d)
+static blm_status say_locked(struct blm__trust *t, const blm_dataset *d, enum blm__session state,
+                             const uint8_t *file, blm_error *err);
+
+/* Whether the mark is still ours. */
+static blm_status look_locked(struct blm__trust *t, const blm_dataset *d, blm_error *err)
 {
-    char      mark[BLM_MARK_MAX];
-    size_t    len = 0;
-    blm_error unwanted;
-    return d->mark_read(d->ctx, mark, &len, &unwanted) == BLM_E_ABSENT;
+    uint64_t   before = atomic_load(&t->troubles) + 1;
+    blm_status st     = read_mark(t, d, err);
+    if (st == BLM_E_ABSENT)
+        st = t->bare ? BLM_OK : BLM_PRESENT;
+    if (st == BLM_OK)
+        atomic_store(&t->claimed, before);
+    if (st != BLM_PRESENT)
+        return st;
+    atomic_fetch_add(&t->adrift, 1);
+    atomic_store(&t->claimed, 0);
+    say_locked(t, d, BLM__SESSION_VOID, NULL, NULL); /* if it fails, mark and note disagree */
+    return BLM_PRESENT;
+}
+
+blm_status blm__trust_look(struct blm__trust *t, const blm_dataset *d, blm_error *err)
+{
+    blm_status st = BLM_OK;
+    if (is_claimed(t) || !d->mark_read)
+        return st;
+    pthread_mutex_lock(&t->lock);
+    if (!is_claimed(t) && atomic_load(&t->claimed) != 0)
+        st = look_locked(t, d, err);
+    pthread_mutex_unlock(&t->lock);
+    return st;
+}
+
+static blm_status claim_locked(struct blm__trust *t, const blm_dataset *d, blm_error *err)
+{
+    uint64_t before = atomic_load(&t->troubles) + 1;
+    if (is_claimed(t))
+        return BLM_OK;
+    if (atomic_load(&t->claimed) != 0)
+        return look_locked(t, d, err);
+    if (t->state != BLM__SESSION_VOID || t->removes || read_mark(t, d, NULL) != BLM_E_ABSENT)
+        return write_mark(t, d, err);
+    t->bare = true; /* no file is trusted without a mark: nothing to void */
+    atomic_store(&t->claimed, before);
+    return BLM_OK;
 }
 
 blm_status blm__trust_claim(struct blm__trust *t, const blm_dataset *d, blm_error *err)
 {
-    if (atomic_load(&t->claimed) || !d->mark_write || blm__mistaken(BLM__NO_CLAIM))
+    if (is_claimed(t) || !d->mark_write || blm__mistaken(BLM__NO_CLAIM))
         return BLM_OK;
     pthread_mutex_lock(&t->lock);
-    blm_status st = BLM_OK;
-    if (!atomic_load(&t->claimed) && t->state == BLM__SESSION_VOID && no_mark(d))
-        atomic_store(&t->claimed, true); /* no file is trusted without one: nothing to void */
-    else if (!atomic_load(&t->claimed))
-        st = write_mark(t, d, err);
+    blm_status st = claim_locked(t, d, err);
     pthread_mutex_unlock(&t->lock);
     return st;
 }
@@ -190,11 +282,15 @@ static blm_status say_locked(struct blm__trust *t, const blm_dataset *d, enum bl
     if (!t->path)
         return BLM_OK;
     t->state = state;
-    atomic_store(&t->claimed, false);
+    if (atomic_load(&t->claimed) != 0 && !is_claimed(t))
+        atomic_fetch_add(&t->adrift, 1); /* what the mark is now is not looked at any more */
+    atomic_store(&t->claimed, 0);
     if (file)
         memcpy(t->file, file, sizeof t->file);
-    if (state == BLM__SESSION_OPEN)
+    if (state == BLM__SESSION_OPEN) {
         t->session++;
+        t->some |= t->advisory;
+    }
     int why = write_note(t);
     if (why)
         return fail_system(err, why, "write it", t->note);
@@ -219,6 +315,7 @@ void blm__trust_built(struct blm__trust *t, const blm_dataset *d, bool first, ui
     pthread_mutex_lock(&t->lock);
     blm__trust_stamp(t);
     t->generation = generation;
+    t->some       = t->advisory;
     settle_places(t);
     if (t->unsure) {
         say_locked(t, d, BLM__SESSION_VOID, NULL, NULL);
@@ -254,39 +351,44 @@ blm_status blm__trust_end(struct blm__trust *t, const blm_dataset *d, blm_error 
 
 /* ---- opening ----------------------------------------------------------------------------- */
 
-/* path + ending, from the root: a later chdir must not lead elsewhere. NULL: errno says why. */
+/* From the root: a later chdir must not lead elsewhere. 0, or errno. */
+static int from_root(char out[BLM__OS_PATH], const char *path)
+{
+    size_t at = 0;
+    if (path[0] != '/') {
+        if (!getcwd(out, BLM__OS_PATH - 1))
+            return errno;
+        at        = strlen(out);
+        out[at++] = '/';
+    }
+    if (strlen(path) >= BLM__OS_PATH - at)
+        return ENAMETOOLONG;
+    memcpy(out + at, path, strlen(path) + 1);
+    return 0;
+}
+
 static char *joined(const blm_allocator *a, const char *path, size_t room, const char *ending)
 {
     char *s = blm__alloc(a, room);
-    errno   = ENOMEM;
-    if (!s)
-        return NULL;
-    size_t at = 0;
-    if (path[0] != '/') {
-        if (!getcwd(s, room - strlen(path) - 8)) {
-            int why = errno;
-            blm__free(a, s, room);
-            errno = why;
-            return NULL;
-        }
-        at      = strlen(s);
-        s[at++] = '/';
-    }
-    snprintf(s + at, room - at, "%s%s", path, ending);
+    if (s)
+        snprintf(s, room, "%s%s", path, ending);
     return s;
 }
 
 static blm_status make_names(struct blm__trust *t, const char *path, const blm_allocator *a,
                              blm_error *err)
 {
-    t->room = strlen(path) + 8 + (path[0] == '/' ? 0 : 4096);
-    t->path = joined(a, path, t->room, "");
-    t->next = t->path ? joined(a, path, t->room, ".next") : NULL;
-    t->note = t->next ? joined(a, path, t->room, ".guard") : NULL;
-    if (t->note)
-        return BLM_OK;
-    return errno == ENOMEM ? blm__fail(err, BLM_E_MEMORY, "no memory for the guard's paths")
-                           : fail_system(err, errno, "find the current directory", path);
+    char whole[BLM__OS_PATH];
+    int  why = from_root(whole, path);
+    if (!why) /* to rename over a link would put the file elsewhere, and leave an old one behind */
+        why = blm__os_follow(whole);
+    if (why)
+        return fail_system(err, why, "find out where that is", path);
+    t->room = strlen(whole) + 8;
+    t->path = joined(a, whole, t->room, "");
+    t->next = t->path ? joined(a, whole, t->room, ".next") : NULL;
+    t->note = t->next ? joined(a, whole, t->room, ".guard") : NULL;
+    return t->note ? BLM_OK : blm__fail(err, BLM_E_MEMORY, "no memory for the guard's paths");
 }
 
 static blm_status open_note(struct blm__trust *t, blm_error *err)
@@ -300,6 +402,10 @@ static blm_status open_note(struct blm__trust *t, blm_error *err)
     if (why)
         return fail_system(err, why, "lock it", t->note);
     read_note(t);
+    if (no_note(t))
+        return blm__fail(err, BLM_E_FORMAT,
+                         "%.160s: not a guard's note: give another path, or move the file away",
+                         t->note);
     map_live(t);
     if (!t->known)
         t->id = t->fresh;
@@ -338,19 +444,21 @@ void blm__trust_close(struct blm__trust *t, bool orphan, const blm_allocator *a)
 /* ---- judging ----------------------------------------------------------------------------- */
 
 /* A file that we must not replace: it is not empty, not a native filter, and has no note beside
- * it. */
+ * it. Or it is no file, but a device, which is empty too. */
 static bool somebody_elses(const struct blm__trust *t)
 {
-    uint8_t head[64];
-    blm_bid bid = { NULL, 0 };
-    int     fd  = open(t->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    uint8_t     head[64];
+    blm_bid     bid = { NULL, 0 };
+    struct stat s;
+    int         fd = open(t->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return false;
-    size_t got = 0;
-    int    why = blm__os_read_at(fd, head, sizeof head, 0, &got);
+    size_t got   = 0;
+    bool   plain = fstat(fd, &s) == 0 && S_ISREG(s.st_mode);
+    int    why   = blm__os_read_at(fd, head, sizeof head, 0, &got);
     close(fd);
-    if (why)
-        return true; /* a directory, a device */
+    if (why || !plain)
+        return true;
     if (got == 0)
         return false;
     return !t->known &&
@@ -363,6 +471,12 @@ static bool no_identity(const uint8_t id[16])
     return memcmp(id, none, sizeof none) == 0;
 }
 
+/* Whether rows may be missing, or adds, which a guard that is not advisory relies on. */
+static bool lacks_rows(const struct blm__trust *t, blm_kind kind)
+{
+    return !t->advisory && (t->some || (t->older && blm_kind_find(kind)->can & BLM_CAN_REMOVE));
+}
+
 /* changed: when the file was, before we opened it. */
 static bool trustworthy(const struct blm__trust *t, const blm_dataset *d, const blm_options *o,
                         const blm_params *p, uint64_t changed)
@@ -372,6 +486,8 @@ static bool trustworthy(const struct blm__trust *t, const blm_dataset *d, const 
     if (blm__mistaken(BLM__TRUST_ALWAYS))
         return true;
     if (!t->known || no_identity(p->identity) || memcmp(p->identity, t->file, 16) != 0)
+        return false;
+    if (lacks_rows(t, p->kind))
         return false;
     bool closed =
         t->state == BLM__SESSION_CLOSED && p->writer == BLM_WRITER_LIVE && p->writes == t->writes;

@@ -3,11 +3,15 @@
  * Whether a filter's file can be trusted. Beside FILTER is FILTER.guard, the note, which is locked
  * while a guard is open. It begins with one line of text:
  *
- *     bloomery-guard 2 <id> <session> <state> <generation> <file> <writes> <stale> <stamp>
+ *     bloomery-guard 3 <id> <session> <state> <rows> <generation> <file> <writes> <stale> <stamp>
  *
  *   void     the filter does not have all rows of the data set
  *   open     a guard has it open, or had
  *   closed   the guard was closed properly
+ *
+ *   all      since the filter was built, no guard that had it open was advisory
+ *   some     one was: rows that others wrote are missing, and puts may have spared their adds because of
+ *            another key. Only an advisory guard, which removes nothing, may go on with it
  *
  * file is the identity of the filter's file, writes how often its header had been written when it
  * was closed. An older copy of the file has another identity, or fewer writes. A data set that can
@@ -21,7 +25,8 @@
  *
  * and both only if it is the note's file and the data set's mark says the same. Anything else (a
  * power cut, an old copy, another guard's session in between, a filter that somebody changed) costs
- * one rebuild, under a new id.
+ * one rebuild, under a new id. A note of version 2 does not say which rows there are; it is believed for
+ * filters from which nothing is ever removed.
  *
  * Place and stamp. A guard that is killed cannot write down what the file was like, and a copy of file
  * and note from earlier in the session looks the same in everything they say. But the system knows
@@ -32,7 +37,12 @@
  * them stands how many keys are stale.
  *
  * The claim. A row may only be put when the data set's mark is ours: else another guard's file,
- * closed with the mark that is still there, would be trusted and lack the row.
+ * closed with the mark that is still there, would be trusted and lack the row. The mark stays ours until
+ * somebody else writes it, or until the data set goes back to an older copy of itself, which does not
+ * happen without an error (of a connection that breaks, say). So it is read again after each error. If
+ * it is another then, our file must not be trusted either: others may have written meanwhile. Before
+ * there is a mark of ours, an error leaves it open (adrift): keys are removed from a filter only if that
+ * has not happened since its scan began.
  */
 #ifndef BLM_GUARD_TRUST_H
 #define BLM_GUARD_TRUST_H
@@ -52,23 +62,30 @@ struct blm__live { /* what outlives a guard that is killed */
 };
 
 struct blm__trust {
-    char             *path;   /* of the filter, absolute; NULL: it is in memory */
-    char             *next;   /* path.next: a generation while it is built */
-    char             *note;   /* path.guard */
-    size_t            room;   /* bytes of each of the three */
-    int               fd;     /* of the note, locked; -1: none */
-    bool              known;  /* the note was written by a guard */
-    bool              unsure; /* a power cut may bring the old file back */
-    uint64_t          fresh;  /* a random number, for a note that needs a new id */
+    char             *path;     /* of the filter, absolute, not a link; NULL: it is in memory */
+    char             *next;     /* path.next: a generation while it is built */
+    char             *note;     /* path.guard */
+    size_t            room;     /* bytes of each of the three */
+    int               fd;       /* of the note, locked; -1: none */
+    bool              known;    /* the note was written by a guard */
+    bool              unsure;   /* a power cut may bring the old file back */
+    bool              advisory; /* this session's guard is */
+    bool              removes;  /* … and removes keys of rows that are gone */
+    bool              older;    /* the note is of version 2 */
+    uint64_t          fresh;    /* a random number, for a note that needs a new id */
     uint64_t          id, session, generation;
     enum blm__session state;
+    bool              some; /* of the rows only, as above */
     uint8_t           file[16];
     uint64_t          writes;
     uint64_t          stale, stamp; /* as the line says */
     struct blm__live *live;         /* in the note; without one, `own` */
     struct blm__live  own;
-    pthread_mutex_t   lock;    /* of everything from state on, once the guard is open */
-    _Atomic bool      claimed; /* the data set's mark is what we wrote there last */
+    pthread_mutex_t   lock;     /* of everything from state on, once the guard is open */
+    bool              bare;     /* there was no mark to claim, and none was written */
+    _Atomic uint64_t  troubles; /* errors of the data set */
+    _Atomic uint64_t  adrift;   /* times that it may have gone back and the mark could not tell */
+    _Atomic uint64_t claimed; /* 1 + troubles, before the mark was last seen to be ours; 0: never */
 };
 
 /* Makes the names, opens and locks the note. E_BUSY: another guard has it open. */
@@ -95,8 +112,14 @@ void blm__trust_built(struct blm__trust *t, const blm_dataset *d, bool first, ui
 /* The filter has been closed: says CLOSED, unless somebody else has written the mark meanwhile. */
 blm_status blm__trust_end(struct blm__trust *t, const blm_dataset *d, blm_error *err);
 
-/* Before a put. Fails as the data set does if its mark cannot be written. */
+/* Before a put, and after it. Fails as the data set does if its mark cannot be read or written.
+ * BLM_PRESENT: the mark was ours and is not any more. The note says VOID then, and what the filter has
+ * must not be relied on; the next call claims it. */
 blm_status blm__trust_claim(struct blm__trust *t, const blm_dataset *d, blm_error *err);
+/* The same without claiming what was never ours: BLM_OK then. */
+blm_status blm__trust_look(struct blm__trust *t, const blm_dataset *d, blm_error *err);
+/* After an error of the data set. */
+void blm__trust_trouble(struct blm__trust *t);
 
 /* After the filter was changed. */
 void blm__trust_stamp(struct blm__trust *t);

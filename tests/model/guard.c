@@ -11,13 +11,14 @@
  * as long as it likes. At a random moment the process dies, or the machine does: the filter's file is
  * taken as it is at that moment (or as it was synced last; or somebody puts back file and note as
  * they were earlier), and a second guard goes on with it and with the rows there are. In between, a
- * guard that keeps no file may have put rows.
+ * guard that keeps no file may have put rows, and the data set may come back from before that. Or
+ * somebody writes a row past the guard, and has it distrusted and rebuilt.
  *
  * The oracle: a get that says "absent" is wrong if some put of that key was acknowledged before the
  * get began, and no delete of the key overlaps or follows that put. And when everything has come to
  * rest, every row in the data set must be found, whoever wrote it and however late.
  *
- * With -m 1 … 15 the guard makes one of the classic mistakes, and this program succeeds when it
+ * With -m 1 … 18 the guard makes one of the classic mistakes, and this program succeeds when it
  * finds it.
  */
 #include <stdio.h>
@@ -72,6 +73,7 @@ struct world {
     char          mark[BLM_MARK_MAX];
     size_t        mark_len;
     bool          faults; /* may the data set fail? */
+    bool          away;   /* it fails, without effect */
     bool          storm;  /* … and does every other write, of which most take effect later? */
     blm_guard    *guard;
     char          path[128];
@@ -98,16 +100,26 @@ static void delay(void)
         fiber_yield();
 }
 
-static bool fails(struct world *w) { return w->faults && chance(w->storm ? 2 : 6) == 0; }
+/* An answer may be on its way for as long as a rebuild takes. */
+static void long_delay(void)
+{
+    for (uint64_t n = chance(6) ? chance(3) : chance(300); n > 0; n--)
+        fiber_yield();
+}
+
+static bool fails(struct world *w)
+{
+    return w->away || (w->faults && chance(w->storm ? 2 : 6) == 0);
+}
 
 /* A write that fails takes effect now, or later, or never. */
 enum effect { NOW, LATER, NEVER_AT_ALL };
 
 static enum effect effect_of(const struct world *w, unsigned k, bool f)
 {
-    if (!f || chance(w->storm ? 8 : 3) == 0)
+    if (!f || (!w->away && chance(w->storm ? 8 : 3) == 0))
         return NOW;
-    return w->lates[k] < LATES && chance(w->storm ? 8 : 2) ? LATER : NEVER_AT_ALL;
+    return !w->away && w->lates[k] < LATES && chance(w->storm ? 8 : 2) ? LATER : NEVER_AT_ALL;
 }
 
 /* ---- the data set ------------------------------------------------------------------------ */
@@ -132,7 +144,7 @@ static blm_status world_get(void *ctx, const void *key, size_t len, blm_write_fn
     (void)value_ctx;
     delay();
     bool there = w->there[key_number(key)], f = fails(w);
-    delay();
+    long_delay();
     return f ? broken(err) : there ? BLM_OK : BLM_E_ABSENT;
 }
 
@@ -211,7 +223,7 @@ static blm_status world_mark_write(void *ctx, const void *mark, size_t len, blm_
 {
     struct world *w = ctx;
     bool          f = fails(w);
-    if (!f || chance(2))
+    if (!f || (!w->away && chance(2)))
         keep_mark(w, mark, len);
     return f ? broken(err) : BLM_OK;
 }
@@ -358,6 +370,31 @@ static void network(void *arg)
         if (w->lates[k] && chance(4) == 0)
             settle_one(w, k, false);
     }
+}
+
+static bool outside; /* somebody writes past the guard, and has not ended yet */
+
+/* Somebody writes a row past the guard, says so, and has it rebuilt: from then on it counts as put. */
+static void outsider(void *arg)
+{
+    struct world  *w = arg;
+    struct record *r = &w->record[hot];
+    for (uint64_t n = chance(100); n > 0; n--)
+        fiber_yield();
+    uint64_t begin = clock_now++;
+    w->there[hot]  = true;
+    blm_guard_distrust(w->guard);
+    if (r->puts < EVENTS)
+        r->put[r->puts++] = (struct span){ begin, clock_now++ };
+    for (unsigned tries = 0; tries < 5 && blm_guard_build(w->guard, NULL) != BLM_OK; tries++)
+        fiber_yield();
+    outside = false;
+}
+
+static void reader(void *arg)
+{
+    for (unsigned n = 0; outside && n < 100 && !violation[0]; n++)
+        call_get(arg, hot);
 }
 
 /* ---- crash and reopening ------------------------------------------------------------------- */
@@ -551,12 +588,55 @@ static void start_fibers(struct world *w)
     fiber_start(network, w);
 }
 
-/* A guard without a file puts a few rows. */
-static void stranger(struct world *w, blm_kind kind)
+/* His row was there once, so the filter lets it pass. */
+static void invite_outsider(struct world *w)
 {
-    open_world(w, kind, false);
+    w->faults = false;
+    call_put(w, hot);
+    blm_guard_build(w->guard, NULL);
+    call_delete(w, hot);
+    w->faults = true;
+    outside   = true;
+    fiber_start(outsider, w);
+    fiber_start(reader, w);
+}
+
+static void put_some(struct world *w)
+{
     for (uint64_t n = 1 + chance(4); n > 0; n--)
         call_put(w, (unsigned)chance(KEYS));
+}
+
+/* The data set dies, and comes back as it was: rows, mark and what they are compared with. Its guard sees
+ * that one call fails. */
+static void come_back(struct world *w, const struct world *saved)
+{
+    w->away = true;
+    if (chance(2))
+        call_get(w, (unsigned)chance(KEYS));
+    call_put(w, (unsigned)chance(KEYS));
+    w->away = false;
+    memcpy(w->there, saved->there, sizeof w->there);
+    memcpy(w->record, saved->record, sizeof w->record);
+    keep_mark(w, saved->mark, saved->mark_len);
+    for (unsigned k = 0; k < KEYS; k++) {
+        memcpy(w->late[k], saved->late[k], sizeof w->late[k]);
+        w->lates[k] = saved->lates[k];
+    }
+}
+
+/* A guard without a file puts a few rows; the data set may come back from before that, and it puts
+ * more. */
+static void stranger(struct world *w, blm_kind kind)
+{
+    static struct world saved;
+    saved = *w;
+    open_world(w, kind, false);
+    put_some(w);
+    if (chance(2)) {
+        come_back(w, &saved);
+        put_some(w);
+    }
     close_world(w);
 }
 
@@ -586,6 +666,10 @@ static void schedule(uint64_t seed)
         copy_file(w.path, named(w.path, ".disk"));
     w.faults = true;
     start_fibers(&w);
+    /* Rows that nobody has told the guard of yet must not be deleted through a filter that removes,
+     * nor be left behind by a crash. */
+    if (crash_at == NEVER && !(blm_kind_find(kind)->can & BLM_CAN_REMOVE) && chance(2))
+        invite_outsider(&w);
     memset(&after, 0, sizeof after);
     run_fibers(&w, crash_at, &after, machine);
     bool crashed = after.path[0] != 0;
@@ -634,6 +718,9 @@ static const char *const mistake_name[BLM__MISTAKES] = {
     [BLM__SPARE_QUIETLY]  = "an add spared, and a delete that does not know",
     [BLM__SPARE_BLINDLY]  = "an add spared because of another key",
     [BLM__FULL_UNHEARD]   = "a full filter that goes on answering",
+    [BLM__KEPT_TICKETS]   = "an absence read before a rebuild and remembered after it",
+    [BLM__LATE_CLEAR]     = "a new filter shown beside the old one's absences",
+    [BLM__CLAIM_ONCE]     = "a put after the data set went back to another guard's mark",
 };
 
 #ifdef FIBERS_TSAN

@@ -15,12 +15,13 @@
 
 struct left {
     const char *what;
-    bool        kill;    /* the second session */
-    bool        rebuild; /* … builds again */
-    bool        moves;   /* … elsewhere, with a relative path */
-    bool        beside;  /* a guard without a file puts rows beside it … */
-    bool        between; /* … or after it */
-    int         back;    /* which files are put back; -1: none */
+    bool        kill;     /* the second session */
+    bool        rebuild;  /* … builds again */
+    bool        moves;    /* … elsewhere, with a relative path */
+    bool        advisory; /* … and is advisory: the third, which is not, deletes rows */
+    bool        beside;   /* a guard without a file puts rows beside it … */
+    bool        between;  /* … or after it */
+    int         back;     /* which files are put back; -1: none */
     bool        filter, note, over;
 };
 
@@ -28,6 +29,8 @@ static const struct left cases[] = {
     { "nobody touched it", .back = -1 },
     { "nobody touched it after a kill", .kill = true, .back = -1 },
     { "it was rebuilt from another directory", .rebuild = true, .moves = true, .back = -1 },
+    { "it was advisory", .advisory = true, .back = -1 },
+    { "it was advisory, and killed", .kill = true, .advisory = true, .back = -1 },
     { "a guard beside it", .beside = true, .back = -1 },
     { "a guard between two sessions", .between = true, .back = -1 },
     { "an older filter", .back = 0, .filter = true },
@@ -65,6 +68,8 @@ static void put_by_another(struct errand *e, unsigned from, unsigned to)
 static void second_session(struct errand *e)
 {
     unsigned third = world->keys / 3;
+    if (now->advisory)
+        e->session.guard.flags |= BLM_GUARD_ADVISORY;
     if (now->moves)
         e->session.guard.path = strrchr(world->path, '/') + 1;
     if (chdir(world->base) != 0)
@@ -86,13 +91,28 @@ static void second_session(struct errand *e)
 
 static void put_between(struct errand *e) { put_by_another(e, world->keys - 50, world->keys); }
 
+/* The others must not have relied on them. */
+static void delete_some(blm_guard *g)
+{
+    char key[KEY_ROOM];
+    for (unsigned k = 0; k < world->keys; k += 2) {
+        claim_set(k, NONE);
+        if (blm_guard_delete(g, key, key_bytes(k, key), NULL) != BLM_OK)
+            violated("left: a row that was put cannot be deleted");
+    }
+    blm_guard_sync(g, NULL); /* removes what waits */
+}
+
 static void third_session(struct errand *e)
 {
     char            elsewhere[300];
     blm_guard      *g       = errand_guard(e);
     blm_guard_stats s       = errand_stats(g);
-    bool            intact  = now->back < 0 && !now->beside && !now->between;
+    bool            intact  = now->back < 0 && !now->beside && !now->between && !now->advisory;
     const char     *trusted = s.trusted ? "trusted" : "not trusted";
+    audit(g, now->what);
+    if (now->advisory)
+        delete_some(g);
     audit(g, now->what);
     if (s.trusted != intact)
         violated("left: the file is %s: %s", trusted, now->what);
@@ -111,9 +131,10 @@ void theme_left(const struct adapter *a, struct chance *c)
             continue;
         begin_again(a);
         make_keys(c, 300, 400);
-        e.session             = plain(a, c);
-        e.session.faults      = (struct faults){ 0 };
-        e.session.filter.kind = (blm_kind[]){ BLM_BLOCKED, BLM_CLASSIC, BLM_COUNTING }[pick(c, 3)];
+        e.session        = plain(a, c);
+        e.session.faults = (struct faults){ 0 };
+        e.session.filter.kind =
+            (blm_kind[]){ BLM_BLOCKED, BLM_CLASSIC, BLM_COUNTING, BLM_CUCKOO }[pick(c, 4)];
         e.session.guard.flags = BLM_GUARD_MANUAL;
         e.session.guard.items = 2 * world->keys;
         e.session.guard.rate  = 0.001;

@@ -7,51 +7,13 @@
 
 #include "../files.h"
 #include "bloomery/guard.h"
-#include "guards.h"
-
-static blm_guard_options filed(const char *path)
-{
-    blm_guard_options o = plain();
-    o.path              = path;
-    o.flags             = BLM_GUARD_MANUAL;
-    return o;
-}
-
-static blm_guard *open_filed(void) { return open_guard(filed(at("law.blm"))); }
-
-static void build(blm_guard *g) { assert_int_equal(blm_guard_build(g, NULL), BLM_OK); }
-
-/* With rows 0 … 99 put, and built. */
-static blm_guard *open_with_rows(void)
-{
-    blm_guard *g = open_filed();
-    put_keys(g, 0, 100);
-    build(g);
-    return g;
-}
-
-static void leave_rows(void) { close_guard(open_with_rows()); }
-
-static void assert_there(blm_guard *g, uint64_t from, uint64_t to)
-{
-    for (uint64_t i = from; i < to; i++)
-        assert_int_equal(get_key(g, i), BLM_OK);
-}
+#include "law.h"
 
 static void copy_file(const char *from, const char *to)
 {
     struct bytes b = slurp(from);
     spit(to, b.p, b.len);
     free(b.p);
-}
-
-static int remove_files(void **state)
-{
-    const char *names[] = { "law.blm", "law.blm.guard", "old", "old.guard", "mark" };
-    blm__os             = real_os;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        unlink(at(names[i]));
-    return free_rows(state);
 }
 
 /* ---- where the file is -------------------------------------------------------------------- */
@@ -80,6 +42,42 @@ static void test_chdir(void **state)
     assert_there(g, 0, 300);
     close_guard(g);
     assert_int_equal(chdir(here), 0);
+}
+
+static bool is_link(const char *path)
+{
+    struct stat s;
+    return lstat(path, &s) == 0 && S_ISLNK(s.st_mode);
+}
+
+/* A rebuild used to replace a link by the file, and to leave the old file where the link led. */
+static void test_a_link(void **state)
+{
+    (void)state;
+    char there[300];
+    snprintf(there, sizeof there, "%s", at("old"));
+    for (int how = 0; how < 3; how++) { /* from the root, from its folder, by another link */
+        if (how == 2)
+            assert_int_equal(symlink(there, at("mark")), 0);
+        const char *to = how == 0 ? there : how == 1 ? "./old" : "mark";
+        assert_int_equal(symlink(to, at("law.blm")), 0);
+        leave_rows(); /* nothing was there yet */
+        assert_true(is_link(at("law.blm")) && !is_link(at("old")));
+        blm_guard *g = open_filed();
+        assert_true(figures_of(g).trusted);
+        put_keys(g, 100, 200);
+        build(g);
+        close_guard(g);
+        assert_true(is_link(at("law.blm")));
+        g = open_guard(filed(there)); /* it is the same file by either name */
+        assert_true(figures_of(g).trusted);
+        assert_int_equal(figures_of(g).generation, 2);
+        assert_there(g, 0, 200);
+        close_guard(g);
+        const char *names[] = { "law.blm", "old", "old.guard", "mark" };
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            unlink(at(names[i]));
+    }
 }
 
 /* ---- which file it is --------------------------------------------------------------------- */
@@ -132,20 +130,6 @@ static void die_after_copy(void)
     put_keys(g, 200, 300);
     spit(at("mark"), rows.mark, rows.mark_len);
     kill(getpid(), SIGKILL);
-}
-
-static void follow_child(uint64_t from, uint64_t to)
-{
-    struct bytes mark = slurp(at("mark"));
-    memcpy(rows.mark, mark.p, mark.len);
-    rows.mark_len = mark.len;
-    free(mark.p);
-    for (uint64_t i = from; i < to; i++) {
-        char      key[32];
-        blm_error err;
-        key_of(key, i);
-        rows_put(&rows, key, strlen(key), NULL, 0, &err);
-    }
 }
 
 static void killed_child(void *arg)
@@ -410,7 +394,7 @@ static void test_too_many_failed_puts(void **state)
 
 /* Somebody else's rows come while the scan runs, and the guard is told that it cannot be trusted:
  * what the scan has must not be. */
-static blm_guard *watched;
+static blm_guard *watched; /* by the data set, which calls it */
 
 static blm_status scan_and_distrust(void *ctx, blm_key_fn each, void *each_ctx, blm_error *err)
 {
@@ -444,6 +428,42 @@ static void test_distrust_during_a_rebuild(void **state)
     close_guard(watched);
     blm_guard *g = open_filed();
     assert_false(figures_of(g).trusted);
+    close_guard(g);
+}
+
+/* A get finds nothing. Before it says so, somebody else writes the row, the guard is distrusted and
+ * rebuilt: the get must not remember what was true before. */
+static blm_status get_and_distrust(void *ctx, const void *key, size_t len, blm_write_fn value,
+                                   void *value_ctx, blm_error *err)
+{
+    blm_status st = rows_get(ctx, key, len, value, value_ctx, err);
+    if (st == BLM_E_ABSENT && watched) {
+        blm_guard *g = watched;
+        watched      = NULL;
+        rows_put(ctx, key, len, NULL, 0, err);
+        blm_guard_distrust(g);
+        build(g);
+    }
+    return st;
+}
+
+static void test_an_absence_from_before_a_rebuild(void **state)
+{
+    (void)state;
+    blm_guard_options o = filed(NULL);
+    blm_dataset       d = rows_dataset(&rows);
+    blm_guard        *g = NULL;
+    d.get               = get_and_distrust;
+    assert_int_equal(blm_guard_open(&o, &d, &g, NULL), BLM_OK);
+    put_keys(g, 0, 100);
+    build(g);
+    assert_int_equal(delete_key(g, 7), BLM_OK); /* the filter lets it pass */
+    watched = g;
+    assert_int_equal(get_key(g, 7), BLM_E_ABSENT);
+    assert_null(watched);
+    assert_true(figures_of(g).trusted);
+    assert_int_equal(figures_of(g).table_keys, 0);
+    assert_there(g, 0, 100);
     close_guard(g);
 }
 
@@ -718,12 +738,11 @@ static void test_fork(void **state)
     }
 }
 
-#define LAW(t) cmocka_unit_test_setup_teardown(t, fresh_rows, remove_files)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         LAW(test_chdir),
+        LAW(test_a_link),
         LAW(test_an_older_file_put_back),
         LAW(test_an_older_generation_put_back),
         LAW(test_a_copy_of_the_same_session),
@@ -738,6 +757,7 @@ int main(void)
         LAW(test_two_late_puts),
         LAW(test_too_many_failed_puts),
         LAW(test_distrust_during_a_rebuild),
+        LAW(test_an_absence_from_before_a_rebuild),
         LAW(test_rebuilds_queue),
         LAW(test_a_thread_that_cannot_start),
         LAW(test_other_options),

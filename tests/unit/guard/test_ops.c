@@ -177,6 +177,68 @@ static void test_update_moves_a_row(void **state)
     close_guard(g);
 }
 
+/* A data set that only replaces rows says of others that there are none. Only of the old row, which is
+ * deleted, is that no failure. */
+static blm_status put_existing(void *ctx, const void *key, size_t len, const void *value,
+                               size_t value_len, blm_error *err)
+{
+    blm_status st = rows_get(ctx, key, len, NULL, NULL, err);
+    return st == BLM_OK ? rows_put(ctx, key, len, value, value_len, err) : st;
+}
+
+static void test_update_without_a_put(void **state)
+{
+    (void)state;
+    blm_guard_options o = plain();
+    blm_dataset       d = rows_dataset(&rows);
+    blm_guard        *g = NULL;
+    blm_error         err;
+    d.put = put_existing;
+    rows_put(&rows, "old", 3, NULL, 0, &err);
+    assert_int_equal(blm_guard_open(&o, &d, &g, &err), BLM_OK);
+    assert_int_equal(blm_guard_update(g, "old", 3, "new", 3, NULL, 0, &err), BLM_E_ABSENT);
+    assert_int_equal(blm_guard_update(g, "new", 3, "new", 3, NULL, 0, &err), BLM_E_ABSENT);
+    assert_int_equal(blm_guard_update(g, "none", 4, "old", 3, NULL, 0, &err), BLM_OK);
+    assert_int_equal(blm_guard_get(g, "old", 3, NULL, NULL, &err), BLM_OK);
+    assert_int_equal(figures_of(g).updates, 1);
+    close_guard(g);
+}
+
+/* Keys that the data set cannot hold may come from strangers, as many as they like. A put that was refused
+ * is not in doubt, and rebuilds go on. */
+static blm_status refuse_put(void *ctx, const void *key, size_t len, const void *value,
+                             size_t value_len, blm_error *err)
+{
+    if (len > 0 && *(const char *)key == 'x') {
+        err->status = BLM_E_ARGUMENT;
+        return BLM_E_ARGUMENT;
+    }
+    return rows_put(ctx, key, len, value, value_len, err);
+}
+
+static void test_puts_that_are_refused(void **state)
+{
+    (void)state;
+    blm_guard_options o = plain();
+    blm_dataset       d = rows_dataset(&rows);
+    blm_guard        *g = NULL;
+    blm_error         err;
+    char              key[32];
+    o.flags = BLM_GUARD_MANUAL;
+    d.put   = refuse_put;
+    assert_int_equal(blm_guard_open(&o, &d, &g, &err), BLM_OK);
+    for (unsigned i = 0; i < 65536 + 100; i++) {
+        int len = snprintf(key, sizeof key, "x%u", i);
+        assert_int_equal(blm_guard_put(g, key, (size_t)len, NULL, 0, &err), BLM_E_ARGUMENT);
+    }
+    put_keys(g, 0, 100);
+    assert_int_equal(blm_guard_build(g, &err), BLM_OK);
+    for (uint64_t i = 0; i < 100; i++)
+        assert_int_equal(get_key(g, i), BLM_OK);
+    assert_int_equal(figures_of(g).errors, 65536 + 100);
+    close_guard(g);
+}
+
 /* ---- deletes, and writes of others ---- */
 
 static void test_counting_forgets(void **state)
@@ -239,6 +301,8 @@ int main(void)
         ROWS(test_asking_only),
         ROWS(test_failures_are_handed_on),
         ROWS(test_update_moves_a_row),
+        ROWS(test_update_without_a_put),
+        ROWS(test_puts_that_are_refused),
         ROWS(test_counting_forgets),
         ROWS(test_advisory_learns_nothing),
     };

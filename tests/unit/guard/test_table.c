@@ -41,8 +41,13 @@ static void test_learns_and_forgets(void **state)
     blm__table_learn(&t, H, KEY, blm__table_ticket(&t, H));
     blm__table_learn(&t, H + 1, "", 0, blm__table_ticket(&t, H + 1)); /* the empty key */
     assert_true(blm__table_knows(&t, H + 1, "", 0));
+    uint64_t before = blm__table_ticket(&t, H);
     blm__table_clear(&t);
     assert_int_equal(t.count, 0);
+    blm__table_learn(&t, H, KEY, before); /* nor what was read before */
+    assert_int_equal(t.count, 0);
+    blm__table_learn(&t, H, KEY, blm__table_ticket(&t, H));
+    assert_int_equal(t.count, 1);
 }
 
 static void test_not_beside_a_put(void **state)

@@ -223,6 +223,59 @@ static void test_other_files_are_left_alone(void **state)
     remove_files();
 }
 
+/* A file beside it that no guard wrote is not the note, and is not written over. */
+static void test_other_notes_are_left_alone(void **state)
+{
+    (void)state;
+    static const size_t lengths[] = { 18, 2000 };
+    for (size_t i = 0; i < 2; i++) {
+        char              letters[2000];
+        blm_guard        *g   = NULL;
+        blm_error         err = { .status = BLM_OK };
+        blm_dataset       d   = rows_dataset(&rows);
+        blm_guard_options o   = filed();
+        memset(letters, 'a', sizeof letters);
+        spit(at("guarded.blm.guard"), letters, lengths[i]);
+        assert_int_equal(blm_guard_open(&o, &d, &g, &err), BLM_E_FORMAT);
+        assert_null(g);
+        assert_non_null(strstr(err.text, "not a guard's note"));
+        struct bytes now = slurp(at("guarded.blm.guard"));
+        assert_int_equal(now.len, lengths[i]);
+        assert_memory_equal(now.p, letters, now.len);
+        free(now.p);
+        remove_files();
+    }
+}
+
+/* A device has no bytes, as an empty file has none, and is not to be replaced. (It is ours: if this
+ * failed, /dev/null would be gone.) */
+static void test_devices_are_left_alone(void **state)
+{
+    (void)state;
+    char              path[] = "/var/tmp/bloomery-device-XXXXXX", note[64];
+    blm_guard        *g      = NULL;
+    blm_dataset       d      = rows_dataset(&rows);
+    blm_guard_options o      = filed();
+    struct stat       s;
+    int               fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    unlink(path);
+    snprintf(note, sizeof note, "%s.guard", path);
+    if (stat("/dev/null", &s) != 0 || mknod(path, S_IFCHR | 0600, s.st_rdev) != 0)
+        skip(); /* only root may */
+    o.path = path;
+    if (blm_guard_open(&o, &d, &g, NULL) == BLM_OK) {
+        blm_guard_build(g, NULL);
+        blm_guard_close(g, NULL);
+    }
+    bool left = lstat(path, &s) == 0 && S_ISCHR(s.st_mode);
+    unlink(path);
+    unlink(note);
+    assert_true(left);
+    assert_null(g);
+}
+
 /* Who gives no seed gets one from the OS, and with every rebuild another (equal by chance: 2^-64). */
 static void test_seeds_are_secret(void **state)
 {
@@ -269,7 +322,8 @@ int main(void)
         ROWS(test_without_a_kind_too),         ROWS(test_another_boot_is_not),
         ROWS(test_an_unfinished_build_is_not), ROWS(test_an_old_copy_is_not),
         ROWS(test_an_unknown_mark_is_not),     ROWS(test_a_damaged_file_is_not),
-        ROWS(test_other_files_are_left_alone), ROWS(test_seeds_are_secret),
+        ROWS(test_other_files_are_left_alone), ROWS(test_other_notes_are_left_alone),
+        ROWS(test_devices_are_left_alone),     ROWS(test_seeds_are_secret),
         ROWS(test_one_guard_a_file),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
