@@ -59,7 +59,8 @@ BLM_API blm_status blm_leveldb_bits(double rate, uint32_t keys, double *bits_per
  * continue to use it, but writes that bypass the guard make it advisory. prefix: NULL, or the
  * prefix of the rows' keys in the database. sync: writes reach the disk before they are
  * acknowledged. The guard's mark is kept under BLM_LEVELDB_MARK + prefix, so no row may have that
- * key. */
+ * key: a put or delete of it is E_ARGUMENT. Without a prefix all other keys are rows, also the marks of
+ * guards with one. */
 #define BLM_LEVELDB_MARK \
     "\x01"               \
     "bloomery.guard:"

@@ -22,7 +22,7 @@ struct store {
     leveldb_readoptions_t  *read, *scan;
     leveldb_writeoptions_t *write;
     char                   *prefix, *mark;
-    size_t                  prefix_len;
+    size_t                  prefix_len, mark_len;
     pthread_mutex_t         deleting[STRIPES];
 };
 
@@ -63,6 +63,17 @@ static const char *name_of(const struct store *s, const void *key, size_t len, c
     return at;
 }
 
+/* No row may have the mark's own key. */
+static bool is_mark(const struct store *s, const char *name, size_t len)
+{
+    return len == s->mark_len && memcmp(name, s->mark, len) == 0;
+}
+
+static blm_status refuse_mark(blm_error *err)
+{
+    return fail(err, BLM_E_ARGUMENT, "no row may have this key: the guard keeps its mark there");
+}
+
 /* ---- one row ----------------------------------------------------------------------------- */
 
 static blm_status read_row(struct store *s, const char *name, size_t len, blm_write_fn value,
@@ -88,8 +99,10 @@ static blm_status get(void *ctx, const void *key, size_t len, blm_write_fn value
     char        small[256], *big;
     size_t      name_len;
     const char *name = name_of(ctx, key, len, small, &big, &name_len);
-    blm_status  st   = name ? read_row(ctx, name, name_len, value, value_ctx, err)
-                            : fail(err, BLM_E_MEMORY, "no memory for a key");
+    blm_status  st   = !name ? fail(err, BLM_E_MEMORY, "no memory for a key")
+                       : is_mark(ctx, name, name_len)
+                           ? BLM_E_ABSENT
+                           : read_row(ctx, name, name_len, value, value_ctx, err);
     free(big);
     return st;
 }
@@ -103,9 +116,11 @@ static blm_status put(void *ctx, const void *key, size_t len, const void *value,
     const char   *name = name_of(s, key, len, small, &big, &name_len);
     if (!name)
         return fail(err, BLM_E_MEMORY, "no memory for a key");
-    leveldb_put(s->db, s->write, name, name_len, value_len ? value : "", value_len, &words);
+    blm_status st = is_mark(s, name, name_len) ? refuse_mark(err) : BLM_OK;
+    if (st == BLM_OK)
+        leveldb_put(s->db, s->write, name, name_len, value_len ? value : "", value_len, &words);
     free(big);
-    return words ? database_says(words, err) : BLM_OK;
+    return words ? database_says(words, err) : st;
 }
 
 static blm_status del(void *ctx, const void *key, size_t len, blm_error *err)
@@ -120,7 +135,8 @@ static blm_status del(void *ctx, const void *key, size_t len, blm_error *err)
     for (size_t i = 0; i < name_len; i++)
         mix = mix * 31 + (uint8_t)name[i];
     pthread_mutex_lock(&s->deleting[mix % STRIPES]);
-    blm_status st = read_row(s, name, name_len, NULL, NULL, err);
+    blm_status st = is_mark(s, name, name_len) ? refuse_mark(err)
+                                               : read_row(s, name, name_len, NULL, NULL, err);
     if (st == BLM_OK)
         leveldb_delete(s->db, s->write, name, name_len, &words);
     pthread_mutex_unlock(&s->deleting[mix % STRIPES]);
@@ -141,9 +157,8 @@ static blm_status scan(void *ctx, blm_key_fn each, void *each_ctx, blm_error *er
         size_t      len;
         const char *key = leveldb_iter_key(at, &len);
         if (len < s->prefix_len || memcmp(key, s->prefix, s->prefix_len) != 0)
-            break; /* the rows of one prefix are adjacent */
-        if (!s->prefix_len && len >= sizeof BLM_LEVELDB_MARK - 1 &&
-            memcmp(key, BLM_LEVELDB_MARK, sizeof BLM_LEVELDB_MARK - 1) == 0)
+            break;                /* the rows of one prefix are adjacent */
+        if (is_mark(s, key, len)) /* those of other prefixes are rows to us */
             continue;
         if (!each(each_ctx, key + s->prefix_len, len - s->prefix_len))
             st = fail(err, BLM_E_CANCELLED, "the scan was stopped");
@@ -173,7 +188,7 @@ static blm_status mark_read(void *ctx, void *mark, size_t *len, blm_error *err)
 {
     struct store *s  = ctx;
     struct room   r  = { mark, 0 };
-    blm_status    st = read_row(s, s->mark, strlen(s->mark), keep_mark, &r, err);
+    blm_status    st = read_row(s, s->mark, s->mark_len, keep_mark, &r, err);
     if (st == BLM_E_CANCELLED)
         return BLM_E_ABSENT; /* too long: not one of our marks */
     *len = r.len;
@@ -184,7 +199,7 @@ static blm_status mark_write(void *ctx, const void *mark, size_t len, blm_error 
 {
     struct store *s     = ctx;
     char         *words = NULL;
-    leveldb_put(s->db, s->write, s->mark, strlen(s->mark), mark, len, &words);
+    leveldb_put(s->db, s->write, s->mark, s->mark_len, mark, len, &words);
     return words ? database_says(words, err) : BLM_OK;
 }
 
@@ -227,6 +242,7 @@ blm_status blm_leveldb_dataset(leveldb_t *db, const char *prefix, bool sync, blm
     }
     memcpy(s->mark, BLM_LEVELDB_MARK, sizeof BLM_LEVELDB_MARK);
     strcat(s->mark, prefix);
+    s->mark_len = strlen(s->mark);
     leveldb_readoptions_set_fill_cache(s->scan, 0); /* a scan would evict everything else */
     leveldb_writeoptions_set_sync(s->write, sync);
     *out = (blm_dataset){ .size       = sizeof *out,

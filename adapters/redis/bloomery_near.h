@@ -80,7 +80,8 @@ BLM_API blm_status blm_near_finish(blm_near *n, blm_error *err);
 /* Opens a copy that another process keeps in options.file, for checks: its files are mapped, and opened
  * again when that process has replaced them. A file of one filter can also be opened by blm_open; the
  * directory of a filter in shards only here. Of the options, every_ms is how often to look, and
- * stale_ms how old the copy may be (0: as old as it is). Nothing can be added (E_READONLY). */
+ * stale_ms how old the copy may be (0: as old as it is). A file whose date is still to come, because the
+ * clock was set back, is too old for any stale_ms. Nothing can be added (E_READONLY). */
 BLM_API blm_status blm_near_open_file(const char *file, const blm_near_options *o, blm_near **out,
                                       blm_error *err);
 
@@ -96,10 +97,10 @@ BLM_API blm_status blm_near_update(blm_near *n, blm_error *err);
 typedef struct blm_near_stats {
     size_t   size;
     uint32_t shards;
-    bool     current;  /* not older than stale_ms */
-    uint64_t age_ms;   /* every add acknowledged so long ago is in the copy */
-    uint64_t loads;    /* of whole shards; the first included */
-    uint64_t changes;  /* adds that were taken over */
+    bool     current; /* not older than stale_ms */
+    uint64_t age_ms;  /* every add acknowledged so long ago is in the copy; UINT64_MAX: not known */
+    uint64_t loads;   /* of whole shards; the first included */
+    uint64_t changes; /* adds that were taken over */
     uint64_t failures; /* times that the server could not be asked */
     uint64_t received; /* bytes, of loads and changes */
     uint64_t bytes;    /* of the copy */

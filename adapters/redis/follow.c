@@ -5,8 +5,9 @@
  * and known by name. Every other event counts as a write, which at worst lets a key through.
  *
  * Redis does not repeat what it announced while we were not connected, and does not announce
- * SWAPDB, FLUSHDB and FLUSHALL at all. It counts them, so we ask for those counts ten times a second.
- * After a gap, or one of those, the guard is distrusted: everything is "maybe" until a rebuild
+ * SWAPDB, FLUSHDB and FLUSHALL at all, nor what a replica gets when it loads its master's rows. It counts
+ * the former and tells the latter's state, so we ask for both ten times a second, and whether writes are
+ * still announced. After a gap, or one of those, the guard is distrusted: everything is "maybe" until a rebuild
  * succeeds that began once the subscription was active again. What was written before is in its scan,
  * and what is written during the scan is announced. A rebuild that fails is tried again, after ever
  * longer waits. A connection on which nothing comes, not even the answer to PING, is a gap too.
@@ -19,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,18 +36,12 @@ struct blm_redis_follower {
     char                  channel[64];   /* the prefix of a key in a channel's name */
     uint64_t              heard, pinged; /* when; milliseconds, monotonic */
     uint64_t              looked, swaps; /* when we asked for the counts, and what came */
+    bool                  may_ask;       /* what the server announces */
     bool                  owed;          /* a rebuild that has not succeeded yet */
     uint64_t    try_at, wait_ms;         /* … when to ask for it again, and how long after that */
     atomic_bool stop, connected;
     atomic_uint_least64_t puts, deletes, gaps, swapped;
 };
-
-static uint64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 /* ---- messages ---------------------------------------------------------------------------- */
 
@@ -86,53 +80,113 @@ static void told(blm_redis_follower *f, const redisReply *r)
 
 /* ---- the connection ---------------------------------------------------------------------- */
 
-/* Does the server announce what we need? If the server does not let us ask, we assume that it
- * does. */
-static blm_status announces(redisContext *c, blm_error *err)
+/* The command that asks what the server announces. */
+static void ask_events(struct blm_redis_command *c)
 {
-    struct blm_redis_command ask = { .count = 0 };
-    blm__redis_word(&ask, "CONFIG");
-    blm__redis_word(&ask, "GET");
-    blm__redis_word(&ask, "notify-keyspace-events");
-    redisReply *r = blm__redis_call(c, &ask);
-    if (!r)
-        return blm__redis_fail(err, BLM_E_IO, "Redis went away");
-    blm_status st = BLM_OK;
-    if (r->type == REDIS_REPLY_ARRAY && r->elements == 2 &&
-        r->element[1]->type == REDIS_REPLY_STRING) {
-        const char *set = r->element[1]->str;
-        if (!strchr(set, 'K') || !strpbrk(set, "A$h"))
-            st = blm__redis_fail(err, BLM_E_UNSUPPORTED,
+    blm__redis_word(c, "CONFIG");
+    blm__redis_word(c, "GET");
+    blm__redis_word(c, "notify-keyspace-events");
+}
+
+/* What it does, in letters. NULL: it does not say. */
+static const char *events_of(const redisReply *r)
+{
+    return r->type == REDIS_REPLY_ARRAY && r->elements == 2 &&
+                   r->element[1]->type == REDIS_REPLY_STRING
+               ? r->element[1]->str
+               : NULL;
+}
+
+static blm_status need_events(const char *set, blm_error *err)
+{
+    return strchr(set, 'K') && strpbrk(set, "A$h")
+               ? BLM_OK
+               : blm__redis_fail(err, BLM_E_UNSUPPORTED,
                                  "this server does not announce writes: run CONFIG SET "
                                  "notify-keyspace-events KA");
-    }
+}
+
+/* Does the server announce what we need? If the server does not let us ask, we assume that it
+ * does. */
+static blm_status announces(blm_redis_follower *f, blm_error *err)
+{
+    struct blm_redis_command ask = { .count = 0 };
+    ask_events(&ask);
+    redisReply *r = blm__redis_call(f->c, &ask);
+    if (!r)
+        return blm__redis_fail(err, BLM_E_IO, "Redis went away");
+    const char *set = events_of(r);
+    blm_status  st  = set ? need_events(set, err) : BLM_OK;
+    f->may_ask      = set != NULL;
     freeReplyObject(r);
     return st;
 }
 
-static uint64_t calls_of(const char *text, const char *field)
+/* ---- rows that are replaced without an announcement --------------------------------------- */
+
+static uint64_t mix(uint64_t hash, const char *text, size_t len)
 {
-    const char *at = strstr(text, field);
-    return at ? strtoull(at + strlen(field), NULL, 10) : 0;
+    for (size_t i = 0; i < len; i++)
+        hash = (hash ^ (uint8_t)text[i]) * 0x100000001b3u;
+    return (hash ^ 0xff) * 0x100000001b3u;
 }
 
-/* How often the database may have been replaced without an announcement. Any change counts: the
- * counts can be reset. */
-static blm_status count_swaps(blm_redis_follower *f, uint64_t *out, blm_error *err)
+/* Takes in what a section of INFO says of the fields. */
+static blm_status mix_info(blm_redis_follower *f, const char *section, const char *const *fields,
+                           uint64_t *hash, blm_error *err)
 {
     struct blm_redis_command c = { .count = 0 };
     redisReply              *r;
     blm__redis_word(&c, "INFO");
-    blm__redis_word(&c, "commandstats");
+    blm__redis_word(&c, section);
     blm_status st = blm__redis_ask(&f->pool, &c, true, &r, err);
     if (st != BLM_OK)
         return st;
-    *out = r->str ? calls_of(r->str, "cmdstat_swapdb:calls=") * 0x9e3779b97f4a7c15u +
-                        calls_of(r->str, "cmdstat_flushdb:calls=") * 0xa0761d6478bd642fu +
-                        calls_of(r->str, "cmdstat_flushall:calls=")
-                  : 0;
+    for (; *fields; fields++) {
+        const char *at = r->str ? strstr(r->str, *fields) : NULL;
+        at             = at ? at + strlen(*fields) : "";
+        *hash          = mix(*hash, at, strcspn(at, ",\r\n"));
+    }
     freeReplyObject(r);
     return BLM_OK;
+}
+
+static blm_status mix_events(blm_redis_follower *f, uint64_t *hash, blm_error *err)
+{
+    struct blm_redis_command c = { .count = 0 };
+    redisReply              *r;
+    if (!f->may_ask)
+        return BLM_OK;
+    ask_events(&c);
+    blm_status st = blm__redis_ask(&f->pool, &c, true, &r, err);
+    if (st != BLM_OK)
+        return st;
+    const char *set = events_of(r);
+    st              = set ? need_events(set, err) : BLM_OK;
+    *hash           = mix(*hash, set ? set : "", set ? strlen(set) : 0);
+    freeReplyObject(r);
+    return st;
+}
+
+/* A number that is another one when the database may have been replaced without an announcement: by
+ * SWAPDB and the like, whose counts can be reset, so that any change counts; by a full synchronisation,
+ * at whose end the replica has its master's ID, or its link is up again; or when less was announced. */
+static blm_status count_swaps(blm_redis_follower *f, uint64_t *out, blm_error *err)
+{
+    static const char *const calls[] = { "cmdstat_swapdb:calls=", "cmdstat_flushdb:calls=",
+                                         "cmdstat_flushall:calls=", NULL };
+    static const char *const role[]  = { "role:",
+                                         "master_host:",
+                                         "master_port:",
+                                         "master_link_status:",
+                                         "master_sync_in_progress:",
+                                         "master_replid:",
+                                         NULL };
+    *out                             = 0xcbf29ce484222325u;
+    blm_status st                    = mix_info(f, "commandstats", calls, out, err);
+    if (st == BLM_OK)
+        st = mix_info(f, "replication", role, out, err);
+    return st == BLM_OK ? mix_events(f, out, err) : st;
 }
 
 /* Connects and subscribes. */
@@ -152,7 +206,7 @@ static blm_status listen_to(blm_redis_follower *f, blm_error *err)
         return err->status;
     blm__redis_word(&c, "PSUBSCRIBE");
     blm__redis_word(&c, pattern);
-    blm_status  st = announces(f->c, err);
+    blm_status  st = announces(f, err);
     redisReply *r  = st == BLM_OK ? blm__redis_call(f->c, &c) : NULL;
     if (st == BLM_OK && (!r || r->type != REDIS_REPLY_ARRAY))
         st = blm__redis_fail(err, BLM_E_IO, "Redis: %.200s",
@@ -165,7 +219,7 @@ static blm_status listen_to(blm_redis_follower *f, blm_error *err)
         redisFree(f->c);
         f->c = NULL;
     }
-    f->heard = f->pinged = f->looked = now_ms();
+    f->heard = f->pinged = f->looked = blm__redis_now();
     return st;
 }
 
@@ -179,7 +233,7 @@ static bool hear(blm_redis_follower *f)
     if (n < 0 || redisBufferRead(f->c) != REDIS_OK)
         return n < 0;
     void *r  = NULL;
-    f->heard = now_ms();
+    f->heard = blm__redis_now();
     while (redisGetReplyFromReader(f->c, &r) == REDIS_OK && r) {
         told(f, r);
         freeReplyObject(r);
@@ -206,9 +260,9 @@ static void settle(blm_redis_follower *f)
         return;
     if (s.trusted) {
         f->owed = false;
-    } else if (!s.rebuilding && now_ms() >= f->try_at) {
+    } else if (!s.rebuilding && blm__redis_now() >= f->try_at) {
         blm_guard_rebuild(f->guard, NULL);
-        f->try_at  = now_ms() + f->wait_ms;
+        f->try_at  = blm__redis_now() + f->wait_ms;
         f->wait_ms = f->wait_ms * 2 < RETRY_MOST ? f->wait_ms * 2 : RETRY_MOST;
     }
 }
@@ -218,9 +272,9 @@ static bool look(blm_redis_follower *f)
 {
     blm_error err;
     uint64_t  swaps = f->swaps;
-    if (now_ms() < f->looked + TICK_MS)
+    if (blm__redis_now() < f->looked + TICK_MS)
         return true;
-    f->looked = now_ms();
+    f->looked = blm__redis_now();
     if (count_swaps(f, &swaps, &err) != BLM_OK)
         return false;
     if (swaps != f->swaps) {
@@ -235,13 +289,13 @@ static bool look(blm_redis_follower *f)
 static bool alive(blm_redis_follower *f)
 {
     static const char ping[] = "*1\r\n$4\r\nPING\r\n";
-    uint64_t          now    = now_ms();
+    uint64_t          now    = blm__redis_now();
     uint64_t patience        = f->pool.o.timeout_ms > 0 ? (uint64_t)f->pool.o.timeout_ms : PING_MS;
     if (now < f->pinged + PING_MS)
         return true;
     bool late = f->heard + PING_MS + patience + TICK_MS < f->pinged;
     f->pinged = now;
-    return !late && send(f->c->fd, ping, sizeof ping - 1, MSG_NOSIGNAL) == (ssize_t)sizeof ping - 1;
+    return !late && blm__redis_send(f->c->fd, ping, sizeof ping - 1);
 }
 
 static void pause_ms(int ms)

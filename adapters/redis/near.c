@@ -17,6 +17,7 @@
 #define STALE_MS 1000
 #define ROUTED   256 /* keys checked at once */
 #define TRIES    5
+#define LONG_AGO (UINT64_C(1) << 56) /* microseconds: two thousand years */
 
 uint64_t blm__near_now(void)
 {
@@ -26,7 +27,7 @@ uint64_t blm__near_now(void)
 #else
     clock_gettime(CLOCK_MONOTONIC, &t);
 #endif
-    return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
+    return LONG_AGO + (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
 }
 
 blm_status blm__near_forget(struct blm__copy *copies, uint32_t count, blm_error *err)
@@ -290,6 +291,7 @@ blm_status blm_near_finish(blm_near *n, blm_error *err)
         st               = st == BLM_OK ? dated : st;
     }
     blm__near_abandon(n);
+    blm__near_release(n);
     blm_remote_close(n->follows);
     blm_remote_close(n->adds);
     free(n->url);
@@ -456,6 +458,8 @@ blm_status blm_near_add_many(blm_near *n, const blm_key *keys, size_t count, uin
         if (f && blm_add(f, keys[i].data, keys[i].len) < 0)
             atomic_store(&n->since, 0); /* not current before the next update */
     }
+    if (!n->directory) /* of a directory, adds do not touch the file with the date */
+        blm__near_date(n, &own);
     pthread_rwlock_unlock(&n->lock);
     return st;
 }
@@ -465,14 +469,15 @@ blm_status blm_near_add_many(blm_near *n, const blm_key *keys, size_t count, uin
 void blm_near_get_stats(blm_near *n, blm_near_stats *out)
 {
     look(n);
-    blm_near_stats s    = { .size = out->size, .shards = n->shards, .current = current(n) };
-    size_t         size = out->size < sizeof s ? out->size : sizeof s;
-    s.age_ms            = (blm__near_now() - atomic_load(&n->since)) / 1000;
-    s.loads             = atomic_load(&n->loads);
-    s.changes           = atomic_load(&n->changes);
-    s.failures          = atomic_load(&n->failures);
-    s.received          = atomic_load(&n->received);
-    s.bytes             = atomic_load(&n->bytes);
+    blm_near_stats s     = { .size = out->size, .shards = n->shards, .current = current(n) };
+    size_t         size  = out->size < sizeof s ? out->size : sizeof s;
+    uint64_t       since = atomic_load(&n->since);
+    s.age_ms             = since ? (blm__near_now() - since) / 1000 : UINT64_MAX;
+    s.loads              = atomic_load(&n->loads);
+    s.changes            = atomic_load(&n->changes);
+    s.failures           = atomic_load(&n->failures);
+    s.received           = atomic_load(&n->received);
+    s.bytes              = atomic_load(&n->bytes);
     memcpy(out, &s, size);
 }
 

@@ -50,14 +50,17 @@ struct blm_near {
     char                 *file;      /* NULL: in memory */
     bool                  directory; /* of shards */
     bool                  told;      /* the directory's descriptor is of these shards */
-    struct timespec       date;      /* the file has all that was acknowledged then */
-    bool                  dated;
-    bool                  reads;  /* another process keeps it */
-    atomic_uint_least64_t looked; /* … and when we last looked whether it is another one */
+    struct timespec       date;      /* the file has all that was acknowledged then; … */
+    bool                  dated;     /* … and that is known. Written under the lock */
+    bool                  reads;     /* another process keeps it */
+    atomic_uint_least64_t looked;    /* … and when we last looked whether it is another one */
     struct stat           is;
+    int                   held; /* … its descriptor, and 1 */
 };
 
-uint64_t blm__near_now(void); /* microseconds; the machine's sleep counts */
+/* Microseconds, of which the machine's sleep counts. They begin long before the machine did, so that
+ * any age can be taken off, and 0 is older than anything. */
+uint64_t blm__near_now(void);
 
 /* ---- near_load.c ---- */
 
@@ -72,12 +75,14 @@ blm_status blm__near_place(blm_near *n, uint32_t shard, blm_filter *f, blm_error
 blm_status blm__near_claim(blm_near *n, blm_error *err);
 /* All copies are in their files, and have what was acknowledged then. */
 blm_status blm__near_publish(blm_near *n, const struct timespec *then, blm_error *err);
-/* Writing to the file has made it look newer than it is. */
+/* Writing to the file has made it look newer than it is. By who asks, or under the lock. */
 blm_status blm__near_date(blm_near *n, blm_error *err);
 /* The end: a directory in which nothing came about goes. */
 void blm__near_abandon(blm_near *n);
 /* The copy that another process keeps: opens it, or another one that took its place. */
 blm_status blm__near_look(blm_near *n, blm_error *err);
+/* It is no longer needed. */
+void blm__near_release(blm_near *n);
 
 /* Frees so many copies. The status and err are of the first whose file could not be closed. */
 blm_status blm__near_forget(struct blm__copy *copies, uint32_t count, blm_error *err);

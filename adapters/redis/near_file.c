@@ -26,6 +26,7 @@
 
 #define DESCRIPTOR "shards"
 #define MOST_PATH  4096
+#define SLACK_US   100000 /* a date may be so far ahead of the clock */
 
 static blm_status fail_io(blm_error *err, const char *what, const char *path)
 {
@@ -258,8 +259,10 @@ blm_status blm__near_publish(blm_near *n, const struct timespec *then, blm_error
 {
     if (!n->file)
         return BLM_OK;
+    pthread_rwlock_wrlock(&n->lock); /* adds of our own read it */
     n->date  = *then;
     n->dated = true;
+    pthread_rwlock_unlock(&n->lock);
     return n->directory && !n->told ? write_descriptor(n, err) : BLM_OK;
 }
 
@@ -315,26 +318,58 @@ static blm_status open_all(blm_near *n, blm_error *err)
     return st;
 }
 
+/* Opens the copy that is there now. The file that says so stays open as long as we have it: its inode's
+ * number can then be no other file's, so that whoever has that number is that file. */
+static blm_status open_now(blm_near *n, const char *path, blm_error *err)
+{
+    struct stat s;
+    int         fd = open(path, O_RDONLY | O_CLOEXEC);
+    blm_status  st = fd < 0 || fstat(fd, &s) != 0 ? fail_io(err, "read", path) : open_all(n, err);
+    if (st == BLM_OK) {
+        blm__near_release(n);
+        n->held = fd + 1;
+        n->is   = s;
+        atomic_fetch_add(&n->loads, n->shards);
+    } else if (fd >= 0) {
+        close(fd);
+    }
+    return st;
+}
+
+void blm__near_release(blm_near *n)
+{
+    if (n->held)
+        close(n->held - 1);
+    n->held = 0;
+}
+
+/* Since when a file of this date is as it is. 0: that is not known, since its date is still to come. */
+static uint64_t since(const struct timespec *date)
+{
+    struct timespec wall;
+    clock_gettime(CLOCK_REALTIME, &wall);
+    uint64_t now = blm__near_now();
+    double   us =
+        (double)(wall.tv_sec - date->tv_sec) * 1e6 + (double)(wall.tv_nsec - date->tv_nsec) * 1e-3;
+    if (us < -SLACK_US || us >= (double)now)
+        return 0;
+    return us > 0 ? now - (uint64_t)us : now;
+}
+
 blm_status blm__near_look(blm_near *n, blm_error *err)
 {
-    char            path[MOST_PATH];
-    struct stat     s;
-    struct timespec wall;
+    char        path[MOST_PATH];
+    struct stat s;
     dated_path(n, path);
     atomic_store(&n->looked, blm__near_now());
     if (stat(path, &s) != 0)
         return fail_io(err, "read", path);
     if (!n->copies || s.st_ino != n->is.st_ino || s.st_dev != n->is.st_dev) {
-        blm_status st = open_all(n, err);
+        blm_status st = open_now(n, path, err);
         if (st != BLM_OK)
             return st;
-        atomic_fetch_add(&n->loads, n->shards);
+        s = n->is;
     }
-    n->is = s;
-    clock_gettime(CLOCK_REALTIME, &wall);
-    double age = (double)(wall.tv_sec - s.st_mtim.tv_sec) +
-                 (double)(wall.tv_nsec - s.st_mtim.tv_nsec) * 1e-9;
-    uint64_t now = blm__near_now(), us = age > 0 ? (uint64_t)(age * 1e6) : 0;
-    atomic_store(&n->since, us < now ? now - us : 0);
+    atomic_store(&n->since, since(&s.st_mtim));
     return BLM_OK;
 }

@@ -179,8 +179,7 @@ blm_status blm__node_dial(blm_remote *r, struct blm__remote_node *n, blm_error *
     errno = 0;
     struct timeval connect =
         timeval_of(r->url.cluster && patience > MOST_CONNECT ? MOST_CONNECT : patience);
-    n->c = n->host ? redisConnectWithTimeout(n->host, n->port, connect)
-                   : redisConnectUnixWithTimeout(r->url.socket, connect);
+    n->c = blm__redis_dial(n->host ? NULL : r->url.socket, n->host, n->port, connect);
     if (!n->c || n->c->err || redisSetTimeout(n->c, timeval_of(patience)) != REDIS_OK) {
         give_up(n, NULL);
         return blm__node_lost(r, n, err);

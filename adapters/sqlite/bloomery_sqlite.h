@@ -9,10 +9,14 @@
  *         blm_guard_open(&o, &data, &guard, &err);          // which closes the database in the end
  *
  * The adapter has its own connection and runs one statement at a time, so everything it reports is
- * committed. Keys are compared byte for byte. A column that compares otherwise (NOCASE, REAL,
- * NUMERIC) is refused, because keys that are equal to the database must be equal to the filter. A
- * column of integers takes keys that are integers as SQLite prints them ("42", not "042"). A column
- * without a type holds blobs.
+ * committed. A row that SQLite ignores, by ON CONFLICT IGNORE or a trigger, is a failure. A `value`
+ * that is given a row may use the data set again; whoever is given the keys of a scan may not.
+ *
+ * Keys are compared byte for byte. A column that compares otherwise (NOCASE, REAL, NUMERIC) is
+ * refused, because keys that are equal to the database must be equal to the filter. A column of
+ * integers takes keys that are integers as SQLite prints them ("42", not "042"). A column without a
+ * type holds blobs. Text keys need a database in UTF-8; in one of UTF-16, a text value that is not
+ * UTF-8 is kept as a blob.
  */
 #ifndef BLOOMERY_SQLITE_H
 #define BLOOMERY_SQLITE_H

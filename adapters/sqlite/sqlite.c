@@ -30,7 +30,7 @@ struct store {
     sqlite3        *db;
     sqlite3_stmt   *stmt[STATEMENTS];
     enum key_type   type;
-    bool            has_value, text_value;
+    bool            has_value, text_value, utf16;
     char           *name; /* of the mark's row: table.key */
 };
 
@@ -90,12 +90,38 @@ static bool bind_key(struct store *s, sqlite3_stmt *st, int at, const void *key,
     }
 }
 
-/* Binds the key as the column's other rows are stored: as text if it is declared as text, else as a
- * blob. */
+/* The length of the character in UTF-8 that begins here. 0: SQLite would make another one of it in
+ * UTF-16, since it is not well-formed, or no character (U+FFFE, U+FFFF). */
+static size_t character(const uint8_t *at, size_t len)
+{
+    size_t   n = at[0] < 0x80 ? 1 : at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
+    uint32_t c = n == 1 ? at[0] : at[0] & (0x7fu >> n);
+    if (n == 0 || n > len || at[0] > 0xf4)
+        return 0;
+    for (size_t i = 1; i < n; i++) {
+        if ((at[i] & 0xc0) != 0x80)
+            return 0;
+        c = c << 6 | (at[i] & 0x3fu);
+    }
+    bool shorter = (n == 3 && c < 0x800) || (n == 4 && c < 0x10000);
+    return shorter || c > 0x10ffff || c >> 11 == 0x1b || c >> 1 == 0x7fff ? 0 : n;
+}
+
+static bool survives_utf16(const uint8_t *at, size_t len)
+{
+    for (size_t n; len; at += n, len -= n)
+        if (!(n = character(at, len)))
+            return false;
+    return true;
+}
+
+/* Binds the value as the column's other rows are stored: as text if it is declared as text, else as
+ * a blob; and as a blob what would not come back from a UTF-16 database. */
 static bool bind_value(struct store *s, sqlite3_stmt *st, const void *bytes, size_t len)
 {
-    return (s->text_value ? sqlite3_bind_text64(st, 2, bytes, len, SQLITE_STATIC, SQLITE_UTF8)
-                          : sqlite3_bind_blob64(st, 2, bytes, len, SQLITE_STATIC)) == SQLITE_OK;
+    bool text = s->text_value && (!s->utf16 || survives_utf16(bytes, len));
+    return (text ? sqlite3_bind_text64(st, 2, bytes, len, SQLITE_STATIC, SQLITE_UTF8)
+                 : sqlite3_bind_blob64(st, 2, bytes, len, SQLITE_STATIC)) == SQLITE_OK;
 }
 
 static void done(sqlite3_stmt *st)
@@ -106,30 +132,79 @@ static void done(sqlite3_stmt *st)
 
 /* ---- one row ----------------------------------------------------------------------------- */
 
+/* The column's bytes: of anything but a blob, its text in UTF-8, whatever the database's encoding is.
+ * NULL: there is no memory. */
+static const void *bytes_of(sqlite3_stmt *st, size_t *len)
+{
+    int         type = sqlite3_column_type(st, 0);
+    const void *bytes =
+        type == SQLITE_BLOB ? sqlite3_column_blob(st, 0) : (const void *)sqlite3_column_text(st, 0);
+    *len = (size_t)sqlite3_column_bytes(st, 0);
+    return *len || (type != SQLITE_BLOB && type != SQLITE_NULL) ? bytes : "";
+}
+
+/* The row's value, in `small` or, if it is larger, on the heap; NULL: there is no memory. */
+static char *copy_of(sqlite3_stmt *st, char small[256], size_t *len)
+{
+    const void *bytes = bytes_of(st, len);
+    char       *copy  = !bytes ? NULL : *len > 256 ? malloc(*len) : small;
+    if (copy)
+        memcpy(copy, bytes, *len);
+    return copy;
+}
+
+/* The caller gets a copy after the lock is released, so that he may use the data set again. */
 static blm_status get(void *ctx, const void *key, size_t len, blm_write_fn value, void *value_ctx,
                       blm_error *err)
 {
-    struct store *s  = ctx;
-    sqlite3_stmt *st = s->stmt[GET];
-    blm_status    r  = BLM_E_ABSENT;
+    struct store *s    = ctx;
+    sqlite3_stmt *st   = s->stmt[GET];
+    blm_status    r    = BLM_E_ABSENT;
+    size_t        size = 0;
+    char          small[256], *copy = NULL;
+    bool          wants = value && s->has_value;
     pthread_mutex_lock(&s->lock);
     if (bind_key(s, st, 1, key, len)) {
         int code = sqlite3_step(st);
-        if (code == SQLITE_ROW) {
-            const void *bytes = sqlite3_column_blob(st, 0);
-            int         n     = sqlite3_column_bytes(st, 0);
-            bool taken = !value || !s->has_value || value(value_ctx, n ? bytes : "", (size_t)n);
-            r          = taken ? BLM_OK
-                               : fail(err, BLM_E_CANCELLED,
-                                      "the caller did not take the "
-                                               "value");
-        } else if (code != SQLITE_DONE) {
-            r = database_says(s, err);
-        }
+        r        = code == SQLITE_ROW ? BLM_OK : code == SQLITE_DONE ? r : database_says(s, err);
     }
+    if (r == BLM_OK && wants && !(copy = copy_of(st, small, &size)))
+        r = fail(err, BLM_E_MEMORY, "no memory for a value");
     done(st);
     pthread_mutex_unlock(&s->lock);
+    if (r == BLM_OK && wants && !value(value_ctx, copy, size))
+        r = fail(err, BLM_E_CANCELLED, "the caller did not take the value");
+    if (copy != small)
+        free(copy);
     return r;
+}
+
+/* A statement that changed nothing: is the row there? Under the lock. */
+static blm_status find(struct store *s, const void *key, size_t len, blm_error *err)
+{
+    sqlite3_stmt *st = s->stmt[GET];
+    blm_status    r  = BLM_E_ABSENT;
+    if (!bind_key(s, st, 1, key, len)) {
+        r = database_says(s, err);
+    } else {
+        int code = sqlite3_step(st);
+        r        = code == SQLITE_ROW ? BLM_OK : code == SQLITE_DONE ? r : database_says(s, err);
+    }
+    done(st);
+    return r;
+}
+
+/* ON CONFLICT IGNORE in the table, or RAISE(IGNORE) in a trigger, makes SQLite drop a row and say that
+ * all went well. A row that is only a key may be there already. */
+static blm_status look_after_put(struct store *s, const void *key, size_t len, blm_error *err)
+{
+    if (sqlite3_changes(s->db) == 1)
+        return BLM_OK;
+    blm_status r = s->has_value ? BLM_E_ABSENT : find(s, key, len, err);
+    return r == BLM_E_ABSENT
+               ? fail(err, BLM_E_IO,
+                      "SQLite ignored the row: a constraint or a trigger of the table says so")
+               : r;
 }
 
 static blm_status put(void *ctx, const void *key, size_t len, const void *value, size_t value_len,
@@ -146,6 +221,8 @@ static blm_status put(void *ctx, const void *key, size_t len, const void *value,
         r = database_says(s, err);
     else if (sqlite3_step(st) != SQLITE_DONE)
         r = database_says(s, err);
+    else
+        r = look_after_put(s, key, len, err);
     done(st);
     pthread_mutex_unlock(&s->lock);
     return r;
@@ -162,6 +239,8 @@ static blm_status del(void *ctx, const void *key, size_t len, blm_error *err)
             r = database_says(s, err);
         else if (sqlite3_changes(s->db) > 0)
             r = BLM_OK;
+        else if ((r = find(s, key, len, err)) == BLM_OK)
+            r = fail(err, BLM_E_IO, "SQLite ignored the delete: a trigger of the table says so");
     }
     done(st);
     pthread_mutex_unlock(&s->lock);
@@ -189,9 +268,11 @@ static blm_status page(struct store *s, sqlite3_value **after, blm_key_fn each, 
                 break;
             }
         }
-        const void *key = sqlite3_column_blob(st, 0); /* an integer becomes its text */
-        int         len = sqlite3_column_bytes(st, 0);
-        if (!each(each_ctx, len ? key : "", (size_t)len))
+        size_t      len;
+        const void *key = bytes_of(st, &len); /* an integer becomes its text */
+        if (!key)
+            r = fail(err, BLM_E_MEMORY, "no memory for a scan");
+        else if (!each(each_ctx, key, len))
             r = fail(err, BLM_E_CANCELLED, "the scan was stopped");
     }
     if (r == BLM_OK && code != SQLITE_DONE)
@@ -237,12 +318,14 @@ static blm_status mark_read(void *ctx, void *mark, size_t *len, blm_error *err)
     sqlite3_stmt *st = s->stmt[MARK_READ];
     blm_status    r  = BLM_E_ABSENT;
     pthread_mutex_lock(&s->lock);
-    sqlite3_bind_text(st, 1, s->name, -1, SQLITE_STATIC);
-    int code = sqlite3_step(st);
+    int code = sqlite3_bind_text(st, 1, s->name, -1, SQLITE_STATIC);
+    code     = code == SQLITE_OK ? sqlite3_step(st) : code;
     if (code == SQLITE_ROW) {
-        const void *bytes = sqlite3_column_blob(st, 0);
-        size_t      n     = (size_t)sqlite3_column_bytes(st, 0);
-        if (n && n <= BLM_MARK_MAX) {
+        size_t      n;
+        const void *bytes = bytes_of(st, &n);
+        if (!bytes) {
+            r = fail(err, BLM_E_MEMORY, "no memory for the mark");
+        } else if (n && n <= BLM_MARK_MAX) {
             memcpy(mark, bytes, n);
             *len = n;
             r    = BLM_OK;
@@ -283,36 +366,42 @@ static void close_store(void *ctx)
     free(s);
 }
 
+/* Does the declared type have this word in it? */
+static bool has(const char *declared, const char *word)
+{
+    int len = (int)strlen(word);
+    for (; declared && *declared; declared++)
+        if (sqlite3_strnicmp(declared, word, len) == 0)
+            return true;
+    return false;
+}
+
 /* SQLite's rule from a declared type to a column's affinity. False: the column converts values to
  * numbers. */
 static bool type_of(const char *declared, enum key_type *out)
 {
-    char upper[64] = "";
-    for (size_t i = 0; declared && declared[i] && i < sizeof upper - 1; i++)
-        upper[i] =
-            (char)(declared[i] >= 'a' && declared[i] <= 'z' ? declared[i] - 32 : declared[i]);
-    if (strstr(upper, "INT"))
+    if (has(declared, "INT"))
         *out = KEY_INTEGER;
-    else if (strstr(upper, "CHAR") || strstr(upper, "CLOB") || strstr(upper, "TEXT"))
+    else if (has(declared, "CHAR") || has(declared, "CLOB") || has(declared, "TEXT"))
         *out = KEY_TEXT;
-    else if (strstr(upper, "BLOB") || !upper[0])
+    else if (has(declared, "BLOB") || !declared || !*declared)
         *out = KEY_BLOB;
     else
         return false;
     return true;
 }
 
-/* In a UTF-16 database a text key would be converted, and bytes that are not UTF-8 would be
- * lost. */
-static blm_status check_encoding(struct store *s, blm_error *err)
+static blm_status read_encoding(struct store *s, blm_error *err)
 {
-    sqlite3_stmt *st = NULL;
-    bool          ok = sqlite3_prepare_v2(s->db, "PRAGMA encoding", -1, &st, NULL) == SQLITE_OK &&
-              sqlite3_step(st) == SQLITE_ROW &&
-              strcmp((const char *)sqlite3_column_text(st, 0), "UTF-8") == 0;
+    sqlite3_stmt *st   = NULL;
+    const void   *text = NULL;
+    if (sqlite3_prepare_v2(s->db, "PRAGMA encoding", -1, &st, NULL) == SQLITE_OK &&
+        sqlite3_step(st) == SQLITE_ROW)
+        text = sqlite3_column_text(st, 0);
+    s->utf16     = text && strcmp(text, "UTF-8") != 0;
+    blm_status r = text ? BLM_OK : database_says(s, err);
     sqlite3_finalize(st);
-    return ok ? BLM_OK
-              : fail(err, BLM_E_UNSUPPORTED, "text keys need a database whose encoding is UTF-8");
+    return r;
 }
 
 /* What must exist, and does not. */
@@ -359,7 +448,10 @@ static blm_status look_at_table(struct store *s, const blm_sqlite_options *o, bl
         return fail(err, BLM_E_UNSUPPORTED,
                     "%.60s.%.60s is declared %.40s: a key column is TEXT, BLOB or INTEGER",
                     o->table, o->key, declared);
-    blm_status st = s->type == KEY_TEXT ? check_encoding(s, err) : BLM_OK;
+    blm_status st = read_encoding(s, err);
+    if (st == BLM_OK && s->utf16 &&
+        s->type == KEY_TEXT) /* bytes that are not UTF-8 would be lost */
+        st = fail(err, BLM_E_UNSUPPORTED, "text keys need a database whose encoding is UTF-8");
     return st == BLM_OK && o->value ? look_at_value(s, o, err) : st;
 }
 

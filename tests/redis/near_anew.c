@@ -2,15 +2,17 @@
 /*
  * A filter that is sharded anew under a copy in a directory and one that reads the directory, while threads
  * ask both and add. Each must get to the new shards and what was added there. When the follower has ended, the
- * reader becomes too old. tests/redis/test_near.py starts the servers.
+ * reader becomes too old; and it goes by the date, also by one that cannot be. tests/redis/test_near.py starts the servers.
  *
  *     redis.near_anew URL DIRECTORY PROGRAM
  */
 #include <bloomery_near.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #define TIMES  6
@@ -60,6 +62,20 @@ static void fail(const char *what)
     exit(1);
 }
 
+/* What the reader makes of a date so many seconds from now. */
+static blm_near_stats dated(blm_near *reads, const char *copy, double seconds)
+{
+    struct timespec t;
+    char            path[1100];
+    snprintf(path, sizeof path, "%s/shards", copy);
+    clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_sec += (time_t)seconds;
+    if (utimensat(AT_FDCWD, path, (struct timespec[2]){ t, t }, 0) != 0 ||
+        blm_near_update(reads, NULL) != BLM_OK)
+        fail("the copy cannot be dated");
+    return stats(reads);
+}
+
 int main(int argc, char **argv)
 {
     blm_near_options o = BLM_NEAR_OPTIONS_INIT, r = BLM_NEAR_OPTIONS_INIT;
@@ -107,6 +123,16 @@ int main(int argc, char **argv)
             fail("nobody keeps the copy, and it does not become too old");
     if (!blm_near_check(reads, "absent", 6))
         fail("a copy that is too old says no");
+    if (!dated(reads, argv[2], 0).current || blm_near_check(reads, "absent", 6))
+        fail("a copy of now does not know");
+    blm_near_stats future = dated(reads, argv[2], 3600), past = dated(reads, argv[2], -4e8);
+    if (future.current || future.age_ms != UINT64_MAX)
+        fail(
+            "a date to come passes for now"); /* the clock was set back, and nobody keeps the copy */
+    if (past.current || past.age_ms < 399999000000)
+        fail("a copy cannot be older than the machine's start");
+    if (dated(reads, argv[2], 3600).current || !blm_near_check(reads, "absent", 6))
+        fail("a copy of a date to come says no");
     blm_near_close(reads);
     return 0;
 }

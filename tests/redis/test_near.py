@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import signal
 import socket
 import subprocess
@@ -297,6 +298,49 @@ def replaced(s):
     c("FLUSHALL")
 
 
+def reading(copy):
+    """A process that has the copy open, and a function that asks it for a line."""
+    reader = server.spawn([BLOOMERY, "check", "-v", copy], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def ask(line):
+        """-v prints what is not there. A key that is there follows, so that there is an answer."""
+        reader.stdin.write(line + b"\n" + b"no such key\n")
+        reader.stdin.flush()
+        out = reader.stdout.readline()
+        if out == line + b"\n":
+            assert reader.stdout.readline() == b"no such key\n"
+            return False
+        return True
+
+    return reader, ask
+
+
+def inodes(k):
+    """A file system gives a number that became free to the next file: the second `shards` after the one that a
+    reader knows would have that one's. As long as it is known, it must not be free."""
+    ref = f"redis+cluster://127.0.0.1:{k.nodes[1].port},127.0.0.1:{k.nodes[2].port}/inodes"
+    bloomery("create", ref + "?shards=2", "-n", "1000", "-p", "0.0001", "--kind", "scalable")
+    with tempfile.TemporaryDirectory() as directory:
+        copy = f"{directory}/copy"
+        bloomery("follow", "--once", ref, copy)
+        reader, ask = reading(copy)
+        assert not ask(b"early")
+        known = os.stat(copy + "/shards").st_ino
+        late = b"".join(b"late%d\n" % i for i in range(100))
+        bloomery("add", ref, stdin=late)
+        bloomery("follow", "--once", ref, copy)
+        for _ in range(200):  # and so again and again, as its keeper would
+            if os.stat(copy + "/shards").st_ino == known:
+                break
+            shutil.copy2(copy + "/shards", copy + "/.shards")
+            os.rename(copy + "/.shards", copy + "/shards")
+        time.sleep(0.2)  # how often it looks
+        absent = [line for line in late.split() if not ask(line)]
+        assert not absent, len(absent)
+        reader.stdin.close()
+        reader.wait()
+
+
 def spread(k):
     """Shards in a directory: followed, read by others, found again by the next run, sharded anew."""
     ref = f"redis+cluster://127.0.0.1:{k.nodes[1].port},127.0.0.1:{k.nodes[2].port}/spread"
@@ -316,18 +360,7 @@ def spread(k):
             assert len(files()) == 7, files()
             bloomery("add", ref, stdin=b"later\n")
             server.until("the new key", lambda: has(copy, "later"))
-            reader = server.spawn([BLOOMERY, "check", "-v", copy], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-            def ask(line):
-                """-v prints what is not there. A key that is there follows, so that there is an answer."""
-                reader.stdin.write(line + b"\n" + b"no such key\n")
-                reader.stdin.flush()
-                out = reader.stdout.readline()
-                if out == line + b"\n":
-                    assert reader.stdout.readline() == b"no such key\n"
-                    return False
-                return True
-
+            reader, ask = reading(copy)
             assert ask(b"later") and not ask(b"after")
             bloomery("create", "--force", ref + "?shards=9", "-n", "20000", "-p", "0.001", "--scheme", "redisbloom")
             bloomery("add", ref, stdin=b"after\n")
@@ -448,6 +481,16 @@ def date(_):
         assert os.stat(file).st_mtime <= gone, os.stat(file).st_mtime - gone
 
 
+def own(s):
+    """A key that the keeper of a file adds does not make the file look newer than it is."""
+    s.client()("BF.RESERVE", "own", "0.001", "100", "KIND", "blocked")
+    with tempfile.TemporaryDirectory() as directory:
+        run = server.spawn([str(MODEL.with_name("redis.near_own")), f"redis://127.0.0.1:{s.port}/own",
+                            f"{directory}/copy.blm"], stderr=subprocess.PIPE)
+        err = run.communicate(timeout=60)[1]
+        assert run.returncode == 0, (run.returncode, err)
+
+
 def gone(_):
     """A check whose server is gone says so once; then every key may be in the filter."""
     with Server(binary=server.REDIS) as s:
@@ -471,12 +514,12 @@ def gone(_):
 
 def main():
     with Server(binary=server.REDIS) as s:
-        for test in (command, commands, again, replaced, fixed, unsaved, date, gone, one_server):
+        for test in (command, commands, again, replaced, fixed, unsaved, date, own, gone, one_server):
             begin = time.monotonic()
             test(s)
             print(f"  {test.__name__}: {time.monotonic() - begin:.1f} s", flush=True)
     with Cluster(server.REDIS) as k:
-        for test in (spread, anew, failover):
+        for test in (spread, inodes, anew, failover):
             begin = time.monotonic()
             test(k)
             print(f"  {test.__name__}: {time.monotonic() - begin:.1f} s", flush=True)

@@ -247,6 +247,82 @@ static void swapped_databases(void **state)
     end(g, f);
 }
 
+/* Does INFO replication say this by now? */
+static bool replication_says(const char *words)
+{
+    for (int i = 0; i < 1500; i++) {
+        redisContext *c    = redisConnect("127.0.0.1", server.port);
+        redisReply   *r    = redisCommand(c, "INFO replication");
+        bool          says = r && r->str && strstr(r->str, words);
+        if (r)
+            freeReplyObject(r);
+        redisFree(c);
+        if (says)
+            return true;
+        nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
+    }
+    return false;
+}
+
+/* The server becomes a replica, and all its rows are others. Nothing of that is announced. */
+static void becomes_a_replica(void **state)
+{
+    (void)state;
+    blm_redis_follower    *f;
+    blm_redis_follow_stats s    = { .size = sizeof s };
+    blm_guard             *g    = followed(&f);
+    struct redis_server    here = server, master = { .port = 0 };
+    assert_true(redis_server_start(&master, NULL));
+    server = master;
+    outsider("CONFIG SET repl-diskless-sync-delay 0");
+    set_rows(0, "row:other", 2000);
+    server = here;
+    assert_true(absent_rows(g, "other", 2000) > 1900);
+    outsider("REPLICAOF 127.0.0.1 %d", master.port);
+    assert_true(replication_says("master_link_status:up"));
+    assert_true(all_pass(g, "other", 2000));
+    assert_true(becomes_trusted(g));
+    assert_int_equal(absent_rows(g, "other", 2000), 0);
+    assert_true(comes_true(g, "none", false));
+    blm_redis_follow_get_stats(f, &s);
+    assert_true(s.swapped > 0);
+    assert_int_equal(s.gaps, 0);
+    outsider("REPLICAOF NO ONE");
+    end(g, f);
+    redis_server_stop(&master);
+}
+
+/* Announcements are switched off for a while: that is a gap like any other. */
+static void announces_no_more(void **state)
+{
+    (void)state;
+    blm_redis_follower    *f;
+    blm_redis_follow_stats s = { .size = sizeof s };
+    blm_guard             *g = followed(&f);
+    outsider("CONFIG SET notify-keyspace-events %s", "");
+    set_rows(0, "row:quiet", 2000);
+    assert_true(all_pass(g, "quiet", 2000));
+    for (int i = 0; i < 500 && !s.gaps; i++) {
+        nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
+        blm_redis_follow_get_stats(f, &s);
+    }
+    assert_true(s.gaps > 0);
+    assert_false(s.connected);
+    outsider("CONFIG SET notify-keyspace-events KA");
+    assert_true(becomes_trusted(g));
+    assert_int_equal(absent_rows(g, "quiet", 2000), 0);
+    blm_redis_follow_get_stats(f, &s);
+    assert_true(s.connected);
+    uint64_t before = s.swapped; /* another choice of classes: something may have been missed */
+    outsider("CONFIG SET notify-keyspace-events Kh");
+    for (int i = 0; i < 1500 && s.swapped == before; i++) {
+        nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
+        blm_redis_follow_get_stats(f, &s);
+    }
+    assert_true(s.swapped > before);
+    end(g, f);
+}
+
 /* A server that stands still: until it answers again nothing is known, and nothing is absent. */
 static void stopped_server(void **state)
 {
@@ -320,6 +396,8 @@ int main(void)
         cmocka_unit_test(gap_during_a_rebuild),
         cmocka_unit_test(failed_rebuild_after_a_gap),
         cmocka_unit_test(swapped_databases),
+        cmocka_unit_test(becomes_a_replica),
+        cmocka_unit_test(announces_no_more),
         cmocka_unit_test(stopped_server),
         cmocka_unit_test(silent_subscription),
     };

@@ -259,6 +259,86 @@ static void test_blob_keys(void **state)
     d.close(d.ctx);
 }
 
+/* Of a long declared type only the first 63 characters were read: the "INT" at the end of this one was
+ * not, and the column turned the key 042 into 42. */
+static void test_long_types(void **state)
+{
+    (void)state;
+    sql("CREATE TABLE long_names("
+        "k CHARACTER_OF_A_TYPE_WITH_A_VERY_LONG_NAME_THAT_GOES_ON_AND_ON_AND_ON_POINT PRIMARY KEY,"
+        "t A_TYPE_WITH_A_VERY_LONG_NAME_THAT_GOES_ON_AND_ON_AND_ON_AND_ENDS_IN_text UNIQUE,"
+        "n A_TYPE_WITH_A_VERY_LONG_NAME_THAT_GOES_ON_AND_ON_AND_ON_AND_MEANS_NUMBERS UNIQUE)");
+    blm_sqlite_options s = users();
+    s.table              = "long_names";
+    s.key                = "k";
+    s.value              = NULL;
+    blm_dataset d        = open_set(s);
+    blm_error   err;
+    assert_int_equal(d.put(d.ctx, "042", 3, NULL, 0, &err), BLM_E_ARGUMENT);
+    assert_int_equal(d.put(d.ctx, "42", 2, NULL, 0, &err), BLM_OK);
+    assert_int_equal(d.get(d.ctx, "42", 2, NULL, NULL, &err), BLM_OK);
+    d.close(d.ctx);
+    s.key = "t";
+    d     = open_set(s);
+    assert_int_equal(d.put(d.ctx, "042", 3, NULL, 0, &err), BLM_OK);
+    assert_int_equal(d.get(d.ctx, "042", 3, NULL, NULL, &err), BLM_OK);
+    assert_int_equal(d.get(d.ctx, "42", 2, NULL, NULL, &err), BLM_E_ABSENT);
+    d.close(d.ctx);
+    s.key = "n";
+    refused(s, BLM_E_UNSUPPORTED, "a key column is TEXT, BLOB or INTEGER");
+}
+
+/* What SQLite ignored is not acknowledged: not a row, a replacement, a row that is only a key, or a
+ * delete. What is there already is. */
+static void test_ignored(void **state)
+{
+    (void)state;
+    static const char ignored[] = "SQLite ignored the ";
+    sql("CREATE TABLE twice(k TEXT UNIQUE, v TEXT UNIQUE ON CONFLICT IGNORE);"
+        "CREATE TABLE lacks(k TEXT UNIQUE, w TEXT NOT NULL ON CONFLICT IGNORE);"
+        "INSERT INTO lacks VALUES('there', 'w');"
+        "CREATE TABLE fires(k TEXT UNIQUE, v TEXT);"
+        "CREATE TRIGGER no_z BEFORE INSERT ON fires WHEN NEW.k = 'z' BEGIN SELECT RAISE(IGNORE); "
+        "END;"
+        "CREATE TRIGGER no_new BEFORE UPDATE ON fires BEGIN SELECT RAISE(IGNORE); END;"
+        "CREATE TRIGGER no_end BEFORE DELETE ON fires BEGIN SELECT RAISE(IGNORE); END;"
+        "CREATE TABLE noted(k TEXT UNIQUE, v TEXT);" /* rows that a trigger writes do not count */
+        "CREATE TABLE notes(k TEXT);"
+        "CREATE TRIGGER note AFTER INSERT ON noted BEGIN"
+        "  INSERT INTO notes VALUES(NEW.k); INSERT INTO notes VALUES(NEW.k); END;");
+    blm_sqlite_options s = users();
+    blm_error          err;
+    s.key   = "k";
+    s.value = "v";
+    for (int t = 0; t < 4; t++) {
+        s.table       = (const char *[]){ "twice", "lacks", "fires", "noted" }[t];
+        s.value       = t == 1 ? NULL : "v";
+        blm_dataset d = open_set(s);
+        err.text[0]   = 0;
+        if (t != 1)
+            assert_int_equal(d.put(d.ctx, "a", 1, "same", 4, &err), BLM_OK);
+        if (t == 1) {
+            assert_int_equal(d.put(d.ctx, "there", 5, NULL, 0, &err), BLM_OK);
+            assert_int_equal(d.del(d.ctx, "there", 5, &err), BLM_OK);
+        }
+        if (t < 3) {
+            assert_int_equal(d.put(d.ctx, "z", 1, "same", 4, &err), BLM_E_IO);
+            assert_non_null(strstr(err.text, ignored));
+            assert_int_equal(d.get(d.ctx, "z", 1, NULL, NULL, &err), BLM_E_ABSENT);
+        }
+        if (t == 2) {
+            assert_int_equal(d.put(d.ctx, "a", 1, "new", 3, &err), BLM_E_IO);
+            assert_int_equal(d.del(d.ctx, "a", 1, &err), BLM_E_IO);
+            assert_non_null(strstr(err.text, ignored));
+            assert_int_equal(d.get(d.ctx, "a", 1, NULL, NULL, &err), BLM_OK);
+        }
+        if (t == 3)
+            assert_int_equal(d.put(d.ctx, "a", 1, "same", 4, &err), BLM_OK);
+        assert_int_equal(d.del(d.ctx, "none", 4, &err), BLM_E_ABSENT);
+        d.close(d.ctx);
+    }
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -289,6 +369,121 @@ static void test_refusals(void **state)
     refused(s, BLM_E_IO, "/nonexistent/shop.db: unable to open the database: it must exist");
     s.path = NULL;
     refused(s, BLM_E_ARGUMENT, "must be given");
+}
+
+/* Another database, in UTF-16: text comes back in UTF-8, and any bytes as they were. The mark is read as it
+ * was written, so that a second session trusts the first one's file. */
+static void test_utf16(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t      len;
+        const char *type; /* as SQLite has it */
+    } values[] = {
+        { "hello, world, this is text", 26, "text" },
+        { "", 0, "text" },
+        { "nul\0nul", 7, "text" },
+        { "\xc3\xa9 \xe2\x82\xac \xed\x9f\xbf \xf0\x9f\x8c\xb8 \xf4\x8f\xbf\xbf", 20, "text" },
+        { "\xff\xfe\x80", 3, "blob" },         /* no beginning */
+        { "\xc3", 1, "blob" },                 /* cut off */
+        { "\xe2\x82", 2, "blob" },             /* cut off */
+        { "\xc3z", 2, "blob" },                /* goes on otherwise */
+        { "\xc0\x80", 2, "blob" },             /* too long for what it is */
+        { "\xe0\x81\x81", 3, "blob" },         /* … */
+        { "\xf0\x82\x82\xac", 4, "blob" },     /* … */
+        { "\xed\xa0\x80", 3, "blob" },         /* half of a pair */
+        { "\xef\xbf\xbe", 3, "blob" },         /* SQLite has no U+FFFE */
+        { "\xf4\x90\x80\x80", 4, "blob" },     /* past the last */
+        { "\xf8\x88\x80\x80\x80", 5, "blob" }, /* … */
+    };
+    char old_path[sizeof db_path], value[300], keys[16][8];
+    strcpy(old_path, db_path);
+    for (int encoding = 0; encoding < 2; encoding++) {
+        blm_guard_options o   = BLM_GUARD_OPTIONS_INIT;
+        blm_error         err = { .status = BLM_OK };
+        char              text[300];
+        snprintf(db_path, sizeof db_path, "%.60s/wide%d.db", folder, encoding);
+        snprintf(text, sizeof text,
+                 "PRAGMA encoding='UTF-16%s';"
+                 "CREATE TABLE users(id INTEGER PRIMARY KEY, email TEXT UNIQUE, raw BLOB UNIQUE,"
+                 " profile TEXT); CREATE TABLE good(g CHECK(g));",
+                 encoding ? "be" : "le");
+        sql(text);
+        refused(users(), BLM_E_UNSUPPORTED, "UTF-8");
+        for (int k = 0; k < 2; k++) {
+            blm_sqlite_options s = users();
+            blm_guard         *g;
+            s.key         = k ? "raw" : "id";
+            o.flags       = BLM_GUARD_MANUAL;
+            o.path        = filter_path;
+            blm_dataset d = open_set(s);
+            unlink(filter_path);
+            assert_int_equal(blm_guard_open(&o, &d, &g, &err), BLM_OK);
+            assert_int_equal(blm_guard_build(g, &err), BLM_OK);
+            for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+                int len = snprintf(keys[i], sizeof keys[i], "%zu", 100 + i);
+                assert_int_equal(
+                    blm_guard_put(g, keys[i], (size_t)len, values[i].bytes, values[i].len, &err),
+                    BLM_OK);
+            }
+            assert_int_equal(blm_guard_close(g, &err), BLM_OK);
+            d = open_set(s);
+            assert_int_equal(blm_guard_open(&o, &d, &g, &err), BLM_OK);
+            blm_guard_stats stats = { .size = sizeof stats };
+            blm_guard_get_stats(g, &stats);
+            assert_true(stats.trusted);
+            assert_int_equal(blm_guard_build(g, &err), BLM_OK);
+            for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+                memset(value, 'x', sizeof value);
+                assert_int_equal(blm_guard_get(g, keys[i], 3, take, value, &err), BLM_OK);
+                assert_memory_equal(value, values[i].bytes, values[i].len);
+                assert_int_equal(value[values[i].len], 0);
+                snprintf(text, sizeof text,
+                         "INSERT INTO good SELECT typeof(profile) = '%s' FROM users WHERE id = %s",
+                         values[i].type, keys[i]);
+                if (k == 0)
+                    sql(text);
+            }
+            assert_int_equal(blm_guard_close(g, &err), BLM_OK);
+            sql("DELETE FROM users");
+        }
+        unlink(filter_path);
+    }
+    strcpy(db_path, old_path);
+}
+
+/* The value goes to the caller when the data set is free again: from there a guard that was used again
+ * waited for ever. */
+static bool use_again(void *ctx, const void *bytes, size_t len)
+{
+    blm_guard *g = ctx;
+    blm_error  err;
+    return blm_guard_put(g, "again@x", 7, bytes, len, &err) == BLM_OK &&
+           blm_guard_get(g, "again@x", 7, NULL, NULL, &err) == BLM_OK;
+}
+
+static void test_value_uses_the_guard(void **state)
+{
+    (void)state;
+    blm_guard_options o = BLM_GUARD_OPTIONS_INIT;
+    blm_dataset       d = open_set(users());
+    blm_guard        *g;
+    blm_error         err;
+    char              large[1000], back[1001];
+    memset(large, 'l', sizeof large);
+    assert_int_equal(blm_guard_open(&o, &d, &g, &err), BLM_OK);
+    alarm(60);
+    for (size_t len = 0; len <= sizeof large; len += 125) {
+        assert_int_equal(blm_guard_put(g, "first@x", 7, large, len, &err), BLM_OK);
+        assert_int_equal(blm_guard_get(g, "first@x", 7, use_again, g, &err), BLM_OK);
+        assert_int_equal(blm_guard_get(g, "again@x", 7, take, back, &err), BLM_OK);
+        assert_int_equal(strlen(back), len);
+    }
+    alarm(0);
+    assert_int_equal(blm_guard_delete(g, "first@x", 7, &err), BLM_OK);
+    assert_int_equal(blm_guard_delete(g, "again@x", 7, &err), BLM_OK);
+    assert_int_equal(blm_guard_close(g, &err), BLM_OK);
 }
 
 /* Under a guard: what is in the database is found, what is not rarely reaches it, and the mark in
@@ -374,7 +569,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),      cmocka_unit_test(test_scan_in_pages),
         cmocka_unit_test(test_kit),       cmocka_unit_test(test_integer_keys),
-        cmocka_unit_test(test_blob_keys), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_blob_keys), cmocka_unit_test(test_long_types),
+        cmocka_unit_test(test_ignored),   cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_utf16),     cmocka_unit_test(test_value_uses_the_guard),
         cmocka_unit_test(test_guarded),   cmocka_unit_test(test_guarded_threads),
     };
     return cmocka_run_group_tests(tests, make_db, drop_db);
