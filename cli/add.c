@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "add.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +20,12 @@
 #define COPIES 8u                   /* of one key, that a layer of a cuckoo filter takes */
 
 struct adder {
-    struct ref   *ref;
-    struct added *a;
-    uint64_t     *gathered; /* NULL: batches are added as they come */
-    size_t        count;
-    bool          good;
+    struct ref        *ref;
+    const struct keys *input;
+    struct added      *a;
+    uint64_t          *gathered; /* NULL: batches are added as they come */
+    size_t             count;
+    bool               good;
 };
 
 bool add_possible(const struct ref *r)
@@ -43,16 +45,20 @@ static void hash(void *ctx, struct batch *b)
     b->hashed             = blm_hash_many(d->ref->filter, b->keys, b->count, b->hashes) == BLM_OK;
 }
 
-/* Full, or full of this one key? */
-static void say_which(const struct adder *d, const blm_key *key, blm_error *err)
+/* Full of this one key? Then says so. `at` is its place in the batch. */
+static bool full_of_one(const struct adder *d, const blm_key *key, size_t at, size_t count)
 {
     blm_params p      = { .size = sizeof p };
     uint64_t   copies = blm_count(d->ref->filter, key->data, key->len);
     blm_get_params(d->ref->filter, &p);
-    if (copies >= (uint64_t)COPIES * p.layers)
-        snprintf(err->text, sizeof err->text,
-                 "a key has been added %llu times, and no more copies of it fit",
-                 (unsigned long long)copies);
+    if (copies < (uint64_t)COPIES * p.layers)
+        return false;
+    trouble(
+        "%s: line %llu of %s: this key has been added %llu times, and no more copies of it fit: "
+        "send the keys through bloomery dedup first, or make it with --kind counting",
+        d->ref->name, (unsigned long long)(d->input->line - count + at + 1), d->input->name,
+        (unsigned long long)copies);
+    return true;
 }
 
 /* keys: that these are the hashes of; NULL: not known any more. */
@@ -66,11 +72,17 @@ static void add_hashes(struct adder *d, const blm_key *keys, const uint64_t *has
         d->a->fresh += fresh[i];
     if (st != BLM_OK && st != BLM_E_CANCELLED) {
         blm_error err = { .status = st, .offset = BLM_NO_OFFSET };
-        if (st == BLM_E_FULL && keys)
-            say_which(d, &keys[done], &err);
-        filter_trouble(d->ref->name, &err);
-        d->good = false;
+        d->good       = false;
+        if (st != BLM_E_FULL || !keys || !full_of_one(d, &keys[done], done, count))
+            ref_trouble(d->ref, &err);
     }
+}
+
+/* Does it count the copies of a key? Of a filter on a server that is not known. */
+static bool counts(const struct ref *r)
+{
+    blm_params p = { .size = sizeof p };
+    return !r->remote && blm_get_params(r->filter, &p) == BLM_OK && p.can & BLM_CAN_REMOVE;
 }
 
 static uint64_t items_of(const struct ref *r)
@@ -139,7 +151,7 @@ void add_warn_failover(const struct ref *r)
 
 bool add_all(struct ref *r, struct keys *k, struct added *a)
 {
-    struct adder d = { .ref = r, .a = a, .good = true };
+    struct adder d = { .ref = r, .input = k, .a = a, .good = true };
     struct batch b;
     *a = (struct added){ 0 };
     plan(&d, k);
@@ -151,6 +163,7 @@ bool add_all(struct ref *r, struct keys *k, struct added *a)
     if (d.good)
         add_gathered(&d);
     a->repeated = r->repeated;
+    a->counted  = counts(r);
     if (a->keys)
         add_warn_failover(r);
     keys_stop(k); /* if adding stopped early, threads are still hashing with d */
@@ -197,9 +210,13 @@ void add_warn_overfilled(struct ref *r)
             known ? burst : "");
         return;
     }
-    say("%s holds %s keys but was planned for %s: its rate is now %s%s, not %s: make a larger "
+    /* Keys that all bits were set for already were not counted. */
+    blm_stats s    = { .size = sizeof s };
+    bool      full = !r->remote && blm_get_stats(r->filter, &s) == BLM_OK && s.estimated.saturated;
+    uint64_t  held = full ? (uint64_t)fmax((double)p.items, s.estimated.low) : p.items;
+    say("%s holds %s%s keys but was planned for %s: its rate is now %s%s, not %s: make a larger "
         "filter",
-        r->name, count_text(p.items, items), count_text(p.capacity, room),
+        r->name, full ? "at least " : "", count_text(held, items), count_text(p.capacity, room),
         r->remote ? "about " : "", rate_text(rate, is), rate_text(p.rate, was));
 }
 
@@ -208,6 +225,11 @@ int add_report(const char *name, const struct added *a, bool good)
     char keys[NUMBER_TEXT], fresh[NUMBER_TEXT];
     plural_text(a->keys, "key", keys);
     count_text(a->fresh, fresh);
+    if (interrupted() && a->counted)
+        return trouble(
+            "interrupted after %s; %s is valid and holds every key added so far: add only the rest "
+            "of the input to finish, because keys that are added again are counted twice",
+            keys, name);
     if (interrupted())
         return trouble("interrupted after %s; %s is valid and holds every key added so far: add "
                        "the same input again to finish",

@@ -11,6 +11,7 @@ struct added {
     uint64_t keys;     /* added */
     uint64_t fresh;    /* of those, new to the filter */
     bool     repeated; /* some keys were sent twice: fresh is a lower bound */
+    bool     counted;  /* the filter counts copies: adding keys again is not the same */
 };
 
 /* A filter that was built at once takes no more keys. False: already reported. */

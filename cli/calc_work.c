@@ -29,9 +29,8 @@ const char *calc_complete(blm_options *o)
 {
     bool sized = o->bits || o->memory;
     if (!o->items && !sized)
-        return "give at least two of -n, -p, -k and a size (-m or --memory); one of them must be "
-               "-n "
-               "or a size";
+        return "the number of keys and the size are missing: give -n, -m or --memory; -p and "
+               "-k may be left out";
     if (o->bits && o->memory)
         return "-m and --memory both give the size: use only one of them";
     if (sized && !o->items && !o->probes && !(o->rate > 0))

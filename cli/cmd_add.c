@@ -17,7 +17,7 @@ static int run(int count, char **operands)
     struct added a;
     blm_options  o = BLM_OPTIONS_INIT;
     struct keys  k = { .strict = true };
-    if (ref_is_stdin(operands[0]) && count == 1)
+    if (ref_is_stdin(operands[0]) && ref_keys_from_stdin(count, operands))
         return misuse("the filter is read from standard input: give the keys as files");
     if (ref_is_input(operands[0], operands + 1, count - 1) ||
         !keys_open(&k, operands + 1, count - 1))
@@ -44,11 +44,15 @@ static int run(int count, char **operands)
 
 static const char *const usage[] = { "FILTER [INPUT...]", NULL };
 static const char *const about[] = {
-    "Adds every key in the inputs to a filter. Keys that are already in it change nothing.",
+    "Adds every key in the inputs to a filter. Keys that are already in it change nothing, except "
+    "in a counting or cuckoo filter: it counts each copy, and each must be removed again.",
     "A native file is changed in place, and a process that checks it meanwhile sees the new keys. "
     "Only one process can add at a time. If add is interrupted, or the process dies, the file "
-    "stays valid and holds every key added so far. Adding the same input again is safe and "
-    "finishes the work. A file in another system's format is read, changed in memory and replaced "
+    "stays valid and holds every key added so far. Adding the same input again "
+    "finishes the work, and is safe where copies are not counted. A counting filter that got keys "
+    "twice never says no to one it has, but keeps them when they are removed once; a cuckoo filter "
+    "takes eight copies of a key and is then full of it. A file in another system's format is "
+    "read, changed in memory and replaced "
     "as a whole at the end. With - the filter is read from standard input and written to standard "
     "output. One from another pipe, such as <(zcat seen.blm.gz), goes to standard output too.",
     NULL,

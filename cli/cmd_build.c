@@ -14,6 +14,7 @@
 #include "progress.h"
 #include "ref.h"
 #include "say.h"
+#include "spill.h"
 
 #define DEFAULT_RATE 0.01
 #define SEEDS        8 /* tried, if two different keys have one hash */
@@ -37,9 +38,9 @@ static const char *built_kinds(size_t i)
 }
 
 static const struct option rows[] = {
-    { "include", 0, OPT_FILE, "KEYS", &opt.include,
+    { "include", 0, OPT_KEYS, "KEYS", &opt.include,
       "The keys that are in the set (- is standard input).", NULL },
-    { "exclude", 0, OPT_FILE, "KEYS", &opt.exclude,
+    { "exclude", 0, OPT_KEYS, "KEYS", &opt.exclude,
       "Keys that are not, and must never be answered \"maybe\". The filter is then a cascade.",
       NULL },
     { "rate", 'p', OPT_RATE, "P", &opt.rate,
@@ -65,8 +66,8 @@ static const struct option disk_rows[] = {
       NULL },
     { "working-memory", 0, OPT_SIZE, "SIZE", &opt.memory, "The same, as create calls it.", NULL },
     { "spill", 0, OPT_FILE, "DIR", &opt.dir,
-      "Where those files go. Default: FILTER.spill. They take 16 bytes a key, and twice the "
-      "filter's size.",
+      "Where those files go: a directory that is new or empty. Default: FILTER.spill. They take 16 "
+      "bytes a key, and twice the filter's size.",
       NULL },
     OPTION_END,
 };
@@ -88,7 +89,9 @@ static const char *directory(const char *text)
 
 typedef blm_status (*take_fn)(blm_builder *b, const uint64_t *hashes, size_t count);
 
-static bool read_list(blm_builder *b, const char *path, take_fn take, struct build_order *order)
+/* where: the files that the keys go into; NULL: they stay in memory. */
+static bool read_list(blm_builder *b, const char *path, const char *where, take_fn take,
+                      struct build_order *order)
 {
     struct keys  k;
     struct batch some;
@@ -110,7 +113,7 @@ static bool read_list(blm_builder *b, const char *path, take_fn take, struct bui
     if (st != BLM_OK) {
         blm_error err = { .status = st, .offset = BLM_NO_OFFSET };
         blm_builder_sync(b, &err); /* says what is the matter with the files, if it is that */
-        filter_trouble(path, &err);
+        filter_trouble(where ? where : path, &err);
     }
     return good;
 }
@@ -192,7 +195,10 @@ static blm_builder *begin(const char *text, const blm_options *o)
     blm_status        st = opt.memory ? blm_builder_open(directory(text), o, opt.memory, &b, &err)
                                       : blm_builder_new(o, &b, &err);
     if (st != BLM_OK) {
-        filter_trouble(opt.memory ? directory(text) : NULL, &err);
+        if (opt.memory)
+            spill_trouble(directory(text), &err);
+        else
+            filter_trouble(NULL, &err);
         return NULL;
     }
     blm_builder_get_state(b, &is);
@@ -216,10 +222,11 @@ static void say_stopped(const char *text, blm_builder *b)
             directory(text));
 }
 
-static bool read_lists(blm_builder *b, struct build_list *in, struct build_list *out)
+static bool read_lists(blm_builder *b, const char *where, struct build_list *in,
+                       struct build_list *out)
 {
-    return read_list(b, in->path, blm_builder_add_hashes, &in->order) &&
-           (!out->path || read_list(b, out->path, blm_builder_exclude_hashes, &out->order));
+    return read_list(b, in->path, where, blm_builder_add_hashes, &in->order) &&
+           (!out->path || read_list(b, out->path, where, blm_builder_exclude_hashes, &out->order));
 }
 
 enum outcome { MADE, AGAIN, FAILED }; /* AGAIN: another seed may help; FAILED: already reported */
@@ -233,12 +240,12 @@ static enum outcome build_once(const char *text, const blm_options *o, blm_filte
     if (!b)
         return FAILED;
     struct build_list in = { .path = opt.include }, out = { .path = opt.exclude };
+    const char       *where = opt.memory ? directory(text) : NULL;
     if (opt.exclude) {
-        const char *where = opt.memory ? directory(text) : NULL;
         build_order_begin(&in, where);
         build_order_begin(&out, where);
     }
-    bool       all = read_lists(b, &in, &out);
+    bool       all = read_lists(b, where, &in, &out);
     blm_status st  = !all         ? BLM_E_CANCELLED
                      : opt.memory ? blm_builder_save(b, text, opt.force ? BLM_REPLACE : 0, &err)
                                   : blm_builder_build(b, f, &err);
@@ -299,6 +306,8 @@ static int run(int count, char **operands)
         return misuse(
             "--memory is too small: give 1M or more, because with less the time goes into "
             "flushing thousands of short files");
+    if (opt.memory && spill_is_filter(directory(text), text))
+        return EXIT_TROUBLE;
     if (opt.memory && (ref_is_shared(text) || ref_is_stream(text)))
         return misuse("--memory builds a file: give a path");
     if (ref_is_input(text, inputs, opt.exclude ? 2 : 1) || !ref_vacant(text, opt.force))

@@ -22,7 +22,7 @@ static struct {
 static const struct option rows[] = {
     { "invert", 'v', OPT_FLAG, NULL, &opt.absent,
       "Print the lines that are certainly not in the filter instead.", NULL },
-    { "except", 0, OPT_FILE, "KEYS", &opt.except,
+    { "except", 0, OPT_KEYS, "KEYS", &opt.except,
       "Keys that are certainly not in the filter, whatever it says: an allow-list. It is read "
       "whole, "
       "with the same options for keys.",
@@ -135,14 +135,6 @@ static bool check_all(struct ref *r, struct keys *k, uint64_t *found)
     return true;
 }
 
-static bool keys_from_stdin(int count, char **operands)
-{
-    bool yes = count == 1;
-    for (int i = 1; i < count; i++)
-        yes |= ref_is_stdin(operands[i]);
-    return yes;
-}
-
 static int run(int count, char **operands)
 {
     struct ref  r;
@@ -156,11 +148,11 @@ static int run(int count, char **operands)
     if (opt.groups && (!parquet_asked() || opt.absent))
         return misuse(opt.absent ? "-v prints keys that no row group has: remove it, or --groups"
                                  : "--groups is for a column of a .parquet file: give --column");
-    if (ref_is_stdin(operands[0]) && keys_from_stdin(count, operands))
+    if (ref_is_stdin(operands[0]) && ref_keys_from_stdin(count, operands))
         return misuse("the filter is read from standard input: give the keys as files");
     if (opt.except && ref_is_stdin(opt.except) && ref_is_stdin(operands[0]))
         return misuse("the filter and --except are both standard input: give one as a file");
-    if (opt.except && ref_is_stdin(opt.except) && keys_from_stdin(count, operands))
+    if (opt.except && ref_is_stdin(opt.except) && ref_keys_from_stdin(count, operands))
         return misuse("--except and the keys are both standard input: give one of them as a file");
     if (opt.except && !except_read(opt.except))
         return EXIT_TROUBLE;

@@ -71,7 +71,7 @@ static int run(int count, char **operands)
 {
     (void)count;
     struct ref a, b;
-    if (!ref_open_two(&a, &b, operands))
+    if (!ref_open_two(&a, &b, operands, 0))
         return EXIT_TROUBLE;
     int status = compare(&a, &b);
     ref_drop(&a);

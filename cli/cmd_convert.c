@@ -39,7 +39,7 @@ static const struct option rows[] = {
       "OUT's scheme. If it is not IN's, --members is "
       "needed.",
       scheme_names },
-    { "members", 0, OPT_FILE, "KEYS", &opt.members,
+    { "members", 0, OPT_KEYS, "KEYS", &opt.members,
       "Rebuild the filter from this file, which holds all keys that were added to IN (- is "
       "standard input).",
       NULL },
@@ -54,16 +54,38 @@ static const struct option_group *const groups[] = { &own, &from_group, &keys_gr
 
 /* ---- as it is ---- */
 
+/* A format that nothing tells by its bytes has nothing but the bits. */
+static void say_what_is_lost(const char *name, const blm_params *p)
+{
+    const blm_format_row *format    = blm_format_find(opt.to);
+    const blm_scheme_row *scheme    = blm_scheme_find(p->scheme);
+    char                  need[200] = "", more[80] = "";
+    if (format->sniffs)
+        return;
+    if (!format->schemes)
+        snprintf(need, sizeof need, " --from-scheme %s -m %llu -k %u", p->scheme,
+                 (unsigned long long)p->bits, (unsigned)p->probes);
+    if (scheme->seeded && p->seed_policy == BLM_SEED_FIXED)
+        snprintf(more, sizeof more, " --seed %llu", (unsigned long long)p->seed[0]);
+    if (p->variant)
+        snprintf(more + strlen(more), sizeof more - strlen(more), " --variant %llu",
+                 (unsigned long long)p->variant);
+    say("%s: the bits alone, without the number of keys, the plan and attached data: read it with "
+        "--from %s%s%s",
+        name, opt.to, need, more);
+}
+
 static int write_as_is(const blm_filter *f, const char *text)
 {
-    blm_params p = { .size = sizeof p };
-    char       size[NUMBER_TEXT];
+    blm_params  p    = { .size = sizeof p };
+    const char *name = ref_is_dash(text) ? "standard output" : ref_name(text);
+    char        size[NUMBER_TEXT];
     blm_get_params(f, &p);
     if (!ref_put(text, f, opt.to, opt.force))
         return EXIT_TROUBLE;
-    say("%s: %s, a %s filter of scheme %s, %s",
-        ref_is_dash(text) ? "standard output" : ref_name(text), opt.to, blm_kind_name(p.kind),
-        p.scheme, size_text(p.bytes, size));
+    say("%s: %s, a %s filter of scheme %s, %s", name, opt.to, blm_kind_name(p.kind), p.scheme,
+        size_text(p.bytes, size));
+    say_what_is_lost(name, &p);
     return EXIT_YES;
 }
 
@@ -143,6 +165,7 @@ static int run(int count, char **operands)
     if (opt.members && ref_is_stdin(opt.members) && ref_is_stdin(operands[0]))
         return misuse("the filter and the keys cannot both come from standard input: give one of "
                       "them as a file");
+    o.flags = BLM_VERIFY; /* OUT gets checksums of its own, which must not vouch for damage */
     if (!from_options(operands[0], &o) || !ref_vacant(operands[1], opt.force) ||
         !ref_open(&in, operands[0], &o))
         return EXIT_TROUBLE;

@@ -63,10 +63,10 @@ static const struct option rows[] = {
       "the keys of the busiest seventh of the window.",
       NULL },
     { "slack", 0, OPT_RATE, "P", &opt.slack,
-      "How much longer a window may remember a key, as a share of the window. Default: a seventh. "
-      "The least is 1/63; less slack takes more space.",
+      "How much longer a window may remember a key, as a share of the window. Default: a seventh, "
+      "and up to six keys or milliseconds. The least is 1/63; less slack takes more space.",
       NULL },
-    { "from", 0, OPT_FILE, "KEYS", &opt.from,
+    { "from", 0, OPT_KEYS, "KEYS", &opt.from,
       "Add the keys in this file (- is standard input). The filter appears once all of them are "
       "added.",
       NULL },
@@ -108,6 +108,10 @@ static bool wanted_window(blm_options *o)
         return misuse(
                    "--last, --for and --slack are for windows: remove them, or give --kind window"),
                false;
+    if (!opt.last && !opt.ms && !kind && !opt.like)
+        return misuse("--slack is how much longer a window remembers: give --last or --for too, or "
+                      "remove it"),
+               false;
     if (opt.last && (opt.ms || o->items))
         return misuse("--last %llu is a window by number: remove --for and -n",
                       (unsigned long long)opt.last),
@@ -148,8 +152,11 @@ static bool wanted(blm_options *o)
         return false;
     if (scalable && o->rate == 0)
         o->rate = DEFAULT_RATE;
-    if (o->probes && !o->bits && !opt.scheme)
-        return misuse("-k %u needs the number of bits: give -m too", (unsigned)o->probes), false;
+    if (o->probes && !o->bits && !o->memory && !opt.scheme && !(o->items && size_options.rate > 0))
+        return misuse("-k %u needs the size: give -m too, or -n and -p", (unsigned)o->probes),
+               false;
+    if (o->bits && o->memory)
+        return misuse("-m and --memory both give the size: use only one of them"), false;
     if (o->rate > 0 && !o->items && !o->bits && !o->memory && !scalable)
         return misuse("the number of keys is missing: give -n too, or --kind scalable"), false;
     const blm_scheme_row *scheme = opt.scheme ? blm_scheme_find(opt.scheme) : NULL;
@@ -237,9 +244,9 @@ static int fill(struct ref *r, struct added *a)
     if (good)
         return EXIT_YES;
     char keys[NUMBER_TEXT];
-    return trouble("%s after %s; %s was not made: run the command again",
-                   interrupted() ? "interrupted" : "stopped", plural_text(a->keys, "key", keys),
-                   r->name);
+    return trouble("%s after %s; %s was not made%s", interrupted() ? "interrupted" : "stopped",
+                   plural_text(a->keys, "key", keys), r->name,
+                   interrupted() ? ": run the command again" : "");
 }
 
 static int make(const char *text, const blm_options *o)
@@ -290,6 +297,9 @@ static int run(int count, char **operands)
         return EXIT_TROUBLE;
     if (!opt.like)
         return make(operands[0], &o);
+    if (opt.from && ref_is_stdin(opt.like) && ref_is_stdin(opt.from))
+        return misuse("--like and --from cannot both come from standard input: give one of them as "
+                      "a file");
     struct ref  like;
     blm_options from = BLM_OPTIONS_INIT;
     from.format      = opt.like_from;

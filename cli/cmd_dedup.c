@@ -447,6 +447,8 @@ static void warn(struct dedup *d)
     char            items[NUMBER_TEXT], room[NUMBER_TEXT];
     double          now_rate;
     expected_end(&none, d->filter, &now_rate);
+    if (!(now_rate > p.rate)) /* the smallest filter has room for more than a few lines */
+        return;
     say("the filter holds %s different lines but was planned for %s: one new line in %.0f is now "
         "dropped, not one in %.0f: give a larger -n%s",
         count_text(p.items, items), count_text(p.capacity, room), 1 / now_rate, 1 / p.rate,
@@ -542,7 +544,8 @@ static const char *const about[] = {
     "--window forgets: a line is dropped if it came among the last N lines, or in the last TIME, "
     "and "
     "is printed again later. A line that keeps coming stays known. It is forgotten after at most a "
-    "seventh more than the window. With --state the window goes on in the next run, and time that "
+    "seventh more than the window and six lines (or milliseconds): a window of one line may know "
+    "the last seven. With --state the window goes on in the next run, and time that "
     "passes between the runs counts.",
     "--stats reports how many lines were probably dropped wrongly. A new line that arrives after "
     "N different ones is dropped with probability r(N), the modelled rate of the filter at that "

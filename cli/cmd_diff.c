@@ -62,7 +62,7 @@ static int run(int count, char **operands)
     struct ref old, new;
     if (isatty(STDOUT_FILENO))
         return misuse("a delta cannot be written to a terminal: send it to a file with > DELTA");
-    if (!ref_open_two(&old, &new, operands))
+    if (!ref_open_two(&old, &new, operands, BLM_VERIFY)) /* not into the delta */
         return EXIT_TROUBLE;
     int status = diff(&old, &new);
     ref_drop(&old);

@@ -89,8 +89,7 @@ static bool counts(const blm_params *p)
 
 static void show_size(const blm_params *p)
 {
-    char     bits[NUMBER_TEXT], size[NUMBER_TEXT], keys[NUMBER_TEXT], rate[NUMBER_TEXT];
-    uint64_t bytes = (p->bits * p->cell_bits + 7) / 8; /* a layer's last word may be part of it */
+    char bits[NUMBER_TEXT], size[NUMBER_TEXT], keys[NUMBER_TEXT], rate[NUMBER_TEXT];
     if (!(p->can & BLM_CAN_ADD)) {
         row("size");
         out_print("%s, %s cells, %.2f bits a key\n", size_text(p->bytes, size),
@@ -99,8 +98,7 @@ static void show_size(const blm_params *p)
         return;
     }
     row("size");
-    out_print("%s, %s ", size_text(p->layers == 1 ? bytes : p->bytes, size),
-              count_text(p->bits, bits));
+    out_print("%s, %s ", size_text(p->bytes, size), count_text(p->bits, bits));
     if (p->cell_bits > 1)
         out_print("%s of %u bits\n", counts(p) ? "counters" : "fingerprints",
                   (unsigned)p->cell_bits);

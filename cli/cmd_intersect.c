@@ -15,7 +15,9 @@ static const struct option_group *const groups[] = { &own, &from_group, NULL };
 
 static int run(int count, char **operands)
 {
-    return meet(count, operands, blm_intersect, "intersected, at most about", force);
+    static const struct meet common = { blm_intersect, "intersect", "intersected",
+                                        "at most about" };
+    return meet(count, operands, &common, force);
 }
 
 static const char *const usage[] = { "OUT A B...", NULL };

@@ -17,9 +17,10 @@ static const struct option_group *const groups[] = { &own, &from_group, &server_
 
 static int run(int count, char **operands)
 {
+    static const struct meet all = { blm_union, "merge", "merged", "about" };
     if (spread_is(operands[0]))
         return spread_merge(count, operands, force);
-    return meet(count, operands, blm_union, "merged, about", force);
+    return meet(count, operands, &all, force);
 }
 
 static const char *const usage[] = { "OUT A B...", NULL };

@@ -31,10 +31,10 @@ static struct {
 } opt;
 
 static const struct option rows[] = {
-    { "members", 0, OPT_FILE, "F", &opt.members,
+    { "members", 0, OPT_KEYS, "F", &opt.members,
       "Keys that were added. The filter must not answer no for any of them (- is standard input).",
       NULL },
-    { "absent", 0, OPT_FILE, "F", &opt.absent,
+    { "absent", 0, OPT_KEYS, "F", &opt.absent,
       "Measure the rate on these keys, which were not added, instead of on random keys.", NULL },
     { "trials", 0, OPT_COUNT, "N", &opt.trials,
       "How many random keys to check. Default: enough for about a hundred wrong answers, from one "
@@ -284,12 +284,20 @@ static void advise(const blm_stats *s)
     blm_options       o    = BLM_OPTIONS_INIT;
     blm_plan          plan = { .size = sizeof plan };
     char              keys[NUMBER_TEXT], rate[NUMBER_TEXT], bits[NUMBER_TEXT], size[NUMBER_TEXT];
+    if (s->estimated.saturated) { /* any number of keys does that */
+        if (!verify_json) {
+            verify_row("advice");
+            out_print(
+                "every bit is set, so the bits do not say how many keys it has: count those it "
+                "is for\n");
+        }
+        return;
+    }
     /* The number of counted adds is no better than the bits: a merge counts common keys twice. */
-    double n =
-        s->estimated.saturated ? fmax((double)p->items, s->estimated.value) : s->estimated.value;
-    o.kind  = blm_kind_find(p->kind)->can & BLM_CAN_GROW ? BLM_BLOCKED : p->kind;
-    o.items = n >= 1 ? (uint64_t)llround(n) : 1;
-    o.rate  = held_to(p) > 0 ? held_to(p) : 0.01;
+    double n = s->estimated.value;
+    o.kind   = blm_kind_find(p->kind)->can & BLM_CAN_GROW ? BLM_BLOCKED : p->kind;
+    o.items  = n >= 1 ? (uint64_t)llround(n) : 1;
+    o.rate   = held_to(p) > 0 ? held_to(p) : 0.01;
     if (blm_plan_for(&o, &plan, NULL) != BLM_OK)
         return;
     if (verify_json) {
@@ -420,6 +428,10 @@ static const char *const about[] = {
     "Verifies every checksum. Checks keys that were added (--members): the answer must not be no "
     "for any of them. Checks keys that were not added (random keys, or those in --absent) and "
     "says whether the promised rate holds. Suggests the right size for the keys the filter has.",
+    "A native file has a checksum for each of its parts. merge, intersect, convert and diff "
+    "compare them too and take no damaged file. check, info and add do not: they answer by the "
+    "bits there are. A part of the file that keys are added to gets a new checksum, so damage in "
+    "it that nobody looked for is not found later: verify before you add to a file you doubt.",
     "The measured rate comes with its 95% interval (Clopper-Pearson). The promise is broken if "
     "the whole interval lies above it. A filter is over-filled if it holds more keys than it was "
     "planned for and its rate is above the promise by more than chance, or if every bit is set. "

@@ -30,8 +30,8 @@ static struct {
 } opt;
 
 static const struct option rows[] = {
-    { "port", 0, OPT_COUNT, "PORT", &opt.port, "The port to serve on. Without it: a free one.",
-      NULL },
+    { "port", 0, OPT_NUMBER, "PORT", &opt.port,
+      "The port to serve on. 0, or without it: a free one.", NULL },
     { "dir", 0, OPT_FILE, "DIR", &opt.dir, "Where the page is, if not where it was installed.",
       NULL },
     { "path", 0, OPT_FLAG, NULL, &opt.path,
@@ -83,6 +83,12 @@ static bool find_page(char *out)
 /* ---- answering ---- */
 
 static int folder; /* the page's */
+
+/* Connections that end give back what there was too little of. */
+static bool is_short(int why)
+{
+    return why == EMFILE || why == ENFILE || why == ENOBUFS || why == ENOMEM;
+}
 
 static bool send_all(int to, const char *bytes, size_t len)
 {
@@ -175,10 +181,11 @@ static void serve(int to, char *request)
     *version                  = 0;
     path[strcspn(path, "?#")] = 0;
     const char *name          = path[1] ? path + 1 : PAGE;
-    int         fd =
+    errno                     = 0;
+    int fd =
         is_name(name) ? openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
     if (fd < 0) {
-        refuse(to, "404 Not Found", head);
+        refuse(to, is_short(errno) ? "503 Service Unavailable" : "404 Not Found", head);
         return;
     }
     send_file(to, fd, head, name);
@@ -231,12 +238,6 @@ static int listen_here(struct sockaddr_in *at)
     if (fd >= 0)
         close(fd);
     return -1;
-}
-
-/* Connections that end give back what accept had too little of. */
-static bool is_short(int why)
-{
-    return why == EMFILE || why == ENFILE || why == ENOBUFS || why == ENOMEM;
 }
 
 static int serve_all(const char *dir)

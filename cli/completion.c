@@ -52,7 +52,7 @@ static void bash_arm(const struct option *o)
         names(o, " ");
         out_print("\" ;;\n");
     } else {
-        out_print(") kind=%s ;;\n", o->type == OPT_FILE ? "file" : "none");
+        out_print(") kind=%s ;;\n", option_is_file(o) ? "file" : "none");
     }
 }
 
@@ -141,7 +141,7 @@ static void zsh_option(const struct option *o)
             out_print("{compadd ");
             names(o, " ");
             out_print("}");
-        } else if (o->type == OPT_FILE) {
+        } else if (option_is_file(o)) {
             out_print("_files");
         }
     }
@@ -208,7 +208,7 @@ static void fish_option(const struct option *o)
             out_print("(bloomery --names %s 2>/dev/null)",
                       o->names == scheme_names ? "schemes" : "formats");
         out_print("'");
-    } else if (o->type == OPT_FILE) {
+    } else if (option_is_file(o)) {
         out_print(" -r -F");
     } else if (o->arg) {
         out_print(" -x");

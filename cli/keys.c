@@ -13,7 +13,9 @@
 #include "out.h"
 #include "say.h"
 
-struct keys_options keys_options = { .delimiter = '\t' };
+#define NO_DELIMITER (-1) /* -d was not given */
+
+struct keys_options keys_options = { .delimiter = NO_DELIMITER };
 
 static const struct option rows[] = {
     { NULL, '0', OPT_FLAG, NULL, &keys_options.nul,
@@ -46,6 +48,13 @@ static const struct option thread_rows[] = {
     OPTION_END,
 };
 const struct option_group threads_group = { "Speed", thread_rows };
+
+bool keys_options_fit(void)
+{
+    if (keys_options.delimiter != NO_DELIMITER && !keys_options.field)
+        return misuse("-d is the byte between fields: give -f too, the number of the field"), false;
+    return true;
+}
 
 unsigned keys_threads(void)
 {
@@ -220,15 +229,16 @@ static void cut(const struct keys *k, struct block *b)
 static void take_field(blm_key *key)
 {
     const char *p = key->data, *end = p + key->len;
+    int         stop = keys_options.delimiter == NO_DELIMITER ? '\t' : keys_options.delimiter;
     for (uint64_t i = 1; i < keys_options.field; i++) {
-        const char *at = memchr(p, keys_options.delimiter, (size_t)(end - p));
+        const char *at = memchr(p, stop, (size_t)(end - p));
         if (!at) {
             key->len = 0;
             return;
         }
         p = at + 1;
     }
-    const char *at = memchr(p, keys_options.delimiter, (size_t)(end - p));
+    const char *at = memchr(p, stop, (size_t)(end - p));
     key->data      = p;
     key->len       = (size_t)((at ? at : end) - p);
 }
@@ -509,12 +519,22 @@ static bool next_block(struct keys *k)
     }
 }
 
+/* Does a line end as those of Windows do? */
+static bool ends_in_return(const struct block *b, size_t line)
+{
+    const char *from = b->at[line], *to = b->at[line + 1];
+    return !keys_options.crlf && !keys_options.nul && to - from >= 2 && to[-1] == '\n' &&
+           to[-2] == '\r';
+}
+
 /* The line after the last good one. */
 static void say_bad(struct keys *k)
 {
     k->failed = k->spoiled = true;
-    trouble("%s: line %llu is not %s: correct it, or give another -e", k->name,
-            (unsigned long long)(k->line + 1), encoding_find(keys_options.encoding)->what);
+    trouble("%s: line %llu is not %s: %s", k->name, (unsigned long long)(k->line + 1),
+            encoding_find(keys_options.encoding)->what,
+            ends_in_return(k->now, k->now->count) ? "it ends with a carriage return: give --crlf"
+                                                  : "correct it, or give another -e");
 }
 
 bool keys_next(struct keys *k, struct batch *b)

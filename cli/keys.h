@@ -25,13 +25,15 @@
 struct keys_options {
     bool        nul, crlf;
     uint64_t    field;     /* 0: the whole line */
-    int         delimiter; /* byte between fields */
+    int         delimiter; /* byte between fields; −1: a tab */
     const char *encoding;  /* NULL: text */
     const char *funnel;    /* NULL: the one that fits the encoding */
     uint64_t    threads;   /* 0: as many as there are processors */
 };
 extern struct keys_options       keys_options;
 extern const struct option_group keys_group;
+/* Asked before a command begins, so that nothing is made or opened. False: already reported. */
+bool                             keys_options_fit(void);
 extern const struct option_group threads_group;      /* for commands that can use several */
 unsigned                         keys_threads(void); /* how many they should use */
 

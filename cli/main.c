@@ -10,6 +10,7 @@
 #include "command.h"
 #include "fault.h"
 #include "help.h"
+#include "keys.h"
 #include "out.h"
 #include "ref.h"
 #include "say.h"
@@ -59,7 +60,7 @@ static int run(const struct command *c, int argc, char **argv)
         help_command(c);
         return EXIT_YES;
     }
-    return c->run(n, argv + 1);
+    return keys_options_fit() ? c->run(n, argv + 1) : EXIT_TROUBLE;
 }
 
 /* For completion scripts: the schemes or formats that this build knows. */

@@ -85,7 +85,7 @@ static void examples(const struct example *e)
         text(e->line);
         out_print("\n");
         text(e->says);
-        out_print(".\n");
+        out_print("%s\n", e->says[strlen(e->says) - 1] == '?' ? "" : ".");
     }
 }
 

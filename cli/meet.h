@@ -7,8 +7,12 @@
 
 typedef blm_status (*meet_fn)(blm_filter *dst, const blm_filter *src, blm_error *err);
 
-/* operands: OUT, then the filters. did: "merged, about" as in "2 filters merged, about 5 keys".
- * Returns the exit status. */
-int meet(int count, char **operands, meet_fn how, const char *did, bool force);
+struct meet {
+    meet_fn     how;
+    const char *verb, *did, *about; /* "2 filters merged, about 5 keys": merge, merged, about */
+};
+
+/* operands: OUT, then the filters. Returns the exit status. */
+int meet(int count, char **operands, const struct meet *m, bool force);
 
 #endif

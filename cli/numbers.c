@@ -12,13 +12,13 @@
 struct decimal {
     uint64_t    digits;
     int         exponent;
+    bool        cut; /* digits after the point were left out, some not 0 */
     const char *end;
 };
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* Appends one digit; false: past 2^64 − 1. Zeros after a point are kept only when another digit
- * follows. */
+/* Appends one digit; false: past 2^64 − 1. */
 static bool push(struct decimal *d, char c)
 {
     uint64_t v = (uint64_t)(c - '0');
@@ -28,15 +28,36 @@ static bool push(struct decimal *d, char c)
     return true;
 }
 
-/* Digits with single underscores between them. Returns where they end, NULL: there are none. */
-static const char *digits(const char *s, struct decimal *d, int step)
+/* The same after the point. Zeros wait until another digit follows, and what is past the room is
+ * left out: calculators print 20 digits and more. */
+static void push_part(struct decimal *d, int *zeros, char c)
 {
+    if (c == '0' || d->cut) {
+        ++*zeros;
+        return;
+    }
+    struct decimal longer = *d;
+    for (; *zeros > 0 && push(&longer, '0'); --*zeros)
+        longer.exponent--;
+    d->cut = *zeros > 0 || !push(&longer, c);
+    if (!d->cut) {
+        longer.exponent--;
+        *d = longer;
+    }
+}
+
+/* Digits with single underscores between them, after the point or before it. Returns where they
+ * end, NULL: there are none, or too many. */
+static const char *digits(const char *s, struct decimal *d, bool part)
+{
+    int zeros = 0;
     if (!is_digit(*s))
         return NULL;
     for (;; s++) {
-        if (!push(d, *s))
+        if (part)
+            push_part(d, &zeros, *s);
+        else if (!push(d, *s))
             return NULL;
-        d->exponent += step;
         if (s[1] == '_' && is_digit(s[2]))
             s++;
         else if (!is_digit(s[1]))
@@ -48,9 +69,9 @@ static bool decimal(const char *s, struct decimal *d)
 {
     *d = (struct decimal){ 0 };
     if (*s != '.')
-        s = digits(s, d, 0);
+        s = digits(s, d, false);
     if (s && *s == '.')
-        s = digits(s + 1, d, -1);
+        s = digits(s + 1, d, true);
     if (!s)
         return false;
     if (*s == 'e' || *s == 'E') {
@@ -89,7 +110,7 @@ static bool whole(const struct decimal *d, unsigned shift, bool round, uint64_t 
             return false;
         divisor *= 10;
     }
-    if (divisor > 1 && !round)
+    if ((divisor > 1 || d->cut) && !round)
         return false;
     /* v / divisor · 2^shift, one bit at a time, so that no bit is lost. */
     uint64_t q = v / divisor, r = v % divisor;

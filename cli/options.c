@@ -5,6 +5,7 @@
 #include "options.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bloomery.h"
@@ -229,6 +230,14 @@ static const char *wanted(enum option_type t)
     }
 }
 
+/* A number, but past 2^64 − 1? */
+static bool is_too_large(const struct option *o, const char *value)
+{
+    char *end;
+    return (o->type == OPT_COUNT || o->type == OPT_THREADS || o->type == OPT_NUMBER) &&
+           value[0] >= '0' && value[0] <= '9' && strtod(value, &end) >= 0x1p64 && *end == 0;
+}
+
 static bool store(const struct option *o, bool letter, const char *value)
 {
     bool                good = true;
@@ -239,6 +248,13 @@ static bool store(const struct option *o, bool letter, const char *value)
         return true;
     case OPT_TEXT:
     case OPT_FILE:
+        *(const char **)o->into = value;
+        return true;
+    case OPT_KEYS:
+        if (*(const char **)o->into)
+            return misuse("--%s was given twice, and one list is read: join the lists with cat",
+                          o->name),
+                   false;
         *(const char **)o->into = value;
         return true;
     case OPT_NAME:
@@ -269,6 +285,10 @@ static bool store(const struct option *o, bool letter, const char *value)
     }
     if (!good) {
         char call[40];
+        if (is_too_large(o, value))
+            return misuse("%s %s is more than can be counted: give a smaller number",
+                          title(o, letter, call), value),
+                   false;
         misuse("%s %s: give %s", title(o, letter, call), value, wanted(o->type));
     }
     return good;

@@ -13,6 +13,7 @@ enum option_type {              /* into points to */
                    OPT_FLAG,    /* bool; takes no argument */
                    OPT_TEXT,    /* const char * */
                    OPT_FILE,    /* const char *; shells complete file names */
+                   OPT_KEYS,    /* the same, of keys: a second one would hide the first */
                    OPT_NAME,    /* const char *; one of names() */
                    OPT_COUNT,   /* uint64_t, at least 1: 1000000, 1e6, 1_000_000 */
                    OPT_THREADS, /* the same, and so it is called */
@@ -65,6 +66,12 @@ const char *made_kind_names(size_t i);    /* create */
 const char *hash_names(size_t i);
 const char *scheme_names(size_t i);
 const char *format_names(size_t i);
+
+/* Does a shell complete file names after it? */
+static inline bool option_is_file(const struct option *o)
+{
+    return o->type == OPT_FILE || o->type == OPT_KEYS;
+}
 
 /* Are the names the same in every build, so that the help and the manual can list them? */
 static inline bool option_lists_names(const struct option *o)

@@ -14,6 +14,7 @@
 #include "interrupt.h"
 #include "out.h"
 #include "place.h"
+#include "squeeze.h"
 
 #define HEAD  ((size_t)4096)
 #define MAGIC 100 /* the bid of a format that is certain (blm_sniff) */
@@ -87,6 +88,8 @@ static blm_status read_filter(struct ref *r, int fd, blm_error *err)
         st = blm_decode_stream(take, &s, &r->options, &r->filter, err);
     else if (!s.why && fill(&s, SIZE_MAX))
         st = blm_decode(s.bytes, s.len, &r->options, &r->filter, err);
+    if (st == BLM_E_FORMAT)
+        r->is_delta = squeeze_is_delta(s.bytes, s.len);
     if (s.why)
         st = s.why == ENOMEM ? place_fail(err, BLM_E_MEMORY, 0, "too large to be read into memory")
                              : place_fail(err, BLM_E_IO, s.why, strerror(s.why));

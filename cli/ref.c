@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,7 +18,9 @@
 #include "place.h"
 #include "progress.h"
 #include "reader.h"
+#include "rebuild.h"
 #include "say.h"
+#include "squeeze.h"
 
 /* ---- saying what is wrong ---- */
 
@@ -31,6 +34,18 @@ void ref_head(const char *path, char head[REF_HEAD])
         at += (size_t)n;
     if (fd >= 0)
         close(fd);
+}
+
+/* What bloomery diff writes? */
+static bool file_is_delta(const char *path)
+{
+    FILE *f    = fopen(path, "rb");
+    char *some = f ? malloc(SQUEEZE_HEAD) : NULL;
+    bool  is   = some && squeeze_is_delta(some, fread(some, 1, SQUEEZE_HEAD, f));
+    free(some);
+    if (f)
+        fclose(f);
+    return is;
 }
 
 /* What to do with a file that no format fits, by what it seems to be: compressed, or a .parquet
@@ -54,6 +69,8 @@ static const char *packed(const struct ref *r)
           "it is read from its end: give a file, not a pipe, and --column NAME" },
     };
     char head[REF_HEAD];
+    if (r->is_delta || (!ref_is_stream(r->text) && file_is_delta(r->text)))
+        return "it is a delta: apply it with bloomery patch FILTER < DELTA";
     if (ref_is_stream(r->text))
         memcpy(head, r->head, sizeof head);
     else
@@ -62,6 +79,13 @@ static const char *packed(const struct ref *r)
         if (memcmp(head, rows[i].magic, strlen(rows[i].magic)) == 0)
             return ref_is_stream(r->text) ? rows[i].stream : rows[i].file;
     return NULL;
+}
+
+/* A symbolic link to a file that is not there? */
+static bool leads_nowhere(const char *text)
+{
+    struct stat st;
+    return lstat(text, &st) == 0 && S_ISLNK(st.st_mode) && stat(text, &st) < 0 && errno == ENOENT;
 }
 
 /* A name that is not allowed is one thing, a disk that takes nothing is another. */
@@ -80,7 +104,11 @@ static const char *remedy(const struct ref *r, const blm_error *err)
     case BLM_E_FUNNEL:
         return "bloomery schemes lists them";
     case BLM_E_IO:
-        return err->system == ENOENT && r->is_new ? "make it first"
+        return err->system == ENOENT && strstr(r->text, "://")
+                   ? "filters are in files, or on Redis (redis://host/KEY)"
+               : err->system == ENOENT && r->is_new ? "make it first"
+               : err->system == ENOENT && leads_nowhere(r->text)
+                   ? "remove the link, or make that file with bloomery create --force"
                : err->system == ENOENT ? "check the name, or make it with bloomery create"
                : err->system == EACCES || err->system == EPERM || err->system == EROFS
                    ? remedy_of_writing(r, err->system)
@@ -93,23 +121,32 @@ static const char *remedy(const struct ref *r, const blm_error *err)
             return "use another copy";
         if (!r->remote && packed(r))
             return packed(r);
+        if (r->options.bits)
+            return "check -m";
         if (err->offset != 0 && err->offset != BLM_NO_OFFSET)
             return "use another copy";
         return r->options.format ? "bloomery schemes lists what can be read"
+               : r->is_like      ? "if it has no header, say what it is with --like-from (bloomery "
+                                   "schemes lists the formats)"
                                  : "if it has no header, say what it is with --from (bloomery "
                                    "schemes lists the formats)";
     case BLM_E_TRUNCATED:
-        return r->options.offset ? "check --offset" : "use another copy";
+        return r->options.offset ? "check --offset"
+               : r->options.bits ? "check -m"
+                                 : "use another copy";
     case BLM_E_CHECKSUM:
         return "use another copy";
     case BLM_E_AMBIGUOUS:
-        return "say which with --from FORMAT";
+        return r->is_like ? "say which with --like-from FORMAT" : "say which with --from FORMAT";
     case BLM_E_READONLY:
         return remedy_of_writing(r, err->system);
     case BLM_E_BUSY:
         return "wait until it ends, or use another file";
     case BLM_E_EXISTS:
-        return "give another name, or --force to replace it";
+        return leads_nowhere(r->text) ? "give another name, or --force to make that file"
+                                      : "give another name, or --force to replace it";
+    case BLM_E_FULL:
+        return "make one with a larger -n";
     case BLM_E_SPACE:
         return "make room, or use another disk";
     case BLM_E_VERSION:
@@ -123,7 +160,9 @@ static bool refuse(const struct ref *r, const blm_error *err)
 {
     const char *text = filter_words(err);
     bool        none = err->status == BLM_E_IO && err->system == ENOENT;
-    const char *what = none ? (r->is_new ? "no such directory" : "no such file")
+    bool        link = (none ? !r->is_new : err->status == BLM_E_EXISTS) && leads_nowhere(r->text);
+    const char *what = link   ? "a symbolic link that leads to no file"
+                       : none ? (r->is_new ? "no such directory" : "no such file")
                        : err->status == BLM_E_IO && err->system == EISDIR ? "is a directory"
                        : err->status == BLM_E_EXISTS                      ? "already exists"
                        : err->status == BLM_E_BUSY ? "another process is writing to it"
@@ -138,6 +177,12 @@ static bool refuse(const struct ref *r, const blm_error *err)
     return trouble("%s: %s: %s", r->name, what, how), false;
 }
 
+int ref_trouble(const struct ref *r, const blm_error *err)
+{
+    refuse(r, err);
+    return EXIT_TROUBLE;
+}
+
 /* ---- funnels ---- */
 
 static const char *natural_funnel(const char *scheme)
@@ -145,11 +190,46 @@ static const char *natural_funnel(const char *scheme)
     return encoding_funnel(keys_options.encoding ? keys_options.encoding : "text", scheme);
 }
 
+/* Of another system's scheme the seed may be an int: of Spark's, −5 and 4294967291 are one. */
+static bool same_seed(const blm_options *o, const blm_params *p)
+{
+    return memcmp(o->seed, p->seed, sizeof p->seed) == 0 ||
+           (strcmp(p->scheme, "native") != 0 && (uint32_t)o->seed[0] == (uint32_t)p->seed[0]);
+}
+
+/* Do the options say other than the file itself? They are for formats that do not say. A native
+ * file says everything. */
+static blm_status contradicts(const struct ref *r, blm_error *err)
+{
+    const blm_options *o = &r->options;
+    blm_params         p = { .size = sizeof p };
+    char               text[sizeof err->text];
+    if (blm_get_params(r->filter, &p) != BLM_OK)
+        return BLM_OK;
+    bool native = strcmp(p.format, "native") == 0;
+    if (o->bits && o->bits != p.bits)
+        snprintf(text, sizeof text, "it has %llu bits, not %llu: remove -m",
+                 (unsigned long long)p.bits, (unsigned long long)o->bits);
+    else if (o->probes && o->probes != p.probes)
+        snprintf(text, sizeof text, "it has %u probes, not %u: remove -k", (unsigned)p.probes,
+                 (unsigned)o->probes);
+    else if (native && o->scheme && strcmp(scheme_called(o->scheme), p.scheme) != 0)
+        snprintf(text, sizeof text, "its scheme is %s, not %s: remove --from-scheme", p.scheme,
+                 o->scheme);
+    else if (native && o->flags & BLM_SEEDED && !same_seed(o, &p))
+        snprintf(text, sizeof text, "it has another seed: remove --seed");
+    else
+        return BLM_OK;
+    return place_fail(err, BLM_E_MISMATCH, 0, text);
+}
+
 /* Opens the filter, and chooses the scheme's better funnel for -e where nobody said which. */
 static blm_status with_funnel(struct ref *r, blm_status (*how)(struct ref *, blm_error *),
                               blm_error  *err)
 {
     blm_status st = how(r, err);
+    if (st == BLM_OK && r->filter && !r->is_new)
+        st = contradicts(r, err);
     if (st != BLM_OK || r->options.funnel || !r->filter)
         return st;
     blm_params p = { .size = sizeof p };
@@ -223,6 +303,14 @@ bool ref_is_dash(const char *text) { return strcmp(text, "-") == 0; }
 bool ref_is_stdin(const char *text)
 {
     return ref_is_dash(text) || (is_stream(text) && same_file("-", text));
+}
+
+bool ref_keys_from_stdin(int count, char **operands)
+{
+    bool yes = count == 1;
+    for (int i = 1; i < count; i++)
+        yes |= ref_is_stdin(operands[i]);
+    return yes;
 }
 
 bool ref_is_input(const char *text, char **inputs, int count)
@@ -318,18 +406,19 @@ bool ref_open(struct ref *r, const char *text, const blm_options *o)
 bool ref_open_like(struct ref *r, const char *text, const blm_options *o)
 {
     blm_error err = { .offset = BLM_NO_OFFSET };
-    if (!place_of(text)->like)
-        return ref_open(r, text, o);
     begin(r, text, o);
-    return end(r, with_funnel(r, r->place->like, &err), &err);
+    r->is_like = true;
+    r->place   = is_stream(text) ? &place_stream : r->place;
+    return end(r, with_funnel(r, r->place->like ? r->place->like : r->place->open, &err), &err);
 }
 
-bool ref_open_two(struct ref *a, struct ref *b, char **texts)
+bool ref_open_two(struct ref *a, struct ref *b, char **texts, uint32_t flags)
 {
     if (ref_is_stdin(texts[0]) && ref_is_stdin(texts[1]))
         return misuse("only one filter can come from standard input: give the other as a file"),
                false;
     blm_options first = BLM_OPTIONS_INIT, second = BLM_OPTIONS_INIT;
+    first.flags = second.flags = flags;
     if (!from_options_each(texts[0], &first) || !from_options_each(texts[1], &second) ||
         !ref_open(a, texts[0], &first))
         return false;
@@ -378,11 +467,26 @@ bool ref_change_keys(struct ref *r, const char *text, const blm_options *o)
     return begin_keys(r, text, o, true);
 }
 
+/* Can there be a file of this name? Not where something is that no file may replace. */
+static blm_status may_be_file(const char *text, blm_error *err)
+{
+    struct stat st;
+    if (place_of(text) != &place_path || stat(text, &st) < 0 || S_ISREG(st.st_mode))
+        return BLM_OK;
+    if (S_ISDIR(st.st_mode))
+        return place_fail(err, BLM_E_IO, EISDIR, NULL);
+    return place_fail(err, BLM_E_UNSUPPORTED, 0,
+                      is_stream(text) ? "not a regular file: use - for standard output"
+                                      : "not a regular file: give another name");
+}
+
 static blm_status create(struct ref *r, const char *text, const blm_options *o, bool whole,
                          blm_error *err)
 {
     begin(r, text, o);
     r->is_new = true;
+    if (may_be_file(text, err) != BLM_OK)
+        return err->status;
     if (!r->options.funnel && r->options.scheme)
         r->options.funnel = natural_funnel(r->options.scheme);
     return r->place->create(r, whole, err);
@@ -406,10 +510,12 @@ bool ref_create_keys(struct ref *r, const char *text, const blm_options *o)
 
 bool ref_vacant(const char *text, bool force)
 {
-    if (force || ref_is_dash(text) || !ref_exists(text))
-        return true;
-    struct ref r   = { .name = ref_name(text) };
+    struct ref r   = { .name = ref_name(text), .text = text, .is_new = true };
     blm_error  err = { .status = BLM_E_EXISTS, .offset = BLM_NO_OFFSET };
+    if (may_be_file(text, &err) != BLM_OK)
+        return refuse(&r, &err);
+    if (force || ref_is_dash(text) || !(ref_exists(text) || leads_nowhere(text)))
+        return true;
     return refuse(&r, &err);
 }
 
@@ -419,6 +525,7 @@ bool ref_put(const char *text, const blm_filter *f, const char *format, bool for
     blm_error  err = { .offset = BLM_NO_OFFSET };
     begin(&r, text, NULL);
     r.filter         = (blm_filter *)(uintptr_t)f; /* saving only reads */
+    r.is_new         = true;
     r.options.format = format;
     r.options.flags  = force ? BLM_REPLACE : 0;
     if (ref_is_dash(text))
@@ -471,7 +578,7 @@ bool ref_add(struct ref *r, const blm_key *keys, size_t count, uint8_t *fresh, s
     err.status = blm_add_many(r->filter, keys, count, fresh, done ? done : &n);
     if (err.status == BLM_OK || err.status == BLM_E_CANCELLED) /* interrupted: the caller says so */
         return true;
-    return filter_trouble(r->name, &err), false;
+    return refuse(r, &err);
 }
 
 bool ref_remove(struct ref *r, const blm_key *keys, size_t count, uint8_t *gone, size_t *done)

@@ -34,6 +34,7 @@ struct ref {
     blm_filter         *filter;
     blm_options         options; /* with which it was opened or made */
     bool                is_new;  /* made by ref_create */
+    bool                is_like; /* --like's, whose format --like-from says */
     bool                native;  /* changes are in the file as they are made */
     uint64_t            size;    /* of the file, when ref_refresh last looked */
     int                 lock;    /* of a file that is rewritten as a whole; −1: none */
@@ -42,12 +43,15 @@ struct ref {
     bool     repeated;           /* some keys were sent twice, so which were new may not be known */
     uint32_t shards;             /* over which it is spread; 0: it is in one place */
     void    *connection;         /* private to the place */
-    char     head[REF_HEAD];     /* the first bytes, of what can be read only once */
+    char     head[REF_HEAD];     /* the first bytes, of what can be read only once … */
+    bool     is_delta;           /* … which is what bloomery diff writes */
 };
 
 bool ref_is_dash(const char *text);
 /* Does it mean what standard input is (-, or /dev/stdin where that is a pipe)? */
 bool ref_is_stdin(const char *text);
+/* Of a filter and its inputs: is one of these, or with none all, standard input? */
+bool ref_keys_from_stdin(int count, char **operands);
 /* Can it be read only once, and not be changed where it is (-, a FIFO, <(…))? */
 bool ref_is_stream(const char *text);
 /* Is it on a server, where others may be adding to it? */
@@ -67,8 +71,8 @@ bool ref_open(struct ref *r, const char *text, const blm_options *o);
 /* For its parameters and seed: of a filter in shards, one of them. */
 bool ref_open_like(struct ref *r, const char *text, const blm_options *o);
 bool ref_change(struct ref *r, const char *text, const blm_options *o);
-/* Opens both or neither, as --from says (from.h). */
-bool ref_open_two(struct ref *a, struct ref *b, char **texts);
+/* Opens both or neither, as --from says (from.h), with these flags. */
+bool ref_open_two(struct ref *a, struct ref *b, char **texts, uint32_t flags);
 /* The same for keys alone. */
 bool ref_open_keys(struct ref *r, const char *text, const blm_options *o);
 bool ref_change_keys(struct ref *r, const char *text, const blm_options *o);
@@ -100,6 +104,9 @@ bool ref_params(struct ref *r, blm_params *p);
 
 /* Finds layers that a writer has appended since we opened the file. Cheap if there are none. */
 void ref_refresh(struct ref *r);
+
+/* For a call of the library that failed on its filter: what is wrong and what to do. */
+int ref_trouble(const struct ref *r, const blm_error *err);
 
 /* Makes the changes so far durable. The filter stays open. */
 bool ref_sync(struct ref *r);

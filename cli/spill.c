@@ -25,8 +25,9 @@ static const struct option rows[] = {
       "was. For classic and blocked filters.",
       NULL },
     { "spill", 0, OPT_FILE, "DIR", &spill_options.dir,
-      "Where those files go. Default: FILTER.spill. They take 8 bytes a key for a blocked filter, "
-      "some 5 bytes a probe for a classic one, and the filter's size.",
+      "Where those files go: a directory that is new or empty. Default: FILTER.spill. They take 8 "
+      "bytes a key for a blocked filter, some 5 bytes a probe for a classic one, and the filter's "
+      "size.",
       NULL },
     OPTION_END,
 };
@@ -39,6 +40,37 @@ static const char *directory(const char *text)
         return spill_options.dir;
     snprintf(path, sizeof path, "%s.spill", text);
     return path;
+}
+
+static size_t name_length(const char *path)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    return n;
+}
+
+/* Found only when the filter is to be put there, after all keys were read. */
+bool spill_is_filter(const char *dir, const char *text)
+{
+    while (strncmp(dir, "./", 2) == 0)
+        dir += 2;
+    while (strncmp(text, "./", 2) == 0)
+        text += 2;
+    size_t n = name_length(dir);
+    if (n != name_length(text) || memcmp(dir, text, n) != 0)
+        return false;
+    misuse("--spill %s is the filter's own name: give another directory", dir);
+    return true;
+}
+
+int spill_trouble(const char *dir, const blm_error *err)
+{
+    const char *words = filter_words(err);
+    if (err->status != BLM_E_MISMATCH || strchr(words, ':'))
+        return filter_trouble(dir, err);
+    return trouble("%s: %s: give the options it was begun with, or another --spill, or remove it",
+                   dir, words);
 }
 
 bool spill_needed(const char *text, const blm_options *o)
@@ -84,10 +116,10 @@ static bool read_keys(blm_spill *s, const char *text, const char *from, blm_erro
         return false;
     bool good = add_keys(s, &k, err), failed = k.failed;
     keys_close(&k);
-    if (good && interrupted())
-        blm_spill_sync(s, NULL);
+    if (good && (failed || interrupted()))
+        blm_spill_sync(s, NULL); /* the next run goes on from here */
     if (!good)
-        filter_trouble(text, err);
+        filter_trouble(directory(text), err);
     return good && !failed && !interrupted();
 }
 
@@ -131,12 +163,12 @@ int spill_build(const char *text, const blm_options *options, const char *from)
     char            keys[NUMBER_TEXT];
     if (ref_is_shared(text) || ref_is_stream(text))
         return misuse("--working-memory builds a file: give a path");
-    if (!ref_vacant(text, o.flags & BLM_REPLACE))
+    if (spill_is_filter(directory(text), text) || !ref_vacant(text, o.flags & BLM_REPLACE))
         return EXIT_TROUBLE;
     o.progress     = progress_library;
     o.progress_ctx = "filling";
     if (blm_spill_open(directory(text), &o, spill_options.memory, &s, &err) != BLM_OK)
-        return filter_trouble(directory(text), &err);
+        return spill_trouble(directory(text), &err);
     blm_spill_get_state(s, &is);
     if (is.kept)
         say("%s: %s has %s of an earlier run: going on", text, directory(text),

@@ -14,6 +14,10 @@ struct spill_options {
 extern struct spill_options      spill_options;
 extern const struct option_group spill_group;
 
+/* Would the directory have the filter's own name? True: already reported. build asks too. */
+bool spill_is_filter(const char *dir, const char *text);
+/* Says what is wrong with the directory. Returns EXIT_TROUBLE. */
+int spill_trouble(const char *dir, const blm_error *err);
 /* Must the filter be built by way of the disk: was it begun so, or is it too large for the memory?
  * False also where nothing was asked for. */
 bool spill_needed(const char *text, const blm_options *o);

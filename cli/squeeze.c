@@ -192,3 +192,25 @@ size_t unsqueeze_read(void *ctx, void *bytes, size_t len)
     }
     return 0;
 }
+
+bool squeeze_is_delta(const void *bytes, size_t len)
+{
+    static const unsigned char delta[8] = { 0xB1, 'B', 'L', 'M', 'd', 'l', 't', '\n' };
+    if (len >= sizeof delta && memcmp(bytes, delta, sizeof delta) == 0)
+        return true;
+    bool is = false;
+#ifdef BLOOMERY_WITH_ZSTD
+    char             head[sizeof delta];
+    struct unsqueeze u   = { 0 };
+    ZSTD_outBuffer   out = { head, sizeof head, 0 };
+    ZSTD_inBuffer    in  = { bytes, len, 0 };
+    if (len < sizeof magic || memcmp(bytes, magic, sizeof magic) != 0 || !open_packed(&u))
+        return false;
+    while (out.pos < out.size && in.pos < in.size)
+        if (ZSTD_isError(ZSTD_decompressStream(u.stream, &out, &in)))
+            break;
+    is = out.pos == sizeof head && memcmp(head, delta, sizeof head) == 0;
+    ZSTD_freeDStream(u.stream);
+#endif
+    return is;
+}

@@ -35,4 +35,9 @@ void   unsqueeze_start(struct unsqueeze *u);
 size_t unsqueeze_read(void *u, void *bytes, size_t len); /* a blm_read_fn */
 void   unsqueeze_end(struct unsqueeze *u);
 
+/* Are these the first bytes of a delta, compressed or not? A compressed block may be as long as
+ * SQUEEZE_HEAD, and nothing of it can be seen before its end. */
+#define SQUEEZE_HEAD ((size_t)160 << 10)
+bool squeeze_is_delta(const void *bytes, size_t len);
+
 #endif

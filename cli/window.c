@@ -39,10 +39,13 @@ const char *window_text(const blm_filter *f, char *out)
 
 bool window_overfilled(const struct ref *r, const blm_params *p)
 {
-    blm_stats s = { .size = sizeof s };
+    blm_stats  s = { .size = sizeof s };
+    blm_window w;
     if (!(p->can & BLM_CAN_FORGET))
         return p->items > p->capacity;
-    return !r->remote && blm_get_stats(r->filter, &s) == BLM_OK && s.overfilled;
+    /* By number no turn gets more than its share. A small one's rate is above the plan by chance. */
+    return !r->remote && get(r->filter, &w) && w.by_time &&
+           blm_get_stats(r->filter, &s) == BLM_OK && s.overfilled;
 }
 
 const char *window_burst(const blm_filter *f, char *out)

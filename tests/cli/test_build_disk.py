@@ -86,6 +86,16 @@ err = tool("build", "both.blm", "--include", "a", "--exclude", "b", "--memory", 
 check("a: line 3 is also line 2 of b" in err, err)
 check(not os.path.exists("both.blm") and not os.path.exists("both.blm.spill"), os.listdir())
 
+# ---- a directory with files of one's own: they are left alone, and so is an empty directory
+os.mkdir("own")
+os.rename("a", "own/in")
+err = tool("build", "own.blm", "--include", "own/in", "--memory", "1M", "--spill", "own", code=2)[1].decode()
+check("own" in err and "give one that is empty" in err, err)
+check(os.listdir("own") == ["in"] and open("own/in").read() == "x\ny\nz\n", os.listdir("own"))
+os.rename("own/in", "a")
+tool("build", "own.blm", "--include", "a", "--memory", "1M", "--spill", "own", "--quiet")
+check(os.listdir("own") == [] and os.path.exists("own.blm"), os.listdir("own"))
+
 # ---- options that do not go together
 check(b"give --memory" in tool("build", "c.blm", "--include", "a", "--spill", "d", code=2)[1], "spill")
 check(b"give a path" in tool("build", "-", "--include", "a", "--memory", "1M", code=2)[1], "stdout")

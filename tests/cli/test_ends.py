@@ -91,7 +91,7 @@ for turn in range(2):
     tool("add", "numbers", "good", "-e", "int64", "--quiet")
     ends(2, [NUMBER, r"stopped after line 250,000 of the input; numbers is valid: continue with "
                  r"the next line\n"], "remove", "numbers", "-e", "int64", "bad")
-    ends(2, [NUMBER, r"stopped after 250,000 keys; new was not made: run the command again\n"], "create",
+    ends(2, [NUMBER, r"stopped after 250,000 keys; new was not made\n"], "create",
          "new", "-n", "1e6", "--from", "bad", "-e", "int64")
     check(not os.path.exists("new"), "create left a file")
     stopped = r"stopped after 250,000 keys; \w+ is valid and holds every key added so far\n"

@@ -24,6 +24,9 @@ for shell, name in (("bash", "bloomery.bash"), ("zsh", "_bloomery"), ("fish", "b
     check((SOURCE / "cli/completion" / name).read_bytes() == tool("--completion", shell)[0],
           f"cli/completion/{name} is not what the program prints: build the target `manual`")
 
+for name, text in pages.items():
+    check(not re.search(rb"[?!.:]\.$", text.replace(b"...", b""), re.M), f"{name}: a sentence ends twice")
+
 # ---- version and date are those of the changelogs
 dated = re.search(r'^\.TH \S+ 1 "(\S+)" "bloomery (\S+)"', pages["bloomery.1"].decode(), re.M)
 newest = re.search(r"^## (\S+) \((\S+)\)$", (SOURCE / "CHANGELOG.md").read_text(), re.M)

@@ -83,6 +83,19 @@ for other in (b"1\n2\n4\n", b"1\n2\n3\n4\n", b"1\n2\n", b""):
 tool("create", "later/got.blm", *same, input=b"1\n2\n3\n")
 check(os.listdir("later") == ["got.blm"] and not os.path.exists("late"), os.listdir("later"))
 
+# ---- a directory with files of one's own: they are left alone, and so is an empty directory
+os.mkdir("own")
+for name in ("words", "part.0", "notes"):
+    with open(f"own/{name}", "w") as f:
+        f.write("1\n2\n3\n")
+    same[same.index("--spill") + 1] = "own"
+    err = tool("create", "own.blm", *same[:-1], f"own/{name}", code=2)[1].decode()
+    check("own" in err and "give one that is empty" in err, err)
+    check(os.listdir("own") == [name] and open(f"own/{name}").read() == "1\n2\n3\n", os.listdir("own"))
+    os.remove(f"own/{name}")
+tool("create", "own.blm", *same, input=b"1\n2\n3\n")
+check(os.listdir("own") == [] and os.path.exists("own.blm"), os.listdir("own"))
+
 # ---- a filter that fits needs no directory; kinds that cannot; options that do not go together
 err = tool("create", "small.blm", "-n", "1000", "--from", "keys", "--working-memory", "1M")[1]
 check(b"parts" not in err and os.path.exists("small.blm"), err)

@@ -117,8 +117,8 @@ for words, said in (
         (["patch", "/dev/stdin"], b"the delta is read from standard input"),
         (["compare", "-", "/dev/stdin"], b"only one filter can come from standard input"),
         (["dedup", "--state", "fifo", "keys"], b"--state fifo is not possible"),
-        (["create", "fifo", "-n", "10"], b"fifo: already exists"),
-        (["create", "fifo", "-n", "10", "--force"], b"fifo: ")):
+        (["create", "fifo", "-n", "10"], b"fifo: not a regular file: use - for standard output"),
+        (["create", "fifo", "-n", "10", "--force"], b"fifo: not a regular file: use - for")):
     err = tool(*words, code=2, input=b"")[1]
     check(said in err and err.count(b"\n") == 1, f"{words}: {err}")
 check(os.path.exists("fifo"), "the FIFO is still there")

@@ -1,0 +1,4 @@
+# Then no number of keys follows from the bits.
+seq 1000 >keys
+bloomery create a.blm -m 64 -k 3 --seed 1 --from keys --quiet
+bloomery intersect b.blm a.blm a.blm
