@@ -57,12 +57,13 @@ static bool read_hex(const char *text, size_t len, uint64_t out[2])
     if (len < 1 || len > 32)
         return false;
     for (size_t i = 0; i < len; i++) {
-        static const char digits[] = "0123456789abcdef";
-        const char       *at       = strchr(digits, text[i] | 0x20);
-        if (!text[i] || !at)
+        static const char digits[] = "0123456789abcdefABCDEF";
+        const char       *at       = memchr(digits, text[i], sizeof digits - 1);
+        if (!at)
             return false;
-        v[1] = v[1] << 4 | v[0] >> 60;
-        v[0] = v[0] << 4 | (uint64_t)(at - digits);
+        uint64_t digit = (uint64_t)(at - digits);
+        v[1]           = v[1] << 4 | v[0] >> 60;
+        v[0]           = v[0] << 4 | (digit < 16 ? digit : digit - 6);
     }
     memcpy(out, v, sizeof v);
     return true;

@@ -27,18 +27,19 @@ struct value {
     struct bf_asleep *asleep;       /* its layers, if it is small enough to sleep; or NULL */
     uint64_t          items, bytes; /* as counted in the module's totals */
     uint64_t          room; /* keys that the filter, or its newest layer, takes before it is full */
-    bool              native : 1;  /* of the type bloomery1 */
-    bool              counts : 1;  /* every add changes it, not only new keys: counters, windows */
-    bool              forgets : 1; /* a window, which is never full … */
-    bool              timed : 1;   /* … by time */
-    bool              fixed : 1;   /* may not grow; adds to a full filter are errors */
-    bool     automatic : 1;        /* made by an add, not reserved, so it grows as growth.c says */
-    bool     saturate : 1;         /* native and of fixed size: takes keys past its capacity */
-    bool     named : 1;            /* only while BF.MERGE looks for filters named twice */
-    bool     followed : 1;         /* its changes are kept (changes.c) */
-    uint8_t  place;                /* where it is awake (asleep.c); 0: nowhere */
-    uint16_t layers;               /* of `asleep`, with the … */
-    uint32_t growth;               /* … chain's growth */
+    bool              native : 1;   /* of the type bloomery1 */
+    bool              counts : 1;   /* every add changes it, not only new keys: counters, windows */
+    bool              forgets : 1;  /* a window, which is never full … */
+    bool              timed : 1;    /* … by time */
+    bool              fixed : 1;    /* may not grow; adds to a full filter are errors */
+    bool              may_fail : 1; /* may have no place for an item before it is full */
+    bool     automatic : 1;         /* made by an add, not reserved, so it grows as growth.c says */
+    bool     saturate : 1;          /* native and of fixed size: takes keys past its capacity */
+    bool     named : 1;             /* only while BF.MERGE looks for filters named twice */
+    bool     followed : 1;          /* its changes are kept (changes.c) */
+    uint8_t  place;                 /* where it is awake (asleep.c); 0: nowhere */
+    uint16_t layers;                /* of `asleep`, with the … */
+    uint32_t growth;                /* … chain's growth */
 };
 
 /* Takes ownership of the filter. NULL: it failed, and the filter is freed. */
@@ -89,6 +90,9 @@ blm_options                bf_options(uint64_t max_bytes);
 void *bf_try_alloc(size_t size);
 /* Hands an array that Redis allocated and filled over to a filter. */
 void bf_memory_filled(void *p, size_t size);
+/* Between true and false, no memory is the end of the process, as for Redis' own commands: what saves
+ * a value has no way to say that it could not, and half a value in a file is worse. */
+void bf_memory_must(bool must);
 /* At load time: may programs ask for huge pages here? */
 void bf_memory_find_rule(void);
 
@@ -169,14 +173,16 @@ bool           bf_header_get(struct bf_chain *c, const uint8_t *in, size_t len);
 
 #define BF_NATIVE_HEADER BLM_DUMP_HEADER              /* of a native value's dump */
 bool bf_native_header(const uint8_t *in, size_t len); /* is this the start of one? */
-void bf_native_header_put(const struct value *v, uint8_t *out);
+void bf_native_header_put(const struct value *v, uint64_t total, uint8_t *out);
 /* Makes a value that waits for its bytes. NULL: *why says why. */
 struct value *bf_native_begin(const uint8_t *in, size_t len, uint64_t max_bytes, const char **why);
 /* Takes the next bytes, which belong at `at`. 1: complete, 0: more to come, -1: *why says why
  * not. */
 int bf_native_take(struct value *v, uint64_t at, const void *bytes, size_t len, const char **why);
-/* Up to `room` bytes of the encoded filter from `at` on. Returns how many. */
-size_t   bf_native_read(const struct value *v, uint64_t at, void *out, size_t room);
+/* Up to `room` bytes of the encoded filter from `at` on. Returns how many: fewer if it ends, or if
+ * there was no memory for its checksums. */
+size_t bf_native_read(const struct value *v, uint64_t at, void *out, size_t room);
+/* Bytes of the encoded filter, also of one that is still arriving. 0: no memory. */
 uint64_t bf_native_length(const struct value *v);
 /* How many bytes of an arriving value are here. `each` (or NULL) is called with them, in order. */
 typedef void (*bf_part_fn)(void *ctx, const void *bytes, size_t len);
@@ -189,6 +195,8 @@ void     bf_native_drop(struct value *v); /* frees v->arriving */
  * mark. */
 double bf_auto_rate(double rate);
 bool   bf_is_auto(double first_error);
+/* Takes the mark from a first layer, if it has one. */
+void bf_unmark(blm_chain_layer *first, uint32_t options);
 
 enum bf_outcome { BF_ADDED, BF_FULL, BF_FAILED };
 /* Adds keys in order. fresh[i] becomes 1 if key i was new. If the result is not BF_ADDED, *done
@@ -325,5 +333,6 @@ struct bf_command {
 };
 extern const struct bf_command bf_commands[];
 extern const size_t            bf_command_count;
+void                           bf_docs_kinds(void); /* before the commands are created */
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bf.h"
+#include "bloomery/embed.h"
 #include "bloomery/redisbloom.h"
 
 #define LN2_SQUARED 0.480453013918201 /* the original's decimals */
@@ -82,22 +83,49 @@ const char *bf_chain_fault(const struct bf_chain *c, uint64_t max_bytes)
     return NULL;
 }
 
+/* Arrays that are not a whole number of words cannot be handed over: they are copied into the new
+ * filter. Commands and loads run one at a time. */
+static void *odd[BLM_CHAIN_MAX_LAYERS];
+
+static void keep_odd(struct bf_chain *c)
+{
+    for (uint32_t i = 0; i < c->layers; i++) {
+        odd[i] = c->layer[i].bytes % 8 ? c->layer[i].words : NULL;
+        if (odd[i])
+            c->layer[i].words = NULL;
+    }
+}
+
+/* f is NULL: it could not be made, and the arrays stay the chain's. */
+static void write_odd(struct bf_chain *c, blm_filter *f)
+{
+    for (uint32_t i = 0; i < c->layers; i++) {
+        if (f && odd[i])
+            blm_write_bits(f, i, 0, odd[i], c->layer[i].bytes);
+        if (odd[i])
+            c->layer[i].words = odd[i];
+        else if (f)
+            c->layer[i].words = NULL; /* the filter's now */
+    }
+}
+
 struct value *bf_chain_value(struct bf_chain *c, uint64_t max_bytes, const char **why)
 {
     static char text[256]; /* commands and loads run one at a time */
     blm_options o = bf_options(max_bytes);
-    blm_filter *f;
+    blm_filter *f = NULL;
     blm_error   err;
     *why = bf_chain_fault(c, max_bytes);
     if (*why)
         return NULL;
+    keep_odd(c);
     if (blm_chain_create(c->layer, c->layers, c->options, c->growth, &o, &f, &err) != BLM_OK) {
         memcpy(text, err.text, sizeof text);
         *why = text;
-        return NULL;
     }
-    for (uint32_t i = 0; i < c->layers; i++)
-        c->layer[i].words = NULL;
+    write_odd(c, f);
+    if (!f)
+        return NULL;
     struct value *v = bf_value(f, false);
     if (!v)
         *why = BF_STARVED;

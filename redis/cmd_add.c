@@ -31,6 +31,17 @@ static const char *no_such_kind(void)
     return text;
 }
 
+static bool read_kind(const Str *s, blm_kind *out)
+{
+    const blm_kind_row *row;
+    for (size_t i = 0; (row = blm_kind_at(i)); i++)
+        if (row->can & BLM_CAN_ADD && bf_word(s, row->name)) {
+            *out = row->kind;
+            return true;
+        }
+    return false;
+}
+
 /* Parses the words that RedisBloom does not have. Returns how many arguments were used; 0: not one
  * of these words. */
 static int extra_word(Str **argv, int left, struct bf_wanted *w, const char **why)
@@ -40,12 +51,7 @@ static int extra_word(Str **argv, int left, struct bf_wanted *w, const char **wh
         return 1;
     }
     if (bf_word(argv[0], "KIND")) {
-        char        name[16] = "";
-        size_t      len      = 0;
-        const char *text     = left > 1 ? api.StringPtrLen(argv[1], &len) : "";
-        for (size_t i = 0; i < len && len < sizeof name; i++)
-            name[i] = (char)(text[i] >= 'A' && text[i] <= 'Z' ? text[i] + 32 : text[i]);
-        if (!blm_kind_from_name(name, &w->kind) || !(blm_kind_find(w->kind)->can & BLM_CAN_ADD))
+        if (left < 2 || !read_kind(argv[1], &w->kind))
             *why = no_such_kind();
         w->native = true;
         return 2;
@@ -68,10 +74,10 @@ static int extra_word(Str **argv, int left, struct bf_wanted *w, const char **wh
 
 /* `loose`: skips unknown words, as RedisBloom did when the command was first done. */
 static const char *reserve_words(Str **argv, int argc, struct bf_wanted *w, bool *expands,
-                                 bool *junk, bool loose)
+                                 bool loose)
 {
     const char *why = NULL;
-    *expands = *junk = false;
+    *expands        = false;
     for (int i = 4; i < argc && !why;) {
         int used = 0;
         if (bf_word(argv[i], "NONSCALING")) {
@@ -84,7 +90,6 @@ static const char *reserve_words(Str **argv, int argc, struct bf_wanted *w, bool
         } else {
             used = extra_word(argv + i, argc - i, w, &why);
         }
-        *junk |= used == 0;
         if (used == 0 && !loose)
             return "ERR unknown argument received";
         i += used ? used : 1;
@@ -128,22 +133,31 @@ static const char *reserve_sense(struct bf_wanted *w, bool expands)
     return NULL;
 }
 
+/* Seven arguments are enough for RedisBloom's words, and more are its error. Ours may need more. */
+static bool has_own_word(Str **argv, int argc)
+{
+    struct bf_wanted unused;
+    const char      *why;
+    for (int i = 4; i < argc; i++)
+        if (extra_word(argv + i, argc - i, &unused, &why) > 0)
+            return true;
+    return false;
+}
+
 int bf_cmd_reserve(Ctx *ctx, Str **argv, int argc)
 {
     struct bf_wanted w = bf_defaults();
     struct value    *v;
     Key             *key;
-    bool             expands = false, junk = false;
-    if (argc < 4)
+    bool             expands = false;
+    if (argc < 4 || (argc > 7 && !has_own_word(argv, argc)))
         return api.WrongArity(ctx);
     w.explicit_     = true;
     const char *why = bf_read_rate(argv[2], &w.rate);
     if (!why)
         why = bf_read_capacity(argv[3], &w.capacity);
     if (!why)
-        why = reserve_words(argv, argc, &w, &expands, &junk, bf_repeated(ctx));
-    if (junk && argc > 7 && !w.native && !w.saturate)
-        return api.WrongArity(ctx);
+        why = reserve_words(argv, argc, &w, &expands, bf_repeated(ctx));
     if (!why)
         why = reserve_sense(&w, expands);
     if (why)
@@ -316,7 +330,7 @@ static void add_with_room(Ctx *ctx, struct value *v, Str **items, size_t n, stru
 static void add_and_reply(Ctx *ctx, struct value *v, Str **items, size_t n, struct results *r)
 {
     uint8_t some[1024];
-    if (n <= v->room && !v->followed) {
+    if (n <= v->room && !v->followed && !v->may_fail) {
         add_with_room(ctx, v, items, n, r);
         return;
     }

@@ -157,6 +157,16 @@ int bf_cmd_cf_reserve(Ctx *ctx, Str **argv, int argc)
 
 /* ---- CF.ADD key item · CF.ADDNX key item ---- */
 
+/* How a filter that an add made reaches replicas and the append-only file: as a header, which is
+ * exact, whatever the configs of the receiver. CF.RESERVE would look for its words in the key's name
+ * too. */
+static void replicate_make(Ctx *ctx, Str *name, const struct value *v)
+{
+    uint8_t header[BLM_CF_HEADER];
+    blm_cf_write_header(v->filter, header);
+    api.Replicate(ctx, "CF.LOADCHUNK", "slb", name, 1LL, (const char *)header, sizeof header);
+}
+
 /* The value to add to, made if need be. NULL: the error has been replied. */
 static struct value *to_add_to(Ctx *ctx, Str *name, const struct wanted *w, bool create)
 {
@@ -171,8 +181,7 @@ static struct value *to_add_to(Ctx *ctx, Str *name, const struct wanted *w, bool
         if (!v)
             return api.ReplyWithError(ctx, NO_FILTER_MEMORY), NULL;
         attach(ctx, name, v);
-        api.Replicate(ctx, "CF.RESERVE", "slclclcl", name, w->capacity, "BUCKETSIZE", w->bucket,
-                      "MAXITERATIONS", w->iterations, "EXPANSION", w->expansion);
+        replicate_make(ctx, name, v);
     } else if (!bf_repeated(ctx) && bf_params(v).layers >= (uint64_t)bf_config.cf_max_expansions) {
         return api.ReplyWithError(ctx, "Maximum expansions reached"), NULL;
     }
@@ -213,9 +222,25 @@ int bf_cmd_cf_addnx(Ctx *ctx, Str **argv, int argc) { return add(ctx, argv, argc
 
 /* ---- CF.INSERT key [CAPACITY n] [NOCREATE] ITEMS item [item …] · CF.INSERTNX ---- */
 
-/* Where the items begin; 0: the error has been replied. Only the first letter of a word counts. */
-static int read_insert(Ctx *ctx, Str **argv, int argc, struct wanted *w, bool *create)
+/* NULL, or what is wrong with CAPACITY. The range goes by our bucket size. What is repeated has been
+ * done with the bucket size of another server, and must not be refused: the capacity only matters if
+ * there is no key, and is then moved into the range. */
+static const char *read_capacity(const Str *s, bool repeated, struct wanted *w)
 {
+    if (api.StringToLongLong(s, &w->capacity) != API_OK)
+        return "Bad capacity";
+    long long least = 2 * w->bucket, given = w->capacity;
+    w->capacity = given < least ? least : given > MOST_CAPACITY ? MOST_CAPACITY : given;
+    return repeated || given == w->capacity
+               ? NULL
+               : "Capacity must be in the range [cf-bucket-size * 2, 1073741824]";
+}
+
+/* Where the items begin; 0: the error has been replied. Only the first letter of a word counts.
+ * *sized: there was a CAPACITY. */
+static int read_insert(Ctx *ctx, Str **argv, int argc, struct wanted *w, bool *create, bool *sized)
+{
+    bool repeated = bf_repeated(ctx);
     for (int i = 2; i < argc; i++) {
         size_t      len;
         const char *word   = api.StringPtrLen(argv[i], &len);
@@ -225,12 +250,10 @@ static int read_insert(Ctx *ctx, Str **argv, int argc, struct wanted *w, bool *c
         if (letter == 'n') {
             *create = false;
         } else if (letter == 'c' && i + 1 < argc) {
-            if (api.StringToLongLong(argv[++i], &w->capacity) != API_OK)
-                return api.ReplyWithError(ctx, "Bad capacity"), 0;
-            if (w->capacity < 2 * w->bucket || w->capacity > MOST_CAPACITY)
-                return api.ReplyWithError(
-                           ctx, "Capacity must be in the range [cf-bucket-size * 2, 1073741824]"),
-                       0;
+            const char *why = read_capacity(argv[++i], repeated, w);
+            if (why)
+                return api.ReplyWithError(ctx, why), 0;
+            *sized = true;
         } else if (letter != 'i' && letter != 'c') {
             return api.ReplyWithError(ctx, "Unknown argument received"), 0;
         }
@@ -238,25 +261,43 @@ static int read_insert(Ctx *ctx, Str **argv, int argc, struct wanted *w, bool *c
     return api.WrongArity(ctx), 0;
 }
 
+/* cf-max-expansions is looked at once a command, and one command can bring very many items. A tiny
+ * filter would get tens of thousands of layers from it, and each item is looked for in all. From this
+ * many on it grows no more: what has no place gets -1. */
+#define MOST_LAYERS 1024u
+
+static bool bound_growth(Ctx *ctx, struct value *v)
+{
+    uint64_t most = MOST_LAYERS;
+    if ((uint64_t)bf_config.cf_max_expansions > most)
+        most = (uint64_t)bf_config.cf_max_expansions;
+    if (bf_repeated(ctx) || !blm_view(v->filter, (uint32_t)most - 1, NULL))
+        return false;
+    blm_set_max_bytes(v->filter, bf_params(v).bytes);
+    return true;
+}
+
 static int insert(Ctx *ctx, Str **argv, int argc, bool nx)
 {
     struct wanted w      = defaults();
-    bool          create = true;
+    bool          create = true, sized = false;
     if (argc < 4)
         return api.WrongArity(ctx);
-    int at = read_insert(ctx, argv, argc, &w, &create);
+    int at = read_insert(ctx, argv, argc, &w, &create, &sized);
     if (!at)
         return API_OK;
     struct value *v = to_add_to(ctx, argv[1], &w, create);
     if (!v)
         return API_OK;
-    /* Items that memory or the cap refused here must not be added by replicas, which have no cap. */
-    Str **kept = api.Alloc((size_t)(argc - at) * sizeof(Str *));
-    int   keep = 0;
+    /* Items that memory or a bound refused here must not be added by replicas, which have no bounds. */
+    Str **kept  = api.Alloc((size_t)(argc - at) * sizeof(Str *));
+    int   keep  = 0;
+    bool  bound = false;
     api.ReplyWithArray(ctx, argc - at);
     for (int i = at; i < argc; i++) {
-        blm_status st    = BLM_OK;
-        int        added = add_item(v, argv[i], nx, &st);
+        blm_status st = BLM_OK;
+        bound         = bound || bound_growth(ctx, v);
+        int added     = add_item(v, argv[i], nx, &st);
         if (st >= 0 || st == BLM_E_FULL)
             kept[keep++] = argv[i];
         if (!nx && api.GetContextFlags(ctx) & API_CTX_RESP3)
@@ -265,7 +306,7 @@ static int insert(Ctx *ctx, Str **argv, int argc, bool nx)
             api.ReplyWithLongLong(ctx, added);
     }
     bf_tick(&bf_totals.adds, (uint64_t)(argc - at));
-    if (keep == argc - at)
+    if (keep == argc - at && !sized) /* a CAPACITY would be judged again, by other configs */
         api.ReplicateVerbatim(ctx);
     else if (keep)
         api.Replicate(ctx, nx ? "CF.INSERTNX" : "CF.INSERT", "sccv", argv[1], "NOCREATE", "ITEMS",

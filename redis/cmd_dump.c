@@ -55,22 +55,24 @@ static int dump_chain(Ctx *ctx, const struct value *v, long long iterator)
 
 static int dump_native(Ctx *ctx, const struct value *v, long long iterator)
 {
-    uint8_t header[BF_NATIVE_HEADER];
+    uint8_t  header[BF_NATIVE_HEADER];
+    uint64_t total = bf_native_length(v), at = (uint64_t)iterator - 1;
+    if (total == 0)
+        return api.ReplyWithError(ctx, NO_MEMORY);
     if (iterator == 0) {
-        bf_native_header_put(v, header);
+        bf_native_header_put(v, total, header);
         return reply_chunk(ctx, 1, header, sizeof header);
     }
-    uint64_t total = iterator > 0 ? bf_native_length(v) : 0;
-    uint64_t at    = (uint64_t)iterator - 1;
     if (iterator < 0 || at >= total)
         return reply_chunk(ctx, 0, "", 0);
     size_t room   = (size_t)(total - at < BF_CHUNK ? total - at : BF_CHUNK);
     char  *buffer = bf_try_alloc(room);
-    if (!buffer)
-        return api.ReplyWithError(ctx, NO_MEMORY);
-    size_t len = bf_native_read(v, at, buffer, room);
-    reply_chunk(ctx, len ? iterator + (long long)len : 0, buffer, len);
-    api.Free(buffer);
+    if (buffer && bf_native_read(v, at, buffer, room) == room)
+        reply_chunk(ctx, iterator + (long long)room, buffer, room);
+    else
+        api.ReplyWithError(ctx, NO_MEMORY);
+    if (buffer)
+        api.Free(buffer);
     return API_OK;
 }
 

@@ -182,11 +182,14 @@ int bf_cmd_debug(Ctx *ctx, Str **argv, int argc)
     snprintf(line, sizeof line, "size:%llu", (unsigned long long)all.items);
     api.ReplyWithCString(ctx, line);
     for (uint32_t i = 0; i < all.layers; i++) {
-        blm_params p     = bf_layer(v, i);
-        int        width = v->native || p.variant & BLM_CHAIN_FORCE64 ? 64 : 32;
+        blm_params      p     = bf_layer(v, i);
+        int             width = v->native || p.variant & BLM_CHAIN_FORCE64 ? 64 : 32;
+        blm_chain_layer l     = { .bytes = p.bytes, .bits = p.bits };
+        if (!v->native) /* those of p are a whole number of words */
+            blm_chain_get_layer(v->filter, i, &l);
         snprintf(line, sizeof line,
                  "bytes:%llu bits:%llu hashes:%lu hashwidth:%d capacity:%llu size:%llu ratio:%g",
-                 (unsigned long long)p.bytes, (unsigned long long)p.bits, (unsigned long)p.probes,
+                 (unsigned long long)l.bytes, (unsigned long long)l.bits, (unsigned long)p.probes,
                  width, (unsigned long long)p.capacity, (unsigned long long)p.items, p.rate);
         api.ReplyWithCString(ctx, line);
     }

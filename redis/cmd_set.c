@@ -8,7 +8,7 @@
 #include "bloomery/maths.h"
 #include "bloomery/redisbloom.h"
 
-/* ---- BF.DEL key item [item …]: counting filters ---- */
+/* ---- BF.DEL key item [item …]: counting and cuckoo filters ---- */
 
 int bf_cmd_del(Ctx *ctx, Str **argv, int argc)
 {
@@ -27,7 +27,7 @@ int bf_cmd_del(Ctx *ctx, Str **argv, int argc)
         return bf_still_arriving(ctx);
     if (!(bf_params(v).can & BLM_CAN_REMOVE))
         return api.ReplyWithError(ctx, "ERR items can only be removed from a filter of KIND "
-                                       "counting");
+                                       "counting or cuckoo");
     if (argc > 3)
         api.ReplyWithArray(ctx, argc - 2);
     for (int i = 2; i < argc; i++) {
@@ -86,11 +86,22 @@ static bool copy_layers(struct bf_chain *c, uint32_t at, const struct value *v)
         const void      *bits = blm_view(v->filter, i, &bytes);
         blm_chain_get_layer(v->filter, i, l);
         c->items += l->items;
-        if (l->bytes % 8 || !(l->words = bf_try_alloc((size_t)l->bytes)))
+        if (!(l->words = bf_try_alloc((size_t)l->bytes)))
             return false;
         memcpy(l->words, bits, (size_t)l->bytes);
     }
     return true;
+}
+
+/* By words, and the bytes after the last whole one. */
+static void unite_bits(void *to, const void *from, uint64_t bytes)
+{
+    uint64_t       *a = to;
+    const uint64_t *b = from;
+    for (uint64_t i = 0; i < bytes / 8; i++)
+        a[i] |= b[i];
+    for (uint64_t i = bytes & ~(uint64_t)7; i < bytes; i++)
+        ((uint8_t *)to)[i] |= ((const uint8_t *)from)[i];
 }
 
 /* ORs the bits of chains of one layer each. */
@@ -98,12 +109,10 @@ static bool unite_layers(struct bf_chain *c, struct value *const *v, size_t n)
 {
     if (!copy_layers(c, 0, v[0]))
         return false;
-    uint64_t *to = c->layer[0].words;
     for (size_t i = 1; i < n; i++) {
-        uint64_t        bytes;
-        const uint64_t *from = blm_view(v[i]->filter, 0, &bytes);
-        for (uint64_t w = 0; w < bytes / 8; w++)
-            to[w] |= from[w];
+        uint64_t    bytes;
+        const void *from = blm_view(v[i]->filter, 0, &bytes);
+        unite_bits(c->layer[0].words, from, bytes);
         uint64_t items = bf_params(v[i]).items;
         c->items += items;
         c->layer[0].items += items;
@@ -112,7 +121,8 @@ static bool unite_layers(struct bf_chain *c, struct value *const *v, size_t n)
 }
 
 /* Later chains first, so that the destination's newest layer, which takes new keys, stays the
- * newest. */
+ * newest. What is then the first layer says how the chain grows (growth.c). That is the destination's
+ * to say, so another's mark goes. */
 static bool join_layers(struct bf_chain *c, struct value *const *v, size_t n)
 {
     uint32_t at = 0;
@@ -121,6 +131,8 @@ static bool join_layers(struct bf_chain *c, struct value *const *v, size_t n)
             return false;
         at += bf_params(v[i]).layers;
     }
+    if (!v[0]->automatic || c->layer[0].error != bf_layer(v[0], 0).rate)
+        bf_unmark(&c->layer[0], c->options);
     return true;
 }
 
@@ -260,10 +272,11 @@ static void reply_estimate(Ctx *ctx, const char *name, const blm_estimate *e)
     api.ReplyWithDouble(ctx, e->high);
 }
 
+/* Behind bytes that do not end with a word, a layer has zeroes. */
 static uint64_t ones(const uint64_t *a, const uint64_t *b, uint64_t bytes)
 {
     uint64_t sum = 0;
-    for (uint64_t i = 0; i < bytes / 8; i++)
+    for (uint64_t i = 0; i < (bytes + 7) / 8; i++)
         sum += (uint64_t)__builtin_popcountll(b ? a[i] | b[i] : a[i]);
     return sum;
 }
@@ -278,7 +291,7 @@ static const char *compare(const struct value *a, const struct value *b, blm_ove
         return blm_compare(a->filter, b->filter, out, &err) == BLM_OK ? NULL : why_apart(&err);
     blm_chain_get_layer(a->filter, 0, &x);
     blm_chain_get_layer(b->filter, 0, &y);
-    if (bf_params(a).layers != 1 || bf_params(b).layers != 1 || x.bits != y.bits || x.bytes % 8 ||
+    if (bf_params(a).layers != 1 || bf_params(b).layers != 1 || x.bits != y.bits ||
         x.hashes != y.hashes || x.n2 != y.n2 ||
         (bf_params(a).variant ^ bf_params(b).variant) & BLM_CHAIN_FORCE64)
         return "ERR only filters of one layer and the same size can be compared";

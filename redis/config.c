@@ -79,6 +79,25 @@ static int set_number(const char *name, long long value, void *priv, Str **err)
     return API_OK;
 }
 
+/* A bucket may have at most half the slots of a filter that an add makes. Judged when all of a CONFIG
+ * SET is set, so that one command can change both. */
+static bool sizes_agree(void) { return 2 * bf_config.cf_bucket <= bf_config.cf_capacity; }
+
+static int apply_sizes(Ctx *ctx, void *priv, Str **err)
+{
+    char text[96];
+    (void)ctx;
+    if (sizes_agree())
+        return API_OK;
+    if (priv == &bf_config.cf_bucket)
+        snprintf(text, sizeof text, "Value for `cf-bucket-size` must be in the range [1, %lld]",
+                 bf_config.cf_capacity / 2);
+    else
+        snprintf(text, sizeof text, "Value for `cf-initial-size` must be in the range [%lld, %lld]",
+                 2 * bf_config.cf_bucket, BF_MAX_CAPACITY);
+    return refuse(err, text);
+}
+
 static int get_bool(const char *name, void *priv)
 {
     (void)name;
@@ -97,16 +116,17 @@ static const struct number {
     const char *name;
     long long  *value, min, max;
     unsigned    flags;
+    ConfigApply apply;
 } numbers[] = {
-    { "bf-initial-size", &bf_config.capacity, 1, BF_MAX_CAPACITY, 0 },
-    { "bf-expansion-factor", &bf_config.expansion, 0, BF_MAX_EXPANSION, 0 },
-    { "bf-max-bytes", &bf_config.max_bytes, 1024, MOST_BYTES, API_CONFIG_MEMORY },
-    { "bf-changes-length", &bf_config.changes, 1, 1LL << 24, 0 },
-    { "cf-initial-size", &bf_config.cf_capacity, 4, BF_MAX_CAPACITY, 0 },
-    { "cf-bucket-size", &bf_config.cf_bucket, 1, 255, 0 },
-    { "cf-max-iterations", &bf_config.cf_iterations, 1, 65535, 0 },
-    { "cf-expansion-factor", &bf_config.cf_expansion, 0, BF_MAX_EXPANSION, 0 },
-    { "cf-max-expansions", &bf_config.cf_max_expansions, 1, 65536, 0 },
+    { "bf-initial-size", &bf_config.capacity, 1, BF_MAX_CAPACITY, 0, NULL },
+    { "bf-expansion-factor", &bf_config.expansion, 0, BF_MAX_EXPANSION, 0, NULL },
+    { "bf-max-bytes", &bf_config.max_bytes, 1024, MOST_BYTES, API_CONFIG_MEMORY, NULL },
+    { "bf-changes-length", &bf_config.changes, 1, 1LL << 24, 0, NULL },
+    { "cf-initial-size", &bf_config.cf_capacity, 2, BF_MAX_CAPACITY, 0, apply_sizes },
+    { "cf-bucket-size", &bf_config.cf_bucket, 1, 255, 0, apply_sizes },
+    { "cf-max-iterations", &bf_config.cf_iterations, 1, 65535, 0, NULL },
+    { "cf-expansion-factor", &bf_config.cf_expansion, 0, BF_MAX_EXPANSION, 0, NULL },
+    { "cf-max-expansions", &bf_config.cf_max_expansions, 1, 65536, 0, NULL },
 };
 #define NUMBERS (sizeof numbers / sizeof *numbers)
 
@@ -198,7 +218,8 @@ static bool register_configs(Ctx *ctx, unsigned flags)
     for (size_t i = 0; i < NUMBERS; i++)
         if (api.RegisterNumericConfig(ctx, numbers[i].name, *numbers[i].value,
                                       flags | numbers[i].flags, numbers[i].min, numbers[i].max,
-                                      get_number, set_number, NULL, numbers[i].value) != API_OK)
+                                      get_number, set_number, numbers[i].apply,
+                                      numbers[i].value) != API_OK)
             return false;
     for (size_t i = 0; i < SWITCHES; i++)
         if (api.RegisterBoolConfig(ctx, switches[i].name, *switches[i].value, flags, get_bool,
@@ -216,5 +237,9 @@ bool bf_config_load(Ctx *ctx, Str **argv, int argc)
         done = register_configs(ctx, 0);
     if (done && api.LoadDefaultConfigs)
         done = api.LoadDefaultConfigs(ctx) == API_OK;
-    return done && api.LoadConfigs(ctx) == API_OK;
+    if (!done || api.LoadConfigs(ctx) != API_OK)
+        return false;
+    if (!sizes_agree()) /* a server that starts sets them and applies nothing */
+        api.Log(ctx, "warning", "cf-bucket-size is more than half of cf-initial-size");
+    return sizes_agree();
 }

@@ -16,16 +16,18 @@ static const InfoVersion version = { 1, sizeof(HistoryEntry), sizeof(KeySpec), s
         }                                                                     \
     }
 
-static KeySpec reads[]    = { ONE_KEY(API_KEY_RO | API_KEY_ACCESS), { 0 } };
-static KeySpec creates[]  = { ONE_KEY(API_KEY_RW | API_KEY_INSERT), { 0 } };
-static KeySpec removes[]  = { ONE_KEY(API_KEY_RW | API_KEY_UPDATE), { 0 } };
+static KeySpec reads[]   = { ONE_KEY(API_KEY_RO | API_KEY_ACCESS), { 0 } };
+static KeySpec creates[] = { ONE_KEY(API_KEY_RW | API_KEY_INSERT), { 0 } };
+/* The answer tells what was there before: who may only write must not ask this way. */
+static KeySpec adds[]     = { ONE_KEY(API_KEY_RW | API_KEY_ACCESS | API_KEY_INSERT), { 0 } };
+static KeySpec removes[]  = { ONE_KEY(API_KEY_RW | API_KEY_ACCESS | API_KEY_UPDATE), { 0 } };
 static KeySpec two_read[] = { { .flags        = API_KEY_RO | API_KEY_ACCESS,
                                 .begin_search = API_SEARCH_INDEX,
                                 .bs.index.pos = 1,
                                 .find_keys    = API_FIND_RANGE,
                                 .fk.range     = { -1, 1, 0 } },
                               { 0 } };
-static KeySpec merges[]   = { ONE_KEY(API_KEY_RW | API_KEY_UPDATE),
+static KeySpec merges[]   = { ONE_KEY(API_KEY_RW | API_KEY_ACCESS | API_KEY_UPDATE),
                               { .flags        = API_KEY_RO | API_KEY_ACCESS,
                                 .begin_search = API_SEARCH_INDEX,
                                 .bs.index.pos = 2,
@@ -61,8 +63,8 @@ static KeySpec merges[]   = { ONE_KEY(API_KEY_RW | API_KEY_UPDATE),
         0   \
     }
 
-#define KIND(NAME, value, name) WORD(#name, #name),
-static CommandArg kinds[]        = { BLM_KIND_MAP(KIND) END };
+#define ONE_MORE(NAME, value, name) +1
+static CommandArg kinds[1 BLM_KIND_MAP(ONE_MORE)]; /* bf_docs_kinds */
 static CommandArg reserve_args[] = { KEY("key"),
                                      ARG(DOUBLE, "error_rate"),
                                      ARG(INTEGER, "capacity"),
@@ -140,6 +142,16 @@ static CommandArg cf_insert_args[]  = { KEY("key"),
                                         MANY(STRING, "item"),
                                         END };
 
+/* Those that BF.RESERVE makes: others are built elsewhere, and loaded. */
+void bf_docs_kinds(void)
+{
+    const blm_kind_row *row;
+    CommandArg         *next = kinds;
+    for (size_t i = 0; (row = blm_kind_at(i)); i++)
+        if (row->can & BLM_CAN_ADD)
+            *next++ = (CommandArg)WORD(row->name, row->name);
+}
+
 /* ---- the table ---- */
 
 #define WRITES "write deny-oom"
@@ -160,14 +172,14 @@ const struct bf_command bf_commands[] = {
       INFO("Makes an empty filter", "O(1)", "1.0.0", NULL, -4, creates, reserve_args) },
     { "bf.add", bf_cmd_add, WRITES, "write bloom", 1,
       INFO("Adds an item to a filter. Makes the filter if it does not exist", PER_ITEM, "1.0.0",
-           NULL, 3, creates, item_args) },
+           NULL, 3, adds, item_args) },
     { "bf.madd", bf_cmd_madd, WRITES, "write bloom", 1,
       INFO("Adds items to a filter. Makes the filter if it does not exist", PER_LAYER, "1.0.0",
-           NULL, -3, creates, items_args) },
+           NULL, -3, adds, items_args) },
     { "bf.insert", bf_cmd_insert, WRITES, "write bloom", 1,
       INFO("Adds items to a filter. Makes the filter with the given parameters if it does not "
            "exist",
-           PER_LAYER, "1.0.0", NULL, -4, creates, insert_args) },
+           PER_LAYER, "1.0.0", NULL, -4, adds, insert_args) },
     { "bf.exists", bf_cmd_exists, READS, "read bloom", 1,
       INFO("Says whether an item may be in a filter", PER_ITEM, "1.0.0", NULL, 3, reads,
            item_args) },
@@ -194,8 +206,8 @@ const struct bf_command bf_commands[] = {
            "O(n), where n is the number of items", BLM_VERSION, "dont_cache", -2, reads,
            changes_args) },
     { "bf.del", bf_cmd_del, "write fast", "write bloom", 1,
-      INFO("Removes items from a counting filter", PER_ITEM, BLM_VERSION, NULL, -3, removes,
-           items_args) },
+      INFO("Removes items from a counting or cuckoo filter", PER_ITEM, BLM_VERSION, NULL, -3,
+           removes, items_args) },
     { "bf.addat", bf_cmd_addat, WRITES, "write bloom", 1,
       INFO("Adds items to a window as of a time, on replicas and from the append-only file",
            PER_ITEM, BLM_VERSION, NULL, -4, removes, at_args) },
@@ -210,19 +222,19 @@ const struct bf_command bf_commands[] = {
       INFO("Makes an empty cuckoo filter", "O(1)", "1.0.0", NULL, -3, creates, cf_reserve_args) },
     { "cf.add", bf_cmd_cf_add, WRITES, "write cuckoo", 1,
       INFO("Adds an item to a cuckoo filter. Makes the filter if it does not exist", CF_COST,
-           "1.0.0", NULL, 3, creates, item_args) },
+           "1.0.0", NULL, 3, adds, item_args) },
     { "cf.addnx", bf_cmd_cf_addnx, WRITES, "write cuckoo", 1,
       INFO(
           "Adds an item to a cuckoo filter unless it may be there. Makes the filter if it does not "
           "exist",
-          CF_COST, "1.0.0", NULL, 3, creates, item_args) },
+          CF_COST, "1.0.0", NULL, 3, adds, item_args) },
     { "cf.insert", bf_cmd_cf_insert, WRITES, "write cuckoo", 1,
       INFO("Adds items to a cuckoo filter. Makes the filter if it does not exist", CF_COSTS,
-           "1.0.0", NULL, -4, creates, cf_insert_args) },
+           "1.0.0", NULL, -4, adds, cf_insert_args) },
     { "cf.insertnx", bf_cmd_cf_insertnx, WRITES, "write cuckoo", 1,
       INFO("Adds those items to a cuckoo filter that may not be there. Makes the filter if it does "
            "not exist",
-           CF_COSTS, "1.0.0", NULL, -4, creates, cf_insert_args) },
+           CF_COSTS, "1.0.0", NULL, -4, adds, cf_insert_args) },
     { "cf.exists", bf_cmd_cf_exists, READS, "read cuckoo", 1,
       INFO("Says whether an item may be in a cuckoo filter", CF_COST, "1.0.0", NULL, 3, reads,
            item_args) },

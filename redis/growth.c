@@ -37,13 +37,28 @@ double bf_auto_rate(double rate) { return rate * MARK; }
 
 /* Before it was marked, the rate had at most nine digits. Below 1e-308 the mark cannot be seen, so
  * such a rate counts as typed. */
+static double unmarked(double rate)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.9g", rate);
+    return strtod(text, NULL);
+}
+
 bool bf_is_auto(double first_error)
 {
-    char   text[32];
-    double rate = first_error * 2;
-    snprintf(text, sizeof text, "%.9g", rate);
-    double round = strtod(text, NULL);
+    double rate = first_error * 2, round = unmarked(rate);
     return round > rate && bf_auto_rate(round) == rate;
+}
+
+/* Bits per entry change with it, in a digit that changes no size. */
+void bf_unmark(blm_chain_layer *first, uint32_t options)
+{
+    blm_chain_layer plan;
+    if (!bf_is_auto(first->error))
+        return;
+    first->error = unmarked(first->error * 2) / 2;
+    if (blm_chain_plan(first->entries, first->error, options, &plan, NULL) == BLM_OK)
+        first->bpe = plan.bpe;
 }
 
 /* ---- the next layer ---- */

@@ -57,10 +57,14 @@ void bf_memory_filled(void *p, size_t size)
 
 void *bf_try_alloc(size_t size) { return api.TryAlloc(size); }
 
+static bool no_failing;
+
+void bf_memory_must(bool must) { no_failing = must; }
+
 static void *allocate(void *ctx, size_t size)
 {
     (void)ctx;
-    return api.TryAlloc(size);
+    return no_failing ? api.Alloc(size) : api.TryAlloc(size);
 }
 
 /* Servers before 7.4 have no call that gives zeroed memory and does not abort. Clearing a large

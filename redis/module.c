@@ -58,6 +58,7 @@ static bool add_category(Ctx *ctx, const char *name)
 static bool create_commands(Ctx *ctx)
 {
     bool category = add_category(ctx, "bloom") && add_category(ctx, "cuckoo");
+    bf_docs_kinds();
     for (size_t i = 0; i < bf_command_count; i++)
         if (!create_command(ctx, &bf_commands[i], category)) {
             api.Log(ctx, "warning", "%s could not be created", bf_commands[i].name);

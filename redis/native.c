@@ -33,10 +33,9 @@ bool bf_native_header(const uint8_t *in, size_t len)
     return blm_dump_read_header(in, len, &flags, &total, NULL) == BLM_OK;
 }
 
-void bf_native_header_put(const struct value *v, uint8_t *out)
+void bf_native_header_put(const struct value *v, uint64_t total, uint8_t *out)
 {
-    blm_dump_write_header(out, v->saturate ? BLM_DUMP_SATURATE : 0,
-                          v->arriving ? v->arriving->total : bf_native_length(v));
+    blm_dump_write_header(out, v->saturate ? BLM_DUMP_SATURATE : 0, total);
 }
 
 /* ---- out ---- */
@@ -65,6 +64,8 @@ size_t bf_native_read(const struct value *v, uint64_t at, void *out, size_t room
 uint64_t bf_native_length(const struct value *v)
 {
     uint64_t bytes;
+    if (v->arriving)
+        return v->arriving->total;
     blm_encoded_size(v->filter, "native", &bytes, NULL);
     return bytes;
 }
@@ -112,32 +113,40 @@ struct value *bf_native_begin(const uint8_t *in, size_t len, uint64_t max_bytes,
     return v;
 }
 
-static bool append(struct arrival *a, const uint8_t *bytes, size_t len)
+/* A new last part with room for so many bytes that come after the next `before`. NULL: no memory. */
+static struct part *add_part(struct arrival *a, size_t before, size_t len)
 {
-    struct part *p    = a->last;
-    size_t       some = p && p->room - p->len < len ? p->room - p->len : p ? len : 0;
-    if (some) {
-        memcpy(p->bytes + p->len, bytes, some);
-        p->len += some;
-        a->have += some;
-        bytes += some;
-        len -= some;
-    }
-    if (len == 0)
-        return true;
-    size_t room = len > LEAST ? len : LEAST;
-    if (room > a->total - a->have)
-        room = (size_t)(a->total - a->have);
-    p = bf_try_alloc(sizeof *p + room);
+    uint64_t left = a->total - a->have - before;
+    size_t   room = len > LEAST ? len : LEAST;
+    if (room > left)
+        room = (size_t)left;
+    struct part *p = bf_try_alloc(sizeof *p + room);
     if (!p)
-        return false;
-    *p = (struct part){ .room = room, .len = len };
-    memcpy(p->bytes, bytes, len);
+        return NULL;
+    *p = (struct part){ .room = room };
     if (a->last)
         a->last->next = p;
     else
         a->first = p;
     a->last = p;
+    return p;
+}
+
+/* All of the bytes or, if there is no memory, none: the chunk can then be sent again. */
+static bool append(struct arrival *a, const uint8_t *bytes, size_t len)
+{
+    struct part *last = a->last, *more = NULL;
+    size_t       room = last ? last->room - last->len : 0, some = len < room ? len : room;
+    if (some < len && !(more = add_part(a, some, len - some)))
+        return false;
+    if (some) {
+        memcpy(last->bytes + last->len, bytes, some);
+        last->len += some;
+    }
+    if (more) {
+        memcpy(more->bytes, bytes + some, len - some);
+        more->len = len - some;
+    }
     a->have += len;
     return true;
 }

@@ -94,31 +94,6 @@ static bool load_front(IO *io, int encver, struct bf_chain *c, uint64_t *layers)
     return *layers > 0 && *layers <= BLM_CHAIN_MAX_LAYERS;
 }
 
-/* Arrays that are not a whole number of words cannot be handed over, so they are copied into the
- * new filter. */
-static void write_odd(struct value *v, uint32_t layer, const uint8_t *array, uint64_t bytes)
-{
-    if (v)
-        blm_write_bits(v->filter, layer, 0, array, bytes);
-}
-
-static struct value *load_value(struct bf_chain *c, const char **why)
-{
-    static void *odd[BLM_CHAIN_MAX_LAYERS]; /* loads run one at a time */
-    for (uint32_t i = 0; i < c->layers; i++) {
-        odd[i] = c->layer[i].bytes % 8 ? c->layer[i].words : NULL;
-        if (odd[i])
-            c->layer[i].words = NULL;
-    }
-    struct value *v = bf_chain_value(c, bf_load_cap(), why);
-    for (uint32_t i = 0; i < c->layers; i++)
-        if (odd[i]) {
-            write_odd(v, i, odd[i], c->layer[i].bytes);
-            api.Free(odd[i]);
-        }
-    return v;
-}
-
 static void *rdb_load(IO *io, int encver)
 {
     struct bf_chain c   = { 0 };
@@ -136,7 +111,7 @@ static void *rdb_load(IO *io, int encver)
     if (c.starved)
         why = BF_STARVED;
     if (whole)
-        v = load_value(&c, &why);
+        v = bf_chain_value(&c, bf_load_cap(), &why);
     bf_chain_free(&c);
     if (v)
         bf_value_rest(v);

@@ -179,10 +179,10 @@ static void digest(Digest *md, void *value)
 {
     const struct value *v = value;
     uint8_t             header[BLM_CF_HEADER];
-    uint64_t            bytes;
+    uint64_t            bytes, layers = bf_cf(v).layers;
     blm_cf_write_header(v->filter, header);
     api.DigestAddStringBuffer(md, (const char *)header, sizeof header);
-    for (uint32_t i = 0; i < bf_params(v).layers; i++) {
+    for (uint32_t i = 0; i < layers; i++) {
         const char *slots = blm_view(v->filter, i, &bytes);
         api.DigestAddStringBuffer(md, slots, (size_t)bytes);
     }

@@ -57,12 +57,9 @@ static bool save_encoded(void *ctx, const void *bytes, size_t len)
 static void rdb_save(IO *io, void *value)
 {
     struct value  *v = value;
-    uint8_t        header[BF_NATIVE_HEADER];
-    struct strings s     = { .io = io, .buffer = api.Alloc(PIECE) };
-    uint64_t       total = 0;
-    bf_native_header_put(v, header);
-    for (unsigned i = 0; i < 8; i++)
-        total |= (uint64_t)header[16 + i] << 8 * i;
+    struct strings s = { .io = io, .buffer = api.Alloc(PIECE) };
+    bf_memory_must(true);
+    uint64_t total = bf_native_length(v);
     api.SaveUnsigned(io, (v->saturate ? SATURATE : 0) | (v->arriving ? ARRIVING : 0));
     api.SaveUnsigned(io, total);
     api.SaveUnsigned(io, v->arriving ? bf_native_arrived(v, NULL, NULL) : total);
@@ -70,6 +67,7 @@ static void rdb_save(IO *io, void *value)
         bf_native_arrived(v, save_bytes, &s);
     else
         blm_encode(v->filter, "native", save_encoded, &s, NULL);
+    bf_memory_must(false);
     flush(&s);
     api.Free(s.buffer);
 }
@@ -164,12 +162,14 @@ static void aof_rewrite(IO *io, Str *key, void *value)
     struct value *v = value;
     uint8_t       header[BF_NATIVE_HEADER];
     struct chunks c = { .io = io, .key = key, .buffer = api.Alloc(PIECE), .room = PIECE };
-    bf_native_header_put(v, header);
+    bf_memory_must(true);
+    bf_native_header_put(v, bf_native_length(v), header);
     api.EmitAOF(io, "BF.LOADCHUNK", "slb", key, 1LL, (const char *)header, sizeof header);
     if (v->arriving)
         bf_native_arrived(v, emit_bytes, &c);
     else
         blm_encode(v->filter, "native", emit_encoded, &c, NULL);
+    bf_memory_must(false);
     emit(&c);
     api.Free(c.buffer);
 }

@@ -33,8 +33,13 @@ blm_params bf_layer(const struct value *v, uint32_t layer)
 
 uint64_t bf_value_size(const struct value *v)
 {
-    blm_params p = bf_params(v);
-    return 32 + 64 * (uint64_t)p.layers + p.bytes;
+    blm_params      p     = bf_params(v);
+    uint64_t        bytes = v->native ? p.bytes : 0;
+    blm_chain_layer l;
+    for (uint32_t i = 0; !v->native && i < p.layers; i++)
+        if (blm_chain_get_layer(v->filter, i, &l) == BLM_OK) /* p.bytes are those of whole words */
+            bytes += l.bytes;
+    return 32 + 64 * (uint64_t)p.layers + bytes;
 }
 
 static uint64_t room_of(const struct value *v, const blm_params *all)
@@ -81,6 +86,7 @@ void bf_value_complete(struct value *v)
     v->forgets   = p.can & BLM_CAN_FORGET;
     v->timed     = blm_get_window(v->filter, &w) == BLM_OK && w.by_time;
     v->fixed     = !(p.can & BLM_CAN_GROW);
+    v->may_fail  = p.can & BLM_CAN_FILL_UP;
     v->automatic = !v->native && !v->fixed && bf_is_auto(bf_layer(v, 0).rate);
     bf_value_tally(v);
 }

@@ -181,6 +181,28 @@ def watched(binary):
             does("k", False, words[0], "k", *words[2:])
 
 
+def write_only(c, user):
+    """May make filters and load them. The answer of an add or a removal tells what was there: that is
+    reading too."""
+    c("BF.RESERVE", "app:counting", "0.01", 100, "KIND", "counting")
+    c("BF.RESERVE", "app:window", "0.01", 100, "WINDOW", 10)
+    c("CF.ADD", "app:c", "x")
+    header, native = c("CF.SCANDUMP", "app:c", 0)[1], c("BF.SCANDUMP", "app:counting", 0)[1]
+    c("ACL", "SETUSER", "blind", "on", ">b", "%W~app:*", "+@all")
+    user("AUTH", "blind", "b")
+    for words in (("BF.ADD", "app:k", "x"), ("BF.MADD", "app:k", "x", "y"), ("BF.INSERT", "app:k", "ITEMS", "x"),
+                  ("BF.ADD", "app:none", "x"), ("BF.DEL", "app:counting", "x"), ("BF.ADDAT", "app:window", 1, "x"),
+                  ("BF.MERGE", "app:k", "app:k"), ("BF.MERGE", "app:none", "app:k"), ("BF.EXISTS", "app:k", "x"),
+                  ("CF.ADD", "app:c", "x"), ("CF.ADDNX", "app:c", "x"), ("CF.INSERT", "app:c", "ITEMS", "x"),
+                  ("CF.INSERTNX", "app:c", "ITEMS", "x"), ("CF.DEL", "app:c", "x"), ("CF.COMPACT", "app:c"),
+                  ("CF.EXISTS", "app:c", "x"), ("BF.SCANDUMP", "app:k", 0), ("BF.ESTIMATE", "app:k", "app:k")):
+        assert "NOPERM" in user.error(*words), words
+    for words in (("BF.RESERVE", "app:new", "0.01", 100), ("BF.LOADCHUNK", "app:loaded", 1, native),
+                  ("CF.RESERVE", "app:newc", 100), ("CF.LOADCHUNK", "app:loadedc", 1, header)):
+        assert user(*words) == "OK", words
+    c("DEL", "app:counting", "app:window", "app:c", "app:new", "app:loaded", "app:newc", "app:loadedc")
+
+
 def access(binary):
     with Server(binary=binary) as s:
         c = s.client()
@@ -197,6 +219,7 @@ def access(binary):
         assert w("BF.ADD", "app:k", "y") == 1 and "NOPERM" in w.error("BF.ADD", "other", "y")
         assert "NOPERM" in w.error("BF.MERGE", "app:m", "app:k", "other")
         assert w("BF.MERGE", "app:m", "app:k") == "OK"
+        write_only(c, s.client())
         c("CF.ADD", "other-cf", "x")
         assert w("CF.ADD", "app:cf", "x") == 1 and w("CF.INSERT", "app:cf", "ITEMS", "y") == [1]
         for words in (("CF.ADD", "x"), ("CF.ADDNX", "z"), ("CF.INSERT", "ITEMS", "z"), ("CF.INSERTNX", "ITEMS", "z"),
@@ -241,6 +264,11 @@ def self_description(binary):
             assert ("denyoom" in flags) == (name not in READS | FREES), (name, flags)
             docs = dict(zip(*[iter(c("COMMAND", "DOCS", name)[1])] * 2))
             assert docs[b"summary"] and docs[b"complexity"] and docs[b"since"] and docs[b"arguments"], name
+        words = dict(zip(*[iter(c("COMMAND", "DOCS", "bf.reserve")[1])] * 2))[b"arguments"]
+        kinds = [kind[1] for word in words if word[1] == b"kind" for kind in word[-1]]
+        assert len(kinds) > 5, words
+        for kind in kinds:  # what it says can be made
+            assert c("BF.RESERVE", kind, "0.01", 10, "KIND", kind) == "OK" and c("DEL", kind) == 1
         assert c("COMMAND", "GETKEYS", "BF.MERGE", "a", "b", "c") == [b"a", b"b", b"c"]
         assert c("COMMAND", "GETKEYS", "BF.INSERT", "a", "ITEMS", "b") == [b"a"]
         assert c("COMMAND", "GETKEYS", "CF.INSERT", "a", "ITEMS", "b") == [b"a"]
@@ -300,6 +328,7 @@ def configs(binary):
         assert c("EXISTS", "l", "ln", "r") == 0
     for arguments, good in [(("bf-error-rate", "0.005", "bf-initial-size", "77"), True),
                             (("ERROR_RATE", "0.005", "INITIAL_SIZE", "77"), True), (("",), True),
+                            (("CF_MAX_EXPANSIONS", "3", "INITIAL_SIZE", "77"), True), (("CF_MAX_EXPANSIONS", "0"), False),
                             (("bf-max-bytes", "3GB", "bf-initial-size", "77"), True),
                             (("bf-max-bytes", "3221225472", "bf-initial-size", "77"), True),
                             (("bf-max-bytes", "3g"), False), (("bf-max-bytes", "3gbx"), False),
@@ -314,6 +343,8 @@ def configs(binary):
                 assert c("BF.INFO", "k", "CAPACITY") == [77 if arguments != ("",) else 100]
                 if "bf-max-bytes" in arguments:
                     assert c("CONFIG", "GET", "*bf-max-bytes")[1] == b"3221225472"
+                if "CF_MAX_EXPANSIONS" in arguments:
+                    assert c("CONFIG", "GET", "*cf-max-expansions")[1] == b"3"
         except AssertionError as e:
             assert not good and "did not start" in str(e), (arguments, e)
 

@@ -75,7 +75,25 @@ def check_reserve(c):
     assert c.error("BF.RESERVE", "r1", "0.01", "10") == "ERR item exists"
     c("SET", "text", "x")
     assert c.error("BF.RESERVE", "text", "0.01", "10") == WRONGTYPE
-    assert c.error("BF.RESERVE", "k", "0.01") == "ERR wrong number of arguments for 'bf.reserve' command"
+    for words in (["0.01"], ["0.01", "100", *["NONSCALING"] * 4], ["0.01", "100", "EXPANSION", "2", "NONSCALING", "x"],
+                  ["bad", "bad", "EXPANSION", "2", "EXPANSION", "2"]):  # 4 to 7 with the command
+        assert c.error("BF.RESERVE", "k", *words) == "ERR wrong number of arguments for 'bf.reserve' command", words
+    assert c("BF.RESERVE", "seven", "0.01", "100", "EXPANSION", "0", "NONSCALING") == "OK"
+    assert c("BF.RESERVE", "more", "0.01", "100", "NONSCALING", "SATURATE", "SEED", "0", "KIND", "Classic") == "OK"
+    for kind in "classi", "classicc", b"classic\0", b"classic\0x", "", "static", "x" * 40:
+        assert "KIND must be " in c.error("BF.RESERVE", "k", "0.01", "100", "KIND", kind), kind
+    for i in range(256):  # a seed's digits
+        words = ["BF.RESERVE", f"seed{i}", "0.01", "10", "KIND", "classic", "SEED", b"0x1" + bytes([i])]
+        if bytes([i]) in b"0123456789abcdefABCDEF":
+            assert c(*words) == "OK", i
+        else:
+            assert "hexadecimal" in c.error(*words), i
+    for text in b"0xabCDef", b"0XabCDef", b"0xa\x11", b"0x", b"0x" + b"1" * 33, b"-1", b"1\0":
+        words = ["BF.RESERVE", b"s" + text, "0.01", "10", "KIND", "classic", "SEED", text]
+        good = text == b"0xabCDef"
+        assert c(*words) == "OK" if good else "SEED must be" in c.error(*words), text
+    c("BF.RESERVE", "same seed", "0.01", "10", "KIND", "classic", "SEED", 0xabcdef)
+    assert server.dump(c, "same seed") == server.dump(c, "s0xabCDef")
     # 193 GB: refused before anything is allocated, and the server lives.
     c.error("BF.RESERVE", "huge", "1e-300", "1073741824")
     assert c("EXISTS", "huge") == 0 and c("PING") == "PONG"
@@ -388,6 +406,42 @@ def check_merge(c):
     assert c("EXISTS", "x") == 0
 
 
+def growth_of_merged(binary):
+    """The destination grows as it did, whatever comes in: one that was reserved by its EXPANSION and rate,
+    also after a filter that nobody reserved; and one of those as they do, if it comes with its own rate."""
+    with Server(binary=binary) as s:
+        c = s.client()
+        for key in "mixed", "plain":
+            c("BF.RESERVE", key, "0.000001", 100, "EXPANSION", 8)
+        c("BF.ADD", "auto", "x")
+        c("BF.RESERVE", "reserved", "0.01", 100)
+        c("BF.ADD", "reserved", "x")
+        c("BF.MERGE", "mixed", "auto")
+        c("BF.MERGE", "plain", "reserved")
+        assert server.dump(c, "mixed") == server.dump(c, "plain")
+        assert c("RESTORE", "mixed", 0, c("DUMP", "mixed"), "REPLACE") == "OK"  # the mark is in what is saved
+        for key in "mixed", "plain":
+            c("BF.MADD", key, *range(3000))
+        assert [int(x[b"capacity"]) for x in layers(c, "mixed")] == [100, 100, 800, 6400]
+        assert server.dump(c, "mixed") == server.dump(c, "plain")
+        # Two that nobody reserved: by the number of layers, as ever.
+        c("BF.MADD", "one", *range(101))
+        c("BF.MADD", "two", *range(1000, 1300))
+        c("BF.MERGE", "one", "two")
+        c("BF.MADD", "one", *range(2000, 16000))
+        assert [int(x[b"capacity"]) for x in layers(c, "one")] == [100, 200, 100, 200, 400, 800, 1600, 9600, 38400], \
+            layers(c, "one")
+        # One with a looser rate does not loosen the layers to come.
+        name = "bf.bf-error-rate" if c("CONFIG", "GET", "bf.bf-error-rate") else "bf-error-rate"
+        c("CONFIG", "SET", name, "0.1")
+        c("BF.ADD", "loose", "x")
+        c("CONFIG", "SET", name, "0.01")
+        c("BF.ADD", "tight", "y")
+        c("BF.MERGE", "tight", "loose")
+        c("BF.MADD", "tight", *range(400))
+        assert [float(x[b"ratio"]) for x in layers(c, "tight")] == [0.05, 0.005, 0.0025, 0.00125], layers(c, "tight")
+
+
 def every_command(binary):
     with Server(binary=binary) as s:
         c, c3 = s.client(), s.client(3)
@@ -409,6 +463,7 @@ def every_command(binary):
 
 def commands():
     server.each_server(every_command)
+    server.each_server(growth_of_merged)
 
 
 def many_answers(binary):

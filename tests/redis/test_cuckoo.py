@@ -3,6 +3,7 @@
 replies and the same bytes here; its dumps and chunks load, answer and come back; what must be refused
 is refused; replicas and append-only files agree."""
 import json
+import struct
 
 import server
 from server import SOURCE, Error, Server
@@ -241,10 +242,98 @@ def dumped_while_others_add():
             assert c("CF.DEL", "copy", item) == 1
 
 
+def called(c, name):
+    """What this server calls a config."""
+    return f"bf.{name}" if c("CONFIG", "GET", f"bf.{name}") else name
+
+
+def config(c, name, value):
+    c("CONFIG", "SET", called(c, name), value)
+
+
+def coupled_configs():
+    """cf-bucket-size is at most half of cf-initial-size, whichever is set, and however."""
+    with Server() as s:
+        c = s.client()
+        size, bucket = called(c, "cf-initial-size"), called(c, "cf-bucket-size")
+
+        def now():
+            return [int(c("CONFIG", "GET", name)[1]) for name in (size, bucket)]
+
+        c("CONFIG", "SET", size, 4)
+        for value in 3, 200:
+            assert "`cf-bucket-size` must be in the range [1, 2]" in c.error("CONFIG", "SET", bucket, value)
+            assert now() == [4, 2]
+        for value in 2, 3:
+            assert "`cf-initial-size` must be in the range [4, 1073741824]" in c.error("CONFIG", "SET", size, value)
+            assert now() == [4, 2]
+        for first, second in ((size, 400), (bucket, 200)), ((bucket, 1), (size, 2)), ((bucket, 255), (size, 510)):
+            assert c("CONFIG", "SET", *first, *second) == "OK"
+            assert {size: now()[0], bucket: now()[1]} == dict((first, second))
+        assert "range [1, 4]" in c.error("CONFIG", "SET", bucket, 5, size, 8)
+        assert now() == [510, 255], "a refused command changes neither"
+        assert c("CF.ADD", "k", "a") == 1 and b"bktsize:255 buckets:2 " in c("CF.DEBUG", "k")
+        c("CONFIG", "SET", size, 4, bucket, 2)  # of filters to come: others load and are reserved as ever
+        c("DEBUG", "RELOAD")
+        assert b"bktsize:255 buckets:2 " in c("CF.DEBUG", "k") and c("CF.RESERVE", "r", 400, "BUCKETSIZE", 200) == "OK"
+    for arguments in ("cf-initial-size", 8, "cf-bucket-size", 5), ("cf-bucket-size", 255, "cf-initial-size", 509):
+        try:
+            with Server(arguments=map(str, arguments)):
+                raise SystemExit(f"{arguments}: loaded")
+        except AssertionError as e:
+            assert "more than half of cf-initial-size" in str(e), e
+    with Server(arguments=["cf-bucket-size", "255", "cf-initial-size", "510"]) as s:
+        assert s.client()("CF.ADD", "k", "a") == 1
+
+
+def whatever_the_configs():
+    """What the master has done is done, on a replica and from the append-only file, by whatever configs they
+    have: no capacity is judged again, and no key is taken for an option."""
+    with Server(("appendonly", "yes"), ("aof-use-rdb-preamble", "no")) as master, Server() as replica:
+        c = master.client()
+        r = follow(replica, master)
+        config(c, "cf-bucket-size", 1)
+        names = ["made", "there", "nx", "expansion", "MAXITERATIONS", "bucketsize"]
+        c("CF.RESERVE", "there", 100)
+        for name in "made", "there":
+            assert c("CF.INSERT", name, "CAPACITY", 3, "ITEMS", "a", "b") == [1, 1]  # 3 is less than 2 * 2
+        assert c("CF.INSERTNX", "nx", "CAPACITY", 2, "ITEMS", "a", "b", "a") == [1, 1, 0]
+        for name in names[3:]:
+            assert c("CF.ADD", name, "a") == 1 and c("CF.ADDNX", name, "b") == 1
+        synced(c, r)
+        want = {name: c("DUMP", name) for name in names}
+        assert {name: r("DUMP", name) for name in names} == want
+        c = master.restart()
+        assert {name: c("DUMP", name) for name in names} == want
+        for name in names:
+            assert c("CF.MEXISTS", name, "a", "b") == r("CF.MEXISTS", name, "a", "b") == [1, 1]
+
+
+def commands_of_redisbloom():
+    """RedisBloom's append-only file has commands as clients sent them. What it accepted there is not refused
+    here, with configs that are not its own."""
+    with Server(("appendonly", "yes"), ("aof-use-rdb-preamble", "no")) as s:
+        c = s.client()
+        c("CF.INSERT", "k", "ITEMS", "seen")
+        s.kill()
+        file = next((s.directory / "appendonlydir").glob("*.incr.aof"))
+        with open(file, "ab") as f:
+            f.write(c.pack("cf.insert", "k", "CAPACITY", 2, "ITEMS", "a", "b"))
+            f.write(c.pack("cf.insert", "small", "CAPACITY", 2, "ITEMS", "a", "b"))
+            f.write(c.pack("cf.insertnx", "least", "CAPACITY", -5, "ITEMS", "a", "b"))
+        s.start()
+        c = s.client()
+        assert c("CF.MEXISTS", "k", "seen", "a", "b") == [1, 1, 1]
+        for name in "small", "least":
+            assert c("CF.MEXISTS", name, "a", "b") == [1, 1]
+            assert dict(zip(*[iter(c("CF.INFO", name))] * 2))["Number of buckets"] == 2
+        assert "range" in c.error("CF.INSERT", "k", "CAPACITY", 2, "ITEMS", "a")
+
+
 def copies_agree():
     with Server() as master, Server() as replica:
         c, r = master.client(), replica.client()
-        r("CONFIG", "SET", "bf.cf-bucket-size" if r("CONFIG", "GET", "bf.cf-bucket-size") else "cf-bucket-size", 4)
+        config(r, "cf-bucket-size", 4)
         r("REPLICAOF", "127.0.0.1", master.port)
         server.until("the replica follows", lambda: "master_link_status:up" in r("INFO", "replication").decode())
         for i in range(2000):
@@ -269,6 +358,73 @@ def copies_agree():
         s.restart()
         c = s.client()
         assert [c("DUMP", k) for k in ("auto", "empty")] == want
+
+
+def grows_so_far():
+    """One CF.INSERT goes past cf-max-expansions, but not without end: then it is as where there is no memory,
+    and replicas, which judge nothing again, have what the master has."""
+    with Server() as master, Server() as replica:
+        c = master.client()
+        r = follow(replica, master)
+        for name, most, layers in ("k", 32, 1024), ("more", 1030, 1030):
+            config(c, "cf-max-expansions", most)
+            c("CF.RESERVE", name, 4)
+            items = list(range(4400))
+            got = c("CF.INSERT", name, "ITEMS", *items)
+            info = dict(zip(*[iter(c("CF.INFO", name))] * 2))
+            assert info["Number of filters"] == layers
+            assert info["Number of items inserted"] == got.count(1) <= 4 * layers
+            assert set(got) == {1, -1} and got.index(-1) > 4 * layers - 200
+            assert c("CF.MEXISTS", name, *(i for i, g in zip(items, got) if g == 1)) == [1] * got.count(1)
+            for words in ("CF.ADD", name, "x"), ("CF.INSERT", name, "ITEMS", 1):
+                assert c.error(*words) == "Maximum expansions reached"
+            synced(c, r)
+            assert r("DUMP", name) == c("DUMP", name)
+        r("REPLICAOF", "NO", "ONE")  # the bound was the command's: with more expansions it goes on
+        config(r, "cf-max-expansions", 2000)
+        assert set(r("CF.INSERT", "k", "ITEMS", *range(5000, 5100))) == {1}
+
+
+def tens_of_thousands_of_layers():
+    """A header of 38 bytes can ask for 65535 layers. Nothing takes time that grows with their square: that would
+    be minutes."""
+    with Server() as s:
+        c = s.client()
+        number, layers = lambda v: b"\x02\x81" + v.to_bytes(8, "big"), 65535
+        header = struct.pack("<QQQQHHH", 0, 2, 0, layers, 1, 20, 1)
+        assert c("CF.LOADCHUNK", "empty", 1, header) == "OK"
+        value = [(GOLDEN / "compact" / "dump.bin").read_bytes()[:10], *map(number, (layers, 2, layers, 0, 1, 20, 1))]
+        value += [number(2) + b"\x05\x81" + (2).to_bytes(8, "big") + b"\x02\0"] * layers + [b"\0"]
+        assert c("RESTORE", "k", 0, server.payload_of(b"".join(value))) == "OK"
+        assert c("COPY", "k", "copy") == 1 and server.digest(c, "k") == server.digest(c, "copy")
+        for name, left in ("k", layers), ("empty", 1):  # 2 never goes to the second bucket
+            assert c("CF.COMPACT", name) == "OK"
+            assert dict(zip(*[iter(c("CF.INFO", name))] * 2))["Number of filters"] == left
+        assert server.digest(c, "k") == server.digest(c, "copy")
+        c("DEBUG", "RELOAD")
+        assert server.digest(c, "k") == server.digest(c, "copy")
+
+
+def native_full():
+    """KIND cuckoo may have no place for an item before it is full: BF.MADD ends there, as for any other
+    filter that does not scale, and what comes after is not in the answer."""
+    full = "ERR non scaling filter is full"
+    with Server() as master, Server() as replica:
+        c = master.client()
+        r = follow(replica, master)
+        c("BF.RESERVE", "k", "0.01", 1000, "KIND", "cuckoo")
+        assert c("BF.MADD", "k", *["a"] * 8) == [1] + [0] * 7  # both its buckets
+        assert c.error("BF.ADD", "k", "a") == full
+        for words in ("BF.MADD", "k"), ("BF.INSERT", "k", "ITEMS"):
+            got = c(*words, f"b{words[0]}", "a", "c", "d")
+            assert got[0] == 1 and str(got[1]) == full and len(got) == 2, got
+            assert [str(x) for x in c(*words, "a", "c")] == [full]
+        assert c("BF.MADD", "k", "c", "d") == [1, 1] and c("BF.CARD", "k") == 12
+        c("BF.RESERVE", "small", "0.01", 4, "KIND", "cuckoo")
+        got = c("BF.MADD", "small", *range(10))
+        assert str(got[-1]) == full and len(got) == c("BF.CARD", "small") + 1, got
+        synced(c, r)
+        assert server.dump(c, "k") == server.dump(r, "k") and server.dump(c, "small") == server.dump(r, "small")
 
 
 def native_copies_agree():
@@ -302,4 +458,5 @@ def native_copies_agree():
 
 if __name__ == "__main__":
     server.run([same_commands_same_bytes, loads, refusals, replies, both_protocols, dumped_while_others_add,
-                copies_agree, native_copies_agree])
+                coupled_configs, whatever_the_configs, commands_of_redisbloom, copies_agree, grows_so_far,
+                tens_of_thousands_of_layers, native_full, native_copies_agree])

@@ -3,8 +3,10 @@
 all after it; the reply is an error that says so, or the right one, and filters that were there keep
 their items. In the command line on redis:// (adapters/redis): each allocation of the program fails
 once, and of hiredis too; it exits with 2 and a sentence, or does all it should, or hiredis aborts."""
+import math
 import os
 import signal
+import struct
 import subprocess
 import sys
 
@@ -22,6 +24,9 @@ GROWN = [["BF.RESERVE", "k", "0.01", "4", "EXPANSION", "2"], ["BF.MADD", "k", *O
 NATIVE = {kind: [["BF.RESERVE", "k", "0.01", "100", "KIND", kind, "SEED", "7"], ["BF.MADD", "k", *OLD]]
           for kind in ("classic", "blocked", "counting", "cuckoo", "scalable", "window")}
 TWO = [["BF.RESERVE", k, "0.01", "100", "KIND", "blocked", "SEED", "7"] for k in "ab"]
+# As versions of RedisBloom wrote it that rounded to bytes: its array is not a whole number of words.
+ODD = struct.pack("<QIII", 0, 1, 5, 2) + struct.pack(
+    "<QQQddIQB", 28, 224, 0, 0.005, -math.log(0.005) / 0.480453013918201, 8, 20, 0)
 CF = [["CF.RESERVE", "k", "8", "BUCKETSIZE", "2", "EXPANSION", "1"],
       *(["CF.ADD", "k", item] for item in OLD)]
 # name: (what was there before, the command)
@@ -45,6 +50,7 @@ COMMANDS = {
     "dump": (GROWN, ["DUMP", "k"]),
     "del": (NATIVE["counting"], ["BF.DEL", "k", "absent"]),
     "merge": (TWO + NATIVE["blocked"], ["BF.MERGE", "k", "a", "b"]),
+    "merge, odd": ([*GROWN, ["BF.LOADCHUNK", "o", 1, ODD], ["BF.ADD", "o", "x"]], ["BF.MERGE", "k", "o"]),
     "merge, new": (TWO, ["BF.MERGE", "k", "a", "b"]),
     "estimate": (NATIVE["blocked"] + TWO, ["BF.ESTIMATE", "k", "a"]),
     "cf.reserve": ([], ["CF.RESERVE", "k", "1000"]),
@@ -60,6 +66,9 @@ COMMANDS = {
     **{f"madd {kind}": (before, ["BF.MADD", "k", *MANY[:60]]) for kind, before in NATIVE.items()},
     **{f"copy {kind}": (before, ["COPY", "k", "copy"]) for kind, before in NATIVE.items()},
     **{f"info {kind}": (before, ["BF.INFO", "k"]) for kind, before in NATIVE.items()},
+    **{f"dump {kind}": (before, ["DUMP", "k"]) for kind, before in NATIVE.items()},
+    **{f"scandump {kind}": (before, ["BF.SCANDUMP", "k", "0"]) for kind, before in NATIVE.items()},
+    **{f"scandump {kind}, bytes": (before, ["BF.SCANDUMP", "k", "1"]) for kind, before in NATIVE.items()},
 }
 # What the server itself says when a value could not be copied or read, and what RedisBloom says of an
 # item that it could not add, and of a dump that it could not load.
@@ -159,6 +168,14 @@ def module():
                 loads.append([family + "LOADCHUNK", "k", at, data])
             for i, load in enumerate(loads):
                 total += each_allocation(c, f"chunk {i} of {before[0]}", loads[:i], load)
+        # A chunk that lies partly in the memory of the one before, and partly in new memory.
+        c("FLUSHALL")
+        c("BF.RESERVE", "k", "0.01", 100000, "KIND", "blocked")
+        (_, head), (_, data) = server.dump(c, "k")
+        loads = [["BF.LOADCHUNK", "k", 1, head]]
+        loads += [["BF.LOADCHUNK", "k", 1 + to, data[at:to]] for at, to in ((0, 1000), (1000, 90000), (90000, len(data)))]
+        for i, load in enumerate(loads):
+            total += each_allocation(c, f"piece {i}", loads[:i], load)
         assert c("PING") == "PONG"
     assert total > 100, total
     print(f"module: {total} allocations, each failing alone and with all after it")

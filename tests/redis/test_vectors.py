@@ -239,6 +239,41 @@ def geometry():
                 assert c("BF.MEXISTS", f"odd{i}", *kept) == [1] * len(kept), odd
 
 
+def odd_arrays():
+    """Versions that rounded to bytes left arrays that do not end with a word. They are united, joined and
+    compared as others are, and every byte comes along."""
+    with Server() as s:
+        c = s.client()
+        seen = set()
+        for entries in range(100, 140):
+            bits = int(entries * abs(math.log(0.005) / 0.480453013918201))
+            size = (bits + 7) // 8
+            if size % 8 in seen:
+                continue
+            seen.add(size % 8)
+            head = header(bytes=size, bits=bits, entries=entries)
+            for name in "ab":
+                assert c("BF.LOADCHUNK", name, 1, head) == "OK"
+                c("BF.MADD", name, *(f"{name}{i}" for i in range(40)))
+            c("BF.ADD", "whole", "w")
+            array = {name: server.dump(c, name)[1][1] for name in ("a", "b", "whole")}
+            assert len(array["a"]) == size
+            assert c("BF.DEBUG", "a")[1].startswith(b"bytes:%d bits:%d hashes:8 " % (size, bits)), c("BF.DEBUG", "a")
+            assert c("BF.INFO", "a", "SIZE") == [32 + 64 + size]
+            union = dict(zip(*[iter(c("BF.ESTIMATE", "a", "b"))] * 2))["Union"]
+            assert 70 < float(union[0]) < 90, (size, union)
+            assert c("BF.MERGE", "new", "a") == "OK" and server.dump(c, "new") == server.dump(c, "a")
+            assert c("BF.MERGE", "joined", "whole", "a") == "OK" and c("BF.MERGE", "a", "b") == "OK"
+            assert [data for _, data in server.dump(c, "joined")[1:]] == [array["a"], array["whole"]]
+            assert server.dump(c, "a")[1][1] == bytes(x | y for x, y in zip(array["a"], array["b"]))
+            assert c("BF.CARD", "a") == 80 and c("BF.CARD", "joined") == 41
+            before = server.dump(c, "joined")
+            assert c("RESTORE", "joined", 0, c("DUMP", "joined"), "REPLACE") == "OK"
+            assert server.dump(c, "joined") == before
+            c("FLUSHALL")
+        assert seen == set(range(8)), seen
+
+
 def rdb_of(values):
     """An RDB file of a Redis 7.0 with these keys: {name: DUMP payload}."""
     body = b"REDIS0010" + b"\xfe\x00" + b"\xfb" + bytes([len(values), 0])
@@ -307,5 +342,5 @@ def files():
 
 
 if __name__ == "__main__":
-    server.run([loads, same_commands_same_bytes, refusals, geometry, files, of_version_1, sums_that_overflow,
-                larger_than_the_target_allows])
+    server.run([loads, same_commands_same_bytes, refusals, geometry, odd_arrays, files, of_version_1,
+                sums_that_overflow, larger_than_the_target_allows])

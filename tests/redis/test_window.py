@@ -102,6 +102,35 @@ def replicas(binary):
         assert sum(r("BF.MADD", "day", *(f"promoted-{i}" for i in range(100)))) > 50  # all in one turn: many are there by chance
 
 
+def merged(binary):
+    """BF.MERGE of windows by time, and adds after it: whoever repeats them later has the same, and forgets at
+    the same moment."""
+    with Server(("appendonly", "yes"), ("aof-use-rdb-preamble", "no"), binary=binary) as master, \
+            Server(binary=binary) as replica:
+        m = master.client()
+        r = follow(replica, master)
+        names = ["to", "new", "from"]
+        for name in "to", "from":
+            m("BF.RESERVE", name, "0.01", "1000", "WINDOW", "3.15", "SLACK", "0.05", "SEED", "7")
+        m("BF.MADD", "from", "a", "b")
+        time.sleep(0.12)  # two turns
+        m("BF.MADD", "to", "c")
+        time.sleep(0.12)
+        assert m("BF.MERGE", "to", "from") == "OK" and m("BF.MERGE", "new", "from", "to") == "OK"
+        m("BF.ADD", "to", "x")
+        m("BF.MADD", "new", "x", "y")
+        last = time.monotonic()
+        synced(m, r)
+        want = {n: server.dump(m, n) for n in names}
+        assert {n: server.dump(r, n) for n in names} == want
+        time.sleep(0.3)
+        m("DEBUG", "LOADAOF")
+        assert {n: server.dump(m, n) for n in names} == want
+        assert m("BF.MEXISTS", "to", *"abcxz") == m("BF.MEXISTS", "new", *"abcxz") == [1, 1, 1, 1, 0] \
+            or time.monotonic() - last > 2.5
+        server.until("they are forgotten", lambda: not any(m("BF.CARD", n) for n in names))
+
+
 def moments(binary):
     """A digest and a dump are of what is kept, not of the moment: two servers that have the same are asked
     one after the other, and a turn may pass in between."""
@@ -142,6 +171,7 @@ def main():
     server.each_server(moments)
     server.each_server(replicas)
     server.each_server(restarts)
+    server.each_server(merged)
 
 
 if __name__ == "__main__":
