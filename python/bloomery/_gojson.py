@@ -7,36 +7,43 @@ has a parser. b is base64 of what follows m and k in the plain form, which the l
 import base64
 import binascii
 import json
+import re
 
 from .errors import Error, make
 
+_START = re.compile(rb'[ \t\r\n]*\{[ \t\r\n]*"[mkb]"[ \t\r\n]*(:|\Z)')
 
-def _refuse(text: str) -> Error:
-    return make("BLM_E_FORMAT", f"as go-json: {text}", 0, 0)
+
+def _refuse(text: str, offset: int = 0) -> Error:
+    return make("BLM_E_FORMAT", f"as go-json: {text}", offset, 0)
 
 
 def looks_like(data: bytes) -> bool:
-    return data[:64].lstrip()[:1] == b"{"
+    """As the library looks. A { alone may be the length of a bip37 filter."""
+    return _START.match(data[:64]) is not None
 
 
-def to_plain(data: bytes) -> bytes:
-    """The plain form ("go") of a filter in JSON."""
+def to_plain(data: bytes, offset: int = 0) -> bytes:
+    """The plain form ("go") of a filter in JSON. One that begins at an offset may be followed by anything."""
     try:
-        value = json.loads(data)
+        if offset:
+            value, _ = json.JSONDecoder().raw_decode(data.decode("latin-1").lstrip(" \t\r\n"))
+        else:
+            value = json.loads(data)
     except (ValueError, RecursionError):
-        raise _refuse("not JSON") from None
+        raise _refuse("not JSON", offset) from None
     if not isinstance(value, dict):
-        raise _refuse("not an object")
+        raise _refuse("not an object", offset)
     out = b""
     for name in ("m", "k"):
         n = value.get(name)
         if type(n) is not int or not 0 < n < 2**63:
-            raise _refuse(f"{name} is not a whole number above 0")
+            raise _refuse(f"{name} is not a whole number above 0", offset)
         out += n.to_bytes(8, "big")
     text = value.get("b")
     if not isinstance(text, str):
-        raise _refuse("b is not a string")
+        raise _refuse("b is not a string", offset)
     try:
         return out + base64.b64decode(text.replace("-", "+").replace("_", "/"), validate=True)
     except (binascii.Error, ValueError):
-        raise _refuse("b is not base64") from None
+        raise _refuse("b is not base64", offset) from None

@@ -274,7 +274,9 @@ class ClusterFilter:
         if not self.key:
             raise _bad("the key is missing")
         self.capacity, self.rate, self.repeated = capacity, rate, 0
-        self.shards = self._find() or self._make()
+        found = self._find()
+        self.made = found is None
+        self.shards = found or self._make()
 
     def _find(self) -> Optional[Shards]:
         text, _ = self.cluster.call(self.key, "GET", self.key)

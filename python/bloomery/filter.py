@@ -21,10 +21,18 @@ F = TypeVar("F", bound="Filter")
 _writers: "weakref.WeakValueDictionary[int, Filter]" = weakref.WeakValueDictionary()
 
 
+def close_each(opened: Iterable[Any]) -> None:
+    """Those of this process, when the interpreter ends. One that fails does not keep the others open."""
+    for one in opened:
+        try:
+            if one._pid == os.getpid():
+                one.close()
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+
+
 def _close_writers() -> None:
-    for f in list(_writers.values()):
-        if f._pid == os.getpid():
-            f.close()
+    close_each(list(_writers.values()))
 
 
 atexit.register(_close_writers)
@@ -125,9 +133,11 @@ class Filter(_core.Filter):
             raise ValueError('mode is "r" or "r+"')
         options = given(format=format, funnel=funnel, shared=shared, verify=verify, offset=offset,
                         max_bytes=max_bytes, threads=threads, write=mode == "r+", **raw)
-        if _gojson_wanted(format, path):
+        if _gojson_wanted(format, path, offset or 0):
             with builtins.open(path, "rb") as file:
-                return cls.from_bytes(file.read(), "go-json", funnel=funnel, shared=shared, max_bytes=max_bytes)
+                file.seek(offset or 0)
+                plain = _gojson.to_plain(file.read(), offset or 0)
+            return cls.from_bytes(plain, "go", funnel=funnel, shared=shared, max_bytes=max_bytes)
         f = cls._open(path, options)
         if mode == "r+":
             f._note_writer()
@@ -165,7 +175,8 @@ class Filter(_core.Filter):
 
     def __reduce__(self) -> Any:
         p = self.params
-        return _restore, (type(self), self.to_bytes(), p.format, p.funnel, p.shared)
+        format = "native" if p.format == "raw" else p.format    # raw bits do not say what they are
+        return _restore, (type(self), self.to_bytes(format), format, p.funnel, p.shared)
 
     # ---- keys
 
@@ -299,12 +310,18 @@ class Filter(_core.Filter):
         return self._reduce()
 
     def __len__(self) -> int:
-        """How many keys were new when added; where that was not kept (another system's file), the
-        estimate from the bits."""
-        return super().__len__() or round(self.estimate.value)
+        """How many keys were new when added. Where nobody counted them (another system's file; the
+        keys that two filters have in common), the estimate from the bits."""
+        items = super().__len__()
+        if items and not self._common:
+            return items
+        found = round(self.estimate.value)
+        return min(items, found) if self._common else found
 
     def __bool__(self) -> bool:
-        return len(self) > 0
+        """False: certainly empty. After an intersection True is a maybe, as an answer is: two filters
+        without a common key have bits in common by chance."""
+        return super().__len__() > 0 and not self._common or self.stats.ones > 0
 
     @property
     def params(self) -> Params:
@@ -361,13 +378,14 @@ class Filter(_core.Filter):
 _READS_JSON: bool = facts.formats()["go-json"]["reads"]
 
 
-def _gojson_wanted(format: Optional[str], path: Path) -> bool:
+def _gojson_wanted(format: Optional[str], path: Path, offset: int) -> bool:
     if _READS_JSON or format not in (None, "go-json"):
         return False
     if format == "go-json":
         return True
     try:
         with builtins.open(path, "rb") as file:
+            file.seek(offset)
             return _gojson.looks_like(file.read(64))
     except OSError:
         return False                    # the library says it better

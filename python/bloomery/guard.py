@@ -8,16 +8,15 @@ from typing import Any, Callable, Dict, Iterable, Optional, Type, TypeVar, Union
 
 from . import _core
 from .facts import given
-from .filter import Key, Path
+from .filter import Key, Path, close_each
 
 G = TypeVar("G", bound="Guard")
 _open: "weakref.WeakSet[Guard]" = weakref.WeakSet()
 
 
 def _close_all() -> None:
-    for g in list(_open):
-        if g._pid == os.getpid():
-            g.close()
+    close_each(list(_open))
+    _core.wait_orphans()                # those that nobody had any more, and whose rebuild still runs
 
 
 atexit.register(_close_all)

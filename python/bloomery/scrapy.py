@@ -13,6 +13,7 @@ settings, and how to take over a set of fingerprints that scrapy-redis has fille
 import argparse
 import json
 import logging
+import math
 import os
 import sys
 from pathlib import Path
@@ -30,62 +31,122 @@ REDIS_CAPACITY = 1_000_000              # of the first layer; the server adds mo
 KEY = "%(spider)s:seen"
 
 
+# Without a capacity it grows as the library chooses. With one, the first layer is for so many requests, and one more
+# request begins a second layer: a filter of one size would take more and more pages for seen.
+SIZED: Dict[str, Any] = {"growth": 2, "tightening": 0.5}
+FIXED = ("blocked", "classic", "counting")
+
+
+def _other_rate(name: str, rate: Optional[float], wanted: float) -> None:
+    if rate is not None and rate > wanted * 1.01:
+        log.warning("%s was made with another rate: %.2g of the pages that nobody has seen are taken for seen, not %.2g."
+                    " It is used as it is", name, rate, wanted)
+
+
 class _Local:
     """A filter in memory, or in a file that survives the process."""
 
     def __init__(self, path: Optional[str], capacity: Optional[int], rate: float):
-        kind = None if capacity else "scalable"
+        sized = SIZED if capacity else {}
+        self.name = path or "the filter"
+        self.made = path is None or not os.path.exists(path)
         if path is None:
-            self.filter = Filter(capacity, rate, kind=kind)
-        elif os.path.exists(path):
+            self.filter = Filter(capacity, rate, kind="scalable", **sized)
+        elif not self.made:
             self.filter = Filter.open(path, "r+")
+            _other_rate(path, self.filter.params.rate, rate)
         else:
-            self.filter = Filter(capacity, rate, kind=kind, path=path)
+            self.filter = Filter(capacity, rate, kind="scalable", path=path, **sized)
+        self.room = self._room()
+
+    def _room(self) -> Optional[int]:
+        """A file that somebody else made may be of one size. How many more it takes; None: any number."""
+        p = self.filter.params
+        return max(p.capacity - p.items, 0) if p.kind in FIXED and p.capacity else None
 
     def add(self, fingerprint: bytes) -> bool:
-        return self.filter.add(fingerprint)
+        fresh = self.filter.add(fingerprint)
+        if fresh and self.room is not None:
+            if self.room == 0:
+                log.warning("%s is full: it was made for %d requests, and the more it gets now, the more pages are taken for"
+                            " seen and never fetched. Take a new one, which grows", self.name, self.filter.params.capacity)
+            self.room = self.room - 1 if self.room else None
+        return fresh
 
     def clear(self) -> None:
         self.filter.clear()
+        self.room = self._room()
 
-    def figures(self) -> Tuple[int, int, float]:
-        p = self.filter.params
-        return p.items, p.bytes, p.rate
+    def figures(self) -> Tuple[int, int, Optional[float]]:
+        """Keys, bytes, and the rate that there is now, not the one that was promised."""
+        s = self.filter.stats
+        if s.overfilled:
+            log.warning("%s is overfilled: %.2g of the pages that nobody has seen are taken for seen, not %.2g", self.name,
+                        s.rate_now, s.rate)
+        return s.items, s.bytes, s.rate_now
 
     def close(self) -> None:
         self.filter.close()
 
 
 class _Remote:
-    """A filter on Redis that any number of spiders share: BF.ADD tells exactly one of them "new".
+    """A filter on Redis that any number of spiders share: BF.INSERT tells exactly one of them "new".
 
     If the connection breaks before the answer is read, nobody knows whether the add happened. The
     request then counts as new: fetching a page twice is better than never."""
 
     def __init__(self, server: Any, key: str, capacity: Optional[int], rate: float):
         import redis
-        self.server, self.key, self.rate, self.lost = server, key, rate, 0
+        self.server, self.key, self.capacity, self.rate, self.lost = server, key, capacity, rate, 0
         self.broken = (redis.ConnectionError, redis.TimeoutError)
-        try:
-            server.execute_command("BF.RESERVE", key, rate, capacity or REDIS_CAPACITY)
-        except redis.ResponseError as e:
-            if "unknown command" in str(e).lower():
-                raise errors.UnsupportedError(
-                    "the server has no BF.* commands; load bloomery's module or RedisBloom into it") from None
-            if "exists" not in str(e).lower():
-                raise
+        self.made = self._reserve()
+        if not self.made:
+            _other_rate(key, self._rate({}), rate)
 
     @classmethod
     def at(cls, url: str, key: str, capacity: Optional[int], rate: float) -> "_Remote":
         import redis
         from redis.backoff import NoBackoff
         from redis.retry import Retry
-        # Without retries of its own: a retried BF.ADD would find its own first try and say "seen".
+        # Without retries of its own: a retried add would find its own first try and say "seen".
         return cls(redis.Redis.from_url(url, retry=Retry(NoBackoff(), 0)), key, capacity, rate)
+
+    def _reserve(self) -> bool:
+        """False: there is one already."""
+        import redis
+        try:
+            self.server.execute_command("BF.RESERVE", self.key, self.rate, self.capacity or REDIS_CAPACITY)
+        except redis.ResponseError as e:
+            if "unknown command" in str(e).lower():
+                raise errors.UnsupportedError(
+                    "the server has no BF.* commands; load bloomery's module or RedisBloom into it") from None
+            if "exists" not in str(e).lower():
+                raise
+            return False
+        return True
+
+    def _insert(self, fingerprints: List[bytes]) -> List[Any]:
+        """NOCREATE: a key that is gone must not come back with the server's default rate, one in a hundred."""
+        import redis
+        for _ in range(3):
+            try:
+                reply = self.server.execute_command("BF.INSERT", self.key, "NOCREATE", "ITEMS", *fingerprints)
+            except redis.ResponseError as e:
+                if "not found" not in str(e).lower():
+                    raise
+                log.warning("%s is gone from the server (deleted, or evicted); a new filter takes its place, and pages that were"
+                            " seen may be fetched again", self.key)
+                self.made = self._reserve()
+                continue
+            for answer in reply:
+                if isinstance(answer, Exception):
+                    raise answer            # it is full, and may not grow
+            return list(reply)
+        raise errors.make("BLM_E_ABSENT", f"{self.key}: the filter is deleted again and again", None, 0)
 
     def add(self, fingerprint: bytes) -> bool:
         try:
-            return bool(self.server.execute_command("BF.ADD", self.key, fingerprint))
+            return bool(self._insert([fingerprint])[0])
         except self.broken as e:
             self.lost += 1
             log.warning("%s: no answer from Redis (%s); the request counts as new", self.key, e)
@@ -93,18 +154,37 @@ class _Remote:
 
     def add_many(self, fingerprints: List[bytes]) -> None:
         if fingerprints:
-            self.server.execute_command("BF.MADD", self.key, *fingerprints)
+            self._insert(fingerprints)
 
     def clear(self) -> None:
         self.server.delete(self.key)
-        self.__init__(self.server, self.key, None, self.rate)  # type: ignore[misc]
+        self.made = self._reserve()
 
-    def figures(self) -> Tuple[int, int, float]:
+    def _rate(self, info: Dict[str, Any]) -> Optional[float]:
+        """Of the filter that is there, whoever made it: what its layers promise, and of one that has more than its
+        share, what it does. None: the server does not say."""
+        import redis
+        try:
+            lines = self.server.execute_command("BF.DEBUG", self.key)[1:]
+        except redis.ResponseError:
+            return float(info["Error rate"]) if "Error rate" in info else self.rate if self.made else None
+        right = 0.0                         # the logarithm of the chance that no layer errs
+        for line in lines:
+            words = (line.decode() if isinstance(line, bytes) else line).split()
+            layer = {name: float(value) for name, _, value in (w.partition(":") for w in words)}
+            rate = layer["ratio"]
+            if layer["size"] > layer["capacity"]:
+                k = layer["hashes"]
+                rate = max(rate, (-math.expm1(-k * layer["size"] / layer["bits"])) ** k)
+            right += math.log1p(-min(rate, 1 - 1e-12))
+        return -math.expm1(right)
+
+    def figures(self) -> Tuple[int, int, Optional[float]]:
         reply = self.server.execute_command("BF.INFO", self.key)
         if not isinstance(reply, dict):
             reply = dict(zip(reply[::2], reply[1::2]))
         named = {(k.decode() if isinstance(k, bytes) else k): v for k, v in reply.items()}
-        return int(named["Number of items inserted"]), int(named["Size"]), self.rate
+        return int(named["Number of items inserted"]), int(named["Size"]), self._rate(named)
 
     def close(self) -> None:
         self.server.close()
@@ -117,6 +197,8 @@ class _Spread:
     def __init__(self, url: str, key: Optional[str], capacity: Optional[int], rate: float):
         import redis
         self.filter = ClusterFilter(url, capacity or REDIS_CAPACITY, rate, key.encode() if key else None)
+        self.made = self.filter.made
+        _other_rate(self.filter.key.decode(errors="replace"), self.filter.shards.rate, rate)
         self.lost = 0
         self.broken = (redis.ConnectionError, redis.TimeoutError)
 
@@ -137,7 +219,7 @@ class _Spread:
     def clear(self) -> None:
         self.filter.clear()
 
-    def figures(self) -> Tuple[int, int, float]:
+    def figures(self) -> Tuple[int, int, Optional[float]]:
         return self.filter.figures()
 
     def close(self) -> None:
@@ -160,7 +242,6 @@ class DupeFilter:
         self.store, self.debug, self.fingerprinter, self.stats = store, debug, fingerprinter, stats
         self.logdupes = True
         self.fresh = 0
-        self._figures: Optional[Tuple[int, int, float]] = None
 
     # ---- how schedulers make one
 
@@ -231,18 +312,33 @@ class DupeFilter:
         self.store.clear()
 
     def close(self, reason: str = "") -> None:
-        keys, size, rate = self.store.figures()
-        # Of N pages nobody had seen, N·p were answered "seen" and N·(1−p) "new".
-        skipped = self.fresh * rate / (1 - rate)
-        log.info("%d requests remembered in %d bytes; of the %d new ones now, at most %.2g pages are expected to have"
-                 " been skipped wrongly (rate %g)", keys, size, self.fresh, skipped, rate)
-        if self.stats is not None:
-            for name, value in (("keys", keys), ("bytes", size), ("rate", rate), ("new", self.fresh),
-                                ("skipped_wrongly_expected", skipped)):
-                self.stats.set_value(f"bloomery/{name}", value)
+        try:
+            self._report()
+        except Exception as e:              # the server may be down, or the key gone: the spider ends all the same
+            log.warning("no figures of the requests remembered: %s", e)
+        finally:
+            self._note("new", self.fresh)
             if getattr(self.store, "lost", 0):
-                self.stats.set_value("bloomery/answers_lost", self.store.lost)
-        self.store.close()
+                self._note("answers_lost", self.store.lost)
+            self.store.close()
+
+    def _note(self, name: str, value: Any) -> None:
+        if self.stats is not None:
+            self.stats.set_value(f"bloomery/{name}", value)
+
+    def _report(self) -> None:
+        keys, size, rate = self.store.figures()
+        self._note("keys", keys)
+        self._note("bytes", size)
+        if rate is None:
+            log.info("%d requests remembered in %d bytes; the server does not say at which rate", keys, size)
+            return
+        # Of N pages nobody had seen, N·p were answered "seen" and N·(1−p) "new". The rate was never higher than now.
+        skipped = self.fresh * rate / (1 - rate) if rate < 1 else math.inf
+        log.info("%d requests remembered in %d bytes; of the %d new ones now, at most %.2g pages are expected to have"
+                 " been skipped wrongly (rate %.2g)", keys, size, self.fresh, skipped, rate)
+        self._note("rate", rate)
+        self._note("skipped_wrongly_expected", skipped)
 
 
 # ---- taking over a set of scrapy-redis
@@ -259,28 +355,63 @@ def _fingerprints(members: List[bytes], bad: List[bytes]) -> Iterator[bytes]:
             bad.append(member)
 
 
+class Cursor(int):
+    """How far an SSCAN is, and in which process of the server: to another one it means nothing."""
+
+    run_id: Optional[str] = None
+
+    @classmethod
+    def of(cls, value: int, run_id: Optional[str]) -> "Cursor":
+        cursor = cls(value)
+        cursor.run_id = run_id
+        return cursor
+
+
+def _run_id(server: Any) -> Optional[str]:
+    """A new one each time the server starts. None: it does not say."""
+    import redis
+    try:
+        found = server.info("server").get("run_id")
+    except redis.ResponseError:
+        return None
+    return str(found) if found else None
+
+
+def _may_go_on(cursor: int, run_id: Optional[str]) -> bool:
+    return run_id is not None and getattr(cursor, "run_id", None) == run_id
+
+
 def import_set(server: Any, key: str, add: Callable[[List[bytes]], Any], *, cursor: int = 0, batch: int = 10_000,
                progress: Optional[Callable[[int, Optional[int]], Any]] = None,
                note: Optional[Callable[[int], Any]] = None) -> Tuple[int, int]:
     """Gives every 40-hex fingerprint of a set to `add`, in batches of 20-byte keys. `note` is told the
-    cursor after each batch; given back as `cursor`, it goes on from there. Returns how many were
+    cursor (a Cursor) after each batch; given back as `cursor`, it goes on from there, or from the beginning if
+    the server was started again since: its tables have another order then. Returns how many were
     taken, and how many members were no fingerprints."""
     total = server.scard(key)
+    run_id = _run_id(server)
+    if not _may_go_on(cursor, run_id):
+        cursor = 0
     taken = 0
     bad: List[bytes] = []
     while True:
-        cursor, members = server.sscan(key, cursor, count=batch)
+        at, members = server.sscan(key, int(cursor), count=batch)
         wrong: List[bytes] = []
         good = list(_fingerprints(members, wrong))
         add(good)
         taken += len(good)
         bad += wrong
+        cursor = Cursor.of(at, run_id)
         if note:
             note(cursor)
         if progress:
             progress(taken, total)
         if cursor == 0:
-            return taken, len(bad)
+            now = _run_id(server)
+            if now == run_id:
+                return taken, len(bad)
+            log.warning("%s: the server was started again meanwhile; reading the set once more", key)
+            run_id, taken, bad = now, 0, []
 
 
 def _shown(url: str) -> str:
@@ -311,9 +442,8 @@ def _import(args: argparse.Namespace) -> int:
     if state.exists():
         start = json.loads(state.read_text())
         if start.get("set") != args.set:
-            print(f"bloomery: {state} is of another import ({start.get('set')}); delete it to start anew", file=sys.stderr)
+            print(f"bloomery: {state} is of another import ({start.get('set')}); delete it to begin again", file=sys.stderr)
             return 1
-        print(f"going on after {start['taken']:,} of {total:,}", file=sys.stderr)
     capacity = max(int(args.capacity), total, 1)
     if args.to.startswith("redis"):
         where, _, key = (args.to, "", "") if args.to.startswith(PREFIX) else args.to.partition("#")
@@ -325,11 +455,20 @@ def _import(args: argparse.Namespace) -> int:
         def add(keys: List[bytes]) -> None:
             target.filter.update(keys)
             target.filter.sync()
+    if start and target.made:
+        print("the filter is gone, and what it had been given: reading from the beginning", file=sys.stderr)
+        start = {}
+    elif start and not _may_go_on(Cursor.of(start.get("cursor", 0), start.get("run_id")), _run_id(source)):
+        print("the server was started again since, and its cursors are others: reading from the beginning", file=sys.stderr)
+        start = {}
+    elif start:
+        print(f"going on after {start['taken']:,} of {total:,}", file=sys.stderr)
     done = start.get("taken", 0)
 
     def note(cursor: int) -> None:
         temporary = state.with_suffix(".tmp")
-        temporary.write_text(json.dumps({"set": args.set, "cursor": cursor, "taken": done}))
+        temporary.write_text(json.dumps({"set": args.set, "cursor": int(cursor), "run_id": getattr(cursor, "run_id", None),
+                                         "taken": done}))
         temporary.replace(state)
 
     def counted(keys: List[bytes]) -> None:
@@ -337,12 +476,12 @@ def _import(args: argparse.Namespace) -> int:
         add(keys)
         done += len(keys)
     step, end = _bar(True if sys.stderr.isatty() else None, args.set)
-    taken, bad = import_set(source, args.set, counted, cursor=start.get("cursor", 0), batch=args.batch, progress=step,
-                            note=note)
+    taken, bad = import_set(source, args.set, counted, cursor=Cursor.of(start.get("cursor", 0), start.get("run_id")),
+                            batch=args.batch, progress=step, note=note)
     end()
     state.unlink()
     keys, size, rate = target.figures()
-    print(f"{taken:,} fingerprints taken, {keys:,} in the filter, rate {rate:g}")
+    print(f"{taken:,} fingerprints taken, {keys:,} in the filter" + ("" if rate is None else f", rate {rate:.2g}"))
     if bad:
         print(f"{bad:,} members were left out: not 40 hexadecimal digits")
     print(f"memory: {before:,} bytes as a set, {size:,} as a filter ({before / max(size, 1):.0f} times less)")

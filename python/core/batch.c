@@ -76,8 +76,9 @@ static bool run(struct batch *b, const struct part *p)
     uint8_t *flags = b->flags + (b->want ? b->done : 0);
     bool     write = op_writes(b);
     size_t   yes   = 0;
-    if (!core_enter_in_line(b->self, write))
+    if (!core_enter(b->self, write))
         return false;
+    b->self->turn.mild = b->op == ADD && b->self->plain;
     blm_status s;
     if (p->count < GIL_WORTH) {
         s = apply(b, p, flags, &yes);
@@ -398,11 +399,11 @@ static struct array array_of(const Py_buffer *v)
     bool whole = a.width == 1 || a.width == 2 || a.width == 4 || a.width == 8;
     if (code == 'O')
         a.what = OBJECTS;
-    else if (code == 's' || code == 'c')
+    else if (code == 's')
         a.what = PADDED;
     else if (code == 'w')
         a.what = TEXT;
-    else if (code == 'x')
+    else if (code == 'x' || code == 'c') /* c: one byte, which may be NUL */
         a.what = WHOLE;
     else if (!counted && whole && strchr("bhilqn", code))
         a.what = SIGNED;
@@ -587,8 +588,8 @@ static PyObject *list_of(const uint8_t *flags, size_t n)
     return all;
 }
 
-/* (keys, want, progress) -> how many were "yes" (want 0), bytes of 0 and 1 (1), or a list of bool
- * (2) */
+/* (keys, want, progress) -> how many were "yes" (want 0), a bytearray of 0 and 1 (1), or a list of
+ * bool (2) */
 static PyObject *many(PyObject *self, PyObject *args, enum op op)
 {
     PyObject    *keys, *progress;
@@ -612,7 +613,7 @@ static PyObject *many(PyObject *self, PyObject *args, enum op op)
     if (good && want == 0)
         result = PyLong_FromUnsignedLongLong(b.yes);
     else if (good && want == 1)
-        result = PyBytes_FromStringAndSize(b.flags ? (char *)b.flags : "", (Py_ssize_t)b.done);
+        result = PyByteArray_FromStringAndSize(b.flags ? (char *)b.flags : "", (Py_ssize_t)b.done);
     else if (good)
         result = list_of(b.flags, (size_t)b.done);
     free(b.flags);

@@ -28,9 +28,12 @@ static bool take_keys(blm_builder *b, PyObject *keys, take_fn take)
         Py_DECREF(key);
         if (!good)
             break;
+        /* An iterator written in C neither lets other threads run nor hears Ctrl-C. */
         if (s == BLM_OK && n == SOME) {
-            s = take(b, h, n);
-            n = 0;
+            Py_BEGIN_ALLOW_THREADS s = take(b, h, n);
+            Py_END_ALLOW_THREADS   n = 0;
+            if (PyErr_CheckSignals() < 0)
+                break;
         }
     }
     Py_DECREF(each);

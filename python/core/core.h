@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include <bloomery.h>
+#include <bloomery/guard.h>
 
 /* Exported by every CPython since 3.3 with this layout, and declared in the stable ABI's headers
  * only since 3.10 and 3.11. */
@@ -86,33 +87,47 @@ static inline void core_key_release(struct core_key *k)
 struct core_turn {
     unsigned        readers;
     bool            writer;
+    bool            mild; /* the writer only sets bits: what it leaves at any moment can be read */
+    bool            torn; /* a fork has left it half changed; it stays taken in the child */
     pthread_mutex_t mutex;
     pthread_cond_t  changed;
     uint64_t        ticks;           /* guarded by mutex: calls that ended */
     uint64_t        ticket, serving; /* those who wait, in the order of coming */
-    pid_t           pid;
+    unsigned        forks;           /* core_forks as it was known here */
 };
+/* Counted in the child of each fork. Calls of threads that it does not have are forgotten then. */
+extern unsigned core_forks;
+bool            core_watch_forks(void);
+
 void core_turn_init(struct core_turn *t);
 void core_turn_destroy(struct core_turn *t);
-void core_turn_wait(struct core_turn *t, bool write);
-void core_turn_take(struct core_turn *t, bool write);
+/* False: it is torn, and BusyError is set. */
+bool core_turn_wait(struct core_turn *t, bool write);
+bool core_turn_take(struct core_turn *t, bool write);
 void core_turn_end(struct core_turn *t, bool write);
+bool core_turn_torn(struct core_turn *t);
+bool core_turn_taken(struct core_turn *t, bool write);
 
 typedef struct {
     PyObject_HEAD blm_filter *filter; /* NULL: closed */
     bool                      shared;
+    bool                      plain;  /* an add sets bits and does nothing else */
+    bool                      common; /* of an intersection: its items are the most there can be */
     struct core_turn          turn;
 } core_filter;
 
 /* Waits until a call that reads (or writes) may run. False: the filter is closed, and ValueError is
- * set. */
+ * set, or torn by a fork: BusyError. */
 bool core_may_read(core_filter *self);
 bool core_may_write(core_filter *self);
-/* The same, and registers; core_leave takes it back. Between the two the GIL may be given up. */
+/* The same, behind those who wait already, and registers; core_leave takes it back. Between the two the
+ * GIL may be given up. */
 bool core_enter(core_filter *self, bool write);
-/* … behind those who wait already: for batches, whose next part comes at once. */
-bool core_enter_in_line(core_filter *self, bool write);
 void core_leave(core_filter *self, bool write);
+/* Two at once; the other is read. In the order of their addresses, so that threads cannot wait for
+ * each other in a ring. */
+bool core_enter_both(core_filter *self, bool write, core_filter *other);
+void core_leave_both(core_filter *self, bool write, core_filter *other);
 /* An add changes bits; on a shared filter others may meanwhile. */
 static inline bool core_add_writes(const core_filter *self) { return !self->shared; }
 
@@ -141,8 +156,51 @@ PyObject *core_verify(PyObject *self, PyObject *none);
 PyObject *core_calc(PyObject *module, PyObject *options);
 PyObject *core_rows(PyObject *module, PyObject *none);
 
+/* An integer from 0 to `most`, or a float that is one (1e6). False: an exception is set. PyArg_Parse's K
+ * takes -1 for 2^64-1, and 2^64 for 0. */
+bool core_whole(PyObject *value, const char *name, uint64_t most, uint64_t *out);
 /* Reads a dict of options; strings are borrowed from it. False: an exception is set. */
 bool core_options_of(PyObject *dict, blm_options *o);
+
+/* ---- the callables of a guard (dataset.c) --- */
+
+/* What the library knows of a guard's object. Apart from it, since it may go while a rebuild's thread
+ * is still in one of the callables. */
+struct core_dataset;
+/* Of the tuple (get, put, delete, scan, count, read_mark, write_mark); None: there is no such callable.
+ * *d is it for the library. NULL: an exception is set. */
+struct core_dataset *core_dataset_of(PyObject *callables, blm_dataset *d);
+int  core_dataset_traverse(const struct core_dataset *d, visitproc visit, void *arg);
+void core_dataset_free(struct core_dataset *d); /* takes NULL */
+
+/* A call of ours, the callable that it is in, and what one raised during it. A rebuild's thread runs none:
+ * there the exception is printed, and the rebuild fails. Never on the C stack, see dataset.c. */
+struct core_call {
+    const void                *of;      /* the guard */
+    const struct core_dataset *puts_to; /* it is a put */
+    const struct core_dataset *in;      /* NULL: in the library */
+    unsigned                   which;
+    PyGILState_STATE           gil;
+    struct core_call          *prev, *next;
+    unsigned                   forks;
+    PyObject                  *type, *value, *trace, *raiser;
+};
+/* Between the two no Python code may run but the callables. Calls of a thread may end in any order. */
+void core_call_begin(struct core_call *c, const void *guard);
+/* Raises the callable's own exception, or ours. True: neither. */
+bool core_call_end(struct core_call *c, blm_status s, const blm_error *err);
+
+/* Is this thread in a call of the guard? In a put? In one of these callables? In count, or one of the
+ * mark's? In any greenlet: if the thread waits, all of them do. */
+bool core_in_call(const void *guard);
+bool core_in_put(const struct core_dataset *d);
+bool core_visited(const struct core_dataset *d);
+bool core_visited_by_count(const struct core_dataset *d);
+bool core_visited_by_mark(const struct core_dataset *d);
+
+/* ---- guards (guard.c) --- */
+
+PyObject *core_wait_orphans(PyObject *module, PyObject *none);
 
 /* ---- types --- */
 

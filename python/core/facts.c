@@ -68,8 +68,7 @@ static bool read_hash(const char *name, blm_hash *out)
     return true;
 }
 
-/* An integer, or a float that is one (1e6). */
-static bool read_whole(PyObject *value, const char *name, uint64_t most, uint64_t *out)
+bool core_whole(PyObject *value, const char *name, uint64_t most, uint64_t *out)
 {
     PyObject *number = NULL;
     if (PyFloat_Check(value)) {
@@ -101,9 +100,9 @@ static bool read_field(const struct field *f, PyObject *value, blm_options *o)
     uint64_t n  = 0;
     switch (f->type) {
     case U64:
-        return read_whole(value, f->name, UINT64_MAX, (uint64_t *)at);
+        return core_whole(value, f->name, UINT64_MAX, (uint64_t *)at);
     case U32:
-        if (!read_whole(value, f->name, UINT32_MAX, &n))
+        if (!core_whole(value, f->name, UINT32_MAX, &n))
             return false;
         *(uint32_t *)at = (uint32_t)n;
         return true;
@@ -203,10 +202,11 @@ static PyObject *dict_or_null(PyObject *d, bool good)
     return d;
 }
 
-static PyObject *params_dict(const blm_params *p)
+/* Into `d`, which was made before the filter was looked at: to make one may run the collector, and so
+ * code that closes the filter, whose texts these are. */
+static PyObject *params_dict(PyObject *d, const blm_params *p)
 {
-    PyObject *d = PyDict_New();
-    bool      good =
+    bool good =
         put(d, "kind", text_or_none(blm_kind_name(p->kind))) &&
         put(d, "scheme", text_or_none(p->scheme)) &&
         put(d, "scheme_version", whole(p->scheme_version)) &&
@@ -236,36 +236,44 @@ static PyObject *estimate_of(const blm_estimate *e)
 PyObject *core_params(PyObject *o, PyObject *none)
 {
     blm_params p = { .size = sizeof p };
+    PyObject  *d = PyDict_New();
     (void)none;
-    if (!core_may_read((core_filter *)o))
-        return NULL;
+    if (!d || !core_may_read((core_filter *)o))
+        return dict_or_null(d, false);
     blm_get_params(((core_filter *)o)->filter, &p);
-    return params_dict(&p);
+    return params_dict(d, &p);
 }
 
 PyObject *core_layer(PyObject *o, PyObject *index)
 {
     blm_params    p = { .size = sizeof p };
     unsigned long i = PyLong_AsUnsignedLong(index);
-    if (PyErr_Occurred() || !core_may_read((core_filter *)o))
-        return NULL;
+    PyObject     *d = PyErr_Occurred() ? NULL : PyDict_New();
+    if (!d || !core_may_read((core_filter *)o))
+        return dict_or_null(d, false);
     blm_status s = blm_get_layer(((core_filter *)o)->filter, (uint32_t)i, &p);
-    return s < 0 ? core_raise_status(s, NULL) : params_dict(&p);
+    if (s >= 0)
+        return params_dict(d, &p);
+    Py_DECREF(d);
+    return core_raise_status(s, NULL);
 }
 
 PyObject *core_stats(PyObject *o, PyObject *none)
 {
     core_filter *self = (core_filter *)o;
     blm_stats    t    = { .size = sizeof t, .params.size = sizeof t.params };
+    PyObject    *d    = PyDict_New();
     (void)none;
-    if (!core_enter(self, false))
-        return NULL;
-    blm_status                     s;
-    Py_BEGIN_ALLOW_THREADS         s = blm_get_stats(self->filter, &t);
-    Py_END_ALLOW_THREADS PyObject *d = s < 0 ? core_raise_status(s, NULL) : params_dict(&t.params);
+    if (!d || !core_enter(self, false))
+        return dict_or_null(d, false);
+    blm_status             s;
+    Py_BEGIN_ALLOW_THREADS s           = blm_get_stats(self->filter, &t);
+    Py_END_ALLOW_THREADS if (s >= 0) d = params_dict(d, &t.params);
     core_leave(self, false);
-    if (!d)
-        return NULL;
+    if (s < 0) {
+        Py_DECREF(d);
+        return core_raise_status(s, NULL);
+    }
     bool good = put(d, "ones", whole(t.ones)) && put(d, "fill", PyFloat_FromDouble(t.fill)) &&
                 put(d, "estimate", estimate_of(&t.estimated)) &&
                 put(d, "rate_now", PyFloat_FromDouble(t.rate_now)) &&
@@ -308,16 +316,11 @@ PyObject *core_compare(PyObject *o, PyObject *other)
     core_filter *self = (core_filter *)o, *that = core_filter_of(other);
     blm_overlap  v   = { .size = sizeof v };
     blm_error    err = { .text = "" };
-    if (!that || !core_enter(self, false))
+    if (!that || !core_enter_both(self, false, that))
         return NULL;
-    if (!core_enter(that, false)) {
-        core_leave(self, false);
-        return NULL;
-    }
     blm_status             s;
     Py_BEGIN_ALLOW_THREADS s = blm_compare(self->filter, that->filter, &v, &err);
-    Py_END_ALLOW_THREADS   core_leave(that, false);
-    core_leave(self, false);
+    Py_END_ALLOW_THREADS   core_leave_both(self, false, that);
     if (s < 0)
         return core_raise(s, &err);
     PyObject *d    = PyDict_New();
@@ -330,10 +333,13 @@ PyObject *core_compare(PyObject *o, PyObject *other)
 PyObject *core_try_rate(PyObject *o, PyObject *args)
 {
     core_filter       *self = (core_filter *)o;
-    unsigned long long count, seed;
+    PyObject          *trials;
+    uint64_t           count;
+    unsigned long long seed;
     blm_trial          t   = { .size = sizeof t };
     blm_error          err = { .text = "" };
-    if (!PyArg_ParseTuple(args, "KK", &count, &seed) || !core_enter(self, false))
+    if (!PyArg_ParseTuple(args, "OK", &trials, &seed) ||
+        !core_whole(trials, "trials", UINT64_MAX, &count) || !core_enter(self, false))
         return NULL;
     blm_status             s;
     Py_BEGIN_ALLOW_THREADS s = blm_try_rate(self->filter, NULL, count, seed, &t, &err);

@@ -6,7 +6,6 @@
 #include <bloomery/embed.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 PyObject *core_filter_type;
 
@@ -25,13 +24,42 @@ static void wake(struct core_turn *t)
     pthread_mutex_unlock(&t->mutex);
 }
 
-/* A process that was forked has none of the threads that stood in line. */
+unsigned core_forks;
+
+static void in_child(void) { core_forks++; }
+
+bool core_watch_forks(void) { return pthread_atfork(NULL, NULL, in_child) == 0; }
+
+static void make_locks(struct core_turn *t)
+{
+    pthread_mutex_init(&t->mutex, NULL);
+    pthread_cond_init(&t->changed, NULL);
+    t->forks = core_forks;
+}
+
+/* A process that was forked has none of the threads that were in a call or stood in line, and one of
+ * them may have had the mutex. What a writer has half changed must not even be looked at. */
 static void forget_the_parents(struct core_turn *t)
 {
-    if (t->pid != getpid()) {
-        t->serving = t->ticket;
-        t->pid     = getpid();
-    }
+    if (t->forks == core_forks)
+        return;
+    t->torn    = t->torn || (t->writer && !t->mild);
+    t->writer  = t->torn;
+    t->readers = 0;
+    t->serving = t->ticket;
+    make_locks(t);
+}
+
+bool core_turn_taken(struct core_turn *t, bool write)
+{
+    forget_the_parents(t);
+    return taken(t, write);
+}
+
+bool core_turn_torn(struct core_turn *t)
+{
+    forget_the_parents(t);
+    return t->torn;
 }
 
 /* Nobody can leave between the look at `taken` and the look at the ticks: leaving takes the GIL. Who
@@ -39,7 +67,6 @@ static void forget_the_parents(struct core_turn *t)
  * the others have the GIL takes every turn: a check was seen to wait 70 s for adds of 1 ms each. */
 static void stand_in_line(struct core_turn *t, bool write)
 {
-    forget_the_parents(t);
     uint64_t mine = t->ticket++;
     while (taken(t, write) || t->serving != mine) {
         pthread_mutex_lock(&t->mutex);
@@ -55,19 +82,33 @@ static void stand_in_line(struct core_turn *t, bool write)
     wake(t); /* the next may go too */
 }
 
-void core_turn_wait(struct core_turn *t, bool write)
+bool core_turn_wait(struct core_turn *t, bool write)
 {
+    if (!taken(t, write))
+        return true;
+    if (core_turn_torn(t)) {
+        blm_error err = { .text   = "another thread was changing this when the process forked, so "
+                                    "the child has half of the change: open it again, or fork when "
+                                    "no thread changes it",
+                          .offset = BLM_NO_OFFSET };
+        core_raise(BLM_E_BUSY, &err);
+        return false;
+    }
     if (taken(t, write))
         stand_in_line(t, write);
+    return true;
 }
 
-void core_turn_take(struct core_turn *t, bool write)
+bool core_turn_take(struct core_turn *t, bool write)
 {
-    core_turn_wait(t, write);
+    forget_the_parents(t);
+    if (!core_turn_wait(t, write))
+        return false;
     if (write)
-        t->writer = true;
+        t->writer = true, t->mild = false;
     else
         t->readers++;
+    return true;
 }
 
 void core_turn_end(struct core_turn *t, bool write)
@@ -79,23 +120,19 @@ void core_turn_end(struct core_turn *t, bool write)
     wake(t);
 }
 
-void core_turn_init(struct core_turn *t)
-{
-    pthread_mutex_init(&t->mutex, NULL);
-    pthread_cond_init(&t->changed, NULL);
-    t->pid = getpid();
-}
+void core_turn_init(struct core_turn *t) { make_locks(t); }
 
 void core_turn_destroy(struct core_turn *t)
 {
+    forget_the_parents(t); /* to destroy a condition waits for those who wait, who may be dead */
     pthread_cond_destroy(&t->changed);
     pthread_mutex_destroy(&t->mutex);
 }
 
 static inline bool may(core_filter *self, bool write)
 {
-    if (taken(&self->turn, write))
-        core_turn_wait(&self->turn, write);
+    if (taken(&self->turn, write) && !core_turn_wait(&self->turn, write))
+        return false;
     if (!self->filter)
         PyErr_SetString(PyExc_ValueError, "the filter is closed");
     return self->filter != NULL;
@@ -105,24 +142,40 @@ bool core_may_read(core_filter *self) { return may(self, false); }
 
 bool core_may_write(core_filter *self) { return may(self, true); }
 
-bool core_enter_in_line(core_filter *self, bool write)
+static bool enter_at_once(core_filter *self, bool write)
 {
-    struct core_turn *t = &self->turn;
-    forget_the_parents(t);
-    if (t->serving != t->ticket)
-        stand_in_line(t, write);
-    return core_enter(self, write);
+    return may(self, write) && core_turn_take(&self->turn, write);
 }
 
 bool core_enter(core_filter *self, bool write)
 {
-    if (!may(self, write))
-        return false;
-    core_turn_take(&self->turn, write);
-    return true;
+    struct core_turn *t = &self->turn;
+    forget_the_parents(t);
+    if (t->serving != t->ticket && !t->torn)
+        stand_in_line(t, write);
+    return enter_at_once(self, write);
 }
 
 void core_leave(core_filter *self, bool write) { core_turn_end(&self->turn, write); }
+
+bool core_enter_both(core_filter *self, bool write, core_filter *other)
+{
+    bool         mine_first = (uintptr_t)self < (uintptr_t)other;
+    core_filter *first = mine_first ? self : other, *second = mine_first ? other : self;
+    if (!core_enter(first, write && mine_first))
+        return false;
+    /* A filter with itself: whoever stands in line waits for us. */
+    if (self == other ? enter_at_once(self, write) : core_enter(second, write && !mine_first))
+        return true;
+    core_leave(first, write && mine_first);
+    return false;
+}
+
+void core_leave_both(core_filter *self, bool write, core_filter *other)
+{
+    core_leave(other, false);
+    core_leave(self, write);
+}
 
 /* ---- life --- */
 
@@ -146,6 +199,7 @@ static PyObject *wrap(PyTypeObject *type, blm_filter *f)
     blm_get_params(f, &p);
     self->filter = f;
     self->shared = p.shared;
+    self->plain  = !(p.can & (BLM_CAN_GROW | BLM_CAN_FORGET | BLM_CAN_FILL_UP));
     core_turn_init(&self->turn);
     return (PyObject *)self;
 }
@@ -163,13 +217,16 @@ struct give {
 };
 typedef blm_status (*give_fn)(const struct give *g, blm_filter **out, blm_error *err);
 
-static PyObject *make(PyTypeObject *type, give_fn fn, const struct give *g)
+/* `used` (may be NULL) is left before there is a Python object: making one may run the collector, and
+ * so anybody's code, which must not wait for this call. */
+static PyObject *make(PyTypeObject *type, give_fn fn, const struct give *g, core_filter *used)
 {
     blm_filter            *f   = NULL;
     blm_error              err = { .text = "" };
     blm_status             s;
     Py_BEGIN_ALLOW_THREADS s = fn(g, &f, &err);
-    Py_END_ALLOW_THREADS return s < 0 ? core_raise(s, &err) : wrap(type, f);
+    Py_END_ALLOW_THREADS if (used) core_leave(used, false);
+    return s < 0 ? core_raise(s, &err) : wrap(type, f);
 }
 
 static blm_status do_create(const struct give *g, blm_filter **out, blm_error *err)
@@ -217,18 +274,14 @@ static PyObject *filter_create(PyObject *type, PyObject *args)
     if (!PyArg_ParseTuple(args, "OO!O", &path, &PyDict_Type, &dict, &like) ||
         !core_options_of(dict, &g.o))
         return NULL;
-    core_filter *model = NULL;
-    if (like != Py_None) {
-        model = core_filter_of(like);
-        if (!model || !core_enter(model, false))
-            return NULL;
-        g.o.like = model->filter;
+    if (path != Py_None && !(g.path = path_of(path, &held)))
+        return NULL;
+    PyObject    *made  = NULL;
+    core_filter *model = like == Py_None ? NULL : core_filter_of(like);
+    if (like == Py_None || (model && core_enter(model, false))) {
+        g.o.like = model ? model->filter : NULL;
+        made     = make((PyTypeObject *)type, do_create, &g, model);
     }
-    PyObject *made = NULL;
-    if (path == Py_None || (g.path = path_of(path, &held)))
-        made = make((PyTypeObject *)type, do_create, &g);
-    if (model)
-        core_leave(model, false);
     Py_XDECREF(held);
     return made;
 }
@@ -241,7 +294,7 @@ static PyObject *filter_open(PyObject *type, PyObject *args)
         return NULL;
     g.path = path_of(path, &held);
     if (g.path)
-        made = make((PyTypeObject *)type, do_open, &g);
+        made = make((PyTypeObject *)type, do_open, &g, NULL);
     Py_XDECREF(held);
     return made;
 }
@@ -256,7 +309,7 @@ static PyObject *filter_decode(PyObject *type, PyObject *args)
         return NULL;
     g.bytes        = v.buf;
     g.len          = (size_t)v.len;
-    PyObject *made = make((PyTypeObject *)type, do_decode, &g);
+    PyObject *made = make((PyTypeObject *)type, do_decode, &g, NULL);
     PyBuffer_Release(&v);
     return made;
 }
@@ -266,9 +319,11 @@ static PyObject *derived(PyObject *o, give_fn fn, uint64_t factor)
     core_filter *self = (core_filter *)o;
     if (!core_enter(self, false))
         return NULL;
-    struct give g    = { .from = self->filter, .factor = factor };
-    PyObject   *made = make(Py_TYPE(o), fn, &g);
-    core_leave(self, false);
+    struct give g      = { .from = self->filter, .factor = factor };
+    bool        common = self->common;
+    PyObject   *made   = make(Py_TYPE(o), fn, &g, self);
+    if (made)
+        ((core_filter *)made)->common = common;
     return made;
 }
 
@@ -294,12 +349,14 @@ static PyObject *filter_close(PyObject *o, PyObject *none)
 {
     core_filter *self = (core_filter *)o;
     (void)none;
-    core_turn_wait(&self->turn, true);
+    bool torn = core_turn_torn(&self->turn);
+    if (!torn)
+        core_turn_wait(&self->turn, true);
     blm_filter *f   = self->filter;
     blm_error   err = { .text = "" };
     blm_status  s   = BLM_OK;
     self->filter    = NULL;
-    if (f) {
+    if (f && !torn) { /* a torn one is left to the end of the process */
         Py_BEGIN_ALLOW_THREADS s = blm_close(f, &err);
         Py_END_ALLOW_THREADS
     }
@@ -312,7 +369,8 @@ static void filter_dealloc(PyObject *o)
 {
     core_filter  *self = (core_filter *)o;
     PyTypeObject *type = Py_TYPE(o);
-    blm_free(self->filter);
+    if (!core_turn_torn(&self->turn))
+        blm_free(self->filter);
     core_turn_destroy(&self->turn);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(o);
     Py_DECREF(type);
@@ -443,7 +501,7 @@ static PyObject *filter_positions(PyObject *o, PyObject *key)
 
 /* ---- two filters --- */
 
-static PyObject *combine(PyObject *o, PyObject *other,
+static PyObject *combine(PyObject *o, PyObject *other, bool common,
                          blm_status (*fn)(blm_filter *, const blm_filter *, blm_error *))
 {
     core_filter *self = (core_filter *)o, *from = core_filter_of(other);
@@ -454,19 +512,13 @@ static PyObject *combine(PyObject *o, PyObject *other,
             return NULL;
         Py_RETURN_NONE;
     }
-    /* In the order of their addresses, so that two threads cannot wait for each other. */
-    bool mine_first = (uintptr_t)self < (uintptr_t)from;
-    if (!core_enter(mine_first ? self : from, mine_first))
+    if (!core_enter_both(self, true, from))
         return NULL;
-    if (!core_enter(mine_first ? from : self, !mine_first)) {
-        core_leave(mine_first ? self : from, mine_first);
-        return NULL;
-    }
     blm_error              err = { .text = "" };
     blm_status             s;
-    Py_BEGIN_ALLOW_THREADS s = fn(self->filter, from->filter, &err);
-    Py_END_ALLOW_THREADS   core_leave(from, false);
-    core_leave(self, true);
+    Py_BEGIN_ALLOW_THREADS s                      = fn(self->filter, from->filter, &err);
+    Py_END_ALLOW_THREADS if (s >= 0) self->common = self->common || common || from->common;
+    core_leave_both(self, true, from);
     if (s < 0)
         return core_raise(s, &err);
     Py_RETURN_NONE;
@@ -474,27 +526,22 @@ static PyObject *combine(PyObject *o, PyObject *other,
 
 static PyObject *filter_union(PyObject *self, PyObject *other)
 {
-    return combine(self, other, blm_union);
+    return combine(self, other, false, blm_union);
 }
 
 static PyObject *filter_intersect(PyObject *self, PyObject *other)
 {
-    return combine(self, other, blm_intersect);
+    return combine(self, other, true, blm_intersect);
 }
 
 static PyObject *filter_equal(PyObject *o, PyObject *other)
 {
     core_filter *self = (core_filter *)o, *that = core_filter_of(other);
-    if (!that || !core_enter(self, false))
+    if (!that || !core_enter_both(self, false, that))
         return NULL;
-    if (!core_enter(that, false)) {
-        core_leave(self, false);
-        return NULL;
-    }
     bool                   same;
     Py_BEGIN_ALLOW_THREADS same = blm_equal(self->filter, that->filter);
-    Py_END_ALLOW_THREADS   core_leave(that, false);
-    core_leave(self, false);
+    Py_END_ALLOW_THREADS   core_leave_both(self, false, that);
     return PyBool_FromLong(same);
 }
 
@@ -507,8 +554,9 @@ static PyObject *filter_clear(PyObject *o, PyObject *none)
     if (!core_enter(self, true))
         return NULL;
     blm_status             s;
-    Py_BEGIN_ALLOW_THREADS s = blm_clear(self->filter);
-    Py_END_ALLOW_THREADS   core_leave(self, true);
+    Py_BEGIN_ALLOW_THREADS s                      = blm_clear(self->filter);
+    Py_END_ALLOW_THREADS if (s >= 0) self->common = false;
+    core_leave(self, true);
     if (s < 0)
         return core_raise_status(s, NULL);
     Py_RETURN_NONE;
@@ -651,6 +699,12 @@ static PyObject *get_closed(PyObject *o, void *none)
     return PyBool_FromLong(!((core_filter *)o)->filter);
 }
 
+static PyObject *get_common(PyObject *o, void *none)
+{
+    (void)none;
+    return PyBool_FromLong(((core_filter *)o)->common);
+}
+
 static Py_ssize_t filter_length(PyObject *o)
 {
     core_filter *self = (core_filter *)o;
@@ -715,6 +769,7 @@ static PyMethodDef methods[] = {
 
 static PyGetSetDef getset[] = {
     { "closed", get_closed, NULL, "True after close().", NULL },
+    { "_common", get_common, NULL, NULL, NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };
 

@@ -1,284 +1,183 @@
 /* SPDX-License-Identifier: MIT */
-/* bloomery._core.Guard: a guard over Python callables. The library calls them from any thread; each
- * call takes the GIL, and no lock of the guard is ever waited for with the GIL held. */
+/* bloomery._core.Guard: a guard over Python callables, which dataset.c calls. No lock of the guard is ever
+ * waited for with the GIL held. */
 #include "core.h"
 
-#include <bloomery/guard.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum callable { GET, PUT, DELETE, SCAN, COUNT, MARK_READ, MARK_WRITE, CALLABLES };
+enum { LONGEST_SLICE = 20000000 }; /* nanoseconds between two looks at a rebuild */
 
 typedef struct {
     PyObject_HEAD blm_guard *guard; /* NULL: closed */
-    PyObject                *call[CALLABLES];
+    struct core_dataset     *data;
     struct core_turn         turn; /* a call of the guard reads, close writes */
+    unsigned         closing;      /* threads in close() that wait for the others' calls to end */
+    struct core_call life;         /* opens it, closes it: an end needs no memory */
 } core_guard;
 
-/* ---- exceptions on their way through the library --- */
+#define WITHOUT_GIL(statement)            \
+    do {                                  \
+        Py_BEGIN_ALLOW_THREADS statement; \
+        Py_END_ALLOW_THREADS              \
+    } while (0)
 
-/* What a callable raised in this thread, for the call of ours that is running in it. A rebuild's
- * thread runs none: there the exception is printed, and the rebuild fails. */
-static _Thread_local struct {
-    unsigned  calls;
-    PyObject *type, *value, *trace;
-} pending;
-
-static blm_status callable_failed(blm_error *err, const char *which)
+/* Is this thread in a call of the guard, or its rebuild in a callable? */
+static bool is_inside(const core_guard *self)
 {
-    if (pending.calls == 0) {
-        PyErr_WriteUnraisable(NULL);
-    } else if (pending.type) { /* the first one says what went wrong */
-        PyErr_Clear();
-    } else {
-        PyErr_Fetch(&pending.type, &pending.value, &pending.trace);
-    }
-    err->status = BLM_E_IO;
-    err->offset = BLM_NO_OFFSET;
-    PyOS_snprintf(err->text, sizeof err->text, "the data set's %s raised an exception", which);
-    return BLM_E_IO;
+    return core_in_call(self) || (self->data && core_visited(self->data));
 }
 
-static bool enter(core_guard *self)
+/* Who waits for the end of either there waits for itself. True: RuntimeError is set. */
+static bool waits_for_itself(const core_guard *self, const char *what)
 {
-    core_turn_wait(&self->turn, false);
-    if (!self->guard) {
-        PyErr_SetString(PyExc_ValueError, "the guard is closed");
+    if (!is_inside(self))
         return false;
-    }
-    core_turn_take(&self->turn, false);
+    PyErr_Format(PyExc_RuntimeError, "%s inside a call of the same guard would wait for itself",
+                 what);
     return true;
 }
 
-/* Ends a call: the callable's own exception, or ours. True: neither. */
-static bool settle(blm_status s, const blm_error *err)
+/* The library has locked the mark while it reads or writes it. */
+static bool in_a_mark(const core_guard *self, const char *what)
 {
-    PyObject *type = pending.type, *value = pending.value, *trace = pending.trace;
-    if (pending.calls == 0)
-        pending.type = pending.value = pending.trace = NULL;
-    if (s >= 0 || s == BLM_E_ABSENT) {
-        if (pending.calls == 0) {
-            Py_XDECREF(type);
-            Py_XDECREF(value);
-            Py_XDECREF(trace);
-        }
-        return true;
+    return core_visited_by_mark(self->data) && waits_for_itself(self, what);
+}
+
+/* A rebuild waits for the puts that are under way. */
+static bool in_a_put(const core_guard *self)
+{
+    return core_in_put(self->data) && waits_for_itself(self, "build");
+}
+
+/* It does so after count, and whether another greenlet's put will have ended by then is not known. */
+static bool in_count(const core_guard *self)
+{
+    if (!core_visited_by_count(self->data))
+        return false;
+    PyErr_SetString(PyExc_RuntimeError,
+                    "put inside count of the same guard: the rebuild may wait for it, "
+                    "and so for itself");
+    return true;
+}
+
+/* NULL: an exception is set. */
+static struct core_call *enter(core_guard *self)
+{
+    if (!core_turn_wait(&self->turn, false))
+        return NULL;
+    if (!self->guard || (self->closing && !is_inside(self))) {
+        PyErr_SetString(PyExc_ValueError, "the guard is closed");
+        return NULL;
     }
-    if (pending.calls == 0 && type)
-        PyErr_Restore(type, value, trace);
-    else
-        core_raise(s, err);
-    return false;
-}
-
-#define WITHOUT_GIL(statement)                  \
-    do {                                        \
-        pending.calls++;                        \
-        Py_BEGIN_ALLOW_THREADS statement;       \
-        Py_END_ALLOW_THREADS   pending.calls--; \
-    } while (0)
-
-/* ---- the data set --- */
-
-static PyObject *bytes_of(const void *data, size_t len)
-{
-    return PyBytes_FromStringAndSize(data, (Py_ssize_t)len);
-}
-
-static blm_status ds_get(void *ctx, const void *key, size_t len, blm_write_fn value,
-                         void *value_ctx, blm_error *err)
-{
-    core_guard      *self = ctx;
-    PyGILState_STATE gil  = PyGILState_Ensure();
-    PyObject        *k    = bytes_of(key, len);
-    PyObject        *row  = k ? PyObject_CallFunctionObjArgs(self->call[GET], k, NULL) : NULL;
-    blm_status       s    = BLM_OK;
-    Py_buffer        v;
-    Py_XDECREF(k);
-    if (!row) {
-        s = callable_failed(err, "get");
-    } else if (row == Py_None) {
-        s = BLM_E_ABSENT;
-    } else if (value) {
-        if (PyObject_GetBuffer(row, &v, PyBUF_SIMPLE) < 0) {
-            s = callable_failed(err, "get");
-        } else {
-            s = value(value_ctx, v.buf, (size_t)v.len) ? BLM_OK : BLM_E_CANCELLED;
-            PyBuffer_Release(&v);
-        }
+    struct core_call *c = PyMem_Malloc(sizeof *c);
+    if (!c) {
+        PyErr_NoMemory();
+        return NULL;
     }
-    Py_XDECREF(row);
-    PyGILState_Release(gil);
-    return s;
+    core_turn_take(&self->turn, false);
+    core_call_begin(c, self);
+    return c;
 }
 
-static blm_status ds_put(void *ctx, const void *key, size_t len, const void *value,
-                         size_t value_len, blm_error *err)
+/* In the child of a callable that forked, the turn has forgotten this call. */
+static bool leave(core_guard *self, struct core_call *c, blm_status s, const blm_error *err)
 {
-    core_guard      *self = ctx;
-    PyGILState_STATE gil  = PyGILState_Ensure();
-    PyObject        *k = bytes_of(key, len), *v = bytes_of(value, value_len);
-    PyObject        *r = k && v ? PyObject_CallFunctionObjArgs(self->call[PUT], k, v, NULL) : NULL;
-    blm_status       s = r ? BLM_OK : callable_failed(err, "put");
-    Py_XDECREF(r);
-    Py_XDECREF(v);
-    Py_XDECREF(k);
-    PyGILState_Release(gil);
-    return s;
-}
-
-static blm_status ds_delete(void *ctx, const void *key, size_t len, blm_error *err)
-{
-    core_guard      *self = ctx;
-    PyGILState_STATE gil  = PyGILState_Ensure();
-    PyObject        *k    = bytes_of(key, len);
-    PyObject        *r    = k ? PyObject_CallFunctionObjArgs(self->call[DELETE], k, NULL) : NULL;
-    if (r && !PyBool_Check(r)) {
-        Py_CLEAR(r);
-        PyErr_SetString(PyExc_TypeError, "delete must return True if there was a row, else False");
-    }
-    blm_status s = !r ? callable_failed(err, "delete") : r == Py_True ? BLM_OK : BLM_E_ABSENT;
-    Py_XDECREF(r);
-    Py_XDECREF(k);
-    PyGILState_Release(gil);
-    return s;
-}
-
-/* Keys on their way from the scan to the guard, which takes them without the GIL. */
-enum { SCAN_CHUNK = 128 };
-
-static bool hand_over(PyObject **held, size_t count, blm_key_fn each, void *each_ctx, bool *bad_key)
-{
-    struct core_key keys[SCAN_CHUNK];
-    size_t          n    = 0;
-    bool            more = true;
-    while (n < count && core_key_of(held[n], &keys[n]))
-        n++;
-    *bad_key = n < count;
-    Py_BEGIN_ALLOW_THREADS for (size_t i = 0; more && i < n; i++) more =
-        each(each_ctx, keys[i].data, keys[i].len);
-    Py_END_ALLOW_THREADS for (size_t i = 0; i < n; i++) core_key_release(&keys[i]);
-    for (size_t i = 0; i < count; i++)
-        Py_DECREF(held[i]);
-    return more;
-}
-
-static blm_status ds_scan(void *ctx, blm_key_fn each, void *each_ctx, blm_error *err)
-{
-    core_guard      *self = ctx;
-    PyGILState_STATE gil  = PyGILState_Ensure();
-    PyObject        *rows = PyObject_CallFunctionObjArgs(self->call[SCAN], NULL);
-    PyObject        *it   = rows ? PyObject_GetIter(rows) : NULL;
-    PyObject        *held[SCAN_CHUNK];
-    size_t           n      = 0;
-    bool             failed = !it, wanted = true;
-    while (!failed && wanted) {
-        PyObject *key = PyIter_Next(it);
-        if (key)
-            held[n++] = key;
-        else
-            failed = PyErr_Occurred() != NULL;
-        if (!key || n == SCAN_CHUNK) {
-            bool      bad_key = false;
-            PyObject *t = NULL, *v = NULL, *b = NULL;
-            PyErr_Fetch(&t, &v, &b);
-            wanted = hand_over(held, n, each, each_ctx, &bad_key);
-            if (t)
-                PyErr_Restore(t, v, b);
-            failed = failed || bad_key;
-            n      = 0;
-        }
-        if (!key)
-            break;
-    }
-    blm_status s = failed ? callable_failed(err, "scan") : wanted ? BLM_OK : BLM_E_CANCELLED;
-    Py_XDECREF(it);
-    Py_XDECREF(rows);
-    PyGILState_Release(gil);
-    return s;
-}
-
-static blm_status ds_count(void *ctx, uint64_t *rows, blm_error *err)
-{
-    core_guard      *self = ctx;
-    PyGILState_STATE gil  = PyGILState_Ensure();
-    PyObject        *r    = PyObject_CallFunctionObjArgs(self->call[COUNT], NULL);
-    blm_status       s    = BLM_OK;
-    if (r)
-        *rows = PyLong_AsUnsignedLongLong(r);
-    if (PyErr_Occurred())
-        s = callable_failed(err, "count");
-    Py_XDECREF(r);
-    PyGILState_Release(gil);
-    return s;
-}
-
-static blm_status ds_mark_read(void *ctx, void *mark, size_t *len, blm_error *err)
-{
-    core_guard      *self = ctx;
-    PyGILState_STATE gil  = PyGILState_Ensure();
-    PyObject        *r    = PyObject_CallFunctionObjArgs(self->call[MARK_READ], NULL);
-    blm_status       s    = BLM_OK;
-    Py_buffer        v;
-    if (r == Py_None) {
-        s = BLM_E_ABSENT;
-    } else if (!r || PyObject_GetBuffer(r, &v, PyBUF_SIMPLE) < 0) {
-        s = callable_failed(err, "read_mark");
-    } else {
-        *len = (size_t)v.len < BLM_MARK_MAX ? (size_t)v.len : BLM_MARK_MAX;
-        memcpy(mark, v.buf, *len);
-        PyBuffer_Release(&v);
-    }
-    Py_XDECREF(r);
-    PyGILState_Release(gil);
-    return s;
-}
-
-static blm_status ds_mark_write(void *ctx, const void *mark, size_t len, blm_error *err)
-{
-    core_guard      *self = ctx;
-    PyGILState_STATE gil  = PyGILState_Ensure();
-    PyObject        *m    = bytes_of(mark, len);
-    PyObject        *r = m ? PyObject_CallFunctionObjArgs(self->call[MARK_WRITE], m, NULL) : NULL;
-    blm_status       s = r ? BLM_OK : callable_failed(err, "write_mark");
-    Py_XDECREF(r);
-    Py_XDECREF(m);
-    PyGILState_Release(gil);
-    return s;
+    if (c->forks == core_forks)
+        core_turn_end(&self->turn, false);
+    bool good = core_call_end(c, s, err);
+    PyMem_Free(c);
+    return good;
 }
 
 /* ---- life --- */
 
-static void guard_close_now(core_guard *self, blm_status *s, blm_error *err)
+struct orphan {
+    blm_guard           *guard;
+    struct core_dataset *data;
+};
+
+static unsigned orphans, orphans_forks; /* being closed; in a process that had forked so often */
+
+static void *close_orphan(void *arg)
 {
-    blm_guard *g = self->guard;
-    self->guard  = NULL;
-    *s           = BLM_OK;
-    if (g)
-        WITHOUT_GIL(*s = blm_guard_close(g, err));
+    struct orphan *o = arg;
+    blm_error      err;
+    blm_guard_close(o->guard, &err);
+    PyGILState_STATE gil = PyGILState_Ensure();
+    core_dataset_free(o->data);
+    free(o);
+    orphans--;
+    PyGILState_Release(gil);
+    return NULL;
+}
+
+/* Before the interpreter ends: no thread may come back to it then. */
+PyObject *core_wait_orphans(PyObject *module, PyObject *none)
+{
+    struct timespec slice = { .tv_nsec = 1000000 };
+    (void)module;
+    (void)none;
+    while (orphans > 0 && orphans_forks == core_forks) {
+        WITHOUT_GIL(nanosleep(&slice, NULL));
+        if (PyErr_CheckSignals() < 0)
+            return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+/* The object's end came in its rebuild's own thread, where the collector can run as anywhere. To close
+ * the guard is to wait for that thread, so another one does it. */
+static void close_elsewhere(blm_guard *g, struct core_dataset *d)
+{
+    struct orphan *o = malloc(sizeof *o);
+    pthread_t      thread;
+    if (!o)
+        return; /* it stays open */
+    *o = (struct orphan){ g, d };
+    if (pthread_create(&thread, NULL, close_orphan, o) != 0) {
+        free(o);
+        return;
+    }
+    pthread_detach(thread);
+    orphans       = orphans_forks == core_forks ? orphans + 1 : 1;
+    orphans_forks = core_forks;
+}
+
+/* The guard is open. Others find it closed from now on. The caller ends the call, which is self->life, and
+ * frees the callables last: a rebuild may have been calling them, and finalizers may run. */
+static struct core_dataset *close_now(core_guard *self, blm_status *s, blm_error *err)
+{
+    blm_guard           *g = self->guard;
+    struct core_dataset *d = self->data;
+    self->guard            = NULL;
+    self->data             = NULL;
+    core_call_begin(&self->life, self);
+    WITHOUT_GIL(*s = blm_guard_close(g, err));
+    return d;
 }
 
 /* _open((get, put, delete, scan, count, read_mark, write_mark), options, flags, path, filter) */
 static PyObject *guard_open(PyObject *o, PyObject *args)
 {
-    PyTypeObject      *type = (PyTypeObject *)o;
-    PyObject          *calls, *path, *filter, *held = NULL;
-    unsigned long long items;
-    double             rate, stale_share, rate_factor;
-    unsigned int       flags;
-    blm_options        fo = BLM_OPTIONS_INIT;
-    blm_guard_options  go = BLM_GUARD_OPTIONS_INIT;
-    if (!PyArg_ParseTuple(args, "O!KdddIOO!", &PyTuple_Type, &calls, &items, &rate, &stale_share,
-                          &rate_factor, &flags, &path, &PyDict_Type, &filter))
+    PyTypeObject     *type = (PyTypeObject *)o;
+    PyObject         *callables, *items, *path, *filter, *held = NULL;
+    double            rate, stale_share, rate_factor;
+    unsigned int      flags;
+    blm_options       fo = BLM_OPTIONS_INIT;
+    blm_guard_options go = BLM_GUARD_OPTIONS_INIT;
+    if (!PyArg_ParseTuple(args, "O!OdddIOO!", &PyTuple_Type, &callables, &items, &rate,
+                          &stale_share, &rate_factor, &flags, &path, &PyDict_Type, &filter))
         return NULL;
-    if (!core_options_of(filter, &fo))
+    if (!core_whole(items, "items", UINT64_MAX, &go.items) || !core_options_of(filter, &fo))
         return NULL;
     if (path != Py_None) {
         if (!PyUnicode_FSConverter(path, &held))
             return NULL;
         go.path = PyBytes_AsString(held);
     }
-    go.items = items, go.rate = rate, go.flags = flags;
+    go.rate = rate, go.flags = flags;
     go.stale_share = stale_share, go.rate_factor = rate_factor;
     go.filter = PyDict_Size(filter) > 0 ? &fo : NULL;
 
@@ -288,61 +187,93 @@ static PyObject *guard_open(PyObject *o, PyObject *args)
         return NULL;
     }
     core_turn_init(&self->turn);
-    for (size_t i = 0; i < CALLABLES; i++) {
-        PyObject *c = PyTuple_GetItem(calls, (Py_ssize_t)i);
-        if (c && c != Py_None) {
-            Py_INCREF(c);
-            self->call[i] = c;
-        }
+    blm_dataset d;
+    self->data = core_dataset_of(callables, &d);
+    if (!self->data) {
+        Py_XDECREF(held);
+        Py_DECREF(self);
+        return NULL;
     }
-    blm_dataset d = { .size = sizeof d, .ctx = self, .get = ds_get, .scan = ds_scan };
-    if (self->call[PUT])
-        d.put = ds_put;
-    if (self->call[DELETE])
-        d.del = ds_delete;
-    if (self->call[COUNT])
-        d.count = ds_count;
-    if (self->call[MARK_READ])
-        d.mark_read = ds_mark_read, d.mark_write = ds_mark_write;
-    blm_error  err = { .text = "" };
+    blm_error  err   = { .text = "" };
+    blm_guard *guard = NULL;
     blm_status s;
-    WITHOUT_GIL(s = blm_guard_open(&go, &d, &self->guard, &err));
+    core_call_begin(&self->life, self);
+    WITHOUT_GIL(s = blm_guard_open(&go, &d, &guard, &err));
+    bool good   = core_call_end(&self->life, s, &err);
+    self->guard = guard;
     Py_XDECREF(held);
-    if (!settle(s, &err))
+    if (!good)
         Py_CLEAR(self);
     return (PyObject *)self;
+}
+
+/* Until no other thread is in a call of the guard. Calls that come now are refused: else one thread that
+ * calls again and again would keep it open for ever. Not in line, where nobody hears a signal: a callable
+ * may never come back, and then Ctrl-C must. */
+static bool others_have_left(core_guard *self)
+{
+    struct timespec slice = { .tv_nsec = 1000000 };
+    bool            good  = true;
+    self->closing++;
+    while (good && core_turn_taken(&self->turn, true)) {
+        WITHOUT_GIL(nanosleep(&slice, NULL));
+        good = PyErr_CheckSignals() == 0;
+    }
+    self->closing--;
+    return good;
 }
 
 static PyObject *guard_close(PyObject *o, PyObject *none)
 {
     core_guard *self = (core_guard *)o;
     blm_error   err  = { .text = "" };
-    blm_status  s;
+    blm_status  s    = BLM_OK;
     (void)none;
-    core_turn_wait(&self->turn, true);
-    guard_close_now(self, &s, &err);
-    if (!settle(s, &err))
+    if (self->guard && waits_for_itself(self, "close"))
         return NULL;
+    if (!others_have_left(self))
+        return NULL;
+    if (self->guard) {
+        struct core_dataset *rest = close_now(self, &s, &err);
+        bool                 good = core_call_end(&self->life, s, &err);
+        core_dataset_free(rest);
+        if (!good)
+            return NULL;
+    }
     Py_RETURN_NONE;
 }
 
 static int guard_traverse(PyObject *o, visitproc visit, void *arg)
 {
     core_guard *self = (core_guard *)o;
-    for (size_t i = 0; i < CALLABLES; i++)
-        Py_VISIT(self->call[i]);
+    int         stop = core_dataset_traverse(self->data, visit, arg);
+    if (stop)
+        return stop;
     Py_VISIT(Py_TYPE(o));
     return 0;
 }
 
+/* Nobody is told how it went, so what a callable raises is printed. */
 static int guard_clear(PyObject *o)
 {
-    core_guard *self = (core_guard *)o;
-    blm_status  s;
-    blm_error   err;
-    guard_close_now(self, &s, &err); /* before the callables: a rebuild may be calling them */
-    for (size_t i = 0; i < CALLABLES; i++)
-        Py_CLEAR(self->call[i]);
+    core_guard          *self = (core_guard *)o;
+    struct core_dataset *rest = self->data;
+    PyObject            *type, *value, *trace;
+    blm_error            err = { .text = "" };
+    blm_status           unheard;
+    PyErr_Fetch(&type, &value, &trace); /* of whoever let the object go */
+    if (self->guard && core_visited(self->data)) {
+        close_elsewhere(self->guard, self->data);
+        self->guard = NULL;
+        rest        = NULL;
+    } else if (self->guard) {
+        close_now(self, &unheard, &err);
+        if (!core_call_end(&self->life, BLM_OK, &err))
+            PyErr_WriteUnraisable(NULL);
+    }
+    self->data = NULL;
+    core_dataset_free(rest);
+    PyErr_Restore(type, value, trace);
     return 0;
 }
 
@@ -384,15 +315,16 @@ static PyObject *guard_get(PyObject *o, PyObject *key)
     blm_status      s   = BLM_OK;
     if (!core_key_of(key, &k))
         return NULL;
-    if (!enter(self)) {
+    struct core_call *c = enter(self);
+    if (!c) {
         core_key_release(&k);
         return NULL;
     }
     WITHOUT_GIL(s = blm_guard_get(self->guard, k.data, k.len, keep_value, &v, &err));
-    core_turn_end(&self->turn, false);
+    bool good = leave(self, c, s, &err);
     core_key_release(&k);
     PyObject *row = NULL;
-    if (settle(s, &err)) {
+    if (good) {
         if (s == BLM_E_ABSENT) {
             row = Py_None;
             Py_INCREF(row);
@@ -406,26 +338,27 @@ static PyObject *guard_get(PyObject *o, PyObject *key)
 
 static PyObject *guard_put(PyObject *o, PyObject *args)
 {
-    core_guard     *self = (core_guard *)o;
-    PyObject       *key;
-    Py_buffer       v;
-    struct core_key k;
-    blm_error       err = { .text = "" };
-    blm_status      s   = BLM_OK;
-    PyObject       *value;
+    core_guard       *self = (core_guard *)o;
+    PyObject         *key;
+    Py_buffer         v;
+    struct core_key   k;
+    struct core_call *c   = NULL;
+    blm_error         err = { .text = "" };
+    blm_status        s   = BLM_OK;
+    PyObject         *value;
     if (!PyArg_ParseTuple(args, "OO", &key, &value) ||
         PyObject_GetBuffer(value, &v, PyBUF_SIMPLE) < 0)
         return NULL;
     bool good = core_key_of(key, &k);
-    if (good && !enter(self)) {
+    if (good && (in_a_mark(self, "put") || in_count(self) || !(c = enter(self)))) {
         core_key_release(&k);
         good = false;
     }
     if (good) {
+        c->puts_to = self->data;
         WITHOUT_GIL(s = blm_guard_put(self->guard, k.data, k.len, v.buf, (size_t)v.len, &err));
-        core_turn_end(&self->turn, false);
+        good = leave(self, c, s, &err);
         core_key_release(&k);
-        good = settle(s, &err);
     }
     PyBuffer_Release(&v);
     if (!good)
@@ -441,14 +374,15 @@ static PyObject *guard_delete(PyObject *o, PyObject *key)
     blm_status      s   = BLM_OK;
     if (!core_key_of(key, &k))
         return NULL;
-    if (!enter(self)) {
+    struct core_call *c = in_a_mark(self, "delete") ? NULL : enter(self);
+    if (!c) {
         core_key_release(&k);
         return NULL;
     }
     WITHOUT_GIL(s = blm_guard_delete(self->guard, k.data, k.len, &err));
-    core_turn_end(&self->turn, false);
+    bool good = leave(self, c, s, &err);
     core_key_release(&k);
-    return settle(s, &err) ? PyBool_FromLong(s == BLM_OK) : NULL;
+    return good ? PyBool_FromLong(s == BLM_OK) : NULL;
 }
 
 static PyObject *note(PyObject *o, PyObject *key, void (*fn)(blm_guard *, const void *, size_t))
@@ -457,10 +391,11 @@ static PyObject *note(PyObject *o, PyObject *key, void (*fn)(blm_guard *, const 
     struct core_key k;
     if (!core_key_of(key, &k))
         return NULL;
-    bool good = enter(self);
+    struct core_call *c    = enter(self);
+    bool              good = c != NULL;
     if (good) {
         WITHOUT_GIL(fn(self->guard, k.data, k.len));
-        core_turn_end(&self->turn, false);
+        good = leave(self, c, BLM_OK, NULL);
     }
     core_key_release(&k);
     if (!good)
@@ -470,7 +405,7 @@ static PyObject *note(PyObject *o, PyObject *key, void (*fn)(blm_guard *, const 
 
 static PyObject *guard_note_put(PyObject *o, PyObject *key)
 {
-    return note(o, key, blm_guard_note_put);
+    return in_a_mark((core_guard *)o, "note_put") ? NULL : note(o, key, blm_guard_note_put);
 }
 
 static PyObject *guard_note_delete(PyObject *o, PyObject *key)
@@ -485,9 +420,11 @@ static int guard_contains(PyObject *o, PyObject *key)
     int             maybe = -1;
     if (!core_key_of(key, &k))
         return -1;
-    if (enter(self)) {
+    struct core_call *c = enter(self);
+    if (c) {
         WITHOUT_GIL(maybe = blm_guard_maybe(self->guard, k.data, k.len));
-        core_turn_end(&self->turn, false);
+        if (!leave(self, c, BLM_OK, NULL))
+            maybe = -1;
     }
     core_key_release(&k);
     return maybe;
@@ -495,22 +432,23 @@ static int guard_contains(PyObject *o, PyObject *key)
 
 static PyObject *do_call(PyObject *o, blm_status (*fn)(blm_guard *, blm_error *))
 {
-    core_guard *self = (core_guard *)o;
-    blm_error   err  = { .text = "" };
-    blm_status  s;
-    if (!enter(self))
+    core_guard       *self = (core_guard *)o;
+    struct core_call *c    = enter(self);
+    blm_error         err  = { .text = "" };
+    blm_status        s;
+    if (!c)
         return NULL;
     WITHOUT_GIL(s = fn(self->guard, &err));
-    core_turn_end(&self->turn, false);
-    if (!settle(s, &err))
+    if (!leave(self, c, s, &err))
         return NULL;
     Py_RETURN_NONE;
 }
 
 static PyObject *guard_build(PyObject *o, PyObject *none)
 {
+    core_guard *self = (core_guard *)o;
     (void)none;
-    return do_call(o, blm_guard_build);
+    return in_a_put(self) || in_a_mark(self, "build") ? NULL : do_call(o, blm_guard_build);
 }
 
 static PyObject *guard_rebuild(PyObject *o, PyObject *none)
@@ -519,31 +457,56 @@ static PyObject *guard_rebuild(PyObject *o, PyObject *none)
     return do_call(o, blm_guard_rebuild);
 }
 
+/* 1: a rebuild is running; 0: none is; -1: an exception is set. */
+static int rebuilding(core_guard *self)
+{
+    blm_guard_stats   now = { .size = sizeof now };
+    struct core_call *c   = enter(self);
+    if (!c)
+        return -1;
+    WITHOUT_GIL(blm_guard_get_stats(self->guard, &now));
+    return leave(self, c, BLM_OK, NULL) ? now.rebuilding : -1;
+}
+
+/* In slices, because the library's wait hears no signal. Nothing is held between two of them: a
+ * handler may close the guard. */
 static PyObject *guard_wait(PyObject *o, PyObject *none)
 {
+    core_guard     *self  = (core_guard *)o;
+    struct timespec slice = { .tv_nsec = 200000 };
+    int             running;
     (void)none;
-    return do_call(o, blm_guard_wait);
+    if (waits_for_itself(self, "wait"))
+        return NULL;
+    while ((running = rebuilding(self)) == 1) {
+        WITHOUT_GIL(nanosleep(&slice, NULL));
+        if (PyErr_CheckSignals() < 0)
+            return NULL;
+        if (slice.tv_nsec < LONGEST_SLICE)
+            slice.tv_nsec *= 2;
+    }
+    return running < 0 ? NULL : do_call(o, blm_guard_wait);
 }
 
 static PyObject *guard_sync(PyObject *o, PyObject *none)
 {
     (void)none;
-    return do_call(o, blm_guard_sync);
+    return in_a_mark((core_guard *)o, "sync") ? NULL : do_call(o, blm_guard_sync);
 }
 
 static PyObject *guard_json(PyObject *o, PyObject *none)
 {
-    core_guard  *self = (core_guard *)o;
-    struct value v    = { 0 };
-    blm_error    err  = { .text = "" };
-    blm_status   s;
+    core_guard       *self = (core_guard *)o;
+    struct core_call *c    = enter(self);
+    struct value      v    = { 0 };
+    blm_error         err  = { .text = "" };
+    blm_status        s;
     (void)none;
-    if (!enter(self))
+    if (!c)
         return NULL;
     WITHOUT_GIL(s = blm_guard_json(self->guard, keep_value, &v, &err));
-    core_turn_end(&self->turn, false);
     PyObject *text =
-        settle(s, &err) ? PyUnicode_FromStringAndSize(v.bytes, (Py_ssize_t)v.len) : NULL;
+        leave(self, c, s, &err) ? PyUnicode_FromStringAndSize(v.bytes, (Py_ssize_t)v.len) : NULL;
     free(v.bytes);
     return text;
 }

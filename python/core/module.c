@@ -6,6 +6,7 @@ static PyMethodDef functions[] = {
     { "set_errors", core_set_errors, METH_O, NULL },
     { "calc", core_calc, METH_O, NULL },
     { "rows", core_rows, METH_NOARGS, NULL },
+    { "wait_orphans", core_wait_orphans, METH_NOARGS, NULL },
     { NULL, NULL, 0, NULL },
 };
 /* clang-format on */
@@ -29,6 +30,10 @@ static int exec(PyObject *m)
     if (!is_main_interpreter()) {
         PyErr_SetString(PyExc_ImportError,
                         "bloomery works in the main interpreter only, not in subinterpreters");
+        return -1;
+    }
+    if (!core_watch_forks()) {
+        PyErr_NoMemory();
         return -1;
     }
     core_filter_type = add_type(m, "Filter", &core_filter_spec);

@@ -191,3 +191,22 @@ def test_answers_that_are_nearly_all_the_same():
     f.update(range(0, 1000, 2))
     for keys in (list(range(0, 1000, 2)) + [1, 3], [1, 3, 5] * 200 + [2], list(range(1000)), [], [2], [1]):
         assert f.check_many(keys) == [k % 2 == 0 for k in keys]
+
+
+def test_one_char_is_a_key_also_if_it_is_nul():
+    """Format c is one byte, not a text that NULs fill up: what a memoryview's items are."""
+    m = memoryview(b"\0a\0b").cast("c")
+    f = Filter(100, 1e-9)
+    f.update(m)
+    assert all(key in f for key in m) and b"\0" in f and b"" not in f
+    assert f.check_many(memoryview(b"\0ax").cast("c")[::2]) == [True, False]
+
+
+@pytest.mark.parametrize("call", ["check_many", "add_many", "discard_many"])
+def test_a_mask_can_be_changed(call):
+    f = Filter(100, 1e-6, kind="cuckoo")
+    f.update(range(3))
+    mask = getattr(f, call)(numpy.arange(6))
+    mask &= numpy.arange(6) % 2 == 0
+    mask[5] = True
+    assert mask.dtype == bool and mask[5] and not mask[1] and not mask[3]

@@ -135,6 +135,37 @@ def test_go_json_and_gob():
     assert one.to_bytes("go-json") == (folder / "filter.json").read_bytes()
 
 
+def test_raw_bits_can_be_pickled():
+    f = Filter.from_bytes(bytes(128), "raw", scheme="guava", bits=1024, probes=3, funnel="chars")
+    f.add("a")
+    again = pickle.loads(pickle.dumps(f))
+    assert again == f and "a" in again and again.params.funnel == "chars"
+
+
+def test_go_json_inside_another_file(tmp_path):
+    """The one at the offset is read, and not what follows it; a file that begins with { is no go-json for that."""
+    path = tmp_path / "several"
+    one, two, native = Filter(100, scheme="go"), Filter(100, scheme="go"), Filter(100, seed=1)
+    one.add("one"), two.add("two"), native.add("native")
+    parts = [one.to_bytes("go-json"), b" \n" + two.to_bytes("go-json"), native.to_bytes()]
+    path.write_bytes(b"".join(parts) + b"\xff{")
+    for format in (None, "go-json"):
+        assert Filter.open(path, format=format, offset=len(parts[0])) == two
+    assert Filter.open(path, offset=len(parts[0] + parts[1])) == native
+    with pytest.raises(bloomery.FormatError) as e:
+        Filter.open(path, format="go-json", offset=1)
+    assert e.value.offset == 1
+
+
+def test_a_brace_alone_is_not_json():
+    """0x7b: a bip37 filter of 123 bytes says so first."""
+    f = Filter(bits=8 * 123, probes=5, scheme="bip37")
+    f.add("a")
+    assert f.to_bytes()[:1] == b"{"
+    read = Filter.from_bytes(f.to_bytes())
+    assert read.params.scheme == "bip37" and read == f
+
+
 @pytest.mark.parametrize("text", ["{", "[]", "{}", '{"m":96,"k":7}', '{"m":96,"k":7,"b":"*"}', '{"m":0,"k":7,"b":""}',
                                   '{"m":-96,"k":7,"b":""}', '{"m":96.5,"k":7,"b":""}', '{"m":96,"k":7,"b":"AAAA"}',
                                   '{"m":true,"k":7,"b":""}', '{"m":96,"k":7,"b":7}', "{" * 100_000])

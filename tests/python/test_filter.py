@@ -288,3 +288,65 @@ def test_every_status_has_an_exception():
 
 def test_version():
     assert bloomery.__version__ == "0.1.0"
+
+
+def test_nobody_counts_what_two_have_in_common():
+    f = Filter(10_000, 1e-6, seed=1)
+    g = Filter(like=f)
+    f.update(range(1000)), g.update(range(900, 1900))
+    both = f & g
+    assert 100 <= len(both) == round(both.estimate.value) < 300     # neither has more than 1000
+    assert both
+    for same in (both.copy(), f.intersection(g), both | Filter(like=f)):
+        assert len(same) == len(both)
+    assert len(f) == len(g) == 1000 and len(f | g) == 2000
+    f &= g
+    assert f == both and len(f) == len(both)
+    f.clear()
+    assert len(f) == 0 and not f
+    f.update(range(50))
+    assert len(f) == 50
+    one, other = Filter(1000, 1e-6, seed=1), Filter(1000, 1e-6, seed=1)
+    one.add("a"), other.add("b")
+    none = one & other
+    assert none.stats.ones == 0 and len(none) == 0 and not none
+    other.add("a")
+    assert (one & other) and len(one & other) == 1
+
+
+def test_trials_are_a_number_of_keys(script):
+    """-1 was taken for 2**64-1 trials, which nothing could stop."""
+    f = Filter(100)
+    for trials in (2**64, -2**64 - 1):
+        with pytest.raises(OverflowError, match="trials is a whole number"):
+            f.try_rate(trials)
+    script("""
+import signal
+from bloomery import Filter
+signal.alarm(20)
+try:
+    Filter(100).try_rate(-1)
+except OverflowError:
+    raise SystemExit(0)
+raise SystemExit(1)
+""")
+
+
+def test_a_refused_intersection_changes_nothing():
+    f, g = Filter(1000, kind="classic", seed=1), Filter(1000, kind="classic", seed=2)
+    f.update(range(900))
+    items = len(f)
+    assert f.estimate.value < items - 1         # else nothing would be seen
+    for refused in (lambda: f._intersect(g), lambda: f._union(g & g)):
+        with pytest.raises(bloomery.MismatchError):
+            refused()
+        assert len(f) == items
+
+
+def test_false_means_empty():
+    """Nobody counted the keys of another system's file, and of few bits the estimate may be nearer to 0 than to 1."""
+    one = Filter(bits=64, probes=10, scheme="guava")
+    one.add("16")                               # its ten probes meet in four bits
+    read = Filter.from_bytes(one.to_bytes("guava"), "guava")
+    assert "16" in read and len(read) == 0 and read
+    assert not Filter.from_bytes(Filter(bits=64, probes=10, scheme="guava").to_bytes("guava"), "guava")

@@ -62,3 +62,18 @@ def test_what_is_refused():
         raise KeyError("gone")
     with pytest.raises(KeyError):
         bloomery.build(fails())
+
+
+def test_build_hears_signals_between_keys(script):
+    """This iterator is written in C and never ends."""
+    script("""
+import itertools, os, signal, threading
+import bloomery
+signal.alarm(40)
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    bloomery.build(itertools.repeat(b"k"))
+except KeyboardInterrupt:
+    os._exit(0)
+os._exit(1)
+""")

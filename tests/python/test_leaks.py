@@ -126,9 +126,27 @@ def guards():
     with Guard(fails, lambda: [b"a"], items=100) as g:
         g.wait()
         swallow(RuntimeError, g.get, "a")
+    swallow(TypeError, Guard, get, lambda: [], write_mark=b"", read_mark=lambda: bytes(bytearray(3)))
+    swallow(OverflowError, Guard, get, lambda: [], items=-1)
+    swallow(ValueError, Guard, get, lambda: [], rate=2.0)
 
 
-@pytest.mark.parametrize("call", [made, singles, batches, arrays, removes, pairs, facts, files, guards], ids=lambda c: c.__name__)
+def greenlets():
+    from conftest import need_greenlet
+    greenlet = need_greenlet()
+
+    def get(key):
+        greenlet.getcurrent().parent.switch()
+        raise KeyError(key)
+    with Guard(get, lambda: [], manual=True) as g:
+        tasks = [greenlet.greenlet(swallow) for _ in range(4)]
+        [t.switch(KeyError, g.get, "a") for t in tasks]
+        tasks.pop()                     # it is killed
+        [t.switch() for t in tasks]
+
+
+@pytest.mark.parametrize("call", [made, singles, batches, arrays, removes, pairs, facts, files, guards, greenlets],
+                         ids=lambda c: c.__name__)
 def test_nothing_grows(call, tmp_path):
     args = (str(tmp_path),) if call is files else ()
     rounds = ROUNDS // 6 if call is guards else ROUNDS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Threads: shared filters are used at once, others take turns, and nothing is lost."""
+"""Threads: shared filters are used at once, others take turns, and nothing is lost. Forks: a child has none of them."""
 import threading
 
 from bloomery import Filter
@@ -98,3 +98,140 @@ def test_a_list_that_shrinks_while_its_batch_waits():
     finally:
         stop.set()
         t.join()
+
+
+def test_two_filters_in_any_order_and_a_writer(script):
+    """a == b enters two filters as a |= b does. In the order of the arguments, three threads waited for each other: one
+    had b and wanted a, one had a and wanted b, and between them stood one who wanted to write."""
+    script("""
+import array, os, threading, time
+import bloomery
+a, b = sorted((bloomery.Filter(1_000_000, seed=1) for _ in range(2)), key=id)
+keys, end = array.array("Q", range(300_000)), time.monotonic() + 2
+def loop(call):
+    while time.monotonic() < end:
+        call()
+calls = [lambda: a.update(keys), lambda: b._union(a), lambda: a.add("x"), lambda: b == a, lambda: a.compare(b), lambda: b.compare(a)]
+threads = [threading.Thread(target=loop, args=(c,), daemon=True) for c in calls]
+[t.start() for t in threads]
+[t.join(40) for t in threads]
+os._exit(sum(t.is_alive() for t in threads))
+""")
+
+
+def test_a_writer_among_readers_that_never_end(script):
+    """Reads that overlap left no moment without one, and an add did not come in."""
+    script("""
+import os, threading
+import bloomery
+f = bloomery.Filter(5_000_000)
+reads = [lambda: f.stats, f.fingerprint, f.copy, lambda: f == f, lambda: f.compare(f)]
+def loop(call):
+    try:
+        while True:
+            call()
+    except ValueError as e:         # the writer closes it at its end
+        assert "closed" in str(e)
+threads = [threading.Thread(target=loop, args=(c,), daemon=True) for c in reads]
+[t.start() for t in threads]
+def writes():
+    for i in range(5):
+        assert f.add(str(i))
+    f.close()
+writer = threading.Thread(target=writes, daemon=True)
+writer.start()
+writer.join(45)
+if writer.is_alive():
+    os._exit(1)
+[t.join() for t in threads]
+""")
+
+
+FORKS = """
+import array, faulthandler, os, signal, sys, threading, time
+import bloomery
+
+def child(work):
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(20)            # a child that hangs dies of it
+        try:
+            os._exit(work())
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+            os._exit(99)
+    status = os.waitpid(pid, 0)[1]
+    assert os.WIFEXITED(status), f"killed by signal {status}: it hung"
+    return os.WEXITSTATUS(status)
+"""
+
+
+def test_a_child_reads_while_its_parent_adds(script):
+    script(FORKS + """
+f = bloomery.Filter(1_000_000)
+f.add("x")
+keys, stop = array.array("Q", range(1_000_000)), False
+def adds():
+    while not stop:
+        f.update(keys)
+def lines():                        # some stand in line, and have the lock of the line now and then
+    while not stop:
+        f.count_many(keys[:1000])
+threads = [threading.Thread(target=t) for t in (adds, lines, lines)]
+[t.start() for t in threads]
+def work():
+    assert "x" in f and f.count_many(["x"] * 1000) == 1000 and f.stats.ones
+    f.add("mine"), f.update(range(1000)), f.copy() == f
+    threading.Thread(target=f.clear).start()
+    f.close()
+    return 7
+try:
+    for _ in range(20):
+        time.sleep(0.01)
+        assert child(work) == 7
+finally:
+    stop = True
+    [t.join() for t in threads]
+""")
+
+
+def test_a_child_does_not_read_what_is_half_changed(script):
+    """A filter that grows may be anything in the middle of an add. The child is told so, at every call, and does not hang."""
+    script(FORKS + """
+f = bloomery.Filter(1000, kind="scalable")
+f.add("x")
+keys, stop = array.array("Q", range(2_000_000)), False
+def adds():
+    while not stop:
+        f.update(keys)
+        f.clear()
+        f.add("x")
+thread = threading.Thread(target=adds)
+thread.start()
+def refused(call):
+    try:
+        call()
+    except bloomery.BusyError as e:
+        assert "forked" in str(e)
+        return True
+    return False
+def work():
+    told = [refused(c) for c in (lambda: "x" in f, lambda: f.add("y"), lambda: f.update(["y"] * 1000), lambda: f == f, f.copy,
+                                 lambda: f.stats)]
+    assert all(told) or not any(told)
+    f.close()
+    assert f.closed
+    return told[0]
+try:
+    for tries in range(200):
+        time.sleep(0.01)
+        told = child(work)
+        assert told in (0, 1)
+        if told:
+            break
+finally:
+    stop = True
+    thread.join()
+assert told, "no fork met an add"
+assert "x" in f                     # nothing of this is the parent's
+""")
