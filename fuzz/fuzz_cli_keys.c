@@ -64,11 +64,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t                   at = 0;
     if (size < 4)
         return 0;
-    keys_options = (struct keys_options){ .nul       = data[0] & 1,
-                                          .crlf      = data[0] & 2,
-                                          .field     = data[1] % 8,
-                                          .delimiter = data[2],
-                                          .encoding  = encodings[data[3] % 6] };
+    keys_options =
+        (struct keys_options){ .nul       = data[0] & 1,
+                               .crlf      = data[0] & 2,
+                               .field     = data[1] % 8,
+                               .delimiter = data[1] % 8 ? data[2] : -1, /* none without -f */
+                               .encoding  = encodings[data[3] % 6] };
     data += 4;
     size -= 4;
     place_path(path, "keys");

@@ -12,6 +12,7 @@ static void look(const char *path, uint32_t flags)
     blm_stats   s = { .size = sizeof s };
     blm_error   err;
     o.flags       = flags;
+    o.clock       = fuzz_clock;
     o.max_bytes   = (uint64_t)16 << 20;
     blm_status st = blm_open(path, &o, &f, &err);
     must(st == BLM_OK || (st < 0 && !f && err.status == st && err.text[0]));
@@ -32,6 +33,7 @@ static void change(const char *path)
     blm_filter *f = NULL;
     blm_error   err;
     o.max_bytes = (uint64_t)16 << 20;
+    o.clock     = fuzz_clock;
     o.flags     = BLM_WRITE;
     if (blm_open(path, &o, &f, &err) != BLM_OK)
         return;

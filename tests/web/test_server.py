@@ -104,6 +104,12 @@ class Server(unittest.TestCase):
             s.close()
         self.assertEqual(self.ask("/")[0].status, 200)
 
+    def test_no_file_left_for_the_page(self):
+        most = 1 + max(int(fd) for fd in os.listdir(f"/proc/{self.run.pid}/fd"))
+        resource.prlimit(self.run.pid, resource.RLIMIT_NOFILE, (most + 1, most + 1))  # the connection's own
+        self.assertEqual(self.ask("/")[0].status, 503)
+        self.assertEqual(self.ask("/.hidden")[0].status, 404)
+
     def test_ends_with_ctrl_c(self):
         self.run.send_signal(signal.SIGINT)
         self.assertIn(self.run.wait(60), (0, -signal.SIGINT, 130))
