@@ -80,7 +80,7 @@ test: $(STAMP)-build $(STAMP)-test $(STAMP)-cross $(STAMP)-web ## everything: op
 	tools/opinion $(BUILD)/clang $(JOBS)
 	$(CMAKE) -B $(BUILD)/tsan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBLOOMERY_TESTS=ON \
 	    -DBLOOMERY_SHARED=OFF -DBLOOMERY_SANITIZE=thread -DBLOOMERY_UNIT_REGEX=threads $(LLD)
-	$(BUILDS) $(BUILD)/tsan -j $(JOBS)
+	$(BUILDS) $(BUILD)/tsan -j $(JOBS) --target chosen
 	$(CMAKE) -B $(BUILD) -DBLOOMERY_TESTS=ON -DBLOOMERY_WERROR=ON -DBLOOMERY_GATE=ON
 	$(BUILDS) $(BUILD) -j $(JOBS)
 	BLM_SLOW=1 tools/run-tests --test-dir $(BUILD) -j $(TEST_JOBS) --timeout 900 --no-label-summary --output-on-failure

@@ -85,7 +85,7 @@ if(NOT BLOOMERY_UNIT_REGEX OR "model.guard_threads" MATCHES "${BLOOMERY_UNIT_REG
   target_link_libraries(model.guard PRIVATE bloomery_static Threads::Threads m)
   list(APPEND plain_tests model.guard_threads)
   set(program.model.guard_threads model.guard)
-  foreach(mistake RANGE 1 15)
+  foreach(mistake RANGE 1 18)
     list(APPEND plain_tests model.guard_mistake_${mistake})
     set(program.model.guard_mistake_${mistake} model.guard)
     set(arguments.model.guard_mistake_${mistake} -m ${mistake})
@@ -152,6 +152,19 @@ foreach(name ${plain_tests})
   add_program_test(${name} ${name} ${PROJECT_BINARY_DIR})
 endforeach()
 
+# Of a tree for some tests only what those run: they, and the command line.
+if(BLOOMERY_UNIT_REGEX)
+  add_custom_target(chosen)
+  foreach(name ${plain_tests})
+    if(name MATCHES "${BLOOMERY_UNIT_REGEX}" AND TARGET ${program.${name}})
+      add_dependencies(chosen ${program.${name}})
+    endif()
+  endforeach()
+  if(TARGET bloomery_cli)
+    add_dependencies(chosen bloomery_cli)
+  endif()
+endif()
+
 # The command line's cases: a directory of tests/cli is one test.
 set(cli_cases)
 file(GLOB entries CONFIGURE_DEPENDS tests/cli/*)
@@ -175,7 +188,7 @@ endif()
 
 # What tests/redis/test_near.py runs.
 if(TARGET bloomery_with_redis)
-  foreach(name near_model near_anew)
+  foreach(name near_model near_anew near_own)
     add_executable(redis.${name} tests/redis/${name}.c)
     target_link_libraries(redis.${name} PRIVATE bloomery_with_redis Threads::Threads)
   endforeach()

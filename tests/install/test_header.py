@@ -67,8 +67,3 @@ for header in sorted((SOURCE / "src").rglob("*.h")):
     if "#ifndef" in header.read_text():
         run(CC, "-std=c11", "-D_GNU_SOURCE", *STRICT, *INCLUDE, "-I", SOURCE / "src",
             "-fsyntax-only", "-x", "c", header)
-
-# ---- no configure step is needed: one command builds a program with the library's sources
-run(CC, "-std=c11", "-D_GNU_SOURCE", *INCLUDE, "-I", SOURCE / "src",
-    *sorted((SOURCE / "src").rglob("*.c")), work / "opening.c", "-lm", "-o", work / "unconfigured")
-check(run(work / "unconfigured") == "maybe\n", "the program built without configuring answers")
