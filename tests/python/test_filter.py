@@ -148,7 +148,7 @@ def test_union_with_itself_does_not_double_counters():
 
 
 def test_copies_and_pickle():
-    f = Filter(1000, kind="counting", shared=True)
+    f = Filter(1000, kind="counting", shared=True, seed=1)      # one of 10 000 seeds finds "new"
     f.update(keys(300))
     for g in (f.copy(), copy.copy(f), copy.deepcopy(f), pickle.loads(pickle.dumps(f))):
         assert g == f and len(g) == 300
@@ -165,7 +165,7 @@ def test_subclasses_keep_their_class():
 
 
 def test_clear_len_bool():
-    f = Filter(100)
+    f = Filter(100, seed=1)
     assert len(f) == 0 and not f
     f.update(range(50))
     assert len(f) >= 49 and f
@@ -243,7 +243,7 @@ def test_a_window_forgets():
 
 
 def test_cuckoo_removes_and_may_be_full():
-    f = Filter(1000, kind="cuckoo")
+    f = Filter(1000, kind="cuckoo", seed=1)     # one of 30 000 seeds takes two of these keys for one
     f.update(["a", "a", "b"])
     assert f.count("a") == 2 and f.count("b") == 1 and f.count("c") == 0
     f.remove("a")
