@@ -70,8 +70,8 @@ def test_build_hears_signals_between_keys(script):
 import itertools, os, signal, threading
 import bloomery
 signal.alarm(40)
-threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
     bloomery.build(itertools.repeat(b"k"))
 except KeyboardInterrupt:
     os._exit(0)

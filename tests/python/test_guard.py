@@ -239,9 +239,9 @@ def test_wait_hears_signals():
         return []
     with Guard(lambda k: None, scan) as g:
         timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
         try:
             with pytest.raises(KeyboardInterrupt):
+                timer.start()                   # in here: it may be heard before the next line is reached
                 g.wait()
             assert not scanned                  # it did not wait for the end first
         finally:
@@ -263,9 +263,9 @@ def test_close_hears_signals_while_a_callable_is_away():
     thread.start()
     assert inside.wait(20)
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
     try:
         with pytest.raises(KeyboardInterrupt):
+            timer.start()                       # in here: it may be heard before the next line is reached
             g.close()
         assert thread.is_alive() and not g.closed
     finally:
