@@ -3,11 +3,13 @@
 import pytest
 
 hypothesis = pytest.importorskip("hypothesis")
-from hypothesis import given, settings, strategies as st  # noqa: E402
+from hypothesis import HealthCheck, given, settings, strategies as st  # noqa: E402
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule  # noqa: E402
 
 from bloomery import Filter  # noqa: E402
 
+# The same examples on every run, and no limit on the time that a busy machine takes to make them.
+SAME = settings(derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 KEY = st.one_of(st.binary(max_size=300), st.text(max_size=100).filter(lambda s: s.encode("utf8", "ignore").decode() == s),
                 st.integers(-2**63, 2**64 - 1))
 
@@ -18,7 +20,7 @@ def canonical(key):
     return key.encode() if isinstance(key, str) else bytes(key)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(SAME, max_examples=200)
 @given(st.lists(KEY, max_size=200), st.sampled_from(["classic", "blocked", "counting", "scalable"]))
 def test_what_was_added_is_there(keys, kind):
     f, g = Filter(1000, kind=kind, seed=1), Filter(1000, kind=kind, seed=1)
@@ -73,5 +75,5 @@ class Counting(RuleBasedStateMachine):
         assert all(k in self.filter for k in self.model)
 
 
-Counting.TestCase.settings = settings(max_examples=50, stateful_step_count=30, deadline=None)
+Counting.TestCase.settings = settings(SAME, max_examples=50, stateful_step_count=30)
 TestCounting = Counting.TestCase
