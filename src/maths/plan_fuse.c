@@ -135,9 +135,10 @@ static bool holds(const void *ctx, uint64_t n)
 
 static uint64_t keys_for(uint64_t bytes, uint32_t bits)
 {
-    struct room r = { bytes, bits };
-    return blm__greatest(holds, &r, (uint64_t)((double)bytes * 8 / bits / 1.13),
-                         BLM__MAX_BITS / 2 / bits);
+    struct room r     = { bytes, bits };
+    uint64_t    most  = BLM__MAX_BITS / 2 / bits;
+    double      guess = (double)bytes * 8 / bits / 1.13;
+    return blm__greatest(holds, &r, guess < (double)most ? (uint64_t)guess : most, most);
 }
 
 uint32_t blm__fuse_bits(uint64_t n, double rate)

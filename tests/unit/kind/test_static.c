@@ -29,6 +29,20 @@ static void every_key_of_every_small_set_is_found(void **state)
         }
 }
 
+/* More bits than 2^64 are no number of keys (undefined), but the most that a filter can have. */
+static void plans_by_all_the_memory_there_could_be(void **state)
+{
+    (void)state;
+    static const uint64_t memory[] = { (uint64_t)1 << 60, (uint64_t)1 << 62, UINT64_MAX };
+    for (size_t i = 0; i < COUNT_OF(memory); i++) {
+        blm_options o = fixed_options(BLM_STATIC, 0.9, 1);
+        blm_plan    p = { .size = sizeof p };
+        o.memory      = memory[i];
+        assert_status(blm_plan_for(&o, &p, NULL), BLM_OK);
+        assert_true(p.items == BLM__MAX_BITS / 2 / p.lines);
+    }
+}
+
 static void an_empty_set_has_nothing(void **state)
 {
     (void)state;
@@ -267,6 +281,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_key_of_every_small_set_is_found),
+        cmocka_unit_test(plans_by_all_the_memory_there_could_be),
         cmocka_unit_test(an_empty_set_has_nothing),
         cmocka_unit_test(the_rate_is_what_the_fingerprint_gives),
         cmocka_unit_test(the_rate_holds_in_small_sets_over_many_seeds),
