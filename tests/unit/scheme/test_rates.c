@@ -33,6 +33,10 @@ static void judge_scheme(const char *scheme, double rate)
         o.scheme         = scheme;
         o.items          = KEYS;
         o.rate           = rate;
+        if (strcmp(scheme, "native") == 0) { /* the only one that has a random seed otherwise */
+            o.flags   = BLM_SEEDED;
+            o.seed[0] = (uint64_t)i;
+        }
         if (blm_create(&o, &f, &e) != BLM_OK)
             fail_msg("%s: %s", scheme, e.text);
         for (unsigned j = 0; j < KEYS; j++) {
