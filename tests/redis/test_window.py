@@ -14,7 +14,8 @@ DAY = "86400"
 def reserve(c):
     c("BF.RESERVE", "day", "0.01", "1000", "WINDOW", DAY)
     c("BF.RESERVE", "short", "0.001", "1000", "WINDOW", "0.07")
-    c("BF.RESERVE", "fine", "0.01", "1000", "WINDOW", "0.63", "SLACK", "0.01")
+    # At 1% a forgotten item could pass on the master, by an item that is still on its way to the replica.
+    c("BF.RESERVE", "fine", "1e-9", "1000", "WINDOW", "0.63", "SLACK", "0.01")
     c("BF.RESERVE", "number", "0.01", "100", "KIND", "window")
     return ["day", "short", "fine", "number"]
 
@@ -112,6 +113,7 @@ def merged(binary):
         names = ["to", "new", "from"]
         for name in "to", "from":
             m("BF.RESERVE", name, "0.01", "1000", "WINDOW", "3.15", "SLACK", "0.05", "SEED", "7")
+        first = time.monotonic()
         m("BF.MADD", "from", "a", "b")
         time.sleep(0.12)  # two turns
         m("BF.MADD", "to", "c")
@@ -119,7 +121,6 @@ def merged(binary):
         assert m("BF.MERGE", "to", "from") == "OK" and m("BF.MERGE", "new", "from", "to") == "OK"
         m("BF.ADD", "to", "x")
         m("BF.MADD", "new", "x", "y")
-        last = time.monotonic()
         synced(m, r)
         want = {n: server.dump(m, n) for n in names}
         assert {n: server.dump(r, n) for n in names} == want
@@ -127,7 +128,7 @@ def merged(binary):
         m("DEBUG", "LOADAOF")
         assert {n: server.dump(m, n) for n in names} == want
         assert m("BF.MEXISTS", "to", *"abcxz") == m("BF.MEXISTS", "new", *"abcxz") == [1, 1, 1, 1, 0] \
-            or time.monotonic() - last > 2.5
+            or time.monotonic() - first > 3.15  # then they may be forgotten
         server.until("they are forgotten", lambda: not any(m("BF.CARD", n) for n in names))
 
 
