@@ -149,11 +149,16 @@ static void open_guard(uint8_t how)
 }
 
 /* With other options. But whether there is a mark, and a file, stays: without a mark no guard can know
- * what another one has put meanwhile. */
+ * what another one has put meanwhile. Nor can one know of puts that failed before it was opened, so those
+ * take effect now or never (docs/guard.md, the last of the assumptions). */
 static void reopen(uint8_t how)
 {
     blm_error err;
     blm_guard_close(w.g, &err);
+    for (unsigned i = 0; i < KEYS; i++) {
+        w.row[i] |= w.late[i] && how & 8;
+        w.late[i] = false;
+    }
     open_guard((uint8_t)((how & ~36) | (w.how & 36)));
 }
 

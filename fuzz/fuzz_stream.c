@@ -26,14 +26,15 @@ static size_t next_piece(void *ctx, void *bytes, size_t len)
     return n;
 }
 
-/* A stream's format is found by its first 64 bytes. With the length known, another may fit better. */
+/* A stream's format is found by its first 64 bytes. With the length known, another may fit better, or none:
+ * then the stream too is refused, as that format. */
 static bool length_decides(const uint8_t *data, size_t size)
 {
     blm_bid bids[2][2] = { { { NULL, 0 } } };
     blm_sniff(data, size < 64 ? size : 64, size < 64 ? size : 0, bids[0], 2);
     blm_sniff(data, size, size, bids[1], 2);
     bool clear = bids[0][0].bid > bids[0][1].bid;
-    return clear && bids[1][0].format && bids[1][0].format != bids[0][0].format;
+    return clear && bids[1][0].format != bids[0][0].format;
 }
 
 /* By the first bytes, before the stream has ended: too much is announced, or two formats fit. */
@@ -64,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     blm_status    whole_st = blm_decode(data, size, &o, &whole, &err);
     blm_status    st       = blm_decode_stream(next_piece, &in, &o, &f, &err);
     must(st == whole_st || (!o.format && (decided_early(st) || length_decides(data, size))));
-    must(st == BLM_OK ? blm_equal(f, whole) : !f && err.status == st && err.text[0]);
+    must(st == BLM_OK ? whole && blm_equal(f, whole) : !f && err.status == st && err.text[0]);
     must(st != BLM_OK || in.left == 0 || is_native(f)); /* which says where it ends */
     blm_free(f);
     f  = NULL;

@@ -157,6 +157,13 @@ static void ops_by_delta(struct ops_slot *s)
 
 /* ---- adding and removing ---- */
 
+static uint32_t ops_layers(const blm_filter *f)
+{
+    blm_params p = { .size = sizeof p };
+    must(blm_get_params(f, &p) == BLM_OK);
+    return p.layers;
+}
+
 static void ops_add(const struct ops *w, struct ops_slot *s, struct ops_input *in)
 {
     unsigned    i      = ops_byte(in) % OPS_KEYS;
@@ -166,7 +173,8 @@ static void ops_add(const struct ops *w, struct ops_slot *s, struct ops_input *i
     blm_status  st     = blm_add(s->f, k.data, k.len);
     must(st >= 0 || st == BLM_E_FULL || st == BLM_E_LIMIT);
     must(st != BLM_OK || !had || (w->can & BLM_CAN_REMOVE));
-    must(st != BLM_E_FULL || (before && blm_equal(before, s->f)));
+    must(st != BLM_E_FULL ||
+         (before ? blm_equal(before, s->f) : ops_layers(s->f) == BLM__MAX_LAYERS));
     s->count[i] += st >= 0;
     blm_free(before);
 }
@@ -263,10 +271,15 @@ static void ops_remove_many(struct ops_slot *s, struct ops_input *in)
 static void ops_union(const struct ops *w, struct ops_slot *s, const struct ops_slot *other)
 {
     blm_error  err;
-    blm_status st = blm_union(s->f, other->f, &err);
-    must((w->can & BLM_CAN_UNION) ? st == BLM_OK || st == BLM_E_LIMIT || st == BLM_E_MISMATCH
-                                  : st == BLM_E_UNSUPPORTED);
+    uint32_t   layers = ops_layers(s->f) + ops_layers(other->f);
+    blm_status st     = blm_union(s->f, other->f, &err);
+    if (w->can & BLM_CAN_UNION)
+        must(st == BLM_OK || st == BLM_E_LIMIT || st == BLM_E_MISMATCH || st == BLM_E_FULL);
+    else
+        must(st == BLM_E_UNSUPPORTED);
     must(st != BLM_E_MISMATCH || (w->can & BLM_CAN_GROW)); /* young layers may differ in size */
+    must(st != BLM_E_FULL || ((w->can & BLM_CAN_GROW) && layers > BLM__MAX_LAYERS));
+    must(ops_layers(s->f) <= BLM__MAX_LAYERS);
     for (unsigned i = 0; i < OPS_KEYS && st == BLM_OK; i++)
         s->count[i] += other->count[i];
     if (st == BLM_OK)

@@ -306,9 +306,9 @@ BLM_API blm_status blm_close(blm_filter *f, blm_error *err);
 
 /* Adds a key; its bytes are read, not kept. BLM_OK: the key is new, it set at least one bit.
  * BLM_PRESENT: it set none, so it has probably been added before. If two threads add the same key
- * to a shared filter at once, both may get BLM_OK. Fails with E_READONLY; with E_MEMORY, E_SPACE or
- * E_LIMIT if the filter has to grow and cannot; and with E_FULL if it is a cuckoo filter with no
- * room for the key, or with eight copies of it (in each layer). */
+ * to a shared filter at once, both may get BLM_OK. Fails with E_READONLY; with E_MEMORY, E_SPACE,
+ * E_LIMIT or E_FULL (no more layers) if it has to grow and cannot; and with E_FULL if it is a cuckoo
+ * filter with no room for the key, or with eight copies of it (in each layer). */
 BLM_API blm_status blm_add(blm_filter *f, const void *key, size_t len);
 
 /* false is "no": it does not have the key. true is "maybe". Cannot fail, does not allocate. */
@@ -373,11 +373,11 @@ BLM_API blm_status blm_can_meet(const blm_filter *a, const blm_filter *b, blm_er
 
 /* dst becomes dst ∪ src, or dst ∩ src. Parameters and seed must be the same; E_MISMATCH names the
  * one that differs. Counting: a union adds the counters (saturating), an intersection keeps the
- * smaller ones. Scalable: a union appends src's layers, the promised rates add up, and it is
- * E_LIMIT if the sum passes rate_cap; an intersection is E_UNSUPPORTED. An intersection keeps every
- * common key. Its rate is at least that of a filter built from the common keys, and at most the
- * smaller operand's; items is the smaller count, 0 if no bit is left. Exclusive on dst. If progress
- * cancels it, part of the work is done, and no key that the result should have is lost. */
+ * smaller ones. Scalable: a union appends src's layers, the promised rates add up, and it is E_LIMIT
+ * if the sum passes rate_cap, E_FULL if there are too many layers; an intersection is E_UNSUPPORTED.
+ * An intersection keeps every common key. Its rate is at least that of a filter built from the
+ * common keys, and at most the smaller operand's; items is the smaller count, 0 if no bit is left.
+ * Exclusive on dst. If progress cancels it, part is done, and no key of the result is lost. */
 BLM_API blm_status blm_union(blm_filter *dst, const blm_filter *src, blm_error *err);
 BLM_API blm_status blm_intersect(blm_filter *dst, const blm_filter *src, blm_error *err);
 
@@ -562,8 +562,7 @@ BLM_API blm_status blm_encode(const blm_filter *f, const char *format, blm_write
 BLM_API blm_status blm_encoded_size(const blm_filter *f, const char *format, uint64_t *bytes,
                                     blm_error *err);
 /* Decoding is validating: what comes back is a whole, valid filter in memory, and you own it. No
- * bytes make this crash, hang, or allocate more than the input justifies or options.max_bytes
- * allows. */
+ * bytes make this crash, hang, or allocate more than they justify or options.max_bytes allows. */
 BLM_API blm_status blm_decode(const void *bytes, size_t len, const blm_options *o, blm_filter **out,
                               blm_error *err);
 BLM_API blm_status blm_decode_stream(blm_read_fn read, void *ctx, const blm_options *o,
