@@ -436,7 +436,9 @@ static const char *const about[] = {
     "the whole interval lies above it. A filter is over-filled if it holds more keys than it was "
     "planned for and its rate is above the promise by more than chance, or if every bit is set. "
     "It is polluted if more bits are set than its number of keys explains, or if one part is much "
-    "fuller than the others. The chance that this verdict is wrong is one in a million.",
+    "fuller than the others. The chance that this verdict is wrong is one in a million. A file "
+    "that has a writer now, or whose writer was killed once, is not judged in this way: the keys "
+    "of its last batch may be there in part and not counted.",
     "Files of format native, dcso and redisbloom hold a promised rate; create says which, even if "
     "it follows from -m and -k. Files of format guava, go, spark, parquet, bip37, byteslot and "
     "raw hold none, nor do native files converted from them, because the filter may have been "

@@ -132,6 +132,7 @@ void info_json(struct json *j, const char *name, const blm_filter *f, const blm_
                p->cell_bits > 1 && p->can & BLM_CAN_REMOVE && !(p->can & BLM_CAN_FILL_UP));
     json_seed(j, p);
     json_text(j, "writer", writer(p->writer));
+    json_bool(j, "unclosed", p->unclosed);
     json_bool(j, "mapped", p->backing == BLM_FILE_READ);
     json_text(j, "kernel", p->kernel);
     json_bool(j, "huge_pages", p->huge_pages);

@@ -21,6 +21,11 @@ static bool exact(const blm_params *p)
     return p->can & BLM_CAN_FILL_UP || !(p->can & BLM_CAN_ADD);
 }
 
+/* Is it known how many keys were added, and is the fill judged by that? A writer that was killed may have
+ * added keys that it did not count, and those of its last batch to some parts only. */
+static bool judged(const blm_params *p) { return !grows(p) && !exact(p); }
+static bool counted(const blm_params *p) { return judged(p) && !p->unclosed; }
+
 /* Is the fill above what this many keys can reach by chance? */
 static bool beyond(const blm_stats *s, double keys)
 {
@@ -45,7 +50,7 @@ static bool polluted(const struct ref *r, const blm_stats *s)
     const blm_params *p    = &s->params;
     double            rate = 0, items = (double)p->items;
     struct expected   since = { 0 }; /* from when it was empty */
-    if (grows(p) || exact(p) || p->items == 0 || !beyond(s, items))
+    if (!counted(p) || p->items == 0 || !beyond(s, items))
         return false;
     return p->cell_bits > 1 || beyond(s, items + expected_end(&since, r->filter, &rate));
 }
@@ -57,7 +62,7 @@ static bool uneven(const struct ref *r, const blm_stats *s, unsigned *where, dou
 {
     const blm_params *p = &s->params;
     double            map[SLICES], slice = (double)p->bits / SLICES;
-    if (strcmp(p->scheme, "native") != 0 || grows(p) || slice < 1024 ||
+    if (p->unclosed || strcmp(p->scheme, "native") != 0 || grows(p) || slice < 1024 ||
         blm_fill_map(r->filter, map, SLICES) != BLM_OK)
         return false;
     double most = 8 * sqrt(s->fill * (1 - s->fill) * p->probes / slice);
@@ -82,6 +87,7 @@ static enum verdict json_fill(const struct ref *r, const blm_stats *s, bool held
     json_real(verify_json, "fill", s->fill);
     json_maybe(verify_json, "estimated", s->estimated.value, !s->estimated.saturated);
     json_known(verify_json, "capacity", s->params.capacity, s->params.capacity != 0);
+    json_bool(verify_json, "by_count", counted(&s->params));
     json_close(verify_json, '}');
     return strcmp(verdict, "good") == 0 ? GOOD : BAD;
 }
@@ -127,6 +133,8 @@ enum verdict verify_fill(const struct ref *r, const blm_stats *s, bool held)
               plural_text((uint64_t)llround(s->estimated.value), "key", keys));
     if (p->capacity)
         out_print(" of %s planned", count_text(p->capacity, room));
+    if (judged(p) && !counted(p))
+        out_print("; not judged by its count, because a writer has not closed it, or once did not");
     out_print("\n");
     return GOOD;
 }

@@ -449,6 +449,7 @@ typedef struct blm_params {
     blm_seed_policy seed_policy;
     bool            shared;
     bool            huge_pages; /* were asked for: memory of 2 MiB and more, never mapped files */
+    bool            unclosed;   /* some adds may not be in items: docs/formats/native.md, Counts */
     blm_backing     backing;
     blm_writer      writer;
     double          growth, tightening, rate_cap; /* scalable, else 0 */

@@ -509,9 +509,9 @@ class File:
         most = 256 if self.kind in ("scalable", "cuckoo") else 2 if self.kind == "cascade" else 1
         # 4: its writer saves cells before it overwrites them. What was saved is for another boot; here
         # writers are killed, and their machine goes on.
-        must(1 <= count <= most and self.flags < 8, "slot")
+        must(1 <= count <= most and self.flags < 16, "slot")
         if not self.flags & 1:
-            must(not self.flags, "flags without a writer")
+            must(not self.flags & ~8, "flags without a writer")
             zeroes(best, 40, 64, "of a writer that is not there")
         if not self.others:
             zeroes(best, 36, 40, "in a slot")

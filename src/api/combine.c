@@ -24,6 +24,7 @@ blm_status blm_clear(blm_filter *f)
     blm__mark_all(l);
     memset(l->words, 0, (size_t)l->word_count * 8);
     blm__layer_recount(l, 0);
+    b->unclosed = false;
     if (b->ops->clear)
         b->ops->clear(b, dropped);
     return BLM_OK;
@@ -56,6 +57,7 @@ static blm_status sibling(const blm_filter *f, blm_filter **out, blm_error *err)
     b->rate_cap         = f->body.rate_cap;
     b->format           = f->body.format;
     b->active           = f->body.active;
+    b->unclosed         = blm__body_unclosed(&f->body);
     b->clock            = f->body.clock;
     if (f->body.attached_len) {
         b->attached = blm__alloc(b->alloc, f->body.attached_len);
@@ -103,6 +105,7 @@ blm_status blm_copy(const blm_filter *f, blm_filter **out, blm_error *err)
         g->body.layers[i].items = blm__layer_items(from);
     }
     if (st == BLM_OK) {
+        g->body.unclosed = blm__body_unclosed(&f->body); /* a writer may have come meanwhile */
         if (f->body.ops->copy)
             f->body.ops->copy(&g->body, &f->body);
         *out = g;
@@ -259,6 +262,21 @@ static blm_status may_combine(const blm_filter *dst, const blm_filter *src, blm_
     return blm_can_meet(dst, src, err);
 }
 
+/* What is cancelled is there in part, as what a writer had not finished. */
+static blm_status combine(blm_filter *dst, const blm_filter *src,
+                          blm_status (*how)(struct blm__body *, const struct blm__body *,
+                                            blm_error *),
+                          blm_error *err)
+{
+    struct blm__body *b   = &dst->body;
+    bool              was = b->unclosed;
+    b->unclosed |= blm__body_unclosed(&src->body); /* before it is written to a file */
+    blm_status st = how(b, &src->body, err);
+    if (st != BLM_OK)
+        b->unclosed = was || st == BLM_E_CANCELLED;
+    return st;
+}
+
 blm_status blm_union(blm_filter *dst, const blm_filter *src, blm_error *err)
 {
     if (!dst->body.ops->unite)
@@ -267,7 +285,7 @@ blm_status blm_union(blm_filter *dst, const blm_filter *src, blm_error *err)
     blm_status st = may_combine(dst, src, err);
     if (st != BLM_OK)
         return st;
-    return dst->body.ops->unite(&dst->body, &src->body, err);
+    return combine(dst, src, dst->body.ops->unite, err);
 }
 
 blm_status blm_intersect(blm_filter *dst, const blm_filter *src, blm_error *err)
@@ -278,7 +296,7 @@ blm_status blm_intersect(blm_filter *dst, const blm_filter *src, blm_error *err)
     blm_status st = may_combine(dst, src, err);
     if (st != BLM_OK || dst == src)
         return st;
-    return dst->body.ops->intersect(&dst->body, &src->body, err);
+    return combine(dst, src, dst->body.ops->intersect, err);
 }
 
 /* ---- smaller ---- */

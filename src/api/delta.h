@@ -24,7 +24,8 @@
                                              text-mode copy is noticed at once */
 #define BLM__DELTA_VERSION 1u
 #define BLM__DELTA_HEADER  96u
-#define BLM__DELTA_SPARE   72u    /* from here on the header is 0, up to … */
+#define BLM__DELTA_FLAGS   72u    /* BLM__DELTA_UNCLOSED, or 0 */
+#define BLM__DELTA_SPARE   76u    /* from here on the header is 0, up to … */
 #define BLM__DELTA_SUM     88u    /* … its checksum */
 #define BLM__FRAME_FRONT   16u    /* before the payload: type, length, place */
 #define BLM__FRAME_PAYLOAD 32768u /* at most */
@@ -33,6 +34,8 @@
 #define BLM__LAYER_SPARE   36u                       /* … in which four bytes are 0 */
 #define BLM__DELTA_WORDS   (BLM__FRAME_PAYLOAD / 8u) /* words looked at in one go */
 #define BLM__DELTA_GROWTH  4096u /* times its base's size, at most, is what a delta may make */
+
+#define BLM__DELTA_UNCLOSED 1u /* the later snapshot is: body.unclosed */
 
 enum blm__frame { BLM__FRAME_LAYER = 1, BLM__FRAME_FLIPS, BLM__FRAME_WORDS, BLM__FRAME_END };
 

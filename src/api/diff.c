@@ -146,6 +146,7 @@ static blm_status put_header(struct diff *d, const blm_filter *from, blm_error *
     blm__put32le(h + 52, b->active);
     blm__put64le(h + 56, blm__f64_bits(b->rate));
     blm__put64le(h + 64, blm__f64_bits(b->rate_cap));
+    blm__put32le(h + BLM__DELTA_FLAGS, blm__body_unclosed(b) ? BLM__DELTA_UNCLOSED : 0);
     blm__put64le(h + BLM__DELTA_SUM, blm__checksum(h, BLM__DELTA_SUM));
     return blm__put(&d->out, h, sizeof h) ? BLM_OK : stopped(d, err);
 }

@@ -32,6 +32,7 @@ static void layer_params(const blm_filter *f, const struct blm__layer *l, blm_pa
     p->huge_pages  = l->block.huge;
     p->backing     = b->store->backing;
     p->writer      = b->store->writer ? b->store->writer(b) : BLM_WRITER_NONE;
+    p->unclosed    = blm__body_unclosed(b);
     p->kernel      = b->kernel->name;
     p->format      = b->format ? b->format : "native";
     p->variant     = l->shape.variant;

@@ -62,6 +62,9 @@ static blm_status take_header(struct patch *p, blm_error *err)
         layers_after(p) > BLM_CHAIN_MAX_LAYERS)
         return blm__fail_at(err, BLM_E_FORMAT, 12, "from %u layers to %u",
                             (unsigned)layers_before(p), (unsigned)layers_after(p));
+    if (blm__get32le(h + BLM__DELTA_FLAGS) & ~BLM__DELTA_UNCLOSED)
+        return blm__fail_at(err, BLM_E_FORMAT, BLM__DELTA_FLAGS, "unknown flags 0x%x",
+                            (unsigned)blm__get32le(h + BLM__DELTA_FLAGS));
     return check_zeroes(h, 0, BLM__DELTA_SPARE, BLM__DELTA_SUM, err);
 }
 
@@ -242,6 +245,7 @@ static blm_status take_end(struct patch *p, blm_error *err)
     b->active     = blm__get32le(p->header + 52);
     b->rate       = blm__f64_from_bits(blm__get64le(p->header + 56));
     b->rate_cap   = blm__f64_from_bits(blm__get64le(p->header + 64));
+    b->unclosed   = blm__get32le(p->header + BLM__DELTA_FLAGS) & BLM__DELTA_UNCLOSED;
     blm_status st = blm__body_valid(b, p->f->body.scheme->native, 48, err);
     for (uint32_t i = 0; st == BLM_OK && i < b->layer_count; i++)
         if (!blm__slack_clear(&b->layers[i].shape, b->layers[i].words))

@@ -344,8 +344,10 @@ static blm_status decode(struct blm__source *in, const blm_options *o, struct bl
 {
     struct reading r  = { .in = in, .b = b };
     blm_status     st = take_front(&r, err);
-    if (o->flags & BLM_TORN) /* as of a file that is being written */
+    if (o->flags & BLM_TORN) { /* as of a file that is being written */
         r.slot.flags |= BLM__SLOT_WRITER;
+        b->unclosed = true;
+    }
     if (st == BLM_OK)
         st = take_attached(&r, err);
     if (st == BLM_OK)

@@ -184,6 +184,8 @@ struct blm__store {
     blm_writer (*writer)(const struct blm__body *b);          /* NULL: none */
     bool (*stale)(const struct blm__body *b);                 /* NULL: never; true: a writer has
                                                                 added layers we do not see */
+    bool (*overtaken)(const struct blm__body *b); /* NULL: never; true: a writer has come since we
+                                                     opened it */
     /* Before cells in use are overwritten, where an engine moves them: these bits of the layer as they
      * are now are on the disk when it returns. False: they are not, and must stay. NULL: nothing to
      * do. broken: whether that has failed, for good. */
@@ -230,6 +232,7 @@ struct blm__body {
     uint32_t                  active; /* the layer that adds go to (scalable; else 0) */
     bool                      shared;
     bool                      read_only;
+    bool                      unclosed; /* a writer has not closed it, or had not: see blm_params */
     bool   snapshot; /* a reader's, put right in its memory alone: a new writer makes it stale */
     double rate;     /* promised for the whole; 0: none */
     double growth, tightening, rate_cap; /* scalable; else 0 (growth 0: usual rule) */
@@ -246,6 +249,11 @@ struct blm__body {
     void                    *progress_ctx;
 };
 
+/* What blm_params.unclosed says. A reader's words are those of a writer that came after it. */
+static inline bool blm__body_unclosed(const struct blm__body *b)
+{
+    return b->unclosed || (b->store->overtaken && b->store->overtaken(b));
+}
 /* Bytes of all layers' words. */
 uint64_t blm__body_bytes(const struct blm__body *b);
 uint64_t blm__body_held(const struct blm__body *b); /* … and what is attached */

@@ -168,7 +168,9 @@ static blm_status first_state(blm_guard *g, blm_error *err)
     atomic_store(&g->generation, g->trust.generation);
     if (!f)
         return BLM_OK;
-    atomic_store(&g->uncounted, died ? not_counted(f) : 0);
+    blm_params p = { .size = sizeof p };
+    blm_get_params(f, &p);
+    atomic_store(&g->uncounted, died || p.unclosed ? not_counted(f) : 0);
     /* A note or mark that could not be written costs a rebuild at the next open. */
     blm__trust_say(&g->trust, &g->data, BLM__SESSION_OPEN, NULL, NULL);
     return BLM_OK;

@@ -135,6 +135,7 @@ static void leave_to_parent(void *body)
     struct blm__body *b = body;
     struct blm__file *f = blm__file_of(b);
     b->read_only        = true;
+    b->unclosed         = true;
     b->store            = &store_parents;
     f->seen[0] = f->seen[1] = f->slot.epoch;
     blm__body_ready(b);
@@ -443,6 +444,7 @@ static const struct blm__store store_reader = {
     .close       = file_close,
     .writer      = file_writer,
     .stale       = blm__file_stale,
+    .overtaken   = blm__file_overtaken,
     .which       = file_which,
 };
 

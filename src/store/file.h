@@ -94,7 +94,8 @@ void blm__file_release(struct blm__body *b, struct blm__file *f);
 blm_status blm__file_read_slots(const struct blm__file *f, uint8_t *both, blm_error *err);
 blm_status blm__file_load_slot(struct blm__file *f, blm_error *err);
 blm_status blm__file_map_front(struct blm__file *f, blm_error *err);
-bool       blm__file_stale(const struct blm__body *b); /* layers came or went since we looked */
+bool       blm__file_stale(const struct blm__body *b);     /* layers came or went since we looked */
+bool       blm__file_overtaken(const struct blm__body *b); /* … or a writer did */
 void       blm__file_pause(void); /* a millisecond, before a second look beside a writer */
 
 /* ---- file.c ---- */

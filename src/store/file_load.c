@@ -160,14 +160,20 @@ static uint64_t slot_word(const struct blm__file *f, unsigned i, size_t offset)
     return blm__le64(__atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_SEQ_CST));
 }
 
+/* A writer begins by writing the slots. */
+bool blm__file_overtaken(const struct blm__body *b)
+{
+    const struct blm__file *f = blm__file_of(b);
+    return slot_word(f, 0, 0) != f->slots_written[0] || slot_word(f, 1, 0) != f->slots_written[1];
+}
+
 bool blm__file_stale(const struct blm__body *b)
 {
     const struct blm__file *f = blm__file_of(b);
     for (unsigned i = 0; i < 2; i++)
-        if (slot_word(f, i, BLM__SLOT_EPOCH) != f->seen[i] ||
-            (b->snapshot && slot_word(f, i, 0) != f->slots_written[i]))
+        if (slot_word(f, i, BLM__SLOT_EPOCH) != f->seen[i])
             return true;
-    return false;
+    return b->snapshot && blm__file_overtaken(b);
 }
 
 static blm_status read_attached(const struct blm__file *f, struct blm__body *b, blm_error *err)

@@ -55,8 +55,8 @@ static void slot_from(const struct blm__file *f, const struct blm__body *b, uint
     *out = f->slot;
     blm__native_slot_of(b, out);
     out->generation++;
-    out->flags = flags;
-    out->pid   = 0;
+    out->flags |= flags;
+    out->pid = 0;
     memset(out->boot, 0, sizeof out->boot);
     if (flags & BLM__SLOT_WRITER) {
         out->pid = (uint64_t)getpid();

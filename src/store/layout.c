@@ -352,6 +352,7 @@ void blm__native_slot_of(const struct blm__body *b, struct blm__native_slot *out
     out->growth      = b->growth;
     out->tightening  = b->tightening;
     out->rate_cap    = b->rate_cap;
+    out->flags       = blm__body_unclosed(b) ? BLM__SLOT_UNCLOSED : 0;
 }
 
 void blm__native_slot_to(const struct blm__native_slot *s, struct blm__body *b)
@@ -361,6 +362,7 @@ void blm__native_slot_to(const struct blm__native_slot *s, struct blm__body *b)
     b->growth     = s->growth;
     b->tightening = s->tightening;
     b->rate_cap   = s->rate_cap;
+    b->unclosed   = s->flags != 0;
 }
 
 void blm__native_put_slot(const struct blm__native_head *h, const struct blm__native_slot *s,
@@ -404,8 +406,8 @@ static blm_status check_slot(const struct blm__native_head *h, const struct blm_
         return blm__fail_at(err, BLM_E_FORMAT, at + 24, "%u layers, but there is room for %u",
                             s->layer_count, h->room);
     bool writer = s->flags & BLM__SLOT_WRITER;
-    if (s->flags & ~(BLM__SLOT_WRITER | BLM__SLOT_SHARED | BLM__SLOT_SAVES) ||
-        (s->flags && !writer))
+    if (s->flags & ~(BLM__SLOT_WRITER | BLM__SLOT_SHARED | BLM__SLOT_SAVES | BLM__SLOT_UNCLOSED) ||
+        (s->flags & ~BLM__SLOT_UNCLOSED && !writer))
         return blm__fail_at(err, BLM_E_FORMAT, at + 32, "unknown flags 0x%x", s->flags);
     static const uint8_t none[16];
     if (!writer && (s->pid || memcmp(s->boot, none, sizeof none) != 0))

@@ -29,9 +29,10 @@
 #define BLM__MIN_REGION   16u /* log2 of the bytes of the smallest regions */
 
 /* Slot flags. */
-#define BLM__SLOT_WRITER 1u /* a writer has, or had, the file open */
-#define BLM__SLOT_SHARED 2u /* … with BLM_SHARED */
-#define BLM__SLOT_SAVES  4u /* … and saves what it overwrites: store/file_undo.c */
+#define BLM__SLOT_WRITER   1u /* a writer has, or had, the file open */
+#define BLM__SLOT_SHARED   2u /* … with BLM_SHARED */
+#define BLM__SLOT_SAVES    4u /* … and saves what it overwrites: store/file_undo.c */
+#define BLM__SLOT_UNCLOSED 8u /* an earlier writer did not close it: body.unclosed */
 
 struct blm__native_head {
     uint64_t ignored; /* features that we do not know, and need not */

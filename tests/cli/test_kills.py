@@ -6,10 +6,12 @@ BLM_KILLS says how many processes die (12; `make kill` has more of them die)."""
 import os
 import random
 import signal
+import struct
 import subprocess
 import time
 
 from tool import BLOOMERY, check, count, scratch, tool
+from native_decoder import xxh64
 
 KILLS = max(12, int(os.environ.get("BLM_KILLS", "0")) // 6)
 N = 30_000
@@ -79,6 +81,20 @@ for _ in range(KILLS // 4 + 1):
     run("add", "f.blm", "more", within=seconds)
     tool("verify", "f.blm")
     check(count("f.blm", "old") == N // 2, "keys are gone")
+
+# A batch of which the writer was killed is not counted, and what is more than that was called pollution. So
+# let there be a file with a hundred of its keys counted, and with the flag that a writer did not close it.
+tool("create", "counted.blm", *same, "--from", "new")
+whole = bytearray(data("counted.blm"))
+for flags, code, words in (0, 1, "POLLUTED"), (8, 0, "not judged by its count"):
+    block, size = struct.unpack_from("<2I", whole, 48)
+    for at in block, block + size:
+        struct.pack_into("<I", whole, at + 32, flags)
+        struct.pack_into("<Q", whole, at + 136, 100)
+        struct.pack_into("<Q", whole, at + size - 8, xxh64(bytes(whole[at:at + size - 8])))
+    with open("counted.blm", "wb") as f:
+        f.write(whole)
+    check(words in tool("verify", "counted.blm", code=code)[0].decode(), f"flags {flags}: {words}")
 
 # ---- a state: a line counts as seen only after it was printed. So one may be printed twice, and none is lost.
 # Of 60 000 lines at one in a million three are not mistaken for others in millions of runs.

@@ -527,6 +527,9 @@ static void unions_can_be_stopped(void **state)
     assert_status(blm_union(a, b, &e), BLM_E_CANCELLED);
     check_error(&e, BLM_E_CANCELLED, "cancelled");
     assert_int_equal(asked, 1);
+    assert_true(params_of(a).unclosed); /* a part may be there, and nobody counted it */
+    assert_status(blm_clear(a), BLM_OK);
+    assert_false(params_of(a).unclosed);
     blm_free(a);
     blm_free(b);
 }

@@ -422,7 +422,7 @@ static void another_modulus_is_another_filter(void **state)
 static void bytes_without_a_meaning_are_0(void **state)
 {
     (void)state;
-    static const size_t spare[][2] = { { 72, 88 }, { 96 + 16 + 36, 96 + 16 + 40 } };
+    static const size_t spare[][2] = { { 76, 88 }, { 96 + 16 + 36, 96 + 16 + 40 } };
     blm_filter         *a, *b, *g;
     both_ends(&a, &b);
     struct bytes d = diff_of(a, b);
@@ -435,9 +435,25 @@ static void bytes_without_a_meaning_are_0(void **state)
             assert_int_equal(err.offset, at);
             d.p[at] = 0;
         }
-    seal(d.p, d.len);
-    assert_int_equal(patch_of(a, d.p, d.len, &g, NULL), BLM_OK);
-    blm_free(g);
+    for (unsigned flag = 2; flag < 256; flag *= 2) {
+        blm_error err = { .status = BLM_OK };
+        d.p[72]       = (uint8_t)flag;
+        seal(d.p, d.len);
+        assert_int_equal(patch_of(a, d.p, d.len, &g, &err), BLM_E_FORMAT);
+        assert_int_equal(err.offset, 72);
+    }
+    for (unsigned unclosed = 2; unclosed-- > 0;) {
+        blm_params p = { .size = sizeof p };
+        d.p[72]      = (uint8_t)unclosed;
+        seal(d.p, d.len);
+        assert_int_equal(patch_of(a, d.p, d.len, &g, NULL), BLM_OK);
+        blm_get_params(g, &p);
+        assert_int_equal(p.unclosed, unclosed);
+        struct bytes again = diff_of(a, g);
+        assert_int_equal(again.p[72], unclosed);
+        free(again.p);
+        blm_free(g);
+    }
     free(d.p);
     blm_free(a);
     blm_free(b);

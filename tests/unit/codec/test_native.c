@@ -64,6 +64,7 @@ static void torn_dump(void **state)
         assert_true(blm_decode(after.p, after.len, NULL, &back, NULL) < 0);
         o.flags = BLM_TORN;
         assert_status(blm_decode(after.p, after.len, &o, &back, NULL), BLM_OK);
+        assert_true(params_of(back).unclosed);
         for (uint64_t i = 0; i < 1000; i++)
             assert_true(blm_check(back, &i, sizeof i));
         free(before.p);

@@ -289,7 +289,9 @@ static void unions_stop_at_the_cap(void **state)
     assert_status(blm_union(a, b, NULL), BLM_OK);
     assert_status(blm_union(a, b, NULL), BLM_OK);
     assert_status(blm_copy(a, &was, NULL), BLM_OK);
+    b->body.unclosed = true;                         /* which a refused union does not pass on */
     assert_status(blm_union(a, b, &e), BLM_E_LIMIT); /* 0.04 */
+    assert_false(params_of(a).unclosed);
     check_error(&e, BLM_E_LIMIT, "rate_cap");
     assert_true(blm_equal(a, was));
     assert_true(params_of(a).rate == params_of(was).rate);

@@ -478,6 +478,119 @@ static void killed_anywhere(void **state)
     }
 }
 
+/* Of what a shared writer added since its last sync nobody knows the number. That is known for good, of
+ * what is made of the file too, until the filter is cleared. */
+static bool unclosed(const char *path)
+{
+    blm_filter *r  = open_at(path, 0);
+    bool        is = params_of(r).unclosed;
+    blm_free(r);
+    return is;
+}
+
+static void passed_on(blm_filter *f)
+{
+    blm_filter *copy = NULL, *other = NULL;
+    blm_options o = file_options(BLM_BLOCKED, 5000);
+    assert_status(blm_copy(f, &copy, NULL), BLM_OK);
+    assert_true(params_of(copy).unclosed);
+    assert_status(blm_save(copy, at("copy"), NULL, 0, NULL), BLM_OK);
+    assert_true(unclosed(at("copy")));
+    other = make(&o);
+    assert_false(params_of(other).unclosed);
+    assert_status(blm_union(other, f, NULL), BLM_OK);
+    assert_true(params_of(other).unclosed);
+    blm_free(other);
+    other = make(&o);
+    assert_status(blm_intersect(other, f, NULL), BLM_OK);
+    assert_true(params_of(other).unclosed);
+    blm_free(other);
+    blm_free(copy);
+    unlink(at("copy"));
+}
+
+/* A reader's words are those of a writer that comes after it, and its count is not. */
+static void readers_learn_of_it(void)
+{
+    struct beside b;
+    blm_options   o = file_options(BLM_BLOCKED, 5000);
+    close_well(create_at(at("f"), &o));
+    blm_filter *r = open_at(at("f"), 0), *copy = NULL, *f = open_at(at("f"), BLM_WRITE);
+    blm_params  layer = { .size = sizeof layer };
+    assert_false(params_of(f).unclosed); /* it counts */
+    assert_true(params_of(r).unclosed);
+    assert_status(blm_get_layer(r, 0, &layer), BLM_OK);
+    assert_true(layer.unclosed);
+    add_range(f, 0, 1000);
+    assert_status(blm_copy(r, &copy, NULL), BLM_OK);
+    assert_true(params_of(copy).unclosed);
+    blm_free(copy);
+    assert_status(blm_save(r, at("copy"), NULL, 0, NULL), BLM_OK);
+    assert_true(unclosed(at("copy")));
+    unlink(at("copy"));
+    close_well(f);
+    assert_status(blm_refresh(r, NULL), BLM_OK);
+    assert_false(params_of(r).unclosed);
+    blm_free(r);
+    unlink(at("f"));
+
+    start_writer(&b, &o);
+    r = open_at(at("f"), 0);
+    assert_true(params_of(r).unclosed);
+    end_writer(&b, 0);
+    blm_free(r);
+    unlink(at("f"));
+}
+
+/* … and so are a child's, whose parent goes on. */
+static void child_of_writer(void *arg) { _exit(params_of(arg).unclosed ? 0 : 1); }
+
+static void children_learn_of_it(void)
+{
+    blm_options o = file_options(BLM_BLOCKED, 5000);
+    blm_filter *f = create_at(at("f"), &o);
+    assert_int_equal(in_child(child_of_writer, f), 0);
+    assert_false(params_of(f).unclosed);
+    close_well(f);
+    unlink(at("f"));
+}
+
+static void a_writer_that_did_not_close_is_remembered(void **state)
+{
+    (void)state;
+    struct beside b;
+    blm_options   o = file_options(BLM_BLOCKED, 5000);
+    o.flags |= BLM_SHARED;
+    start_writer(&b, &o);
+    command(&b, 'a');
+    assert_true(unclosed(at("f"))); /* not yet */
+    end_writer(&b, 0);
+    assert_false(unclosed(at("f")));
+    unlink(at("f"));
+    readers_learn_of_it();
+    children_learn_of_it();
+
+    start_writer(&b, &o);
+    command(&b, 'a');
+    end_writer(&b, SIGKILL);
+    assert_true(unclosed(at("f")));
+    for (int i = 0; i < 2; i++) {
+        blm_filter *f = open_at(at("f"), BLM_WRITE);
+        assert_int_equal(missing(f, 0, 1000), 0);
+        assert_int_equal(params_of(f).items, 0); /* of 1000 */
+        assert_true(params_of(f).unclosed);
+        if (i == 0)
+            passed_on(f);
+        close_well(f);
+        assert_true(unclosed(at("f")));
+    }
+    blm_filter *f = open_at(at("f"), BLM_WRITE);
+    assert_status(blm_clear(f), BLM_OK);
+    assert_false(params_of(f).unclosed);
+    close_well(f);
+    assert_false(unclosed(at("f")));
+}
+
 static void another_boot_is_a_crash(void **state)
 {
     (void)state;
@@ -568,6 +681,7 @@ int main(void)
         file_test(readers_open_while_layers_come_and_go),
         file_test(a_killed_writer_leaves_its_adds),
         file_test(killed_anywhere),
+        file_test(a_writer_that_did_not_close_is_remembered),
         file_test(another_boot_is_a_crash),
         file_test(without_a_boot_id_it_is_always_a_crash),
     };

@@ -68,7 +68,8 @@ static void forged_fields_are_named(void **state)
         /* siphash, in a version that has its own hash */
         F(100, "\1\0\0\0siphash", BLM_E_FORMAT, 96, "no version"),
         F(160, "x", BLM_E_UNSUPPORTED, 160, "no funnel x"),
-        F(512 + 32, "\x08", BLM_E_FORMAT, 512 + 32, "unknown flags"),
+        F(512 + 32, "\x10", BLM_E_FORMAT, 512 + 32, "unknown flags"),
+        F(512 + 32, "\x0c", BLM_E_FORMAT, 512 + 32, "unknown flags"), /* saves, and no writer */
         F(1024 + 512, "\xff", BLM_E_FORMAT, 1024 + 512, "kind of layer 0"),
     };
     blm_filter  *f = plain(NULL);
