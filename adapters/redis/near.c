@@ -266,8 +266,10 @@ blm_status blm_near_open_file(const char *file, const blm_near_options *o, blm_n
                               blm_error *err)
 {
     blm_error own;
-    blm_near *n   = NULL;
-    err           = err ? err : &own;
+    blm_near *n = NULL;
+    err         = err ? err : &own;
+    if (!file)
+        return blm__redis_fail(err, BLM_E_ARGUMENT, "no file: blm_near_open asks a server");
     blm_status st = make(NULL, file, o, &n, err);
     return st == BLM_OK ? made(n, begin_reading(n, err), out) : st;
 }

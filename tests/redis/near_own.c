@@ -41,6 +41,8 @@ int main(int argc, char **argv)
     o.every_ms = 3600000; /* by blm_near_update alone */
     r.every_ms = 1;
     r.stale_ms = STALE_MS;
+    if (blm_near_open_file(NULL, &r, &reads, &err) != BLM_E_ARGUMENT)
+        fail("a copy without a name is opened");
     if (blm_near_open(argv[1], &o, &keeps, &err) != BLM_OK ||
         blm_near_open_file(argv[2], &r, &reads, &err) != BLM_OK ||
         blm_remote_open(argv[1], &ro, &client, &err) != BLM_OK ||
