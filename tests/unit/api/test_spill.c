@@ -323,6 +323,9 @@ static void test_refused(void **state)
     blm_options other = shapes[0];
     other.seed[0]     = 10;
     assert_int_equal(open_status(spill, &other, MEMORY), BLM_E_MISMATCH);
+    other.seed[0] = 9;
+    other.seed[1] = 1;
+    assert_int_equal(open_status(spill, &other, MEMORY), BLM_E_MISMATCH);
     assert_int_equal(open_status(spill, &shapes[1], MEMORY), BLM_E_MISMATCH);
     assert_int_equal(open_status(spill, &shapes[0], MEMORY * 4), BLM_OK); /* as it was begun */
 

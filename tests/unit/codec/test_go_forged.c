@@ -270,6 +270,16 @@ static void test_json_before_other_things(void **state)
     o.offset = 1;
     assert_int_equal(blm_decode("? 5 {}", 6, &o, &f, &e), BLM_E_FORMAT);
     assert_non_null(strstr(e.text, "not JSON"));
+    assert_int_equal(blm_decode("?\t\r\n {\"m\":", 11, &o, &f, &e), BLM_E_FORMAT); /* it ends */
+    assert_non_null(strstr(e.text, "not JSON"));
+    /* … within the last piece of what is asked for at once */
+    size_t len  = 63 << 10;
+    char  *text = malloc(len);
+    assert_non_null(text);
+    memset(text, ' ', len);
+    memcpy(text, "?{\"m\":", 6);
+    assert_int_equal(blm_decode(text, len, &o, &f, &e), BLM_E_FORMAT);
+    free(text);
     golden_free_file(&in);
 }
 

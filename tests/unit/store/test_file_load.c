@@ -49,6 +49,13 @@ static void forged_files(void **state)
     spit(at("f"), b.p, b.len);
     refused(at("f"), 0, BLM_E_UNSUPPORTED, 64, "does not know scheme");
     b.p[64] = 'n';
+    /* a kind that nobody knows */
+    uint8_t kind = b.p[60];
+    b.p[60]      = 200;
+    seal_head(b.p);
+    spit(at("f"), b.p, b.len);
+    refused(at("f"), 0, BLM_E_FORMAT, 60, "kind of filter is unknown");
+    b.p[60] = kind;
     seal_head(b.p);
     /* bits past the last one */
     uint64_t words = blm__get64le(b.p + 3 * 512 + 80), sums = blm__get64le(b.p + 3 * 512 + 104);
