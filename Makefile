@@ -4,8 +4,8 @@
 BUILD  ?= build
 PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
-# Tests wait for servers, browsers and clocks: one more than there are processors.
-TEST_JOBS ?= $(shell expr $(JOBS) + 1)
+# Tests wait for servers, browsers and clocks: two more than there are processors.
+TEST_JOBS ?= $(shell expr $(JOBS) + 2)
 SETUP  ?= tools/setup
 WERROR ?= OFF
 FUZZ_SECONDS ?= 60
