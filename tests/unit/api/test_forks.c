@@ -2,6 +2,7 @@
 /* A process whose threads add to a shared filter forks: the child has a copy of the filter, and no
  * thread that would ever give back what it had locked. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,11 +11,12 @@
 
 #define KEYS     64u
 #define CHILDREN 40u
+#define ROUNDS   100u /* of both threads, for each child: all fit, however long the children take */
 
 struct crew {
     blm_filter *f;
     atomic_bool stop;
-    atomic_uint rounds;
+    atomic_uint rounds, allowed; /* allowed: to each */
 };
 
 static void *add_batches(void *arg)
@@ -22,6 +24,8 @@ static void *add_batches(void *arg)
     struct crew *c = arg;
     uint64_t     keys[KEYS];
     for (uint64_t n = 0; !atomic_load(&c->stop); n++) {
+        while (n >= atomic_load(&c->allowed) && !atomic_load(&c->stop))
+            sched_yield();
         for (unsigned i = 0; i < KEYS; i++)
             keys[i] = n * KEYS + i;
         blm_add_fixed(c->f, keys, 8, KEYS, NULL, NULL);
@@ -57,11 +61,13 @@ static void a_child_is_not_locked_out(void **state)
         pthread_t   thread[2];
         for (int i = 0; i < 2; i++)
             assert_int_equal(pthread_create(&thread[i], NULL, add_batches, &c), 0);
-        while (atomic_load(&c.rounds) < 2)
-            ;
         for (unsigned i = 0; i < CHILDREN; i++) {
-            int   status = 1;
-            pid_t pid    = fork();
+            int      status = 1;
+            unsigned before = atomic_load(&c.rounds);
+            atomic_fetch_add(&c.allowed, ROUNDS);
+            while (atomic_load(&c.rounds) == before) /* in the middle of them */
+                sched_yield();
+            pid_t pid = fork();
             assert_true(pid >= 0);
             if (pid == 0) {
                 alarm(100);
