@@ -46,7 +46,9 @@ static const char *writer_words(const struct ref *r, const blm_params *p)
                "are in the file";
     default:
         if (p->unclosed)
-            return "none; one had not closed it, and may have added keys that are not counted";
+            return "none; one did not close it, or was there while it was read: it may have keys "
+                   "that "
+                   "are not counted";
         return ref_is_shared(r->text)             ? "none: it is a key on a server"
                : p->backing == BLM_FILE_READ      ? "closed properly"
                : strcmp(p->format, "native") == 0 ? "none: it was read from a stream"

@@ -148,7 +148,14 @@ static blm_status dash_create(struct ref *r, bool whole, blm_error *err)
 
 static blm_status save(struct ref *r, blm_error *err)
 {
+    blm_params before = { .size = sizeof before }, after = { .size = sizeof after };
+    blm_get_params(r->filter, &before);
     blm_status st = blm_encode(r->filter, r->options.format, out_write, NULL, err);
+    blm_get_params(r->filter, &after);
+    if (st == BLM_OK && after.unclosed && !before.unclosed)
+        say("note: a writer opened the file while it was copied: the copy may have keys that it "
+            "does "
+            "not count, and cannot say so, as a second one will");
     return st == BLM_E_IO && out_stopped() ? BLM_OK : st; /* out.c has already reported it */
 }
 

@@ -449,7 +449,6 @@ typedef struct blm_params {
     blm_seed_policy seed_policy;
     bool            shared;
     bool            huge_pages; /* were asked for: memory of 2 MiB and more, never mapped files */
-    bool            unclosed;   /* some adds may not be in items: docs/formats/native.md, Counts */
     blm_backing     backing;
     blm_writer      writer;
     double          growth, tightening, rate_cap; /* scalable, else 0 */
@@ -465,6 +464,7 @@ typedef struct blm_params {
     const char     *funnel;     /* in use, static text; NULL: the scheme has only one way */
     uint8_t         identity[16]; /* of the file that blm_create_file made: random; zeroes: none */
     uint64_t writes; /* how often that file's header had been written when this handle opened it */
+    bool     unclosed; /* some adds may not be in items: docs/formats/native.md, Counts */
 } blm_params;
 BLM_API blm_status blm_get_params(const blm_filter *f, blm_params *out);
 BLM_API blm_status blm_get_layer(const blm_filter *f, uint32_t layer, blm_params *out);
@@ -477,13 +477,13 @@ typedef struct blm_estimate {
 
 typedef struct blm_stats {
     size_t       size;
-    blm_params   params;
     uint64_t     ones;       /* set bits (non-zero counters), all layers */
-    double       fill;       /* ones / bits */
+    double       fill;       /* share of cells that are in use; cells are bits but for windows' */
     blm_estimate estimated;  /* keys, from the bits alone */
     double       rate_now;   /* the rate that the bits give now */
     uint64_t     stuck;      /* counting: saturated counters, which never go down again */
     bool         overfilled; /* rate_now is above the promised rate by more than chance */
+    blm_params   params;     /* last, because it grows; its size is the library's */
 } blm_stats;
 
 /* Reads every bit once. On a shared filter it may run during adds, and sees some of them. */

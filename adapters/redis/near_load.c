@@ -161,25 +161,33 @@ static blm_status ask_changes(blm_near *n, uint32_t from, uint32_t count, bool b
 
 /* ---- loading ---- */
 
+/* Keys that are added meanwhile may be in the bytes and not in their count, so the copy would say for
+ * good that it may have keys that are not counted. The first pass does without, and ends if one comes. */
 struct loading {
     blm_near *n;
     uint32_t  shard;
+    bool      torn; /* let them come */
+    uint64_t  from; /* the change that it began with */
 };
 
 /* Between two chunks. */
 static blm_status catch_up(void *ctx, blm_error *err)
 {
-    struct loading *l = ctx;
-    return ask_changes(l->n, l->shard, 1, false, err);
+    struct loading   *l  = ctx;
+    struct blm__copy *c  = &l->n->copies[l->shard];
+    blm_status        st = ask_changes(l->n, l->shard, 1, false, err);
+    if (st == BLM_OK && !l->torn && (c->old || c->at != l->from))
+        st = blm__redis_fail(err, BLM_E_BUSY, "the filter changed while it was read");
+    return st;
 }
 
-static blm_status load_once(blm_near *n, uint32_t shard, blm_error *err)
+static blm_status load_once(blm_near *n, uint32_t shard, bool torn, blm_error *err)
 {
     struct blm__copy *c = &n->copies[shard];
-    struct loading    l = { n, shard };
+    struct loading    l = { n, shard, torn, 0 };
     blm_options       o = BLM_OPTIONS_INIT;
     blm_filter       *f = NULL;
-    o.flags             = BLM_TORN;
+    o.flags             = torn ? BLM_TORN : 0;
     uint64_t own        = 0;
     bool     swapped    = false;
     c->pending_len      = 0;
@@ -188,8 +196,13 @@ static blm_status load_once(blm_near *n, uint32_t shard, blm_error *err)
     if (st == BLM_OK)
         st = blm__remote_look(n->follows, shard, err);
     c->ours = n->follows->ours;
+    l.torn |= !c->ours; /* RedisBloom's cannot say it */
+    l.from = c->at;
     if (st == BLM_OK)
         st = blm__remote_fetch_while(n->follows, shard, &o, catch_up, &l, &f, err);
+    if (st == BLM_OK && !l.torn)
+        st = catch_up(&l, err);
+    l.torn = true; /* what comes now is not in the bytes */
     while (st == BLM_OK && !c->old && !swapped) {
         pthread_rwlock_rdlock(&n->lock);
         own = n->own;
@@ -219,9 +232,11 @@ static blm_status load_once(blm_near *n, uint32_t shard, blm_error *err)
 
 static blm_status load(blm_near *n, uint32_t shard, blm_error *err)
 {
-    blm_status st = BLM_E_BUSY;
+    blm_status st = load_once(n, shard, false, err);
+    if (st == BLM_E_CHECKSUM || st == BLM_E_TRUNCATED || st == BLM_E_FORMAT) /* torn, or damaged */
+        st = BLM_E_BUSY;
     for (int i = 0; i < TRIES && st == BLM_E_BUSY; i++)
-        st = load_once(n, shard, err);
+        st = load_once(n, shard, true, err);
     if (st == BLM_E_BUSY)
         blm__redis_fail(err, st,
                         "the filter changes faster than it can be read: raise bf-changes-length");

@@ -57,7 +57,6 @@ static blm_status sibling(const blm_filter *f, blm_filter **out, blm_error *err)
     b->rate_cap         = f->body.rate_cap;
     b->format           = f->body.format;
     b->active           = f->body.active;
-    b->unclosed         = blm__body_unclosed(&f->body);
     b->clock            = f->body.clock;
     if (f->body.attached_len) {
         b->attached = blm__alloc(b->alloc, f->body.attached_len);
@@ -105,7 +104,7 @@ blm_status blm_copy(const blm_filter *f, blm_filter **out, blm_error *err)
         g->body.layers[i].items = blm__layer_items(from);
     }
     if (st == BLM_OK) {
-        g->body.unclosed = blm__body_unclosed(&f->body); /* a writer may have come meanwhile */
+        g->body.unclosed = blm__body_unclosed(&f->body);
         if (f->body.ops->copy)
             f->body.ops->copy(&g->body, &f->body);
         *out = g;
@@ -272,7 +271,9 @@ static blm_status combine(blm_filter *dst, const blm_filter *src,
     bool              was = b->unclosed;
     b->unclosed |= blm__body_unclosed(&src->body); /* before it is written to a file */
     blm_status st = how(b, &src->body, err);
-    if (st != BLM_OK)
+    if (st == BLM_OK)
+        b->unclosed |= blm__body_unclosed(&src->body);
+    else
         b->unclosed = was || st == BLM_E_CANCELLED;
     return st;
 }
@@ -341,6 +342,7 @@ blm_status blm_fold(const blm_filter *f, uint64_t factor, blm_filter **out, blm_
     }
     f->body.layers[0].engine->fold(&f->body.layers[0], factor, &g->body.layers[0]);
     g->body.layers[0].items = blm__layer_items(&f->body.layers[0]);
+    g->body.unclosed        = blm__body_unclosed(&f->body);
     *out                    = g;
     return BLM_OK;
 }
@@ -368,6 +370,7 @@ blm_status blm_reduce(const blm_filter *f, blm_filter **out, blm_error *err)
     }
     e->reduce(&f->body.layers[0], &g->body.layers[0]);
     g->body.layers[0].items = blm__layer_items(&f->body.layers[0]);
+    g->body.unclosed        = blm__body_unclosed(&f->body);
     *out                    = g;
     return BLM_OK;
 }

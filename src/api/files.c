@@ -459,6 +459,25 @@ static bool write_out(void *ctx, const void *bytes, size_t len)
     return true;
 }
 
+/* Of a file that a writer opens meanwhile the header is written before that is known: then once more. */
+static blm_status encode_whole(const struct blm__body *b, const struct blm__codec *codec, int fd,
+                               blm_error *err)
+{
+    struct file_out out;
+    blm_status      st;
+    bool            told;
+    do {
+        told                  = codec != &blm__codec_native || blm__body_unclosed(b);
+        out                   = (struct file_out){ .fd = fd };
+        struct blm__sink sink = { .write = write_out, .ctx = &out };
+        st                    = codec->encode(b, &sink, err);
+        if (st == BLM_OK)
+            flush_out(&out);
+    } while (st == BLM_OK && !out.why && !told && blm__body_unclosed(b));
+    return out.why ? blm__fail_system(err, out.why, "cannot write it: %s", blm__os_text(out.why))
+                   : st;
+}
+
 static blm_status save_new(const blm_filter *f, const char *path, const struct blm__codec *codec,
                            uint32_t flags, blm_error *err)
 {
@@ -467,13 +486,7 @@ static blm_status save_new(const blm_filter *f, const char *path, const struct b
                                           f->body.alloc, &t, err); /* only native files hold a secret */
     if (st != BLM_OK)
         return st;
-    struct file_out  out  = { .fd = t.fd };
-    struct blm__sink sink = { .write = write_out, .ctx = &out };
-    st                    = codec->encode(&f->body, &sink, err);
-    if (st == BLM_OK)
-        flush_out(&out);
-    if (out.why)
-        st = blm__fail_system(err, out.why, "cannot write it: %s", blm__os_text(out.why));
+    st = encode_whole(&f->body, codec, t.fd, err);
     if (st != BLM_OK) {
         blm__temp_abandon(&t);
         return st;

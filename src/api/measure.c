@@ -166,7 +166,8 @@ blm_status blm_get_stats(const blm_filter *f, blm_stats *out)
         s.rate_now = blm__layer_rate_now(&b->layers[0], s.ones);
     if (b->ops->totals)
         b->ops->totals(b, &s.params, &s);
-    s.overfilled = beyond_chance(&s);
+    s.overfilled      = beyond_chance(&s);
+    s.params.unclosed = blm__body_unclosed(b); /* a writer may have come while bits were counted */
     return blm__emit(out, &s, sizeof s);
 }
 

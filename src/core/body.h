@@ -249,7 +249,8 @@ struct blm__body {
     void                    *progress_ctx;
 };
 
-/* What blm_params.unclosed says. A reader's words are those of a writer that came after it. */
+/* What blm_params.unclosed says. A reader's words are those of a writer that came after it: to be asked
+ * when they have been read. */
 static inline bool blm__body_unclosed(const struct blm__body *b)
 {
     return b->unclosed || (b->store->overtaken && b->store->overtaken(b));

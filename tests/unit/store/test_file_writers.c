@@ -505,6 +505,9 @@ static void passed_on(blm_filter *f)
     assert_status(blm_intersect(other, f, NULL), BLM_OK);
     assert_true(params_of(other).unclosed);
     blm_free(other);
+    assert_status(blm_fold(f, 1, &other, NULL), BLM_OK);
+    assert_true(params_of(other).unclosed);
+    blm_free(other);
     blm_free(copy);
     unlink(at("copy"));
 }
