@@ -17,6 +17,7 @@
 #include "say.h"
 #include "spread.h"
 #include "verify.h"
+#include "window.h"
 
 #define LEAST_TRIALS 1000000u
 #define MOST_TRIALS  20000000u /* if --trials is not given: a second or two */
@@ -218,15 +219,26 @@ static bool measure(struct ref *r, const blm_stats *s, blm_trial *t)
     return st == BLM_OK;
 }
 
+/* A promise is of filters with so many keys: half of them are a little above it, and a million trials see
+ * that. It is not broken by a filter whose bits are as chance makes them, and that answers by its bits. */
+static bool by_chance(const struct ref *r, const blm_stats *s, const blm_trial *t)
+{
+    double low, high;
+    return !s->overfilled &&
+           blm_binomial_interval(t->hits, t->trials, SURE, &low, &high) == BLM_OK &&
+           low <= s->rate_now && (r->remote || !verify_polluted(r, s));
+}
+
 /* --rate goes before the file's promised rate. If there is neither, nothing can be broken: the rate
  * that m and k give with half of the bits set is not a promise. */
-static enum verdict judge(const blm_stats *s, const blm_trial *t)
+static enum verdict judge(const struct ref *r, const blm_stats *s, const blm_trial *t)
 {
     const blm_params *p    = &s->params;
     double            held = held_to(p);
     char              rate[NUMBER_TEXT];
-    bool              good = !(held > 0) || t->low <= held;
-    bool              ours = strcmp(p->format, "native") == 0;
+    bool              within = !(held > 0) || t->low <= held;
+    bool              good   = within || (!(opt.rate > 0) && by_chance(r, s, t));
+    bool              ours   = strcmp(p->format, "native") == 0;
     if (verify_json) {
         json_open(verify_json, "promise", '{');
         json_maybe(verify_json, "rate", held, held > 0);
@@ -242,7 +254,8 @@ static enum verdict judge(const blm_stats *s, const blm_trial *t)
                   ours ? "the file" : "format ", ours ? "" : p->format,
                   rate_text(s->rate_now, rate));
     else if (good)
-        out_print("holds: %s\n", rate_text(held, rate));
+        out_print("holds: %s%s\n", rate_text(held, rate),
+                  within ? "" : "; that this filter is above it is chance");
     else
         out_print("BROKEN: %s was %s\n", rate_text(held, rate),
                   opt.rate > 0 ? "asked for" : "promised");
@@ -265,20 +278,20 @@ static enum verdict check_rate(struct ref *r, const blm_stats *s)
         json_real(verify_json, "low", t.low);
         json_real(verify_json, "high", t.high);
         json_close(verify_json, '}');
-        return judge(s, &t);
+        return judge(r, s, &t);
     }
     verify_row("rate");
     out_print("%s measured (%s to %s, 95%%): %s of %s %s keys answered \"maybe\"\n",
               rate_text(t.rate, rate), rate_text(t.low, low), rate_text(t.high, high),
               count_text(t.hits, hits), count_text(t.trials, keys),
               opt.absent ? "absent" : "random");
-    return judge(s, &t);
+    return judge(r, s, &t);
 }
 
 /* ---- the command ---- */
 
 /* Suggests a filter for the keys that are in this one. */
-static void advise(const blm_stats *s)
+static void advise(const struct ref *r, const blm_stats *s)
 {
     const blm_params *p    = &s->params;
     blm_options       o    = BLM_OPTIONS_INIT;
@@ -293,6 +306,9 @@ static void advise(const blm_stats *s)
         }
         return;
     }
+    char burst[4 * NUMBER_TEXT];
+    if (!r->remote && window_burst(r->filter, burst)) /* the bits do not say how fast keys come */
+        return;
     /* The number of counted adds is no better than the bits: a merge counts common keys twice. */
     double n = s->estimated.value;
     o.kind   = blm_kind_find(p->kind)->can & BLM_CAN_GROW ? BLM_BLOCKED : p->kind;
@@ -332,7 +348,7 @@ static enum verdict verify_filter(struct ref *r, enum verdict worst)
     if (worst != STOPPED && !r->remote)
         worst = worse(worst, verify_fill(r, &s, opt.rate > 0));
     if (worst != STOPPED && !interrupted())
-        advise(&s);
+        advise(r, &s);
     return worst;
 }
 
@@ -432,12 +448,17 @@ static const char *const about[] = {
     "compare them too and take no damaged file. check, info and add do not: they answer by the "
     "bits there are. A part of the file that keys are added to gets a new checksum, so damage in "
     "it that nobody looked for is not found later: verify before you add to a file you doubt.",
-    "The measured rate comes with its 95% interval (Clopper-Pearson). The promise is broken if "
-    "the whole interval lies above it. A filter is over-filled if it holds more keys than it was "
-    "planned for and its rate is above the promise by more than chance, or if every bit is set. "
-    "It is polluted if more bits are set than its number of keys explains, or if one part is much "
-    "fuller than the others. The chance that this verdict is wrong is one in a million. A file "
-    "that has a writer now, or whose writer was killed once, is not judged in this way: the keys "
+    "The measured rate comes with its 95% interval (Clopper-Pearson). The promise is of all "
+    "filters "
+    "with so many keys, half of which are a little above it. So it is broken if the whole interval "
+    "lies above it, and the filter is over-filled or polluted, or answers otherwise than by its "
+    "bits. A filter is over-filled if it holds more keys than it was planned for and its rate is "
+    "above the promise by more than chance, or if every bit is set. It is polluted if more bits "
+    "are "
+    "set than its number of keys explains, or if one part is much fuller than the others. The "
+    "chance that one of these verdicts is wrong is one in a million. A rate that you give (--rate) "
+    "is asked of this very filter: it is broken if the whole interval lies above it. A file that "
+    "has a writer now, or whose writer was killed once, is not judged by its number of keys: those "
     "of its last batch may be there in part and not counted.",
     "Files of format native, dcso and redisbloom hold a promised rate; create says which, even if "
     "it follows from -m and -k. Files of format guava, go, spark, parquet, bip37, byteslot and "

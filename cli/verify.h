@@ -10,6 +10,8 @@
 #include "json.h"
 #include "ref.h"
 
+#define SURE 0.999999 /* before chance is ruled out */
+
 enum verdict { GOOD, BAD, STOPPED }; /* STOPPED: trouble, already reported */
 
 /* The report as JSON (docs/json.md), with --json; otherwise NULL, and it is printed in words. */
@@ -17,6 +19,9 @@ extern struct json *verify_json;
 
 /* Begins a row of the report. */
 void verify_row(const char *label);
+
+/* More bits than its keys explain. */
+bool verify_polluted(const struct ref *r, const blm_stats *s);
 
 /* held: the user gave a rate, so the capacity in the file is shown but not judged. */
 enum verdict verify_fill(const struct ref *r, const blm_stats *s, bool held);
