@@ -14,15 +14,45 @@
 
 /* While there is a live writer, a mismatch may last only a moment: we may look between an add's bit
  * and its second mark, or a sync may come between our reading of the words and of the checksum. So
- * look again, up to this many times in one verification, a millisecond apart. */
+ * look again, up to this many times in one verification, a millisecond apart; and as often again for
+ * each writer that has come since, or has come and gone. */
 #define SECOND_LOOKS 100
+#define MORE_LOOKS   3 /* times, so that it ends where writers come all the time */
 
 struct verifying {
     const struct blm__body *b;
     blm_verdict            *out;
     bool                    excused; /* no mismatch counts as damage */
-    int                     looks;
+    int                     looks, more;
+    blm_writer              writer;
+    uint64_t                generation; /* of the slots */
 };
+
+static void judge(struct verifying *v, blm_writer writer, const struct blm__native_slot *now)
+{
+    v->writer     = writer;
+    v->generation = now->generation;
+    v->excused    = writer == BLM_WRITER_CRASH ||
+                 (writer == BLM_WRITER_DIED && (now->flags & BLM__SLOT_SHARED));
+}
+
+static bool look_again(struct verifying *v)
+{
+    if (v->looks == 0 && v->more > 0) {
+        struct blm__native_slot now;
+        blm_writer              writer = blm__file_state(v->b, &now);
+        if (writer == v->writer && now.generation == v->generation)
+            return false;
+        judge(v, writer, &now);
+        v->looks = SECOND_LOOKS;
+        v->more--;
+    }
+    if (v->looks == 0)
+        return false;
+    v->looks--;
+    blm__file_pause();
+    return true;
+}
 
 static bool matches(const struct blm__part *p, uint64_t r)
 {
@@ -59,10 +89,8 @@ static void verify_region(struct verifying *v, const struct blm__part *p, uint64
             v->out->unverified++;
             return;
         }
-        if (v->looks == 0)
+        if (!look_again(v))
             break;
-        v->looks--;
-        blm__file_pause();
     }
     note_damage(v->out, number, p->s.words_at + (r << p->s.region_log2),
                 blm__native_region_bytes(&p->s, r));
@@ -128,7 +156,7 @@ blm_status blm__file_verify(const struct blm__body *b, blm_verdict *out, blm_err
 {
     const struct blm__file *f = blm__file_of(b);
     struct blm__native_slot now;
-    struct verifying        v    = { .b = b, .out = out };
+    struct verifying        v    = { .b = b, .out = out, .more = MORE_LOOKS };
     uint64_t                done = 0, total = blm__body_bytes(b);
     memset(out, 0, sizeof *out);
     out->size   = sizeof *out;
@@ -136,8 +164,7 @@ blm_status blm__file_verify(const struct blm__body *b, blm_verdict *out, blm_err
     if (!f->writer && blm__file_stale(b))
         return blm__fail(err, BLM_E_BUSY,
                          "a writer has added or dropped layers: refresh the filter first");
-    v.excused = out->writer == BLM_WRITER_CRASH ||
-                (out->writer == BLM_WRITER_DIED && (now.flags & BLM__SLOT_SHARED));
+    judge(&v, out->writer, &now);
     v.looks = out->writer == BLM_WRITER_LIVE ? SECOND_LOOKS : 0;
     for (uint32_t i = 0; i < f->count; i++)
         for (uint64_t r = 0; r < f->part[i].s.regions; r++) {

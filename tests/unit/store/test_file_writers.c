@@ -4,7 +4,9 @@
 
 #include "unit/files.h"
 
+#include <pthread.h>
 #include <sched.h>
+#include <time.h>
 
 /* ---- one writer ---- */
 
@@ -594,6 +596,52 @@ static void a_writer_that_did_not_close_is_remembered(void **state)
     assert_false(unclosed(at("f")));
 }
 
+/* A checksum that is wrong for a moment, as beside a writer who syncs. */
+struct moment {
+    uint64_t  at; /* of a byte of it */
+    bool      writer_comes;
+    pthread_t mends;
+};
+
+static void *mend(void *arg)
+{
+    const struct moment *m = arg;
+    nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
+    flip(at("f"), m->at, 1);
+    return NULL;
+}
+
+static bool at_the_first_region(void *ctx, uint64_t done, uint64_t total)
+{
+    struct moment *m = ctx;
+    (void)total;
+    if (done > 0)
+        return true;
+    if (m->writer_comes)
+        close_well(open_at(at("f"), BLM_WRITE));
+    flip(at("f"), m->at, 1);
+    assert_int_equal(pthread_create(&m->mends, NULL, mend, m), 0);
+    return true;
+}
+
+static void a_writer_that_comes_while_a_file_is_verified_excuses(void **state)
+{
+    (void)state;
+    blm_options o = file_options(BLM_CLASSIC, 5000);
+    close_well(create_at(at("f"), &o));
+    struct bytes  b = slurp(at("f"));
+    struct moment m = { .at = blm__get64le(b.p + 3 * (size_t)blm__get32le(b.p + 48) + 104) };
+    free(b.p);
+    for (int i = 0; i < 2; i++) {
+        m.writer_comes = i == 1;
+        blm_filter *r  = open_at(at("f"), 0);
+        blm_set_progress(r, at_the_first_region, &m);
+        verdict_of(r, m.writer_comes ? BLM_OK : BLM_E_CHECKSUM);
+        pthread_join(m.mends, NULL);
+        blm_free(r);
+    }
+}
+
 static void another_boot_is_a_crash(void **state)
 {
     (void)state;
@@ -685,6 +733,7 @@ int main(void)
         file_test(a_killed_writer_leaves_its_adds),
         file_test(killed_anywhere),
         file_test(a_writer_that_did_not_close_is_remembered),
+        file_test(a_writer_that_comes_while_a_file_is_verified_excuses),
         file_test(another_boot_is_a_crash),
         file_test(without_a_boot_id_it_is_always_a_crash),
     };
