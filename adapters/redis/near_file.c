@@ -27,6 +27,7 @@
 #define DESCRIPTOR "shards"
 #define MOST_PATH  4096
 #define SLACK_US   100000 /* a date may be so far ahead of the clock */
+#define NOT_A_FILE ENODEV
 
 static blm_status fail_io(blm_error *err, const char *what, const char *path)
 {
@@ -153,15 +154,33 @@ blm_status blm__near_place(blm_near *n, uint32_t shard, blm_filter *f, blm_error
 
 /* ---- directories ---- */
 
+/* For reading; -1 and errno. A pipe by that name would have us wait for somebody to write to it. */
+static int open_regular(const char *path, struct stat *s)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return -1;
+    int why = fstat(fd, s) != 0 ? errno : S_ISREG(s->st_mode) ? 0 : NOT_A_FILE;
+    if (why == 0)
+        return fd;
+    close(fd);
+    errno = why;
+    return -1;
+}
+
 /* The descriptor that the directory has. False: none. */
 static bool read_descriptor(const blm_near *n, char out[BLM__SHARDS_TEXT])
 {
-    char path[MOST_PATH];
+    char        path[MOST_PATH];
+    struct stat s;
     dated_path(n, path);
-    FILE *f    = fopen(path, "re");
+    int   fd   = open_regular(path, &s);
+    FILE *f    = fd >= 0 ? fdopen(fd, "r") : NULL;
     bool  good = f && fgets(out, BLM__SHARDS_TEXT, f) != NULL;
     if (f)
         fclose(f);
+    else if (fd >= 0)
+        close(fd);
     if (good)
         out[strcspn(out, "\n")] = 0;
     return good;
@@ -323,8 +342,12 @@ static blm_status open_all(blm_near *n, blm_error *err)
 static blm_status open_now(blm_near *n, const char *path, blm_error *err)
 {
     struct stat s;
-    int         fd = open(path, O_RDONLY | O_CLOEXEC);
-    blm_status  st = fd < 0 || fstat(fd, &s) != 0 ? fail_io(err, "read", path) : open_all(n, err);
+    int         fd = open_regular(path, &s);
+    blm_status  st;
+    if (fd < 0 && errno == NOT_A_FILE)
+        st = blm__redis_fail(err, BLM_E_UNSUPPORTED, "%.150s is not a regular file", path);
+    else
+        st = fd < 0 ? fail_io(err, "read", path) : open_all(n, err);
     if (st == BLM_OK) {
         blm__near_release(n);
         n->held = fd + 1;

@@ -297,8 +297,10 @@ static blm_status parse(const char *rest, enum form form, struct blm__remote_url
 blm_status blm__remote_url_parse(const char *text, struct blm__remote_url *u, blm_error *err)
 {
     enum form   form = HOST;
-    const char *rest = after_prefix(text, &form);
+    const char *rest = text ? after_prefix(text, &form) : NULL;
     *u = (struct blm__remote_url){ .timeout = DEFAULT_TIMEOUT, .cluster = form == CLUSTER };
+    if (!text)
+        return fail(err, BLM_E_ARGUMENT, "no reference to Redis (NULL)");
     if (!rest)
         return bad(u, err, "this is not a reference to Redis");
     if (form == TLS)

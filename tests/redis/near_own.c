@@ -10,7 +10,9 @@
 #include <bloomery_remote.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #define STALE_MS 300
 
@@ -43,6 +45,14 @@ int main(int argc, char **argv)
     r.stale_ms = STALE_MS;
     if (blm_near_open_file(NULL, &r, &reads, &err) != BLM_E_ARGUMENT)
         fail("a copy without a name is opened");
+    if (blm_near_open(NULL, &o, &keeps, &err) != BLM_E_ARGUMENT ||
+        blm_remote_open(NULL, &ro, &client, &err) != BLM_E_ARGUMENT)
+        fail("a server without a name is asked");
+    char pipe[256];
+    snprintf(pipe, sizeof pipe, "%s.pipe", argv[2]);
+    if (mkfifo(pipe, 0600) != 0 || blm_near_open_file(pipe, &r, &reads, &err) != BLM_E_UNSUPPORTED)
+        fail("a pipe is opened");
+    unlink(pipe);
     if (blm_near_open(argv[1], &o, &keeps, &err) != BLM_OK ||
         blm_near_open_file(argv[2], &r, &reads, &err) != BLM_OK ||
         blm_remote_open(argv[1], &ro, &client, &err) != BLM_OK ||

@@ -267,6 +267,7 @@ def again(s):
                 c("BF.ADD", key, f"key{n}")
                 bloomery("follow", "--once", f"redis://127.0.0.1:{s.port}/{key}", file)
                 assert has(file, *[f"key{i}" for i in range(n + 1)]), (key, n)
+                assert not json.loads(bloomery("info", "--json", file)[0])["unclosed"], key # nobody added meanwhile
             c("BF.RESERVE", "other", "0.5", "9", "KIND", "counting")
             _, err = bloomery("follow", "--once", f"redis://127.0.0.1:{s.port}/other", file, code=2)
             assert "--force" in err and has(file, "key0", "key1", "key2"), err
