@@ -10,6 +10,7 @@
  * its own. With a file, keys gather until we have to wait for input.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -388,12 +389,23 @@ static void all_lines(struct dedup *d)
 
 /* ---- statistics ---- */
 
-/* A window stays as full as it is: each new line met the rate that it has now, or a lower one. */
-static double window_wrong(const struct dedup *d, double *rate)
+/* A window stays as full as it is: each new line met the rate that it has now, or a lower one. Half
+ * full of what it does not hold, the new lines do not say how many were not let through. */
+static double window_wrong(double rate, uint64_t unique, bool *at_least)
 {
-    blm_stats s = { .size = sizeof s };
-    *rate       = blm_get_stats(d->filter, &s) == BLM_OK ? s.rate_now : 0;
-    return *rate * (double)d->unique;
+    *at_least = rate > 0.5;
+    return *at_least ? 0 : rate / (1 - rate) * (double)unique;
+}
+
+static double wrongly_dropped(struct dedup *d, double *rate, bool *at_least)
+{
+    blm_stats s     = { .size = sizeof s };
+    double    wrong = opt.window ? 0 : expected_end(&d->expected, d->filter, rate);
+    *at_least       = d->expected.at_least;
+    if (!opt.window && !*at_least)
+        return wrong;
+    *rate = blm_get_stats(d->filter, &s) == BLM_OK ? s.rate_now : 0; /* by the bits */
+    return opt.window ? window_wrong(*rate, d->unique, at_least) : wrong;
 }
 
 static void report(struct dedup *d)
@@ -414,8 +426,7 @@ static void report(struct dedup *d)
     } else if (d->open) {
         blm_get_params(d->filter, &p);
         f.filter_bytes = p.bytes;
-        f.wrong =
-            opt.window ? window_wrong(d, &f.rate) : expected_end(&d->expected, d->filter, &f.rate);
+        f.wrong        = wrongly_dropped(d, &f.rate, &f.at_least);
         /* Near saturation the count of new lines hardly says how many lines came. */
         f.wrong = fmin(f.wrong, (double)(f.lines - f.unique));
     }
@@ -444,14 +455,18 @@ static void warn(struct dedup *d)
         return;
     }
     struct expected none = { 0 };
-    char            items[NUMBER_TEXT], room[NUMBER_TEXT];
+    char            items[NUMBER_TEXT], room[NUMBER_TEXT], share[NUMBER_TEXT], dropped[64];
     double          now_rate;
     expected_end(&none, d->filter, &now_rate);
     if (!(now_rate > p.rate)) /* the smallest filter has room for more than a few lines */
         return;
-    say("the filter holds %s different lines but was planned for %s: one new line in %.0f is now "
-        "dropped, not one in %.0f: give a larger -n%s",
-        count_text(p.items, items), count_text(p.capacity, room), 1 / now_rate, 1 / p.rate,
+    if (now_rate < 0.5)
+        snprintf(dropped, sizeof dropped, "one new line in %.0f is", 1 / now_rate);
+    else
+        snprintf(dropped, sizeof dropped, "%s of new lines are", rate_text(now_rate, share));
+    say("the filter holds %s different lines but was planned for %s: %s now dropped, not one in "
+        "%.0f: give a larger -n%s",
+        count_text(p.items, items), count_text(p.capacity, room), dropped, 1 / p.rate,
         opt.state ? " and a new --state" : "");
 }
 
@@ -551,10 +566,14 @@ static const char *const about[] = {
     "N different ones is dropped with probability r(N), the modelled rate of the filter at that "
     "moment. The figure is the sum of r(N) over the lines of this run. While the filter is not "
     "full, it is far less than P times the number of lines. The true number varies around it like "
-    "a Poisson variable: if 0.9 is expected, 0 to 3 is usual.",
+    "a Poisson variable: if 0.9 is expected, 0 to 3 is usual. A filter that drops more than half "
+    "of "
+    "the new lines may not show how many came. The figure is then a lower bound, and --stats says "
+    "at "
+    "least.",
     "--json writes one object to standard error, with lines, unique, duplicates, bytes (read), "
-    "seconds, lines_per_second, filter_bytes, memory_bytes (the most the process used), rate_now "
-    "and expected_wrongly_dropped.",
+    "seconds, lines_per_second, filter_bytes, memory_bytes (the most the process used), rate_now, "
+    "expected_wrongly_dropped and expected_at_least (true: the figure before is a lower bound).",
     NULL,
 };
 static const struct example examples[] = {

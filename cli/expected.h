@@ -11,6 +11,10 @@
  *
  * Where keys are checked first and added in batches, all keys of a batch meet the same filter, so
  * there is a sum of steps instead of the integral: a batch of x new keys was x / (1 − r) keys.
+ *
+ * When r comes near 1, x hardly grows any more, and by chance it is a little more or less: a hundred
+ * keys more can mean that ten times as many came. After expected_start the rate counts as no higher
+ * than where that becomes more than a quarter of the figure, which is a lower bound from there on.
  */
 #ifndef CLI_EXPECTED_H
 #define CLI_EXPECTED_H
@@ -19,10 +23,18 @@
 
 struct expected {
     uint32_t layers;
-    double  *items; /* of each layer, at the start or after the last batch */
-    double  *keys;  /* N of each layer then; NULL: no batches */
-    double   wrong; /* in the batches so far */
-    double   batch; /* keys in the last one */
+    double  *items;    /* of each layer, at the start or after the last batch */
+    double  *keys;     /* N of each layer then; NULL: no batches */
+    double   wrong;    /* in the batches so far */
+    double   batch;    /* keys in the last one */
+    double   rate;     /* that it met */
+    bool     careful;  /* begun by expected_start: a figure that is uncertain is a lower bound */
+    bool     at_least; /* at the end: it is */
+    double   variance; /* of the number of new keys in the batches */
+    double   least;    /* the rate from which all is a lower bound; 0: not reached */
+    struct {
+        double wrong, variance;
+    } before; /* the first batch */
 };
 
 /* Remembers how full the filter is now. (A struct of zeros stands for an empty filter.) */
@@ -30,8 +42,8 @@ void expected_start(struct expected *e, const blm_filter *f);
 /* A batch of so many new keys has been checked and is about to be added; it has been added. */
 void expected_batch(struct expected *e, const blm_filter *f, size_t count);
 void expected_added(struct expected *e, const blm_filter *f);
-/* The expected number of wrong answers since then. Frees what start kept. *rate becomes the
- * filter's rate now. */
+/* The expected number of wrong answers since then; e->at_least: or one below it. Frees what start
+ * kept. *rate becomes the filter's rate now, or then one below it. */
 double expected_end(struct expected *e, const blm_filter *f, double *rate);
 
 #endif

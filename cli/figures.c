@@ -2,13 +2,16 @@
 /* The JSON keys and their order are part of the contract: see the manual page. */
 #include "figures.h"
 
+#include <math.h>
+#include <stdio.h>
+
 #include "json.h"
 #include "numbers.h"
 #include "say.h"
 
 void figures_print(const struct figures *f)
 {
-    char a[NUMBER_TEXT];
+    char a[NUMBER_TEXT], least[NUMBER_TEXT + 16];
     say_plain("lines            %16s\n", count_text(f->lines, a));
     say_plain("unique           %16s\n", count_text(f->unique, a));
     say_plain("duplicates       %16s\n", count_text(f->lines - f->unique, a));
@@ -23,7 +26,10 @@ void figures_print(const struct figures *f)
         return;
     }
     say_plain("rate now         %16s\n", rate_text(f->rate, a));
-    if (f->wrong > 0 && f->wrong < 0.01)
+    if (f->at_least) {
+        snprintf(least, sizeof least, "at least %.0f", floor(f->wrong));
+        say_plain("wrongly dropped  %16s  (the filter is too full to say how many more)\n", least);
+    } else if (f->wrong > 0 && f->wrong < 0.01)
         say_plain("wrongly dropped  %16s  (expected)\n", "below 0.01");
     else
         say_plain("wrongly dropped  %16.*f  (expected)\n", f->wrong > 0 && f->wrong < 100 ? 2 : 0,
@@ -45,9 +51,11 @@ void figures_json(const struct figures *f)
     if (f->unknown) {
         json_text(&j, "rate_now", NULL);
         json_text(&j, "expected_wrongly_dropped", NULL);
+        json_text(&j, "expected_at_least", NULL);
     } else {
         json_real(&j, "rate_now", f->rate);
         json_real(&j, "expected_wrongly_dropped", f->wrong);
+        json_bool(&j, "expected_at_least", f->at_least);
     }
     json_close(&j, '}');
     say_plain("%s", j.text);
