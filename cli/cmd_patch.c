@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* patch: brings a filter from the state a delta starts from to the state it leads to, or leaves it
  * unchanged. */
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,6 +22,11 @@ static int refuse(const struct ref *r, const struct unsqueeze *u, blm_status st,
 {
     if (interrupted())
         return trouble("interrupted; %s was not changed", r->name);
+    if (u->why == EBADF)
+        return trouble("standard input is closed: add < DELTA, or pipe the delta in");
+    if (u->why)
+        return system_trouble("the delta on standard input", u->why,
+                              u->why == EISDIR ? "give a file" : NULL);
     if (u->trouble)
         return trouble("the delta on standard input: %s: get it again", u->trouble);
     if (st == BLM_E_MISMATCH)

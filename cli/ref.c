@@ -158,6 +158,8 @@ static const char *remedy(const struct ref *r, const blm_error *err)
 
 static bool refuse(const struct ref *r, const blm_error *err)
 {
+    if (err->status == BLM_E_IO && err->system == EBADF && ref_is_dash(r->text))
+        return trouble("%s is closed: give a file, or pipe the filter in", r->name), false;
     const char *text = filter_words(err);
     bool        none = err->status == BLM_E_IO && err->system == ENOENT;
     bool        link = (none ? !r->is_new : err->status == BLM_E_EXISTS) && leads_nowhere(r->text);

@@ -108,7 +108,7 @@ static bool refill(struct unsqueeze *u, size_t least)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return u->trouble = strerror(errno), false;
+            return u->why = errno, u->trouble = strerror(errno), false;
         u->ended = n == 0;
         u->len += (size_t)n;
         u->got += (uint64_t)n;

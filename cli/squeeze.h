@@ -22,13 +22,13 @@ bool squeeze_write(void *s, const void *bytes, size_t len); /* a blm_write_fn */
 bool squeeze_end(struct squeeze *s, bool finish);
 
 struct unsqueeze {
-    void    *stream;
-    char    *buffer;
-    size_t   room, at, len;
-    uint64_t got;                       /* bytes that came in */
-    bool     begun, packed, ended, mid; /* mid: inside a compressed frame */
-    const char
-        *trouble; /* what is wrong with the compressed bytes, or with reading; NULL: nothing */
+    void       *stream;
+    char       *buffer;
+    size_t      room, at, len;
+    uint64_t    got;                       /* bytes that came in */
+    bool        begun, packed, ended, mid; /* mid: inside a compressed frame */
+    const char *trouble; /* what is wrong with the bytes, or with reading; NULL: nothing */
+    int         why;     /* the error number of a read that failed */
 };
 
 void   unsqueeze_start(struct unsqueeze *u);
