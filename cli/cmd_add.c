@@ -17,6 +17,8 @@ static int run(int count, char **operands)
     struct added a;
     blm_options  o = BLM_OPTIONS_INIT;
     struct keys  k = { .strict = true };
+    if (!ref_wait_fits(operands[0]))
+        return EXIT_TROUBLE;
     if (ref_is_stdin(operands[0]) && ref_keys_from_stdin(count, operands))
         return misuse("the filter is read from standard input: give the keys as files");
     if (ref_is_input(operands[0], operands + 1, count - 1) ||

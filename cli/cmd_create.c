@@ -293,7 +293,7 @@ static int run(int count, char **operands)
 {
     (void)count;
     blm_options o;
-    if (!wanted(&o))
+    if (!wanted(&o) || !ref_wait_fits(operands[0]))
         return EXIT_TROUBLE;
     if (!opt.like)
         return make(operands[0], &o);

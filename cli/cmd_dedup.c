@@ -521,7 +521,7 @@ static int run(int count, char **operands)
         return misuse(
             "--from and the options next to it say what an existing --state is, and there "
             "is none: remove them");
-    if (opt.state && ref_is_input(opt.state, operands, count))
+    if (!ref_wait_fits(opt.state) || (opt.state && ref_is_input(opt.state, operands, count)))
         return EXIT_TROUBLE;
     if (opt.state)
         interrupt_catch();

@@ -4,6 +4,7 @@
 #include "from.h"
 #include "meet.h"
 #include "ref.h"
+#include "say.h"
 #include "spread.h"
 
 static bool force;
@@ -18,6 +19,8 @@ static const struct option_group *const groups[] = { &own, &from_group, &server_
 static int run(int count, char **operands)
 {
     static const struct meet all = { blm_union, "merge", "merged", "about" };
+    if (!ref_wait_fits(operands[0]))
+        return EXIT_TROUBLE;
     if (spread_is(operands[0]))
         return spread_merge(count, operands, force);
     return meet(count, operands, &all, force);

@@ -253,6 +253,14 @@ static const struct option server_rows[] = {
 };
 const struct option_group server_group = { "Server", server_rows };
 
+bool ref_wait_fits(const char *text)
+{
+    if (ref_wait && !(text && strstr(text, "://")))
+        return misuse("--wait is for filters on a server: remove it, or give redis://host/KEY"),
+               false;
+    return true;
+}
+
 /* ---- places ---- */
 
 static const struct place *const places[] = { &place_dash, &place_redis, &place_near };

@@ -24,6 +24,9 @@ struct place;
 /* For commands that change filters on a server. */
 extern const struct option_group server_group;
 extern uint64_t                  ref_wait; /* --wait: replicas that must have a key */
+/* --wait was not given, or this may be on a server. NULL: there is no filter that could be. False:
+ * already reported. */
+bool ref_wait_fits(const char *text);
 
 #define REF_HEAD 8 /* bytes, by which a file that is no filter is named */
 
