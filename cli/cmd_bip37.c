@@ -176,7 +176,7 @@ static bool each_line(const struct job *j, blm_filter *f, struct keys *k)
 
 static int run_lines(const struct job *j, blm_filter *f, char **inputs, int count)
 {
-    struct keys k         = { .recycle = recycle, .strict = true };
+    struct keys k         = { .recycle = recycle, .one_way = true, .strict = true };
     keys_options.encoding = "hex";
     if (!keys_open(&k, inputs, count))
         return EXIT_TROUBLE;

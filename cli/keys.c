@@ -533,8 +533,11 @@ static void say_bad(struct keys *k)
     k->failed = k->spoiled = true;
     trouble("%s: line %llu is not %s: %s", k->name, (unsigned long long)(k->line + 1),
             encoding_find(keys_options.encoding)->what,
-            ends_in_return(k->now, k->now->count) ? "it ends with a carriage return: give --crlf"
-                                                  : "correct it, or give another -e");
+            ends_in_return(k->now, k->now->count)
+                ? k->one_way ? "it ends with a carriage return: send it through tr -d '\\r'"
+                             : "it ends with a carriage return: give --crlf"
+            : k->one_way ? "correct it"
+                         : "correct it, or give another -e");
 }
 
 bool keys_next(struct keys *k, struct batch *b)

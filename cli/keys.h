@@ -61,6 +61,7 @@ struct keys {
     unsigned threads; /* 0, 1: the caller's alone */
     bool     hashing; /* batches have room for hashes */
     bool     eager;   /* take what one read gives */
+    bool     one_way; /* the command has no options for how lines are encoded */
     bool     strict;  /* stop at the first trouble with an input */
 
     const char *name;    /* the input that the batch is from, for messages */

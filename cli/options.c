@@ -173,6 +173,20 @@ static void list_names(const char *(*names)(size_t), char *out, size_t room)
     }
 }
 
+/* Why a kind that there is is none of an option's names. NULL: there is no such kind, or it is not
+ * about kinds. */
+static const char *known_kind(const struct option *o, const char *value)
+{
+    blm_kind kind;
+    if (!o->name || strcmp(o->name, "kind") != 0 || !blm_kind_from_name(value, &kind))
+        return NULL;
+    if (o->names == planned_kind_names)
+        return "its size follows from the keys themselves: use bloomery build";
+    return blm_kind_find(kind)->can & BLM_CAN_ADD
+               ? "it is not built from a list at once: use bloomery create --from"
+               : "it is built from all its keys at once: use bloomery build";
+}
+
 static bool store_name(const struct option *o, bool letter, const char *value)
 {
     for (size_t i = 0; o->names(i); i++)
@@ -180,13 +194,10 @@ static bool store_name(const struct option *o, bool letter, const char *value)
             *(const char **)o->into = o->names(i);
             return true;
         }
-    char     names[600], call[40];
-    blm_kind kind;
-    if (o->names == made_kind_names && blm_kind_from_name(value, &kind)) {
-        misuse("%s %s: it is built from all its keys at once: use bloomery build",
-               title(o, letter, call), value);
-        return false;
-    }
+    char        names[600], call[40];
+    const char *why = known_kind(o, value);
+    if (why)
+        return misuse("%s %s: %s", title(o, letter, call), value, why), false;
     list_names(o->names, names, sizeof names);
     misuse("%s %s: unknown name: use %s", title(o, letter, call), value, names);
     return false;
@@ -216,7 +227,7 @@ static const char *wanted(enum option_type t)
     case OPT_THREADS:
         return "how many threads, at least 1";
     case OPT_SIZE:
-        return "a size in bytes, like 4096, 64M or 1.5G";
+        return "a size in bytes, or in K, M, G or T: 4096, 64M, 1.5G";
     case OPT_TIME:
         return "a time with its unit, like 500ms, 90s, 10m, 1.5h or 2d";
     case OPT_RATE:

@@ -1,0 +1,1 @@
+bloomery calc --memory 1P

@@ -1,0 +1,2 @@
+bloomery follow
+bloomery follow redis://localhost/x
