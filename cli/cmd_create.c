@@ -26,7 +26,10 @@ static struct {
 } opt;
 
 static const struct option rows[] = {
-    { "kind", 0, OPT_NAME, "KIND", &size_options.kind, "The kind of filter.", made_kind_names },
+    { "kind", 0, OPT_NAME, "KIND", &size_options.kind,
+      "The kind of filter. Default: classic if -m and -k are both given, else blocked; of another "
+      "system's scheme, what that system has.",
+      made_kind_names },
     { "like", 0, OPT_FILE, "FILTER", &opt.like,
       "Take size, kind, scheme and seed from FILTER, so that the two can be merged and compared.",
       NULL },
@@ -47,8 +50,8 @@ static const struct option rows[] = {
       "of a textbook hash. docs/formats lists them.",
       NULL },
     { "lines", 0, OPT_COUNT, "L", &opt.lines,
-      "Cache lines per key, for blocked and counting filters. Default: chosen by the rate. More "
-      "lines save space, fewer are faster.",
+      "Cache lines per key, for blocked, counting and window filters. Default: chosen by the "
+      "rate. More lines save space, fewer are faster.",
       NULL },
     { "growth", 0, OPT_COUNT, "G", &opt.growth,
       "Of a filter that grows: the capacity of a layer divided by the one before's. RedisBloom "
@@ -169,8 +172,8 @@ static bool wanted(blm_options *o)
     if (opt.variant && !opt.scheme)
         return misuse("--variant needs a scheme: give --scheme too"), false;
     if (opt.lines && !kind->max_lines)
-        return misuse("--lines is for blocked and counting filters: give --kind blocked or --kind "
-                      "counting"),
+        return misuse("--lines is for blocked, counting and window filters: give one of them as "
+                      "--kind"),
                false;
     if (opt.lines > kind->max_lines)
         return misuse("--lines %llu: give a number from 1 to %u", (unsigned long long)opt.lines,

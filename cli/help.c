@@ -99,6 +99,9 @@ void help_program(void)
     for (size_t i = 0; commands[i]; i++)
         out_print("  %-10s %s\n", commands[i]->name, commands[i]->summary);
     out_print("\n"
+              "Options:\n"
+              "  -h, --help     show this; bloomery help COMMAND shows a command's options\n"
+              "  -V, --version  show the version\n\n"
               "Keys are lines, from files or standard input; results go to standard output.\n"
               "A filter is a file, - for standard input or output, or redis://host/KEY.\n"
               "Exit status: 0 yes or done, 1 no, 2 trouble.\n\n"
@@ -107,5 +110,5 @@ void help_program(void)
               "      Keep the first copy of every line, in order\n"
               "  bloomery create seen.blm -n 1e6 -p 0.01 --from urls.txt\n"
               "      Add a million keys to a filter of 1.2 MiB\n\n"
-              "See bloomery COMMAND --help, or man bloomery.\n");
+              "See also: man bloomery.\n");
 }

@@ -141,6 +141,11 @@ static void program_page(void)
               ".B bloomery\n"
               ".I COMMAND\n"
               "[\\fIOPTIONS\\fR] [\\fIOPERANDS\\fR]\n"
+              ".br\n"
+              ".B bloomery help\n"
+              "[\\fICOMMAND\\fR]\n"
+              ".br\n"
+              ".B bloomery \\-\\-version\n"
               ".SH DESCRIPTION\n"
               "A filter remembers keys in a few bits each. Asked for a key, it answers "
               "\\fIno\\fR, which is\n"
@@ -153,6 +158,15 @@ static void program_page(void)
         text(commands[i]->summary);
         out_print("\n");
     }
+    out_print(".SH OPTIONS\n"
+              ".TP\n"
+              "\\fBhelp\\fR [\\fICOMMAND\\fR], \\fB\\-h\\fR, \\fB\\-\\-help\\fR\n"
+              "List the commands, or show what \\fICOMMAND\\fR does, its options and examples. "
+              "\\fBbloomery\\fR\n"
+              "\\fICOMMAND\\fR \\fB\\-\\-help\\fR shows the same.\n"
+              ".TP\n"
+              "\\fB\\-V\\fR, \\fB\\-\\-version\\fR\n"
+              "Show the version.\n");
     out_print(
         ".SH KEYS\n"
         "Keys are lines. The newline is not part of the key, and a last line without one counts. "

@@ -45,7 +45,7 @@ complete -c bloomery -n '__fish_seen_subcommand_from create' -l scheme -x -a '(b
 complete -c bloomery -n '__fish_seen_subcommand_from create' -l hash -x -a 'xxh3 siphash' -d 'The hash of the native scheme'
 complete -c bloomery -n '__fish_seen_subcommand_from create' -l seed -x -d 'A fixed seed, for filters that are to be merged or compared'
 complete -c bloomery -n '__fish_seen_subcommand_from create' -l variant -x -d 'The variant of a scheme that has several: bip37\'s flags, redisbloom\'s options, the width of a textbook hash'
-complete -c bloomery -n '__fish_seen_subcommand_from create' -l lines -x -d 'Cache lines per key, for blocked and counting filters'
+complete -c bloomery -n '__fish_seen_subcommand_from create' -l lines -x -d 'Cache lines per key, for blocked, counting and window filters'
 complete -c bloomery -n '__fish_seen_subcommand_from create' -l growth -x -d 'Of a filter that grows: the capacity of a layer divided by the one before\'s'
 complete -c bloomery -n '__fish_seen_subcommand_from create' -l last -x -d 'Make a window: a filter that remembers the last N keys added, and forgets older ones'
 complete -c bloomery -n '__fish_seen_subcommand_from create' -l for -x -d 'Make a window by time, like 10m: it remembers keys for that long, up to -n N of them at the rate, and then forgets them'

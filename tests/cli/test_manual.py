@@ -45,6 +45,12 @@ for c in commands:
                  for w in line.split()[:2] if w.startswith("-") and w != "-"]:
         check(word in page, f"{c}: {word} is missing in the manual")
 
+for word in ("help", "-h", "--help", "-V", "--version"):
+    check(re.search(rf"(^|[ ,]){word}\b", tool("--help")[0].decode(), re.M), f"--help does not list {word}")
+    check(re.search(rf"\\fB{word}\\fR", pages["bloomery.1"].decode().replace("\\-", "-")),
+          f"bloomery.1 does not list {word}")
+    check(tool(word)[0], word)
+
 # ---- the pages are well-formed
 if shutil.which("groff") or shutil.which("mandoc"):
     for name in pages:
