@@ -183,7 +183,9 @@ static void show_contents(const blm_stats *s)
 static void show_machinery(const struct ref *r, const blm_params *p)
 {
     row("seed");
-    if (p->seed_policy == BLM_SEED_FIXED && p->seed[1])
+    if (p->seed_policy == BLM_SEED_FIXED && ref_is_shared(r->text))
+        out_print("not shown: the server may have drawn it\n");
+    else if (p->seed_policy == BLM_SEED_FIXED && p->seed[1])
         out_print("fixed, 0x%016llx%016llx\n", (unsigned long long)p->seed[1],
                   (unsigned long long)p->seed[0]);
     else if (p->seed_policy == BLM_SEED_FIXED)
@@ -266,7 +268,7 @@ static void show_json(const struct ref *r, const blm_stats *s, const double *fil
 {
     struct json j = JSON_INIT;
     json_open(&j, NULL, '{');
-    info_json(&j, r->name, r->filter, s);
+    info_json(&j, r->name, r->filter, s, ref_is_shared(r->text));
     if (fill) {
         json_open(&j, "regions", '[');
         for (size_t i = 0; i < count; i++)

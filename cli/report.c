@@ -91,13 +91,14 @@ static void json_shape(struct json *j, const blm_params *p)
     json_maybe(j, "rate_promised", p->rate, p->rate > 0);
 }
 
-static void json_seed(struct json *j, const blm_params *p)
+/* A server that draws a seed gives it to its replicas as any other, so there it may be a secret. */
+static void json_seed(struct json *j, const blm_params *p, bool on_server)
 {
     char text[40];
     json_text(j, "seed_policy", seed_policy(p->seed_policy));
     snprintf(text, sizeof text, "0x%016llx%016llx", (unsigned long long)p->seed[1],
              (unsigned long long)p->seed[0]);
-    json_text(j, "seed", p->seed_policy == BLM_SEED_FIXED ? text : NULL);
+    json_text(j, "seed", p->seed_policy == BLM_SEED_FIXED && !on_server ? text : NULL);
 }
 
 #define STRANGERS                                                                              \
@@ -112,7 +113,8 @@ const char *scheme_warning(const char *scheme)
     return s->seeded ? "its seed keeps nobody out: " STRANGERS : "no secret seed: " STRANGERS;
 }
 
-void info_json(struct json *j, const char *name, const blm_filter *f, const blm_stats *s)
+void info_json(struct json *j, const char *name, const blm_filter *f, const blm_stats *s,
+               bool on_server)
 {
     const blm_params     *p      = &s->params;
     const blm_scheme_row *scheme = blm_scheme_find(p->scheme);
@@ -130,7 +132,7 @@ void info_json(struct json *j, const char *name, const blm_filter *f, const blm_
     json_bool(j, "overfilled", s->overfilled);
     json_known(j, "stuck", s->stuck,
                p->cell_bits > 1 && p->can & BLM_CAN_REMOVE && !(p->can & BLM_CAN_FILL_UP));
-    json_seed(j, p);
+    json_seed(j, p, on_server);
     json_text(j, "writer", writer(p->writer));
     json_bool(j, "unclosed", p->unclosed);
     json_bool(j, "mapped", p->backing == BLM_FILE_READ);

@@ -7,8 +7,9 @@
 #include "bloomery.h"
 #include "json.h"
 
-/* The members of info's object, without its brackets. */
-void info_json(struct json *j, const char *name, const blm_filter *f, const blm_stats *s);
+/* The members of info's object, without its brackets. Of a key on a server no seed is shown. */
+void info_json(struct json *j, const char *name, const blm_filter *f, const blm_stats *s,
+               bool on_server);
 void compare_json(struct json *j, const char *a, const char *b, const blm_overlap *o);
 void schemes_json(struct json *j);
 /* What whoever can choose keys can do to filters of this scheme, in a sentence; NULL: a secret seed

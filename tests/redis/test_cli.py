@@ -45,6 +45,10 @@ def create_add_check(s, c, ref, scheme):
     assert facts["format"] == scheme and facts["scheme"] == scheme and facts["filter"] == ref, facts
     key = "k-" + scheme
     assert facts["items"] == c("BF.CARD", key) and abs(facts["estimated"]["value"] - 20000) < 400
+    # A seed may be one that the server drew: its value stays there.
+    assert facts["seed_policy"] == ("fixed" if scheme == "native" else "none") and facts["seed"] is None
+    out, _ = bloomery("info", ref)
+    assert (b"seed        not shown" in out) == (scheme == "native") and b"0x" not in out, out
     keys = pathlib.Path(tempfile.mkstemp()[1])
     keys.write_bytes(LINES)
     out, _ = bloomery("verify", ref, "--members", keys)

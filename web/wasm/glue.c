@@ -436,7 +436,7 @@ int EXPORT(info)(const blm_filter *f, const char *name, size_t slices)
     slices = slices < MOST_SLICES ? slices : MOST_SLICES;
     slices = slices < s.params.bits ? slices : (size_t)s.params.bits;
     json_open(&text, NULL, '{');
-    info_json(&text, name, f, &s);
+    info_json(&text, name, f, &s, false);
     json_count(&text, "cell_bits", s.params.cell_bits);
     json_count(&text, "line_bytes", s.params.line_bytes);
     json_text(&text, "funnel", s.params.funnel);
