@@ -27,6 +27,8 @@ static const char *const about[] = {
     "No common key is lost. Some bits stay set because different keys of A and B set them by "
     "chance, so the rate lies between the rate of a filter of the common keys and the lowest rate "
     "of the given filters. Scalable filters cannot be intersected.",
+    "Nobody counted the common keys. As keys added the result has the least number of the given "
+    "filters, which is the most there can be; the number that info gives from the bits is nearer.",
     NULL,
 };
 static const struct example examples[] = {
