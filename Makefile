@@ -24,7 +24,7 @@ STAMP  = $(BUILD)/.setup
 MAKEFLAGS += --no-print-directory
 .PHONY: build run run-cluster test test-quick test-interop test-cluster machines bench bench-cli bench-redis performance fuzz torture kill coverage analyse \
 	statistics adversary load \
-	valgrind install amalgamation python bench-python web bench-web dist deb static format clean help
+	valgrind install uninstall amalgamation python bench-python web bench-web dist deb static format clean help
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | \
@@ -171,6 +171,19 @@ load: build $(STAMP)-test ## 64 clients on Redis, 64 threads on filters and a gu
 
 install: build ## into DESTDIR PREFIX: command line, header, libraries, Redis module, manual
 	DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)
+	@cp $(BUILD)/install_manifest.txt $(INSTALLED)
+
+# Tests install too, and CMake remembers only the last time. Folders go if they are ours and empty.
+INSTALLED = $(BUILD)/installed.txt
+uninstall: ## remove from DESTDIR what the last `make install` put there
+	@[ -r $(INSTALLED) ] || { echo "make uninstall: there is no $(INSTALLED), which make install writes:" \
+	    "nothing was installed from this tree, or its list is gone" >&2; exit 1; }
+	@set -e; while IFS= read -r file || [ "$$file" ]; do rm -f "$(DESTDIR)$$file"; done < $(INSTALLED)
+	@sed 's|/[^/]*$$||' $(INSTALLED) | sort -ru | while IFS= read -r folder; do \
+	    while case $$folder in */bloomery|*/bloomery/*) rmdir "$(DESTDIR)$$folder" 2>/dev/null ;; *) false ;; esac; \
+	    do folder=$${folder%/*}; done; done
+	@echo "removed $$(sed -n '$$=' $(INSTALLED)) files, from $(DESTDIR)$$(head -n 1 $(INSTALLED)) on"
+	@rm -f $(INSTALLED)
 
 python: $(STAMP)-build $(STAMP)-python ## the Python package: wheel and sdist, in build/python
 	python3 python/backend.py $(abspath $(BUILD))/python

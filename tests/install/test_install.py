@@ -119,6 +119,29 @@ failed = subprocess.run(["sh", "-c", without], cwd=work, env=plain, capture_outp
                         check=False)
 check(failed.returncode != 0 and soname in failed.stderr, "and it is needed")
 
+# ---- and off again: all that was installed, with folders of its own, and nothing else
+def make(target, **places):
+    return subprocess.run(["make", "-o", "build", target, "SETUP=:", f"BUILD={BUILD}",
+                           f"INSTALLED={work / 'installed.txt'}",
+                           *[f"{name}={place}" for name, place in places.items()]],
+                          cwd=SOURCE, env=plain, capture_output=True, text=True, check=False)
+
+
+missing = make("uninstall")
+check(missing.returncode != 0 and "installed.txt, which make install writes" in missing.stderr,
+      missing.stderr)
+for top, places in [(work / "direct", {"PREFIX": work / "direct"}),
+                    (work / "stage/usr/local", {"PREFIX": "/usr/local", "DESTDIR": work / "stage"})]:
+    (top / "include").mkdir(parents=True)
+    (top / "include/other.h").write_text("")
+    done = make("install", **places)
+    check(done.returncode == 0 and (top / "include/bloomery/guard.h").exists(), done.stderr)
+    done = make("uninstall", **{k: v for k, v in places.items() if k == "DESTDIR"})
+    check(done.returncode == 0 and done.stdout.startswith("removed "), (done.stdout, done.stderr))
+    left = [p for p in top.rglob("*") if not p.is_dir() or "bloomery" in p.name]
+    check(left == [top / "include/other.h"], left)
+    check(make("uninstall").returncode != 0, "once only")
+
 # ---- the lines that the READMEs give, as they stand, for the program that they show
 run(sys.executable, SOURCE / "tools/amalgamate", "--out", work / "two")
 pages = {name: (SOURCE / name).read_text() for name in ("README.md", "README.zh-CN.md")}
