@@ -35,8 +35,8 @@ static void upper(const char *s)
     }
 }
 
-/* Of BLM_VERSION; CHANGELOG.md has it too. */
-#define RELEASED "2026-11-17"
+/* Of BLM_VERSION; CONTRIBUTING.md, Release, says where else. */
+#define RELEASED "2026-11-18"
 
 static void heading(const char *page, const char *summary)
 {
