@@ -567,10 +567,8 @@ static const char *const about[] = {
     "moment. The figure is the sum of r(N) over the lines of this run. While the filter is not "
     "full, it is far less than P times the number of lines. The true number varies around it like "
     "a Poisson variable: if 0.9 is expected, 0 to 3 is usual. A filter that drops more than half "
-    "of "
-    "the new lines may not show how many came. The figure is then a lower bound, and --stats says "
-    "at "
-    "least.",
+    "of the new lines may not show how many came. The figure is then a lower bound, and --stats "
+    "says at least.",
     "--json writes one object to standard error, with lines, unique, duplicates, bytes (read), "
     "seconds, lines_per_second, filter_bytes, memory_bytes (the most the process used), rate_now, "
     "expected_wrongly_dropped and expected_at_least (true: the figure before is a lower bound).",
