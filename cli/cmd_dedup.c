@@ -446,14 +446,16 @@ static void warn(struct dedup *d)
     if (d->open && d->ref.remote && d->unique)
         add_warn_failover(&d->ref);
     if (!d->open || d->ref.remote || say_quiet || blm_get_params(d->filter, &p) != BLM_OK ||
-        p.can & BLM_CAN_GROW || !p.capacity || p.items <= p.capacity + p.capacity / 50)
+        p.can & BLM_CAN_GROW || !p.capacity)
         return;
-    if (p.can & BLM_CAN_FORGET) {
+    if (p.can & BLM_CAN_FORGET) { /* as many as were planned, but all at once, are too many */
         if (!opt.state)
             d->ref = (struct ref){ .filter = d->filter, .name = "the window" };
         add_warn_overfilled(&d->ref);
         return;
     }
+    if (p.items <= p.capacity + p.capacity / 50)
+        return;
     struct expected none = { 0 };
     char            items[NUMBER_TEXT], room[NUMBER_TEXT], share[NUMBER_TEXT], dropped[64];
     double          now_rate;

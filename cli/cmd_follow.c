@@ -48,9 +48,10 @@ static void watch(const char *file, blm_near *n, bool *was)
     char           age[NUMBER_TEXT];
     blm_near_get_stats(n, &s);
     if (*was && !s.current && s.age_ms == UINT64_MAX)
-        say("%s: the server does not answer; the file is out of date", file);
+        say("%s: the server or its filter is gone, or does not answer; the file is out of date",
+            file);
     else if (*was && !s.current)
-        say("%s: the server does not answer; the file is %s s old", file,
+        say("%s: the server or its filter is gone, or does not answer; the file is %s s old", file,
             count_text(s.age_ms / 1000, age));
     else if (!*was && s.current)
         say("%s: up to date again", file);

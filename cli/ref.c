@@ -141,7 +141,8 @@ static const char *remedy(const struct ref *r, const blm_error *err)
     case BLM_E_READONLY:
         return remedy_of_writing(r, err->system);
     case BLM_E_BUSY:
-        return "wait until it ends, or use another file";
+        return ref_is_shared(r->text) ? "try again, or follow it into a file and use that"
+                                      : "wait until it ends, or use another file";
     case BLM_E_EXISTS:
         return leads_nowhere(r->text) ? "give another name, or --force to make that file"
                                       : "give another name, or --force to replace it";
@@ -167,8 +168,9 @@ static bool refuse(const struct ref *r, const blm_error *err)
                        : none ? (r->is_new ? "no such directory" : "no such file")
                        : err->status == BLM_E_IO && err->system == EISDIR ? "is a directory"
                        : err->status == BLM_E_EXISTS                      ? "already exists"
-                       : err->status == BLM_E_BUSY ? "another process is writing to it"
-                                                   : text;
+                       : err->status == BLM_E_BUSY && !ref_is_shared(r->text)
+                           ? "another process is writing to it"
+                           : text;
     const char *how  = remedy(r, err);
     if (!how)
         return filter_trouble(r->name, err), false;

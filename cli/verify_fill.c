@@ -130,13 +130,16 @@ enum verdict verify_fill(const struct ref *r, const blm_stats *s, bool held)
         verify_row("fill");
         out_print(
             "POLLUTED: %.3g%% is more than %s keys fill by chance: keys were chosen to do harm, "
-            "or something else set bits\n",
-            s->fill * 100, count_text(p->items, keys));
+            "%ssomething else set bits\n",
+            s->fill * 100, count_text(p->items, keys),
+            strcmp(p->scheme, "native") == 0 ? "or "
+                                             : "or this scheme's hash does not mix them, or ");
         return BAD;
     }
     if (s->estimated.saturated) {
         verify_row("fill");
-        out_print("OVER-FILLED: every bit is set, so the answer is always \"maybe\"\n");
+        out_print("OVER-FILLED: %s, so the answer is always \"maybe\"\n",
+                  p->probes ? "every bit is set" : "it asks for no bit");
         return BAD;
     }
     if (s->overfilled && !held) {

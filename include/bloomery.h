@@ -482,7 +482,8 @@ typedef struct blm_stats {
     blm_estimate estimated;  /* keys, from the bits alone */
     double       rate_now;   /* the rate that the bits give now */
     uint64_t     stuck;      /* counting: saturated counters, which never go down again */
-    bool         overfilled; /* rate_now is above the promised rate by more than chance */
+    bool         overfilled; /* more keys than planned, and rate_now is above the promised rate
+                                by more than chance */
     blm_params   params;     /* last, because it grows; its size is the library's */
 } blm_stats;
 

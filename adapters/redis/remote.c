@@ -145,6 +145,10 @@ static blm_status take_type(void *ctx, size_t i, const redisReply *reply, blm_er
         if (strcmp(type, others[k]) == 0)
             return blm__redis_fail(err, BLM_E_UNSUPPORTED,
                                    "the key holds a %s, not a filter: give another key", type);
+    if (strcmp(type, "MBbloomCF") == 0)
+        return blm__redis_fail(err, BLM_E_UNSUPPORTED,
+                               "the key holds a cuckoo filter of CF.*, which only those commands "
+                               "use: give another key");
     r->ours = strcmp(type, "MBbloom--") != 0;
     return BLM_OK;
 }

@@ -102,8 +102,12 @@ class Filter(_core.Filter):
             rate = 0.01
         if window is not None:
             kind = kind or "window"
-            if window < 0.001:
+            if not window >= 0.001:
                 raise ValueError("window is in seconds, at least 0.001")
+        if kind != "window" and like is None:
+            for name, value in ("window", window), ("slack", slack):
+                if value is not None:
+                    raise ValueError(f"{name} is for kind 'window', and not for {kind or 'blocked'!r}")
         options = given(capacity=capacity, rate=rate, kind=kind, scheme=scheme, seed=seed,
                         window_ms=None if window is None else round(window * 1000), slack=slack,
                         public=public, shared=shared, bits=bits, probes=probes, memory=memory, lines=lines,
@@ -145,8 +149,9 @@ class Filter(_core.Filter):
 
     @classmethod
     def load(cls: Type[F], path: Path, **options: Any) -> F:
-        """Reads a file of any format into memory: changes stay in memory until save()."""
-        with cls.open(path, **options) as f:
+        """Reads a file of any format into memory: changes stay in memory until save(). A damaged one raises
+        ChecksumError, unless verify=False."""
+        with cls.open(path, **{"verify": True, **options}) as f:
             return f.copy()
 
     def save(self, path: Path, format: Optional[str] = None, *, replace: bool = True) -> None:

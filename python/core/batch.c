@@ -588,6 +588,15 @@ static PyObject *list_of(const uint8_t *flags, size_t n)
     return all;
 }
 
+bool core_is_many(PyObject *keys)
+{
+    if (!PyUnicode_Check(keys) && !PyBytes_Check(keys) && !PyByteArray_Check(keys))
+        return true;
+    PyErr_SetString(PyExc_TypeError, "this call takes many keys, and was given one str or "
+                                     "bytes; put it into a list, or use the call for one key");
+    return false;
+}
+
 /* (keys, want, progress) -> how many were "yes" (want 0), a bytearray of 0 and 1 (1), or a list of
  * bool (2) */
 static PyObject *many(PyObject *self, PyObject *args, enum op op)
@@ -599,11 +608,8 @@ static PyObject *many(PyObject *self, PyObject *args, enum op op)
         return NULL;
     b.want     = want != 0;
     b.progress = progress == Py_None ? NULL : progress;
-    if (PyUnicode_Check(keys) || PyBytes_Check(keys) || PyByteArray_Check(keys)) {
-        PyErr_SetString(PyExc_TypeError, "this call takes many keys, and was given one str or "
-                                         "bytes; put it into a list, or use the call for one key");
+    if (!core_is_many(keys))
         return NULL;
-    }
     bool objects = true, good = true;
     if (PyObject_CheckBuffer(keys))
         good = run_buffer(&b, keys, &objects);

@@ -14,7 +14,7 @@ static bool take_keys(blm_builder *b, PyObject *keys, take_fn take)
     uint64_t   h[SOME];
     size_t     n    = 0;
     blm_status s    = BLM_OK;
-    PyObject  *each = PyObject_GetIter(keys), *key;
+    PyObject  *each = core_is_many(keys) ? PyObject_GetIter(keys) : NULL, *key;
     if (!each)
         return false;
     while (s == BLM_OK && (key = PyIter_Next(each))) {

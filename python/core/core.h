@@ -156,6 +156,9 @@ PyObject *core_verify(PyObject *self, PyObject *none);
 PyObject *core_calc(PyObject *module, PyObject *options);
 PyObject *core_rows(PyObject *module, PyObject *none);
 
+/* False: an exception is set, since one str or bytes was given where many keys are wanted. */
+bool core_is_many(PyObject *keys);
+
 /* An integer from 0 to `most`, or a float that is one (1e6). False: an exception is set. PyArg_Parse's K
  * takes -1 for 2^64-1, and 2^64 for 0. */
 bool core_whole(PyObject *value, const char *name, uint64_t most, uint64_t *out);

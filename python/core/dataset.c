@@ -227,7 +227,7 @@ static blm_status ds_scan(void *ctx, blm_key_fn each, void *each_ctx, blm_error 
     struct core_dataset *self = ctx;
     struct core_call    *here = visit_begin(ctx, SCAN);
     PyObject            *rows = PyObject_CallFunctionObjArgs(self->call[SCAN], NULL);
-    PyObject            *it   = rows ? PyObject_GetIter(rows) : NULL;
+    PyObject            *it   = rows && core_is_many(rows) ? PyObject_GetIter(rows) : NULL;
     PyObject            *held[SCAN_CHUNK];
     size_t               n      = 0;
     bool                 failed = !it, wanted = true;

@@ -5,6 +5,7 @@
 
 #include "api/filter.h"
 #include "bloomery/maths.h"
+#include "engine/ages.h"
 #include "maths/sizing.h"
 
 /* ---- parameters ---- */
@@ -130,6 +131,18 @@ static bool beyond_chance(const blm_stats *s)
     return s->rate_now > s->params.rate * (1 + slack);
 }
 
+/* Fewer keys than planned are not too many, whatever the rate: of few keys in lines it varies by chance
+ * several times over. Is it more, by the count or for sure by the bits? A window by time may also have had
+ * too many at once. */
+static bool too_many(const struct blm__body *b, const blm_stats *s)
+{
+    const blm_params *p    = &s->params;
+    double            sure = s->estimated.value - 3 * (s->estimated.value - s->estimated.low);
+    return p->capacity == 0 || p->items > p->capacity || s->estimated.saturated ||
+           sure > (double)p->capacity ||
+           (b->ops->row.can & BLM_CAN_FORGET && blm__by_time(&b->layers[0].shape));
+}
+
 blm_status blm_get_stats(const blm_filter *f, blm_stats *out)
 {
     const struct blm__body *b = &f->body;
@@ -166,7 +179,7 @@ blm_status blm_get_stats(const blm_filter *f, blm_stats *out)
         s.rate_now = blm__layer_rate_now(&b->layers[0], s.ones);
     if (b->ops->totals)
         b->ops->totals(b, &s.params, &s);
-    s.overfilled      = beyond_chance(&s);
+    s.overfilled      = beyond_chance(&s) && too_many(b, &s);
     s.params.unclosed = blm__body_unclosed(b); /* a writer may have come while bits were counted */
     return blm__emit(out, &s, sizeof s);
 }

@@ -124,6 +124,16 @@ const struct blm__scheme blm__scheme_dcso = {
     .plan          = plan,
 };
 
+/* The two hashes share their low bit up to a few patterns, and an even m keeps it: the probes of a key
+ * are all even, or even and odd by turns. */
+static const char *notice01(const struct blm__shape *s)
+{
+    return s->bits % 2 == 0
+               ? "m is even: keys use half of the bits each, and the rate is four to six "
+                 "times what m and k give"
+               : NULL;
+}
+
 const struct blm__scheme blm__scheme_dcso01 = {
     .row           = { sizeof(blm_scheme_row), "dcso01", "DCSO bloom before 0.2.0",
                        "both hashes are FNV-1 of one beginning, so probes of a key are related; m is "
@@ -141,4 +151,5 @@ const struct blm__scheme blm__scheme_dcso01 = {
     .pairs         = pairs01,
     .reduce        = blm__reduce_m,
     .plan          = plan,
+    .notice        = notice01,
 };
