@@ -129,8 +129,7 @@ const struct blm__scheme blm__scheme_dcso = {
 static const char *notice01(const struct blm__shape *s)
 {
     return s->bits % 2 == 0
-               ? "m is even: keys use half of the bits each, and the rate is four to six "
-                 "times what m and k give"
+               ? "m is even, so the probes of a key are related: the rate is four to six times what m and k give"
                : NULL;
 }
 
