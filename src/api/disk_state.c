@@ -27,7 +27,7 @@
 #include "core/os.h"
 
 #define MAGIC   BLM__CLAIM_BUILD
-#define VERSION 2u
+#define VERSION 3u /* 2: the second level of a cascade began with the first one's factor */
 enum { AT_MAGIC, AT_VERSION, AT_TOLD, AT_SEED, AT_SEED_HIGH, AT_POLICY, AT_PHASE, AT_LISTS };
 #define OF_LIST  8u
 #define OF_LEVEL 2u

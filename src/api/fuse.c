@@ -18,6 +18,7 @@ struct job {
     struct blm__fuse_progress    *progress;
     const struct blm__fuse_steps *steps; /* NULL: all at once */
     uint64_t                      end;   /* of this step: a part */
+    uint32_t                      level; /* 0: the first */
     bool                          tight; /* as few cells as can be found */
     pthread_t                     caller;
     _Atomic size_t                next, worker;
@@ -62,7 +63,8 @@ static void build_part(struct job *j, struct blm__peel *work, uint64_t part)
     size_t                 n     = k.n[0] + k.n[1];
     uint32_t               i = 0, tries = blm__fuse_tries(n, solves(j, n));
     struct blm__solve_room room = { 0 };
-    while (i < tries && !build_with(j, work, &room, &k, part, blm__fuse_factor(i)) && !j->no_memory)
+    while (i < tries && !build_with(j, work, &room, &k, part, blm__fuse_factor(j->level, i)) &&
+           !j->no_memory)
         i++;
     blm__solve_free(j->body->alloc, &room);
     j->tries += i + (i < tries);
@@ -215,6 +217,7 @@ blm_status blm__fuse_layer_build(struct blm__body *b, const struct blm__shape *g
                                  .body     = b,
                                  .progress = progress,
                                  .steps    = steps,
+                                 .level    = before,
                                  .tight    = tight,
                                  .caller   = pthread_self() };
     j.size                   = sizes(k, tight, steps, &s.line_count);

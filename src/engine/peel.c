@@ -58,9 +58,9 @@ void blm__peel_free(const blm_allocator *a, struct blm__peel *p) { blm__block_fr
 
 /* ---- taking keys away ---- */
 
-uint64_t blm__fuse_factor(uint32_t i)
+uint64_t blm__fuse_factor(uint32_t level, uint32_t i)
 {
-    uint64_t f = 1;
+    uint64_t f = level ? UINT64_MAX : 1;
     while (i-- > 0)
         f *= BLM__C;
     return f;

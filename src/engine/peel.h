@@ -40,8 +40,10 @@ uint64_t blm__peel_bytes(uint64_t cells);
 bool blm__peel_make(const blm_allocator *a, uint64_t cells, struct blm__peel *out);
 void blm__peel_free(const blm_allocator *a, struct blm__peel *p);
 
-/* The factor of try number i; the first is 1, under which sorted keys find their cells in order. */
-uint64_t blm__fuse_factor(uint32_t i);
+/* The factor of try number i. The first is 1, under which sorted keys find their cells in order. A
+ * second level begins with −1, the opposite order: with the first one's factor and nearly the same keys
+ * it would be the top bit of the first one's cells, and let pass whatever has passed that. */
+uint64_t blm__fuse_factor(uint32_t level, uint32_t i);
 
 /* Takes all keys away. False: with this factor some are left. */
 bool blm__peel_keys(struct blm__peel *p, const struct blm__fuse_keys *k, struct blm__fuse_size size,

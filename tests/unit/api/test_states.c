@@ -149,7 +149,8 @@ static void forged_states_of_a_fixed_set(void **state)
 {
     (void)state;
     static const struct row rows[] = {
-        { 1, 3, VERSION },
+        { 1, 2, VERSION }, /* an older one */
+        { 1, 4, VERSION },
         { 5, 3, DAMAGED }, /* where the seed is from */
         { 5, UINT64_MAX, DAMAGED },
         { 6, 9, DAMAGED },                        /* phase */

@@ -72,7 +72,7 @@ static const struct pinned pinned[] = {
     { "cuckoo-even", OPTIONS(.kind = BLM_CUCKOO, .items = LONG_KEYS), false, true },
     { "cuckoo-even-grown", OPTIONS(.kind = BLM_CUCKOO, .items = 50, .growth = 2), false, true },
     { "keyed-static", OPTIONS(.kind = BLM_STATIC), false, true },
-    { "cascade-solved", OPTIONS(.kind = BLM_CASCADE), false, true },
+    { "cascade-apart", OPTIONS(.kind = BLM_CASCADE), false, true },
 };
 
 static void key_of(uint64_t i, uint8_t key[LONG_KEYS])
@@ -179,16 +179,10 @@ static void is_kept(const char *name, size_t but, uint64_t ones)
     blm_free(f);
 }
 
-/* Cuckoo files of when a key went into the first of its buckets that had a free cell, and a cascade of
- * when keys were only taken away: where a key lies, and in how many cells, is the writer's choice. */
-static void a_writer_s_choice_is_kept(void **state)
+static void excludes(const char *name)
 {
-    (void)state;
-    is_kept("native/cuckoo.blm", LONG_KEYS, LONG_KEYS);
-    is_kept("native/cuckoo-grown.blm", LONG_KEYS, LONG_KEYS);
-    is_kept("native/keyed-cascade.blm", 8, 0);
     blm_filter        *f    = NULL;
-    struct golden_file file = golden_read("native/keyed-cascade.blm");
+    struct golden_file file = golden_read(name);
     assert_status(blm_decode(file.data, file.len, NULL, &f, NULL), BLM_OK);
     for (uint64_t i = KEYS; i < 21 * KEYS; i++) {
         uint8_t key[8];
@@ -197,6 +191,20 @@ static void a_writer_s_choice_is_kept(void **state)
     }
     golden_free_file(&file);
     blm_free(f);
+}
+
+/* Cuckoo files of when a key went into the first of its buckets that had a free cell, and a cascade of
+ * when keys were only taken away, and of when both levels began with the same factor: where a key lies,
+ * and in how many cells, is the writer's choice. */
+static void a_writer_s_choice_is_kept(void **state)
+{
+    (void)state;
+    is_kept("native/cuckoo.blm", LONG_KEYS, LONG_KEYS);
+    is_kept("native/cuckoo-grown.blm", LONG_KEYS, LONG_KEYS);
+    is_kept("native/keyed-cascade.blm", 8, 0);
+    is_kept("native/cascade-solved.blm", 8, 0);
+    excludes("native/keyed-cascade.blm");
+    excludes("native/cascade-solved.blm");
 }
 
 int main(void)

@@ -25,7 +25,7 @@ static struct success build(size_t n, uint64_t sets, struct rng *r)
         for (size_t j = 0; j < n; j++)
             h[j] = rng_next(r);
         assert_true(blm__peel_make(&blm__default_allocator, size.cells, &p));
-        while (try < TRIES && !blm__peel_keys(&p, &k, size, 1, blm__fuse_factor(try)))
+        while (try < TRIES && !blm__peel_keys(&p, &k, size, 1, blm__fuse_factor(0, try)))
             try++;
         blm__peel_free(&blm__default_allocator, &p);
         s.sets++;
@@ -74,7 +74,7 @@ static void a_hash_that_comes_twice_is_left(void **state)
     struct blm__peel      p;
     assert_true(blm__peel_make(&blm__default_allocator, size.cells, &p));
     for (uint32_t i = 0; i < TRIES; i++)
-        assert_false(blm__peel_keys(&p, &k, size, 1, blm__fuse_factor(i)));
+        assert_false(blm__peel_keys(&p, &k, size, 1, blm__fuse_factor(i % 2, i)));
     k.n[0] = 1;
     assert_true(blm__peel_keys(&p, &k, size, 1, 1));
     blm__peel_free(&blm__default_allocator, &p);

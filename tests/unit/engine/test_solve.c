@@ -43,7 +43,7 @@ static uint64_t build(const struct blm__fuse_keys *k, uint32_t bits)
     for (;; blm__fuse_enlarge_little(&size)) {
         uint32_t *values = malloc((size_t)size.cells * sizeof *values);
         for (uint32_t i = 0; i < blm__fuse_tries(n, true); i++) {
-            uint64_t factor = blm__fuse_factor(i);
+            uint64_t factor = blm__fuse_factor(0, i);
             if (blm__solve_part(&blm__default_allocator, &room, k, size, 1, bits, factor, values) !=
                 BLM_OK)
                 continue;
@@ -107,7 +107,7 @@ static void what_contradicts_has_no_solution(void **state)
     struct blm__solve_room room = { 0 };
     for (uint32_t i = 0; i < 16; i++)
         assert_status(blm__solve_part(&blm__default_allocator, &room, &k, size, 1, 8,
-                                      blm__fuse_factor(i), values),
+                                      blm__fuse_factor(0, i), values),
                       BLM__SOLVE_NONE);
     k = (struct blm__fuse_keys){ { h, NULL }, { 3, 0 } };
     assert_status(blm__solve_part(&blm__default_allocator, &room, &k, size, 1, 8, 1, values),

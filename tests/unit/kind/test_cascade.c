@@ -118,6 +118,90 @@ static void it_says_what_other_keys_get(void **state)
     blm_free(f);
 }
 
+/* ---- the levels know nothing of each other ---- */
+
+/* The same filter, built on disk. */
+static blm_filter *cascade_on_disk(size_t in, size_t out, double rate, uint64_t seed)
+{
+    blm_options  o    = fixed_options(BLM_CASCADE, rate, seed);
+    const char  *path = at("cascade.blm");
+    uint64_t    *k    = numbers(0, in + out);
+    blm_builder *b;
+    blm_filter  *f;
+    assert_status(blm_builder_open(at("spill"), &o, 1 << 20, &b, NULL), BLM_OK);
+    assert_status(blm_builder_add_fixed(b, k, 8, in), BLM_OK);
+    assert_status(blm_builder_exclude_fixed(b, k + in, 8, out), BLM_OK);
+    assert_status(blm_builder_save(b, path, 0, NULL), BLM_OK);
+    assert_status(blm_open(path, NULL, &f, NULL), BLM_OK);
+    blm_builder_free(b);
+    unlink(path);
+    free(k);
+    return f;
+}
+
+struct asked {
+    uint64_t hits, trials;
+    double   said;
+};
+
+static void ask(const blm_filter *f, uint64_t n, struct asked *a)
+{
+    a->hits += maybes(f, FAR + a->trials, (size_t)n);
+    a->trials += n;
+    a->said = facts_of(f).rate;
+}
+
+/* One interval in a million misses the rate by chance. */
+static void assert_rate(const char *what, size_t in, size_t out, const struct asked *a)
+{
+    double low, high;
+    assert_status(blm_binomial_interval(a->hits, a->trials, 1 - 1e-6, &low, &high), BLM_OK);
+    if (getenv("BLM_SHOW"))
+        print_message("%s, %zu in, %zu out: said %.6g, measured %.6g\n", what, in, out, a->said,
+                      (double)a->hits / (double)a->trials);
+    if (!(low <= a->said && a->said <= high))
+        fail_msg("%s, %zu in, %zu out: said %g, measured %g to %g", what, in, out, a->said, low,
+                 high);
+}
+
+static void rate_of(size_t in, size_t out, double rate)
+{
+    unsigned     filters = in < 1000 ? 20 : in < 10000 ? 5 : 1;
+    uint64_t     n       = (quick_tests() ? 20000u : 200000u) / filters;
+    struct asked memory = { 0 }, disk = { 0 };
+    for (uint64_t seed = 1; seed <= filters; seed++) {
+        blm_filter *f = cascade(in, out, rate, seed);
+        ask(f, n, &memory);
+        if (seed == 1) {
+            blm_filter *g = cascade_on_disk(in, out, rate, seed);
+            assert_true(blm_equal(f, g));
+            ask(g, n * filters, &disk);
+            blm_free(g);
+        }
+        blm_free(f);
+    }
+    assert_rate("in memory", in, out, &memory);
+    assert_rate("on disk", in, out, &disk);
+}
+
+/* Where no excluded key passes the first level, or few, both levels have nearly the same keys in as
+ * many cells. Working out their cells from the same places, the second lets pass whatever the first
+ * does. */
+static void a_level_is_no_copy_of_the_other(void **state)
+{
+    (void)state;
+    static const size_t in[]   = { 1, 3, 30, 300, 3000, 50000 };
+    static const size_t out[]  = { 0, 1, 20, 100, 1000 };
+    static const double rate[] = { 0.2, 0.01, 0.001 };
+    for (size_t i = 0; i < COUNT_OF(in); i++)
+        for (size_t j = 0; j < COUNT_OF(out); j++)
+            for (size_t p = 0; p < COUNT_OF(rate); p++)
+                rate_of(in[i], out[j], rate[p]);
+    if (slow_tests()) /* several parts */
+        for (size_t j = 0; j < COUNT_OF(out); j += 2)
+            rate_of(2500000, out[j], 0.01);
+}
+
 static void empty_lists(void **state)
 {
     (void)state;
@@ -206,6 +290,7 @@ int main(void)
         cmocka_unit_test(random_universes),
         cmocka_unit_test(space_is_near_the_least),
         cmocka_unit_test(it_says_what_other_keys_get),
+        cmocka_unit_test(a_level_is_no_copy_of_the_other),
         cmocka_unit_test(empty_lists),
         cmocka_unit_test(it_travels_and_is_whole_or_refused),
         cmocka_unit_test(nothing_can_be_changed),
