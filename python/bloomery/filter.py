@@ -151,7 +151,8 @@ class Filter(_core.Filter):
     def load(cls: Type[F], path: Path, **options: Any) -> F:
         """Reads a file of any format into memory: changes stay in memory until save(). A damaged one raises
         ChecksumError, unless verify=False."""
-        with cls.open(path, **{"verify": True, **options}) as f:
+        options.setdefault("verify", True)
+        with cls.open(path, **options) as f:
             return f.copy()
 
     def save(self, path: Path, format: Optional[str] = None, *, replace: bool = True) -> None:

@@ -70,6 +70,19 @@ def test_save_load_bytes(tmp_path):
     assert Filter.from_bytes(memoryview(bytearray(f.to_bytes()))) == f
 
 
+def test_a_damaged_file_is_not_loaded(tmp_path):
+    path = tmp_path / "f.blm"
+    f = bloomery.Filter(1000, seed=1)
+    f.update(range(1000))
+    f.save(path)
+    data = bytearray(path.read_bytes())
+    data[2048:2548] = bytes(500)
+    path.write_bytes(data)
+    with pytest.raises(bloomery.ChecksumError):
+        bloomery.Filter.load(path)
+    assert bloomery.Filter.load(path, verify=False).count_many(range(1000)) < 1000
+
+
 def test_errors_of_bytes(tmp_path):
     good = Filter(100).to_bytes()
     with pytest.raises(bloomery.FormatError) as e:

@@ -240,6 +240,9 @@ def test_a_window_forgets():
     assert f.add("a") and not f.add("a") and f.params.kind == "window"
     with pytest.raises(ValueError, match="seconds"):
         Filter(1000, window=0.0001)
+    for options in {"window": 600, "kind": "classic"}, {"slack": 0.1}, {"slack": 0.1, "kind": "cuckoo"}:
+        with pytest.raises(ValueError, match="for kind 'window'"):
+            Filter(1000, **options)
 
 
 def test_cuckoo_removes_and_may_be_full():

@@ -20,6 +20,14 @@ def test_keys_of_all_types_that_come_twice():
     assert bloomery.build([]).count_many(range(1000)) == 0
 
 
+def test_one_text_is_no_list_of_its_characters():
+    for text in "abc", b"abc", bytearray(b"abc"):
+        with pytest.raises(TypeError, match="many keys"):
+            bloomery.build(text)
+        with pytest.raises(TypeError, match="many keys"):
+            bloomery.build(["a"], text)
+
+
 def test_no_error_on_either_list():
     f = bloomery.build((f"in {i}" for i in range(3000)), (f"out {i}" for i in range(9000)))
     assert f.params.kind == "cascade" and len(f) == 3000

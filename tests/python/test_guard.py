@@ -97,6 +97,13 @@ def test_a_scan_that_gives_what_is_no_key():
             g.build()
 
 
+def test_a_scan_that_gives_one_text():
+    with Guard({b"ada": b"1"}.get, lambda: b"ada", items=10, manual=True) as g:
+        with pytest.raises(TypeError, match="many keys"):
+            g.build()
+        assert g.get("ada") == b"1"
+
+
 def test_threads_puts_and_rebuilds():
     rows = Rows()
     with rows.guard(items=20_000) as g:
