@@ -32,9 +32,18 @@ static bool growth_fits(double g)
     return g > 1 && g <= 1024 && frexp(g, &e) == 0.5;
 }
 
+static blm_status plan(const blm_options *o, blm_plan *out, blm_error *err);
+
+static blm_status again(const void *ctx, const blm_options *o, blm_plan *out)
+{
+    (void)ctx;
+    return plan(o, out, NULL);
+}
+
 static blm_status plan(const blm_options *o, blm_plan *out, blm_error *err)
 {
     blm_options first = *o;
+    blm_status  st    = BLM_OK;
     if (o->growth != 0 && !growth_fits(o->growth))
         return blm__fail(err, BLM_E_ARGUMENT,
                          "growth of a cuckoo filter must be 2, 4, 8 … 1024, not %g", o->growth);
@@ -44,9 +53,14 @@ static blm_status plan(const blm_options *o, blm_plan *out, blm_error *err)
         return blm__fail(err, BLM_E_ARGUMENT,
                          "a cuckoo filter that grows is planned by rate, and items for its first "
                          "layer");
-    if (o->growth != 0)
+    if (o->growth != 0) {
         first.rate /= LAYERS;
-    blm_status st = blm__plan_buckets(&first, out, err);
+        st = blm__want_fingerprints(o->items, first.rate, err);
+    }
+    if (st == BLM_OK && o->growth != 0)
+        st = blm__want_hashes(o, 1.0 / LAYERS, again, NULL, err);
+    if (st == BLM_OK)
+        st = blm__plan_buckets(&first, out, err);
     if (st == BLM_OK && o->growth != 0)
         out->asked = o->rate;
     return st;

@@ -70,6 +70,12 @@ static blm_status plan_layer(const blm_options *o, blm_plan *out, blm_error *err
     return o->layer_classic ? blm__plan_cells(o, 1, out, err) : blm__plan_layer(o, out, err);
 }
 
+static blm_status again(const void *ctx, const blm_options *o, blm_plan *out)
+{
+    (void)ctx;
+    return blm__scalable_plan(o, out, NULL);
+}
+
 /* The plan of a scalable filter is its first layer's, but for the rate. */
 blm_status blm__scalable_plan(const blm_options *o, blm_plan *out, blm_error *err)
 {
@@ -87,9 +93,12 @@ blm_status blm__scalable_plan(const blm_options *o, blm_plan *out, blm_error *er
         return blm__fail(err, BLM_E_ARGUMENT,
                          "rate_cap must be at least the rate and below 1, not %g", o->rate_cap);
     blm_options first = *o;
+    double      share = may_be_young(o) ? 0.5 : 1 - tightening;
     first.items       = o->items ? o->items : may_be_young(o) ? blm__young_first() : FIRST_LAYER;
-    first.rate        = o->rate * (may_be_young(o) ? 0.5 : 1 - tightening);
-    s                 = plan_layer(&first, out, err);
+    first.rate        = o->rate * share;
+    s                 = o->items ? blm__want_hashes(o, share, again, NULL, err) : BLM_OK;
+    if (s == BLM_OK)
+        s = plan_layer(&first, out, err);
     if (s != BLM_OK)
         return s;
     out->asked = o->rate;

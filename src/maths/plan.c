@@ -101,20 +101,37 @@ blm_status blm__want_read(const blm_options *o, uint32_t cell_bits, uint64_t uni
     return BLM_OK;
 }
 
-blm_status blm__want_hashes(uint64_t items, double rate, blm_error *err)
+/* Two digits, rounded up. */
+static double rounded_up(double rate)
 {
-    double collide = ldexp((double)items, -64);
-    if (collide <= rate / 2)
+    double unit = pow(10, floor(log10(rate)) - 1);
+    return ceil(rate / unit * (1 + 1e-9)) * unit;
+}
+
+blm_status blm__want_hashes(const blm_options *o, double share, blm__again_fn again,
+                            const void *ctx, blm_error *err)
+{
+    double      rate    = o->rate > 0 ? o->rate : BLM__DEFAULT_RATE;
+    double      collide = ldexp((double)o->items, -64), least = 2 * collide / share;
+    blm_options higher = *o;
+    blm_plan    p      = { .size = sizeof p };
+    if (least <= rate)
         return BLM_OK;
     if (collide >= 0.5)
         return blm__fail(err, BLM_E_LIMIT,
                          "items = %" PRIu64 " is as many as there are 64-bit hashes; split the "
                          "keys over several filters",
-                         items);
+                         o->items);
+    higher.rate = rounded_up(least);
+    if (!err || higher.rate >= 1 || again(ctx, &higher, &p) != BLM_OK || !p.fits)
+        return blm__fail(err, BLM_E_LIMIT,
+                         "%" PRIu64 " keys with 64-bit hashes cannot reach a rate of %g; split the "
+                         "keys over several filters",
+                         o->items, rate);
     return blm__fail(err, BLM_E_LIMIT,
                      "%" PRIu64 " keys with 64-bit hashes cannot reach a rate of %g; ask for at "
                      "least %.2g, or for fewer keys",
-                     items, rate, 2 * collide);
+                     o->items, rate, higher.rate);
 }
 
 static uint64_t bytes_of(uint64_t cells, uint32_t cell_bits)
@@ -271,6 +288,11 @@ static blm_status plan_items(const struct blm__want *w, double p, blm_plan *out,
     return BLM_OK;
 }
 
+static blm_status again(const void *cell_bits, const blm_options *o, blm_plan *out)
+{
+    return blm__plan_cells(o, *(const uint32_t *)cell_bits, out, NULL);
+}
+
 blm_status blm__plan_cells(const blm_options *o, uint32_t cell_bits, blm_plan *out, blm_error *err)
 {
     const uint64_t   unit = 64 / cell_bits, most = BLM__MAX_BITS / cell_bits;
@@ -286,7 +308,7 @@ blm_status blm__plan_cells(const blm_options *o, uint32_t cell_bits, blm_plan *o
     if (w.cells)
         s = w.items ? plan_rate(&w, out) : plan_items(&w, asked, out, err);
     else
-        s = blm__want_hashes(w.items, w.rate, err);
+        s = blm__want_hashes(o, 1, again, &cell_bits, err);
     if (s != BLM_OK)
         return s;
     uint64_t needed = w.cells;

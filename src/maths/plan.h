@@ -56,8 +56,17 @@ struct blm__want {
 blm_status blm__want_read(const blm_options *o, uint32_t cell_bits, uint64_t unit,
                           struct blm__want *out, blm_error *err);
 
-/* Checks that the rate asked for leaves room for collisions of 64-bit hashes. */
-blm_status blm__want_hashes(uint64_t items, double rate, blm_error *err);
+/* Plans once more, for other options. ctx: what the plan depends on beside them. */
+typedef blm_status (*blm__again_fn)(const void *ctx, const blm_options *o, blm_plan *out);
+/* Checks that the rate asked for, or the usual one, leaves room for collisions of 64-bit hashes: they
+ * may have half of `share` of it, which is what the keys' own part of the filter has. E_LIMIT names a
+ * higher rate if again() says that it can be had. */
+blm_status blm__want_hashes(const blm_options *o, double share, blm__again_fn again,
+                            const void *ctx, blm_error *err);
+
+/* Checks that fingerprints of some length have this rate when so many keys fill a table, their
+ * hashes aside. */
+blm_status blm__want_fingerprints(uint64_t items, double rate, blm_error *err);
 
 /* Fills the rest of a plan whose items, rate, bits, probes and lines are set: bytes, asked, fits,
  * bytes_needed; E_LIMIT past o->max_bytes. `needed`: cells for the rate asked for (UINT64_MAX: no

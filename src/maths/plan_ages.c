@@ -27,6 +27,21 @@ static uint64_t bytes_of(uint64_t cells, uint32_t ages)
     return blm__ages_words(cells / BLM__AGE_CELLS, ages) * 8;
 }
 
+static blm_status again(const void *ages, const blm_options *o, blm_plan *out)
+{
+    return blm__plan_ages(o, *(const uint32_t *)ages, out, NULL);
+}
+
+/* The keys of one turn have the rate of one turn. Said in numbers of the whole, which the caller
+ * gave. */
+static blm_status want_hashes(const blm_options *o, const uint32_t *ages, blm_error *err)
+{
+    double all = (double)blm__turn_length(o->items, *ages) * *ages;
+    if (o->bits || o->memory || !o->items || !(o->rate > 0 && o->rate < 1))
+        return BLM_OK;
+    return blm__want_hashes(o, (double)o->items / all, again, ages, err);
+}
+
 /* What is wanted of the whole, as it is wanted of one turn. */
 static blm_status of_one_turn(const blm_options *o, uint32_t ages, blm_options *out, blm_error *err)
 {
@@ -59,6 +74,8 @@ blm_status blm__plan_ages(const blm_options *o, uint32_t ages, blm_plan *out, bl
 {
     blm_options one;
     blm_status  st = of_one_turn(o, ages, &one, err);
+    if (st == BLM_OK)
+        st = want_hashes(o, &ages, err);
     if (st == BLM_OK)
         st = blm__plan_words(&one, out, err);
     if (st != BLM_OK)

@@ -15,9 +15,10 @@
 #include "maths/plan.h"
 #include "maths/sizing.h"
 
-#define FILL  0.95
-#define SPARE 48.0 /* cells beside, from 144 keys on */
-#define UNIT  (2 * BLM__BUCKET)
+#define FILL    0.95
+#define SPARE   48.0 /* cells beside, from 144 keys on */
+#define UNIT    (2 * BLM__BUCKET)
+#define MILLION ((uint64_t)1 << 20)
 
 double blm__rate_buckets(uint64_t cells, uint32_t bits, uint64_t n)
 {
@@ -86,6 +87,13 @@ static blm_status no_rate(double rate, blm_error *err)
                      blm__rate_buckets(UNIT, BLM__FINGERPRINT_MAX, UNIT));
 }
 
+/* A million keys fill a table as more of them do, and hardly collide. */
+blm_status blm__want_fingerprints(uint64_t items, double rate, blm_error *err)
+{
+    uint64_t n = items < MILLION ? items : MILLION;
+    return bits_for(cells_for(n), n, rate) ? BLM_OK : no_rate(rate, err);
+}
+
 /* Size, and perhaps keys, are given. Bits count cells. */
 static blm_status fit(const blm_options *o, double rate, struct table *t, blm_error *err)
 {
@@ -129,6 +137,12 @@ static blm_status solve(const blm_options *o, double rate, struct table *t, blm_
     return t->bits ? BLM_OK : no_rate(rate, err);
 }
 
+static blm_status again(const void *ctx, const blm_options *o, blm_plan *out)
+{
+    (void)ctx;
+    return blm__plan_buckets(o, out, NULL);
+}
+
 blm_status blm__plan_buckets(const blm_options *o, blm_plan *out, blm_error *err)
 {
     struct blm__want w;
@@ -139,7 +153,9 @@ blm_status blm__plan_buckets(const blm_options *o, blm_plan *out, blm_error *err
                       "a key of a cuckoo filter has one cell: probes do not apply");
     double rate = w.rate > 0 ? w.rate : BLM__DEFAULT_RATE;
     if (s == BLM_OK && w.items)
-        s = blm__want_hashes(w.items, rate, err);
+        s = blm__want_fingerprints(w.items, rate, err);
+    if (s == BLM_OK && w.items)
+        s = blm__want_hashes(o, 1, again, NULL, err);
     if (s == BLM_OK)
         s = solve(o, rate, &t, err);
     if (s != BLM_OK)

@@ -175,6 +175,12 @@ static blm_status solve(const blm_options *o, double rate, uint64_t *n, uint32_t
     return BLM_OK;
 }
 
+static blm_status again(const void *ctx, const blm_options *o, blm_plan *out)
+{
+    (void)ctx;
+    return blm__plan_fuse(o, out, NULL);
+}
+
 blm_status blm__plan_fuse(const blm_options *o, blm_plan *out, blm_error *err)
 {
     struct blm__want w;
@@ -186,8 +192,10 @@ blm_status blm__plan_fuse(const blm_options *o, blm_plan *out, blm_error *err)
                          "probes and lines do not apply");
     blm_status s    = blm__want_read(o, 1, 1, &w, err);
     double     rate = w.rate > 0 ? w.rate : BLM__DEFAULT_RATE;
+    if (s == BLM_OK && blm__fuse_bits(1, rate) == 0)
+        s = no_rate(rate, err);
     if (s == BLM_OK && w.items)
-        s = blm__want_hashes(w.items, rate, err);
+        s = blm__want_hashes(o, 1, again, NULL, err);
     if (s == BLM_OK)
         s = solve(o, rate, &n, &bits, err);
     if (s != BLM_OK)

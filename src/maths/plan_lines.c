@@ -252,6 +252,14 @@ static void fill_plan(const struct lines *l, blm_plan *out)
     out->model  = l->in->cells == BLM__LINE_BITS ? BLM_MODEL_LINES : BLM_MODEL_COUNTERS;
 }
 
+static blm_status plan(const struct layout *in, const blm_options *o, blm_plan *out,
+                       blm_error *err);
+
+static blm_status again(const void *layout, const blm_options *o, blm_plan *out)
+{
+    return plan(layout, o, out, NULL);
+}
+
 static blm_status plan(const struct layout *in, const blm_options *o, blm_plan *out, blm_error *err)
 {
     struct blm__want w;
@@ -259,7 +267,7 @@ static blm_status plan(const struct layout *in, const blm_options *o, blm_plan *
     if (s == BLM_OK)
         s = check_shape(in, &w, w.cells / in->cells, err);
     if (s == BLM_OK && w.cells == 0)
-        s = blm__want_hashes(w.items, w.rate, err);
+        s = blm__want_hashes(o, 1, again, in, err);
     if (s != BLM_OK)
         return s;
     const uint64_t count = w.cells / in->cells;

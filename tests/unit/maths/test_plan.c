@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -224,6 +225,54 @@ static void what_is_too_large_is_refused(void **state)
     assert_int_equal(plan(&fits, 1).bits, 8000);
 }
 
+/* What a refusal names as the least rate can be had; far below it nothing can. True: it names one. */
+static bool advice_works(blm_options o)
+{
+    blm_plan    p = { .size = sizeof p };
+    blm_error   e;
+    const char *least;
+    if (blm_plan_for(&o, &p, &e) == BLM_OK || !strstr(e.text, "64-bit hashes"))
+        return false;
+    least = strstr(e.text, "at least ");
+    if (!least)
+        return false;
+    double rate = strtod(least + strlen("at least "), NULL);
+    o.rate      = rate;
+    if (blm_plan_for(&o, &p, &e) != BLM_OK || !p.fits)
+        fail_msg("kind %d, %llu keys: a rate of %g was advised, and then \"%s\"", (int)o.kind,
+                 (unsigned long long)o.items, rate, e.text);
+    o.rate = rate * 0.8;
+    assert_int_equal(blm_plan_for(&o, &p, NULL), BLM_E_LIMIT);
+    return true;
+}
+
+static void a_rate_that_is_advised_can_be_had(void **state)
+{
+    (void)state;
+    static const double keys[]  = { 10, 1e5, 3.3e9, 1e10, 2.4e11, 1e12, 7e13, 1e15, 1e18 };
+    static const double rates[] = { 0.01, 1e-6, 9e-9, 1e-9, 3e-10, 1e-12, 1e-18, 1e-300 };
+    unsigned            advised = 0, kinds = 0;
+    for (int kind = BLM_CLASSIC; kind <= BLM_STATIC; kind++) {
+        unsigned before = advised;
+        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+            for (size_t j = 0; j < sizeof rates / sizeof *rates; j++) {
+                blm_options o =
+                    OPTIONS(.kind = (blm_kind)kind, .items = (uint64_t)keys[i], .rate = rates[j]);
+                advised += advice_works(o);
+                o.tightening = 0.5;
+                o.slack      = 0.02;
+                o.growth     = kind == BLM_CUCKOO ? 2 : 0;
+                o.lines      = kind == BLM_BLOCKED || kind == BLM_COUNTING;
+                o.probes     = kind == BLM_CLASSIC ? 7 : 0;
+                advised += advice_works(o);
+            }
+        kinds += advised > before;
+    }
+    assert_int_equal(kinds, BLM_STATIC);
+    /* As many as this fit at no rate. */
+    refused(&OPTIONS(.items = 1000000000000000000, .rate = 0.01), BLM_E_LIMIT, "split the keys");
+}
+
 static bool below(const void *ctx, uint64_t x) { return x <= *(const uint64_t *)ctx; }
 
 static void greatest_finds_it_from_any_guess(void **state)
@@ -252,6 +301,7 @@ int main(void)
         cmocka_unit_test(bits_and_probes_alone_mean_half_full),
         cmocka_unit_test(what_makes_no_sense_is_refused),
         cmocka_unit_test(what_is_too_large_is_refused),
+        cmocka_unit_test(a_rate_that_is_advised_can_be_had),
         cmocka_unit_test(greatest_finds_it_from_any_guess),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
