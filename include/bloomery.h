@@ -306,9 +306,10 @@ BLM_API blm_status blm_close(blm_filter *f, blm_error *err);
 
 /* Adds a key; its bytes are read, not kept. BLM_OK: the key is new, it set at least one bit.
  * BLM_PRESENT: it set none, so it has probably been added before. If two threads add the same key
- * to a shared filter at once, both may get BLM_OK. Fails with E_READONLY; with E_MEMORY, E_SPACE,
- * E_LIMIT or E_FULL (no more layers) if it has to grow and cannot; and with E_FULL if it is a cuckoo
- * filter with no room for the key, or with eight copies of it (in each layer). */
+ * to a shared filter at once, both may get BLM_OK. Fails with E_ARGUMENT (a length, and no data);
+ * E_READONLY; with E_MEMORY, E_SPACE, E_IO, E_LIMIT or E_FULL (no more layers) if it has to grow and
+ * cannot; with E_FULL if it is a cuckoo filter with no room for the key, or with eight copies of it
+ * (in each layer); and with E_IO if a cuckoo filter's file cannot be saved before it changes. */
 BLM_API blm_status blm_add(blm_filter *f, const void *key, size_t len);
 
 /* false is "no": it does not have the key. true is "maybe". Cannot fail, does not allocate. */

@@ -154,6 +154,8 @@ blm_status blm__scalable_next(const struct blm__body *b, struct blm__shape *out,
     /* Of what the layers so far have left of the promise, the same share as of all of it. A young
      * layer is made anew at its own rate. */
     o.rate = last->rate * (blm__young(b) ? 1 : half ? 1 - b->tightening : b->tightening);
+    if (!(o.rate > 0))
+        return blm__fail(err, BLM_E_LIMIT, "the rate of the next layer is too small for a number");
     if (!blm__young(b))
         out->aux[0] = 0;
     o.lines         = 0;

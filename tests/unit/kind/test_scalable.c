@@ -111,6 +111,31 @@ static void bad_growth_is_named(void **state)
 
 /* Batches across the borders between layers, full of repeats near and far: each key is fresh at
  * most once, never missing, and the bits are those of single calls. */
+/* The next layer's rate is no number any more: a named end of growth, and nothing is lost. */
+static void a_rate_that_vanishes_ends_growth(void **state)
+{
+    (void)state;
+    for (int classic = 0; classic <= 1; classic++) {
+        blm_options o    = BLM_OPTIONS_INIT;
+        double      rate = 0;
+        uint64_t    key  = 0;
+        o.kind           = BLM_SCALABLE;
+        o.items          = 3;
+        o.rate           = 1e-9;
+        o.tightening     = 5e-324;
+        o.layer_classic  = classic;
+        blm_filter *f    = make(&o);
+        for (; key < 3; key++)
+            assert_status(blm_add(f, &key, 8), BLM_OK);
+        assert_status(blm_add(f, &key, 8), BLM_E_LIMIT);
+        assert_status(blm_rate_at(f, 4, &rate), BLM_E_LIMIT);
+        assert_int_equal(params_of(f).items, 3);
+        for (key = 0; key < 3; key++)
+            assert_true(blm_check(f, &key, 8));
+        blm_free(f);
+    }
+}
+
 static void growth_in_the_middle_of_a_batch(void **state)
 {
     (void)state;
@@ -425,6 +450,7 @@ int main(void)
         cmocka_unit_test(bad_growth_is_named),
         cmocka_unit_test(the_usual_growth),
         cmocka_unit_test(layers_at_once_are_layers_one_by_one),
+        cmocka_unit_test(a_rate_that_vanishes_ends_growth),
         cmocka_unit_test(growth_in_the_middle_of_a_batch),
         cmocka_unit_test(a_cap_stops_growth_at_a_key),
         cmocka_unit_test(layers_end_at_the_most_there_may_be),
