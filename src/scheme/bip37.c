@@ -61,15 +61,10 @@ static blm_status check_options(const blm_options *o, blm_error *err)
 static blm_status plan(const blm_options *o, struct blm__body *b, struct blm__shape *s,
                        blm_error *err)
 {
-    struct blm__asked a     = { 0 };
-    blm_options       sized = *o;
-    if (o->memory && o->memory <= BLM__BIP37_BYTES && !o->bits) { /* to the byte, not the word */
-        sized.bits   = o->memory * 8;
-        sized.memory = 0;
-    }
-    blm_status st = check_options(o, err);
+    struct blm__asked a  = { 0 };
+    blm_status        st = check_options(o, err);
     if (st == BLM_OK)
-        st = blm__asked(&sized, &a, err);
+        st = blm__asked(o, &a, err);
     if (st != BLM_OK)
         return st;
     if (!a.bits && (a.items == 0 || a.rate == 0))

@@ -87,10 +87,6 @@ static blm_status slot_plan(const blm_options *o, struct blm__body *b, struct bl
     /* Only items: the original's advice, one and a half bytes per key. */
     if (o->items && o->rate == 0 && !o->bits && !o->memory)
         sized.bits = o->items < MOST_BYTES ? (o->items + (o->items + 1) / 2) * 8 : MOST_BYTES * 16;
-    if (o->memory && o->memory <= MOST_BYTES && !o->bits) { /* to the byte, not the word */
-        sized.bits   = o->memory * 8;
-        sized.memory = 0;
-    }
     blm_status st = blm__asked_fixed(&sized, SLOTS, 1, &a, err);
     if (st != BLM_OK)
         return st;

@@ -72,6 +72,27 @@ static void test_options(void **state)
     create_is(o, BLM_E_UNSUPPORTED);
 }
 
+/* Memory is what the words take, whatever the size on the wire. */
+static void test_memory(void **state)
+{
+    (void)state;
+    for (uint64_t memory = 1; memory <= 36008; memory += memory < 200 ? 1 : 5) {
+        blm_options o = BLM_OPTIONS_INIT;
+        blm_params  p = { .size = sizeof p };
+        o.scheme      = "bip37";
+        o.items       = 10;
+        o.memory      = memory;
+        if (memory < 8 || memory >= 36008) {
+            create_is(o, memory < 8 ? BLM_E_ARGUMENT : BLM_E_LIMIT);
+            continue;
+        }
+        blm_filter *f = create_or_fail(&o);
+        assert_int_equal(blm_get_params(f, &p), BLM_OK);
+        assert_true(p.bytes <= memory && p.bytes > memory - 8 && p.bits == p.bytes * 8);
+        blm_free(f);
+    }
+}
+
 /* Seeds of probes wrap in 32 bits, and another tweak is another filter. */
 static void test_tweak(void **state)
 {
@@ -100,6 +121,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_options),
+        cmocka_unit_test(test_memory),
         cmocka_unit_test(test_tweak),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
