@@ -24,7 +24,9 @@
  *   filter, and a file knows how long it was closed. If the clock says an earlier time than the
  *   filter has seen, time stands still for a caller's clock until it has caught up. With the default
  *   clock it goes on from where the file was. blm_window.behind tells by how much. A jump ahead
- *   cannot be told from time that has passed, and forgets.
+ *   cannot be told from time that has passed, and forgets. Time ends at 2^44 − 1, in the year 2527:
+ *   there it stands still, and nothing is forgotten any more. A clock that counts microseconds is past
+ *   that from the start.
  *
  * Threads: with BLM_SHARED, any number of threads may add and check while turns change. Adds take
  * turns; checks wait for nobody.

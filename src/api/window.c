@@ -37,7 +37,7 @@ blm_status blm_get_window(const blm_filter *f, blm_window *out)
     w.share       = blm__turn_length(l->shape.capacity, w.ages);
     w.busiest     = busiest(l);
     if (w.by_time) {
-        uint64_t            now = blm__clock_now(&l->clock);
+        uint64_t            now = blm__ages_time(l);
         struct blm__clocked c   = blm__ages_clock(l, now);
         w.now                   = now + c.behind;
         w.began                 = c.began;

@@ -23,8 +23,9 @@
 #define VISITS     64u /* a span is visited once in so many rounds of turns */
 #define COUNT_BITS 44u /* of a state word: what stands beside, or above, the number of a turn */
 #define COUNT_MASK (((uint64_t)1 << COUNT_BITS) - 1)
-#define LOOKS      3u  /* again, while turns begin */
-#define TALLY_MOST 64u /* adds that a stripe of a shared filter may keep to itself */
+#define CLOCK_MOST COUNT_MASK /* ms, in the year 2527: there time stands still */
+#define LOOKS      3u         /* again, while turns begin */
+#define TALLY_MOST 64u        /* adds that a stripe of a shared filter may keep to itself */
 
 /* ---- state ---- */
 
@@ -54,11 +55,16 @@ static bool state_put(struct blm__layer *l, uint32_t i, uint64_t *was, uint64_t 
 #define CLOCK 0u /* state words: see core/ages.h */
 #define ADDS  1u
 
+uint64_t blm__ages_time(const struct blm__layer *l)
+{
+    uint64_t now = blm__clock_now(&l->clock);
+    return now < CLOCK_MOST ? now : CLOCK_MOST;
+}
+
 struct blm__clocked blm__ages_clock(const struct blm__layer *l, uint64_t now)
 {
     uint64_t s = state(l, CLOCK), length = l->turn_length, ages = blm__ages_of(&l->shape);
     struct blm__clocked c = { s >> 20, s & (BLM__TURNS - 1), 0, 0 };
-    now &= COUNT_MASK;
     if (now < c.began) {
         c.behind = c.began - now;
         return c;
@@ -80,7 +86,7 @@ struct blm__age_turn blm__ages_now(const struct blm__layer *l)
     uint32_t ages = blm__ages_of(&l->shape);
     if (!blm__by_time(&l->shape))
         return blm__age_turn(state(l, ADDS) / l->turn_length, ages);
-    return blm__age_turn(blm__ages_clock(l, blm__clock_now(&l->clock)).turn, ages);
+    return blm__age_turn(blm__ages_clock(l, blm__ages_time(l)).turn, ages);
 }
 
 /* ---- turns ---- */
@@ -130,7 +136,7 @@ static struct blm__age_turn turn_at(struct blm__layer *l, uint64_t now)
 
 static struct blm__age_turn turn_by_time(struct blm__layer *l)
 {
-    return turn_at(l, blm__clock_now(&l->clock));
+    return turn_at(l, blm__ages_time(l));
 }
 
 /* After a power cut the state may be older than words. Their turns count, too: otherwise the next
@@ -528,7 +534,7 @@ static uint32_t age_there(const struct blm__layer *dst, const struct blm__layer 
 static uint64_t meeting(const struct blm__layer *dst, const struct blm__layer *src)
 {
     uint64_t mine = state(dst, CLOCK) >> 20, theirs = state(src, CLOCK) >> 20;
-    uint64_t now = blm__clock_now(&dst->clock) & COUNT_MASK;
+    uint64_t now = blm__ages_time(dst);
     theirs       = theirs < now ? theirs : now;
     return mine > theirs ? mine : theirs;
 }

@@ -6,7 +6,10 @@
 #include "core/ages.h"
 #include "engine/engine.h"
 
-/* Where a layer by time stands at `now` (ms). */
+/* What a layer by time goes by: its clock, up to the last moment that its state can hold. There time
+ * stands still, and nothing is forgotten any more. */
+uint64_t blm__ages_time(const struct blm__layer *l);
+/* Where a layer by time stands at `now` (ms, of such a time). */
 struct blm__clocked {
     uint64_t began;  /* when the turn of that moment began */
     uint64_t turn;   /* its number mod 2^20 */

@@ -139,6 +139,65 @@ static void a_millisecond(void **state)
     blm_free(f);
 }
 
+#define LAST (((uint64_t)1 << 44) - 1) /* ms that a file can hold, in the year 2527 */
+
+/* Past the last moment that a state holds, time stands still: nothing is forgotten early. */
+static void time_ends(void **state)
+{
+    (void)state;
+    static const uint64_t past[] = { 0,
+                                     1,
+                                     99,
+                                     8000,
+                                     80000,
+                                     (uint64_t)1 << 40,
+                                     LAST - 4,
+                                     1700000000000000u, /* microseconds */
+                                     (uint64_t)1 << 63,
+                                     UINT64_MAX - LAST };
+    for (size_t i = 0; i < COUNT_OF(past); i++) {
+        uint64_t     clock = LAST - 5000, old = 1, new = 2, kept = 3;
+        blm_options  o = asked(200, 0.001, 7000, &clock);
+        blm_filter  *f = made(&o), *g;
+        struct bytes b = { 0 };
+        blm_add(f, &old, 8);
+        clock = LAST - 10;
+        blm_add(f, &new, 8);
+        clock = LAST + past[i];
+        assert_true(has(f, new) && has(f, old));
+        blm_add(f, &kept, 8);
+        assert_true(has(f, kept) && has(f, new) && has(f, old));
+        assert_int_equal(window_of(f).now, LAST);
+        assert_int_equal(window_of(f).behind, 0);
+        g = made(&o);
+        assert_int_equal(blm_union(g, f, NULL), BLM_OK);
+        assert_true(has(g, kept) && has(g, new));
+        blm_free(g);
+        assert_int_equal(blm_encode(f, NULL, bytes_add, &b, NULL), BLM_OK);
+        blm_free(f);
+        assert_int_equal(blm_decode(b.p, b.len, &o, &f, NULL), BLM_OK);
+        free(b.p);
+        clock += 1;
+        assert_true(has(f, kept) && has(f, new) && has(f, old));
+        blm_free(f);
+    }
+}
+
+/* A caller's clock that counts microseconds: keys stay, at every step. */
+static void a_clock_of_microseconds(void **state)
+{
+    (void)state;
+    uint64_t    clock = 1700000000000000u;
+    blm_options o     = asked(100000, 0.001, 1000, &clock);
+    blm_filter *f     = made(&o);
+    for (uint64_t key = 0; key < 2000; key++) {
+        clock += (uint64_t)1 << (key % 40);
+        assert_true(blm_add(f, &key, 8) >= 0);
+        assert_true(has(f, key) && has(f, 0));
+    }
+    blm_free(f);
+}
+
 /* ---- rates ---- */
 
 static double tried(const blm_filter *f, uint64_t trials, uint64_t seed)
@@ -458,6 +517,8 @@ int main(void)
         cmocka_unit_test(by_time),
         cmocka_unit_test(nothing_comes_back),
         cmocka_unit_test(a_millisecond),
+        cmocka_unit_test(time_ends),
+        cmocka_unit_test(a_clock_of_microseconds),
         cmocka_unit_test(the_rate_of_small_ones),
         cmocka_unit_test(the_rate_of_a_large_one),
         cmocka_unit_test(too_many_in_the_time),
