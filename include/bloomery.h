@@ -296,7 +296,8 @@ static inline blm_options blm_options_init(void)
 
 /* ---- the filter -------------------------------------------------------------------------- */
 
-/* Makes an empty filter in memory. On success you own *out: blm_free it. */
+/* Makes an empty filter in memory. On success you own *out: blm_free it. E_LIMIT: among others, a
+ * filter that would answer "maybe" to everything once it holds `items`. */
 BLM_API blm_status blm_create(const blm_options *o, blm_filter **out, blm_error *err);
 
 /* Releases a filter, and its mapping if it is in a file. A file open for writing is synced first;

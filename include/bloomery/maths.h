@@ -58,7 +58,8 @@ typedef struct blm_plan {
 /* Plans a filter from what is given in `o`:
  *   (items, rate)            the smallest filter with a modelled rate ≤ p
  *   (items, memory)          the largest that fits, its best k, and its rate. With a rate too:
- *                            whether it fits, and what would (blm_create gives E_LIMIT if not)
+ *                            whether it fits, and what would (blm_create gives E_LIMIT if not, and
+ *                            where the rate is 1)
  *   (items, bits[, probes])  the rate, at the best k if none is given
  *   (bits, probes[, rate])   how many items reach the rate (none given: fill one half)
  *   (bits or memory, rate)   the best k, and how many items fit (memory alone: at 1%)

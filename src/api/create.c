@@ -319,8 +319,8 @@ blm_status blm__filter_hashes(blm_filter *f, const struct blm__shape *first, blm
     return BLM_OK;
 }
 
-blm_status blm__filter_prepare(const blm_options *o, blm_filter **out, struct blm__shape *first,
-                               blm_error *err)
+blm_status blm__filter_sized(const blm_options *o, blm_filter **out, struct blm__shape *first,
+                             blm_error *err)
 {
     blm_filter *f  = NULL;
     blm_status  st = blm__filter_blank(o, &f, err);
@@ -358,6 +358,61 @@ static blm_status check_layers(const struct blm__body *b, blm_error *err)
             return blm__fail(err, BLM_E_FORMAT, "not a filter of scheme %s: %s",
                              b->scheme->row.name, fault);
     }
+    return BLM_OK;
+}
+
+/* At a rate of 1, to the last digit, no answer says anything. Who said how many keys come is told so;
+ * who only gave a shape (bits and probes, a filter of one bit) gets it, and no promise. */
+static blm_status check_promise(struct blm__body *b, struct blm__shape *s, const blm_options *o,
+                                blm_error *err)
+{
+    if (b->rate < 1 && s->rate < 1)
+        return BLM_OK;
+    if (o->items)
+        return blm__fail(err, BLM_E_LIMIT,
+                         "a filter of %llu bytes with %llu keys answers maybe to everything; give "
+                         "it more memory, or fewer keys%s",
+                         (unsigned long long)blm__shape_words(s) * 8, (unsigned long long)o->items,
+                         o->probes ? " or probes" : "");
+    s->rate = b->rate = 0;
+    return BLM_OK;
+}
+
+/* What its readers would refuse is not made. Plans refuse what they know of, in better words. */
+static blm_status check_readable(const struct blm__body *real, const struct blm__shape *first,
+                                 blm_error *err)
+{
+    bool              native = real->scheme->native;
+    struct blm__body  b      = *real;
+    struct blm__layer layer  = { .shape = *first, .engine = blm__engine_of(first) };
+    blm_error         why;
+    b.layers      = &layer;
+    b.layer_count = b.layer_room = 1;
+    blm_status st                = blm__shape_valid(first, native, BLM_NO_OFFSET, &why);
+    if (st == BLM_OK)
+        st = check_layers(&b, &why);
+    if (st == BLM_OK)
+        st = blm__body_valid(&b, native, BLM_NO_OFFSET, &why);
+    if (st == BLM_E_FORMAT) /* of bytes that are not there yet */
+        st = BLM_E_ARGUMENT;
+    return st == BLM_OK ? BLM_OK : blm__fail(err, st, "%s", why.text);
+}
+
+blm_status blm__filter_prepare(const blm_options *o, blm_filter **out, struct blm__shape *first,
+                               blm_error *err)
+{
+    blm_filter *f  = NULL;
+    blm_status  st = blm__filter_sized(o, &f, first, err);
+    if (st != BLM_OK)
+        return st;
+    st = check_promise(&f->body, first, o, err);
+    if (st == BLM_OK)
+        st = check_readable(&f->body, first, err);
+    if (st != BLM_OK) {
+        blm_free(f);
+        return st;
+    }
+    *out = f;
     return BLM_OK;
 }
 

@@ -50,7 +50,11 @@ blm_status blm__filter_finish(blm_filter *f, const blm_options *o, blm_error *er
 blm_status blm__filter_choose(blm_filter *f, const blm_options *o, blm_error *err);
 /* Chooses how single keys and batches are hashed, once scheme, hash, version and seed are there. */
 blm_status blm__filter_hashes(blm_filter *f, const struct blm__shape *first, blm_error *err);
-/* Options (already read) to a filter with no layers, and the shape its first layer is to have. */
+/* Options (already read) to a filter with no layers, and the shape its first layer is to have. It may
+ * be one that answers maybe to everything: for plans. */
+blm_status blm__filter_sized(const blm_options *o, blm_filter **out, struct blm__shape *first,
+                             blm_error *err);
+/* The same of a filter that is to be made: what cannot be saved and opened again is refused. */
 blm_status blm__filter_prepare(const blm_options *o, blm_filter **out, struct blm__shape *first,
                                blm_error *err);
 

@@ -311,7 +311,7 @@ static blm_status plan_scheme(const blm_options *o, blm_plan *p, blm_error *err)
 {
     blm_filter       *f = NULL;
     struct blm__shape s;
-    blm_status        st = blm__filter_prepare(o, &f, &s, err);
+    blm_status        st = blm__filter_sized(o, &f, &s, err);
     if (st != BLM_OK)
         return st;
     memset(p, 0, sizeof *p);

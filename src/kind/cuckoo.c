@@ -53,6 +53,8 @@ static blm_status plan(const blm_options *o, blm_plan *out, blm_error *err)
         return blm__fail(err, BLM_E_ARGUMENT,
                          "a cuckoo filter that grows is planned by rate, and items for its first "
                          "layer");
+    if (o->growth != 0 && !(o->rate < 1))
+        return blm__fail(err, BLM_E_ARGUMENT, "rate must be between 0 and 1, not %g", o->rate);
     if (o->growth != 0) {
         first.rate /= LAYERS;
         st = blm__want_fingerprints(o->items, first.rate, err);

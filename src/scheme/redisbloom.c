@@ -356,10 +356,16 @@ static blm_status plan(const blm_options *o, struct blm__body *b, struct blm__sh
     uint64_t variant = o->variant ? o->variant : BLM_CHAIN_NOROUND | BLM_CHAIN_FORCE64;
     double   rate    = o->rate != 0 ? fmin(o->rate, 0.25) : 0.01;
     bool     fixed   = variant & BLM_CHAIN_NO_SCALING;
-    st =
-        make_layer(o->items ? o->items : 100, fixed ? rate : rate * 0.5, variant, TO_WORDS, s, err);
+    double   first   = fixed ? rate : rate * 0.5;
+    if (!(first > 0))
+        return blm__fail(err, BLM_E_LIMIT, "half of a rate of %g is too small for a number", rate);
+    st = make_layer(o->items ? o->items : 100, first, variant, TO_WORDS, s, err);
     if (st != BLM_OK)
         return st;
+    if (!(o->rate_cap >= 0 && o->rate_cap < 1) || (o->rate_cap > 0 && o->rate_cap < rate))
+        return blm__fail(err, BLM_E_ARGUMENT,
+                         "rate_cap must be at least the rate, %g, and below 1, not %g", rate,
+                         o->rate_cap);
     b->growth     = o->growth != 0 ? o->growth : 2;
     b->tightening = TIGHTENING;
     b->rate       = rate;

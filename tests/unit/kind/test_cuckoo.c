@@ -404,6 +404,11 @@ static void what_it_cannot_be_is_named(void **state)
     o        = options(100, 0.01);
     o.growth = 3;
     refused(o, BLM_E_ARGUMENT, "growth");
+    for (double rate = 1; rate < 17; rate *= 1.99) { /* of which a layer has a sixteenth */
+        o        = options(100, rate);
+        o.growth = 2;
+        refused(o, BLM_E_ARGUMENT, "rate must be between 0 and 1");
+    }
     o            = options(100, 0.01);
     o.words      = &(uint64_t){ 0 };
     o.word_count = 1;
