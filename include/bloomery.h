@@ -296,8 +296,7 @@ static inline blm_options blm_options_init(void)
 
 /* ---- the filter -------------------------------------------------------------------------- */
 
-/* Makes an empty filter in memory. On success you own *out: blm_free it. E_LIMIT: among others, a
- * filter that would answer "maybe" to everything once it holds `items`. */
+/* An empty filter in memory; you own it: blm_free. E_LIMIT: one that would say "maybe" to all, too. */
 BLM_API blm_status blm_create(const blm_options *o, blm_filter **out, blm_error *err);
 
 /* Releases a filter, and its mapping if it is in a file. A file open for writing is synced first;
@@ -308,9 +307,8 @@ BLM_API blm_status blm_close(blm_filter *f, blm_error *err);
 /* Adds a key; its bytes are read, not kept. BLM_OK: the key is new, it set at least one bit.
  * BLM_PRESENT: it set none, so it has probably been added before. If two threads add the same key
  * to a shared filter at once, both may get BLM_OK. Fails with E_ARGUMENT (a length, and no data);
- * E_READONLY; with E_MEMORY, E_SPACE, E_IO, E_LIMIT or E_FULL (no more layers) if it has to grow and
- * cannot; with E_FULL if it is a cuckoo filter with no room for the key, or with eight copies of it
- * (in each layer); and with E_IO if a cuckoo filter's file cannot be saved before it changes. */
+ * E_READONLY; E_MEMORY, E_SPACE, E_IO, E_LIMIT, E_FULL (no more layers) if it has to grow and cannot;
+ * of cuckoo filters E_FULL (no room, or eight copies in each layer) and E_IO (its file fails). */
 BLM_API blm_status blm_add(blm_filter *f, const void *key, size_t len);
 
 /* false is "no": it does not have the key. true is "maybe". Cannot fail, does not allocate. */
@@ -484,8 +482,7 @@ typedef struct blm_stats {
     blm_estimate estimated;  /* keys, from the bits alone */
     double       rate_now;   /* the rate that the bits give now */
     uint64_t     stuck;      /* counting: saturated counters, which never go down again */
-    bool         overfilled; /* more keys than planned, and rate_now is above the promised rate
-                                by more than chance */
+    bool         overfilled; /* more keys than planned, and rate_now above the promise, surely */
     blm_params   params;     /* last, because it grows; its size is the library's */
 } blm_stats;
 
