@@ -356,10 +356,8 @@ static blm_status plan(const blm_options *o, struct blm__body *b, struct blm__sh
     uint64_t variant = o->variant ? o->variant : BLM_CHAIN_NOROUND | BLM_CHAIN_FORCE64;
     double   rate    = o->rate != 0 ? fmin(o->rate, 0.25) : 0.01;
     bool     fixed   = variant & BLM_CHAIN_NO_SCALING;
-    double   first   = fixed ? rate : rate * 0.5;
-    if (!(first > 0))
-        return blm__fail(err, BLM_E_LIMIT, "half of a rate of %g is too small for a number", rate);
-    st = make_layer(o->items ? o->items : 100, first, variant, TO_WORDS, s, err);
+    st =
+        make_layer(o->items ? o->items : 100, fixed ? rate : rate * 0.5, variant, TO_WORDS, s, err);
     if (st != BLM_OK)
         return st;
     if (!(o->rate_cap >= 0 && o->rate_cap < 1) || (o->rate_cap > 0 && o->rate_cap < rate))

@@ -196,7 +196,8 @@ static void say(const blm_options *o, const char *what, const char *text)
 
 static bool refused_by_name(const blm_options *o, blm_status st, const blm_error *e)
 {
-    bool named = st == BLM_E_ARGUMENT || st == BLM_E_LIMIT || st == BLM_E_UNSUPPORTED;
+    bool named = st == BLM_E_ARGUMENT || st == BLM_E_LIMIT || st == BLM_E_UNSUPPORTED ||
+                 st == BLM_E_FULL; /* RedisBloom's first layer has half the rate: it may be 0 */
     if (st == BLM_OK)
         return false;
     if (!named || e->status != st || !e->text[0])

@@ -130,8 +130,8 @@ static void test_refused(void **state)
     o.variant = 0;
     o.kind    = BLM_BLOCKED;
     create_is(o, BLM_E_UNSUPPORTED);
-    create_is(reserve(10, 1e-300), BLM_OK);      /* 997 probes */
-    create_is(reserve(10, 5e-324), BLM_E_LIMIT); /* halved it is 0 */
+    create_is(reserve(10, 1e-300), BLM_OK);     /* 997 probes */
+    create_is(reserve(10, 5e-324), BLM_E_FULL); /* halved it is 0 */
     static const double caps[] = { 1, 1.5, 1e308, INFINITY, -INFINITY, NAN, -1, 0.009 };
     for (size_t i = 0; i < sizeof caps / sizeof *caps; i++) {
         o          = reserve(10, 0.01);
