@@ -128,8 +128,8 @@ const struct blm__scheme blm__scheme_dcso = {
  * are all even, or even and odd by turns. */
 static const char *notice01(const struct blm__shape *s)
 {
-    return s->bits % 2 == 0 ? "m is even, so the probes of a key are related: the rate is four to "
-                              "six times what m and k give"
+    return s->bits % 2 == 0 ? "m is even, so the probes of a key are related: the rate is above "
+                              "what m and k give"
                             : NULL;
 }
 

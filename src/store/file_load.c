@@ -177,9 +177,10 @@ bool blm__file_stale(const struct blm__body *b)
 {
     const struct blm__file *f = blm__file_of(b);
     for (unsigned i = 0; i < 2; i++)
-        if (slot_word(f, i, BLM__SLOT_EPOCH) != f->seen[i])
+        if (slot_word(f, i, BLM__SLOT_EPOCH) != f->seen[i] ||
+            (b->snapshot && slot_word(f, i, 0) != f->slots_written[i])) /* asked at each check */
             return true;
-    return b->snapshot && blm__file_overtaken(b);
+    return false;
 }
 
 static blm_status read_attached(const struct blm__file *f, struct blm__body *b, blm_error *err)
