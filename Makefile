@@ -58,7 +58,8 @@ $(BUILD)/CMakeCache.txt: | $(STAMP)-build
 build: $(BUILD)/CMakeCache.txt ## the library, its examples and tools (the default)
 	$(BUILDS) $(BUILD) -j $(JOBS)
 
-run: build ## build, then deduplicate two days of a crawler's log
+run: $(BUILD)/CMakeCache.txt ## build the command line, then deduplicate two days of a crawler's log
+	$(BUILDS) $(BUILD) -j $(JOBS) --target bloomery_cli
 	@examples/crawl.sh $(BUILD)/bloomery $(BUILD)/run
 
 run-cluster: build ## build, then one filter over six Redis servers, one of which is killed
