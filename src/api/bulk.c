@@ -111,7 +111,7 @@ static void size_buckets(struct round *r, size_t count, uint64_t room)
     }
     r->deep  = ((size_t)most_of(mean) + 7) & ~(size_t)7; /* whole cache lines */
     r->piece = (size_t)(mean * (parts > 1 ? parts : 1) / r->probes);
-    r->piece = (r->piece + BLM__BATCH - 1) / BLM__BATCH * BLM__BATCH;
+    r->piece = (r->piece / BLM__BATCH + 1) * BLM__BATCH; /* a round without keys would never end */
 }
 
 static bool make_room(struct round *r, size_t count, struct blm__block *block)

@@ -382,6 +382,29 @@ static void without_memory_keys_are_added_all_the_same(void **state)
     free(keys);
 }
 
+/* Buckets that hold nothing: a round has some keys all the same, or it would never end. */
+static void without_room_too(void **state)
+{
+    (void)state;
+    struct blm__bulk usual = blm__bulk;
+    uint64_t        *keys  = integers(MANY, 11);
+    blm__bulk.room         = 1000;
+    for (int kind = BLM_CLASSIC; kind <= BLM_BLOCKED; kind++) {
+        blm_options o   = large((blm_kind)kind, 6);
+        o.bits          = 1 << 17;
+        o.threads       = 8;
+        blm__bulk.bytes = 1;
+        blm_filter *f = make(&o), *g = make(&o);
+        assert_status(blm_add_fixed(f, keys, 8, MANY, NULL, NULL), BLM_OK);
+        add_slowly(g, keys, MANY, NULL);
+        assert_same(f, g);
+        blm_free(f);
+        blm_free(g);
+    }
+    blm__bulk = usual;
+    free(keys);
+}
+
 /* In a file, the regions that changed are known: after a sync and a verify all is good. */
 static void a_file_knows_what_changed(void **state)
 {
@@ -476,6 +499,7 @@ int main(void)
         cmocka_unit_test(a_bad_key_ends_it),
         cmocka_unit_test(it_can_be_stopped),
         cmocka_unit_test(without_memory_keys_are_added_all_the_same),
+        cmocka_unit_test(without_room_too),
         cmocka_unit_test(pieces_are_done_once),
         cmocka_unit_test_setup_teardown(a_file_knows_what_changed, scratch_make, scratch_remove),
         cmocka_unit_test_setup_teardown(a_file_of_another_system_knows_too, scratch_make,
