@@ -27,13 +27,13 @@ static size_t next_piece(void *ctx, void *bytes, size_t len)
 }
 
 /* A stream's format is found by its first 64 bytes. With the length known, another may fit better, or none:
- * then the stream too is refused, as that format. */
+ * then the stream too is refused, as that format. Or there is one only by its length: the stream has none. */
 static bool length_decides(const uint8_t *data, size_t size)
 {
     blm_bid bids[2][2] = { { { NULL, 0 } } };
     blm_sniff(data, size < 64 ? size : 64, size < 64 ? size : 0, bids[0], 2);
     blm_sniff(data, size, size, bids[1], 2);
-    bool clear = bids[0][0].bid > bids[0][1].bid;
+    bool clear = bids[0][0].bid > bids[0][1].bid || !bids[0][0].format;
     return clear && bids[1][0].format != bids[0][0].format;
 }
 

@@ -162,9 +162,13 @@ static void unite(struct slot *s, const struct slot *other)
 {
     must(blm_union(s->f, other->f, NULL) == BLM_OK);
     for (unsigned i = 0; i < OPS_KEYS; i++) {
-        int64_t ago = by_time ? 0 : s->adds - other->adds;
-        if (other->last[i] != NEVER && other->last[i] + ago > s->last[i])
-            s->last[i] = other->last[i] + ago;
+        if (other->last[i] == NEVER)
+            continue;
+        int64_t last = by_time ? other->last[i] : other->last[i] + s->adds - other->adds;
+        if (by_time &&
+            last > (int64_t)clock_now) /* as of now, if it was before the clock went back: */
+            last = (int64_t)clock_now; /* s need not have seen that time */
+        s->last[i] = last > s->last[i] ? last : s->last[i];
     }
     s->united = true; /* what came from there is forgotten at another moment */
 }
