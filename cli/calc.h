@@ -33,6 +33,10 @@ bool calc_work_out(struct calc *c, blm_error *err);
 /* What calc --json prints. */
 void calc_json(struct json *j, const struct calc *c);
 
+/* A plan's `lines` are lines of a key, and not bits of a fingerprint. */
+bool calc_in_lines(const blm_plan *p);
+/* Bits of one of the plan's cells: its `bits` are cells. */
+unsigned calc_cell_bits(const blm_plan *p);
 /* The rate of a plan's filter with other keys or probes in it. */
 double calc_rate(const blm_plan *p, uint32_t probes, uint64_t items);
 /* Bytes a kind would take for these keys at a rate; 0: it cannot reach that rate. */

@@ -13,6 +13,16 @@ static unsigned cell_bits(blm_kind kind)
     return bits ? bits : 1;
 }
 
+unsigned calc_cell_bits(const blm_plan *p)
+{
+    return calc_in_lines(p) || !p->lines ? cell_bits(p->kind) : p->lines;
+}
+
+bool calc_in_lines(const blm_plan *p)
+{
+    return p->lines && p->model != BLM_MODEL_BUCKETS && p->model != BLM_MODEL_FUSE;
+}
+
 uint64_t calc_asked_cells(const blm_options *o)
 {
     uint64_t bits = o->memory < UINT64_MAX / 8 ? o->memory * 8 : UINT64_MAX;
@@ -171,7 +181,8 @@ static void json_rows(struct json *j, const struct calc *c)
         json_text(j, "kind", c->rows[i].name);
         json_bool(j, "default", p->kind == c->usual);
         json_plan(j, p);
-        json_given(j, "lines", p->lines);
+        json_count(j, "cell_bits", calc_cell_bits(p));
+        json_given(j, "lines", calc_in_lines(p) ? p->lines : 0);
         json_bool(j, "fits", p->fits);
         json_given(j, "bytes_needed", p->bytes_needed == UINT64_MAX ? 0 : p->bytes_needed);
         json_close(j, '}');

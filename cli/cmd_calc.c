@@ -51,16 +51,35 @@ static void show_asked(const blm_options *o)
     out_print("\n\n");
 }
 
+/* What stands behind a row; its cells, if they have more than one bit. */
+static void show_notes(const blm_plan *p, bool usual)
+{
+    char        cells[NUMBER_TEXT];
+    const char *before = "  ";
+    unsigned    bits   = calc_cell_bits(p);
+    if (grows(p))
+        out_print("%sfirst layer", before), before = ", ";
+    else if (p->asked > 0 && !p->fits)
+        out_print("%stoo high", before), before = ", ";
+    if (bits > 1)
+        out_print("%s%s %s of %u bits", before, count_text(p->bits, cells),
+                  p->model == BLM_MODEL_BUCKETS    ? "fingerprints"
+                  : p->model == BLM_MODEL_COUNTERS ? "counters"
+                                                   : "cells",
+                  bits),
+            before = ", ";
+    if (usual)
+        out_print("%sthe default", before);
+    out_print("\n");
+}
+
 static void show_row(const char *name, const blm_plan *p, bool usual)
 {
-    char        size[NUMBER_TEXT], bits[NUMBER_TEXT], keys[NUMBER_TEXT], rate[NUMBER_TEXT];
-    const char *note = grows(p) ? "  first layer" : p->asked > 0 && !p->fits ? "  too high" : "";
-    out_print("%-9s %10s %16s %9.2f %7u %14s %9s%s%s\n", name, size_text(p->bytes, size),
-              count_text(p->bits, bits), p->bits_per_item, (unsigned)p->probes,
-              count_text(p->items, keys), rate_text(p->rate, rate), note,
-              !usual  ? ""
-              : *note ? ", the default"
-                      : "  the default");
+    char size[NUMBER_TEXT], bits[NUMBER_TEXT], keys[NUMBER_TEXT], rate[NUMBER_TEXT];
+    out_print("%-9s %10s %16s %9.2f %7u %14s %9s", name, size_text(p->bytes, size),
+              count_text(p->bits * calc_cell_bits(p), bits), p->bits_per_item, (unsigned)p->probes,
+              count_text(p->items, keys), rate_text(p->rate, rate));
+    show_notes(p, usual);
 }
 
 static void show_table(const struct calc *c)

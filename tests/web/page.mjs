@@ -83,7 +83,7 @@ test('numbers are those of bloomery calc --json, while typing', async () => {
     const want = json('calc', '--json', ...args);
     for (const plan of want.plans) {
       const cells = await page.locator(`#plans tr[data-kind=${plan.kind}] td`).allTextContents();
-      assert.equal(Number(cells[1].replace(/,/g, '')), plan.bits, `${args}: bits of ${plan.kind}`);
+      assert.equal(Number(cells[1].replace(/,/g, '')), plan.bits * plan.cell_bits, `${args}: bits of ${plan.kind}`);
       assert.equal(cells[2], plan.bits_per_item.toFixed(2));
       assert.equal(Number(cells[3]), plan.probes, `${args}: probes of ${plan.kind}`);
       assert.equal(Number(cells[4].replace(/,/g, '')), plan.items, `${args}: keys of ${plan.kind}`);
@@ -149,7 +149,7 @@ test('unwise choices and mistakes are named, and the lines say what they make', 
     const shown = await page.locator('#lines pre').allTextContents();
     assert.deepEqual(shown, makeLines({ items: 1000000, rate: 0.01 }, plan, kind).map(([, line]) => line));
     const beside = await page.locator('#lines .made').allTextContents();
-    const mine = `${plan.bits.toLocaleString('en-US')} bits, ${plan.probes} probe${plan.probes === 1 ? '' : 's'}`;
+    const mine = `${(plan.bits * plan.cell_bits).toLocaleString('en-US')} bits, ${plan.probes} probe${plan.probes === 1 ? '' : 's'}`;
     const redis = kind === 'cuckoo' ? '' : made('--scheme', 'redisbloom', ...(kind === 'scalable' ? [] : ['--variant', '13']));
     assert.deepEqual(beside, [mine, mine, mine, made('--scheme', 'guava'), made('--scheme', 'go'), redis]);
   }

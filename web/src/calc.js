@@ -146,6 +146,8 @@ function showFields(r) {
   $('kind-hint').textContent = t(`kind.${$('kind').value}`);
 }
 
+const bitsOf = (plan) => plan.bits * (plan.cell_bits ?? 1);
+
 const probesText = (plan) => t(plan.probes === 1 ? 'probe.1' : 'probe.n', { k: plan.probes })
   + (plan.kind !== 'blocked' ? '' : t(plan.lines === 1 ? 'lines.1' : 'lines.n', { l: plan.lines }));
 
@@ -173,7 +175,7 @@ function showMade(r, others) {
   const { plan } = r, made = { Shell: plan, C: plan, Python: plan, ...others };
   for (const dt of $('lines').querySelectorAll('dt')) {
     const f = made[dt.dataset.name];
-    dt.querySelector('.made').textContent = f && f.probes ? t('lines.makes', { bits: count(f.bits), probes: t(f.probes === 1 ? 'probe.1' : 'probe.n', { k: f.probes }) }) : '';
+    dt.querySelector('.made').textContent = f && f.probes ? t('lines.makes', { bits: count(bitsOf(f)), probes: t(f.probes === 1 ? 'probe.1' : 'probe.n', { k: f.probes }) }) : '';
   }
 }
 
@@ -198,14 +200,14 @@ function warnings(r) {
   const cuckoo = plan.kind === 'cuckoo' || plan.kind === 'counting';
   const chosen = (options.memory || options.bits) && !asked;
   showMade(r, { 'Java (Guava)': guava, Go: chosen ? { bits: plan.bits, probes: plan.probes } : original('go', n, p), Redis: cuckoo ? null : redis });
-  if (redis) out.push(t('warn.redis', { bits: count(redis.bits), k: redis.probes, more: `${redis.bits >= plan.bits ? '+' : ''}${percent(Number((redis.bits / plan.bits - 1).toPrecision(2)))}` }));
+  if (redis) out.push(t('warn.redis', { bits: count(redis.bits), k: redis.probes, more: `${redis.bits >= bitsOf(plan) ? '+' : ''}${percent(Number((redis.bits / bitsOf(plan) - 1).toPrecision(2)))}` }));
   return out;
 }
 
 function showTable(r) {
   const heads = ['kind', 'memory', 'bits', 'per', 'k', 'n', 'p', 'note'].map((c) => el('th', { scope: 'col', text: t(`col.${c}`) || ' ' }));
   heads[7] = el('td', { text: '' });
-  const cells = (p) => [size(p.bytes), count(p.bits), p.bits_per_item.toFixed(2), String(p.probes), count(p.items), rate(p.rate)].map((text) => el('td', { text }));
+  const cells = (p) => [size(p.bytes), count(bitsOf(p)), p.bits_per_item.toFixed(2), String(p.probes), count(p.items), rate(p.rate)].map((text) => el('td', { text }));
   const rows = r.all.textbook ? [el('tr', {}, el('th', { scope: 'row', text: t('textbook') }), ...cells(r.all.textbook), el('td'))] : [];
   for (const p of r.all.plans) {
     const notes = [p.kind === 'scalable' ? t('note.first') : !p.fits && r.options.rate ? t('note.high') : '', p.default ? t('note.default') : ''].filter(Boolean).join(', ');
