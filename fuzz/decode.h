@@ -50,7 +50,8 @@ static inline uint64_t fuzz_clock(void *ctx)
     return 1700000000000u;
 }
 
-/* Many keys at once and one by one are answered alike. Removing one that was just added works. */
+/* Many keys at once and one by one are answered alike. Removing one that was just added works. Counters can say
+ * 0 of a key that is answered "maybe": it names one of them twice, and that stands at 1. */
 static void fuzz_ask(blm_filter *f, uint32_t can)
 {
     enum { MOST = 40 };
@@ -62,7 +63,9 @@ static void fuzz_ask(blm_filter *f, uint32_t can)
     size_t said = blm_check_many(f, keys, MOST, maybe);
     for (size_t i = 0; i < MOST; i++) {
         must(blm_check(f, keys[i].data, i) == (maybe[i] == 1) && maybe[i] <= 1);
-        must((blm_count(f, keys[i].data, i) > 0) == (maybe[i] == 1));
+        uint64_t n = blm_count(f, keys[i].data, i);
+        must(n == 0 || maybe[i] == 1);
+        must(n > 0 || !maybe[i] || blm_remove(f, keys[i].data, i) == BLM_E_ABSENT);
         yes += maybe[i];
     }
     must(said == yes);

@@ -113,8 +113,10 @@ static void configure(struct input *in)
         const char *name = settings[how % 16];
         argv[i]          = how < 128 ? string(name, strlen(name)) : argument(in);
     }
-    server_load(argv, argc);
-    server_load_words(cap, 4);
+    if (server_load(argv, argc))
+        server_load_words(cap, 4);
+    else /* the server unloads it, settings and all */
+        server_reset();
     for (int i = 0; i < argc; i++)
         string_free(argv[i]);
 }
