@@ -5,6 +5,7 @@ import builtins
 import os
 import sys
 import weakref
+from copy import deepcopy
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Type, TypeVar, Union
 
 from . import _core, _gojson, facts
@@ -182,7 +183,11 @@ class Filter(_core.Filter):
     def __reduce__(self) -> Any:
         p = self.params
         format = "native" if p.format == "raw" else p.format    # raw bits do not say what they are
-        return _restore, (type(self), self.to_bytes(format), format, p.funnel, p.shared)
+        return _restore, (type(self), self.to_bytes(format), format, p.funnel, p.shared), self._added() or None
+
+    def _added(self) -> Dict[str, Any]:
+        """What a subclass keeps in its objects."""
+        return {name: value for name, value in vars(self).items() if name != "_pid"}
 
     # ---- keys
 
@@ -302,10 +307,15 @@ class Filter(_core.Filter):
         """A copy in memory, also of a filter in a file."""
         return self._copy()
 
-    __copy__ = copy
+    def __copy__(self: F) -> F:
+        f = self._copy()
+        vars(f).update(self._added())
+        return f
 
     def __deepcopy__(self: F, memo: Any) -> F:
-        return self._copy()
+        f = memo[id(self)] = self._copy()
+        vars(f).update(deepcopy(self._added(), memo))
+        return f
 
     def fold(self: F, factor: int) -> F:
         """A filter of 1/factor the size with the same keys and a higher rate."""
