@@ -91,7 +91,7 @@ static bool counts(const blm_params *p)
     return p->cell_bits > 1 && p->can & BLM_CAN_REMOVE && !(p->can & BLM_CAN_FILL_UP);
 }
 
-static void show_size(const blm_params *p)
+static void show_size(const blm_filter *f, const blm_params *p)
 {
     char bits[NUMBER_TEXT], size[NUMBER_TEXT], keys[NUMBER_TEXT], rate[NUMBER_TEXT];
     if (!(p->can & BLM_CAN_ADD)) {
@@ -121,6 +121,8 @@ static void show_size(const blm_params *p)
         out_print("not known");
     if (p->rate > 0)
         out_print(" at a rate of %s", rate_text(p->rate, rate));
+    if (p->rate > 0 && full_rate(f, p) > RATE_ABOVE * p->rate)
+        out_print(", but then it is about %s", rate_text(full_rate(f, p), rate));
     if (p->can & BLM_CAN_GROW)
         out_print(", then grows by %.3g", p->growth);
     out_print("\n");
@@ -233,7 +235,7 @@ static void show(const struct ref *r, const blm_stats *s)
               strcmp(p->hash, p->scheme) == 0 ? "" : ", hash ",
               strcmp(p->hash, p->scheme) == 0 ? "" : p->hash);
     show_flags(p);
-    show_size(p);
+    show_size(r->filter, p);
     window_show(r->filter);
     if (p->can & BLM_CAN_ADD)
         show_contents(s);

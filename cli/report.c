@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bloomery/fixed.h"
+#include "bloomery/maths.h"
 #include "bloomery/window.h"
 
 #define AGES 64 /* the most there are */
@@ -113,6 +114,12 @@ const char *scheme_warning(const char *scheme)
     return s->seeded ? "its seed keeps nobody out: " STRANGERS : "no secret seed: " STRANGERS;
 }
 
+double full_rate(const blm_filter *f, const blm_params *p)
+{
+    double rate = 0;
+    return p->capacity && blm_rate_at(f, p->capacity, &rate) == BLM_OK ? rate : 0;
+}
+
 void info_json(struct json *j, const char *name, const blm_filter *f, const blm_stats *s,
                bool on_server)
 {
@@ -129,6 +136,7 @@ void info_json(struct json *j, const char *name, const blm_filter *f, const blm_
     json_count(j, "ones", s->ones);
     json_real(j, "fill", s->fill);
     json_real(j, "rate_now", s->rate_now);
+    json_maybe(j, "rate_full", full_rate(f, p), full_rate(f, p) > 0);
     json_bool(j, "overfilled", s->overfilled);
     json_known(j, "stuck", s->stuck,
                p->cell_bits > 1 && p->can & BLM_CAN_REMOVE && !(p->can & BLM_CAN_FILL_UP));

@@ -16,4 +16,9 @@ void schemes_json(struct json *j);
  * keeps them out, or nothing is known (the caller's own functions). */
 const char *scheme_warning(const char *scheme);
 
+/* The modelled rate with as many keys as it was planned for; 0: not known. */
+double full_rate(const blm_filter *f, const blm_params *p);
+/* How much above the promise that must be to be worth a word. */
+#define RATE_ABOVE 1.1
+
 #endif

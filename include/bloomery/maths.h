@@ -21,9 +21,9 @@ typedef enum blm_model {
     BLM_MODEL_INDEPENDENT = 1, /* k independent probes: the exact sum over the fill for k ≤ 64, a
                                   bounded approximation beyond. Native classic filters follow it, up
                                   to n/2^64 (two keys with one hash), which plans and stats add */
-    BLM_MODEL_DOUBLE = 2, /* probes a + i·b mod m, b ≠ 0: close to Guava, Go, RedisBloom and most
+    BLM_MODEL_DOUBLE = 2, /* probes a + i·b mod m, b ≠ 0: close to Guava, Spark, RedisBloom and most
                                   others */
-    BLM_MODEL_LINES  = 3, /* native blocked filters: `lines` lines of 512 bits, one bit in each
+    BLM_MODEL_LINES     = 3, /* native blocked filters: `lines` lines of 512 bits, one bit in each
                                   of k/lines words; n/2^64 included */
     BLM_MODEL_COUNTERS  = 4, /* native counting filters, and blm_reduce's copies of them: `lines`
                                   lines of 128 cells, one in each of k/lines groups of 16 */

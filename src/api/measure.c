@@ -177,6 +177,8 @@ blm_status blm_get_stats(const blm_filter *f, blm_stats *out)
     s.rate_now = 1 - absent;
     if (b->layer_count == 1) /* 1 − (1 − r) loses the digits of a small rate */
         s.rate_now = blm__layer_rate_now(&b->layers[0], s.ones);
+    if (b->scheme->native && s.rate_now > 0 && !s.estimated.saturated)
+        s.rate_now = blm__with_collisions(s.rate_now, (uint64_t)fmax(s.estimated.value, 0));
     if (b->ops->totals)
         b->ops->totals(b, &s.params, &s);
     s.overfilled      = beyond_chance(&s) && too_many(b, &s);

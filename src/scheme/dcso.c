@@ -140,6 +140,7 @@ const struct blm__scheme blm__scheme_dcso01 = {
                        NULL, true, .kinds = 1u << BLM_CLASSIC, .format = "dcso01" },
     .version       = 1,
     .model         = BLM_MODEL_DOUBLE,
+    .in_step       = 0.45,
     .fold          = BLM__FOLD_STRIDED,
     .fold_unit     = 1,
     .digest        = digest01,

@@ -84,7 +84,8 @@ const struct blm__scheme blm__scheme_go = {
              NULL, true, .kinds = 1u << BLM_CLASSIC, .format = "go" },
     .one_probe     = true,
     .version       = 1,
-    .model         = BLM_MODEL_DOUBLE,
+    .model         = BLM_MODEL_INDEPENDENT, /* almost: two starts and two steps */
+    .in_step       = 0.01,
     .fold          = BLM__FOLD_STRIDED,
     .fold_unit     = 1,
     .digest        = digest,

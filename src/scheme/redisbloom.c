@@ -392,6 +392,7 @@ const struct blm__scheme blm__scheme_redisbloom = {
     .digest_variant = BLM_CHAIN_FORCE64,
     .fixed_variant  = BLM_CHAIN_NO_SCALING,
     .model          = BLM_MODEL_DOUBLE,
+    .in_step        = 0.4,
     .layers         = BLM_CHAIN_MAX_LAYERS,
     .digest         = digest,
     .positions      = positions,

@@ -59,6 +59,9 @@ struct blm__scheme {
     /* Scalable: the shape of the layer after the last one; E_FULL: it may not grow. NULL: the
      * native rule (growth, tightening). */
     blm_status (*grow)(const struct blm__body *b, struct blm__shape *out, blm_error *err);
+    /* Probes a + i·b: the share of what BLM_MODEL_DOUBLE adds to independent probes that is left after this
+     * scheme's sums have wrapped around, as measured (docs/maths.md). 0: other probes. */
+    double in_step;
     /* The rate now, if it is not fill^k (Parquet's blocks). NULL: fill^k. */
     double (*rate_now)(const struct blm__layer *l, uint64_t ones);
     /* The rate of a shape with n keys in it. NULL: `model` gives it. */

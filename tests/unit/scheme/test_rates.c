@@ -73,6 +73,61 @@ static void test_every_scheme(void **state)
             judge_scheme(row->name, 0.03);
 }
 
+/* A hundred keys, planned for one in a million. Probes in step with one another make it a hundred times as
+ * many, and the rate now says so. */
+static void judge_strict(const char *scheme, double low, double high)
+{
+    enum { KEYS_HERE = 100, TRIALS = 200000 };
+    double shown = 0, planned = 0, hits = 0, fill = 0;
+    int    filters = quick_tests() ? 4 : 40;
+    for (int i = 0; i < filters; i++) {
+        blm_options o  = BLM_OPTIONS_INIT;
+        blm_filter *f  = NULL;
+        blm_stats   s  = { .size = sizeof s };
+        blm_trial   t  = { .size = sizeof t };
+        struct rng  r  = { (uint64_t)i * 1000003 + 17 };
+        double      at = 0;
+        char        key[24];
+        o.scheme = scheme;
+        o.items  = KEYS_HERE;
+        o.rate   = 1e-6;
+        assert_int_equal(blm_create(&o, &f, NULL), BLM_OK);
+        for (int j = 0; j < KEYS_HERE; j++) {
+            size_t len = random_key(&r, key);
+            blm_add(f, key, len);
+        }
+        assert_int_equal(blm_get_stats(f, &s), BLM_OK);
+        assert_int_equal(blm_rate_at(f, KEYS_HERE, &at), BLM_OK);
+        assert_int_equal(blm_try_rate(f, NULL, TRIALS, rng_next(&r), &t, NULL), BLM_OK);
+        shown += s.rate_now / filters;
+        planned += at / filters;
+        fill += pow(s.fill, s.params.probes) / filters;
+        hits += (double)t.hits;
+        blm_free(f);
+    }
+    double measured = hits / TRIALS / filters;
+    if (getenv("BLM_SHOW"))
+        print_message("%-12s measured %.3g  rate now %.3g  planned %.3g  fill^k %.3g\n", scheme,
+                      measured, shown, planned, fill);
+    if (!(shown > low * measured && shown < high * measured))
+        fail_msg("%s: measured %g, and %g is shown", scheme, measured, shown);
+    if (!(planned > low * measured && planned < high * measured))
+        fail_msg("%s: measured %g, and %g was planned", scheme, measured, planned);
+}
+
+static void test_strict_rates(void **state)
+{
+    (void)state;
+    judge_strict("guava64", 0.4, 2.5);
+    judge_strict("guava32", 0.4, 2.5);
+    judge_strict("spark1", 0.4, 2.5);
+    judge_strict("spark2", 0.4, 2.5);
+    judge_strict("dcso01", 0.4, 2.5);
+    judge_strict("redisbloom", 0.4, 2.5);
+    if (!quick_tests()) /* a hit in a million */
+        judge_strict("go", 0.4, 2.5);
+}
+
 /* Bitcoin Core cuts a filter at 36 000 bytes: the rate is what those give. */
 static void test_bip37_cut(void **state)
 {
@@ -94,6 +149,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_scheme),
+        cmocka_unit_test(test_strict_rates),
         cmocka_unit_test(test_bip37_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
