@@ -158,9 +158,11 @@ static void show_contents(const blm_stats *s)
     const blm_estimate *e = &s->estimated;
     char                count[NUMBER_TEXT], low[NUMBER_TEXT], high[NUMBER_TEXT], rate[NUMBER_TEXT];
     row("keys");
-    if (p->items || s->ones == 0)
+    if ((p->items || s->ones == 0) && p->probes)
         out_print("%s added, ", count_text(p->items, count));
-    if (e->saturated)
+    if (e->saturated && p->probes == 0)
+        out_print("not known: it asks for no bit\n");
+    else if (e->saturated)
         out_print("at least %s: every bit is set, so the bits do not say how many\n",
                   count_text((uint64_t)fmax(e->low, 0), low));
     else
