@@ -41,21 +41,24 @@ static void say_size(const char *name, const char *file, blm_near *n)
     say("%s: a copy of %s, %s", file, name, size_text(s.bytes, size));
 }
 
-/* Says when the file becomes too old, and when it is current again. */
-static void watch(const char *file, blm_near *n, bool *was)
+/* Says when the file becomes too old, and when it is current again. Why comes later, if it is not known
+ * yet: a server that does not answer is asked for as long as ?timeout says. */
+static void watch(const char *file, blm_near *n, bool *was, bool *told)
 {
     blm_near_stats s = { .size = sizeof s };
     char           age[NUMBER_TEXT];
     blm_near_get_stats(n, &s);
     if (*was && !s.current && s.age_ms == UINT64_MAX)
-        say("%s: the server or its filter is gone, or does not answer; the file is out of date",
-            file);
+        say("%s: the server or its filter does not answer; the file is out of date", file);
     else if (*was && !s.current)
-        say("%s: the server or its filter is gone, or does not answer; the file is %s s old", file,
+        say("%s: the server or its filter does not answer; the file is %s s old", file,
             count_text(s.age_ms / 1000, age));
     else if (!*was && s.current)
         say("%s: up to date again", file);
-    *was = s.current;
+    if (!s.current && s.why.status != BLM_OK && !*told)
+        say("%s: %s", file, s.why.text);
+    *told = !s.current && (*told || s.why.status != BLM_OK);
+    *was  = s.current;
 }
 
 static int run(int count, char **operands)
@@ -64,7 +67,7 @@ static int run(int count, char **operands)
     blm_error        err = { .offset = BLM_NO_OFFSET };
     blm_near        *n   = NULL;
     const char      *ref = operands[0], *name = ref_name(ref);
-    bool             was = true;
+    bool             was = true, told = false;
     (void)count;
     o.every_ms = (uint32_t)(opt.every < UINT32_MAX ? opt.every : UINT32_MAX);
     o.stale_ms = (uint32_t)(opt.stale < UINT32_MAX ? opt.stale : UINT32_MAX);
@@ -84,7 +87,7 @@ static int run(int count, char **operands)
     while (!opt.once && !interrupted()) {
         struct timespec t = { 0, (long)(TICK * 1e9) };
         nanosleep(&t, NULL);
-        watch(operands[1], n, &was);
+        watch(operands[1], n, &was, &told);
     }
     st = blm_near_finish(n, &err);
     return st == BLM_OK ? EXIT_YES : filter_trouble(operands[1], &err);

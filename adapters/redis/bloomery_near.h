@@ -95,15 +95,16 @@ BLM_API blm_status blm_near_add_many(blm_near *n, const blm_key *keys, size_t co
 BLM_API blm_status blm_near_update(blm_near *n, blm_error *err);
 
 typedef struct blm_near_stats {
-    size_t   size;
-    uint32_t shards;
-    bool     current; /* not older than stale_ms */
-    uint64_t age_ms;  /* every add acknowledged so long ago is in the copy; UINT64_MAX: not known */
-    uint64_t loads;   /* of whole shards; the first included */
-    uint64_t changes; /* adds that were taken over */
-    uint64_t failures; /* times that the server could not be asked */
-    uint64_t received; /* bytes, of loads and changes */
-    uint64_t bytes;    /* of the copy */
+    size_t    size;
+    uint32_t  shards;
+    bool      current; /* not older than stale_ms */
+    uint64_t  age_ms; /* every add acknowledged so long ago is in the copy; UINT64_MAX: not known */
+    uint64_t  loads;  /* of whole shards; the first included */
+    uint64_t  changes;  /* adds that were taken over */
+    uint64_t  failures; /* times that the server could not be asked */
+    uint64_t  received; /* bytes, of loads and changes */
+    uint64_t  bytes;    /* of the copy */
+    blm_error why;      /* the last failure; status is BLM_OK if the server was asked since */
 } blm_near_stats;
 BLM_API void blm_near_get_stats(blm_near *n, blm_near_stats *out);
 

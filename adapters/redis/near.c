@@ -151,12 +151,23 @@ static blm_status update(blm_near *n, blm_error *err)
     return st;
 }
 
+/* For the stats. */
+static void keep_why(blm_near *n, blm_status st, const blm_error *err)
+{
+    pthread_mutex_lock(&n->waking);
+    n->why.status = st;
+    if (st != BLM_OK)
+        n->why = *err;
+    pthread_mutex_unlock(&n->waking);
+}
+
 blm_status blm_near_update(blm_near *n, blm_error *err)
 {
     blm_error own;
     err = err ? err : &own;
     pthread_mutex_lock(&n->asking);
     blm_status st = n->reads ? blm__near_look(n, err) : update(n, err);
+    keep_why(n, st, err);
     pthread_mutex_unlock(&n->asking);
     return st;
 }
@@ -325,8 +336,10 @@ static void look(blm_near *n)
     if (!n->reads || blm__near_now() - atomic_load(&n->looked) < (uint64_t)n->o.every_ms * 1000 ||
         pthread_mutex_trylock(&n->asking) != 0)
         return;
-    if (blm__near_look(n, &err) != BLM_OK)
+    blm_status st = blm__near_look(n, &err);
+    if (st != BLM_OK)
         atomic_fetch_add(&n->failures, 1);
+    keep_why(n, st, &err);
     pthread_mutex_unlock(&n->asking);
 }
 
@@ -480,6 +493,9 @@ void blm_near_get_stats(blm_near *n, blm_near_stats *out)
     s.failures           = atomic_load(&n->failures);
     s.received           = atomic_load(&n->received);
     s.bytes              = atomic_load(&n->bytes);
+    pthread_mutex_lock(&n->waking);
+    s.why = n->why;
+    pthread_mutex_unlock(&n->waking);
     memcpy(out, &s, size);
 }
 

@@ -43,6 +43,7 @@ struct blm_near {
     pthread_mutex_t       waking;
     pthread_cond_t        wake;
     bool                  ends, started;
+    blm_error             why; /* what the last question failed for; under `waking`, as `ends` */
     atomic_uint_least64_t loads, changes, failures, received, bytes;
     uint64_t              before; /* bytes received by connections that are closed */
 

@@ -181,7 +181,8 @@ static blm_status catch_up(void *ctx, blm_error *err)
     return st;
 }
 
-static blm_status load_once(blm_near *n, uint32_t shard, bool torn, blm_error *err)
+/* *read: the filter was read whole; what fails then is the copy's place. */
+static blm_status load_once(blm_near *n, uint32_t shard, bool torn, bool *read, blm_error *err)
 {
     struct blm__copy *c = &n->copies[shard];
     struct loading    l = { n, shard, torn, 0 };
@@ -223,6 +224,7 @@ static blm_status load_once(blm_near *n, uint32_t shard, bool torn, blm_error *e
             st = blm__near_place(n, shard, f, err);
         pthread_rwlock_unlock(&n->lock);
     }
+    *read = swapped;
     if (!swapped)
         blm_free(f);
     else if (st == BLM_OK && atomic_fetch_add(&n->loads, 1) >= n->shards)
@@ -232,12 +234,13 @@ static blm_status load_once(blm_near *n, uint32_t shard, bool torn, blm_error *e
 
 static blm_status load(blm_near *n, uint32_t shard, blm_error *err)
 {
-    blm_status st = load_once(n, shard, false, err);
-    if (st == BLM_E_CHECKSUM || st == BLM_E_TRUNCATED || st == BLM_E_FORMAT) /* torn, or damaged */
-        st = BLM_E_BUSY;
-    for (int i = 0; i < TRIES && st == BLM_E_BUSY; i++)
-        st = load_once(n, shard, true, err);
-    if (st == BLM_E_BUSY)
+    bool       read;
+    blm_status st = load_once(n, shard, false, &read, err);
+    if (!read && (st == BLM_E_CHECKSUM || st == BLM_E_TRUNCATED || st == BLM_E_FORMAT))
+        st = BLM_E_BUSY; /* torn, or damaged */
+    for (int i = 0; i < TRIES && st == BLM_E_BUSY && !read; i++)
+        st = load_once(n, shard, true, &read, err);
+    if (st == BLM_E_BUSY && !read)
         blm__redis_fail(err, st,
                         "the filter changes faster than it can be read: raise bf-changes-length");
     n->copies[shard].old = st != BLM_OK;

@@ -275,6 +275,29 @@ def again(s):
     c("FLUSHALL")
 
 
+def said(s):
+    """A file that another follower keeps is refused as that; and a key that is gone is not called a server that is."""
+    c = s.client()
+    with tempfile.TemporaryDirectory() as directory:
+        file = f"{directory}/copy.blm"
+        for key in ("k", "other"):
+            c("BF.RESERVE", key, "0.001", "100", "KIND", "blocked")
+        ref = f"redis://127.0.0.1:{s.port}/"
+        with Follower(ref + "k", file) as run:
+            server.until("the file", lambda: os.path.exists(file))
+            for more in ([], ["--force"]):
+                _, err = bloomery("follow", "--once", *more, ref + "other", file, code=2)
+                assert "writer" in err and "has the file open" in err, err
+            c("DEL", "k")
+            time.sleep(1.5)
+            c("BF.RESERVE", "k", "0.001", "100", "KIND", "blocked")
+            c("BF.ADD", "k", "again")
+            server.until("the key", lambda: has(file, "again"))
+            time.sleep(0.5)
+        assert b"does not answer" in run.said and b"no such key" in run.said and b"up to date" in run.said, run.said
+    c("FLUSHALL")
+
+
 def replaced(s):
     """A filter that is replaced by one of another type is loaded anew, back and forth, and so is one that was
     gone, or a window, meanwhile."""
@@ -515,7 +538,7 @@ def gone(_):
 
 def main():
     with Server(binary=server.REDIS) as s:
-        for test in (command, commands, again, replaced, fixed, unsaved, date, own, gone, one_server):
+        for test in (command, commands, again, said, replaced, fixed, unsaved, date, own, gone, one_server):
             begin = time.monotonic()
             test(s)
             print(f"  {test.__name__}: {time.monotonic() - begin:.1f} s", flush=True)
