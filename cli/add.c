@@ -12,6 +12,7 @@
 #include "memory.h"
 #include "numbers.h"
 #include "progress.h"
+#include "report.h"
 #include "say.h"
 #include "window.h"
 
@@ -199,7 +200,8 @@ void add_warn_overfilled(struct ref *r)
     blm_params p;
     double     rate;
     if (say_quiet || !ref_params(r, &p) || p.can & BLM_CAN_GROW || p.capacity == 0 ||
-        !window_overfilled(r, &p) || p.rate == 0 || !((rate = rate_now(r, &p)) > p.rate))
+        !window_overfilled(r, &p) || p.rate == 0 || !((rate = rate_now(r, &p)) > p.rate) ||
+        (!r->remote && rate < full_rate(r->filter, &p))) /* its scheme's fault: create said so */
         return;
     char items[NUMBER_TEXT], room[NUMBER_TEXT], was[NUMBER_TEXT], is[NUMBER_TEXT];
     if (p.can & BLM_CAN_FORGET) {

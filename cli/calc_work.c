@@ -82,8 +82,9 @@ static void textbook(const blm_options *o, blm_plan *t)
         t->bits = 0;
         return;
     }
-    t->rate          = r.value;
     unsigned cell    = cell_bits(o->kind);
+    t->kind          = cell > 1 ? o->kind : t->kind;
+    t->rate          = r.value;
     t->bytes         = (t->bits * cell + 7) / 8;
     t->bits_per_item = (double)t->bits * cell / (double)t->items;
 }
@@ -197,6 +198,7 @@ void calc_json(struct json *j, const struct calc *c)
     if (c->textbook.bits) {
         json_open(j, "textbook", '{');
         json_plan(j, &c->textbook);
+        json_count(j, "cell_bits", calc_cell_bits(&c->textbook));
         json_close(j, '}');
     } else {
         json_text(j, "textbook", NULL);

@@ -51,6 +51,12 @@ static void show_asked(const blm_options *o)
     out_print("\n\n");
 }
 
+static const char *cells_word(const blm_plan *p)
+{
+    uint32_t can = blm_kind_find(p->kind)->can;
+    return can & BLM_CAN_FILL_UP ? "fingerprints" : can & BLM_CAN_REMOVE ? "counters" : "cells";
+}
+
 /* What stands behind a row; its cells, if they have more than one bit. */
 static void show_notes(const blm_plan *p, bool usual)
 {
@@ -62,11 +68,7 @@ static void show_notes(const blm_plan *p, bool usual)
     else if (p->asked > 0 && !p->fits)
         out_print("%stoo high", before), before = ", ";
     if (bits > 1)
-        out_print("%s%s %s of %u bits", before, count_text(p->bits, cells),
-                  p->model == BLM_MODEL_BUCKETS    ? "fingerprints"
-                  : p->model == BLM_MODEL_COUNTERS ? "counters"
-                                                   : "cells",
-                  bits),
+        out_print("%s%s %s of %u bits", before, count_text(p->bits, cells), cells_word(p), bits),
             before = ", ";
     if (usual)
         out_print("%sthe default", before);

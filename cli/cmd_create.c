@@ -258,7 +258,7 @@ static int fill(struct ref *r, struct added *a)
 static double broken_rate(const struct ref *r, const blm_options *o)
 {
     double rate;
-    return r->filter && o->items && o->rate > 0 &&
+    return r->filter && o->items && o->rate > 0 && !o->bits && !o->memory && !o->probes &&
                    blm_rate_at(r->filter, o->items, &rate) == BLM_OK && rate > RATE_ABOVE * o->rate
                ? rate
                : 0;

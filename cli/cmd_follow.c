@@ -41,24 +41,32 @@ static void say_size(const char *name, const char *file, blm_near *n)
     say("%s: a copy of %s, %s", file, name, size_text(s.bytes, size));
 }
 
-/* Says when the file becomes too old, and when it is current again. Why comes later, if it is not known
- * yet: a server that does not answer is asked for as long as ?timeout says. */
-static void watch(const char *file, blm_near *n, bool *was, bool *told)
+/* Says when the file becomes too old, and when it is current again; and why, as soon as that is known: a
+ * server that does not answer is asked for as long as ?timeout says. */
+struct watch {
+    bool      old;
+    blm_error told;
+};
+
+static void watch(const char *file, blm_near *n, struct watch *w)
 {
     blm_near_stats s = { .size = sizeof s };
     char           age[NUMBER_TEXT];
     blm_near_get_stats(n, &s);
-    if (*was && !s.current && s.age_ms == UINT64_MAX)
-        say("%s: the server or its filter does not answer; the file is out of date", file);
-    else if (*was && !s.current)
-        say("%s: the server or its filter does not answer; the file is %s s old", file,
-            count_text(s.age_ms / 1000, age));
-    else if (!*was && s.current)
+    if (!w->old && !s.current && s.age_ms == UINT64_MAX)
+        say("%s: out of date", file);
+    else if (!w->old && !s.current)
+        say("%s: out of date, %s s old", file, count_text(s.age_ms / 1000, age));
+    else if (w->old && s.current)
         say("%s: up to date again", file);
-    if (!s.current && s.why.status != BLM_OK && !*told)
-        say("%s: %s", file, s.why.text);
-    *told = !s.current && (*told || s.why.status != BLM_OK);
-    *was  = s.current;
+    w->old = !s.current;
+    if (s.current)
+        w->told.status = BLM_OK;
+    if (s.current || s.why.status == BLM_OK ||
+        (w->told.status == s.why.status && strcmp(w->told.text, s.why.text) == 0))
+        return;
+    say("%s: %s", file, s.why.text);
+    w->told = s.why;
 }
 
 static int run(int count, char **operands)
@@ -67,7 +75,7 @@ static int run(int count, char **operands)
     blm_error        err = { .offset = BLM_NO_OFFSET };
     blm_near        *n   = NULL;
     const char      *ref = operands[0], *name = ref_name(ref);
-    bool             was = true, told = false;
+    struct watch     w = { false, { .status = BLM_OK } };
     (void)count;
     o.every_ms = (uint32_t)(opt.every < UINT32_MAX ? opt.every : UINT32_MAX);
     o.stale_ms = (uint32_t)(opt.stale < UINT32_MAX ? opt.stale : UINT32_MAX);
@@ -87,7 +95,7 @@ static int run(int count, char **operands)
     while (!opt.once && !interrupted()) {
         struct timespec t = { 0, (long)(TICK * 1e9) };
         nanosleep(&t, NULL);
-        watch(operands[1], n, &was, &told);
+        watch(operands[1], n, &w);
     }
     st = blm_near_finish(n, &err);
     return st == BLM_OK ? EXIT_YES : filter_trouble(operands[1], &err);

@@ -14,6 +14,7 @@
 #include "parquet.h"
 #include "progress.h"
 #include "ref.h"
+#include "report.h"
 #include "say.h"
 #include "spread.h"
 #include "verify.h"
@@ -219,12 +220,18 @@ static bool measure(struct ref *r, const blm_stats *s, blm_trial *t)
     return st == BLM_OK;
 }
 
+/* Does the scheme promise what its filters do not keep, even of as many keys as were planned? */
+static bool by_scheme(const struct ref *r, const blm_stats *s)
+{
+    return !r->remote && full_rate(r->filter, &s->params) > RATE_ABOVE * s->params.rate;
+}
+
 /* A promise is of filters with so many keys: half of them are a little above it, and a million trials see
  * that. It is not broken by a filter whose bits are as chance makes them, and that answers by its bits. */
 static bool by_chance(const struct ref *r, const blm_stats *s, const blm_trial *t)
 {
     double low, high;
-    return !s->overfilled &&
+    return !s->overfilled && !by_scheme(r, s) &&
            blm_binomial_interval(t->hits, t->trials, SURE, &low, &high) == BLM_OK &&
            low <= s->rate_now && (r->remote || !verify_polluted(r, s));
 }
@@ -257,8 +264,10 @@ static enum verdict judge(const struct ref *r, const blm_stats *s, const blm_tri
         out_print("holds: %s%s\n", rate_text(held, rate),
                   within ? "" : "; that this filter is above it is chance");
     else
-        out_print("BROKEN: %s was %s\n", rate_text(held, rate),
-                  opt.rate > 0 ? "asked for" : "promised");
+        out_print("BROKEN: %s was %s%s%s\n", rate_text(held, rate),
+                  opt.rate > 0 ? "asked for" : "promised",
+                  by_scheme(r, s) ? ", which filters of so few keys do not keep in scheme " : "",
+                  by_scheme(r, s) ? p->scheme : "");
     return good ? GOOD : BAD;
 }
 

@@ -125,6 +125,7 @@ void info_json(struct json *j, const char *name, const blm_filter *f, const blm_
 {
     const blm_params     *p      = &s->params;
     const blm_scheme_row *scheme = blm_scheme_find(p->scheme);
+    const double          full   = full_rate(f, p);
     json_text(j, "filter", name);
     json_text(j, "format", p->format);
     json_text(j, "scheme", p->scheme);
@@ -136,7 +137,7 @@ void info_json(struct json *j, const char *name, const blm_filter *f, const blm_
     json_count(j, "ones", s->ones);
     json_real(j, "fill", s->fill);
     json_real(j, "rate_now", s->rate_now);
-    json_maybe(j, "rate_full", full_rate(f, p), full_rate(f, p) > 0);
+    json_maybe(j, "rate_full", full, full > 0);
     json_bool(j, "overfilled", s->overfilled);
     json_known(j, "stuck", s->stuck,
                p->cell_bits > 1 && p->can & BLM_CAN_REMOVE && !(p->can & BLM_CAN_FILL_UP));

@@ -104,6 +104,7 @@ static void fuzz_use(blm_filter *f)
     must(blm_get_stats(f, &stats) == BLM_OK);
     must(stats.fill >= 0 && stats.fill <= 1);
     must(stats.rate_now >= 0 && stats.rate_now <= 1);
+    must(stats.estimated.value >= 0 && stats.estimated.low <= stats.estimated.high);
     blm_params p = { .size = sizeof p };
     must(blm_get_params(f, &p) == BLM_OK);
     blm_status s = blm_add(f, "key", 3); /* a RedisBloom chain may be full and forbidden to grow */

@@ -29,11 +29,12 @@ static size_t next_piece(void *ctx, void *bytes, size_t len)
 /* A stream's format is found by its first 64 bytes. With the length and the rest known, another may fit better
  * (JSON that begins with 60 spaces), or none: then the stream is that format's, or refused as it. Or there is one
  * only by its length: the stream has none. */
-static bool rest_decides(const uint8_t *data, size_t size)
+static bool rest_decides(const uint8_t *data, size_t size, const char **first)
 {
     blm_bid bids[2][2] = { { { NULL, 0 } } };
     blm_sniff(data, size < 64 ? size : 64, size < 64 ? size : 0, bids[0], 2);
     blm_sniff(data, size, size, bids[1], 2);
+    *first     = bids[0][0].format;
     bool clear = bids[0][0].bid > bids[0][1].bid || !bids[0][0].format;
     return clear && bids[1][0].format != bids[0][0].format;
 }
@@ -45,6 +46,12 @@ static bool is_native(const blm_filter *f)
 {
     blm_params p = { .size = sizeof p };
     return blm_get_params(f, &p) == BLM_OK && strcmp(p.format, "native") == 0;
+}
+
+/* A native filter's bytes may be followed by others, which as a whole are none. */
+static bool as_whole(const blm_filter *f, const blm_filter *whole, bool other)
+{
+    return whole ? blm_equal(f, whole) : other && is_native(f);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -65,14 +72,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct pieces in = { data, size, how, false }, broken = { data, size, how, true };
     blm_status    whole_st = blm_decode(data, size, &o, &whole, &err);
     blm_status    st       = blm_decode_stream(next_piece, &in, &o, &f, &err);
-    bool          other    = !o.format && rest_decides(data, size);
+    const char   *first    = NULL; /* what the stream is taken for */
+    bool          other    = !o.format && rest_decides(data, size, &first);
     must(st == whole_st || other || (!o.format && decided_early(st)));
-    must(st == BLM_OK ? other || blm_equal(f, whole) : !f && err.status == st && err.text[0]);
+    if (other && st == BLM_OK) { /* whatever the whole bytes are */
+        blm_free(whole);
+        whole    = NULL;
+        o.format = first;
+        must(first && (is_native(f) || blm_decode(data, size, &o, &whole, &err) == BLM_OK));
+        o.format = NULL;
+    }
+    must(st == BLM_OK ? as_whole(f, whole, other) : !f && err.status == st && err.text[0]);
     must(st != BLM_OK || in.left == 0 || is_native(f)); /* which says where it ends */
     blm_free(f);
     f  = NULL;
     st = blm_decode_stream(next_piece, &broken, &o, &f, &err);
-    must(st == BLM_OK ? other || (whole && blm_equal(f, whole))
+    must(st == BLM_OK ? as_whole(f, whole, other)
                       : !f && err.text[0]); /* it may not need the end */
     blm_free(f);
     blm_free(whole);

@@ -486,7 +486,7 @@ typedef struct blm_stats {
     blm_params   params;     /* last, because it grows; its size is the library's */
 } blm_stats;
 
-/* Reads every bit once. On a shared filter it may run during adds, and sees some of them. */
+/* Reads every bit (double hashing: and some ms more). During adds to a shared filter it sees some of them. */
 BLM_API blm_status blm_get_stats(const blm_filter *f, blm_stats *out);
 
 /* The fill of `slices` equal parts of the filter, in order, for a picture of it. */

@@ -2,6 +2,7 @@
 """The filter as a set."""
 import atexit
 import builtins
+import copyreg
 import os
 import sys
 import weakref
@@ -183,11 +184,17 @@ class Filter(_core.Filter):
     def __reduce__(self) -> Any:
         p = self.params
         format = "native" if p.format == "raw" else p.format    # raw bits do not say what they are
-        return _restore, (type(self), self.to_bytes(format), format, p.funnel, p.shared), self._added() or None
+        state = self._added()
+        return (_restore, (type(self), self.to_bytes(format), format, p.funnel, p.shared),
+                (None, state) if state else None)
 
     def _added(self) -> Dict[str, Any]:
-        """What a subclass keeps in its objects."""
-        return {name: value for name, value in vars(self).items() if name != "_pid"}
+        """What a subclass keeps in its objects, in slots too."""
+        kept = {name: value for name, value in vars(self).items() if name != "_pid"}
+        for name in copyreg._slotnames(type(self)):     # type: ignore[attr-defined]
+            if hasattr(self, name):
+                kept[name] = getattr(self, name)
+        return kept
 
     # ---- keys
 
@@ -309,12 +316,14 @@ class Filter(_core.Filter):
 
     def __copy__(self: F) -> F:
         f = self._copy()
-        vars(f).update(self._added())
+        for name, value in self._added().items():
+            setattr(f, name, value)
         return f
 
     def __deepcopy__(self: F, memo: Any) -> F:
         f = memo[id(self)] = self._copy()
-        vars(f).update(deepcopy(self._added(), memo))
+        for name, value in deepcopy(self._added(), memo).items():
+            setattr(f, name, value)
         return f
 
     def fold(self: F, factor: int) -> F:

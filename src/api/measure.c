@@ -8,6 +8,9 @@
 #include "engine/ages.h"
 #include "maths/sizing.h"
 
+#define MODELLED \
+    32u /* layers whose probes in step are counted: later ones are stricter, and take longer */
+
 /* ---- parameters ---- */
 
 static void layer_params(const blm_filter *f, const struct blm__layer *l, blm_params *p)
@@ -119,16 +122,26 @@ static void estimate_layer(const struct blm__layer *l, uint64_t reach, uint64_t 
                                ones, e);
 }
 
+/* Some schemes promise less than their filters give with as many keys as planned: that is not the keys' fault. */
+static double planned_rate(const struct blm__body *b, const blm_params *p)
+{
+    double rate = 0;
+    if (b->scheme->native || b->ops->rate_at(b, p->capacity, &rate) != BLM_OK)
+        return p->rate;
+    return rate;
+}
+
 /* At the planned number of keys the bits' own rate lies around the promise: half of all honest
  * filters are a little above. Three standard deviations of the fill, and then twice that because
  * the probes of a key are not spread quite independently, are no alarm. */
-static bool beyond_chance(const blm_stats *s)
+static bool beyond_chance(const struct blm__body *b, const blm_stats *s)
 {
     if (!(s->params.rate > 0) || s->ones == 0)
         return false;
     double fill  = s->fill < 1 ? s->fill : 1;
     double slack = 6 * s->params.probes * sqrt((1 - fill) / (fill * (double)s->params.bits));
-    return s->rate_now > s->params.rate * (1 + slack);
+    return s->rate_now > s->params.rate * (1 + slack) &&
+           s->rate_now > planned_rate(b, &s->params) * (1 + slack);
 }
 
 /* Fewer keys than planned are not too many, whatever the rate: of few keys in lines it varies by chance
@@ -143,12 +156,32 @@ static bool too_many(const struct blm__body *b, const blm_stats *s)
            (b->ops->row.can & BLM_CAN_FORGET && blm__by_time(&b->layers[0].shape));
 }
 
+/* The chance that a layer says maybe to a key that is not there. */
+static double layer_rate(const struct blm__layer *l, uint64_t ones, uint32_t layer)
+{
+    double rate = blm__layer_rate_now(l, ones);
+    if (layer < MODELLED && rate < 1)
+        rate += blm__in_step_now(&l->shape, ones);
+    return fmin(rate, 1);
+}
+
+/* Two keys with one 64-bit hash are one key. The rates of buckets and fuse filters have that in them. */
+static double with_collisions(const struct blm__body *b, const blm_stats *s)
+{
+    blm_model model = blm__shape_model(&b->layers[0].shape);
+    if (!b->scheme->native || s->ones == 0 || s->estimated.saturated ||
+        model == BLM_MODEL_BUCKETS || model == BLM_MODEL_FUSE)
+        return s->rate_now;
+    return blm__with_collisions(s->rate_now, (uint64_t)fmin(fmax(s->estimated.value, 1), 0x1p60));
+}
+
 blm_status blm_get_stats(const blm_filter *f, blm_stats *out)
 {
     const struct blm__body *b = &f->body;
     blm_stats               s;
     uint64_t                cells  = 0;
-    double                  absent = 1; /* chance that no layer says maybe */
+    double                  absent = 1; /* chance that no layer's bits say maybe */
+    double                  none   = 0; /* the logarithm of that, with keys that come in step */
     memset(&s, 0, sizeof s);
     body_params(f, &s.params);
     s.params.size = sizeof s.params;
@@ -170,18 +203,16 @@ blm_status blm_get_stats(const blm_filter *f, blm_stats *out)
             blm__estimate_scale(&e, 1 / absent);
         blm__estimate_add(&s.estimated, &e);
         absent *= 1 - blm__layer_rate_now(l, ones);
+        none += log1p(-layer_rate(l, ones, i));
         if (l->engine->stuck)
             s.stuck += l->engine->stuck(l);
     }
     s.fill     = (double)s.ones / (double)cells;
-    s.rate_now = 1 - absent;
-    if (b->layer_count == 1) /* 1 − (1 − r) loses the digits of a small rate */
-        s.rate_now = blm__layer_rate_now(&b->layers[0], s.ones);
-    if (b->scheme->native && s.rate_now > 0 && !s.estimated.saturated)
-        s.rate_now = blm__with_collisions(s.rate_now, (uint64_t)fmax(s.estimated.value, 0));
+    s.rate_now = b->layer_count == 1 ? layer_rate(&b->layers[0], s.ones, 0) : -expm1(none);
+    s.rate_now = with_collisions(b, &s);
     if (b->ops->totals)
         b->ops->totals(b, &s.params, &s);
-    s.overfilled      = beyond_chance(&s) && too_many(b, &s);
+    s.overfilled      = beyond_chance(b, &s) && too_many(b, &s);
     s.params.unclosed = blm__body_unclosed(b); /* a writer may have come while bits were counted */
     return blm__emit(out, &s, sizeof s);
 }

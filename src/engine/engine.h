@@ -174,6 +174,10 @@ static inline uint64_t blm__layer_ones(const struct blm__layer *l, const struct 
     return l->engine->ones(l, v);
 }
 double blm__layer_rate_now(const struct blm__layer *l, uint64_t ones);
+/* What probes that are in step with those of other keys add to a rate, with n keys or so many bits set
+ * (docs/maths.md, Double hashing); 0 where the scheme has none. */
+double blm__in_step(const struct blm__shape *s, uint64_t n);
+double blm__in_step_now(const struct blm__shape *s, uint64_t ones);
 /* Estimates of separate cells add up; their errors as squares. */
 void blm__estimate_add(blm_estimate *sum, const blm_estimate *e);
 /* Keys that it holds now. */

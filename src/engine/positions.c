@@ -15,6 +15,7 @@
 
 #include "core/kernel/loops.h"
 #include "engine/bits.h"
+#include "maths/cover.h"
 #include "maths/sizing.h"
 
 #define GROUP BLM__BATCH_DIGESTS
@@ -164,35 +165,32 @@ bool blm__positions_list(const struct blm__shape *s, const blm_digest *d, bool r
 
 /* ---- rates ---- */
 
-/* What probes in step with one another add with n keys: in small filters and at strict rates most of the
- * rate. */
-static double in_step(const struct blm__shape *s, uint64_t n)
+/* In small filters and at strict rates this is most of the rate. With more than 64 probes it is of rates that
+ * nobody asks for, and would take milliseconds. */
+double blm__in_step(const struct blm__shape *s, uint64_t n)
 {
     const uint64_t m    = blm__shape_reach(s);
     blm_rate       with = { .size = sizeof with }, without = { .size = sizeof without };
-    if (s->scheme->in_step <= 0 ||
+    if (s->scheme->in_step <= 0 || n == 0 || s->probes > BLM__COVER_MAX ||
         blm_rate_of(BLM_MODEL_DOUBLE, m, s->probes, 0, n, &with) != BLM_OK ||
         blm_rate_of(BLM_MODEL_INDEPENDENT, m, s->probes, 0, n, &without) != BLM_OK)
         return 0;
     return s->scheme->in_step * fmax(with.value - without.value, 0);
 }
 
-/* How many keys set so many of m bits. */
-static uint64_t keys_of(double ones, double m, uint32_t probes)
+double blm__in_step_now(const struct blm__shape *s, uint64_t ones)
 {
-    double keys = ones < m ? -log1p(-ones / m) * m / probes : 0;
-    return ones > 0 && keys < 1 ? 1 : (uint64_t)(keys + 0.5);
+    const double m = (double)blm__shape_reach(s);
+    if (s->scheme->in_step <= 0 || ones == 0 || (double)ones >= m)
+        return 0;
+    return blm__in_step(s, (uint64_t)fmax(1, -log1p(-(double)ones / m) * m / s->probes + 0.5));
 }
 
 double blm__fill_rate_now(const struct blm__layer *l, uint64_t ones)
 {
-    const struct blm__shape *s = &l->shape;
-    if (s->scheme->rate_now)
-        return s->scheme->rate_now(l, ones);
-    double m = (double)blm__shape_reach(s), rate = pow((double)ones / m, s->probes);
-    if (rate > 0 && rate < 1)
-        rate += in_step(s, keys_of((double)ones, m, s->probes));
-    return fmin(rate, 1);
+    if (l->shape.scheme->rate_now)
+        return l->shape.scheme->rate_now(l, ones);
+    return pow((double)ones / (double)blm__shape_reach(&l->shape), l->shape.probes);
 }
 
 double blm__scheme_rate_at(const struct blm__shape *s, uint64_t n)
@@ -203,7 +201,7 @@ double blm__scheme_rate_at(const struct blm__shape *s, uint64_t n)
     blm_rate  r     = { .size = sizeof r };
     if (blm_rate_of(model, blm__shape_reach(s), s->probes, 0, n, &r) != BLM_OK)
         return 1;
-    return fmin(r.value + in_step(s, n), 1);
+    return fmin(r.value + blm__in_step(s, n), 1);
 }
 
 const struct blm__engine blm__engine_positions = {

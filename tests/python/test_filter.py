@@ -158,15 +158,15 @@ def test_copies_and_pickle():
 
 
 class Named(Filter):
-    pass
+    __slots__ = ("owner",)
 
 
 def test_pickles_keep_what_a_subclass_adds(tmp_path):
     for f in (Named(100), Named(100, path=str(tmp_path / "f.blm"))):
         f.add("a")
-        f.source = ["crawl", 7]
+        f.source, f.owner = ["crawl", 7], "ada"
         for g in (copy.copy(f), copy.deepcopy(f), pickle.loads(pickle.dumps(f))):
-            assert type(g) is Named and vars(g) == {"source": ["crawl", 7]} and "a" in g
+            assert type(g) is Named and vars(g) == {"source": ["crawl", 7]} and g.owner == "ada" and "a" in g
 
 
 def test_subclasses_keep_their_class():

@@ -294,7 +294,7 @@ def said(s):
             c("BF.ADD", "k", "again")
             server.until("the key", lambda: has(file, "again"))
             time.sleep(0.5)
-        assert b"does not answer" in run.said and b"no such key" in run.said and b"up to date" in run.said, run.said
+        assert b"out of date" in run.said and b"no such key" in run.said and b"up to date" in run.said, run.said
     c("FLUSHALL")
 
 
