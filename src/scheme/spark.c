@@ -111,7 +111,7 @@ const struct blm__scheme blm__scheme_spark1 = {
                        funnels, true, .kinds = 1u << BLM_CLASSIC, .format = "spark" },
     .version       = 1,
     .model         = BLM_MODEL_DOUBLE,
-    .in_step       = 0.2,
+    .in_step       = 0.17,
     .fold          = BLM__FOLD_STRIDED,
     .fold_unit     = 64,
     .digest        = digest,
