@@ -8,8 +8,8 @@
 #include "engine/ages.h"
 #include "maths/sizing.h"
 
-#define MODELLED \
-    32u /* layers whose probes in step are counted: later ones are stricter, and take longer */
+/* Layers whose probes in step are counted: later ones are stricter, and take longer. */
+#define MODELLED 32u
 
 /* ---- parameters ---- */
 
@@ -156,13 +156,11 @@ static bool too_many(const struct blm__body *b, const blm_stats *s)
            (b->ops->row.can & BLM_CAN_FORGET && blm__by_time(&b->layers[0].shape));
 }
 
-/* The chance that a layer says maybe to a key that is not there. */
-static double layer_rate(const struct blm__layer *l, uint64_t ones, uint32_t layer)
+/* The chance that a layer says maybe to a key that is not there; `bits`: what its fill says of that. */
+static double layer_rate(const struct blm__layer *l, uint64_t ones, double bits, uint32_t layer)
 {
-    double rate = blm__layer_rate_now(l, ones);
-    if (layer < MODELLED && rate < 1)
-        rate += blm__in_step_now(&l->shape, ones);
-    return fmin(rate, 1);
+    double more = layer < MODELLED && bits < 1 ? blm__in_step_now(&l->shape, ones) : 0;
+    return fmin(bits + more, 1);
 }
 
 /* Two keys with one 64-bit hash are one key. The rates of buckets and fuse filters have that in them. */
@@ -202,13 +200,15 @@ blm_status blm_get_stats(const blm_filter *f, blm_stats *out)
         if (!l->engine->exact && absent > 0)
             blm__estimate_scale(&e, 1 / absent);
         blm__estimate_add(&s.estimated, &e);
-        absent *= 1 - blm__layer_rate_now(l, ones);
-        none += log1p(-layer_rate(l, ones, i));
+        double bits = blm__layer_rate_now(l, ones);
+        s.rate_now  = layer_rate(l, ones, bits, i);
+        absent *= 1 - bits;
+        none += log1p(-s.rate_now);
         if (l->engine->stuck)
             s.stuck += l->engine->stuck(l);
     }
     s.fill     = (double)s.ones / (double)cells;
-    s.rate_now = b->layer_count == 1 ? layer_rate(&b->layers[0], s.ones, 0) : -expm1(none);
+    s.rate_now = b->layer_count == 1 ? s.rate_now : -expm1(none);
     s.rate_now = with_collisions(b, &s);
     if (b->ops->totals)
         b->ops->totals(b, &s.params, &s);
