@@ -59,8 +59,11 @@ static const struct option rows[] = {
 };
 static const struct option disk_rows[] = {
     { "memory", 0, OPT_SIZE, "SIZE", &opt.memory,
-      "Build in about this much memory (1M or more), by way of files on the disk: the keys may be "
-      "more than memory holds. If the command is killed or the disk is full, run it again with the "
+      "Build in about this much memory (1M or more), and up to 40 MB more, by way of files on the "
+      "disk: "
+      "the keys may "
+      "be more than memory holds. If the command is killed or the disk is full, run it again with "
+      "the "
       "same keys: it "
       "goes on where it was.",
       NULL },

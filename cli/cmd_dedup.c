@@ -43,6 +43,7 @@
 #define PENDING     32768               /* keys waiting for their lines to be written */
 #define SYNC_EVERY  30.0                /* seconds */
 #define RUNS        8                   /* of lines in a turn of a window */
+#define ASKS        16 /* of its rate, in so many lines as a window holds, for --stats */
 
 static struct {
     uint64_t    items, memory;
@@ -84,6 +85,14 @@ static const struct option_group        own      = { "Set", rows };
 static const struct option_group *const groups[] = { &own,        &keys_group,   &threads_group,
                                                      &from_group, &server_group, NULL };
 
+/* New lines that a window did not let through, as expected: its rate rises and falls, so it is asked now
+ * and then, and the lines between two answers met rates between them. */
+struct lost {
+    double   wrong, rate; /* so far; at the last answer */
+    uint64_t unique;      /* by then */
+    bool     at_least;    /* so full that new lines do not say how many came */
+};
+
 struct dedup {
     struct ref      ref; /* with --state */
     blm_filter     *filter;
@@ -91,6 +100,7 @@ struct dedup {
     struct expected expected;
     uint64_t        unique;
     double          start, synced;
+    struct lost     lost;         /* a window's */
     bool            failed, open; /* open: there is a filter, in memory or on a server */
     /* With --state: keys whose lines are not yet written, and a small filter of the same keys. */
     blm_filter *recent;
@@ -368,6 +378,30 @@ static void print_and_renew(struct dedup *d, const struct batch *b)
     }
 }
 
+/* Half full of what it does not hold, the new lines do not say how many were not let through. */
+static void ask_window(struct dedup *d)
+{
+    struct lost *w   = &d->lost;
+    blm_stats    s   = { .size = sizeof s };
+    double       now = blm_get_stats(d->filter, &s) == BLM_OK ? s.rate_now : w->rate;
+    double       met = (w->rate + now) / 2;
+    if (met > 0.5)
+        w->at_least = true;
+    else
+        w->wrong += met / (1 - met) * (double)(d->unique - w->unique);
+    w->rate   = now;
+    w->unique = d->unique;
+}
+
+/* Every ASKS-th part of what it was planned for: each answer reads all bits. */
+static void watch_window(struct dedup *d)
+{
+    blm_params p = { .size = sizeof p };
+    if (opt.window && (opt.stats || opt.json) && d->open && !d->ref.remote &&
+        blm_get_params(d->filter, &p) == BLM_OK && d->unique - d->lost.unique > p.capacity / ASKS)
+        ask_window(d);
+}
+
 static void all_lines(struct dedup *d)
 {
     struct batch b;
@@ -382,6 +416,7 @@ static void all_lines(struct dedup *d)
             print_and_queue(d, &b);
         else
             add_and_print(d, &b);
+        watch_window(d);
         progress_tick(d->keys.lines, d->keys.bytes);
     }
     write_pending(d);
@@ -389,23 +424,20 @@ static void all_lines(struct dedup *d)
 
 /* ---- statistics ---- */
 
-/* A window stays as full as it is: each new line met the rate that it has now, or a lower one. Half
- * full of what it does not hold, the new lines do not say how many were not let through. */
-static double window_wrong(double rate, uint64_t unique, bool *at_least)
-{
-    *at_least = rate > 0.5;
-    return *at_least ? 0 : rate / (1 - rate) * (double)unique;
-}
-
 static double wrongly_dropped(struct dedup *d, double *rate, bool *at_least)
 {
-    blm_stats s     = { .size = sizeof s };
-    double    wrong = opt.window ? 0 : expected_end(&d->expected, d->filter, rate);
-    *at_least       = d->expected.at_least;
-    if (!opt.window && !*at_least)
-        return wrong;
-    *rate = blm_get_stats(d->filter, &s) == BLM_OK ? s.rate_now : 0; /* by the bits */
-    return opt.window ? window_wrong(*rate, d->unique, at_least) : wrong;
+    blm_stats s = { .size = sizeof s };
+    if (opt.window) {
+        ask_window(d);
+        *rate     = d->lost.rate;
+        *at_least = d->lost.at_least;
+        return d->lost.wrong;
+    }
+    double wrong = expected_end(&d->expected, d->filter, rate);
+    *at_least    = d->expected.at_least;
+    if (*at_least)
+        *rate = blm_get_stats(d->filter, &s) == BLM_OK ? s.rate_now : 0; /* by the bits */
+    return wrong;
 }
 
 static void report(struct dedup *d)

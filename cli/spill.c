@@ -26,8 +26,9 @@ static const struct option rows[] = {
       NULL },
     { "spill", 0, OPT_FILE, "DIR", &spill_options.dir,
       "Where those files go: a directory that is new or empty. Default: FILTER.spill. They take 8 "
-      "bytes a key for a blocked filter, some 5 bytes a probe for a classic one, and the filter's "
-      "size.",
+      "bytes a key for a blocked filter of one line (9 to 10 for each line of more), 5 to 6 bytes "
+      "a probe for a classic "
+      "one, and twice the filter's size.",
       NULL },
     OPTION_END,
 };

@@ -73,7 +73,7 @@ complete -c bloomery -n '__fish_seen_subcommand_from build' -l kind -x -a 'stati
 complete -c bloomery -n '__fish_seen_subcommand_from build' -l hash -x -a 'xxh3 siphash' -d 'The hash'
 complete -c bloomery -n '__fish_seen_subcommand_from build' -l seed -x -d 'A fixed seed'
 complete -c bloomery -n '__fish_seen_subcommand_from build' -l force -d 'Replace the file if it exists'
-complete -c bloomery -n '__fish_seen_subcommand_from build' -l memory -x -d 'Build in about this much memory (1M or more), by way of files on the disk: the keys may be more than memory holds'
+complete -c bloomery -n '__fish_seen_subcommand_from build' -l memory -x -d 'Build in about this much memory (1M or more), and up to 40 MB more, by way of files on the disk: the keys may be more than memory holds'
 complete -c bloomery -n '__fish_seen_subcommand_from build' -l working-memory -x -d 'The same, as create calls it'
 complete -c bloomery -n '__fish_seen_subcommand_from build' -l spill -r -F -d 'Where those files go: a directory that is new or empty'
 complete -c bloomery -n '__fish_seen_subcommand_from build' -s 0 -d 'Keys end with a NUL byte instead of a newline, as in the output of find -print0'

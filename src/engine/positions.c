@@ -169,19 +169,20 @@ bool blm__positions_list(const struct blm__shape *s, const blm_digest *d, bool r
  * nobody asks for, and would take milliseconds. */
 double blm__in_step(const struct blm__shape *s, uint64_t n)
 {
-    const uint64_t m    = blm__shape_reach(s);
+    const uint64_t m     = blm__shape_reach(s);
+    const double   share = s->scheme->in_step[(m & (m - 1)) == 0];
     blm_rate       with = { .size = sizeof with }, without = { .size = sizeof without };
-    if (s->scheme->in_step <= 0 || n == 0 || s->probes > BLM__COVER_MAX ||
+    if (share <= 0 || n == 0 || s->probes > BLM__COVER_MAX ||
         blm_rate_of(BLM_MODEL_DOUBLE, m, s->probes, 0, n, &with) != BLM_OK ||
         blm_rate_of(BLM_MODEL_INDEPENDENT, m, s->probes, 0, n, &without) != BLM_OK)
         return 0;
-    return s->scheme->in_step * fmax(with.value - without.value, 0);
+    return share * fmax(with.value - without.value, 0);
 }
 
 double blm__in_step_now(const struct blm__shape *s, uint64_t ones)
 {
     const double m = (double)blm__shape_reach(s);
-    if (s->scheme->in_step <= 0 || ones == 0 || (double)ones >= m)
+    if (s->scheme->in_step[0] <= 0 || ones == 0 || (double)ones >= m)
         return 0;
     return blm__in_step(s, (uint64_t)fmax(1, -log1p(-(double)ones / m) * m / s->probes + 0.5));
 }
@@ -197,7 +198,7 @@ double blm__scheme_rate_at(const struct blm__shape *s, uint64_t n)
 {
     if (s->scheme->rate_at)
         return s->scheme->rate_at(s, n);
-    blm_model model = s->scheme->in_step > 0 ? BLM_MODEL_INDEPENDENT : s->scheme->model;
+    blm_model model = s->scheme->in_step[0] > 0 ? BLM_MODEL_INDEPENDENT : s->scheme->model;
     blm_rate  r     = { .size = sizeof r };
     if (blm_rate_of(model, blm__shape_reach(s), s->probes, 0, n, &r) != BLM_OK)
         return 1;

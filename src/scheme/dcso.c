@@ -107,14 +107,18 @@ static blm_status plan(const blm_options *o, struct blm__body *b, struct blm__sh
     return blm__asked_promise(&a, b, s, err);
 }
 
-/* Small fields of an even size are worse than their k and fill say: of 28 bits, planned for 1e-6, a tenth of all
- * absent keys were answered maybe. Past a thousand bits nothing is left of that. */
+/* Where m is even and its odd part is small, the rate is worse than k and fill say: of 28 bits, planned for
+ * 1e-6, a tenth of all absent keys were answered maybe, of 2^20 bits, planned for 1e-4, a fifth. From an odd part of
+ * a thousand on nothing is left of that. */
 static const char *notice_even(const struct blm__shape *s)
 {
-    return s->bits % 2 == 0 && s->bits < 1000 ? "m is even and small, so the probes of a key are "
-                                                "related: the rate can be far above "
-                                                "what m and k give"
-                                              : NULL;
+    uint64_t odd = s->bits;
+    while (odd && odd % 2 == 0)
+        odd /= 2;
+    return odd < 1000 && odd != s->bits ? "m is a power of two times a small number, so the probes "
+                                          "of a key are related: the rate "
+                                          "can be far above what m and k give"
+                                        : NULL;
 }
 
 const struct blm__scheme blm__scheme_dcso = {
@@ -151,7 +155,7 @@ const struct blm__scheme blm__scheme_dcso01 = {
                        NULL, true, .kinds = 1u << BLM_CLASSIC, .format = "dcso01" },
     .version       = 1,
     .model         = BLM_MODEL_DOUBLE,
-    .in_step       = 0.45,
+    .in_step       = { 0.45, 0.45 },
     .fold          = BLM__FOLD_STRIDED,
     .fold_unit     = 1,
     .digest        = digest01,

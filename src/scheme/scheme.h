@@ -60,8 +60,9 @@ struct blm__scheme {
      * native rule (growth, tightening). */
     blm_status (*grow)(const struct blm__body *b, struct blm__shape *out, blm_error *err);
     /* Probes a + i·b: the share of what BLM_MODEL_DOUBLE adds to independent probes that is left after this
-     * scheme's sums have wrapped around, as measured (docs/maths.md). 0: other probes. */
-    double in_step;
+     * scheme's sums have wrapped around, as measured (docs/maths.md); the second for an m that is a power of
+     * two, where wrapping changes nothing. 0: other probes. */
+    double in_step[2];
     /* The rate now, if it is not fill^k (Parquet's blocks). NULL: fill^k. */
     double (*rate_now)(const struct blm__layer *l, uint64_t ones);
     /* The rate of a shape with n keys in it. NULL: `model` gives it. */

@@ -125,3 +125,12 @@ for seed in range(1, 25):
 low, high = poisson_interval(expected, ODDS)
 print(f"few batches: {dropped} dropped, {expected:.0f} expected, interval {low} to {high}")
 check(low <= dropped <= high, f"few batches: {dropped} is outside {low} to {high}")
+
+# ---- windows, whose rate rises and falls: the figure is of all lines, not of the last moment
+for label, many, words in (
+        ("quiet at the end", [b"%d" % i for i in range(100000)] + [b"x"] * 40000, ["--window", "20000", "-p", "0.01"]),
+        ("a burst", [b"%d" % (i // 2) for i in range(100000)], ["--window", "10m", "-n", "100000", "-p", "0.01"])):
+    said = json.loads(tool("dedup", "--json", "--quiet", *words, input=b"\n".join(many) + b"\n")[1])
+    dropped, expected = len(set(many)) - said["unique"], said["expected_wrongly_dropped"]
+    print(f"window, {label}: {dropped} dropped, {expected:.0f} expected")
+    check(0.75 * dropped < expected < 1.33 * dropped and not said["expected_at_least"], f"{label}: {dropped}, not {expected}")
