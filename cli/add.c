@@ -12,7 +12,6 @@
 #include "memory.h"
 #include "numbers.h"
 #include "progress.h"
-#include "report.h"
 #include "say.h"
 #include "window.h"
 
@@ -200,8 +199,7 @@ void add_warn_overfilled(struct ref *r)
     blm_params p;
     double     rate;
     if (say_quiet || !ref_params(r, &p) || p.can & BLM_CAN_GROW || p.capacity == 0 ||
-        !window_overfilled(r, &p) || p.rate == 0 || !((rate = rate_now(r, &p)) > p.rate) ||
-        (!r->remote && rate < full_rate(r->filter, &p))) /* its scheme's fault: create said so */
+        !window_overfilled(r, &p) || p.rate == 0 || !((rate = rate_now(r, &p)) > p.rate))
         return;
     char items[NUMBER_TEXT], room[NUMBER_TEXT], was[NUMBER_TEXT], is[NUMBER_TEXT];
     if (p.can & BLM_CAN_FORGET) {
@@ -212,14 +210,23 @@ void add_warn_overfilled(struct ref *r)
             known ? burst : "");
         return;
     }
-    /* Keys that all bits were set for already were not counted. */
     blm_stats s    = { .size = sizeof s };
-    bool      full = !r->remote && blm_get_stats(r->filter, &s) == BLM_OK && s.estimated.saturated;
-    uint64_t  held = full ? (uint64_t)fmax((double)p.items, s.estimated.low) : p.items;
+    bool      here = !r->remote && blm_get_stats(r->filter, &s) == BLM_OK;
+    if (here && !s.overfilled) /* a counting filter counts a key each time it comes */
+        return;
+    /* Keys that all bits were set for already were not counted. */
+    bool     full = here && s.estimated.saturated, more = here && s.estimated.low > (double)p.items;
+    uint64_t held = full   ? (uint64_t)fmax((double)p.items, s.estimated.low)
+                    : more ? (uint64_t)s.estimated.value
+                           : p.items;
     say("%s holds %s%s keys but was planned for %s: its rate is now %s%s, not %s: make a larger "
         "filter",
-        r->name, full ? "at least " : "", count_text(held, items), count_text(p.capacity, room),
-        r->remote ? "about " : "", rate_text(rate, is), rate_text(p.rate, was));
+        r->name,
+        full   ? "at least "
+        : more ? "about "
+               : "",
+        count_text(held, items), count_text(p.capacity, room), r->remote ? "about " : "",
+        rate_text(rate, is), rate_text(p.rate, was));
 }
 
 int add_report(const char *name, const struct added *a, bool good)
