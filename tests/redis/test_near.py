@@ -285,6 +285,7 @@ def said(s):
         ref = f"redis://127.0.0.1:{s.port}/"
         with Follower(ref + "k", file) as run:
             server.until("the file", lambda: os.path.exists(file))
+            server.until("its writer", lambda: json.loads(bloomery("info", "--json", file)[0])["writer"] == "live")
             for more in ([], ["--force"]):
                 _, err = bloomery("follow", "--once", *more, ref + "other", file, code=2)
                 assert "writer" in err and "has the file open" in err, err
