@@ -86,7 +86,7 @@ def everyday(binary):
                     _, err = bloomery("add", where, stdin=b"".join(lines(LINES)[:1000]))
                     assert "was planned for" not in err, err
                     _, err = bloomery("add", where, stdin=b"".join(lines(LINES)[1000:1500]))
-                    said.append(re.search(r"holds (1,\d+) keys but was planned for 1,000: its rate is now (?:about )?([\d.]+)%, "
+                    said.append(re.search(r"holds (?:about )?(1,\d+) keys but was planned for 1,000: its rate is now (?:about )?([\d.]+)%, "
                                           r"not 1%: make a larger filter", err))
                     assert said[-1], err
                 file, there = (float(m[2]) for m in said)
