@@ -217,7 +217,7 @@ void add_warn_overfilled(struct ref *r)
     /* Keys that all bits were set for already were not counted. */
     bool     full = here && s.estimated.saturated, more = here && s.estimated.low > (double)p.items;
     uint64_t held = full   ? (uint64_t)fmax((double)p.items, s.estimated.low)
-                    : more ? (uint64_t)s.estimated.value
+                    : more ? (uint64_t)llround(s.estimated.value)
                            : p.items;
     say("%s holds %s%s keys but was planned for %s: its rate is now %s%s, not %s: make a larger "
         "filter",
