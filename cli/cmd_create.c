@@ -255,10 +255,11 @@ static int fill(struct ref *r, struct added *a)
 
 /* A scheme's own formula may promise more than its probes give: in small filters at strict rates it can
  * be a thousand times as much. 0: it gives what was asked for, about. */
-static double broken_rate(const struct ref *r, const blm_options *o)
+static double rate_short_of(const struct ref *r, const blm_options *o)
 {
     double rate;
-    return r->filter && o->items && o->rate > 0 && !o->bits && !o->memory && !o->probes &&
+    return opt.scheme && r->filter && o->items && o->rate > 0 && !o->bits && !o->memory &&
+                   !o->probes && strcmp(opt.scheme, "native") != 0 &&
                    blm_rate_at(r->filter, o->items, &rate) == BLM_OK && rate > RATE_ABOVE * o->rate
                ? rate
                : 0;
@@ -288,7 +289,7 @@ static int make(const char *text, const blm_options *o)
     }
     describe(&r, words, sizeof words);
     params_of(&r, &p); /* its notice is static text and outlives the filter */
-    double broken = broken_rate(&r, o);
+    double broken = rate_short_of(&r, o);
     if (opt.from)
         add_warn_overfilled(&r);
     if (!ref_commit(&r))

@@ -121,9 +121,9 @@ static void show_size(const blm_filter *f, const blm_params *p)
         out_print("not known");
     if (p->rate > 0)
         out_print(" at a rate of %s", rate_text(p->rate, rate));
-    double full = p->rate > 0 ? full_rate(f, p) : 0;
-    if (full > RATE_ABOVE * p->rate)
-        out_print(", but then it is about %s", rate_text(full, rate));
+    double broken = broken_rate(f, p);
+    if (broken > 0)
+        out_print(", but then it is about %s", rate_text(broken, rate));
     if (p->can & BLM_CAN_GROW)
         out_print(", then grows by %.3g", p->growth);
     out_print("\n");

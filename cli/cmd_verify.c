@@ -223,7 +223,7 @@ static bool measure(struct ref *r, const blm_stats *s, blm_trial *t)
 /* Does the scheme promise what its filters do not keep, even of as many keys as were planned? */
 static bool by_scheme(const struct ref *r, const blm_stats *s)
 {
-    return !r->remote && full_rate(r->filter, &s->params) > RATE_ABOVE * s->params.rate;
+    return !(opt.rate > 0) && !r->remote && broken_rate(r->filter, &s->params) > 0;
 }
 
 /* A promise is of filters with so many keys: half of them are a little above it, and a million trials see
@@ -266,7 +266,7 @@ static enum verdict judge(const struct ref *r, const blm_stats *s, const blm_tri
     else
         out_print("BROKEN: %s was %s%s%s\n", rate_text(held, rate),
                   opt.rate > 0 ? "asked for" : "promised",
-                  by_scheme(r, s) ? ", which filters of so few keys do not keep in scheme " : "",
+                  by_scheme(r, s) ? ", which such filters do not keep in scheme " : "",
                   by_scheme(r, s) ? p->scheme : "");
     return good ? GOOD : BAD;
 }

@@ -117,7 +117,17 @@ const char *scheme_warning(const char *scheme)
 double full_rate(const blm_filter *f, const blm_params *p)
 {
     double rate = 0;
-    return p->capacity && blm_rate_at(f, p->capacity, &rate) == BLM_OK ? rate : 0;
+    /* A window's model is of all its turns full, which is more than it was planned for. */
+    bool known = p->capacity && !(p->can & BLM_CAN_FORGET);
+    return known && blm_rate_at(f, p->capacity, &rate) == BLM_OK ? rate : 0;
+}
+
+double broken_rate(const blm_filter *f, const blm_params *p)
+{
+    if (!(p->rate > 0) || strcmp(p->scheme, "native") == 0)
+        return 0;
+    double full = full_rate(f, p);
+    return full > RATE_ABOVE * p->rate ? full : 0;
 }
 
 void info_json(struct json *j, const char *name, const blm_filter *f, const blm_stats *s,

@@ -18,6 +18,8 @@ const char *scheme_warning(const char *scheme);
 
 /* The modelled rate with as many keys as it was planned for; 0: not known. */
 double full_rate(const blm_filter *f, const blm_params *p);
+/* The same, where the scheme does not keep what it promises; else 0. */
+double broken_rate(const blm_filter *f, const blm_params *p);
 /* How much above the promise that must be to be worth a word. */
 #define RATE_ABOVE 1.1
 

@@ -5,6 +5,8 @@
 #ifndef BLM_TESTS_FOREIGN_H
 #define BLM_TESTS_FOREIGN_H
 
+#include <math.h>
+
 #include "append.h"
 #include "golden.h"
 
@@ -331,6 +333,17 @@ GOLDEN_FN void starve(const char *dir, const char *file, const char *format)
     assert_int_equal(blm_decode(bytes.data, bytes.len, &o, &f, &err), BLM_E_LIMIT);
     assert_int_equal(c.now, 0);
     golden_free_file(&bytes);
+}
+
+/* Guava's and Spark's expectedFpp is the fill to the power of k, to a last digit of pow. The rate now is above it,
+ * because probes are in step. */
+GOLDEN_FN void assert_java_rate(const char *dir, const blm_stats *s)
+{
+    double fpp = golden_meta(dir, "expectedFpp"), rate = pow(s->fill, s->params.probes);
+    if (fabs(rate - fpp) > 4e-16 * fpp)
+        fail_msg("%s: a rate of %.17g, not %.17g", dir, rate, fpp);
+    if (!(s->rate_now >= fpp && s->rate_now < 1.5 * fpp + 0.01))
+        fail_msg("%s: a rate now of %g, where the original says %g", dir, s->rate_now, fpp);
 }
 
 #endif
