@@ -61,7 +61,15 @@ static blm_redis_options options(void)
     return o;
 }
 
-static blm_guard *guard_over(const blm_redis_options *r, uint32_t flags)
+/* For scans: how many keys are named. */
+static inline bool count_key(void *ctx, const void *key, size_t len)
+{
+    assert_true(len == 0 || key != NULL);
+    ++*(unsigned *)ctx;
+    return true;
+}
+
+static inline blm_guard *guard_over(const blm_redis_options *r, uint32_t flags)
 {
     blm_guard_options o = BLM_GUARD_OPTIONS_INIT;
     blm_dataset       d;
