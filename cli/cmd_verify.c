@@ -316,13 +316,16 @@ static void advise(const struct ref *r, const blm_stats *s)
         return;
     }
     char burst[4 * NUMBER_TEXT];
-    if (!r->remote && window_burst(r->filter, burst)) /* the bits do not say how fast keys come */
+    /* The bits do not say how fast keys come, and those of shards not how they lie in their ages. */
+    if (p->can & BLM_CAN_FORGET && (r->remote || window_burst(r->filter, burst)))
         return;
     /* The number of counted adds is no better than the bits: a merge counts common keys twice. */
     double n = s->estimated.value;
     o.kind   = blm_kind_find(p->kind)->can & BLM_CAN_GROW ? BLM_BLOCKED : p->kind;
     o.items  = n >= 1 ? (uint64_t)llround(n) : 1;
     o.rate   = held_to(p) > 0 ? held_to(p) : 0.01;
+    if (!r->remote)
+        window_plan(r->filter, &o);
     if (blm_plan_for(&o, &plan, NULL) != BLM_OK)
         return;
     if (verify_json) {

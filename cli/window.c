@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "window.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "numbers.h"
@@ -58,6 +59,21 @@ const char *window_burst(const blm_filter *f, char *out)
              plural_text(w.busiest, "key", most), count_text(w.share, share),
              count_text(w.busiest * (w.ages - 1), items));
     return out;
+}
+
+bool window_plan(const blm_filter *f, blm_options *o)
+{
+    blm_window w;
+    blm_age    age[AGES];
+    double     most = 0;
+    if (!get(f, &w))
+        return false;
+    for (size_t i = blm_get_ages(f, age, AGES); i-- > 0;)
+        most = fmax(most, age[i].estimated.value);
+    o->items     = w.by_time ? (uint64_t)llround(fmax(most, 1)) * (w.ages - 1) : w.length;
+    o->window_ms = w.by_time ? w.length : 0;
+    o->slack     = (double)w.slack / (double)w.length;
+    return true;
 }
 
 void window_show(const blm_filter *f)

@@ -271,6 +271,61 @@ static void the_rate_of_a_large_one(void **state)
     blm_free(f);
 }
 
+/* ---- how many keys ---- */
+
+/* Windows that have seen four times their length, of `some` keys again and again (0: of new ones). */
+static void counted(uint64_t n, double slack, uint64_t some, double most_off)
+{
+    const unsigned rounds = quick_tests() ? 100 : 500;
+    unsigned       held   = 0;
+    double         sum = 0, truth = 0;
+    for (unsigned r = 0; r < rounds; r++) {
+        blm_options o = asked(n, 0.01, 0, NULL);
+        o.slack       = slack;
+        o.seed[0]     = r;
+        blm_filter *f = made(&o);
+        uint64_t    x = r, adds = 4 * n, last[300] = { 0 }, keys = 0;
+        assert_true(some <= COUNT_OF(last));
+        for (uint64_t i = 0; i < adds; i++) {
+            x            = x * 6364136223846793005u + 1442695040888963407u;
+            uint64_t key = some ? (x >> 33) % some : i;
+            blm_add(f, &key, 8);
+            if (some)
+                last[key] = i + 1;
+        }
+        uint64_t in = window_of(f).adds;
+        for (uint64_t k = 0; k < some; k++)
+            keys += last[k] > adds - in;
+        keys        = some ? keys : in;
+        blm_stats s = { .size = sizeof s };
+        assert_int_equal(blm_get_stats(f, &s), BLM_OK);
+        assert_int_equal(s.params.items, in);
+        held += s.estimated.low <= (double)keys && (double)keys <= s.estimated.high;
+        sum += s.estimated.value;
+        truth += (double)keys;
+        blm_free(f);
+    }
+    double chance = 4.5 * sqrt(0.95 * 0.05 * rounds);
+    if (held < 0.95 * rounds - chance || fabs(sum / truth - 1) > most_off)
+        fail_msg("%llu keys, slack %g, %llu different ones: %u of %u intervals held, and %g of the "
+                 "truth",
+                 (unsigned long long)n, slack, (unsigned long long)some, held, rounds, sum / truth);
+}
+
+/* A key that came back is in many ages, and is one key. */
+static void keys_that_come_back(void **state)
+{
+    (void)state;
+    counted(100, 0, 0, 0.02);
+    counted(100, 0, 10, 0.03);
+    counted(100, 0, 60, 0.03);
+    counted(1000, 0, 0, 0.02);
+    counted(1000, 0, 300, 0.02);
+    counted(1000, 0.05, 60, 0.03);
+    counted(1000, 0.05, 300, INFINITY); /* in 32 ages hardly a cell is free: the interval says so */
+    counted(1000, 0.05, 0, 0.03);
+}
+
 /* More keys than planned in the time: the rate says so, and nothing is forgotten. */
 static void too_many_in_the_time(void **state)
 {
@@ -521,6 +576,7 @@ int main(void)
         cmocka_unit_test(a_clock_of_microseconds),
         cmocka_unit_test(the_rate_of_small_ones),
         cmocka_unit_test(the_rate_of_a_large_one),
+        cmocka_unit_test(keys_that_come_back),
         cmocka_unit_test(too_many_in_the_time),
         cmocka_unit_test(a_burst_is_said),
         cmocka_unit_test(unions_remember_what_either_does),
