@@ -173,6 +173,26 @@ static double with_collisions(const struct blm__body *b, const blm_stats *s)
     return blm__with_collisions(s->rate_now, (uint64_t)fmin(fmax(s->estimated.value, 1), 0x1p60));
 }
 
+/* How many keys came when this was the youngest layer. Those that an older one claimed (all but the share
+ * `absent`, as coins fall) set no bits here. Layers that a union has put behind others were filled without
+ * asking those: of them it is a little too many. */
+static blm_estimate layer_keys(const struct blm__layer *l, uint64_t reach, uint64_t ones,
+                               double absent)
+{
+    blm_estimate e = { 0, 0, INFINITY, true }; /* of no probes nothing can be said */
+    if (l->engine->exact)
+        return (blm_estimate){ (double)ones, (double)ones, (double)ones, false };
+    if (l->shape.probes == 0)
+        return e;
+    estimate_layer(l, reach, ones, &e);
+    if (absent < 1 && absent > 0) {
+        blm__estimate_scale(&e, 1 / absent);
+        blm__estimate_widen(&e, e.value * (1 - absent) / absent,
+                            (double)ones / blm__shape_probes(&l->shape), INFINITY);
+    }
+    return e;
+}
+
 blm_status blm_get_stats(const blm_filter *f, blm_stats *out)
 {
     const struct blm__body *b = &f->body;
@@ -185,20 +205,12 @@ blm_status blm_get_stats(const blm_filter *f, blm_stats *out)
     s.params.size = sizeof s.params;
     for (uint32_t i = 0; i < b->layer_count; i++) {
         const struct blm__layer *l = &b->layers[i];
-        uint64_t     ones = blm__layer_ones(l, b->kernel), reach = blm__shape_reach(&l->shape);
-        blm_estimate e = { 0, 0, INFINITY, true }; /* of no probes nothing can be said */
+        uint64_t ones = blm__layer_ones(l, b->kernel), reach = blm__shape_reach(&l->shape);
         if (ones > reach) /* bits past m set in a caller's own words, or where no key leads */
             ones = reach;
         s.ones += ones;
         cells += l->engine->cells ? l->engine->cells(&l->shape) : l->shape.bits;
-        if (l->engine->exact)
-            e = (blm_estimate){ (double)ones, (double)ones, (double)ones, false };
-        else if (l->shape.probes > 0)
-            estimate_layer(l, reach, ones, &e);
-        /* Keys that an older layer claimed set no bits here. (Layers that a union has put behind others
-         * were filled without asking those: of them it is a little too many.) */
-        if (!l->engine->exact && absent > 0)
-            blm__estimate_scale(&e, 1 / absent);
+        blm_estimate e = layer_keys(l, reach, ones, absent);
         blm__estimate_add(&s.estimated, &e);
         double bits = blm__layer_rate_now(l, ones);
         s.rate_now  = layer_rate(l, ones, bits, i);

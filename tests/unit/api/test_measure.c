@@ -399,6 +399,35 @@ static void intervals_hold_what_keys_throw(void **state)
     }
 }
 
+/* How many keys an older layer claims is chance, too: most of the interval, at rates like these. */
+static void intervals_hold_what_was_claimed(void **state)
+{
+    (void)state;
+    enum { TRIALS = 400, KEYS = 3000, LEAST = 360 };
+    static const double rates[] = { 0.01, 0.1, 0.5 };
+    for (size_t i = 0; i < COUNT_OF(rates); i++) {
+        unsigned held = 0;
+        for (uint64_t t = 0; t < TRIALS; t++) {
+            blm_options o = BLM_OPTIONS_INIT;
+            blm_stats   s = { .size = sizeof s };
+            o.kind        = BLM_SCALABLE;
+            o.items       = 100;
+            o.rate        = rates[i];
+            o.flags       = BLM_SEEDED;
+            o.seed[0]     = t;
+            blm_filter *f = make(&o);
+            for (uint64_t key = 0; key < KEYS; key++)
+                blm_add(f, &key, sizeof key);
+            assert_status(blm_get_stats(f, &s), BLM_OK);
+            assert_true(s.params.layers > 2);
+            held += s.estimated.low <= KEYS && KEYS <= s.estimated.high;
+            blm_free(f);
+        }
+        if (held < LEAST)
+            fail_msg("at %g: held %u of %u times", rates[i], held, (unsigned)TRIALS);
+    }
+}
+
 static void scalable_filters_are_not_compared(void **state)
 {
     (void)state;
@@ -585,6 +614,7 @@ int main(void)
         cmocka_unit_test(comparisons_hold_the_truth),
         cmocka_unit_test(comparisons_go_by_what_keys_throw),
         cmocka_unit_test(intervals_hold_what_keys_throw),
+        cmocka_unit_test(intervals_hold_what_was_claimed),
         cmocka_unit_test(scalable_filters_are_not_compared),
         cmocka_unit_test(trials_count_what_check_says),
         cmocka_unit_test(generated_keys_follow_their_seed),
