@@ -101,6 +101,19 @@ static void throws_to_keys(const struct blm__shape *s, uint64_t ones, double mos
     blm__estimate_widen(e, e->value * spread, (double)ones / s->probes, most);
 }
 
+/* Where some bits get more probes than others: the keys that set as many of them as e's would if all got as
+ * many. How many bits a key adds varies as well. */
+static double as_probes_lie(const struct blm__shape *s, uint64_t ones, blm_estimate *e)
+{
+    const double m = (double)blm__shape_reach(s) / s->probes;
+    double       spread;
+    e->low   = s->scheme->keys(s, -expm1(-e->low / m), NULL);
+    e->high  = s->scheme->keys(s, -expm1(-e->high / m), NULL);
+    e->value = s->scheme->keys(s, -expm1(-e->value / m), &spread);
+    blm__estimate_widen(e, e->value * spread, (double)ones / s->probes, INFINITY);
+    return spread;
+}
+
 /* How many keys are in a layer. Keys that crowd their probes into lines, or have fewer hashes than
  * probes, spread their bits differently. */
 static void estimate_layer(const struct blm__layer *l, uint64_t reach, uint64_t ones,
@@ -117,6 +130,8 @@ static void estimate_layer(const struct blm__layer *l, uint64_t reach, uint64_t 
         return;
     }
     blm_estimate_items(reach, blm__shape_probes(s), ones, e);
+    if (s->scheme->keys)
+        as_probes_lie(s, ones, e);
     if (s->lines)
         blm__estimate_in_lines(blm__line_cells(s->rule), s->bits, blm__shape_probes(s), s->lines,
                                ones, e);
@@ -278,6 +293,34 @@ static void overlap_to_keys(const struct blm__shape *s, uint64_t of_a, uint64_t 
         blm__estimate_widen(&o->jaccard, j * (1 - j) * spread / o->either.value, 0, 1);
 }
 
+static void move_to(blm_estimate *e, double value, double most)
+{
+    const double by = value - e->value;
+    e->value        = value;
+    e->low          = fmax(e->low + by, 0);
+    e->high         = fmin(fmax(e->high + by, value), most);
+}
+
+/* The same where probes lie unevenly. What two have in common is what one of them and the other have, less what
+ * either has. */
+static void overlap_as_probes_lie(const struct blm__shape *s, uint64_t of_a, uint64_t of_b,
+                                  uint64_t of_or, blm_overlap *o)
+{
+    const double even = o->either.value;
+    as_probes_lie(s, of_a, &o->a);
+    as_probes_lie(s, of_b, &o->b);
+    const double spread = as_probes_lie(s, of_or, &o->either);
+    if (!(even > 0) || o->either.saturated)
+        return;
+    const double most = fmin(o->a.high, o->b.high), either = o->either.value;
+    blm__estimate_scale(&o->both, either / even);
+    move_to(&o->both, fmin(fmax(o->a.value + o->b.value - either, 0), fmin(o->a.value, o->b.value)),
+            most);
+    blm__estimate_widen(&o->both, either * spread, 0, most);
+    move_to(&o->jaccard, o->both.value / either, 1);
+    blm__estimate_widen(&o->jaccard, spread / either, 0, 1);
+}
+
 blm_status blm_compare(const blm_filter *a, const blm_filter *b, blm_overlap *out, blm_error *err)
 {
     if (!(a->body.ops->row.can & b->body.ops->row.can & BLM_CAN_COMPARE))
@@ -303,6 +346,8 @@ blm_status blm_compare(const blm_filter *a, const blm_filter *b, blm_overlap *ou
         return blm__fail(err, st, "the bits give no estimate");
     if (x->shape.scheme->throws)
         overlap_to_keys(&x->shape, of_a, of_b, of_or, &o);
+    if (x->shape.scheme->keys)
+        overlap_as_probes_lie(&x->shape, of_a, of_b, of_or, &o);
     st = blm__emit(out, &o, sizeof o);
     return st == BLM_OK ? st : blm__fail(err, st, "overlap.size is not set");
 }

@@ -184,7 +184,10 @@ double blm__in_step_now(const struct blm__shape *s, uint64_t ones)
     const double m = (double)blm__shape_reach(s);
     if (s->scheme->in_step[0] <= 0 || ones == 0 || (double)ones >= m)
         return 0;
-    return blm__in_step(s, (uint64_t)fmax(1, -log1p(-(double)ones / m) * m / s->probes + 0.5));
+    const double fill = (double)ones / m;
+    const double keys =
+        s->scheme->keys ? s->scheme->keys(s, fill, NULL) : -log1p(-fill) * m / s->probes;
+    return blm__in_step(s, (uint64_t)fmax(1, keys + 0.5));
 }
 
 double blm__fill_rate_now(const struct blm__layer *l, uint64_t ones)
@@ -197,7 +200,7 @@ double blm__fill_rate_now(const struct blm__layer *l, uint64_t ones)
 double blm__scheme_rate_at(const struct blm__shape *s, uint64_t n)
 {
     if (s->scheme->rate_at)
-        return s->scheme->rate_at(s, n);
+        return fmin(s->scheme->rate_at(s, n) + blm__in_step(s, n), 1);
     blm_model model = s->scheme->in_step[0] > 0 ? BLM_MODEL_INDEPENDENT : s->scheme->model;
     blm_rate  r     = { .size = sizeof r };
     if (blm_rate_of(model, blm__shape_reach(s), s->probes, 0, n, &r) != BLM_OK)

@@ -63,7 +63,11 @@ struct blm__scheme {
      * scheme's sums have wrapped around, as measured (docs/maths.md); the second for an m that is a power of
      * two, where wrapping changes nothing. 0: other probes. */
     double in_step[2];
-    /* The rate now, if it is not fill^k (Parquet's blocks). NULL: fill^k. */
+    /* How many keys set this share of the bits, and the variance of the bits that another one adds, divided by
+     * the square of their mean (spread may be NULL). NULL: as many as go everywhere alike, −ln(1 − fill)·m/k. */
+    double (*keys)(const struct blm__shape *s, double fill, double *spread);
+    /* The rate now, if it is not fill^k (Parquet's blocks). NULL: fill^k. In both of these, keys in step are not
+     * counted. */
     double (*rate_now)(const struct blm__layer *l, uint64_t ones);
     /* The rate of a shape with n keys in it. NULL: `model` gives it. */
     double (*rate_at)(const struct blm__shape *s, uint64_t n);

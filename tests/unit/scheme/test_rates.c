@@ -136,6 +136,124 @@ static void test_strict_rates(void **state)
         judge_strict("go", 0, 0.4, 2.5);
 }
 
+/* With an even m the keys of dcso01 fall into classes, whose probes lie where those of their own class do: the
+ * rate is up to thousands of times what m and k give, and fewer bits are set. */
+static void test_even_dcso01(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t bits;
+        uint32_t probes, keys;
+    } rows[] = { { 9585, 7, 1000 }, { 9586, 7, 1000 }, { 9588, 7, 1000 }, { 9584, 7, 1000 },
+                 { 5752, 20, 200 }, { 2880, 20, 100 }, { 16384, 7, 1638 } };
+    const unsigned filters = quick_tests() ? 20 : 100;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        double   measured = 0, shown = 0, planned = 0;
+        unsigned held = 0;
+        for (unsigned j = 0; j < filters; j++) {
+            blm_options o = BLM_OPTIONS_INIT;
+            blm_stats   s = { .size = sizeof s };
+            blm_trial   t = { .size = sizeof t };
+            struct rng  r = { j * 1000003 + 17 };
+            double      at;
+            char        key[24];
+            o.scheme      = "dcso01";
+            o.bits        = rows[i].bits;
+            o.probes      = rows[i].probes;
+            blm_filter *f = NULL;
+            assert_int_equal(blm_create(&o, &f, NULL), BLM_OK);
+            for (unsigned n = 0; n < rows[i].keys; n++) {
+                size_t len = random_key(&r, key);
+                blm_add(f, key, len);
+            }
+            assert_int_equal(blm_get_stats(f, &s), BLM_OK);
+            assert_int_equal(blm_rate_at(f, rows[i].keys, &at), BLM_OK);
+            assert_int_equal(blm_try_rate(f, NULL, 20000, rng_next(&r), &t, NULL), BLM_OK);
+            held += s.estimated.low <= rows[i].keys && rows[i].keys <= s.estimated.high;
+            measured += t.rate / filters;
+            shown += s.rate_now / filters;
+            planned += at / filters;
+            blm_free(f);
+        }
+        if (getenv("BLM_SHOW"))
+            print_message(
+                "dcso01, m %llu, k %u, %u keys: measured %.3g  rate now %.3g  planned %.3g  "
+                "held %u of %u\n",
+                (unsigned long long)rows[i].bits, (unsigned)rows[i].probes, (unsigned)rows[i].keys,
+                measured, shown, planned, held, filters);
+        if (fabs(shown / measured - 1) > 0.3 || fabs(planned / measured - 1) > 0.3)
+            fail_msg("m %llu: measured %g, and %g is shown, %g was planned",
+                     (unsigned long long)rows[i].bits, measured, shown, planned);
+        if (held < filters * 85 / 100) /* 95, less 4.5 standard errors */
+            fail_msg("m %llu: %u of %u intervals held", (unsigned long long)rows[i].bits, held,
+                     filters);
+    }
+}
+
+/* What two of them have in common, and how many either has. */
+static void test_even_dcso01_compared(void **state)
+{
+    (void)state;
+    enum { EACH = 800, SOME = 500, TRIALS = 100 };
+    const double truth[] = { EACH, EACH, EACH - SOME, EACH + SOME,
+                             (EACH - SOME) / (EACH + SOME * 1.0) };
+    double       mean[5] = { 0 };
+    unsigned     held[5] = { 0 };
+    for (unsigned t = 0; t < TRIALS; t++) {
+        blm_filter *f[2];
+        blm_options o = BLM_OPTIONS_INIT;
+        blm_overlap v = { .size = sizeof v };
+        o.scheme      = "dcso01";
+        o.bits        = 9588;
+        o.probes      = 7;
+        for (unsigned i = 0; i < 2; i++) {
+            struct rng r = { t * 1000003 + 17 };
+            char       key[24];
+            assert_int_equal(blm_create(&o, &f[i], NULL), BLM_OK);
+            for (unsigned j = 0; j < SOME + EACH; j++) {
+                size_t len = random_key(&r, key);
+                if (j >= SOME * i && j < SOME * i + EACH)
+                    blm_add(f[i], key, len);
+            }
+        }
+        assert_int_equal(blm_compare(f[0], f[1], &v, NULL), BLM_OK);
+        const blm_estimate *e[] = { &v.a, &v.b, &v.both, &v.either, &v.jaccard };
+        for (size_t i = 0; i < 5; i++) {
+            held[i] += e[i]->low <= truth[i] && truth[i] <= e[i]->high;
+            mean[i] += e[i]->value / TRIALS;
+        }
+        assert_true(v.both.high <= fmin(v.a.high, v.b.high));
+        blm_free(f[0]);
+        blm_free(f[1]);
+    }
+    for (size_t i = 0; i < 5; i++)
+        if (held[i] < 85 || fabs(mean[i] / truth[i] - 1) > 0.02)
+            fail_msg("number %zu: %g of the truth, %u of %u intervals held", i, mean[i] / truth[i],
+                     held[i], (unsigned)TRIALS);
+}
+
+/* There is no original that takes so many bytes, and an odd m keeps the rate. */
+static void test_dcso_of_so_many_bytes(void **state)
+{
+    (void)state;
+    static const char *const schemes[] = { "dcso", "dcso01" };
+    for (size_t i = 0; i < 2; i++) {
+        blm_options o = BLM_OPTIONS_INIT;
+        blm_filter *f = NULL;
+        blm_params  p = { .size = sizeof p };
+        o.scheme      = schemes[i];
+        o.memory      = 16384;
+        o.items       = 13000;
+        assert_int_equal(blm_create(&o, &f, NULL), BLM_OK);
+        blm_get_params(f, &p);
+        assert_int_equal(p.bits, 131071);
+        assert_int_equal(p.bytes, 16384);
+        assert_null(p.notice);
+        assert_true(p.rate < 0.0085);
+        blm_free(f);
+    }
+}
+
 /* Bitcoin Core cuts a filter at 36 000 bytes: the rate is what those give. */
 static void test_bip37_cut(void **state)
 {
@@ -156,9 +274,9 @@ static void test_bip37_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_scheme),
-        cmocka_unit_test(test_strict_rates),
-        cmocka_unit_test(test_bip37_cut),
+        cmocka_unit_test(test_every_scheme),          cmocka_unit_test(test_strict_rates),
+        cmocka_unit_test(test_even_dcso01),           cmocka_unit_test(test_even_dcso01_compared),
+        cmocka_unit_test(test_dcso_of_so_many_bytes), cmocka_unit_test(test_bip37_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
