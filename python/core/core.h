@@ -80,7 +80,7 @@ static inline void core_key_release(struct core_key *k)
         PyBuffer_Release(&k->view);
 }
 
-/* ---- the filter (filter.c) --- */
+/* ---- turns (turn.c) --- */
 
 /* Who may use the filter now. The GIL guards these fields: a call that keeps the GIL only waits
  * for its turn, one that gives it up registers first. A shared filter's adds count as reading. */
@@ -102,11 +102,17 @@ bool            core_watch_forks(void);
 void core_turn_init(struct core_turn *t);
 void core_turn_destroy(struct core_turn *t);
 /* False: it is torn, and BusyError is set. */
-bool core_turn_wait(struct core_turn *t, bool write);
-bool core_turn_take(struct core_turn *t, bool write);
-void core_turn_end(struct core_turn *t, bool write);
-bool core_turn_torn(struct core_turn *t);
-bool core_turn_taken(struct core_turn *t, bool write);
+bool               core_turn_wait(struct core_turn *t, bool write);
+bool               core_turn_take(struct core_turn *t, bool write);
+void               core_turn_end(struct core_turn *t, bool write);
+bool               core_turn_torn(struct core_turn *t);
+bool               core_turn_taken(struct core_turn *t, bool write);
+static inline bool core_turn_busy(const struct core_turn *t, bool write)
+{
+    return t->writer || (write && t->readers > 0);
+}
+
+/* ---- the filter (filter.c, and its turns in turn.c) --- */
 
 typedef struct {
     PyObject_HEAD blm_filter *filter; /* NULL: closed */
@@ -118,8 +124,16 @@ typedef struct {
 
 /* Waits until a call that reads (or writes) may run. False: the filter is closed, and ValueError is
  * set, or torn by a fork: BusyError. */
-bool core_may_read(core_filter *self);
-bool core_may_write(core_filter *self);
+static inline bool core_may(core_filter *self, bool write)
+{
+    if (core_turn_busy(&self->turn, write) && !core_turn_wait(&self->turn, write))
+        return false;
+    if (!self->filter)
+        PyErr_SetString(PyExc_ValueError, "the filter is closed");
+    return self->filter != NULL;
+}
+static inline bool core_may_read(core_filter *self) { return core_may(self, false); }
+static inline bool core_may_write(core_filter *self) { return core_may(self, true); }
 /* The same, behind those who wait already, and registers; core_leave takes it back. Between the two the
  * GIL may be given up. */
 bool core_enter(core_filter *self, bool write);
