@@ -15,10 +15,11 @@
 #include "engine/runs.h"
 #include "maths/sizing.h"
 
-#define LOOKED_AT 1024u /* buckets, at most, for a free cell */
-#define ASKED     6u    /* buckets of such a search from which the next are asked for */
-#define AHEAD     32u   /* adds whose buckets are asked for */
-#define LOOKS     8u    /* again, while others move fingerprints; then nobody knows */
+#define LOOKED_AT 1024u  /* buckets, at most, for a free cell */
+#define ASKED     6u     /* buckets of such a search from which the next are asked for */
+#define AHEAD     32u    /* adds whose buckets are asked for */
+#define SAMPLE    65536u /* buckets, for the rate: it is right within some thousandths */
+#define LOOKS     8u     /* again, while others move fingerprints; then nobody knows */
 
 /* ---- cells ---- */
 
@@ -464,8 +465,37 @@ static uint64_t ones(const struct blm__layer *l, const struct blm__kernel *v)
     return l->shape.bits - free;
 }
 
+/* The share of the fingerprints in a bucket that are not there again, in it or in their other one. */
+static double different_in(const struct blm__layer *l, struct blm__cells c, uint64_t at,
+                           double *all)
+{
+    struct bucket b   = bucket_get(l, c, at);
+    double        sum = 0;
+    for (uint32_t i = 0; i < BLM__BUCKET; i++) {
+        uint64_t print = cell_get(l, at * BLM__BUCKET + i);
+        if (print == 0)
+            continue;
+        uint64_t other  = blm__cell_other(l, at - at % l->shape.line_count, at, i);
+        unsigned copies = find(b, c, print).count;
+        if (other != at)
+            copies += find(bucket_get(l, c, other), c, print).count;
+        sum += 1.0 / (copies ? copies : 1); /* none: others are changing it */
+        *all += 1;
+    }
+    return sum;
+}
+
+/* A key that was added again has its fingerprint there again, and no more keys pass for that. Of a large
+ * filter some buckets are looked at, evenly spread. */
 static double rate_now(const struct blm__layer *l, uint64_t used)
 {
+    struct blm__cells c         = blm__cells_of(l);
+    uint64_t          step      = blm__bucket_count(l) / SAMPLE + 1;
+    double            different = 0, all = 0;
+    for (uint64_t i = 0; i < blm__bucket_count(l); i += step)
+        different += different_in(l, c, i, &all);
+    if (all > 0)
+        used = (uint64_t)((double)used * different / all + 0.5);
     return blm__rate_buckets(l->shape.bits, l->shape.cell_bits, used);
 }
 

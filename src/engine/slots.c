@@ -12,6 +12,8 @@
 #include "engine/engine.h"
 #include "scheme/redisbloom_cf.h"
 
+#define SAMPLE 65536u /* buckets, for the rate: it is right within some thousandths */
+
 struct table {
     uint8_t *slot;
     uint64_t mask; /* buckets − 1 */
@@ -97,6 +99,14 @@ static bool take(const struct blm__body *b, struct blm__layer *l, const struct b
     return at != NULL;
 }
 
+static uint32_t copies_in(const uint8_t *bucket, uint32_t size, uint8_t print)
+{
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < size; i++)
+        sum += bucket[i] == print;
+    return sum;
+}
+
 /* Where both buckets are the same, its slots count twice, as in the original. */
 static uint32_t copies(const struct blm__body *b, const struct blm__layer *l,
                        const struct blm__keys *k, size_t i)
@@ -105,11 +115,8 @@ static uint32_t copies(const struct blm__body *b, const struct blm__layer *l,
     struct table t     = table_of(l);
     uint64_t     h     = hash_at(k, i);
     uint8_t      print = blm__cf_print(h);
-    uint32_t     sum   = 0;
-    for (uint32_t j = 0; j < t.size; j++)
-        sum += (uint32_t)(bucket_at(t, h)[j] == print) +
-               (uint32_t)(bucket_at(t, h ^ blm__cf_turn(print))[j] == print);
-    return sum;
+    return copies_in(bucket_at(t, h), t.size, print) +
+           copies_in(bucket_at(t, h ^ blm__cf_turn(print)), t.size, print);
 }
 
 static void fetch_key(struct table t, uint64_t h)
@@ -260,8 +267,27 @@ static uint64_t ones(const struct blm__layer *l, const struct blm__kernel *v)
     return blm__cells_used(l, 0, l->shape.bits);
 }
 
+/* A key that was added again has its fingerprint there again, and no more keys pass for that. Of a large
+ * filter some buckets are looked at, evenly spread. */
 static double rate_now(const struct blm__layer *l, uint64_t used)
 {
+    struct table t         = table_of(l);
+    uint64_t     step      = (t.mask + 1) / SAMPLE + 1;
+    double       different = 0, all = 0;
+    for (uint64_t at = 0; at <= t.mask; at += step)
+        for (uint32_t i = 0; i < t.size; i++) {
+            uint8_t  print = bucket_at(t, at)[i];
+            uint64_t other = (at ^ blm__cf_turn(print)) & t.mask;
+            if (print == 0)
+                continue;
+            uint32_t copies = copies_in(bucket_at(t, at), t.size, print);
+            if (other != at)
+                copies += copies_in(bucket_at(t, other), t.size, print);
+            different += 1.0 / copies;
+            all += 1;
+        }
+    if (all > 0)
+        used = (uint64_t)((double)used * different / all + 0.5);
     return l->shape.scheme->rate_at(&l->shape, used);
 }
 
