@@ -8,6 +8,7 @@
 #include "engine/solve.h"
 
 #define STEPS 64u /* as a rule, into which a long build is cut */
+#define OVER  16u /* times as many cells as a part takes as a rule are no use to it either */
 
 struct job {
     const struct blm__fuse_keys  *keys;
@@ -111,7 +112,8 @@ static void enlarge(struct blm__fuse_size *s, bool tight)
 
 /* Hashes that are not spread evenly, as those of a caller's own function may be, are one part. */
 static struct blm__fuse_size sizes(const struct blm__fuse_keys *k, bool tight,
-                                   const struct blm__fuse_steps *steps, uint64_t *parts)
+                                   const struct blm__fuse_steps *steps, uint64_t *parts,
+                                   uint64_t *limit)
 {
     size_t n = k->n[0] + k->n[1], most;
     *parts   = blm__fuse_parts(n);
@@ -121,7 +123,8 @@ static struct blm__fuse_size sizes(const struct blm__fuse_keys *k, bool tight,
         most   = n;
     }
     struct blm__fuse_size s = tight ? blm__fuse_tight_of(most) : blm__fuse_size_of(most);
-    for (uint64_t i = 0; steps && i < steps->enlarged && s.cells <= BLM__MAX_BITS; i++)
+    *limit                  = OVER * s.cells + OVER * OVER * OVER;
+    for (uint64_t i = 0; steps && i < steps->enlarged && s.cells <= *limit; i++)
         enlarge(&s, tight); /* no oftener, whatever a file says: so many are refused */
     return s;
 }
@@ -212,26 +215,33 @@ blm_status blm__fuse_layer_build(struct blm__body *b, const struct blm__shape *g
                                  struct blm__fuse_effort *effort, blm_error *err)
 {
     uint32_t          before = b->layer_count;
-    struct blm__shape s      = *given;
-    struct job        j      = { .keys     = k,
-                                 .body     = b,
-                                 .progress = progress,
-                                 .steps    = steps,
-                                 .level    = before,
-                                 .tight    = tight,
-                                 .caller   = pthread_self() };
-    j.size                   = sizes(k, tight, steps, &s.line_count);
-    s.aux[1]                 = s.line_count;
-    s.rule                   = BLM__FUSE;
-    s.probes                 = BLM__FUSE_PROBES;
-    uint64_t   from          = steps ? steps->filled : 0;
-    uint64_t   enlarged      = steps ? steps->enlarged : 0;
-    blm_status st            = fits(&j, s.line_count, err);
+    uint64_t          limit;
+    struct blm__shape s = *given;
+    struct job        j = { .keys     = k,
+                            .body     = b,
+                            .progress = progress,
+                            .steps    = steps,
+                            .level    = before,
+                            .tight    = tight,
+                            .caller   = pthread_self() };
+    j.size              = sizes(k, tight, steps, &s.line_count, &limit);
+    s.aux[1]            = s.line_count;
+    s.rule              = BLM__FUSE;
+    s.probes            = BLM__FUSE_PROBES;
+    uint64_t   from     = steps ? steps->filled : 0;
+    uint64_t   enlarged = steps ? steps->enlarged : 0;
+    blm_status st       = fits(&j, s.line_count, err);
     if (st != BLM_OK)
         return st;
     do {
         s.aux[0] = j.size.segment;
         s.bits   = j.size.cells * s.line_count;
+        if (j.size.cells > limit)
+            return blm__fail(
+                err, BLM_E_LIMIT,
+                "a part of the keys does not fit into %llu cells: their hashes are not "
+                "spread evenly, or the spill directory is damaged: remove it",
+                (unsigned long long)limit);
         if (s.bits > BLM__MAX_BITS / s.cell_bits)
             return blm__fail(err, BLM_E_LIMIT, "the keys need more than 2^48 bits");
         st = build_sized(b, &j, &s, from, threads, err);
