@@ -532,8 +532,8 @@ BLM_API blm_status blm_refresh(blm_filter *f, blm_error *err);
  * too: save the filter elsewhere. */
 BLM_API blm_status blm_sync(blm_filter *f, blm_error *err);
 
-/* Writes the filter to a file in the format named (NULL: the one it came from, else "native"), by a
- * temporary file, fsync and rename: if it fails, an old file is still whole. flags: BLM_REPLACE. */
+/* Writes the filter to a file in a format (NULL: the one it came from, else "native"): the old file is
+ * whole until the new one is. One that is mapped is verified first (E_CHECKSUM). flags: BLM_REPLACE. */
 BLM_API blm_status blm_save(const blm_filter *f, const char *path, const char *format,
                             uint32_t flags, blm_error *err);
 

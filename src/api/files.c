@@ -390,11 +390,20 @@ static blm_status codec_for(const blm_filter *f, const char *format, const struc
     return st;
 }
 
+static blm_status vouch(const blm_filter *f, blm_error *err)
+{
+    blm_backing where = f->body.store->backing;
+    return where == BLM_FILE_READ || where == BLM_FILE_WRITE ? blm__file_vouch(&f->body, err)
+                                                             : BLM_OK;
+}
+
 static blm_status encode_to(const blm_filter *f, const char *format, struct blm__sink *out,
                             blm_error *err)
 {
     const struct blm__codec *codec;
     blm_status               st = codec_for(f, format, &codec, err);
+    if (st == BLM_OK)
+        st = vouch(f, err);
     if (st == BLM_OK)
         st = codec->encode(&f->body, out, err);
     if (st == BLM_OK && out->failed)
@@ -521,7 +530,10 @@ blm_status blm_save(const blm_filter *f, const char *path, const char *format, u
     if (st == BLM_OK) {
         bool own = (flags & BLM_REPLACE) && f->body.store->backing == BLM_FILE_WRITE &&
                    blm__file_same(&f->body, path);
-        st = own ? save_in_place(f, codec, err) : save_new(f, path, codec, flags, err);
+        if (!own)
+            st = vouch(f, err);
+        if (st == BLM_OK)
+            st = own ? save_in_place(f, codec, err) : save_new(f, path, codec, flags, err);
     }
     return blm__name_file(st, path, err);
 }

@@ -248,6 +248,39 @@ static void only_marked_regions_are_read(void **state)
     blm_free(f);
 }
 
+/* Elsewhere it would get checksums that vouch for the damage. */
+static void damage_is_not_written_elsewhere(void **state)
+{
+    (void)state;
+    static const uint32_t ways[] = { 0, BLM_WRITE };
+    blm_options           o      = BLM_OPTIONS_INIT;
+    o.bits                       = 4 * 65536 * 8;
+    o.probes                     = 4;
+    for (size_t i = 0; i < 2; i++) {
+        blm_filter  *f   = create_at(at("f"), &o), *copy;
+        struct bytes out = { 0 };
+        blm_error    e   = { .text = "" };
+        add_range(f, 0, 1000);
+        uint64_t words = blm__file_of(&f->body)->part[0].s.words_at;
+        blm_free(f);
+        f = open_at(at("f"), ways[i]);
+        assert_status(blm_save(f, at("copy"), NULL, BLM_REPLACE, &e), BLM_OK);
+        blm_free(f);
+        flip(at("f"), words + 2 * 65536 + 100, 1);
+        f = open_at(at("f"), ways[i]);
+        assert_status(blm_save(f, at("other"), NULL, 0, &e), BLM_E_CHECKSUM);
+        assert_non_null(strstr(e.text, "other: the filter's own file: region 2"));
+        assert_int_equal(e.offset, words + 2 * 65536);
+        assert_int_equal(access(at("other"), F_OK), -1);
+        assert_status(blm_encode(f, NULL, bytes_add, &out, &e), BLM_E_CHECKSUM);
+        assert_int_equal(out.len, 0);
+        assert_status(blm_copy(f, &copy, NULL), BLM_OK); /* in memory, it has no checksums */
+        blm_free(copy);
+        blm_free(f);
+        unlink(at("f"));
+    }
+}
+
 static void marks_say_what_changed(void **state)
 {
     (void)state;
@@ -409,10 +442,15 @@ static void a_sync_between_mark_and_bit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        file_test(calls_come_in_order),         file_test(power_cuts_between_all_calls),
-        file_test(a_failed_flush_is_final),     file_test(opening_may_fail_to_say_so),
-        file_test(a_sync_may_be_cancelled),     file_test(only_marked_regions_are_read),
-        file_test(marks_say_what_changed),      file_test(marks_are_set_before_the_words),
+        file_test(calls_come_in_order),
+        file_test(power_cuts_between_all_calls),
+        file_test(a_failed_flush_is_final),
+        file_test(opening_may_fail_to_say_so),
+        file_test(a_sync_may_be_cancelled),
+        file_test(only_marked_regions_are_read),
+        file_test(damage_is_not_written_elsewhere),
+        file_test(marks_say_what_changed),
+        file_test(marks_are_set_before_the_words),
         file_test(a_sync_between_mark_and_bit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
