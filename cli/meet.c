@@ -26,12 +26,15 @@ static void report(const char *name, const blm_filter *f, int filters, const str
     if (say_quiet || blm_get_stats(f, &s) != BLM_OK)
         return;
     rate_text(s.rate_now, rate);
+    /* Layers stand side by side, and what they have in common does not show. */
+    const char *about =
+        blm_kind_find(s.params.kind)->can & BLM_CAN_GROW ? "at most about" : m->about;
     if (s.estimated.saturated)
         say("%s: %d filters %s, rate %s: every bit is set, so the bits do not say how many keys it "
             "has",
             name, filters, m->did, rate);
     else
-        say("%s: %d filters %s, %s %s, rate %s", name, filters, m->did, m->about,
+        say("%s: %d filters %s, %s %s, rate %s", name, filters, m->did, about,
             plural_text((uint64_t)llround(s.estimated.value), "key", keys), rate);
     if (s.overfilled)
         say("%s holds more keys than it was planned for: its rate is now %s, not %s: make larger "

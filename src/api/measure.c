@@ -189,8 +189,7 @@ static double with_collisions(const struct blm__body *b, const blm_stats *s)
 }
 
 /* How many keys came when this was the youngest layer. Those that an older one claimed (all but the share
- * `absent`, as coins fall) set no bits here. Layers that a union has put behind others were filled without
- * asking those: of them it is a little too many. */
+ * `absent`, as coins fall) set no bits here. */
 static blm_estimate layer_keys(const struct blm__layer *l, uint64_t reach, uint64_t ones,
                                double absent)
 {
@@ -208,13 +207,34 @@ static blm_estimate layer_keys(const struct blm__layer *l, uint64_t reach, uint6
     return e;
 }
 
+/* Layers grow. One that is no larger than the one before was put there by a union: its keys were added
+ * without asking the layers before it, and may be in those too. */
+static bool from_elsewhere(const blm_params *p, const struct blm__layer *l, uint32_t i)
+{
+    return i > 0 && p->growth > 1 && l[i].shape.capacity <= l[i - 1].shape.capacity &&
+           !l[i].engine->exact;
+}
+
+/* The keys of all filters that were united are not fewer than those of one of them. */
+struct united {
+    blm_estimate one;
+    double       low, absent; /* of the layers of this one, chance that no bits say maybe */
+};
+
+static void begin_another(struct united *u)
+{
+    u->low    = fmax(u->low, u->one.low);
+    u->one    = (blm_estimate){ 0 };
+    u->absent = 1;
+}
+
 blm_status blm_get_stats(const blm_filter *f, blm_stats *out)
 {
     const struct blm__body *b = &f->body;
     blm_stats               s;
-    uint64_t                cells  = 0;
-    double                  absent = 1; /* chance that no layer's bits say maybe */
-    double                  none   = 0; /* the logarithm of that, with keys that come in step */
+    uint64_t                cells = 0;
+    double                  none  = 0; /* ln of the chance that no layer says maybe */
+    struct united           u     = { .absent = 1 };
     memset(&s, 0, sizeof s);
     body_params(f, &s.params);
     s.params.size = sizeof s.params;
@@ -225,15 +245,20 @@ blm_status blm_get_stats(const blm_filter *f, blm_stats *out)
             ones = reach;
         s.ones += ones;
         cells += l->engine->cells ? l->engine->cells(&l->shape) : l->shape.bits;
-        blm_estimate e = layer_keys(l, reach, ones, absent);
+        if (from_elsewhere(&s.params, b->layers, i))
+            begin_another(&u);
+        blm_estimate e = layer_keys(l, reach, ones, u.absent);
         blm__estimate_add(&s.estimated, &e);
+        blm__estimate_add(&u.one, &e);
         double bits = blm__layer_rate_now(l, ones);
         s.rate_now  = layer_rate(l, ones, bits, i);
-        absent *= 1 - bits;
+        u.absent *= 1 - bits;
         none += log1p(-s.rate_now);
         if (l->engine->stuck)
             s.stuck += l->engine->stuck(l);
     }
+    if (u.low > 0) /* more than one: how many keys they share is not known */
+        s.estimated.low = fmin(fmax(u.low, u.one.low), s.estimated.value);
     s.fill     = (double)s.ones / (double)cells;
     s.rate_now = b->layer_count == 1 ? s.rate_now : -expm1(none);
     s.rate_now = with_collisions(b, &s);

@@ -302,6 +302,36 @@ static void unlike_layers_may_meet(void **state)
     blm_free(c);
 }
 
+/* How many keys two have in common does not show: no fewer than one of them, no more than both. */
+static void a_union_has_the_keys_of_one_or_of_both(void **state)
+{
+    (void)state;
+    enum { TRIALS = 100, EACH = 3000 };
+    for (uint64_t common = 0; common <= EACH; common += EACH / 2) {
+        unsigned held = 0;
+        for (uint64_t t = 0; t < TRIALS; t++) {
+            blm_options o = growing(t % 2, 100, 0.01);
+            o.seed[0]     = t;
+            blm_filter *a = make(&o), *b = make(&o);
+            double      keys = (double)(2 * EACH - common);
+            for (uint64_t i = 0; i < 2 * EACH - common; i++) {
+                if (i < EACH)
+                    blm_add(a, &i, 8);
+                if (i >= EACH - common)
+                    blm_add(b, &i, 8);
+            }
+            assert_status(blm_union(a, b, NULL), BLM_OK);
+            blm_estimate e = stats_of(a).estimated;
+            assert_true(fabs(e.value / (2 * EACH) - 1) < 0.02);
+            held += e.low <= keys && keys <= e.high;
+            blm_free(a);
+            blm_free(b);
+        }
+        if (held < 88)
+            fail_msg("%u in common: %u of 100 intervals held", (unsigned)common, held);
+    }
+}
+
 static void unions_stop_at_the_cap(void **state)
 {
     (void)state;
@@ -455,6 +485,7 @@ int main(void)
         cmocka_unit_test(a_cap_stops_growth_at_a_key),
         cmocka_unit_test(layers_end_at_the_most_there_may_be),
         cmocka_unit_test(a_union_appends_layers_and_adds_rates),
+        cmocka_unit_test(a_union_has_the_keys_of_one_or_of_both),
         cmocka_unit_test(unlike_layers_may_meet),
         cmocka_unit_test(unions_stop_at_the_cap),
         cmocka_unit_test(unions_stop_at_the_most_layers),
