@@ -9,6 +9,8 @@
  * At 95% full a bucket has a free cell one time in five: of 1024 buckets looked at one nearly always
  * has. Tables planned by maths/plan_buckets.c take their keys; docs/maths.md, "Cuckoo", has figures.
  */
+#include <math.h>
+
 #include "core/kernel/buckets.h"
 
 #include "core/kernel/loops.h"
@@ -18,7 +20,7 @@
 #define LOOKED_AT 1024u  /* buckets, at most, for a free cell */
 #define ASKED     6u     /* buckets of such a search from which the next are asked for */
 #define AHEAD     32u    /* adds whose buckets are asked for */
-#define SAMPLE    65536u /* buckets, for the rate: it is right within some thousandths */
+#define SAMPLE    65536u /* buckets that are looked at for the rate */
 #define LOOKS     8u     /* again, while others move fingerprints; then nobody knows */
 
 /* ---- cells ---- */
@@ -465,9 +467,9 @@ static uint64_t ones(const struct blm__layer *l, const struct blm__kernel *v)
     return l->shape.bits - free;
 }
 
-/* The share of the fingerprints in a bucket that are not there again, in it or in their other one. */
-static double different_in(const struct blm__layer *l, struct blm__cells c, uint64_t at,
-                           double *all)
+/* In how many buckets a key may begin, of all, to be passed for the fingerprints of this one: in both that one of
+ * them may be in. One that is there again, in either, passes nobody else; each has its share. */
+static double passes(const struct blm__layer *l, struct blm__cells c, uint64_t at, double *all)
 {
     struct bucket b   = bucket_get(l, c, at);
     double        sum = 0;
@@ -475,28 +477,26 @@ static double different_in(const struct blm__layer *l, struct blm__cells c, uint
         uint64_t print = cell_get(l, at * BLM__BUCKET + i);
         if (print == 0)
             continue;
-        uint64_t other  = blm__cell_other(l, at - at % l->shape.line_count, at, i);
-        unsigned copies = find(b, c, print).count;
+        uint64_t other = blm__cell_other(l, at - at % l->shape.line_count, at, i);
+        unsigned alike = find(b, c, print).count;
         if (other != at)
-            copies += find(bucket_get(l, c, other), c, print).count;
-        sum += 1.0 / (copies ? copies : 1); /* none: others are changing it */
+            alike += find(bucket_get(l, c, other), c, print).count;
+        sum += (other == at ? 1.0 : 2.0) / (alike ? alike : 1); /* none: others are changing it */
         *all += 1;
     }
     return sum;
 }
 
-/* A key that was added again has its fingerprint there again, and no more keys pass for that. Of a large
- * filter some buckets are looked at, evenly spread. */
+/* Of a large filter some buckets are looked at, evenly spread. */
 static double rate_now(const struct blm__layer *l, uint64_t used)
 {
-    struct blm__cells c         = blm__cells_of(l);
-    uint64_t          step      = blm__bucket_count(l) / SAMPLE + 1;
-    double            different = 0, all = 0;
-    for (uint64_t i = 0; i < blm__bucket_count(l); i += step)
-        different += different_in(l, c, i, &all);
-    if (all > 0)
-        used = (uint64_t)((double)used * different / all + 0.5);
-    return blm__rate_buckets(l->shape.bits, l->shape.cell_bits, used);
+    struct blm__cells c     = blm__cells_of(l);
+    uint64_t          count = blm__bucket_count(l), step = (count - 1) / SAMPLE + 1;
+    double            sum = 0, all = 0, prints = (double)cell_mask(l);
+    for (uint64_t i = 0; i < count; i += step)
+        sum += passes(l, c, i, &all);
+    double rate = all > 0 ? sum / all * (double)used / (double)count / prints : 0;
+    return blm__with_collisions(fmin(rate, 1), used);
 }
 
 static double rate_at(const struct blm__shape *s, uint64_t n)

@@ -8,11 +8,14 @@
  * move from the newest layers to free slots of older ones, and emptied layers go.
  */
 #include "engine/slots.h"
+
+#include <math.h>
+
 #include "core/kernel/loops.h"
 #include "engine/engine.h"
 #include "scheme/redisbloom_cf.h"
 
-#define SAMPLE 65536u /* buckets, for the rate: it is right within some thousandths */
+#define COMPARED ((uint64_t)1 << 21) /* fingerprints with one bucket's, for the rate */
 
 struct table {
     uint8_t *slot;
@@ -99,7 +102,7 @@ static bool take(const struct blm__body *b, struct blm__layer *l, const struct b
     return at != NULL;
 }
 
-static uint32_t copies_in(const uint8_t *bucket, uint32_t size, uint8_t print)
+static uint32_t alike_in(const uint8_t *bucket, uint32_t size, uint8_t print)
 {
     uint32_t sum = 0;
     for (uint32_t i = 0; i < size; i++)
@@ -115,8 +118,8 @@ static uint32_t copies(const struct blm__body *b, const struct blm__layer *l,
     struct table t     = table_of(l);
     uint64_t     h     = hash_at(k, i);
     uint8_t      print = blm__cf_print(h);
-    return copies_in(bucket_at(t, h), t.size, print) +
-           copies_in(bucket_at(t, h ^ blm__cf_turn(print)), t.size, print);
+    return alike_in(bucket_at(t, h), t.size, print) +
+           alike_in(bucket_at(t, h ^ blm__cf_turn(print)), t.size, print);
 }
 
 static void fetch_key(struct table t, uint64_t h)
@@ -267,28 +270,35 @@ static uint64_t ones(const struct blm__layer *l, const struct blm__kernel *v)
     return blm__cells_used(l, 0, l->shape.bits);
 }
 
-/* A key that was added again has its fingerprint there again, and no more keys pass for that. Of a large
- * filter some buckets are looked at, evenly spread. */
+/* In how many buckets a key may begin, of all, to be passed for the fingerprints of this one: in both that one of
+ * them may be in. One that is there again, in either, passes nobody else; each has its share. */
+static double passes(struct table t, uint64_t at, double *all)
+{
+    const uint8_t *b   = bucket_at(t, at);
+    double         sum = 0;
+    for (uint32_t i = 0; i < t.size; i++) {
+        uint64_t other = (at ^ blm__cf_turn(b[i])) & t.mask;
+        if (b[i] == 0)
+            continue;
+        uint32_t alike = alike_in(b, t.size, b[i]);
+        if (other != at)
+            alike += alike_in(bucket_at(t, other), t.size, b[i]);
+        sum += (other == at ? 1.0 : 2.0) / alike;
+        *all += 1;
+    }
+    return sum;
+}
+
+/* Of a large filter some buckets are looked at, evenly spread: fewer of large ones, where each fingerprint is
+ * compared with many. */
 static double rate_now(const struct blm__layer *l, uint64_t used)
 {
-    struct table t         = table_of(l);
-    uint64_t     step      = (t.mask + 1) / SAMPLE + 1;
-    double       different = 0, all = 0;
+    struct table t    = table_of(l);
+    uint64_t     most = COMPARED / ((uint64_t)t.size * t.size) + 1, step = t.mask / most + 1;
+    double       sum = 0, all = 0;
     for (uint64_t at = 0; at <= t.mask; at += step)
-        for (uint32_t i = 0; i < t.size; i++) {
-            uint8_t  print = bucket_at(t, at)[i];
-            uint64_t other = (at ^ blm__cf_turn(print)) & t.mask;
-            if (print == 0)
-                continue;
-            uint32_t copies = copies_in(bucket_at(t, at), t.size, print);
-            if (other != at)
-                copies += copies_in(bucket_at(t, other), t.size, print);
-            different += 1.0 / copies;
-            all += 1;
-        }
-    if (all > 0)
-        used = (uint64_t)((double)used * different / all + 0.5);
-    return l->shape.scheme->rate_at(&l->shape, used);
+        sum += passes(t, at, &all);
+    return all > 0 ? fmin(sum / all * (double)used / (double)(t.mask + 1) / 255, 1) : 0;
 }
 
 static double rate_at(const struct blm__shape *s, uint64_t n) { return s->scheme->rate_at(s, n); }

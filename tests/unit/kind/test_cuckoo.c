@@ -236,8 +236,9 @@ static void the_rate_is_as_modelled(void **state)
         double at = 0, sd = sqrt(t.modelled / 2e6),
                spread = 3 * t.modelled / sqrt((double)cases[c].n);
         assert_status(blm_rate_at(f, cases[c].n, &at), BLM_OK);
-        /* Keys that cannot be told apart, which the bits count once, are few. */
-        assert_true(t.modelled <= at && t.modelled > 0.98 * at && t.holds && at <= cases[c].p);
+        /* How many keys cannot be told apart, which the bits count once, varies: n·rate/2 on average. */
+        assert_true(fabs(t.modelled / at - 1) < 4.5 * sqrt(at / 2 / (double)cases[c].n) + 1e-9);
+        assert_true(t.holds && at <= cases[c].p);
         if (fabs(t.rate - t.modelled) > 4.5 * sd + spread)
             fail_msg("n = %llu: %g, modelled %g", (unsigned long long)cases[c].n, t.rate,
                      t.modelled);
@@ -360,7 +361,7 @@ static void the_rate_of_one_that_grows_is_modelled(void **state)
 static void keys_that_came_again_pass_once(void **state)
 {
     (void)state;
-    static const double rates[] = { 0.2, 0.02, 0.002 };
+    static const double rates[] = { 0.5, 0.02, 0.002 };
     const uint64_t      trials  = quick_tests() ? 200000 : 2000000;
     for (size_t r = 0; r < COUNT_OF(rates); r++)
         for (uint64_t times = 1; times <= 4; times++) {
@@ -370,7 +371,8 @@ static void keys_that_came_again_pass_once(void **state)
                 ;
             double now = stats_of(f).rate_now;
             assert_status(blm_try_rate(f, NULL, trials, 3, &t, NULL), BLM_OK);
-            if (fabs(t.rate - now) > 4.5 * sqrt(now / (double)trials) + 0.01 * now)
+            if (fabs(t.rate - now) >
+                4.5 * sqrt(now / (double)trials)) /* of each bit of the filter */
                 fail_msg("at %g, %u times: %g is shown, %g measured", rates[r], (unsigned)times,
                          now, t.rate);
             blm_free(f);
