@@ -533,7 +533,7 @@ BLM_API blm_status blm_refresh(blm_filter *f, blm_error *err);
 BLM_API blm_status blm_sync(blm_filter *f, blm_error *err);
 
 /* Writes the filter to a file in a format (NULL: the one it came from, else "native"): the old file is
- * whole until the new one is. One that is mapped is verified first (E_CHECKSUM). flags: BLM_REPLACE. */
+ * whole until the new one is. A mapped filter is verified first (E_CHECKSUM). flags: BLM_REPLACE. */
 BLM_API blm_status blm_save(const blm_filter *f, const char *path, const char *format,
                             uint32_t flags, blm_error *err);
 
@@ -557,7 +557,7 @@ typedef bool (*blm_write_fn)(void *ctx, const void *bytes, size_t len);
 /* Gives up to `len` bytes and returns how many; 0 is the end, SIZE_MAX an error. */
 typedef size_t (*blm_read_fn)(void *ctx, void *bytes, size_t len);
 
-/* Writes the filter's bytes in a format (NULL: as in blm_save), with little memory of its own. */
+/* Writes the filter's bytes in a format (NULL, and E_CHECKSUM: as in blm_save), with little memory. */
 BLM_API blm_status blm_encode(const blm_filter *f, const char *format, blm_write_fn write,
                               void *ctx, blm_error *err);
 BLM_API blm_status blm_encoded_size(const blm_filter *f, const char *format, uint64_t *bytes,

@@ -105,8 +105,8 @@ BLM_API blm_filter *blm_relocate(blm_filter *f, blm_move_fn move, void *ctx);
 
 /* The bytes of blm_encode from byte `at` on, for programs that send a filter in chunks: `write` may
  * stop it after each chunk. In format native the part before `at` is not read, except to compute
- * the checksums that are written; other formats encode everything each time. If the filter changes
- * between two chunks, the checksums will not match. */
+ * the checksums that are written, and to verify a mapped filter once; other formats encode everything
+ * each time. If the filter changes between two chunks, the checksums will not match. */
 BLM_API blm_status blm_encode_from(const blm_filter *f, const char *format, uint64_t at,
                                    blm_write_fn write, void *ctx, blm_error *err);
 

@@ -402,7 +402,7 @@ static blm_status encode_to(const blm_filter *f, const char *format, struct blm_
 {
     const struct blm__codec *codec;
     blm_status               st = codec_for(f, format, &codec, err);
-    if (st == BLM_OK)
+    if (st == BLM_OK && out->write)
         st = vouch(f, err);
     if (st == BLM_OK)
         st = codec->encode(&f->body, out, err);
@@ -495,7 +495,9 @@ static blm_status save_new(const blm_filter *f, const char *path, const struct b
                                           f->body.alloc, &t, err); /* only native files hold a secret */
     if (st != BLM_OK)
         return st;
-    st = encode_whole(&f->body, codec, t.fd, err);
+    st = vouch(f, err);
+    if (st == BLM_OK)
+        st = encode_whole(&f->body, codec, t.fd, err);
     if (st != BLM_OK) {
         blm__temp_abandon(&t);
         return st;
@@ -530,10 +532,7 @@ blm_status blm_save(const blm_filter *f, const char *path, const char *format, u
     if (st == BLM_OK) {
         bool own = (flags & BLM_REPLACE) && f->body.store->backing == BLM_FILE_WRITE &&
                    blm__file_same(&f->body, path);
-        if (!own)
-            st = vouch(f, err);
-        if (st == BLM_OK)
-            st = own ? save_in_place(f, codec, err) : save_new(f, path, codec, flags, err);
+        st = own ? save_in_place(f, codec, err) : save_new(f, path, codec, flags, err);
     }
     return blm__name_file(st, path, err);
 }

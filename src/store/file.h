@@ -46,7 +46,7 @@ struct blm__file { /* body.store_ctx */
     uint64_t                slots_written[2]; /* … and their generations */
     struct blm__undo        undo;             /* a writer's, of an engine that moves cells */
     bool                    left;   /* a reader's: to put back what was saved, to a writer */
-    bool                    sound;  /* all of it was verified once. Atomic */
+    bool                    sound;  /* it was verified, and nothing was found damaged. Atomic */
     uint64_t                writes; /* slot.generation when we opened it */
     struct blm__fork_watch  forks;  /* a writer's */
     uint32_t                count;  /* parts in use */
