@@ -324,8 +324,8 @@ static void advise(const struct ref *r, const blm_stats *s)
     o.kind   = blm_kind_find(p->kind)->can & BLM_CAN_GROW ? BLM_BLOCKED : p->kind;
     o.items  = n >= 1 ? (uint64_t)llround(n) : 1;
     o.rate   = held_to(p) > 0 ? held_to(p) : 0.01;
-    if (!r->remote)
-        window_plan(r->filter, &o);
+    if (!r->remote && window_plan(r->filter, &o) && o.items == 0)
+        return; /* everything is forgotten */
     if (blm_plan_for(&o, &plan, NULL) != BLM_OK)
         return;
     if (verify_json) {

@@ -21,13 +21,8 @@ static bool exact(const blm_params *p)
     return p->can & BLM_CAN_FILL_UP || !(p->can & BLM_CAN_ADD);
 }
 
-/* Is the fill judged by how many keys were added? Where probes are related (a notice says so), many keys are
- * not new, and the rate does not tell how many. */
-static bool judged(const blm_params *p)
-{
-    bool related = p->notice && strcmp(p->scheme, "dcso") == 0;
-    return !grows(p) && !exact(p) && !related;
-}
+/* Is the fill judged by how many keys were added? */
+static bool judged(const blm_params *p) { return !grows(p) && !exact(p); }
 
 /* What the bits look like, and whether it is known how many keys set them. A writer that was killed, or that
  * came while we counted, may have added keys that it did not count, and those of a batch to some parts only. */

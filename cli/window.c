@@ -70,7 +70,7 @@ bool window_plan(const blm_filter *f, blm_options *o)
         return false;
     for (size_t i = blm_get_ages(f, age, AGES); i-- > 0;)
         most = fmax(most, age[i].estimated.value);
-    o->items     = w.by_time ? (uint64_t)llround(fmax(most, 1)) * (w.ages - 1) : w.length;
+    o->items     = w.by_time ? (uint64_t)llround(most) * (w.ages - 1) : w.length;
     o->window_ms = w.by_time ? w.length : 0;
     o->slack     = (double)w.slack / (double)w.length;
     return true;

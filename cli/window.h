@@ -15,7 +15,7 @@ const char *window_text(const blm_filter *f, char *out);
 /* By time, when more keys came in one age than its share: how many, in 4 * NUMBER_TEXT; else NULL. */
 const char *window_burst(const blm_filter *f, char *out);
 /* Options for a window as long as this one: of as many keys, or, by time, for as many in each age as are in
- * the fullest. False: the filter forgets nothing. */
+ * the fullest (0: all is forgotten). False: the filter forgets nothing. */
 bool window_plan(const blm_filter *f, blm_options *o);
 /* May more keys be in the filter than it was planned for? A window that is only full is not. */
 bool window_overfilled(const struct ref *r, const blm_params *p);
