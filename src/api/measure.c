@@ -102,15 +102,20 @@ static void throws_to_keys(const struct blm__shape *s, uint64_t ones, double mos
 }
 
 /* Where some bits get more probes than others: the keys that set as many of them as e's would if all got as
- * many. How many bits a key adds varies as well. */
+ * many. How many bits a key adds varies as well. Returns that spread. */
 static double as_probes_lie(const struct blm__shape *s, uint64_t ones, blm_estimate *e)
 {
-    const double m = (double)blm__shape_reach(s) / s->probes;
-    double       spread;
-    e->low   = s->scheme->keys(s, -expm1(-e->low / m), NULL);
-    e->high  = s->scheme->keys(s, -expm1(-e->high / m), NULL);
-    e->value = s->scheme->keys(s, -expm1(-e->value / m), &spread);
-    blm__estimate_widen(e, e->value * spread, (double)ones / s->probes, INFINITY);
+    const double m = (double)blm__shape_reach(s), k = s->probes;
+    double       spread = 0;
+    e->low              = s->scheme->keys(s, -expm1(-e->low * k / m), NULL);
+    e->high             = s->scheme->keys(s, -expm1(-e->high * k / m), NULL);
+    e->value            = s->scheme->keys(s, -expm1(-e->value * k / m), &spread);
+    e->saturated |= spread < 0;
+    spread = fmax(spread, 0);
+    if (e->saturated)
+        e->high = INFINITY;
+    e->low = fmin(e->low, e->value);
+    blm__estimate_widen(e, e->value * spread, (double)ones / k, INFINITY);
     return spread;
 }
 
@@ -335,15 +340,20 @@ static void overlap_as_probes_lie(const struct blm__shape *s, uint64_t of_a, uin
     as_probes_lie(s, of_a, &o->a);
     as_probes_lie(s, of_b, &o->b);
     const double spread = as_probes_lie(s, of_or, &o->either);
-    if (!(even > 0) || o->either.saturated)
-        return;
     const double most = fmin(o->a.high, o->b.high), either = o->either.value;
+    if (!(even > 0))
+        return;
     blm__estimate_scale(&o->both, either / even);
     move_to(&o->both, fmin(fmax(o->a.value + o->b.value - either, 0), fmin(o->a.value, o->b.value)),
             most);
-    blm__estimate_widen(&o->both, either * spread, 0, most);
+    blm__estimate_widen(&o->both, o->both.value * spread, 0, most);
     move_to(&o->jaccard, o->both.value / either, 1);
-    blm__estimate_widen(&o->jaccard, spread / either, 0, 1);
+    const double j = o->jaccard.value;
+    blm__estimate_widen(&o->jaccard, j * (1 - j) * spread / either, 0, 1);
+    if (!o->either.saturated)
+        return;
+    o->both    = (blm_estimate){ o->both.value, 0, most, true };
+    o->jaccard = (blm_estimate){ o->jaccard.value, 0, 1, true };
 }
 
 blm_status blm_compare(const blm_filter *a, const blm_filter *b, blm_overlap *out, blm_error *err)

@@ -102,7 +102,7 @@ void blm__estimate_scale(blm_estimate *e, double factor)
 
 void blm__estimate_widen(blm_estimate *e, double variance, double least, double most)
 {
-    double reach = BLM__Z95 * sqrt(variance);
+    double reach = BLM__Z95 * sqrt(fmax(variance, 0));
     e->low       = fmin(fmax(e->value - hypot(e->value - e->low, reach), least), e->value);
     e->high      = fmax(fmin(e->value + hypot(e->high - e->value, reach), most), e->value);
 }

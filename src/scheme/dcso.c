@@ -9,7 +9,6 @@
  *           position i = (h1 + (i + 1)·h2 mod 2^64) mod m,      i = 0 … k−1
  */
 #include <math.h>
-#include <string.h>
 
 #include "bloomery/maths.h"
 #include "core/error.h"
@@ -19,8 +18,6 @@
 
 #define P 18446744073709551557u /* the largest prime below 2^64 */
 #define G 18446744073709550147u
-
-static const char MAGIC[] = "this-is-magical";
 
 static void digest(const struct blm__hasher *h, uint32_t k, const void *key, size_t len,
                    blm_digest *d)
@@ -34,7 +31,7 @@ static void digest01(const struct blm__hasher *h, uint32_t k, const void *key, s
                      blm_digest *d)
 {
     digest(h, k, key, len, d);
-    d->w[1] = blm__fnv1_64(d->w[0], MAGIC, sizeof MAGIC - 1);
+    d->w[1] = blm__fnv1_64(d->w[0], BLM__DCSO_MAGIC, sizeof BLM__DCSO_MAGIC - 1);
 }
 
 static void pairs01(const struct blm__hasher *h, const struct blm__kernel *v,
@@ -109,9 +106,8 @@ static blm_status plan(const blm_options *o, struct blm__body *b, struct blm__sh
     return blm__asked_promise(&a, b, s, err);
 }
 
-/* Where m is even and its odd part is small, the rate is worse than k and fill say: of 28 bits, planned for
- * 1e-6, a tenth of all absent keys were answered maybe, of 2^20 bits, planned for 1e-4, a fifth. From an odd part of
- * a thousand on nothing is left of that. */
+/* Where m is even and its odd part is small, the rate is worse than k and fill say (dcso_rates.c). From an odd
+ * part of a thousand on nothing is left of that. */
 static const char *notice_even(const struct blm__shape *s)
 {
     uint64_t odd = s->bits;
@@ -119,7 +115,7 @@ static const char *notice_even(const struct blm__shape *s)
         odd /= 2;
     return odd < 1000 && odd != s->bits ? "m is a power of two times a small number, so the probes "
                                           "of a key are related: the rate "
-                                          "can be far above what m and k give"
+                                          "is above what m and k give"
                                         : NULL;
 }
 
@@ -138,119 +134,11 @@ const struct blm__scheme blm__scheme_dcso = {
     .modulus       = blm__modulus_m,
     .reduce        = blm__reduce_m,
     .plan          = plan,
+    .keys          = blm__dcso_keys,
+    .rate_now      = blm__dcso_rate_now,
+    .rate_at       = blm__dcso_rate_at,
     .notice        = notice_even,
 };
-
-/* ---- dcso01 with an even m ----
- *
- * The low bits of h2 depend on those of h1 alone, and m = 2^a · odd keeps a of them. So there are 2^a classes of
- * keys, by the low bits of h1, and position i of a key of class c is c + i·step(c) mod 2^a. Some of these residues
- * get more probes than others, and a key asks where the keys of its own class are. */
-
-#define CLASSES 1024u /* at most: of more bits of h1 the rate hardly says more */
-
-struct classes {
-    uint32_t count; /* 1: m is odd */
-    uint32_t step[CLASSES];
-    uint32_t load[CLASSES]; /* probes that lead to a residue, of one key of each class */
-};
-
-static uint32_t residue(const struct classes *c, uint32_t class, uint32_t probe)
-{
-    return (class + (probe + 1) * c->step[class]) & (c->count - 1);
-}
-
-static void sort_out(const struct blm__shape *s, struct classes *c)
-{
-    memset(c->load, 0, sizeof c->load);
-    for (c->count = 1; c->count < CLASSES && s->bits % (2 * c->count) == 0;)
-        c->count *= 2;
-    for (uint32_t i = 0; i < c->count; i++) {
-        c->step[i] = (uint32_t)blm__fnv1_64(i, MAGIC, sizeof MAGIC - 1) & (c->count - 1);
-        for (uint32_t j = 0; j < s->probes; j++)
-            c->load[residue(c, i, j)]++;
-    }
-}
-
-static double fill_at(const struct blm__shape *s, const struct classes *c, double n)
-{
-    double sum = 0;
-    for (uint32_t i = 0; i < c->count; i++)
-        sum -= expm1(-n * c->load[i] / (double)s->bits);
-    return sum / c->count;
-}
-
-static double keys_in(const struct blm__shape *s, const struct classes *c, double fill)
-{
-    double low = 0, high = fill > 0 ? 64 * (double)s->bits : 0;
-    for (int i = 0; i < 60; i++) {
-        double n = (low + high) / 2;
-        if (fill_at(s, c, n) < fill)
-            low = n;
-        else
-            high = n;
-    }
-    return (low + high) / 2;
-}
-
-static double rate_of(const struct blm__shape *s, const struct classes *c, double n)
-{
-    const double m = (double)s->bits, part = (double)(s->bits & -s->bits);
-    double       same = -expm1(-n * part / m / m); /* a key with both hashes the same, mod m */
-    double       fill[CLASSES], sum = 0;
-    for (uint32_t i = 0; i < c->count; i++)
-        fill[i] = -expm1(-n * c->load[i] / m);
-    for (uint32_t i = 0; i < c->count; i++) {
-        double all = 1;
-        for (uint32_t j = 0; j < s->probes; j++)
-            all *= fill[residue(c, i, j)];
-        sum += all;
-    }
-    return same + (1 - same) * sum / c->count;
-}
-
-/* With n keys there, one of some classes adds more bits than one of others. */
-static double spread_of(const struct blm__shape *s, const struct classes *c, double n)
-{
-    double sum = 0, squares = 0;
-    for (uint32_t i = 0; i < c->count; i++) {
-        double adds = 0;
-        for (uint32_t j = 0; j < s->probes; j++)
-            adds += exp(-n * c->load[residue(c, i, j)] / (double)s->bits);
-        sum += adds;
-        squares += adds * adds;
-    }
-    return sum > 0 ? squares * c->count / (sum * sum) - 1 : 0;
-}
-
-static double keys01(const struct blm__shape *s, double fill, double *spread)
-{
-    struct classes c;
-    sort_out(s, &c);
-    double n = fill < 1 ? keys_in(s, &c, fill) : INFINITY;
-    if (spread)
-        *spread = fill < 1 ? spread_of(s, &c, n) : 0;
-    return n;
-}
-
-static double rate_at01(const struct blm__shape *s, uint64_t n)
-{
-    struct classes c;
-    blm_rate       r = { .size = sizeof r };
-    sort_out(s, &c);
-    if (c.count > 1)
-        return rate_of(s, &c, (double)n);
-    return blm_rate_of(BLM_MODEL_INDEPENDENT, s->bits, s->probes, 0, n, &r) == BLM_OK ? r.value : 1;
-}
-
-static double rate_now01(const struct blm__layer *l, uint64_t ones)
-{
-    const struct blm__shape *s    = &l->shape;
-    double                   fill = (double)ones / (double)s->bits;
-    struct classes           c;
-    sort_out(s, &c);
-    return c.count > 1 && fill < 1 ? rate_of(s, &c, keys_in(s, &c, fill)) : pow(fill, s->probes);
-}
 
 static const char *notice01(const struct blm__shape *s)
 {
@@ -267,9 +155,9 @@ const struct blm__scheme blm__scheme_dcso01 = {
     .version       = 1,
     .model         = BLM_MODEL_DOUBLE,
     .in_step       = { 0.45, 0.45 },
-    .keys          = keys01,
-    .rate_now      = rate_now01,
-    .rate_at       = rate_at01,
+    .keys          = blm__dcso01_keys,
+    .rate_now      = blm__dcso01_rate_now,
+    .rate_at       = blm__dcso01_rate_at,
     .fold          = BLM__FOLD_STRIDED,
     .fold_unit     = 1,
     .digest        = digest01,

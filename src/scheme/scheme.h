@@ -63,8 +63,9 @@ struct blm__scheme {
      * scheme's sums have wrapped around, as measured (docs/maths.md); the second for an m that is a power of
      * two, where wrapping changes nothing. 0: other probes. */
     double in_step[2];
-    /* How many keys set this share of the bits, and the variance of the bits that another one adds, divided by
-     * the square of their mean (spread may be NULL). NULL: as many as go everywhere alike, −ln(1 − fill)·m/k. */
+    /* How many keys set this share of the bits, and by how much the variance of the bits that another one adds,
+     * divided by the square of their mean, is above that of independent probes. spread may be NULL; −1: all that
+     * probes lead to are set, by any number of keys from there on. NULL: −ln(1 − fill)·m/k, and 0. */
     double (*keys)(const struct blm__shape *s, double fill, double *spread);
     /* The rate now, if it is not fill^k (Parquet's blocks). NULL: fill^k. In both of these, keys in step are not
      * counted. */
