@@ -392,9 +392,8 @@ static blm_status codec_for(const blm_filter *f, const char *format, const struc
 
 static blm_status vouch(const blm_filter *f, blm_error *err)
 {
-    blm_backing where = f->body.store->backing;
-    return where == BLM_FILE_READ || where == BLM_FILE_WRITE ? blm__file_vouch(&f->body, err)
-                                                             : BLM_OK;
+    const struct blm__store *s = f->body.store;
+    return s->vouch ? s->vouch(&f->body, err) : BLM_OK;
 }
 
 static blm_status encode_to(const blm_filter *f, const char *format, struct blm__sink *out,

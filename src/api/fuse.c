@@ -237,11 +237,12 @@ blm_status blm__fuse_layer_build(struct blm__body *b, const struct blm__shape *g
         s.aux[0] = j.size.segment;
         s.bits   = j.size.cells * s.line_count;
         if (j.size.cells > limit)
-            return blm__fail(err, BLM_E_LIMIT,
-                             "a part of the keys does not fit into %llu cells: their hashes are not "
-                             "spread evenly%s",
-                             (unsigned long long)limit,
-                             steps ? ", or the spill directory is damaged: remove it" : "");
+            return blm__fail(
+                err, BLM_E_LIMIT,
+                "a part of the keys does not fit into %llu cells: their hashes are not "
+                "spread evenly%s",
+                (unsigned long long)limit,
+                steps ? ", or the spill directory is damaged: remove it" : "");
         if (s.bits > BLM__MAX_BITS / s.cell_bits)
             return blm__fail(err, BLM_E_LIMIT, "the keys need more than 2^48 bits");
         st = build_sized(b, &j, &s, from, threads, err);

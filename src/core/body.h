@@ -192,6 +192,9 @@ struct blm__store {
     bool (*save)(const struct blm__body *b, const struct blm__layer *l, uint64_t bit,
                  uint64_t bits);
     bool (*broken)(const struct blm__body *b);
+    /* Before it is written elsewhere: those bytes get checksums of their own, which must not vouch for
+     * damage. NULL: there is none to find. */
+    blm_status (*vouch)(const struct blm__body *b, blm_error *err);
     /* A file's identity, and how often its header had been written when it was opened. NULL: it is
      * no file. */
     void (*which)(const struct blm__body *b, uint8_t identity[16], uint64_t *writes);

@@ -445,6 +445,7 @@ static const struct blm__store store_reader = {
     .writer      = file_writer,
     .stale       = blm__file_stale,
     .overtaken   = blm__file_overtaken,
+    .vouch       = blm__file_vouch,
     .which       = file_which,
 };
 
@@ -458,6 +459,7 @@ static const struct blm__store store_writer = {
     .sync        = blm__file_sync,
     .close       = file_close,
     .writer      = file_writer,
+    .vouch       = blm__file_vouch,
     .which       = file_which,
 };
 
@@ -470,5 +472,6 @@ static const struct blm__store store_parents = {
     .close       = file_close,
     .writer      = file_writer,
     .stale       = blm__file_stale,
+    .vouch       = blm__file_vouch,
     .which       = file_which,
 };

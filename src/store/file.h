@@ -128,6 +128,7 @@ blm_status blm__file_recover(struct blm__file *f, struct blm__body *b, blm_error
 bool blm__file_unsettled(const struct blm__file *f);
 
 /* ---- file_verify.c ---- */
-bool blm__file_matches(const struct blm__body *b); /* every region, its checksum */
+bool       blm__file_matches(const struct blm__body *b); /* every region, its checksum */
+blm_status blm__file_vouch(const struct blm__body *b, blm_error *err); /* once: blm__store.vouch */
 
 #endif

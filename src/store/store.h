@@ -32,9 +32,6 @@ blm_status blm__file_begin(struct blm__body *b, blm_error *err);
 blm_status blm__file_refresh(struct blm__body *b, blm_error *err);
 /* Fills all of *out, whatever its size field says. */
 blm_status blm__file_verify(const struct blm__body *b, blm_verdict *out, blm_error *err);
-/* Before it is written elsewhere: those bytes get checksums of their own, which must not vouch for damage.
- * Verifies it, unless it has been. */
-blm_status blm__file_vouch(const struct blm__body *b, blm_error *err);
 /* Bytes taken to manage the mapping, beside the layers' structs. */
 size_t blm__file_memory(const struct blm__body *b);
 /* Whether b, which is mapped from a file, is mapped from the one that is at this path now. */

@@ -65,7 +65,7 @@ static void test_memory(void **state)
     blm_params p;
     assert_int_equal(plan(1, 0, 0, 0, 7, &p), BLM_E_ARGUMENT);
     assert_int_equal(plan(1, 0, 0, 0, 8, &p), BLM_OK);
-    assert_int_equal(p.bits, 63); /* of DCSO's schemes m is odd */
+    assert_int_equal(p.bits, 63);                       /* of DCSO's schemes m is odd */
     assert_int_equal(plan(1, 0, 0, 0, 15, &p), BLM_OK); /* whole words that fit */
     assert_int_equal(p.bits, 63);
     assert_int_equal(plan(1000, 0, 0, 0, ((uint64_t)1 << 45) + 1, &p), BLM_E_LIMIT);
