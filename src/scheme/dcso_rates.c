@@ -69,7 +69,7 @@ static double related(const struct blm__shape *s, double n, double usual)
 double blm__dcso_keys(const struct blm__shape *s, double fill, double *spread)
 {
     const double m = (double)s->bits, k = s->probes, odd = m / even_part(s);
-    const double n   = -log(fmax(1 - fill, 0.5 / m)) * m / k;
+    const double n   = -log1p(-fmin(fill, 1 - 0.5 / m)) * m / k;
     double       sum = 0;
     for (uint32_t j = 1; spread && ring(s) && j < s->probes; j++) {
         double both = n / even_part(s) * j / (odd * odd);

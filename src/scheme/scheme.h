@@ -67,8 +67,8 @@ struct blm__scheme {
      * divided by the square of their mean, is above that of independent probes. spread may be NULL; −1: all that
      * probes lead to are set, by any number of keys from there on. NULL: −ln(1 − fill)·m/k, and 0. */
     double (*keys)(const struct blm__shape *s, double fill, double *spread);
-    /* The rate now, if it is not fill^k (Parquet's blocks). NULL: fill^k. In both of these, keys in step are not
-     * counted. */
+    /* The rate now, if it is not fill^k (Parquet's blocks). NULL: fill^k. Keys in step are
+     * not counted here, nor in rate_at. */
     double (*rate_now)(const struct blm__layer *l, uint64_t ones);
     /* The rate of a shape with n keys in it. NULL: `model` gives it. */
     double (*rate_at)(const struct blm__shape *s, uint64_t n);

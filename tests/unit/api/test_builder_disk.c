@@ -456,6 +456,15 @@ static void spoil(const char *name, long at, bool cut)
     fclose(f);
 }
 
+/* Keys are kept, and nothing is built yet. */
+static void stop_after_keys(const blm_options *o)
+{
+    blm_builder *b = open_or_fail(o);
+    assert_status(give(b, 0, IN, 0), BLM_OK);
+    assert_status(blm_builder_sync(b, NULL), BLM_OK);
+    blm_builder_free(b);
+}
+
 static void damaged_files_are_found(void **state)
 {
     (void)state;
@@ -471,12 +480,9 @@ static void damaged_files_are_found(void **state)
                   { "state", 60, false, BLM_E_CHECKSUM },
                   { "state", 0, true, BLM_E_CHECKSUM } };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        blm_options  o   = options_of(&flavour[0]);
-        blm_error    err = { .status = BLM_OK };
-        blm_builder *b   = open_or_fail(&o);
-        assert_status(give(b, 0, IN, 0), BLM_OK);
-        assert_status(blm_builder_sync(b, &err), BLM_OK);
-        blm_builder_free(b);
+        blm_options o   = options_of(&flavour[0]);
+        blm_error   err = { .status = BLM_OK };
+        stop_after_keys(&o);
         spoil(cases[i].name, cases[i].at, cases[i].cut);
         for (int again = 0; again < 2; again++) { /* it does not pass when it is tried again */
             assert_status(whole_run(&flavour[0], &o, IN, &err), cases[i].want);
@@ -500,10 +506,7 @@ static void a_level_is_not_enlarged_for_ever(void **state)
         blm_allocator a   = meter_allocator(&m);
         blm_options   o   = options_of(&flavour[0]);
         blm_error     err = { .status = BLM_OK };
-        blm_builder  *b   = open_or_fail(&o);
-        assert_status(give(b, 0, IN, 0), BLM_OK);
-        assert_status(blm_builder_sync(b, &err), BLM_OK);
-        blm_builder_free(b);
+        stop_after_keys(&o);
         snprintf(path, sizeof path, "%s/state", spill);
         FILE  *f   = fopen(path, "r+b");
         size_t len = f ? fread(bytes, 1, sizeof bytes, f) : 0;
