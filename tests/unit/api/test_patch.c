@@ -234,6 +234,27 @@ static void what_is_missing_is_named(void **state)
     blm_free(f);
 }
 
+static void the_last_piece_is_empty(void **state)
+{
+    (void)state;
+    blm_filter       *f = made(BLM_CLASSIC, 0);
+    struct blm__shape s = f->body.layers[0].shape;
+    static const struct {
+        uint64_t place;
+        uint32_t len;
+    } ends[] = { { 1, 1 }, { 0, 0 }, { 2, 0 } };
+    for (size_t i = 0; i < COUNT_OF(ends); i++) {
+        struct bytes d = begin(f, 1, 1);
+        layer_frame(&d, 0, &s);
+        frame(&d, BLM__FRAME_END, ends[i].place, "x", ends[i].len);
+        refused(f, &d, BLM_E_FORMAT, "ends too early");
+    }
+    struct bytes d = begin(f, 1, 1);
+    frame(&d, BLM__FRAME_END, 0, NULL, 0);
+    refused(f, &d, BLM_E_FORMAT, "ends too early");
+    blm_free(f);
+}
+
 /* The base is already what the delta makes: a copy is given, unless there is no memory for one. */
 static void a_copy_may_find_no_memory(void **state)
 {
@@ -291,6 +312,7 @@ int main(void)
         cmocka_unit_test(growth_counts_what_there_is),
         cmocka_unit_test(forged_bits),
         cmocka_unit_test(what_is_missing_is_named),
+        cmocka_unit_test(the_last_piece_is_empty),
         cmocka_unit_test(a_copy_may_find_no_memory),
         file_test(a_base_that_is_behind_its_file),
     };

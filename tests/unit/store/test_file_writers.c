@@ -536,6 +536,13 @@ static void readers_learn_of_it(void)
     close_well(f);
     assert_status(blm_refresh(r, NULL), BLM_OK);
     assert_false(params_of(r).unclosed);
+    for (unsigned i = 0; i < 2; i++) { /* a writer has come to one of the slots */
+        uint64_t slot = blm__native_slot_at(&blm__file_of(&r->body)->head, i);
+        flip(at("f"), slot, 1);
+        assert_true(params_of(r).unclosed);
+        flip(at("f"), slot, 1);
+        assert_false(params_of(r).unclosed);
+    }
     blm_free(r);
     unlink(at("f"));
 
