@@ -479,7 +479,7 @@ typedef struct blm_stats {
     size_t       size;
     uint64_t     ones;       /* set bits (non-zero counters), all layers */
     double       fill;       /* share of cells that are in use; cells are bits but for windows' */
-    blm_estimate estimated;  /* keys, from the bits alone */
+    blm_estimate estimated;  /* different keys, from the bits alone */
     double       rate_now;   /* the rate that the bits give now */
     uint64_t     stuck;      /* counting: saturated counters, which never go down again */
     bool         overfilled; /* more keys than planned, and rate_now above the promise, surely */

@@ -52,8 +52,8 @@ typedef struct blm_window {
     uint64_t adds;        /* in the ages that are kept, those of known keys too */
     uint64_t now, began;  /* by time: the filter's time, and when its turn began; else 0 */
     uint64_t behind;      /* by time: how far the clock is behind what the filter has seen */
-    uint64_t share;       /* adds in one turn up to which the rate holds … */
-    uint64_t busiest;     /* … and the most that a turn had, of those that are kept */
+    uint64_t share;       /* keys in one turn up to which the rate holds */
+    uint64_t busiest;     /* most adds in a turn that is kept; known keys are in it: blm_get_ages */
 } blm_window;
 /* E_UNSUPPORTED: it is no window. Takes no time to get. */
 BLM_API blm_status blm_get_window(const blm_filter *f, blm_window *out);

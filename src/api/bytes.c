@@ -29,9 +29,9 @@ blm_status blm_write_bits(blm_filter *f, uint32_t layer, uint64_t at, const void
         f->body.ops->changed(&f->body);
     uint64_t width = l->shape.cell_bits, from = at * 8 / width,
              to  = ((at + len) * 8 - 1) / width + 1;
-    uint64_t had = l->engine->exact ? blm__cells_used(l, from, to) : 0;
+    uint64_t had = l->engine->prints ? blm__cells_used(l, from, to) : 0;
     memcpy((uint8_t *)l->words + at, bytes, (size_t)len);
-    if (l->engine->exact) /* a cell is a key */
+    if (l->engine->prints) /* a cell is an add */
         blm__layer_recount(l, blm__layer_items(l) + blm__cells_used(l, from, to) - had);
     return BLM_OK;
 }

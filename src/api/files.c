@@ -140,6 +140,17 @@ static blm_status skip_to(struct blm__source *in, uint64_t offset, blm_error *er
     return BLM_OK;
 }
 
+/* Formats without a count say 0. A filter that has bits then has keys that nobody counted. */
+static bool is_counted(const struct blm__body *b)
+{
+    uint64_t items = 0, ones = 0;
+    for (uint32_t i = 0; i < b->layer_count && items == 0; i++) {
+        items += blm__layer_holds(&b->layers[i]);
+        ones += blm__layer_ones(&b->layers[i], b->kernel);
+    }
+    return items > 0 || ones == 0;
+}
+
 blm_status blm__decode_with(const struct blm__codec *codec, struct blm__source *in,
                             const blm_options *o, blm_filter **out, blm_error *err)
 {
@@ -157,6 +168,7 @@ blm_status blm__decode_with(const struct blm__codec *codec, struct blm__source *
         blm_free(f);
         return place(st, o, err);
     }
+    f->body.unclosed |= codec != &blm__codec_native && !is_counted(&f->body);
     *out = f;
     return BLM_OK;
 }

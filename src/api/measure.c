@@ -165,15 +165,15 @@ static bool beyond_chance(const struct blm__body *b, const blm_stats *s)
 }
 
 /* Fewer keys than planned are not too many, whatever the rate: of few keys in lines it varies by chance
- * several times over. Is it more, by the count or for sure by the bits? A window by time may also have had
- * too many at once. */
+ * several times over. Is it more, by the count or for sure by the bits? A window may have too many at once. */
 static bool too_many(const struct blm__body *b, const blm_stats *s)
 {
     const blm_params *p    = &s->params;
     double            sure = s->estimated.value - 3 * (s->estimated.value - s->estimated.low);
+    if (b->ops->row.can & BLM_CAN_FORGET)
+        return blm__ages_crowded(&b->layers[0]);
     return p->capacity == 0 || p->items > p->capacity || s->estimated.saturated ||
-           sure > (double)p->capacity ||
-           (b->ops->row.can & BLM_CAN_FORGET && blm__by_time(&b->layers[0].shape));
+           sure > (double)p->capacity;
 }
 
 /* The chance that a layer says maybe to a key that is not there; `bits`: what its fill says of that. */
@@ -193,14 +193,41 @@ static double with_collisions(const struct blm__body *b, const blm_stats *s)
     return blm__with_collisions(s->rate_now, (uint64_t)fmin(fmax(s->estimated.value, 1), 0x1p60));
 }
 
+/* What happens by chance, `mean` times on average, happens no oftener, but for 2.5%. */
+static double at_most(double mean)
+{
+    double count = 0, chance = exp(-mean), sum = chance;
+    for (; sum < 0.975 && mean < 100; sum += chance) /* above, a normal distribution is as good */
+        chance *= mean / ++count;
+    return count;
+}
+
+/* A fingerprint is a key. One that is there again is a key that was added again, or, as often as chance has
+ * it, another key: of n keys each meets one of those before it at half of the rate. */
+static blm_estimate keys_by_prints(const struct blm__layer *l, uint64_t ones)
+{
+    struct blm__prints p = { 0 };
+    double             n = (double)ones, differ, same, spread = 0;
+    l->engine->prints(l, &p);
+    differ = p.all < n && p.all > 0 ? n * p.differ / p.all : fmin(rint(p.differ), n);
+    if (p.all < n && p.all > 0) /* some: the shares of one that is there again fall together */
+        spread = 2 * differ * (n - differ) / p.all;
+    same           = differ < n ? differ * blm__layer_rate_now(l, ones) / 2 : 0;
+    blm_estimate e = { fmin(differ + same, n), 0, 0, false };
+    e.low = e.high = e.value;
+    blm__estimate_widen(&e, same + spread, spread > 0 ? 0 : differ, n);
+    e.high = fmin(fmax(e.high, differ + at_most(same)), n);
+    return e;
+}
+
 /* How many keys came when this was the youngest layer. Those that an older one claimed (all but the share
  * `absent`, as coins fall) set no bits here. */
 static blm_estimate layer_keys(const struct blm__layer *l, uint64_t reach, uint64_t ones,
                                double absent)
 {
     blm_estimate e = { 0, 0, INFINITY, true }; /* of no probes nothing can be said */
-    if (l->engine->exact)
-        return (blm_estimate){ (double)ones, (double)ones, (double)ones, false };
+    if (l->engine->prints)
+        return keys_by_prints(l, ones);
     if (l->shape.probes == 0)
         return e;
     estimate_layer(l, reach, ones, &e);
@@ -217,7 +244,7 @@ static blm_estimate layer_keys(const struct blm__layer *l, uint64_t reach, uint6
 static bool from_elsewhere(const blm_params *p, const struct blm__layer *l, uint32_t i)
 {
     return i > 0 && p->growth > 1 && l[i].shape.capacity <= l[i - 1].shape.capacity &&
-           !l[i].engine->exact;
+           !l[i].engine->prints;
 }
 
 /* The keys of all filters that were united are not fewer than those of one of them. */

@@ -25,6 +25,7 @@
 #define COUNT_MASK (((uint64_t)1 << COUNT_BITS) - 1)
 #define CLOCK_MOST COUNT_MASK /* ms, in the year 2527: there time stands still */
 #define LOOKS      3u         /* again, while turns begin */
+#define SURE       2.5        /* times as far out as 95% is one in a million */
 #define TALLY_MOST 64u        /* adds that a stripe of a shared filter may keep to itself */
 
 /* ---- state ---- */
@@ -450,6 +451,22 @@ uint64_t blm__age_look(const struct blm__layer *l, const struct blm__age_turn *t
     uint64_t ones = look(l, t, age, NULL);
     keys_of(l, ones, keys);
     return ones;
+}
+
+/* Adds may be of known keys. By number no turn gets more than its share, but a union puts those of another
+ * window on top. */
+bool blm__ages_crowded(const struct blm__layer *l)
+{
+    struct blm__age_turn t = blm__ages_now(l);
+    double most            = (double)blm__turn_length(l->shape.capacity, blm__ages_of(&l->shape));
+    for (uint32_t age = 0; age < blm__ages_of(&l->shape); age++) {
+        blm_estimate e;
+        blm__age_look(l, &t, age, &e);
+        if (e.value - SURE * (e.value - e.low) > most ||
+            ((double)blm__age_adds(l, &t, age) > most && e.high > most))
+            return true;
+    }
+    return false;
 }
 
 /* The cells that are in use in some age. */

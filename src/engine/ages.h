@@ -27,6 +27,8 @@ void blm__ages_begin(struct blm__layer *l);
 uint64_t blm__age_adds(const struct blm__layer *l, const struct blm__age_turn *t, uint32_t age);
 uint64_t blm__age_look(const struct blm__layer *l, const struct blm__age_turn *t, uint32_t age,
                        blm_estimate *keys);
+/* Has an age more keys than the rate is planned for? */
+bool blm__ages_crowded(const struct blm__layer *l);
 /* dst also has what src has, at the age that it has there. Exclusive. */
 void blm__ages_unite(struct blm__layer *dst, const struct blm__layer *src);
 

@@ -467,12 +467,12 @@ static uint64_t ones(const struct blm__layer *l, const struct blm__kernel *v)
     return l->shape.bits - free;
 }
 
-/* In how many buckets a key may begin, of all, to be passed for the fingerprints of this one: in both that one of
- * them may be in. One that is there again, in either, passes nobody else; each has its share. */
-static double passes(const struct blm__layer *l, struct blm__cells c, uint64_t at, double *all)
+/* A fingerprint that is there again, in either of its buckets, counts once; each has its share. A key is passed for
+ * one if it may begin in a bucket that it may be in. */
+static void look(const struct blm__layer *l, struct blm__cells c, uint64_t at,
+                 struct blm__prints *p)
 {
-    struct bucket b   = bucket_get(l, c, at);
-    double        sum = 0;
+    struct bucket b = bucket_get(l, c, at);
     for (uint32_t i = 0; i < BLM__BUCKET; i++) {
         uint64_t print = cell_get(l, at * BLM__BUCKET + i);
         if (print == 0)
@@ -481,22 +481,28 @@ static double passes(const struct blm__layer *l, struct blm__cells c, uint64_t a
         unsigned alike = find(b, c, print).count;
         if (other != at)
             alike += find(bucket_get(l, c, other), c, print).count;
-        sum += (other == at ? 1.0 : 2.0) / (alike ? alike : 1); /* none: others are changing it */
-        *all += 1;
+        double share = alike ? 1.0 / alike : 1; /* none: others are changing it */
+        p->all += 1;
+        p->differ += share;
+        p->begin += other == at ? share : 2 * share;
     }
-    return sum;
 }
 
 /* Of a large filter some buckets are looked at, evenly spread. */
-static double rate_now(const struct blm__layer *l, uint64_t used)
+static void prints(const struct blm__layer *l, struct blm__prints *p)
 {
     struct blm__cells c     = blm__cells_of(l);
     uint64_t          count = blm__bucket_count(l), step = (count - 1) / SAMPLE + 1;
-    double            sum = 0, all = 0, prints = (double)cell_mask(l);
     for (uint64_t i = 0; i < count; i += step)
-        sum += passes(l, c, i, &all);
-    double rate = all > 0 ? sum / all * (double)used / (double)count / prints : 0;
-    return blm__with_collisions(fmin(rate, 1), used);
+        look(l, c, i, p);
+}
+
+static double rate_now(const struct blm__layer *l, uint64_t used)
+{
+    struct blm__prints p = { 0 };
+    prints(l, &p);
+    double begin = p.all > 0 ? p.begin / p.all * (double)used / (double)blm__bucket_count(l) : 0;
+    return blm__with_collisions(fmin(begin / (double)cell_mask(l), 1), used);
 }
 
 static double rate_at(const struct blm__shape *s, uint64_t n)
@@ -527,7 +533,7 @@ const struct blm__engine blm__engine_buckets = {
     .place_many  = place_many,
     .moves       = true,
     .most_copies = 2 * BLM__BUCKET,
-    .exact       = true,
+    .prints      = prints,
     .ones        = ones,
     .rate_now    = rate_now,
     .rate_at     = rate_at,

@@ -35,6 +35,12 @@ enum blm__sorting {
     BLM__SORTS_LINES /* key by key, where a key has one line */
 };
 
+/* Fingerprints that were looked at: each is one time that a key was added. */
+struct blm__prints {
+    double all, differ; /* how many; without those that are there again */
+    double begin;       /* buckets in which a key may begin to be passed for one of them */
+};
+
 struct blm__engine {
     const char *name;
 
@@ -124,7 +130,8 @@ struct blm__engine {
     unsigned (*use)(const struct blm__body *b, struct blm__layer *l, uint64_t cell);
 
     /* Numbers. */
-    bool exact; /* a cell is a key: how many are in use is no estimate */
+    /* Looks at fingerprints, at all of them or at some that are evenly spread. NULL: a cell is none. */
+    void (*prints)(const struct blm__layer *l, struct blm__prints *p);
     uint64_t (*ones)(const struct blm__layer *l, const struct blm__kernel *v); /* cells in use */
     uint64_t (*cells)(const struct blm__shape *s); /* … of how many; NULL: shape.bits */
     uint64_t (*items)(const struct blm__layer *l); /* keys it has now; NULL: as counted */

@@ -270,12 +270,11 @@ static uint64_t ones(const struct blm__layer *l, const struct blm__kernel *v)
     return blm__cells_used(l, 0, l->shape.bits);
 }
 
-/* In how many buckets a key may begin, of all, to be passed for the fingerprints of this one: in both that one of
- * them may be in. One that is there again, in either, passes nobody else; each has its share. */
-static double passes(struct table t, uint64_t at, double *all)
+/* A fingerprint that is there again, in either of its buckets, counts once; each has its share. A key is passed for
+ * one if it may begin in a bucket that it may be in. */
+static void look(struct table t, uint64_t at, struct blm__prints *p)
 {
-    const uint8_t *b   = bucket_at(t, at);
-    double         sum = 0;
+    const uint8_t *b = bucket_at(t, at);
     for (uint32_t i = 0; i < t.size; i++) {
         uint64_t other = (at ^ blm__cf_turn(b[i])) & t.mask;
         if (b[i] == 0)
@@ -283,22 +282,28 @@ static double passes(struct table t, uint64_t at, double *all)
         uint32_t alike = alike_in(b, t.size, b[i]);
         if (other != at)
             alike += alike_in(bucket_at(t, other), t.size, b[i]);
-        sum += (other == at ? 1.0 : 2.0) / alike;
-        *all += 1;
+        p->all += 1;
+        p->differ += 1.0 / alike;
+        p->begin += (other == at ? 1.0 : 2.0) / alike;
     }
-    return sum;
 }
 
 /* Of a large filter some buckets are looked at, evenly spread: fewer of large ones, where each fingerprint is
  * compared with many. */
-static double rate_now(const struct blm__layer *l, uint64_t used)
+static void prints(const struct blm__layer *l, struct blm__prints *p)
 {
     struct table t    = table_of(l);
     uint64_t     most = COMPARED / ((uint64_t)t.size * t.size) + 1, step = t.mask / most + 1;
-    double       sum = 0, all = 0;
     for (uint64_t at = 0; at <= t.mask; at += step)
-        sum += passes(t, at, &all);
-    return all > 0 ? fmin(sum / all * (double)used / (double)(t.mask + 1) / 255, 1) : 0;
+        look(t, at, p);
+}
+
+static double rate_now(const struct blm__layer *l, uint64_t used)
+{
+    struct table       t = table_of(l);
+    struct blm__prints p = { 0 };
+    prints(l, &p);
+    return p.all > 0 ? fmin(p.begin / p.all * (double)used / (double)(t.mask + 1) / 255, 1) : 0;
 }
 
 static double rate_at(const struct blm__shape *s, uint64_t n) { return s->scheme->rate_at(s, n); }
@@ -314,7 +319,7 @@ const struct blm__engine blm__engine_slots = {
     .copies    = copies,
     .fetch     = fetch,
     .removed   = removed,
-    .exact     = true,
+    .prints    = prints,
     .ones      = ones,
     .rate_now  = rate_now,
     .rate_at   = rate_at,

@@ -90,8 +90,11 @@ static void opened(struct blm__body *b)
 static blm_status unite(struct blm__body *dst, const struct blm__body *src, blm_error *err)
 {
     (void)err;
-    if (dst != src)
-        blm__ages_unite(&dst->layers[0], &src->layers[0]);
+    if (dst == src)
+        return BLM_OK;
+    blm__ages_unite(&dst->layers[0], &src->layers[0]);
+    /* By number a window counts its own turns, and forgets by them: src's adds are in no count. */
+    dst->unclosed |= !blm__by_time(&dst->layers[0].shape) && blm__layer_holds(&src->layers[0]) > 0;
     return BLM_OK;
 }
 

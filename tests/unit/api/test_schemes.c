@@ -312,6 +312,35 @@ static void law_of_bytes(const struct made *m, const struct key_set *s)
     }
 }
 
+/* A format either keeps the count, or it is said that there are keys which nobody counted: also where the native
+ * format holds what was read from it, to which keys are added that are. */
+static void law_of_counts(const struct made *m, const struct key_set *s)
+{
+    for (size_t keys = 0; keys <= KEYS; keys += KEYS) {
+        blm_filter  *f = make(&m->o), *g = NULL, *h = NULL;
+        struct bytes b = { 0 }, again = { 0 };
+        blm_options  o = BLM_OPTIONS_INIT;
+        blm_add_many(f, s->keys, keys, NULL, NULL);
+        assert_false(params_of(f).unclosed);
+        assert_status(blm_encode(f, NULL, bytes_add, &b, NULL), BLM_OK);
+        o.format = params_of(f).format;
+        assert_status(blm_decode(b.p, b.len, &o, &g, NULL), BLM_OK);
+        bool counted = params_of(g).items == params_of(f).items;
+        if (params_of(g).unclosed == counted || (!counted && params_of(g).items != 0))
+            FAIL(m, "%u keys, then %u, and it says %d", (unsigned)params_of(f).items,
+                 (unsigned)params_of(g).items, params_of(g).unclosed);
+        assert_status(blm_encode(g, "native", bytes_add, &again, NULL), BLM_OK);
+        assert_status(blm_decode(again.p, again.len, NULL, &h, NULL), BLM_OK);
+        blm_add_many(h, s->keys + keys, KEYS / 2, NULL, NULL);
+        assert_int_equal(params_of(h).unclosed, !counted);
+        blm_free(f);
+        blm_free(g);
+        blm_free(h);
+        free(b.p);
+        free(again.p);
+    }
+}
+
 static void adding(void **state)
 {
     (void)state;
@@ -342,6 +371,11 @@ static void numbers(void **state)
     (void)state;
     each_scheme(law_of_numbers);
 }
+static void counts(void **state)
+{
+    (void)state;
+    each_scheme(law_of_counts);
+}
 static void bytes(void **state)
 {
     (void)state;
@@ -351,10 +385,9 @@ static void bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(adding),    cmocka_unit_test(batches),
-        cmocka_unit_test(positions), cmocka_unit_test(removing),
-        cmocka_unit_test(sets),      cmocka_unit_test(numbers),
-        cmocka_unit_test(bytes),     cmocka_unit_test(kinds_fit_schemes),
+        cmocka_unit_test(adding),   cmocka_unit_test(batches), cmocka_unit_test(positions),
+        cmocka_unit_test(removing), cmocka_unit_test(sets),    cmocka_unit_test(numbers),
+        cmocka_unit_test(counts),   cmocka_unit_test(bytes),   cmocka_unit_test(kinds_fit_schemes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -452,6 +452,37 @@ static void unions_remember_what_either_does(void **state)
     blm_free(g);
 }
 
+/* By number each window counts its own turns. What comes from another is in no count, and its turns may be too
+ * full with it; by time both count the same turns. */
+static void unions_may_crowd_an_age(void **state)
+{
+    (void)state;
+    for (int time = 0; time < 2; time++)
+        for (uint64_t keys = 50; keys <= 1000; keys += 950) {
+            uint64_t    clock = 1700000000000u;
+            blm_options o     = asked(1000, 0.01, time ? 80000 : 0, &clock);
+            blm_filter *f = made(&o), *g = made(&o);
+            for (uint64_t i = 0; i < keys; i++, clock += 80000 / keys) {
+                uint64_t other = i + 5000;
+                blm_add(f, &i, 8);
+                blm_add(g, &other, 8);
+            }
+            assert_false(stats_of(f).overfilled || params_of(f).unclosed);
+            assert_int_equal(blm_union(f, f, NULL), BLM_OK);
+            assert_false(params_of(f).unclosed);
+            assert_int_equal(blm_union(f, g, NULL), BLM_OK);
+            assert_int_equal(params_of(f).unclosed, !time);
+            assert_int_equal(stats_of(f).overfilled, keys == 1000);
+            blm_clear(f);
+            assert_false(params_of(f).unclosed);
+            blm_clear(g);
+            assert_int_equal(blm_union(f, g, NULL), BLM_OK); /* it had nothing */
+            assert_false(params_of(f).unclosed);
+            blm_free(f);
+            blm_free(g);
+        }
+}
+
 /* Who repeats a union later, and the adds that came after it, gets what was there the first time. */
 static void unions_do_not_depend_on_the_moment(void **state)
 {
@@ -580,6 +611,7 @@ int main(void)
         cmocka_unit_test(too_many_in_the_time),
         cmocka_unit_test(a_burst_is_said),
         cmocka_unit_test(unions_remember_what_either_does),
+        cmocka_unit_test(unions_may_crowd_an_age),
         cmocka_unit_test(unions_do_not_depend_on_the_moment),
         cmocka_unit_test(unions_with_a_clock_that_is_ahead),
         cmocka_unit_test(what_is_refused),
