@@ -305,6 +305,19 @@ static blm_status grow(const struct blm__body *b, struct blm__shape *out, blm_er
     return blm__rb_next(b, last->capacity * growth, last->rate * tighter, out, err);
 }
 
+/* The rate that was asked for when it was made: half of it went to the first layer. */
+static double asked_rate(double first, bool halved)
+{
+    return halved && first < 0.5 ? first * 2 : first;
+}
+
+/* A layer that grew out of the one before is stricter, and not smaller. One that did not is the first of
+ * another filter, which a union put there. */
+static bool begins_anew(const struct blm__shape *s, const struct blm__shape *before)
+{
+    return s->rate > before->rate * 0.75 || s->capacity < before->capacity;
+}
+
 void blm__rb_body(struct blm__body *b, uint32_t growth)
 {
     const struct blm__shape *first  = &b->layers[0].shape;
@@ -314,9 +327,12 @@ void blm__rb_body(struct blm__body *b, uint32_t growth)
     b->growth     = growth;
     b->tightening = TIGHTENING;
     b->active     = b->layer_count - 1;
-    /* The rate that was asked for when it was made: half of it went to the first layer. */
-    b->rate     = halved && first->rate < 0.5 ? first->rate * 2 : first->rate;
-    b->rate_cap = b->rate < 0.05 ? b->rate * 10 : b->rate < 0.5 ? 0.5 : b->rate;
+    b->rate       = asked_rate(first->rate, halved);
+    b->rate_cap   = b->rate < 0.05 ? b->rate * 10 : b->rate < 0.5 ? 0.5 : b->rate;
+    for (uint32_t i = 1; i < b->layer_count; i++)
+        if (begins_anew(&b->layers[i].shape, &b->layers[i - 1].shape))
+            b->rate = fmin(b->rate + asked_rate(b->layers[i].shape.rate, halved), nextafter(1, 0));
+    b->rate_cap = fmax(b->rate_cap, b->rate);
 }
 
 static blm_status check_options(const blm_options *o, blm_error *err)

@@ -268,6 +268,10 @@ static void test_union(void **state)
     struct golden_file bytes = encode_as(a, NULL);
     o                        = (blm_options)BLM_OPTIONS_INIT;
     blm_filter *c            = golden_decode("united", bytes.data, bytes.len, &o);
+    blm_params  read         = { .size = sizeof read };
+    assert_int_equal(blm_get_params(c, &read), BLM_OK); /* both promises, and the cap of one */
+    assert_true(fabs(p.rate - 0.002) < 1e-12 && fabs(read.rate - 0.002) < 1e-12);
+    assert_true(fabs(p.rate_cap - 0.01) < 1e-12 && fabs(read.rate_cap - 0.01) < 1e-12);
     for (uint32_t i = 0; i < 250; i++) {
         uint32_t k = i + 100000;
         assert_true(blm_check(c, &i, 4) && blm_check(c, &k, 4));
