@@ -259,7 +259,7 @@ static bool open_filter(struct dedup *d, const struct batch *first)
         if (blm_create(&o, &d->filter, &err) != BLM_OK)
             return filter_trouble(NULL, &err), false;
     }
-    if (!d->ref.remote)
+    if (!d->ref.remote && (opt.stats || opt.json))
         expected_start(&d->expected, d->filter);
     d->open = true;
     return true;
@@ -486,22 +486,20 @@ static void warn(struct dedup *d)
         add_warn_overfilled(&d->ref);
         return;
     }
-    if (p.items <= p.capacity + p.capacity / 50)
+    blm_stats s = { .size = sizeof s };
+    if (p.items <= p.capacity + p.capacity / 50 || blm_get_stats(d->filter, &s) != BLM_OK ||
+        !s.overfilled) /* a union's count is a sum; the smallest filter has room for more than a few lines */
         return;
-    struct expected none = { 0 };
-    char            items[NUMBER_TEXT], room[NUMBER_TEXT], share[NUMBER_TEXT], dropped[64];
-    double          now_rate;
-    expected_end(&none, d->filter, &now_rate);
-    if (!(now_rate > p.rate)) /* the smallest filter has room for more than a few lines */
-        return;
-    if (now_rate < 0.5)
-        snprintf(dropped, sizeof dropped, "one new line in %.0f is", 1 / now_rate);
+    char   items[NUMBER_TEXT], room[NUMBER_TEXT], share[NUMBER_TEXT], dropped[64];
+    double held = s.estimated.saturated ? s.estimated.low : s.estimated.value;
+    if (s.rate_now < 0.5)
+        snprintf(dropped, sizeof dropped, "one new line in %.0f is", 1 / s.rate_now);
     else
-        snprintf(dropped, sizeof dropped, "%s of new lines are", rate_text(now_rate, share));
-    say("the filter holds %s different lines but was planned for %s: %s now dropped, not one in "
+        snprintf(dropped, sizeof dropped, "%s of new lines are", rate_text(s.rate_now, share));
+    say("the filter holds %s %s different lines but was planned for %s: %s now dropped, not one in "
         "%.0f: give a larger -n%s",
-        count_text(p.items, items), count_text(p.capacity, room), dropped, 1 / p.rate,
-        opt.state ? " and a new --state" : "");
+        s.estimated.saturated ? "at least" : "about", count_text((uint64_t)llround(held), items),
+        count_text(p.capacity, room), dropped, 1 / p.rate, opt.state ? " and a new --state" : "");
 }
 
 /* ---- the command ---- */

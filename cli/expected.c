@@ -10,6 +10,7 @@
 #define DOUBT   0.25     /* the share of a figure that may be doubtful */
 #define MOST    0.999999 /* a layer that is always wrong would never take another key */
 #define STEPS   256      /* r is smooth: the error is far below 1% */
+#define SURE    2.5      /* times as far out as 95% is one in a million */
 #define GIVE_UP 64       /* times as many steps as an empty layer needs */
 
 struct layer {
@@ -114,12 +115,42 @@ static void grow(struct expected *e, uint32_t layers)
     e->layers = layers;
 }
 
+/* Some formats keep no count, a union adds counts up, and counters count a key each time: then the bits know
+ * better. Those of a filter that we made now are not looked at: there are none. */
+static double begun(const struct expected *e, const blm_filter *f)
+{
+    struct layer l = { f, 0 };
+    struct way   w = { 0 };
+    blm_stats    s = { .size = sizeof s };
+    blm_params   p = { .size = sizeof p };
+    if (e->layers != 1 || blm_get_params(f, &p) != BLM_OK || (p.items == 0 && !p.unclosed) ||
+        blm_get_stats(f, &s) != BLM_OK)
+        return 0;
+    const blm_estimate *bits = &s.estimated;
+    go(&l, &w, e->items[0], true);
+    bool same = w.keys >= bits->value - SURE * (bits->value - bits->low) &&
+                (bits->saturated || w.keys <= bits->value + SURE * (bits->high - bits->value));
+    return same ? 0 : bits->value;
+}
+
 void expected_start(struct expected *e, const blm_filter *f)
 {
     grow(e, layers_of(f));
     e->careful = true;
     for (uint32_t i = 0; i < e->layers; i++)
         e->items[i] = items_of(&(struct layer){ f, i });
+    e->begun = begun(e, f);
+}
+
+/* How the layer came to what it had at the start, or after the last batch. */
+static struct way way_of(const struct expected *e, const struct layer *l)
+{
+    struct way w = { 0 };
+    if (l->number == 0 && e->begun > 0)
+        w.keys = e->begun;
+    else if (l->number < e->layers)
+        go(l, &w, e->items[l->number], e->careful);
+    return w;
 }
 
 /* ---- in batches ---- */
@@ -128,10 +159,8 @@ static void begin_batches(struct expected *e, const blm_filter *f)
 {
     e->keys = memory_need((e->layers ? e->layers : 1) * sizeof *e->keys);
     for (uint32_t i = 0; i < e->layers; i++) {
-        struct layer l = { f, i };
-        struct way   w = { 0 };
-        go(&l, &w, e->items[i], e->careful);
-        e->keys[i] = w.keys;
+        struct way w = way_of(e, &(struct layer){ f, i });
+        e->keys[i]   = w.keys;
         e->before.wrong += w.wrong;
         e->before.variance += w.variance;
         e->least = fmax(e->least, w.least);
@@ -204,10 +233,8 @@ static double integral(struct expected *e, const blm_filter *f, double *rate)
     for (uint32_t i = 0, n = layers_of(f); i < n; i++) {
         struct layer l      = { f, i };
         double       before = i < e->layers ? e->items[i] : 0, after = items_of(&l);
-        struct way   w = { 0 }, start;
-        go(&l, &w, before, e->careful);
-        start = w;
-        go(&l, &w, after, e->careful);
+        struct way   w = way_of(e, &l), start = w;
+        go(&l, &w, i == 0 && e->begun > 0 ? e->begun + after - before : after, e->careful);
         wrong += fmax(w.wrong - start.wrong, 0);
         e->least = fmax(e->least, w.least);
         /* Older layers kept some of the keys from reaching this layer while it filled. */

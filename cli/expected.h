@@ -23,15 +23,17 @@
 
 struct expected {
     uint32_t layers;
-    double  *items;    /* of each layer, at the start or after the last batch */
-    double  *keys;     /* N of each layer then; NULL: no batches */
-    double   wrong;    /* in the batches so far */
-    double   batch;    /* keys in the last one */
-    double   rate;     /* that it met */
-    bool     careful;  /* begun by expected_start: a figure that is uncertain is a lower bound */
-    bool     at_least; /* at the end: it is */
-    double   variance; /* of the number of new keys in the batches */
-    double   least;    /* the rate from which all is a lower bound; 0: not reached */
+    double  *items; /* of each layer, at the start or after the last batch */
+    double  *keys;  /* N of each layer then; NULL: no batches */
+    double
+        begun; /* N at the start by the bits, where the counter does not count keys; 0: it does */
+    double wrong;    /* in the batches so far */
+    double batch;    /* keys in the last one */
+    double rate;     /* that it met */
+    bool   careful;  /* begun by expected_start: a figure that is uncertain is a lower bound */
+    bool   at_least; /* at the end: it is */
+    double variance; /* of the number of new keys in the batches */
+    double least;    /* the rate from which all is a lower bound; 0: not reached */
     struct {
         double wrong, variance;
     } before; /* the first batch */
