@@ -185,8 +185,8 @@ static const char *const about[] = {
     "A format can hold a filter as it is if it was made for the filter's scheme. The native "
     "format holds every scheme. For another scheme, kind or size the filter must be rebuilt from "
     "its keys (--members), because bits do not say which keys set them. Every key in --members "
-    "must be in IN, and convert checks that it is in OUT. If there are fewer keys than IN's bits "
-    "suggest, nothing is written, because OUT would answer no for the missing ones.",
+    "must be in IN, and convert checks that it is in OUT. If some are missing, as IN's bits tell, "
+    "nothing is written, because OUT would answer no for them.",
     "On Redis (redis://host/KEY), --to native makes a filter of bloomery's module and --to "
     "redisbloom one of RedisBloom's. The filter is loaded under another name (KEY.loading.N) and "
     "renamed at the end, so nobody sees half of it. If convert fails, it deletes that key. If "

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "bloomery/window.h"
 #include "interrupt.h"
 #include "keys.h"
 #include "numbers.h"
@@ -57,8 +58,41 @@ static const char *usual_scheme(const char *format)
 
 /* ---- rebuilding ---- */
 
+/* What the same kind of IN has and OUT is to have too, beside a size. */
+static void keep_kind(const struct rebuild *w, const struct ref *in, const blm_params *p,
+                      blm_options *o)
+{
+    blm_window window = { .size = sizeof window };
+    blm_params layer  = { .size = sizeof layer };
+    o->growth         = p->growth;
+    o->tightening     = p->tightening;
+    if (p->rate_cap > o->rate)
+        o->rate_cap = p->rate_cap;
+    if (w->rate == 0) /* another one has other lines */
+        o->lines = p->lines;
+    if (p->can & BLM_CAN_GROW && blm_get_layer(in->filter, 0, &layer) == BLM_OK)
+        o->layer_classic = layer.kind == BLM_CLASSIC;
+    if (blm_get_window(in->filter, &window) != BLM_OK)
+        return;
+    o->window_ms = window.by_time ? window.length : 0;
+    o->slack     = (double)window.slack / (double)window.length;
+}
+
+/* … and of the same scheme. A seed that was drawn is drawn again. */
+static void keep_scheme(const blm_params *p, blm_options *o)
+{
+    o->funnel = p->funnel;
+    o->hash   = strcmp(p->hash, "siphash") == 0 ? BLM_HASH_SIPHASH : BLM_HASH_XXH3;
+    if (strcmp(p->scheme, "native") != 0)
+        o->variant = p->variant;
+    if (p->seed_policy == BLM_SEED_FIXED) {
+        o->flags |= BLM_SEEDED;
+        memcpy(o->seed, p->seed, sizeof o->seed);
+    }
+}
+
 /* How to make OUT: as asked for, and otherwise like IN. */
-static bool plan(const struct rebuild *w, const blm_stats *s, blm_options *o)
+static bool plan(const struct rebuild *w, const struct ref *in, const blm_stats *s, blm_options *o)
 {
     blm_options       none = BLM_OPTIONS_INIT;
     const blm_params *p    = &s->params;
@@ -75,25 +109,49 @@ static bool plan(const struct rebuild *w, const blm_stats *s, blm_options *o)
     o->rate  = w->rate > 0 ? w->rate : p->rate > 0 ? p->rate : 0.01;
     o->format = w->to;
     o->flags  = w->force ? BLM_REPLACE : 0;
+    if (strcmp(o->scheme, p->scheme) == 0)
+        keep_scheme(p, o);
+    if (o->kind == p->kind && strcmp(o->scheme, p->scheme) == 0)
+        keep_kind(w, in, p, o);
     return true;
 }
 
-/* `distinct` counts the keys that differ. The new filter cannot: at its rate it takes some keys for
- * ones it has. */
+/* Are these all of the keys? Plain bits say so: keys of which none is missing give the same bits `again`.
+ * Otherwise `again` counts the keys that differ. The new filter cannot: at its rate it takes some keys
+ * for ones it has. */
 struct rebuilt {
-    blm_filter *distinct;
+    blm_filter *again;
+    bool        alike;
     uint64_t    keys, fresh;
 };
 #define DISTINCT_RATE 1e-6
+#define SURE          2.5 /* times as far out as 95% is one in a million */
 
-static bool count_distinct(const blm_stats *s, struct rebuilt *r)
+static bool begin_again(const struct ref *in, const blm_stats *s, struct rebuilt *r)
 {
-    blm_options o   = BLM_OPTIONS_INIT;
-    blm_error   err = { .offset = BLM_NO_OFFSET };
-    o.items         = s->estimated.value >= 1 ? (uint64_t)llround(s->estimated.value) : 1;
-    o.rate          = DISTINCT_RATE;
-    o.flags         = BLM_SEEDED; /* the same list gives the same count */
-    return blm_create(&o, &r->distinct, &err) == BLM_OK || (filter_trouble(NULL, &err), false);
+    const blm_params *p   = &s->params;
+    blm_options       o   = BLM_OPTIONS_INIT;
+    blm_error         err = { .offset = BLM_NO_OFFSET };
+    o.like                = in->filter;
+    r->alike              = p->cell_bits == 1 && p->can & BLM_CAN_ADD &&
+               !(p->can & (BLM_CAN_GROW | BLM_CAN_FORGET)) &&
+               blm_create(&o, &r->again, &err) == BLM_OK;
+    if (r->alike)
+        return true;
+    o.like  = NULL;
+    o.items = s->estimated.value >= 1 ? (uint64_t)llround(s->estimated.value) : 1;
+    o.rate  = DISTINCT_RATE;
+    o.flags = BLM_SEEDED; /* the same list gives the same count */
+    return blm_create(&o, &r->again, &err) == BLM_OK || (filter_trouble(NULL, &err), false);
+}
+
+/* The new filter would answer no for keys that are missing. */
+static bool complete(const struct ref *in, const blm_stats *s, const struct rebuilt *r)
+{
+    const blm_estimate *e = &s->estimated;
+    if (r->alike)
+        return blm_equal(in->filter, r->again);
+    return e->saturated || (double)r->fresh >= e->value - SURE * (e->value - e->low);
 }
 
 /* Adds one batch: its keys must be in the old filter, and must then be in the new one. */
@@ -111,7 +169,7 @@ static bool carry_batch(const struct ref *in, struct ref *out, const struct keys
     }
     blm_status st = blm_add_many(out->filter, b->keys, b->count, NULL, &done);
     if (st == BLM_OK)
-        st = blm_add_many(r->distinct, b->keys, b->count, flags, &done);
+        st = blm_add_many(r->again, b->keys, b->count, flags, &done);
     if (st != BLM_OK) {
         blm_error err = { .status = st, .offset = BLM_NO_OFFSET };
         filter_trouble(out->name, &err);
@@ -158,21 +216,20 @@ int rebuild(const struct rebuild *w, const struct ref *in, const blm_stats *s, c
     struct rebuilt r = { 0 };
     blm_options    o;
     char           keys[NUMBER_TEXT], held[NUMBER_TEXT], size[NUMBER_TEXT];
-    if (ref_is_input(text, (char *[]){ (char *)(uintptr_t)w->members }, 1) || !plan(w, s, &o) ||
+    if (ref_is_input(text, (char *[]){ (char *)(uintptr_t)w->members }, 1) || !plan(w, in, s, &o) ||
         !ref_create(&out, text, &o, true))
         return EXIT_TROUBLE;
-    bool good = count_distinct(s, &r) && carry(w, in, &out, &r);
-    blm_free(r.distinct);
-    /* There are fewer keys than the old bits suggest. The new filter would answer no for the
-     * others. */
-    if (good && !s->estimated.saturated && (double)r.fresh < s->estimated.low * 0.99) {
-        trouble("%s holds about %s, but %s has %s: give all of them, or make a filter of only "
-                "these with bloomery create --scheme %s --from",
-                in->name, plural_text((uint64_t)llround(s->estimated.value), "key", held),
-                ref_is_stdin(w->members) ? "standard input" : w->members, count_text(r.fresh, keys),
-                o.scheme);
+    bool good = begin_again(in, s, &r) && carry(w, in, &out, &r);
+    if (good && !complete(in, s, &r)) {
+        trouble(
+            "%s holds about %s, and some are not among the %s of %s: give all of them, or make a "
+            "filter of only these with bloomery create --scheme %s --from",
+            in->name, plural_text((uint64_t)llround(s->estimated.value), "key", held),
+            count_text(r.keys, keys), ref_is_stdin(w->members) ? "standard input" : w->members,
+            o.scheme);
         good = false;
     }
+    blm_free(r.again);
     blm_params p = { .size = sizeof p };
     if (good)
         blm_get_params(out.filter, &p);
