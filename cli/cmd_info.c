@@ -45,14 +45,14 @@ static const char *writer_words(const struct ref *r, const blm_params *p)
         return "the machine went down while a process was writing; the keys before its last sync "
                "are in the file";
     default:
+        if (strcmp(p->format, "native") != 0 && !ref_is_shared(r->text))
+            return "none: this format has no writers";
         if (p->unclosed)
-            return "none; one did not close it, or was there while it was read: it may have keys "
-                   "that "
-                   "are not counted";
-        return ref_is_shared(r->text)             ? "none: it is a key on a server"
-               : p->backing == BLM_FILE_READ      ? "closed properly"
-               : strcmp(p->format, "native") == 0 ? "none: it was read from a stream"
-                                                  : "none: this format has no writers";
+            return "none; it may have keys that are not counted: a writer did not close it, or was "
+                   "there while it was read, or it came from a format without a count";
+        return ref_is_shared(r->text)        ? "none: it is a key on a server"
+               : p->backing == BLM_FILE_READ ? "closed properly"
+                                             : "none: it was read from a stream";
     }
 }
 

@@ -34,7 +34,8 @@ static const char *const about[] = {
     "The result is exactly what adding all the keys to one filter would give. merge warns if that "
     "is more keys than the filter was planned for. Counting filters add their counters. Scalable "
     "filters may differ in size: the result has the layers of all of them, and their rates add "
-    "up, to a limit.",
+    "up, to a limit. Windows of the last N keys have aged each by itself: the result ages like the "
+    "first, and its ages are as full as those of all together.",
     NULL,
 };
 static const struct example examples[] = {

@@ -25,7 +25,8 @@ static bool exact(const blm_params *p)
 static bool judged(const blm_params *p) { return !grows(p) && !exact(p); }
 
 /* What the bits look like, and whether it is known how many keys set them. A writer that was killed, or that
- * came while we counted, may have added keys that it did not count, and those of a batch to some parts only. */
+ * came while we counted, may have added keys that it did not count, and those of a batch to some parts only.
+ * Other systems' formats may keep no count. */
 struct look {
     bool     counted, uneven;
     unsigned part; /* that is much fuller or emptier than the whole */
@@ -39,8 +40,10 @@ static bool beyond(const blm_stats *s, double keys)
     blm_estimate      e;
     bool              derived = strcmp(p->scheme, "native") != 0 || (p->lines && p->cell_bits == 1);
     uint64_t          cells = s->fill > 0 ? (uint64_t)llround((double)s->ones / s->fill) : p->bits;
+    double            fill =
+        (double)(s->ones - s->stuck) / (double)cells; /* those stay, whatever is removed */
     return blm_fill_interval(cells, p->probes, (uint64_t)ceil(keys), derived, SURE, &e) == BLM_OK &&
-           s->fill > e.high;
+           fill > e.high;
 }
 
 /* Keys that an adversary chose set more bits than usual keys, because each of their bits is new.
@@ -161,9 +164,8 @@ enum verdict verify_fill(const struct ref *r, const blm_stats *s, bool held)
               plural_text((uint64_t)llround(s->estimated.value), "key", keys));
     if (p->capacity)
         out_print(" of %s planned", count_text(p->capacity, room));
-    if (judged(p) && !l.counted)
-        out_print("; not judged by its count: a writer has not closed it, or was there while it "
-                  "was read");
+    if (judged(p) && !l.counted && strcmp(p->format, "native") == 0)
+        out_print("; not judged by its count, since not all of its keys are in it");
     out_print("\n");
     return GOOD;
 }

@@ -8,7 +8,8 @@
 #include "out.h"
 #include "plot.h"
 
-#define AGES 64 /* the most there are */
+#define AGES 64  /* the most there are */
+#define SURE 2.5 /* times as far out as 95% is one in a million */
 
 bool window_parse(const char *text, uint64_t *keys, uint64_t *ms)
 {
@@ -44,20 +45,41 @@ bool window_overfilled(const struct ref *r, const blm_params *p)
     blm_window w;
     if (!(p->can & BLM_CAN_FORGET))
         return p->items > p->capacity;
-    /* By number no turn gets more than its share. A small one's rate is above the plan by chance. */
-    return !r->remote && get(r->filter, &w) && w.by_time &&
-           blm_get_stats(r->filter, &s) == BLM_OK && s.overfilled;
+    if (!r->remote && get(r->filter, &w) && !w.by_time && !p->unclosed)
+        return false; /* no turn gets more than its share, unless windows were merged */
+    return !r->remote && blm_get_stats(r->filter, &s) == BLM_OK && s.overfilled;
+}
+
+/* More keys than the share of an age; 0: not for sure. As many as were added, unless the bits say for sure that
+ * some came again, or that a merge put those of another window there. */
+static uint64_t crowd(const blm_age *age, uint64_t share)
+{
+    const blm_estimate *e    = &age->estimated;
+    double              adds = (double)age->adds, low = e->value - SURE * (e->value - e->low);
+    if (adds >= low && adds <= e->value + SURE * (e->high - e->value))
+        return age->adds > share ? age->adds : 0;
+    return low > (double)share ? (uint64_t)llround(e->value) : 0;
 }
 
 const char *window_burst(const blm_filter *f, char *out)
 {
     blm_window w;
-    char       most[NUMBER_TEXT], share[NUMBER_TEXT], items[NUMBER_TEXT];
-    if (!get(f, &w) || !w.by_time || w.busiest <= w.share)
+    blm_age    age[AGES];
+    uint64_t   most = 0;
+    char       keys[NUMBER_TEXT], share[NUMBER_TEXT], items[NUMBER_TEXT];
+    if (!get(f, &w))
         return NULL;
-    snprintf(out, 4 * NUMBER_TEXT, "%s in one age, planned for %s: -n %s would hold the rate",
-             plural_text(w.busiest, "key", most), count_text(w.share, share),
-             count_text(w.busiest * (w.ages - 1), items));
+    for (size_t i = blm_get_ages(f, age, AGES); i-- > 0;)
+        most = crowd(&age[i], w.share) > most ? crowd(&age[i], w.share) : most;
+    if (most == 0)
+        return NULL;
+    int n = snprintf(out, 4 * NUMBER_TEXT, "%s in one age, planned for %s",
+                     plural_text(most, "key", keys), count_text(w.share, share));
+    if (w.by_time)
+        snprintf(out + n, 4 * NUMBER_TEXT - (size_t)n, ": -n %s would hold the rate",
+                 count_text(most * (w.ages - 1), items));
+    else
+        snprintf(out + n, 4 * NUMBER_TEXT - (size_t)n, ": windows were merged");
     return out;
 }
 
