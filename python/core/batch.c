@@ -367,6 +367,14 @@ static bool big_endian(void)
     return first == 0;
 }
 
+/* ctypes leaves the strides out, though they are asked for: its arrays are dense. */
+static Py_ssize_t stride_of(const Py_buffer *v, int dimension)
+{
+    if (v->strides)
+        return v->strides[dimension];
+    return dimension + 1 < v->ndim ? v->shape[1] * v->itemsize : v->itemsize;
+}
+
 static struct array array_of(const Py_buffer *v)
 {
     struct array a      = { .what = OTHER };
@@ -382,15 +390,15 @@ static struct array array_of(const Py_buffer *v)
     while (*format >= '0' && *format <= '9')
         format++;
     char code = *format;
-    if (!code || format[1] || v->ndim < 1 || v->ndim > 2)
+    if (!code || format[1] || v->ndim < 1 || v->ndim > 2 || !v->shape)
         return a;
     a.base    = v->buf;
     a.count   = (size_t)v->shape[0];
-    a.stride  = v->strides[0];
+    a.stride  = stride_of(v, 0);
     a.width   = (size_t)v->itemsize;
     a.swapped = big != big_endian();
     if (v->ndim == 2) {
-        if (v->itemsize == 1 && strchr("bBc", code) && (v->strides[1] == 1 || v->shape[1] < 2)) {
+        if (v->itemsize == 1 && strchr("bBc", code) && (stride_of(v, 1) == 1 || v->shape[1] < 2)) {
             a.what  = WHOLE;
             a.width = (size_t)v->shape[1];
         }

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Arrays give the same answers as their elements one by one."""
 import array
+import ctypes
+import multiprocessing
 
 import pytest
 
@@ -210,3 +212,30 @@ def test_a_mask_can_be_changed(call):
     mask &= numpy.arange(6) % 2 == 0
     mask[5] = True
     assert mask.dtype == bool and mask[5] and not mask[1] and not mask[3]
+
+
+def check_same(array, keys):
+    """Every call takes the array for these keys."""
+    f, g = (Filter(1000, 1e-9, kind="classic", seed=1) for _ in range(2))
+    assert f.update(array) == g.update(keys) and f == g
+    assert f.count_many(array) == len(keys) and list(f.check_many(array)) == [True] * len(keys)
+    assert not any(f.add_many(array)) and f == g
+    c = Filter(1000, kind="counting")
+    c.update(keys)
+    assert all(c.discard_many(array)) and not c
+
+
+def test_arrays_of_ctypes():
+    """They give no strides, although these are asked for."""
+    check_same((ctypes.c_uint32 * 3)(1, 2, 3), [1, 2, 3])
+    check_same((ctypes.c_int16.__ctype_be__ * 2)(-1, 500), [-1, 500])
+    check_same(multiprocessing.RawArray("Q", range(300)), list(range(300)))
+    check_same(ctypes.create_string_buffer(b"abc"), [b"a", b"b", b"c", b"\0"])
+    rows = (ctypes.c_char * 2 * 3)()
+    for i, row in enumerate(rows):
+        row.raw = b"%d\0" % i
+    check_same(rows, [b"0\0", b"1\0", b"2\0"])
+    assert Filter(10).update((ctypes.c_uint64 * 0)()) == 0
+    for bad in ((ctypes.c_double * 2)(), (ctypes.c_uint32 * 2 * 2)(), (ctypes.c_char * 2 * 2 * 2)(), ctypes.c_int(3)):
+        with pytest.raises(TypeError):
+            Filter(10).update(bad)
