@@ -9,6 +9,8 @@
 
 /* CHUNK: what is kept for each key of a chunk stays in the second-level cache. */
 enum { CHUNK = 1 << 14, GIL_WORTH = 128 };
+/* Of keys that are copied, a chunk is this many bytes, or one key. */
+enum { COPIED = 1 << 20 };
 /* From this size on the library sorts a batch by the part of the filter it falls into. */
 enum { FIXED_CHUNK = 1 << 23 };
 
@@ -75,12 +77,13 @@ static bool run(struct batch *b, const struct part *p)
 {
     uint8_t *flags = b->flags + (b->want ? b->done : 0);
     bool     write = op_writes(b);
+    bool     worth = p->count >= GIL_WORTH || b->total >= GIL_WORTH;
     size_t   yes   = 0;
     if (!core_enter(b->self, write))
         return false;
     b->self->turn.mild = b->op == ADD && b->self->plain;
     blm_status s;
-    if (p->count < GIL_WORTH) {
+    if (!worth) {
         s = apply(b, p, flags, &yes);
     } else {
         Py_BEGIN_ALLOW_THREADS s = apply(b, p, flags, &yes);
@@ -93,7 +96,7 @@ static bool run(struct batch *b, const struct part *p)
         core_raise_status(s, NULL);
         return false;
     }
-    if (p->count >= GIL_WORTH && PyErr_CheckSignals() < 0)
+    if (worth && PyErr_CheckSignals() < 0)
         return false;
     if (b->progress) {
         PyObject *r = b->total ? PyObject_CallFunction(b->progress, "KK", b->done, b->total)
@@ -434,16 +437,21 @@ static uint64_t integer_at(const struct array *a, const uint8_t *p)
     return v;
 }
 
+static bool run_dense(struct batch *b, const struct array *a)
+{
+    for (size_t at = 0; at < a->count; at += FIXED_CHUNK) {
+        size_t      n = a->count - at < FIXED_CHUNK ? a->count - at : FIXED_CHUNK;
+        struct part p = { .fixed = a->base + at * a->width, .width = a->width, .count = n };
+        if (!run(b, &p))
+            return false;
+    }
+    return true;
+}
+
 static bool run_integers(struct batch *b, const struct array *a)
 {
-    if (a->width == 8 && a->stride == 8 && !a->swapped && !big_endian()) {
-        for (size_t at = 0; at < a->count; at += FIXED_CHUNK) {
-            size_t n = a->count - at < FIXED_CHUNK ? a->count - at : FIXED_CHUNK;
-            if (!run(b, &(struct part){ .fixed = a->base + at * 8, .width = 8, .count = n }))
-                return false;
-        }
-        return true;
-    }
+    if (a->width == 8 && a->stride == 8 && !a->swapped && !big_endian())
+        return run_dense(b, a);
     char(*wide)[8] = malloc(CHUNK * sizeof *wide);
     bool good      = wide != NULL;
     if (!good)
@@ -473,22 +481,11 @@ static size_t utf8_of(uint32_t c, char *to)
            to[2] = (char)(0x80 | (c >> 6 & 0x3F)), to[3] = (char)(0x80 | (c & 0x3F)), 4;
 }
 
-/* The key of one element of fixed width. `text` has room for a.width bytes. */
-static bool element_key(const struct array *a, const uint8_t *p, char *text, blm_key *k)
+/* The UTF-8 of one str, without the NULs behind it: a code point takes no more than its four bytes here. */
+static bool text_key(const struct array *a, const uint8_t *p, char *text, blm_key *k)
 {
-    size_t len = a->width;
-    if (a->what == WHOLE) {
-        *k = (blm_key){ p, len };
-        return true;
-    }
-    if (a->what == PADDED) {
-        while (len > 0 && p[len - 1] == 0)
-            len--;
-        *k = (blm_key){ p, len };
-        return true;
-    }
     size_t out = 0, whole = 0;
-    for (size_t i = 0; i + 4 <= len; i += 4) {
+    for (size_t i = 0; i + 4 <= a->width; i += 4) {
         uint32_t c;
         memcpy(&c, p + i, 4);
         if (a->swapped)
@@ -506,28 +503,44 @@ static bool element_key(const struct array *a, const uint8_t *p, char *text, blm
     return true;
 }
 
+/* Are the keys elsewhere than in the array? */
+static bool is_copied(const struct array *a) { return a->what == TEXT; }
+
+/* The key of one element of fixed width. `room` is for a.width bytes, where it is copied. */
+static bool element_key(const struct array *a, const uint8_t *p, char *room, blm_key *k)
+{
+    size_t len = a->width;
+    if (a->what == TEXT)
+        return text_key(a, p, room, k);
+    while (a->what == PADDED && len > 0 && p[len - 1] == 0)
+        len--;
+    *k = (blm_key){ p, len };
+    return true;
+}
+
+static size_t chunk_of(const struct array *a)
+{
+    size_t chunk = CHUNK;
+    if (is_copied(a) && a->width > COPIED / CHUNK)
+        chunk = a->width < COPIED ? COPIED / a->width : 1;
+    return chunk < a->count ? chunk : a->count;
+}
+
 static bool run_elements(struct batch *b, const struct array *a)
 {
-    if (a->what == WHOLE && a->width > 0 && (size_t)a->stride == a->width) {
-        for (size_t at = 0; at < a->count; at += FIXED_CHUNK) {
-            size_t n = a->count - at < FIXED_CHUNK ? a->count - at : FIXED_CHUNK;
-            if (!run(b, &(struct part){
-                            .fixed = a->base + at * a->width, .width = a->width, .count = n }))
-                return false;
-        }
-        return true;
-    }
-    /* UTF-8 of a code point is no longer than its four bytes of UCS-4. */
-    size_t   chunk = a->what == TEXT ? CHUNK / 4 : CHUNK;
-    blm_key *keys  = malloc(chunk * sizeof *keys);
-    char    *text  = malloc(a->what == TEXT ? chunk * a->width + 1 : 1);
-    bool     good  = keys && text;
+    if (a->what == WHOLE && a->width > 0 && a->stride == (Py_ssize_t)a->width)
+        return run_dense(b, a);
+    bool     copied = is_copied(a);
+    size_t   chunk  = chunk_of(a);
+    blm_key *keys   = malloc(chunk * sizeof *keys + 1);
+    char    *text   = malloc(copied ? chunk * a->width + 1 : 1);
+    bool     good   = keys && text;
     if (!good)
         PyErr_NoMemory();
     for (size_t at = 0; good && at < a->count; at += chunk) {
         size_t n = a->count - at < chunk ? a->count - at : chunk;
         for (size_t i = 0; good && i < n; i++) {
-            char *room = a->what == TEXT ? text + i * a->width : text;
+            char *room = copied ? text + i * a->width : text;
             good       = element_key(a, a->base + (Py_ssize_t)(at + i) * a->stride, room, &keys[i]);
         }
         good = good && run(b, &(struct part){ .keys = keys, .count = n });

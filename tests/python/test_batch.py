@@ -239,3 +239,15 @@ def test_arrays_of_ctypes():
     for bad in ((ctypes.c_double * 2)(), (ctypes.c_uint32 * 2 * 2)(), (ctypes.c_char * 2 * 2 * 2)(), ctypes.c_int(3)):
         with pytest.raises(TypeError):
             Filter(10).update(bad)
+
+
+def test_few_long_texts():
+    """numpy gives each the width of the longest; what a chunk takes is measured by that."""
+    f = Filter(100)
+    f.update(numpy.array(["a" * 10_000_000, "b"]))      # 40 MB an element
+    assert "a" * 10_000_000 in f and "b" in f and f.stats.items == 2
+    texts = [chr(1000 + i) * (i % 700) for i in range(3000)]
+    check_same(numpy.array(texts[700:1400]), texts[700:1400])
+    seen = []
+    f.count_many(numpy.array(texts), progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (3000, 3000) and len(seen) > 1
