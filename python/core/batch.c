@@ -357,7 +357,7 @@ enum element {
 struct array {
     enum element   what;
     const uint8_t *base;
-    Py_ssize_t     stride;
+    Py_ssize_t     stride, step; /* from key to key, and from byte to byte of a row */
     size_t         width, count;
     bool           swapped; /* the numbers are in the other byte order */
 };
@@ -380,7 +380,7 @@ static Py_ssize_t stride_of(const Py_buffer *v, int dimension)
 
 static struct array array_of(const Py_buffer *v)
 {
-    struct array a      = { .what = OTHER };
+    struct array a      = { .what = OTHER, .step = 1 };
     const char  *format = v->format ? v->format : "B";
     bool         big    = big_endian();
     if (*format == '>' || *format == '!')
@@ -401,9 +401,10 @@ static struct array array_of(const Py_buffer *v)
     a.width   = (size_t)v->itemsize;
     a.swapped = big != big_endian();
     if (v->ndim == 2) {
-        if (v->itemsize == 1 && strchr("bBc", code) && (stride_of(v, 1) == 1 || v->shape[1] < 2)) {
+        if (v->itemsize == 1 && strchr("bBc", code)) {
             a.what  = WHOLE;
             a.width = (size_t)v->shape[1];
+            a.step  = a.width > 1 ? stride_of(v, 1) : 1;
         }
         return a;
     }
@@ -504,7 +505,7 @@ static bool text_key(const struct array *a, const uint8_t *p, char *text, blm_ke
 }
 
 /* Are the keys elsewhere than in the array? */
-static bool is_copied(const struct array *a) { return a->what == TEXT; }
+static bool is_copied(const struct array *a) { return a->what == TEXT || a->step != 1; }
 
 /* The key of one element of fixed width. `room` is for a.width bytes, where it is copied. */
 static bool element_key(const struct array *a, const uint8_t *p, char *room, blm_key *k)
@@ -512,9 +513,11 @@ static bool element_key(const struct array *a, const uint8_t *p, char *room, blm
     size_t len = a->width;
     if (a->what == TEXT)
         return text_key(a, p, room, k);
+    for (size_t i = 0; a->step != 1 && i < len; i++)
+        room[i] = (char)p[(Py_ssize_t)i * a->step];
     while (a->what == PADDED && len > 0 && p[len - 1] == 0)
         len--;
-    *k = (blm_key){ p, len };
+    *k = (blm_key){ a->step == 1 ? (const char *)p : room, len };
     return true;
 }
 
@@ -528,7 +531,7 @@ static size_t chunk_of(const struct array *a)
 
 static bool run_elements(struct batch *b, const struct array *a)
 {
-    if (a->what == WHOLE && a->width > 0 && a->stride == (Py_ssize_t)a->width)
+    if (a->what == WHOLE && a->width > 0 && a->step == 1 && a->stride == (Py_ssize_t)a->width)
         return run_dense(b, a);
     bool     copied = is_copied(a);
     size_t   chunk  = chunk_of(a);

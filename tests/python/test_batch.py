@@ -251,3 +251,10 @@ def test_few_long_texts():
     seen = []
     f.count_many(numpy.array(texts), progress=lambda done, total: seen.append((done, total)))
     assert seen[-1] == (3000, 3000) and len(seen) > 1
+
+
+@pytest.mark.parametrize("view", [numpy.asfortranarray, lambda a: a[:, ::2], lambda a: a[:, ::-1], lambda a: a[::-2, 1::3],
+                                  lambda a: a[:, 3:4], lambda a: a.view("i1").T, lambda a: numpy.broadcast_to(a[:, :1], (6, 5))])
+def test_rows_that_are_not_dense(view):
+    rows = view(numpy.arange(60, dtype="u1").reshape(6, 10))
+    check_same(rows, [bytes(r.tolist()) for r in rows])
