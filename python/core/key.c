@@ -31,9 +31,16 @@ static bool of_integer(PyObject *number, struct core_key *k)
     return true;
 }
 
-static bool is_bytes_format(const char *format)
+/* Bytes in a row, as ctypes ("<B"), array and numpy describe them. Without a dimension: numpy's void. */
+static bool is_bytes(const Py_buffer *v)
 {
-    return !format || ((format[0] == 'B' || format[0] == 'b' || format[0] == 'c') && !format[1]);
+    const char *format = v->format ? v->format : "B";
+    if (v->ndim == 1 && v->itemsize == 1) {
+        format += strspn(format, "@=<>!");
+        return *format && strchr("Bbc", *format) && !format[1];
+    }
+    format += strspn(format, "0123456789");
+    return v->ndim == 0 && !strcmp(format, "x");
 }
 
 static bool refuse(PyObject *o)
@@ -46,6 +53,52 @@ static bool refuse(PyObject *o)
                      name);
     Py_XDECREF(name);
     return false;
+}
+
+/* Every other byte, say: they come together in bytes of their own. False: an exception is set. */
+static bool view_dense(Py_buffer *v)
+{
+    Py_ssize_t step = v->ndim == 1 && v->strides ? v->strides[0] : 1;
+    if (step == 1 || v->len < 2)
+        return true;
+    PyObject *dense = PyBytes_FromStringAndSize(NULL, v->len);
+    char     *to    = dense ? PyBytes_AsString(dense) : NULL;
+    for (Py_ssize_t i = 0; to && i < v->len; i++)
+        to[i] = ((const char *)v->buf)[i * step];
+    PyBuffer_Release(v);
+    bool good = dense && PyObject_GetBuffer(dense, v, PyBUF_SIMPLE) == 0;
+    Py_XDECREF(dense);
+    return good;
+}
+
+static bool of_buffer(PyObject *o, struct core_key *k)
+{
+    if (PyObject_GetBuffer(o, &k->view, PyBUF_RECORDS_RO) < 0)
+        return false;
+    if (!is_bytes(&k->view)) {
+        PyBuffer_Release(&k->view);
+        return refuse(o);
+    }
+    if (!view_dense(&k->view))
+        return false;
+    k->viewed = true;
+    k->data   = k->view.buf;
+    k->len    = (size_t)k->view.len;
+    return true;
+}
+
+/* numpy gives its arrays and its numbers both a buffer and an __index__, which arrays refuse with a
+ * TypeError. */
+static bool of_index(PyObject *o, struct core_key *k)
+{
+    PyObject *number = PyNumber_Index(o);
+    if (!number && PyObject_CheckBuffer(o) && PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyErr_Clear();
+        return of_buffer(o, k);
+    }
+    bool good = number && of_integer(number, k);
+    Py_XDECREF(number);
+    return good;
 }
 
 bool core_key_of(PyObject *o, struct core_key *k)
@@ -68,26 +121,7 @@ bool core_key_of(PyObject *o, struct core_key *k)
     }
     if (PyLong_Check(o))
         return of_integer(o, k);
-    if (PyIndex_Check(o)) { /* numpy's integers */
-        PyObject *number = PyNumber_Index(o);
-        bool      good   = number && of_integer(number, k);
-        Py_XDECREF(number);
-        return good;
-    }
-    if (PyObject_CheckBuffer(o)) {
-        if (PyObject_GetBuffer(o, &k->view, PyBUF_RECORDS_RO) < 0)
-            return false;
-        Py_ssize_t dense = 1;
-        if (k->view.ndim == 1 && k->view.strides && k->view.strides[0] != 1 && k->view.len > 1)
-            dense = 0;
-        if (!is_bytes_format(k->view.format) || k->view.ndim != 1 || !dense) {
-            PyBuffer_Release(&k->view);
-            return refuse(o);
-        }
-        k->viewed = true;
-        k->data   = k->view.buf;
-        k->len    = (size_t)k->view.len;
-        return true;
-    }
-    return refuse(o);
+    if (PyIndex_Check(o))
+        return of_index(o, k);
+    return PyObject_CheckBuffer(o) ? of_buffer(o, k) : refuse(o);
 }

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
+import array
 import copy
+import ctypes
+import mmap
 import pickle
 
 import pytest
@@ -49,6 +52,38 @@ def test_keys_are_bytes_whatever_they_come_in():
     f.add("")
     assert b"" in f
     assert True in f or f.add(1)            # a bool is the int that it is
+
+
+def test_whatever_is_made_of_bytes_is_a_key():
+    buffer = mmap.mmap(-1, 3)
+    buffer[:] = b"abc"
+    same = [buffer, array.array("B", b"abc"), (ctypes.c_ubyte * 3)(*b"abc"), ctypes.create_string_buffer(b"abc", 3),
+            memoryview(b"a.b.c.")[::2], memoryview(b"cba")[::-1]]
+    for key in same:
+        f = Filter(100, kind="counting")
+        assert f.add(key) and b"abc" in f and key in f and f.check(key) and f.count(key) == 1
+        assert f.positions(key) == f.positions("abc") and f.check_many([key, b"x"]) == [True, False]
+        assert f.discard(key) and not f
+        assert b"abc" in bloomery.build([key])
+
+
+def test_arrays_of_numpy_are_bytes_and_its_numbers_are_numbers():
+    numpy = pytest.importorskip("numpy")
+    f = Filter(100)
+    f.add(numpy.frombuffer(b"abc", "u1"))
+    f.add(numpy.arange(20, dtype="u1")[::3])
+    f.add(numpy.array([b"void"], "V4")[0])
+    assert f.check_many(["abc", bytes(range(0, 20, 3)), "void"]) == [True] * 3
+    f.add(numpy.array([7], "u1"))                           # one byte
+    assert b"\7" in f and 7 not in f
+    f.update([numpy.int64(5), numpy.array(6)])
+    assert 5 in f and numpy.uint8(5) in f and 6 in f
+    rows = numpy.arange(60, dtype="u1").reshape(6, 10)
+    for a in (rows, numpy.asfortranarray(rows)):
+        assert bloomery.build(a).count_many(rows) == 6
+    for bad in (numpy.zeros(3), numpy.float64(1), rows, numpy.zeros(2, "u2"), ctypes.c_int(3), (ctypes.c_int * 3)()):
+        with pytest.raises(TypeError, match="bytes, str or int"):
+            f.add(bad)
 
 
 @pytest.mark.parametrize("bad", [1.5, None, object(), ["a"], ("a",), {"a": 1}])
