@@ -7,7 +7,9 @@ has a parser. b is base64 of what follows m and k in the plain form, which the l
 import base64
 import binascii
 import json
+import os
 import re
+from typing import Any
 
 from .errors import Error, make
 
@@ -16,6 +18,16 @@ _START = re.compile(rb'[ \t\r\n]*\{[ \t\r\n]*"[mkb]"[ \t\r\n]*(:|\Z)')
 
 def _refuse(text: str, offset: int = 0) -> Error:
     return make("BLM_E_FORMAT", f"as go-json: {text}", offset, 0)
+
+
+def read(path: Any, offset: int) -> bytes:
+    """The plain form of the filter in a file."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(offset)
+            return to_plain(file.read(), offset)
+    except OSError as e:
+        raise make("BLM_E_IO", f"{os.fsdecode(path)}: {e.strerror}", None, e.errno or 0) from None
 
 
 def looks_like(data: bytes) -> bool:

@@ -10,7 +10,7 @@ from copy import deepcopy
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Type, TypeVar, Union
 
 from . import _core, _gojson, facts
-from .errors import AbsentError
+from .errors import AbsentError, make
 from .facts import Estimate, Overlap, Params, Stats, Trial, given, record
 
 Key = Union[str, bytes, bytearray, memoryview, int]
@@ -140,10 +140,10 @@ class Filter(_core.Filter):
         options = given(format=format, funnel=funnel, shared=shared, verify=verify, offset=offset,
                         max_bytes=max_bytes, threads=threads, write=mode == "r+", **raw)
         if _gojson_wanted(format, path, offset or 0):
-            with builtins.open(path, "rb") as file:
-                file.seek(offset or 0)
-                plain = _gojson.to_plain(file.read(), offset or 0)
-            return cls.from_bytes(plain, "go", funnel=funnel, shared=shared, max_bytes=max_bytes)
+            if mode == "r+":
+                raise make("BLM_E_UNSUPPORTED", f"{os.fsdecode(path)}: a file of format go-json cannot be changed in place:"
+                                                " load it, change it, and save it", None, 0)
+            return cls._decode(_gojson.read(path, offset or 0), dict(options, format="go", offset=0), True)
         f = cls._open(path, options)
         if mode == "r+":
             f._note_writer()
@@ -166,10 +166,11 @@ class Filter(_core.Filter):
                    funnel: Optional[str] = None, shared: bool = False,
                    max_bytes: Optional[int] = None, **raw: Any) -> F:
         """A filter from its bytes, in any format."""
-        if (format == "go-json" or format is None and _gojson.looks_like(bytes(data[:64]))) and not _READS_JSON:
+        json = not _READS_JSON and (format == "go-json" or format is None and _gojson.looks_like(bytes(data[:64])))
+        if json:
             data, format = _gojson.to_plain(bytes(data)), "go"
         return cls._decode(data, given(format=format, funnel=funnel, shared=shared,
-                                       max_bytes=max_bytes, **raw))
+                                       max_bytes=max_bytes, **raw), json)
 
     def to_bytes(self, format: Optional[str] = None) -> bytes:
         """The filter's bytes. format: default the one it came from, else native."""
@@ -205,7 +206,6 @@ class Filter(_core.Filter):
     def remove(self, key: Key) -> None:
         """discard(), and AbsentError (a KeyError) if the key was never added."""
         if not self.discard(key):
-            from .errors import make
             raise make("BLM_E_ABSENT", f"the key {key!r} was never added", None, 0)
 
     def update(self, *many: Iterable[Key], progress: Optional[Progress] = None) -> int:

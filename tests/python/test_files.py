@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+import copy
 import json
 import os
 import pickle
@@ -146,6 +147,33 @@ def test_go_json_and_gob():
     assert Filter.open(folder / "filter.json") == Filter.open(folder / "filter.json", format="go-json") == one
     assert Filter.from_bytes(one.to_bytes("go-json"), "go-json") == one
     assert one.to_bytes("go-json") == (folder / "filter.json").read_bytes()
+
+
+@pytest.mark.parametrize("format", ["go", "go-json", "guava"])
+def test_foreign_files_are_not_changed_in_place(tmp_path, format):
+    path = tmp_path / "f"
+    Filter(100, scheme=format.partition("-")[0]).save(path, format)
+    with pytest.raises(bloomery.UnsupportedError, match=f"of format {format} cannot be changed in place"):
+        Filter.open(path, "r+", format=format)
+    with pytest.raises(TypeError, match="no option 'bitz'"):
+        Filter.open(path, format=format, bitz=3)
+    assert Filter.open(path, format=format, shared=True, threads=2).params.threads == 2
+    with pytest.raises(bloomery.MissingError):
+        Filter.open(tmp_path / "none", format=format)
+
+
+def test_go_json_stays_what_it_is(tmp_path):
+    """Whoever reads it, the library or Python's parser."""
+    path = tmp_path / "f.json"
+    Filter(100, scheme="go").save(path, "go-json")
+    f = Filter.load(path)
+    f.add("a")
+    for g in (f, f.copy(), copy.deepcopy(f), pickle.loads(pickle.dumps(f)), Filter.from_bytes(f.to_bytes()), f | f.copy()):
+        assert g.params.format == g.stats.format == g.layers[0].format == "go-json"
+        g.save(path)
+        assert path.read_bytes().startswith(b'{"m":') and "a" in Filter.open(path, format="go-json")
+    f.save(path, "go")
+    assert Filter.open(path, format="go").params.format == Filter(like=f).params.format == "go"
 
 
 def test_raw_bits_can_be_pickled():
