@@ -272,29 +272,27 @@ class Filter(_core.Filter):
     def __or__(self: F, other: "Filter") -> F:
         if not isinstance(other, Filter):
             return NotImplemented
-        both = self.copy()
-        both |= other
-        return both
+        return self.union(other)
 
     def __and__(self: F, other: "Filter") -> F:
         if not isinstance(other, Filter):
             return NotImplemented
-        both = self.copy()
-        both &= other
-        return both
+        return self.intersection(other)
 
     def union(self: F, *others: "Filter") -> F:
         """A new filter with the keys of all."""
         both = self.copy()
         for other in others:
-            both |= other
+            if other is not self:       # as |= has it: to count its own keys again, or to append its layers, adds nothing
+                both |= other
         return both
 
     def intersection(self: F, *others: "Filter") -> F:
         """A new filter that has every key which all have."""
         both = self.copy()
         for other in others:
-            both &= other
+            if other is not self:
+                both &= other
         return both
 
     def __eq__(self, other: object) -> bool:

@@ -182,6 +182,15 @@ def test_union_with_itself_does_not_double_counters():
     assert "a" not in f
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_filter_with_itself_is_a_copy(kind):
+    f = Filter(1000, kind=kind)
+    f.update(keys(300))
+    for g in (f | f, f & f, f.union(f), f.intersection(f), f.union()):
+        assert g == f and g is not f and len(g) == 300
+        assert g.count("key-1") == 1 and g.params.layers == f.params.layers and g.params.rate == f.params.rate
+
+
 def test_copies_and_pickle():
     f = Filter(1000, kind="counting", shared=True, seed=1)      # one of 10 000 seeds finds "new"
     f.update(keys(300))
