@@ -186,7 +186,7 @@ class Filter(_core.Filter):
         p = self.params
         format = "native" if p.format == "raw" else p.format    # raw bits do not say what they are
         state = self._added()
-        return (_restore, (type(self), self.to_bytes(format), format, p.funnel, p.shared),
+        return (_restore, (type(self), self.to_bytes(format), format, p.funnel, p.shared, self._common),
                 (None, state) if state else None)
 
     def _added(self) -> Dict[str, Any]:
@@ -423,8 +423,10 @@ def _size(n: int) -> str:
     return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
 
 
-def _restore(cls: Type[F], data: bytes, format: str, funnel: Optional[str], shared: bool) -> F:
-    return cls.from_bytes(data, format, funnel=funnel, shared=shared)
+def _restore(cls: Type[F], data: bytes, format: str, funnel: Optional[str], shared: bool, common: bool = False) -> F:
+    f = cls.from_bytes(data, format, funnel=funnel, shared=shared)
+    f._common = common
+    return f
 
 
 def build(include: Iterable[Any], exclude: Optional[Iterable[Any]] = None, *, rate: Optional[float] = None,

@@ -310,7 +310,8 @@ PyObject *core_fill_map(PyObject *o, PyObject *slices)
         blm_status             s;
         Py_BEGIN_ALLOW_THREADS s = blm_fill_map(self->filter, fill, (size_t)n);
         Py_END_ALLOW_THREADS   core_leave(self, false);
-        list = s < 0 ? core_raise_status(s, NULL) : PyList_New(n);
+        const char *why = s == BLM_E_ARGUMENT ? "more slices than the filter has cells" : NULL;
+        list            = s < 0 ? core_raise_status(s, why) : PyList_New(n);
     }
     for (Py_ssize_t i = 0; list && i < n; i++) {
         PyObject *v = PyFloat_FromDouble(fill[i]);
@@ -342,14 +343,14 @@ PyObject *core_compare(PyObject *o, PyObject *other)
 
 PyObject *core_try_rate(PyObject *o, PyObject *args)
 {
-    core_filter       *self = (core_filter *)o;
-    PyObject          *trials;
-    uint64_t           count;
-    unsigned long long seed;
-    blm_trial          t   = { .size = sizeof t };
-    blm_error          err = { .text = "" };
-    if (!PyArg_ParseTuple(args, "OK", &trials, &seed) ||
-        !core_whole(trials, "trials", UINT64_MAX, &count) || !core_enter(self, false))
+    core_filter *self = (core_filter *)o;
+    PyObject    *trials, *start;
+    uint64_t     count, seed;
+    blm_trial    t   = { .size = sizeof t };
+    blm_error    err = { .text = "" };
+    if (!PyArg_ParseTuple(args, "OO", &trials, &start) ||
+        !core_whole(trials, "trials", UINT64_MAX, &count) ||
+        !core_whole(start, "seed", UINT64_MAX, &seed) || !core_enter(self, false))
         return NULL;
     blm_status             s;
     Py_BEGIN_ALLOW_THREADS s = blm_try_rate(self->filter, NULL, count, seed, &t, &err);

@@ -556,6 +556,16 @@ static PyObject *get_common(PyObject *o, void *none)
     return PyBool_FromLong(((core_filter *)o)->common);
 }
 
+/* What a pickle says. */
+static int set_common(PyObject *o, PyObject *value, void *none)
+{
+    int yes = value ? PyObject_IsTrue(value) : 0;
+    (void)none;
+    if (yes >= 0)
+        ((core_filter *)o)->common = yes;
+    return yes < 0 ? -1 : 0;
+}
+
 static Py_ssize_t filter_length(PyObject *o)
 {
     core_filter *self = (core_filter *)o;
@@ -620,7 +630,7 @@ static PyMethodDef methods[] = {
 
 static PyGetSetDef getset[] = {
     { "closed", get_closed, NULL, "True after close().", NULL },
-    { "_common", get_common, NULL, NULL, NULL },
+    { "_common", get_common, set_common, NULL, NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };
 

@@ -251,6 +251,8 @@ def test_stats_and_positions():
     assert s.probes == len(f.positions("a"))
     assert all(0 <= p < s.bits for p in f.positions("a"))
     assert sum(f.fill_map(16)) > 0
+    with pytest.raises(bloomery.ArgumentError, match="more slices than the filter has cells"):
+        f.fill_map(10**6)
     assert len(f.fingerprint()) == 16
     assert f.params.capacity == 1000
 
@@ -356,7 +358,7 @@ def test_nobody_counts_what_two_have_in_common():
     both = f & g
     assert 100 <= len(both) == round(both.estimate.value) < 300     # neither has more than 1000
     assert both
-    for same in (both.copy(), f.intersection(g), both | Filter(like=f)):
+    for same in (both.copy(), f.intersection(g), both | Filter(like=f), pickle.loads(pickle.dumps(both))):
         assert len(same) == len(both)
     assert len(f) == len(g) == 1000 and len(f | g) == 2000
     f &= g
@@ -376,9 +378,13 @@ def test_nobody_counts_what_two_have_in_common():
 def test_trials_are_a_number_of_keys(script):
     """-1 was taken for 2**64-1 trials, which nothing could stop."""
     f = Filter(100)
-    for trials in (2**64, -2**64 - 1):
-        with pytest.raises(OverflowError, match="trials is a whole number"):
-            f.try_rate(trials)
+    for wrong in (2**64, -1, -2**64 - 1):
+        if wrong != -1:
+            with pytest.raises(OverflowError, match="trials is a whole number"):
+                f.try_rate(wrong)
+        with pytest.raises(OverflowError, match="seed is a whole number"):
+            f.try_rate(10, seed=wrong)
+    assert f.try_rate(10, seed=2**64 - 1).trials == 10
     script("""
 import signal
 from bloomery import Filter
