@@ -10,7 +10,7 @@ import math
 import os
 import secrets
 import time
-from typing import Any, Dict, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 from urllib.parse import unquote, unquote_to_bytes
 
 from . import errors
@@ -261,6 +261,50 @@ def _there(text: str, here: Node) -> Node:
     return host or here[0], int(port)
 
 
+# ---- what a server says of a filter
+
+def is_full(e: Exception) -> bool:
+    """The server's "non scaling filter is full"."""
+    return "filter is full" in str(e).lower()
+
+
+def info_of(ask: Callable[[str], Any]) -> Dict[str, Any]:
+    """BF.INFO by name. `ask` sends a command about one key."""
+    return _named(ask("BF.INFO"))
+
+
+def is_fixed(info: Dict[str, Any]) -> bool:
+    """Was it made for a number of keys, after which it does not grow?"""
+    kind = _text(info.get("Kind", "chain"))
+    return info.get("Expansion rate", 0) is None and kind in ("chain", "blocked", "classic", "counting", "cuckoo")
+
+
+def rates_of(ask: Callable[[str], Any]) -> Tuple[float, float]:
+    """The rate there is now, and the one that the layers promise. One that has more keys than it was made for is asked
+    for its bits: how many keys were new says too little, since the fuller it is, the fewer are. Raises what the server
+    answers where these commands are forbidden."""
+    right, over = 0.0, False            # the logarithm of the chance that no layer errs
+    for line in ask("BF.DEBUG")[1:]:
+        layer = dict(word.partition(":")[::2] for word in _text(line).split())
+        right += math.log1p(-min(float(layer["ratio"]), 1 - 1e-12))
+        over = over or int(layer["size"]) > int(layer["capacity"])
+    promised = -math.expm1(right)
+    if not over:
+        return promised, promised
+    return float(_named(ask("BF.ESTIMATE"))["Error rate now"]), promised
+
+
+def _text(word: Any) -> str:
+    return word.decode() if isinstance(word, bytes) else str(word)
+
+
+def _named(reply: Any) -> Dict[str, Any]:
+    """A map of RESP3, or the list that stands for one."""
+    if not isinstance(reply, dict):
+        reply = dict(zip(reply[::2], reply[1::2]))
+    return {_text(name): value for name, value in reply.items()}
+
+
 # ---- the filter
 
 class ClusterFilter:
@@ -346,6 +390,10 @@ class ClusterFilter:
         self.repeated += again and not fresh
         return fresh or again
 
+    def has(self, key: Any) -> bool:
+        shard = self.shards.of(key)
+        return bool(self.cluster.call(shard, "BF.EXISTS", shard, key)[0])
+
     def add_many(self, keys: List[Any]) -> None:
         parts: Dict[bytes, List[Any]] = {}
         for key in keys:
@@ -364,17 +412,19 @@ class ClusterFilter:
             old = Shards.read(self.key, text)
         self._drop(old)
 
-    def figures(self) -> Tuple[int, int, float]:
-        """Keys, bytes and rate, of all shards together."""
-        items = size = 0
-        for shard in self.shards.keys:
-            reply, _ = self.cluster.call(shard, "BF.INFO", shard)
-            if not isinstance(reply, dict):
-                reply = dict(zip(reply[::2], reply[1::2]))
-            named = {(k.decode() if isinstance(k, bytes) else k): v for k, v in reply.items()}
-            items += int(named["Number of items inserted"])
-            size += int(named["Size"])
-        return items, size, self.shards.rate
+    def _asks(self) -> List[Callable[[str], Any]]:
+        def of(shard: bytes) -> Callable[[str], Any]:
+            return lambda command: self.cluster.call(shard, command, shard)[0]
+        return [of(shard) for shard in self.shards.keys]
+
+    def infos(self) -> List[Dict[str, Any]]:
+        """What BF.INFO says of each shard."""
+        return [info_of(ask) for ask in self._asks()]
+
+    def rates(self) -> Tuple[float, float]:
+        """The rate there is now, and the one that is promised. A key is asked of one shard, of any with the same chance."""
+        each = [rates_of(ask) for ask in self._asks()]
+        return sum(now for now, _ in each) / len(each), sum(promised for _, promised in each) / len(each)
 
     def close(self) -> None:
         self.cluster.close()

@@ -21,7 +21,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 from urllib.parse import urlsplit, urlunsplit
 
 from . import errors
-from .cluster import PREFIX, ClusterFilter
+from .cluster import PREFIX, ClusterFilter, info_of, is_fixed, is_full, rates_of
 from .filter import Filter, _bar
 
 log = logging.getLogger(__name__)
@@ -35,6 +35,7 @@ KEY = "%(spider)s:seen"
 # request begins a second layer: a filter of one size would take more and more pages for seen.
 SIZED: Dict[str, Any] = {"growth": 2, "tightening": 0.5}
 FIXED = ("blocked", "classic", "counting")
+LOOK = 10_000                           # new requests after which a server is asked again how full its filter is
 
 
 def _other_rate(name: str, rate: Optional[float], wanted: float) -> None:
@@ -43,10 +44,44 @@ def _other_rate(name: str, rate: Optional[float], wanted: float) -> None:
                     " It is used as it is", name, rate, wanted)
 
 
-class _Local:
+class _Store:
+    """What is said of a filter that somebody else made for a number of requests, and done when it takes no more."""
+
+    name = ""
+    rate = RATE
+    rest: Optional[Filter] = None       # what was refused
+
+    def _warn_full(self, capacity: int) -> None:
+        log.warning("%s is full: it was made for %d requests, and the more it gets now, the more pages are taken for"
+                    " seen and never fetched. Take a new one, which grows", self.name, capacity)
+
+    def _warn_overfilled(self, now: float, promised: float) -> None:
+        log.warning("%s is overfilled: %.2g of the pages that nobody has seen are taken for seen, not %.2g", self.name,
+                    now, promised)
+
+    def _has(self, fingerprint: bytes) -> bool:
+        raise NotImplementedError
+
+    def _beyond(self, fingerprint: bytes) -> bool:
+        """Of a request that was refused: is it new? To say so each time would lose no page either, but a site whose pages
+        name each other would be fetched for ever."""
+        if self._has(fingerprint):      # kinds that count refuse it again
+            return False
+        if self.rest is None:
+            log.warning("%s is full and takes no more. Until this spider ends it remembers what comes now by itself, and"
+                        " then it is forgotten. Take a new one, which grows", self.name)
+            self.rest = Filter(None, self.rate, kind="scalable")
+        return self.rest.add(fingerprint)
+
+    def _with_rest(self, rate: float) -> float:
+        return rate if self.rest is None else 1 - (1 - rate) * (1 - self.rest.stats.rate_now)
+
+
+class _Local(_Store):
     """A filter in memory, or in a file that survives the process."""
 
     def __init__(self, path: Optional[str], capacity: Optional[int], rate: float):
+        self.rate = rate
         sized = SIZED if capacity else {}
         self.name = path or "the filter"
         self.made = path is None or not os.path.exists(path)
@@ -60,36 +95,110 @@ class _Local:
         self.room = self._room()
 
     def _room(self) -> Optional[int]:
-        """A file that somebody else made may be of one size. How many more it takes; None: any number."""
+        """A file that somebody else made may be of one size. How many more it takes; None: any number, or it has too
+        many already."""
         p = self.filter.params
-        return max(p.capacity - p.items, 0) if p.kind in FIXED and p.capacity else None
+        if p.kind not in FIXED or not p.capacity:
+            return None
+        if p.items > p.capacity:
+            self._warn_full(p.capacity)
+            return None
+        return p.capacity - p.items
 
     def add(self, fingerprint: bytes) -> bool:
-        fresh = self.filter.add(fingerprint)
+        try:
+            fresh = self.filter.add(fingerprint)
+        except errors.FullError:
+            return self._beyond(fingerprint)
         if fresh and self.room is not None:
             if self.room == 0:
-                log.warning("%s is full: it was made for %d requests, and the more it gets now, the more pages are taken for"
-                            " seen and never fetched. Take a new one, which grows", self.name, self.filter.params.capacity)
+                self._warn_full(self.filter.params.capacity)
             self.room = self.room - 1 if self.room else None
         return fresh
 
+    def _has(self, fingerprint: bytes) -> bool:
+        return fingerprint in self.filter
+
     def clear(self) -> None:
         self.filter.clear()
-        self.room = self._room()
+        self.room, self.rest = self._room(), None
 
     def figures(self) -> Tuple[int, int, Optional[float]]:
         """Keys, bytes, and the rate that there is now, not the one that was promised."""
         s = self.filter.stats
         if s.overfilled:
-            log.warning("%s is overfilled: %.2g of the pages that nobody has seen are taken for seen, not %.2g", self.name,
-                        s.rate_now, s.rate)
-        return s.items, s.bytes, s.rate_now
+            self._warn_overfilled(s.rate_now, s.rate)
+        return s.items, s.bytes, self._with_rest(s.rate_now)
 
     def close(self) -> None:
         self.filter.close()
 
 
-class _Remote:
+class _Served(_Store):
+    """A filter on a server may be filled by others too, and so is looked at again: when this spider has added half of
+    what there was room for, or LOOK requests. A subclass has _infos, what BF.INFO says of the filter or of its shards,
+    and _capacity, of all of them together."""
+
+    made = False
+    left: Optional[int] = None          # new requests until the next look; None: none is needed
+
+    def _infos(self) -> List[Dict[str, Any]]:
+        raise NotImplementedError
+
+    def _capacity(self, infos: List[Dict[str, Any]]) -> int:
+        raise NotImplementedError
+
+    def _look(self) -> None:
+        import redis
+        self.left = None
+        try:
+            infos = self._infos()
+        except redis.ResponseError:     # it is gone, or this is forbidden
+            return
+        except redis.RedisError:
+            self.left = LOOK
+            return
+        if not any(map(is_fixed, infos)):
+            return
+        capacity, items = self._capacity(infos), sum(int(i["Number of items inserted"]) for i in infos)
+        if items > capacity:
+            self._warn_full(capacity)
+        else:
+            self.left = min((capacity - items) // 2, LOOK)
+
+    def _insert_one(self, fingerprint: bytes) -> bool:
+        raise NotImplementedError
+
+    def _insert_or_keep(self, fingerprint: bytes) -> bool:
+        import redis
+        try:
+            return self._count(self._insert_one(fingerprint))
+        except redis.ResponseError as e:
+            if not is_full(e):
+                raise
+        return self._beyond(fingerprint)
+
+    def _count(self, fresh: bool) -> bool:
+        if fresh and self.left is not None:
+            if self.left == 0:
+                self._look()
+            else:
+                self.left -= 1
+        return fresh
+
+    def _now(self, rates: Callable[[], Tuple[float, float]], known: Optional[float]) -> Optional[float]:
+        """The rate, whoever made the filter. `known`: where the server does not say."""
+        import redis
+        try:
+            now, promised = rates()
+        except redis.ResponseError:
+            return known
+        if now > promised * 1.1:
+            self._warn_overfilled(now, promised)
+        return self._with_rest(now)
+
+
+class _Remote(_Served):
     """A filter on Redis that any number of spiders share: BF.INSERT tells exactly one of them "new".
 
     If the connection breaks before the answer is read, nobody knows whether the add happened. The
@@ -98,10 +207,12 @@ class _Remote:
     def __init__(self, server: Any, key: str, capacity: Optional[int], rate: float):
         import redis
         self.server, self.key, self.capacity, self.rate, self.lost = server, key, capacity, rate, 0
+        self.name = key
         self.broken = (redis.ConnectionError, redis.TimeoutError)
         self.made = self._reserve()
         if not self.made:
-            _other_rate(key, self._rate({}), rate)
+            _other_rate(key, self._promised(), rate)
+        self._look()
 
     @classmethod
     def at(cls, url: str, key: str, capacity: Optional[int], rate: float) -> "_Remote":
@@ -146,11 +257,17 @@ class _Remote:
 
     def add(self, fingerprint: bytes) -> bool:
         try:
-            return bool(self._insert([fingerprint])[0])
+            return self._insert_or_keep(fingerprint)
         except self.broken as e:
             self.lost += 1
             log.warning("%s: no answer from Redis (%s); the request counts as new", self.key, e)
             return True
+
+    def _insert_one(self, fingerprint: bytes) -> bool:
+        return bool(self._insert([fingerprint])[0])
+
+    def _has(self, fingerprint: bytes) -> bool:
+        return bool(self.server.execute_command("BF.EXISTS", self.key, fingerprint))
 
     def add_many(self, fingerprints: List[bytes]) -> None:
         if fingerprints:
@@ -158,69 +275,86 @@ class _Remote:
 
     def clear(self) -> None:
         self.server.delete(self.key)
-        self.made = self._reserve()
+        self.made, self.rest = self._reserve(), None
+        self._look()
 
-    def _rate(self, info: Dict[str, Any]) -> Optional[float]:
-        """Of the filter that is there, whoever made it: what its layers promise, and of one that has more than its
-        share, what it does. None: the server does not say."""
+    def _ask(self, command: str) -> Any:
+        return self.server.execute_command(command, self.key)
+
+    def _promised(self) -> Optional[float]:
         import redis
         try:
-            lines = self.server.execute_command("BF.DEBUG", self.key)[1:]
+            return rates_of(self._ask)[1]
         except redis.ResponseError:
-            return float(info["Error rate"]) if "Error rate" in info else self.rate if self.made else None
-        right = 0.0                         # the logarithm of the chance that no layer errs
-        for line in lines:
-            words = (line.decode() if isinstance(line, bytes) else line).split()
-            layer = {name: float(value) for name, _, value in (w.partition(":") for w in words)}
-            rate = layer["ratio"]
-            if layer["size"] > layer["capacity"]:
-                k = layer["hashes"]
-                rate = max(rate, (-math.expm1(-k * layer["size"] / layer["bits"])) ** k)
-            right += math.log1p(-min(rate, 1 - 1e-12))
-        return -math.expm1(right)
+            return None
+
+    def _infos(self) -> List[Dict[str, Any]]:
+        return [info_of(self._ask)]
+
+    def _capacity(self, infos: List[Dict[str, Any]]) -> int:
+        return int(infos[0]["Capacity"])
 
     def figures(self) -> Tuple[int, int, Optional[float]]:
-        reply = self.server.execute_command("BF.INFO", self.key)
-        if not isinstance(reply, dict):
-            reply = dict(zip(reply[::2], reply[1::2]))
-        named = {(k.decode() if isinstance(k, bytes) else k): v for k, v in reply.items()}
-        return int(named["Number of items inserted"]), int(named["Size"]), self._rate(named)
+        info, = self._infos()
+        items = int(info["Number of items inserted"])
+        known = self.rate if self.made else None
+        if "Error rate" in info and items <= int(info["Capacity"]):
+            known = float(info["Error rate"])
+        return items, int(info["Size"]), self._now(lambda: rates_of(self._ask), known)
 
     def close(self) -> None:
         self.server.close()
 
 
-class _Spread:
+class _Spread(_Served):
     """A filter in shards over a Redis Cluster, with the promise of _Remote. An add whose answer was lost
     is sent again, so that the others know of it, and counts as new here."""
 
     def __init__(self, url: str, key: Optional[str], capacity: Optional[int], rate: float):
         import redis
         self.filter = ClusterFilter(url, capacity or REDIS_CAPACITY, rate, key.encode() if key else None)
-        self.made = self.filter.made
-        _other_rate(self.filter.key.decode(errors="replace"), self.filter.shards.rate, rate)
+        self.made, self.rate, self.name = self.filter.made, rate, self.filter.key.decode(errors="replace")
+        _other_rate(self.name, self.filter.shards.rate, rate)
         self.lost = 0
+        self._look()
         self.broken = (redis.ConnectionError, redis.TimeoutError)
 
     def add(self, fingerprint: bytes) -> bool:
         before = self.filter.repeated
         try:
-            fresh = self.filter.add(fingerprint)
+            fresh = self._insert_or_keep(fingerprint)
         except self.broken as e:
             self.lost += 1
-            log.warning("%s: no answer from the cluster (%s); the request counts as new", self.filter.key.decode(errors="replace"), e)
+            log.warning("%s: no answer from the cluster (%s); the request counts as new", self.name, e)
             return True
         self.lost += self.filter.repeated - before
         return fresh
+
+    def _insert_one(self, fingerprint: bytes) -> bool:
+        return self.filter.add(fingerprint)
+
+    def _has(self, fingerprint: bytes) -> bool:
+        return self.filter.has(fingerprint)
 
     def add_many(self, fingerprints: List[bytes]) -> None:
         self.filter.add_many(fingerprints)
 
     def clear(self) -> None:
         self.filter.clear()
+        self.rest = None
+        self._look()
+
+    def _infos(self) -> List[Dict[str, Any]]:
+        return self.filter.infos()
+
+    def _capacity(self, infos: List[Dict[str, Any]]) -> int:
+        """That of the shards is larger, so that none is full when the others are not yet."""
+        return self.filter.shards.items
 
     def figures(self) -> Tuple[int, int, Optional[float]]:
-        return self.filter.figures()
+        infos = self._infos()
+        return (sum(int(i["Number of items inserted"]) for i in infos), sum(int(i["Size"]) for i in infos),
+                self._now(self.filter.rates, self.filter.shards.rate if self.made else None))
 
     def close(self) -> None:
         self.filter.close()

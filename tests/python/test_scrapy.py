@@ -303,6 +303,66 @@ def test_a_filter_of_one_size_that_overflows(tmp_path, caplog):
     assert [r.message.partition(" is ")[2].partition(":")[0] for r in caplog.records] == ["full", "overfilled"]
 
 
+def warnings(caplog):
+    return [r.message.partition(" is ")[2].split()[0].rstrip(":") for r in caplog.records]
+
+
+@pytest.mark.parametrize("capacity, asked", [(3, 2000), (1000, 10_000), (50_000, 80_000)])
+def test_a_filter_of_one_size_on_redis_that_overflows(redis, cli, caplog, capacity, asked):
+    url = f"redis://127.0.0.1:{redis.port}/0"
+    cli("create", f"{url}/shop:seen", "-n", capacity, "-p", "1e-6")
+    d = made(BLOOMERY_REDIS_URL=url)
+    wrong = sum(d.request_seen(i) for i in range(asked))
+    assert warnings(caplog) == ["full"]     # while it crawls, once
+    d.close("finished")
+    assert warnings(caplog) == ["full", "overfilled"]
+    assert d.stats["bloomery/rate"] > wrong / asked and d.stats["bloomery/skipped_wrongly_expected"] >= wrong
+    again = made(BLOOMERY_REDIS_URL=url)    # the next spider is told at once
+    assert warnings(caplog) == ["full", "overfilled", "full"]
+    again.clear()
+    assert crawl(again, range(2000)) == 0 and len(caplog.records) == 3
+
+
+def test_a_filter_of_one_size_that_others_fill(redis, cli, caplog, monkeypatch):
+    url = f"redis://127.0.0.1:{redis.port}/0"
+    cli("create", f"{url}/shop:seen", "-n", 1000, "-p", "1e-6")
+    monkeypatch.setattr(ours, "LOOK", 10)
+    here, there = made(BLOOMERY_REDIS_URL=url), ours._Remote.at(url, "shop:seen", None, 1e-6)
+    there.add_many([fingerprint(-i) for i in range(1, 1001)])
+    assert not caplog.records
+    for i in range(11):
+        here.request_seen(i)
+    assert warnings(caplog) == ["full"]
+    here.close()
+
+
+@pytest.mark.parametrize("how", [["NONSCALING"], ["EXPANSION", "0"], ["KIND", "blocked"], ["KIND", "cuckoo"]], ids=lambda h: h[-1])
+def test_a_filter_on_redis_that_takes_no_more(redis, caplog, how):
+    """No page is lost, none is fetched twice by this spider, and what the filter has is still seen."""
+    import redis as client
+    client.Redis(port=redis.port).execute_command("BF.RESERVE", "shop:seen", 1e-6, 100, *how)
+    url = f"redis://127.0.0.1:{redis.port}/0"
+    d = made(BLOOMERY_REDIS_URL=url)
+    assert not any(d.request_seen(i) for i in range(1000)) and all(d.request_seen(i) for i in range(1000))
+    assert warnings(caplog) == ["full"] and "takes no more" in caplog.text
+    d.close("finished")
+    assert d.stats["bloomery/new"] == 1000 and d.stats["bloomery/keys"] <= 100 and 0 < d.stats["bloomery/rate"] <= 3e-6
+    d = made(BLOOMERY_REDIS_URL=url)
+    assert all(d.request_seen(i) for i in range(90)) and not d.request_seen(999)
+    d.clear()
+    assert not any(d.request_seen(i) for i in range(1000)) and len(caplog.records) == 2
+    d.close("finished")
+
+
+def test_a_file_that_takes_no_more(tmp_path, caplog):
+    path = str(tmp_path / "cuckoo.blm")
+    bloomery.Filter(100, 1e-6, kind="cuckoo", path=path).close()
+    d = made(BLOOMERY_PATH=path)
+    assert not any(d.request_seen(i) for i in range(1000)) and all(d.request_seen(i) for i in range(1000))
+    d.close("finished")
+    assert warnings(caplog) == ["full"] and d.stats["bloomery/keys"] < 1000
+
+
 def test_a_file_of_another_rate(tmp_path, caplog):
     path = str(tmp_path / "coarse.blm")
     bloomery.Filter(1000, 0.01, path=path).close()
