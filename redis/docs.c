@@ -58,6 +58,11 @@ static KeySpec merges[]   = { ONE_KEY(API_KEY_RW | API_KEY_ACCESS | API_KEY_UPDA
     {                                                                                \
         .name = (text), .type = API_ARG_TOKEN, .key_spec_index = -1, .token = (word) \
     }
+#define MAYBE_BLOCK(text, word, parts)                                                \
+    {                                                                                 \
+        .name = (text), .type = API_ARG_BLOCK, .key_spec_index = -1, .token = (word), \
+        .flags = API_ARG_OPTIONAL, .subargs = (parts)                                 \
+    }
 #define END \
     {       \
         0   \
@@ -129,14 +134,20 @@ static CommandArg estimate_args[] = {
     END
 };
 
+/* Blocks where BF.RESERVE has plain arguments, and two forms of them: RedisBloom describes them so. */
+static CommandArg bucketsize[]    = { ARG(INTEGER, "bucketsize"), END };
+static CommandArg maxiterations[] = { ARG(INTEGER, "maxiterations"), END };
+static CommandArg expansion[]     = { ARG(INTEGER, "expansion"), END };
+static CommandArg capacity[]      = { WORD("capacity", "CAPACITY"), ARG(INTEGER, "capacity"), END };
 static CommandArg cf_reserve_args[] = { KEY("key"),
                                         ARG(INTEGER, "capacity"),
-                                        MAYBE(INTEGER, "bucketsize", "BUCKETSIZE"),
-                                        MAYBE(INTEGER, "maxiterations", "MAXITERATIONS"),
-                                        MAYBE(INTEGER, "expansion", "EXPANSION"),
+                                        MAYBE_BLOCK("bucketsize", "BUCKETSIZE", bucketsize),
+                                        MAYBE_BLOCK("maxiterations", "MAXITERATIONS",
+                                                    maxiterations),
+                                        MAYBE_BLOCK("expansion", "EXPANSION", expansion),
                                         END };
 static CommandArg cf_insert_args[]  = { KEY("key"),
-                                        MAYBE(INTEGER, "capacity", "CAPACITY"),
+                                        MAYBE_BLOCK("capacity", NULL, capacity),
                                         MAYBE(TOKEN, "nocreate", "NOCREATE"),
                                         WORD("items", "ITEMS"),
                                         MANY(STRING, "item"),

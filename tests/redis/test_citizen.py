@@ -250,6 +250,17 @@ def access(binary):
             print(f"  ACL category: this server ({'.'.join(version)}) has no API for one")
 
 
+def arguments_of(c, name):
+    """What COMMAND DOCS says of a command's arguments: each as a dict."""
+    def each(rows):
+        for row in rows:
+            row = dict(zip(*[iter(row)] * 2))
+            if b"arguments" in row:
+                row[b"arguments"] = list(each(row[b"arguments"]))
+            yield row
+    return list(each(dict(zip(*[iter(c("COMMAND", "DOCS", name)[1])] * 2))[b"arguments"]))
+
+
 def self_description(binary):
     with Server(binary=binary) as s:
         c = s.client()
@@ -269,6 +280,13 @@ def self_description(binary):
         assert len(kinds) > 5, words
         for kind in kinds:  # what it says can be made
             assert c("BF.RESERVE", kind, "0.01", 10, "KIND", kind) == "OK" and c("DEL", kind) == 1
+        blocks = {name: [(a[b"name"], a[b"type"], a.get(b"token"), [(b[b"name"], b[b"type"], b.get(b"token")) for b in a[b"arguments"]])
+                         for a in arguments_of(c, name) if a[b"type"] == b"block" and a.get(b"flags") == ["optional"]]
+                  for name in ("cf.reserve", "cf.insert", "cf.insertnx")}
+        assert blocks["cf.reserve"] == [(w, b"block", w.upper(), [(w, b"integer", None)])
+                                        for w in (b"bucketsize", b"maxiterations", b"expansion")], blocks
+        assert blocks["cf.insert"] == blocks["cf.insertnx"] == [(b"capacity", b"block", None, [
+            (b"capacity", b"pure-token", b"CAPACITY"), (b"capacity", b"integer", None)])], blocks
         assert c("COMMAND", "GETKEYS", "BF.MERGE", "a", "b", "c") == [b"a", b"b", b"c"]
         assert c("COMMAND", "GETKEYS", "BF.INSERT", "a", "ITEMS", "b") == [b"a"]
         assert c("COMMAND", "GETKEYS", "CF.INSERT", "a", "ITEMS", "b") == [b"a"]
