@@ -98,6 +98,10 @@ def defragmentation(binary):
             assert c("CF.MEXISTS" if int(k[1:]) % 10 == 8 else "BF.MEXISTS", k, *range(20)) == [1] * 20
 
 
+# CF.* commands that change nothing in a filter f with the items a and b: RedisBloom replicates them.
+NOTHING = [["CF.DEL", "f", "never"], ["CF.ADDNX", "f", "a"], ["CF.INSERTNX", "f", "ITEMS", "b", "a"], ["CF.COMPACT", "f"]]
+
+
 def notifications(binary):
     with Server(("notify-keyspace-events", "KEA"), binary=binary) as s:
         c, listener = s.client(), s.client()
@@ -126,7 +130,9 @@ def notifications(binary):
         does("cf.add", "f", "CF.ADD", "f", "x")
         does("cf.insert", "f", "CF.INSERT", "f", "ITEMS", "y")
         does("cf.del", "f", "CF.DEL", "f", "y")
-        does("cf.compact", "f", "CF.COMPACT", "f")
+        does("cf.insert", "f", "CF.INSERT", "f", "ITEMS", "a", "b")
+        for words, event in zip(NOTHING, ("cf.del", "cf.add", "cf.insert", "cf.compact")):
+            does(event, "f", *words)
         does("cf.loadchunk", "g", "CF.LOADCHUNK", "g", 1, c("CF.SCANDUMP", "f", 0)[1])
         got = []
         while len(got) < len(expect):
@@ -137,7 +143,7 @@ def notifications(binary):
 
 
 def watched(binary):
-    """WATCH and client-side caches hear of every change, and of nothing else."""
+    """WATCH and client-side caches hear of every change, and of nothing else but CF.* commands without an error."""
     with Server(binary=binary) as s:
         c, w, t = s.client(), s.client(), s.client(3)
         t("CLIENT", "TRACKING", "ON")
@@ -173,6 +179,8 @@ def watched(binary):
         does("f", True, "CF.RESERVE", "f", "100")
         does("f", True, "CF.ADD", "f", "a")
         does("f", True, "CF.INSERTNX", "f", "ITEMS", "b")
+        for words in NOTHING:
+            does("f", True, *words)
         does("f", True, "CF.DEL", "f", "a")
         for words in (["CF.EXISTS", "b"], ["CF.MEXISTS", "b"], ["CF.COUNT", "b"], ["CF.INFO"], ["CF.DEBUG"],
                       ["CF.SCANDUMP", "0"]):

@@ -111,6 +111,12 @@ def repeated(binary):
     with Server(binary=binary) as master, Server(binary=binary) as replica:
         m = master.client()
         r = follow(replica, master)
+
+        def sent(*words):
+            before = int(server.info(m, "replication")["master_repl_offset"])
+            m.many([words])             # the reply may be an error
+            return int(server.info(m, "replication")["master_repl_offset"]) - before
+
         for kind in ("", "classic", "blocked", "scalable", "counting", "cuckoo", "window"):
             for fixed in ("", "NONSCALING"):
                 key = f"{kind}-{fixed}"
@@ -120,11 +126,20 @@ def repeated(binary):
                 m("BF.RESERVE", key, "0.01", "100", *options)
                 for words in (["BF.ADD", key, "x"], ["BF.MADD", key, "x", "y"], ["BF.INSERT", key, "ITEMS", "x", "y"]):
                     m(*words)
-                    before = server.info(m, "replication")["master_repl_offset"]
-                    m(*words)
-                    moved = int(server.info(m, "replication")["master_repl_offset"]) - int(before)
-                    assert moved > len(key), (words, moved)
+                    assert sent(*words) > len(key), words
         equal(m, r)
+        m("CF.RESERVE", "full", 8, "EXPANSION", 0)
+        m("CF.INSERT", "full", "ITEMS", *range(100))
+        m("CF.RESERVE", "f", 100)
+        m("CF.INSERT", "f", "ITEMS", "a", "b")
+        for words in (["CF.DEL", "f", "never"], ["CF.ADDNX", "f", "a"], ["CF.INSERTNX", "f", "ITEMS", "a"], ["CF.COMPACT", "f"],
+                      ["CF.INSERT", "full", "ITEMS", "x"]):
+            assert sent(*words) > 20, words
+        m("BF.RESERVE", "counts", "0.01", 100, "KIND", "counting")
+        for words in (["BF.DEL", "counts", "never"], ["CF.ADD", "full", "x"], ["CF.DEL", "none", "x"]):
+            assert sent(*words) == 0, words
+        synced(m, r)
+        assert all(m("DUMP", key) == r("DUMP", key) for key in ("full", "f"))
 
 
 def resynchronisation(binary):
