@@ -33,20 +33,20 @@
 
 #define MARK (1 - 0x1p-40)
 
-double bf_auto_rate(double rate) { return rate * MARK; }
-
-/* Before it was marked, the rate had at most nine digits. Below 1e-308 the mark cannot be seen, so
- * such a rate counts as typed. */
-static double unmarked(double rate)
+/* Before it is marked, a rate is rounded to nine digits, so that it can be found again. Below 1e-308
+ * the mark cannot be seen, so such a rate counts as typed. */
+static double nine_digits(double rate)
 {
     char text[32];
     snprintf(text, sizeof text, "%.9g", rate);
     return strtod(text, NULL);
 }
 
+double bf_auto_rate(double rate) { return nine_digits(rate) * MARK; }
+
 bool bf_is_auto(double first_error)
 {
-    double rate = first_error * 2, round = unmarked(rate);
+    double rate = first_error * 2, round = nine_digits(rate);
     return round > rate && bf_auto_rate(round) == rate;
 }
 
@@ -56,7 +56,7 @@ void bf_unmark(blm_chain_layer *first, uint32_t options)
     blm_chain_layer plan;
     if (!bf_is_auto(first->error))
         return;
-    first->error = unmarked(first->error * 2) / 2;
+    first->error = nine_digits(first->error * 2) / 2;
     if (blm_chain_plan(first->entries, first->error, options, &plan, NULL) == BLM_OK)
         first->bpe = plan.bpe;
 }

@@ -329,6 +329,12 @@ def configs(binary):
         for name, value in [(size, "0"), (size, "1073741825"), (size, "x"), (rate, "0"), (rate, "1"), (rate, "nan"),
                             (rate, "x"), (factor, "-1"), (factor, "32769")]:
             assert "CONFIG SET failed" in c.error("CONFIG", "SET", name, value), (name, value)
+        c("CONFIG", "SET", factor, "2", size, "100")
+        for text in ("0.01", "0.01234567891", "0.0123456789123456789", "0.2499999999999999", "1e-300"):
+            c("CONFIG", "SET", rate, text)
+            c("BF.MADD", text, *range(25_000))
+            facts = c("BF.INFO", text, "FILTERS") + c("BF.INFO", text, "CAPACITY")
+            assert facts == [8, 51_100], (text, facts)  # RedisBloom's would be 25 500: see redis/growth.c
         c("CONFIG", "SET", rate, "0.9")
         assert c("CONFIG", "GET", rate)[1] == b"0.25"
         c("CONFIG", "SET", factor, "0", rate, "0.01", size, "10")
