@@ -56,6 +56,8 @@ static const char *why_apart(const blm_error *err)
     return text;
 }
 
+#define APART "ERR the filters are of different types: RedisBloom's and native filters cannot be "
+
 /* ---- BF.MERGE destination source [source …] ---- */
 
 /* Are these chains of one layer each, all alike, whose keys fit in one layer? Then their bits can
@@ -194,8 +196,8 @@ static struct value *merge_native(struct value *const *v, size_t n, uint64_t cap
 }
 
 /* The values of all keys that exist, the destination's first if it exists. False: the error has
- * been replied. */
-static bool gather(Ctx *ctx, Str **names, int n, struct value **v, size_t *count)
+ * been replied; `apart` is for filters of two types. */
+static bool gather(Ctx *ctx, Str **names, int n, struct value **v, size_t *count, const char *apart)
 {
     *count = 0;
     for (int i = 0; i < n; i++) {
@@ -206,8 +208,7 @@ static bool gather(Ctx *ctx, Str **names, int n, struct value **v, size_t *count
         if (found == BF_OURS && one->filter) {
             v[(*count)++] = one;
             if (one->native != v[0]->native) {
-                api.ReplyWithError(ctx, "ERR the filters are of different types: RedisBloom's and "
-                                        "native filters cannot be merged");
+                api.ReplyWithError(ctx, apart);
                 return false;
             }
             continue;
@@ -245,7 +246,7 @@ int bf_cmd_merge(Ctx *ctx, Str **argv, int argc)
     if (argc < 3)
         return api.WrongArity(ctx);
     struct value **v = api.Alloc((size_t)argc * sizeof *v);
-    if (!gather(ctx, argv + 1, argc - 1, v, &n)) {
+    if (!gather(ctx, argv + 1, argc - 1, v, &n, APART "merged")) {
         api.Free(v);
         return API_OK;
     }
@@ -309,7 +310,7 @@ int bf_cmd_estimate(Ctx *ctx, Str **argv, int argc)
     size_t        n;
     if (argc != 2 && argc != 3)
         return api.WrongArity(ctx);
-    if (!gather(ctx, argv + 1, argc - 1, v, &n))
+    if (!gather(ctx, argv + 1, argc - 1, v, &n, APART "compared"))
         return API_OK;
     if ((int)n != argc - 1)
         return bf_not_found(ctx);

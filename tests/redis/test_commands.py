@@ -388,7 +388,9 @@ def check_merge(c):
     c("BF.MADD", "mine", *[f"later{i}" for i in range(500)])
     assert [int(x[b"capacity"]) for x in layers(c, "mine")] == [20, 1000]
     assert c("PTTL", "mine") > 0
-    c.error("BF.MERGE", "x", "m1", "n1")
+    for first, second in (("m1", "n1"), ("n1", "m1")):
+        assert c.error("BF.MERGE", "x", first, second).endswith("RedisBloom's and native filters cannot be merged")
+        assert c.error("BF.ESTIMATE", first, second).endswith("RedisBloom's and native filters cannot be compared")
     assert c.error("BF.MERGE", "x", "m1", "none") == "ERR not found"
     assert c.error("BF.MERGE", "x", "m1", "text") == WRONGTYPE
     c("BF.RESERVE", "n3", "0.01", "5000", "KIND", "classic")
