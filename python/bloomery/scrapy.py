@@ -16,6 +16,7 @@ import logging
 import math
 import os
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 from urllib.parse import urlsplit, urlunsplit
@@ -549,9 +550,28 @@ def import_set(server: Any, key: str, add: Callable[[List[bytes]], Any], *, curs
 
 
 def _shown(url: str) -> str:
-    """The URL without user and password: what may stand in a message and in a file's name."""
-    parts = urlsplit(url)
+    """The URL without user and password: what may stand in a message and in a file's name. Paths stay as they are."""
+    if "://" not in url:
+        return url
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url.partition("://")[0] + "://…"
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+class _Trouble(Exception):
+    """What ends an import, in one line."""
+
+
+@contextmanager
+def _about(what: str) -> Iterator[None]:
+    import redis
+    try:
+        yield
+    except (errors.Error, redis.RedisError, OSError, ValueError, OverflowError) as e:
+        said = f"{e.filename}: {e.strerror}" if isinstance(e, OSError) and e.filename else str(e)
+        raise _Trouble(said if said.startswith(what) else f"{what}: {said}") from None
 
 
 def _state_of(args: argparse.Namespace) -> Path:
@@ -562,33 +582,41 @@ def _state_of(args: argparse.Namespace) -> Path:
     return Path(f"{to}.import")
 
 
+def _target(args: argparse.Namespace, capacity: int) -> Tuple[Any, Callable[[List[bytes]], Any]]:
+    """Where the fingerprints go, and how they get there."""
+    if args.to.startswith("redis"):
+        where, _, key = (args.to, "", "") if args.to.startswith(PREFIX) else args.to.partition("#")
+        served = _on_redis(where, key or f"{args.set}:bloom", capacity, args.rate)
+        return served, served.add_many
+    target = _Local(args.to, capacity, args.rate)
+
+    def add(keys: List[bytes]) -> None:
+        target.filter.update(keys)
+        target.filter.sync()
+    return target, add
+
+
 def _import(args: argparse.Namespace) -> int:
     import redis
-    source = redis.Redis.from_url(args.url)
-    kind = source.type(args.set)
-    if kind != b"set":
-        print(f"bloomery: {args.set}: {'no such key' if kind == b'none' else 'not a set'} on {_shown(args.url)}", file=sys.stderr)
-        return 1
-    total = source.scard(args.set)
-    before = source.memory_usage(args.set, samples=1000) or 0
+    with _about(_shown(args.url)):
+        source = redis.Redis.from_url(args.url)
+        kind = source.type(args.set)
+        if kind != b"set":
+            raise _Trouble(f"{args.set}: {'no such key' if kind == b'none' else 'not a set'} on {_shown(args.url)}")
+        total = source.scard(args.set)
+        before = source.memory_usage(args.set, samples=1000) or 0
     state = _state_of(args)
     start: Dict[str, Any] = {}
     if state.exists():
-        start = json.loads(state.read_text())
+        with _about(str(state)):
+            start = json.loads(state.read_text())
         if start.get("set") != args.set:
-            print(f"bloomery: {state} is of another import ({start.get('set')}); delete it to begin again", file=sys.stderr)
-            return 1
-    capacity = max(int(args.capacity), total, 1)
-    if args.to.startswith("redis"):
-        where, _, key = (args.to, "", "") if args.to.startswith(PREFIX) else args.to.partition("#")
-        target: Any = _on_redis(where, key or f"{args.set}:bloom", capacity, args.rate)
-        add = target.add_many
-    else:
-        target = _Local(args.to, capacity, args.rate)
-
-        def add(keys: List[bytes]) -> None:
-            target.filter.update(keys)
-            target.filter.sync()
+            raise _Trouble(f"{state} is of another import ({start.get('set')}); delete it to begin again")
+    with _about("--capacity"):
+        capacity = max(int(args.capacity), total, 1)
+    to = _shown(args.to)
+    with _about(to):
+        target, add = _target(args, capacity)
     if start and target.made:
         print("the filter is gone, and what it had been given: reading from the beginning", file=sys.stderr)
         start = {}
@@ -601,20 +629,26 @@ def _import(args: argparse.Namespace) -> int:
 
     def note(cursor: int) -> None:
         temporary = state.with_suffix(".tmp")
-        temporary.write_text(json.dumps({"set": args.set, "cursor": int(cursor), "run_id": getattr(cursor, "run_id", None),
-                                         "taken": done}))
-        temporary.replace(state)
+        with _about(str(state)):
+            temporary.write_text(json.dumps({"set": args.set, "cursor": int(cursor), "run_id": getattr(cursor, "run_id", None),
+                                             "taken": done}))
+            temporary.replace(state)
 
     def counted(keys: List[bytes]) -> None:
         nonlocal done
-        add(keys)
+        with _about(to):
+            add(keys)
         done += len(keys)
     step, end = _bar(True if sys.stderr.isatty() else None, args.set)
-    taken, bad = import_set(source, args.set, counted, cursor=Cursor.of(start.get("cursor", 0), start.get("run_id")),
-                            batch=args.batch, progress=step, note=note)
-    end()
+    try:
+        with _about(_shown(args.url)):
+            taken, bad = import_set(source, args.set, counted, cursor=Cursor.of(start.get("cursor", 0), start.get("run_id")),
+                                    batch=args.batch, progress=step, note=note)
+    finally:
+        end()
     state.unlink()
-    keys, size, rate = target.figures()
+    with _about(to):
+        keys, size, rate = target.figures()
     print(f"{taken:,} fingerprints taken, {keys:,} in the filter" + ("" if rate is None else f", rate {rate:.2g}"))
     if bad:
         print(f"{bad:,} members were left out: not 40 hexadecimal digits")
@@ -636,7 +670,11 @@ def main(argv: Optional[List[str]] = None) -> int:
     p.add_argument("--capacity", type=float, default=0, help="requests expected in all (default: those in the set)")
     p.add_argument("--batch", type=int, default=10_000, help="members asked for at once (default 10000)")
     p.add_argument("--state", help="where to note how far it is (default: beside the file, or here)")
-    return _import(parser.parse_args(argv))
+    try:
+        return _import(parser.parse_args(argv))
+    except _Trouble as e:
+        print(f"bloomery: {e}", file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":

@@ -218,6 +218,36 @@ def test_import_of_a_set(redis, tmp_path, capsys):
     assert ours.main(["import", url, "none", "--to", to]) == 1
 
 
+def test_an_import_that_cannot_be_says_so_in_a_line(redis, tmp_path, capsys):
+    import redis as client
+    r = client.Redis(port=redis.port)
+    r.sadd("shop:dupefilter", *(f"{i:040x}" for i in range(100)))
+    r.set("word", "hello")
+    r.execute_command("BF.RESERVE", "small", 1e-6, 3, "NONSCALING")
+    url, to = f"redis://127.0.0.1:{redis.port}/0", str(tmp_path / "seen.blm")
+    (tmp_path / "word").write_text("hello")
+
+    def refused(url, to, *more, says):
+        assert ours.main(["import", url, "shop:dupefilter", "--to", to, *more]) == 1
+        said = capsys.readouterr()
+        assert said.err.startswith("bloomery: ") and said.err.count("\n") == 1 and says in said.err and not said.out, said
+        assert "secret" not in said.err
+    refused("redis://me:secret@127.0.0.1:1/0", to, says="redis://127.0.0.1:1/0: ")
+    refused("http://127.0.0.1:1/0", to, says="http://127.0.0.1:1/0: Redis URL must")
+    refused("redis://me:secret@[::1/0", to, says="redis://…: ")
+    refused(url, "redis://127.0.0.1:1/0#seen", says="redis://127.0.0.1:1/0#seen: ")
+    refused(url, f"{url}#word", says="WRONGTYPE")
+    refused(url, f"{url}#small", says="small: non scaling filter is full")
+    refused(url, "redis+cluster://127.0.0.1:1/seen?timeout=0.01", says="redis+cluster://127.0.0.1:1/seen")
+    refused(url, "redis+cluster://127.0.0.1:1/seen?shards=no", says="shards is not a number")
+    refused(url, str(tmp_path / "none" / "seen.blm"), says="seen.blm: ")
+    refused(url, str(tmp_path / "word"), says="not a filter")
+    refused(url, to, "--capacity", "inf", says="--capacity: ")
+    refused(url, to, "--rate", "2", says="rate")
+    refused(url, to, "--state", str(tmp_path / "word"), says="word: ")
+    refused(url, to, "--state", str(tmp_path / "none" / "state"), says=f"bloomery: {tmp_path}/none/state")
+
+
 def test_import_keeps_the_password_to_itself(redis, tmp_path, capsys, monkeypatch):
     import redis as client
     r = client.Redis(port=redis.port)
