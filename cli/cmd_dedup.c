@@ -497,9 +497,10 @@ static void warn(struct dedup *d)
     else
         snprintf(dropped, sizeof dropped, "%s of new lines are", rate_text(s.rate_now, share));
     say("the filter holds %s %s different lines but was planned for %s: %s now dropped, not one in "
-        "%.0f: give a larger -n%s",
+        "%.0f: give a larger %s%s",
         s.estimated.saturated ? "at least" : "about", count_text((uint64_t)llround(held), items),
-        count_text(p.capacity, room), dropped, 1 / p.rate, opt.state ? " and a new --state" : "");
+        count_text(p.capacity, room), dropped, 1 / p.rate,
+        opt.memory && !opt.items ? "--memory" : "-n", opt.state ? " and a new --state" : "");
 }
 
 /* ---- the command ---- */

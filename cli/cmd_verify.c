@@ -156,6 +156,7 @@ static bool ask(struct ref *r, const char *file, struct asked *a)
 static enum verdict check_members(struct ref *r)
 {
     struct asked a = { 0 };
+    blm_params   p = { .size = sizeof p };
     char         keys[NUMBER_TEXT], denied[NUMBER_TEXT], line[NUMBER_TEXT];
     if (!opt.members && verify_json)
         json_text(verify_json, "members", NULL);
@@ -176,11 +177,13 @@ static enum verdict check_members(struct ref *r)
         out_print("good: %s, all of them found\n", plural_text(a.keys, "key", keys));
         return GOOD;
     }
+    bool forgets = ref_params(r, &p) && p.can & BLM_CAN_FORGET;
     out_print("FALSE NEGATIVES: the answer is no for %s of %s keys, first in line %s: they were "
-              "never added, or were added with another -e, -f or --funnel, or the filter is "
+              "%snever added, or were added with another -e, -f or --funnel, or the filter is "
               "damaged\n",
               count_text(a.keys - a.maybe, denied), count_text(a.keys, keys),
-              count_text(a.first_absent, line));
+              count_text(a.first_absent, line),
+              forgets ? "forgotten (a window has only what came lately), or were " : "");
     return BAD;
 }
 
@@ -309,9 +312,8 @@ static void advise(const struct ref *r, const blm_stats *s)
     if (s->estimated.saturated) { /* any number of keys does that */
         if (!verify_json) {
             verify_row("advice");
-            out_print(
-                "every bit is set, so the bits do not say how many keys it has: count those it "
-                "is for\n");
+            out_print("%s, so the bits do not say how many keys it has: count those it is for\n",
+                      p->probes ? "every bit is set" : "it asks for no bit");
         }
         return;
     }
