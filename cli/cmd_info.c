@@ -234,9 +234,10 @@ static void show(const struct ref *r, const blm_stats *s)
     row("kind");
     out_print("%s: %s\n", blm_kind_name(p->kind), blm_kind_find(p->kind)->summary);
     row("scheme");
-    out_print("%s, version %u%s%s\n", p->scheme, (unsigned)p->scheme_version,
+    out_print("%s, version %u%s%s%s%s\n", p->scheme, (unsigned)p->scheme_version,
               strcmp(p->hash, p->scheme) == 0 ? "" : ", hash ",
-              strcmp(p->hash, p->scheme) == 0 ? "" : p->hash);
+              strcmp(p->hash, p->scheme) == 0 ? "" : p->hash, ref_says_funnel(p) ? ", funnel " : "",
+              ref_says_funnel(p) ? p->funnel : "");
     show_flags(p);
     show_size(r->filter, p);
     window_show(r->filter);

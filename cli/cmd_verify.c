@@ -177,7 +177,7 @@ static enum verdict check_members(struct ref *r)
         out_print("good: %s, all of them found\n", plural_text(a.keys, "key", keys));
         return GOOD;
     }
-    bool forgets = ref_params(r, &p) && p.can & BLM_CAN_FORGET;
+    bool forgets = r->filter && ref_params(r, &p) && p.can & BLM_CAN_FORGET;
     out_print("FALSE NEGATIVES: the answer is no for %s of %s keys, first in line %s: they were "
               "%snever added, or were added with another -e, -f or --funnel, or the filter is "
               "damaged\n",

@@ -167,11 +167,11 @@ const struct encoding *encoding_find(const char *name)
 
 const char *encoding_funnel(const char *encoding, const char *scheme)
 {
-    static const char *const wishes[][4] = {
-        { "int32", "int", "int32", NULL },    { "int64", "long", "int64", NULL },
-        { "hex", "bytes", "binary", NULL },   { "base64", "bytes", "binary", NULL },
-        { "float", "bytes", "binary", NULL }, { "double", "bytes", "binary", NULL },
-        { "text", "string", "bytes", NULL },
+    static const char *const wishes[][5] = {
+        { "int32", "int", "int32", "long", NULL }, /* Spark widens an int */
+        { "int64", "long", "int64", NULL },        { "hex", "bytes", "binary", NULL },
+        { "base64", "bytes", "binary", NULL },     { "float", "bytes", "binary", NULL },
+        { "double", "bytes", "binary", NULL },     { "text", "string", "bytes", NULL },
     };
     const blm_scheme_row *row = blm_scheme_find(scheme);
     if (!row || !row->funnels)

@@ -240,7 +240,8 @@ typedef struct blm_options {
     uint64_t    seed[2]; /* with BLM_SEEDED; other systems' schemes use seed[0] only */
     blm_hash_fn hash_fn; /* with BLM_HASH_CUSTOM */
     void       *hash_ctx;
-    const char *hash_name; /* 1…15 bytes, no hash's of ours; in files, to refuse a wrong hash */
+    const char *
+        hash_name; /* 1…15 of the bytes 0x21…0x7e, no hash's of ours; in files, to refuse a wrong hash */
 
     /* Scalable; growth also makes a cuckoo filter grow. */
     double growth;     /* a layer's capacity divided by the one before's, above 1. 0: 4 after one
@@ -364,7 +365,8 @@ BLM_API blm_status blm_clear(blm_filter *f);
 /* A copy in memory, even of a filter in a file; same allocator. You own it. */
 BLM_API blm_status blm_copy(const blm_filter *f, blm_filter **out, blm_error *err);
 
-/* Same parameters, seed and bits, so the same answers. Counts, plans and growth do not matter. */
+/* Same parameters, seed and bits, so the same answers to the same hashed bytes: which bytes a key becomes
+ * (funnel) does not matter, nor do counts, plans and growth. */
 BLM_API bool blm_equal(const blm_filter *a, const blm_filter *b);
 
 /* BLM_OK: blm_union, blm_intersect and blm_compare, where the kind has them, take these two.

@@ -172,6 +172,20 @@ static bool same_rule(const blm_filter *a, const blm_filter *b, blm_error *err)
     return false;
 }
 
+/* Bits are what they are, whatever a key is to become; but for two filters to meet it must be the same. */
+static bool same_funnel(const blm_filter *a, const blm_filter *b, blm_error *err)
+{
+    const char *x = a->body.hasher.funnel, *y = b->body.hasher.funnel;
+    if (x == y || (x && y && strcmp(x, y) == 0))
+        return true;
+    blm__fail_with(err, BLM_E_MISMATCH,
+                   "if a file does not say it, say it with options.funnel (bloomery convert --to "
+                   "native --funnel)",
+                   "the funnels differ, %s and %s: a key becomes other bytes in each",
+                   x ? x : "none", y ? y : "none");
+    return false;
+}
+
 static bool same_layers(const blm_filter *a, const blm_filter *b, uint32_t count, blm_error *err)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -201,7 +215,7 @@ bool blm__filter_replaced(const blm_filter *earlier, const struct blm__shape *la
 blm_status blm__filter_extends(const blm_filter *from, const blm_filter *to, blm_error *err)
 {
     uint32_t had = from->body.layer_count, has = to->body.layer_count;
-    if (!same_rule(from, to, err))
+    if (!same_rule(from, to, err) || !same_funnel(from, to, err))
         return BLM_E_MISMATCH;
     if (has < had)
         return blm__fail(err, BLM_E_MISMATCH,
@@ -215,14 +229,14 @@ blm_status blm__filter_extends(const blm_filter *from, const blm_filter *to, blm
 
 blm_status blm__filter_same(const blm_filter *a, const blm_filter *b, blm_error *err)
 {
-    return same_parameters(a, b, err) ? BLM_OK : BLM_E_MISMATCH;
+    return same_parameters(a, b, err) && same_funnel(a, b, err) ? BLM_OK : BLM_E_MISMATCH;
 }
 
 blm_status blm_can_meet(const blm_filter *a, const blm_filter *b, blm_error *err)
 {
     /* Layers are appended whatever their sizes are. */
     bool same = blm__grows(&a->body) ? same_rule(a, b, err) : same_parameters(a, b, err);
-    return same ? BLM_OK : BLM_E_MISMATCH;
+    return same && same_funnel(a, b, err) ? BLM_OK : BLM_E_MISMATCH;
 }
 
 static bool same_words(const struct blm__layer *a, const struct blm__layer *b, bool shared)

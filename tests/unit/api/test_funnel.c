@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The funnel of a filter that is there already. */
+#include "bloomery/delta.h"
 #include "unit/support.h"
 
 static blm_filter *guava(const char *funnel)
@@ -74,10 +75,36 @@ static void one_that_is_none_changes_nothing(void **state)
     blm_free(f);
 }
 
+/* A key becomes other bytes in each, and those of one would be missed in the other. */
+static void two_that_differ_do_not_meet(void **state)
+{
+    (void)state;
+    blm_filter  *a = guava("chars"), *b = guava("string"), *c = guava("chars");
+    blm_error    e;
+    blm_overlap  o     = { .size = sizeof o };
+    struct bytes delta = { .len = 0 };
+    assert_status(blm_add(a, "abc", 3), BLM_OK);
+    assert_status(blm_add(b, "xyz", 3), BLM_OK);
+    assert_status(blm_can_meet(a, b, &e), BLM_E_MISMATCH);
+    check_error(&e, BLM_E_MISMATCH, "funnels differ, chars and string");
+    assert_status(blm_union(a, b, &e), BLM_E_MISMATCH);
+    assert_status(blm_intersect(a, b, &e), BLM_E_MISMATCH);
+    assert_status(blm_compare(a, b, &o, &e), BLM_E_MISMATCH);
+    assert_status(blm_diff(a, b, keep, &delta, &e), BLM_E_MISMATCH);
+    assert_true(blm_check(a, "abc", 3) && !blm_check(a, "xyz", 3));
+    assert_status(blm_add(c, "xyz", 3), BLM_OK);
+    assert_status(blm_union(a, c, &e), BLM_OK);
+    assert_true(blm_check(a, "abc", 3) && blm_check(a, "xyz", 3));
+    blm_free(a);
+    blm_free(b);
+    blm_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_filter_from_a_file_is_told),
+        cmocka_unit_test(two_that_differ_do_not_meet),
         cmocka_unit_test(one_that_is_none_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
