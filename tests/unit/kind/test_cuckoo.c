@@ -122,6 +122,30 @@ static void a_full_batch_says_how_many(void **state)
     blm_free(f);
 }
 
+/* Who counts the new keys does not count one that found no room. */
+static void a_key_without_room_is_not_new(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        blm_options o = options(100, 0.01);
+        uint64_t    keys[256];
+        uint8_t     fresh[256];
+        size_t      done = 0, count = 0;
+        o.flags       = BLM_SEEDED;
+        o.seed[0]     = seed;
+        blm_filter *f = make(&o);
+        for (uint64_t i = 0; i < 256; i++)
+            keys[i] = i * 0x9e3779b97f4a7c15u;
+        memset(fresh, 0, sizeof fresh);
+        assert_status(blm_add_fixed(f, keys, 8, 256, fresh, &done), BLM_E_FULL);
+        for (size_t i = 0; i < 256; i++)
+            count += fresh[i];
+        assert_true(done < 256 && count <= done && fresh[done] == 0);
+        assert_true(params_of(f).items == done);
+        blm_free(f);
+    }
+}
+
 static void copies_are_counted_and_bounded(void **state)
 {
     (void)state;
@@ -652,6 +676,7 @@ int main(void)
         cmocka_unit_test(it_takes_no_more_bits_than_promised),
         cmocka_unit_test(it_is_full_late_and_unchanged),
         cmocka_unit_test(a_full_batch_says_how_many),
+        cmocka_unit_test(a_key_without_room_is_not_new),
         cmocka_unit_test(copies_are_counted_and_bounded),
         cmocka_unit_test(a_bag_of_fingerprints_agrees),
         cmocka_unit_test(the_rate_is_as_modelled),
