@@ -363,11 +363,13 @@ blm_status blm__builder_choose(blm_builder *b, blm_error *err)
     if (b->o.rate == 0)
         return blm__fail(err, BLM_E_ARGUMENT, "the rate is missing");
     b->o.kind = BLM_STATIC;
-    for (size_t i = 0; i < sizeof some / sizeof *some && b->list[IN].n; i++) {
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
         blm_options o = b->o;
         blm_plan    p = { .size = sizeof p };
         o.kind        = some[i];
-        o.items       = b->list[IN].n;
+        o.items       = b->list[IN].n ? b->list[IN].n : 1;
+        if (b->list[IN].n == 0 && least != UINT64_MAX)
+            break; /* without a key the first that has the rate will do */
         if (blm_plan_for(&o, &p, NULL) == BLM_OK && p.bytes < least) {
             least     = p.bytes;
             b->o.kind = some[i];

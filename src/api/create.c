@@ -95,16 +95,15 @@ static blm_status set_hash(struct blm__hasher *h, const blm_options *o, blm_erro
     }
     if (!o->hash_fn)
         return blm__fail(err, BLM_E_ARGUMENT, "a custom hash needs options.hash_fn");
-    size_t len = o->hash_name ? strlen(o->hash_name) : 0;
-    if (len < 1 || len > 15)
+    if (!blm__name_fits(o->hash_name))
         return blm__fail(err, BLM_E_ARGUMENT,
-                         "a custom hash needs options.hash_name, 1 to 15 bytes, so that files "
-                         "can say which it is");
+                         "a custom hash needs options.hash_name, 1 to 15 printable characters of "
+                         "ASCII without spaces, so that files can say which it is");
     if (strcmp(o->hash_name, "xxh3") == 0 || strcmp(o->hash_name, "siphash") == 0)
         return blm__fail(err, BLM_E_ARGUMENT,
                          "a custom hash cannot be called %s: that is a hash of this library",
                          o->hash_name);
-    memcpy(h->name, o->hash_name, len + 1);
+    memcpy(h->name, o->hash_name, strlen(o->hash_name) + 1);
     h->fn  = o->hash_fn;
     h->ctx = o->hash_ctx;
     return BLM_OK;

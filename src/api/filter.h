@@ -80,6 +80,8 @@ blm_status blm__decode_with(const struct blm__codec *codec, struct blm__source *
 blm_status blm__choose_funnel(struct blm__hasher *h, const struct blm__scheme *s, const char *name,
                               blm_error *err);
 
+/* May a hash, or functions, of the caller be called that? As native files may. */
+bool blm__name_fits(const char *name);
 /* The caller's functions (scheme.row.by_caller), for a new filter, or for one from a file, whose
  * name for them must be the caller's: api/functions.c */
 blm_status blm__new_functions(struct blm__hasher *h, const blm_options *o, blm_error *err);

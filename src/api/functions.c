@@ -4,17 +4,24 @@
 #include "api/filter.h"
 #include "bloomery/embed.h"
 
-static bool name_fits(const char *name) { return name && *name && strlen(name) <= 15; }
+bool blm__name_fits(const char *name)
+{
+    size_t len = 0;
+    while (name && len < 16 && name[len] > 0x20 && name[len] < 0x7f)
+        len++;
+    return len > 0 && len < 16 && !name[len];
+}
 
 blm_status blm__new_functions(struct blm__hasher *h, const blm_options *o, blm_error *err)
 {
     if (!o->probe_fn)
         return blm__fail(err, BLM_E_ARGUMENT,
                          "scheme functions needs options.probe_fn: only a program can make it");
-    if (!name_fits(o->hash_name))
-        return blm__fail(err, BLM_E_ARGUMENT,
-                         "scheme functions needs options.hash_name, 1 to 15 bytes, so that files "
-                         "can say which functions they are");
+    if (!blm__name_fits(o->hash_name))
+        return blm__fail(
+            err, BLM_E_ARGUMENT,
+            "scheme functions needs options.hash_name, 1 to 15 printable characters of "
+            "ASCII without spaces, so that files can say which functions they are");
     h->id = BLM_HASH_CUSTOM;
     strcpy(h->name, o->hash_name);
     h->probe = o->probe_fn;
@@ -25,7 +32,7 @@ blm_status blm__new_functions(struct blm__hasher *h, const blm_options *o, blm_e
 blm_status blm__old_functions(struct blm__hasher *h, const blm_options *o, blm_error *err)
 {
     /* Bits alone have no name: the caller's is as good as any. */
-    bool same = name_fits(o->hash_name) && (!h->name[0] || strcmp(o->hash_name, h->name) == 0);
+    bool same = blm__name_fits(o->hash_name) && (!h->name[0] || strcmp(o->hash_name, h->name) == 0);
     if (!o->probe_fn || !same)
         return blm__fail(err, BLM_E_HASH,
                          "the filter was made with the functions %s: give them in "

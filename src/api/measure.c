@@ -9,7 +9,8 @@
 #include "maths/sizing.h"
 
 /* Layers whose probes in step are counted: later ones are stricter, and take longer. */
-#define MODELLED 32u
+#define MODELLED  32u
+#define FREE_BITS 14.0 /* by chance none of them is free once in a million times */
 
 /* ---- parameters ---- */
 
@@ -172,8 +173,9 @@ static bool too_many(const struct blm__body *b, const blm_stats *s)
     double            sure = s->estimated.value - 3 * (s->estimated.value - s->estimated.low);
     if (b->ops->row.can & BLM_CAN_FORGET)
         return blm__ages_crowded(&b->layers[0]);
-    return p->capacity == 0 || p->items > p->capacity || s->estimated.saturated ||
-           sure > (double)p->capacity;
+    if (s->estimated.saturated) /* as planned, if hardly a bit was to stay free */
+        return (1 - pow(p->rate, 1.0 / p->probes)) * (double)p->bits > FREE_BITS;
+    return p->capacity == 0 || p->items > p->capacity || sure > (double)p->capacity;
 }
 
 /* The chance that a layer says maybe to a key that is not there; `bits`: what its fill says of that. */

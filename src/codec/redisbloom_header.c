@@ -87,9 +87,9 @@ blm_status blm__rb_check_header(const uint8_t *h, enum blm__rb_layout v, uint32_
         if (fault)
             return blm__fail_at(err, l.bytes >= BLM__MAX_BITS / 8 ? BLM_E_LIMIT : BLM_E_FORMAT,
                                 field_at(v, i, field), "layer %lu has %s", (unsigned long)i, fault);
-        if (l.items > UINT64_MAX - items)
+        if (l.items > INT64_MAX - items)
             return blm__fail_at(err, BLM_E_FORMAT, field_at(v, i, 2),
-                                "the layers' sizes up to layer %lu add up to 2^64 or more",
+                                "the layers' sizes up to layer %lu add up to 2^63 or more",
                                 (unsigned long)i);
         items += l.items;
     }

@@ -116,6 +116,14 @@ static void the_smallest_kind_is_chosen(void **state)
     f = fixed_of(&o, 100, 1000);
     assert_int_equal(params_of(f).kind, BLM_CASCADE);
     blm_free(f);
+    f = fixed_of(&o, 0, 0); /* without a key any size has any rate */
+    assert_int_equal(params_of(f).kind, BLM_STATIC);
+    blm_free(f);
+    o.rate = 1e-10; /* no fingerprint has that */
+    f      = fixed_of(&o, 0, 0);
+    assert_int_equal(maybes(f, 0, 1000), 0);
+    blm_free(f);
+    o.rate = 0.01;
     o.kind = BLM_BLOCKED;
     f      = fixed_of(&o, 1000, 0);
     assert_int_equal(params_of(f).kind, BLM_BLOCKED);

@@ -146,11 +146,14 @@ static void what_no_header_says(void **state)
     REFUSED(20 + 53, h[73] + 1, NEW, BLM_E_FORMAT, 81); /* bytes, which bits do not follow */
     REFUSED(20 + 53 + 52, 64, NEW, BLM_E_FORMAT, 125);
 #undef REFUSED
-    /* Sizes that add up only past 2^64. */
+    /* Sizes that add up only past 2^64, and one that leaves no room to count on. */
     uint8_t over[NEW];
     memcpy(over, h, NEW);
     memset(over + 20 + 16, 0xff, 8);
     over[20 + 53 + 16]++; /* one more, so that the sum is the same */
+    assert_int_equal(blm_chain_read_header(over, NEW, &r, NULL, 0, &err), BLM_E_FORMAT);
+    assert_int_equal(err.offset, 20 + 16);
+    over[20 + 16 + 7] = 0x7f;
     assert_int_equal(blm_chain_read_header(over, NEW, &r, NULL, 0, &err), BLM_E_FORMAT);
     assert_int_equal(err.offset, 20 + 53 + 16);
     assert_int_equal(blm_chain_read_header(NULL, 100, &r, NULL, 0, &err), BLM_E_ARGUMENT);

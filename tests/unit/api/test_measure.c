@@ -166,6 +166,31 @@ static void stats_count_and_estimate(void **state)
     }
 }
 
+/* Where a rate is near 1, hardly a bit is to stay free, and that none is free is as planned. */
+static void as_full_as_planned(void **state)
+{
+    (void)state;
+    static const double rates[] = { 0.9, 0.99, 0.999, 0.99999 };
+    for (size_t r = 0; r < COUNT_OF(rates); r++)
+        for (uint64_t n = 13; n < 2000; n = n * 3 + 1)
+            for (uint64_t seed = 0; seed < 60; seed++) {
+                blm_options o = BLM_OPTIONS_INIT;
+                o.kind        = BLM_CLASSIC;
+                o.items       = n;
+                o.rate        = rates[r];
+                o.flags       = BLM_SEEDED;
+                o.seed[0]     = seed;
+                blm_filter *f = make(&o);
+                add_range(f, 0, n);
+                assert_false(stats_of(f).overfilled);
+                blm_free(f);
+            }
+    blm_filter *f = make_flavour(&flavours[0], 1000, 0.5, 3); /* but here they are to */
+    add_range(f, 0, 100000);
+    assert_true(stats_of(f).estimated.saturated && stats_of(f).overfilled);
+    blm_free(f);
+}
+
 static void overfilled_filters_say_so(void **state)
 {
     (void)state;
@@ -606,6 +631,7 @@ int main(void)
         cmocka_unit_test(results_respect_their_size),
         cmocka_unit_test(stats_of_an_empty_filter_are_zero),
         cmocka_unit_test(stats_count_and_estimate),
+        cmocka_unit_test(as_full_as_planned),
         cmocka_unit_test(overfilled_filters_say_so),
         cmocka_unit_test(saturated_filters_have_defined_numbers),
         cmocka_unit_test(one_saturated_layer_is_enough),
