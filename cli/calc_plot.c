@@ -59,7 +59,8 @@ void calc_plot(const blm_plan *p)
 {
     out_print("\n");
     against_items(p);
+    if (p->model == BLM_MODEL_BUCKETS || p->model == BLM_MODEL_FUSE)
+        return; /* a fingerprint always has the same number */
     out_print("\n");
-    if (p->model != BLM_MODEL_BUCKETS) /* where a key has one cell */
-        against_probes(p);
+    against_probes(p);
 }

@@ -63,6 +63,7 @@ static void textbook(const blm_options *o, blm_plan *t)
     blm_rate r = { .size = sizeof r };
     *t         = (blm_plan){ .size = sizeof *t, .items = o->items, .bits = calc_asked_cells(o) };
     t->probes  = o->probes;
+    t->fits    = true;
     double p   = o->rate;
     if (!t->bits && blm_textbook(o->items, p, &t->bits, &t->probes) != BLM_OK) {
         t->bits = 0;

@@ -65,8 +65,9 @@ static void show_notes(const blm_plan *p, bool usual)
     unsigned    bits   = calc_cell_bits(p);
     if (grows(p))
         out_print("%sfirst layer", before), before = ", ";
-    else if (p->asked > 0 && !p->fits)
-        out_print("%stoo high", before), before = ", ";
+    else if (!p->fits) /* the size of a static filter follows from the rate: it may miss either */
+        out_print(p->rate > p->asked && p->asked > 0 ? "%stoo high" : "%stoo large", before),
+            before = ", ";
     if (bits > 1)
         out_print("%s%s %s of %u bits", before, count_text(p->bits, cells), cells_word(p), bits),
             before = ", ";
@@ -99,29 +100,36 @@ static void show_table(const struct calc *c)
 static const double usual_rates[] = { 0.1, 0.01, 1e-3, 1e-4, 1e-6, 1e-9 };
 #define USUAL_RATES (sizeof usual_rates / sizeof *usual_rates)
 
-/* For given keys and size: the steps people usually do by hand, and what they lead to. */
-static void show_walk(const struct calc *c)
+/* Do the steps lead to this kind? A window's keys are spread over its ages, and a fingerprint is not
+ * m bits that all keys share. */
+static bool has_steps(const blm_plan *p)
 {
-    const blm_plan *p = &c->rows[0].plan;
+    return p->model == BLM_MODEL_INDEPENDENT || p->model == BLM_MODEL_LINES ||
+           p->model == BLM_MODEL_COUNTERS;
+}
+
+/* The steps people usually do by hand. */
+static void show_steps(const struct calc *c)
+{
+    const blm_plan *p    = &c->rows[0].plan;
+    double          each = (double)p->bits / (double)p->items;
     char            a[NUMBER_TEXT], b[NUMBER_TEXT];
-    if (!c->asked.items || !calc_asked_cells(&c->asked) || grows(p) ||
-        p->model == BLM_MODEL_BUCKETS)
-        return;
     out_print("\nBy hand, for %s:\n", c->rows[0].name);
     out_print("  m = %s %s for %s keys: %.2f per key\n", count_text(p->bits, a),
               blm_kind_find(p->kind)->cell_bits > 1 ? "counters" : "bits", count_text(p->items, b),
-              (double)p->bits / (double)p->items);
-    if (c->asked.probes)
-        out_print("  k = %u, as given; the best is m/n ln 2 = %.2f\n", (unsigned)p->probes,
-                  (double)p->bits / (double)p->items * log(2));
-    else
-        out_print("  k = %u; m/n ln 2 = %.2f\n", (unsigned)p->probes,
-                  (double)p->bits / (double)p->items * log(2));
+              each);
+    out_print(c->asked.probes ? "  k = %u, as given; the best is m/n ln 2 = %.2f\n"
+                              : "  k = %u; m/n ln 2 = %.2f\n",
+              (unsigned)p->probes, each * log(2));
     out_print("  p = %s\n", rate_text(p->rate, a));
-    if (p->asked > 0 && p->bytes_needed != UINT64_MAX)
-        out_print(p->fits ? "%s fits: it takes %s\n" : "%s does not fit: it would take %s\n",
-                  rate_text(p->asked, a), size_text(p->bytes_needed, b));
-    bool begun = false;
+}
+
+/* gap: what stands before the first line. */
+static void show_better(const struct calc *c, const char *gap)
+{
+    const blm_plan *p     = &c->rows[0].plan;
+    bool            begun = false;
+    char            a[NUMBER_TEXT], b[NUMBER_TEXT];
     for (size_t i = 0; i < USUAL_RATES; i++) {
         bool     said  = p->asked > 0 && usual_rates[i] > p->asked * 0.999;
         uint64_t bytes = usual_rates[i] < p->rate && !said
@@ -130,10 +138,28 @@ static void show_walk(const struct calc *c)
         if (!bytes)
             continue;
         if (!begun)
-            out_print("Better rates would take\n");
+            out_print("%sBetter rates would take\n", gap);
         begun = true;
         out_print("  %10s  for %s\n", size_text(bytes, b), rate_text(usual_rates[i], a));
     }
+}
+
+/* For given keys and size: what they lead to. */
+static void show_walk(const struct calc *c)
+{
+    const blm_plan *p   = &c->rows[0].plan;
+    const char     *gap = "\n";
+    char            a[NUMBER_TEXT], b[NUMBER_TEXT];
+    if (!c->asked.items || !calc_asked_cells(&c->asked) || grows(p))
+        return;
+    if (has_steps(p))
+        show_steps(c), gap = "";
+    if (p->asked > 0 && p->bytes_needed != UINT64_MAX) {
+        out_print(p->fits ? "%s%s fits: it takes %s\n" : "%s%s does not fit: it would take %s\n",
+                  gap, rate_text(p->asked, a), size_text(p->bytes_needed, b));
+        gap = "";
+    }
+    show_better(c, gap);
 }
 
 /* ---- JSON: docs/json.md ---- */
@@ -163,8 +189,7 @@ static int run(int count, char **operands)
     if (!calc_work_out(&c, &err))
         return trouble("%s", filter_words(&err));
     if (opt.plot && grows(&c.rows[0].plan))
-        return misuse("--plot cannot draw a scalable filter: give --kind classic, blocked or "
-                      "counting");
+        return misuse("--plot cannot draw a scalable filter: give another --kind");
     if (opt.json) {
         show_json(&c);
         return EXIT_YES;
@@ -186,8 +211,9 @@ static const char *const about[] = {
     "make. Their rate is computed for the probes the filter really uses, and the filter is "
     "enlarged until its rate is no worse than the one asked for. One of them is the default: what "
     "create makes without --kind. For a scalable filter, the line shows its first layer.",
-    "If you give keys and a size, calc also shows the steps people usually do by hand: the bits, "
-    "the best number of probes, the rate they give, and what better rates would take.",
+    "If you give keys and a size, calc also shows what better rates would take. For classic, "
+    "blocked and counting it shows the steps people usually do by hand, too: the bits, the best "
+    "number of probes and the rate they give.",
     NULL,
 };
 static const struct example examples[] = {
