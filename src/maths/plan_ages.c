@@ -21,10 +21,24 @@ double blm__rate_ages(uint64_t spans, uint32_t words, uint32_t lines, uint64_t t
 
 static double each_of(double rate, uint32_t ages) { return -expm1(log1p(-rate) / ages); }
 
-/* The bytes of as many cells as blm__plan_words counts for one turn. */
+/* The bytes of a window whose turns have as many cells. */
 static uint64_t bytes_of(uint64_t cells, uint32_t ages)
 {
     return blm__ages_words(cells / BLM__AGE_CELLS, ages) * 8;
+}
+
+/* What the rate takes, if it is not the size that was given: a turn's bytes_needed are whole words, and
+ * spans of 56 cells cannot be counted from those. */
+static uint64_t bytes_needed(const blm_options *one, const blm_plan *p, uint32_t ages)
+{
+    blm_options strict = *one;
+    blm_plan    need   = { .size = sizeof need };
+    strict.bits        = 0;
+    if (p->bytes_needed == 0 || p->bytes_needed == UINT64_MAX)
+        return p->bytes_needed;
+    if (one->bits == 0 || one->items == 0)
+        return bytes_of(p->bits, ages);
+    return blm__plan_words(&strict, &need, NULL) == BLM_OK ? bytes_of(need.bits, ages) : UINT64_MAX;
 }
 
 static blm_status again(const void *ages, const blm_options *o, blm_plan *out)
@@ -80,18 +94,16 @@ blm_status blm__plan_ages(const blm_options *o, uint32_t ages, blm_plan *out, bl
         st = blm__plan_words(&one, out, err);
     if (st != BLM_OK)
         return st;
-    uint64_t spans = out->bits / BLM__AGE_CELLS, cells = out->bytes_needed * 8;
-    out->items = o->items ? o->items : out->items * (ages - 1);
-    out->rate  = -expm1(ages * log1p(-out->rate));
-    out->asked = o->rate > 0 ? o->rate : one.rate > 0 ? BLM__DEFAULT_RATE : 0;
-    out->bits  = blm__ages_words(spans, ages) * 64;
-    out->bytes = out->bits / 8;
+    out->bytes_needed = bytes_needed(&one, out, ages);
+    out->items        = o->items ? o->items : out->items * (ages - 1);
+    out->rate         = -expm1(ages * log1p(-out->rate));
+    out->asked        = o->rate > 0 ? o->rate : one.rate > 0 ? BLM__DEFAULT_RATE : 0;
+    out->bytes        = bytes_of(out->bits, ages);
+    out->bits         = out->bytes * 8;
     if (out->bits > BLM__MAX_BITS)
         return blm__fail(err, BLM_E_LIMIT,
                          "a window of more than 2^48 bits; raise the rate, or "
                          "split the keys over several filters");
-    if (out->bytes_needed && out->bytes_needed != UINT64_MAX)
-        out->bytes_needed = bytes_of(cells / BLM__AGE_CELLS * BLM__AGE_CELLS, ages);
     out->bits_per_item = (double)out->bits / (double)out->items;
     out->model         = BLM_MODEL_WINDOW;
     for (uint32_t s = BLM__AGES_LEAST; s < ages; s *= 2)

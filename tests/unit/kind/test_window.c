@@ -207,6 +207,31 @@ static double tried(const blm_filter *f, uint64_t trials, uint64_t seed)
     return t.rate;
 }
 
+/* The size that a rate is said to need holds it, and is the one that the rate alone gets. */
+static void the_size_it_needs(void **state)
+{
+    (void)state;
+    static const double rates[] = { 0.3, 0.00390625, 1e-4 };
+    for (uint64_t n = 1; n < 4000; n += 1 + n / 20)
+        for (size_t i = 0; i < COUNT_OF(rates); i++) {
+            blm_options o = asked(n, rates[i], 0, NULL);
+            blm_plan    p = { .size = sizeof p }, q = p;
+            assert_int_equal(blm_plan_for(&o, &p, NULL), BLM_OK);
+            assert_true(p.fits);
+            assert_int_equal(p.bytes_needed, p.bytes);
+            o.memory = p.bytes + 640;
+            assert_int_equal(blm_plan_for(&o, &q, NULL), BLM_OK);
+            assert_true(q.fits && q.bytes > p.bytes);
+            assert_int_equal(q.bytes_needed, p.bytes);
+            o.memory = p.bytes;
+            assert_int_equal(blm_plan_for(&o, &q, NULL), BLM_OK);
+            assert_true(q.fits && q.bytes == p.bytes);
+            o.memory = p.bytes - 64;
+            if (blm_plan_for(&o, &q, NULL) == BLM_OK)
+                assert_int_equal(q.bytes_needed, p.bytes);
+        }
+}
+
 /* Of many small windows after ten times their length, when a turn ends: on average as planned. */
 static void the_rate_of_small_ones(void **state)
 {
@@ -605,6 +630,7 @@ int main(void)
         cmocka_unit_test(a_millisecond),
         cmocka_unit_test(time_ends),
         cmocka_unit_test(a_clock_of_microseconds),
+        cmocka_unit_test(the_size_it_needs),
         cmocka_unit_test(the_rate_of_small_ones),
         cmocka_unit_test(the_rate_of_a_large_one),
         cmocka_unit_test(keys_that_come_back),
