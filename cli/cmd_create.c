@@ -68,7 +68,8 @@ static const struct option rows[] = {
       NULL },
     { "slack", 0, OPT_RATE, "P", &opt.slack,
       "How much longer a window may remember a key, as a share of the window. Default: a seventh, "
-      "and up to six keys or milliseconds. The least is 1/63; less slack takes more space.",
+      "and up to six keys or milliseconds. The least is 1/63, and more of a short window, whose "
+      "turns are whole keys or milliseconds; less slack takes more space.",
       NULL },
     { "from", 0, OPT_KEYS, "KEYS", &opt.from,
       "Add the keys in this file (- is standard input). The filter appears once all of them are "

@@ -3,28 +3,46 @@
  * Window: has what was added lately, and forgets the rest: the last N keys, or the last T
  * milliseconds. One layer of ages (core/ages.h).
  */
+#include <math.h>
+
 #include "engine/ages.h"
 #include "kind/kind.h"
 #include "maths/plan.h"
 
 #define MS_MOST ((uint64_t)1 << 40) /* of a window: 34 years */
 
-/* The fewest ages with which nothing is kept longer than the slack allows: S·⌈W/(S − 1)⌉ − W. */
+/* How much longer than the window this many ages keep a key: S·⌈W/(S − 1)⌉ − W, as a share of W. */
+static double slack_of(uint64_t window, uint32_t ages)
+{
+    double whole = (double)blm__turn_length(window, ages) * ages;
+    return (whole - (double)window) / (double)window;
+}
+
+/* Turns are whole, so more ages can keep keys for longer: of 100 keys 64 ages make turns of two. */
+static blm_status no_slack(uint64_t window, double slack, blm_error *err)
+{
+    double least = slack_of(window, BLM__AGES_LEAST);
+    for (uint32_t ages = BLM__AGES_LEAST; ages <= BLM__AGES_MOST; ages *= 2)
+        least = fmin(least, slack_of(window, ages));
+    double unit = pow(10, floor(log10(least)) - 2); /* three digits, rounded up: it can be given */
+    return blm__fail(err, BLM_E_ARGUMENT,
+                     "a slack of %g: the least of this window is %.3g, because its turns are whole "
+                     "numbers of keys or milliseconds; give that, or none",
+                     slack, ceil(least / unit * (1 - 1e-9)) * unit);
+}
+
+/* The fewest ages with which nothing is kept longer than the slack allows. */
 static blm_status choose_ages(uint64_t window, double slack, uint32_t *ages, blm_error *err)
 {
+    *ages = BLM__AGES_LEAST;
     if (!(slack >= 0) || slack > 1e6)
         return blm__fail(err, BLM_E_ARGUMENT, "a slack of %g: a share of the window, above 0",
                          slack);
-    for (*ages = BLM__AGES_LEAST; slack > 0 && *ages <= BLM__AGES_MOST; *ages *= 2) {
-        double over = (double)blm__turn_length(window, *ages) * *ages - (double)window;
-        if (over <= slack * (double)window * (1 + 1e-9))
-            return BLM_OK;
-    }
-    return slack == 0 ? BLM_OK
-                      : blm__fail(err, BLM_E_ARGUMENT,
-                                  "a slack of %g of this window: the least is 1/%u, and a whole "
-                                  "number of keys or milliseconds",
-                                  slack, (unsigned)BLM__AGES_MOST - 1);
+    if (slack == 0)
+        return BLM_OK;
+    while (*ages <= BLM__AGES_MOST && slack_of(window, *ages) > slack * (1 + 1e-9))
+        *ages *= 2;
+    return *ages <= BLM__AGES_MOST ? BLM_OK : no_slack(window, slack, err);
 }
 
 /* Options to a plan, and the words of shape.aux that belong to it. */

@@ -573,6 +573,24 @@ static void refused(const blm_options *o, blm_status st, const char *words)
         fail_msg("\"%s\" does not say \"%s\"", e.text, words);
 }
 
+/* What a refusal names can be given, and nothing less. */
+static void the_least_slack(uint64_t window, uint32_t ages, uint64_t over)
+{
+    blm_options o    = asked(window, 0.01, 0, NULL);
+    double      said = 0;
+    blm_plan    p    = { .size = sizeof p };
+    blm_error   e;
+    o.slack = (double)over / (double)window * 0.99;
+    assert_int_equal(blm_plan_for(&o, &p, &e), BLM_E_ARGUMENT);
+    const char *least = strstr(e.text, "the least of this window is ");
+    assert_non_null(least);
+    assert_int_equal(sscanf(least, "the least of this window is %lf", &said), 1);
+    assert_true(said >= (double)over / (double)window && said <= o.slack * 1.03);
+    o.slack = said;
+    assert_int_equal(blm_plan_for(&o, &p, &e), BLM_OK);
+    assert_int_equal(p.model, BLM_MODEL_WINDOW + (ages == 16 ? 1 : ages == 64 ? 3 : 0));
+}
+
 static void what_is_refused(void **state)
 {
     (void)state;
@@ -590,6 +608,11 @@ static void what_is_refused(void **state)
     o       = asked(3, 0.01, 0, NULL); /* turns are whole keys: 8 · 1 − 3 */
     o.slack = 1;
     refused(&o, BLM_E_ARGUMENT, "slack");
+    the_least_slack(1000, 64, 24);
+    the_least_slack(100, 16, 12);
+    the_least_slack(3, 8, 5);
+    the_least_slack(63000, 64, 1000);
+    the_least_slack((uint64_t)1 << 39, 64, 8726205042);
     o = asked(1000, 0.01, (uint64_t)1 << 41, NULL);
     refused(&o, BLM_E_ARGUMENT, "2^40");
     o        = asked(1000, 0.01, 0, NULL);
