@@ -30,6 +30,9 @@ uint64_t calc_asked_cells(const blm_options *o);
 /* Fills the rest of c from c->asked, which is complete; of asked.kind only, if it names one. False:
  * no kind can do it, and *err says why the first one cannot. */
 bool calc_work_out(struct calc *c, blm_error *err);
+/* Why create (build, of a static filter) refuses a row: its rate is "too high", or it is "too large"
+ * for the memory. NULL: it does not. */
+const char *calc_misfit(const struct calc *c, const blm_plan *p);
 /* What calc --json prints. */
 void calc_json(struct json *j, const struct calc *c);
 

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "calc.h"
+#include "size.h"
 
 #define DEFAULT_RATE 0.01
 
@@ -98,6 +99,18 @@ static blm_kind usual_kind(const blm_options *asked)
     return blm_plan_for(&o, &p, NULL) == BLM_OK ? p.kind : BLM_ANY_KIND;
 }
 
+/* What create refuses although there is a plan. */
+static bool useless(const blm_options *o, const blm_plan *p)
+{
+    return o->items && o->rate == 0 && (p->rate >= 1 || (o->memory && p->rate > SIZE_WORST));
+}
+
+const char *calc_misfit(const struct calc *c, const blm_plan *p)
+{
+    bool large = c->asked.memory && p->bytes > c->asked.memory;
+    return p->fits ? NULL : large ? "too large" : "too high";
+}
+
 bool calc_work_out(struct calc *c, blm_error *err)
 {
     blm_kind            only  = c->asked.kind;
@@ -114,10 +127,12 @@ bool calc_work_out(struct calc *c, blm_error *err)
         o.kind     = kind->kind;
         next->name = kind->name;
         next->plan = (blm_plan){ .size = sizeof next->plan };
-        if (blm_plan_for(&o, &next->plan, &this) == BLM_OK)
+        if (blm_plan_for(&o, &next->plan, &this) == BLM_OK) {
+            next->plan.fits = next->plan.fits && !useless(&o, &next->plan);
             c->count++;
-        else if (first == BLM_OK)
+        } else if (first == BLM_OK) {
             first = this.status, *err = this;
+        }
     }
     return c->count > 0;
 }

@@ -58,42 +58,45 @@ static const char *cells_word(const blm_plan *p)
 }
 
 /* What stands behind a row; its cells, if they have more than one bit. */
-static void show_notes(const blm_plan *p, bool usual)
+static void show_notes(const struct calc *c, const blm_plan *p)
 {
     char        cells[NUMBER_TEXT];
-    const char *before = "  ";
-    unsigned    bits   = calc_cell_bits(p);
-    if (grows(p))
-        out_print("%sfirst layer", before), before = ", ";
-    else if (!p->fits) /* the size of a static filter follows from the rate: it may miss either */
-        out_print(p->rate > p->asked && p->asked > 0 ? "%stoo high" : "%stoo large", before),
-            before = ", ";
+    const char *before = "  ", *misfit = calc_misfit(c, p);
+    unsigned    bits = calc_cell_bits(p);
+    if (grows(p) || misfit)
+        out_print("%s%s", before, grows(p) ? "first layer" : misfit), before = ", ";
     if (bits > 1)
         out_print("%s%s %s of %u bits", before, count_text(p->bits, cells), cells_word(p), bits),
             before = ", ";
-    if (usual)
+    if (p->model != BLM_MODEL_USUAL && p->kind == c->usual)
         out_print("%sthe default", before);
     out_print("\n");
 }
 
-static void show_row(const char *name, const blm_plan *p, bool usual)
+static void show_row(const struct calc *c, const char *name, const blm_plan *p)
 {
     char size[NUMBER_TEXT], bits[NUMBER_TEXT], keys[NUMBER_TEXT], rate[NUMBER_TEXT];
     out_print("%-9s %10s %16s %9.2f %7u %14s %9s", name, size_text(p->bytes, size),
               count_text(p->bits * calc_cell_bits(p), bits), p->bits_per_item, (unsigned)p->probes,
               count_text(p->items, keys), rate_text(p->rate, rate));
-    show_notes(p, usual);
+    show_notes(c, p);
 }
 
 static void show_table(const struct calc *c)
 {
+    char rate[NUMBER_TEXT], probes[NUMBER_TEXT];
     show_asked(&c->asked);
     out_print("%-9s %10s %16s %9s %7s %14s %9s\n", "", "memory", "bits", "bits/key", "probes",
               "keys", "rate");
     if (c->textbook.bits)
-        show_row("textbook", &c->textbook, false);
+        show_row(c, "textbook", &c->textbook);
     for (size_t i = 0; i < c->count; i++)
-        show_row(c->rows[i].name, &c->rows[i].plan, c->rows[i].plan.kind == c->usual);
+        show_row(c, c->rows[i].name, &c->rows[i].plan);
+    if (c->asked.probes && size_options.rate == 0 && !calc_asked_cells(&c->asked))
+        out_print(
+            "\nWhen half of the bits are set, the rate of %s is %s. create does not choose it: "
+            "give it -p.\n",
+            plural_text(c->asked.probes, "probe", probes), rate_text(c->asked.rate, rate));
 }
 
 /* Common rates, highest first. */
@@ -208,9 +211,11 @@ static const char *const about[] = {
     "Works out the size of a filter before you make it. Give any two or three of keys, rate, size "
     "(bits or memory) and probes, and see the others for every kind of filter.",
     "The first line is the result of the textbook formulas. The other lines are what create would "
-    "make. Their rate is computed for the probes the filter really uses, and the filter is "
-    "enlarged until its rate is no worse than the one asked for. One of them is the default: what "
-    "create makes without --kind. For a scalable filter, the line shows its first layer.",
+    "make (build, of a static filter). Their rate is computed for the probes the filter really "
+    "uses, and the filter is enlarged until its rate is no worse than the one asked for. One of "
+    "them is the default: what create makes without --kind. For a scalable filter, the line shows "
+    "its first layer. A line that says too high or too large would be refused: its rate is above "
+    "the one asked for (or 1/2, of a given memory), or it does not fit the memory.",
     "If you give keys and a size, calc also shows what better rates would take. For classic, "
     "blocked and counting it shows the steps people usually do by hand, too: the bits, the best "
     "number of probes and the rate they give.",

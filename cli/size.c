@@ -61,7 +61,7 @@ bool size_fits(const blm_options *o, double usual, const char *things, blm_plan 
     if (!o->items || blm_plan_for(&strict, &need, &err) != BLM_OK)
         return true;
     out->bytes_needed = need.bytes;
-    if (out->fits && out->rate <= 0.5)
+    if (out->fits && (o->rate > 0 || out->rate <= SIZE_WORST))
         return true;
     trouble("%s cannot hold %s %s at a rate of %s: give --memory %s, or a smaller -n",
             size_text(o->memory, size), count_text(o->items, items), things,

@@ -23,6 +23,9 @@ bool size_given(void);
 /* Puts what was given into o. False: too many probes; already reported. */
 bool size_fill(blm_options *o);
 
+/* Memory that gives its keys a rate above this, where no rate was asked for, is too little for them. */
+#define SIZE_WORST 0.5
+
 /* If items and memory are both given: does the rate fit (`usual` if none is given)? False: it does
  * not. That has been reported, with the memory it would need. *out is the plan. things: "keys",
  * "lines". */

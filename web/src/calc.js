@@ -179,14 +179,17 @@ function showMade(r, others) {
   }
 }
 
+// The size of a static filter follows from its keys and the rate.
+const tooLarge = (plan, options) => !plan.fits && plan.bytes > (options.memory ?? Infinity);
+
 function warnings(r) {
   const out = [], { plan, options } = r;
   const asked = options.rate;
   if (plan.probes > 20) out.push(t('warn.k', { k: plan.probes }));
   if (plan.rate > 0.2) out.push(t('warn.useless', { rate: rate(plan.rate) }));
   else if (plan.rate >= 1e-3 && plan.items * plan.rate >= 1) out.push(t('warn.lax', { n: count(plan.items), wrong: count(plan.items * plan.rate) }));
-  if (!plan.fits && !(plan.rate > asked)) out.push(t('warn.large', { need: size(plan.bytes) }));
-  else if (!plan.fits) out.push(t('warn.full', { rate: rate(plan.rate), asked: rate(asked), need: plan.bytes_needed ? size(plan.bytes_needed) : '∞' }));
+  if (tooLarge(plan, options)) out.push(t('warn.large', { need: size(plan.bytes) }));
+  else if (asked && !plan.fits) out.push(t('warn.full', { rate: rate(plan.rate), asked: rate(asked), need: plan.bytes_needed ? size(plan.bytes_needed) : '∞' }));
   const fill = 1 - Math.exp(-plan.probes * plan.items / plan.bits);
   if (plan.kind === 'classic' && fill > 0.6) out.push(t('warn.half', { fill: percent(Number(fill.toPrecision(3))) }));
   if (plan.bytes > 64 * 2 ** 30) out.push(t('warn.big', { size: size(plan.bytes) }));
@@ -211,7 +214,7 @@ function showTable(r) {
   const cells = (p) => [size(p.bytes), count(bitsOf(p)), p.bits_per_item.toFixed(2), String(p.probes), count(p.items), rate(p.rate)].map((text) => el('td', { text }));
   const rows = r.all.textbook ? [el('tr', {}, el('th', { scope: 'row', text: t('textbook') }), ...cells(r.all.textbook), el('td'))] : [];
   for (const p of r.all.plans) {
-    const notes = [p.kind === 'scalable' ? t('note.first') : p.fits ? '' : t(p.rate > r.options.rate ? 'note.high' : 'note.large'), p.default ? t('note.default') : ''].filter(Boolean).join(', ');
+    const notes = [p.kind === 'scalable' ? t('note.first') : p.fits ? '' : t(tooLarge(p, r.options) ? 'note.large' : 'note.high'), p.default ? t('note.default') : ''].filter(Boolean).join(', ');
     const choose = el('button', { type: 'button', text: p.kind, 'aria-pressed': String(p.kind === r.plan.kind), onclick: () => { $('kind').value = p.kind; update(); $('plans').querySelector('[aria-pressed=true]')?.focus(); } });
     rows.push(el('tr', { class: p.kind === r.plan.kind ? 'chosen' : '', 'data-kind': p.kind }, el('th', { scope: 'row' }, choose), ...cells(p), el('td', { text: notes })));
   }
