@@ -115,6 +115,8 @@ blm_status blm__want_hashes(const blm_options *o, double share, blm__again_fn ag
     double      collide = ldexp((double)o->items, -64), least = 2 * collide / share;
     blm_options higher = *o;
     blm_plan    p      = { .size = sizeof p };
+    bool        fewer  = ldexp(1, -63) / share <= rate; /* a single key could have this rate */
+    const char *s      = o->items == 1 ? "" : "s";
     if (least <= rate)
         return BLM_OK;
     if (collide >= 0.5)
@@ -124,14 +126,24 @@ blm_status blm__want_hashes(const blm_options *o, double share, blm__again_fn ag
                          o->items);
     higher.rate = rounded_up(least);
     if (!err || higher.rate >= 1 || again(ctx, &higher, &p) != BLM_OK || !p.fits)
-        return blm__fail(err, BLM_E_LIMIT,
-                         "%" PRIu64 " keys with 64-bit hashes cannot reach a rate of %g; split the "
-                         "keys over several filters",
-                         o->items, rate);
+        return blm__fail(
+            err, BLM_E_LIMIT, "%" PRIu64 " key%s with 64-bit hashes cannot reach a rate of %g; %s",
+            o->items, s, rate, fewer ? "split the keys over several filters" : "raise the rate");
     return blm__fail(err, BLM_E_LIMIT,
-                     "%" PRIu64 " keys with 64-bit hashes cannot reach a rate of %g; ask for at "
-                     "least %.2g, or for fewer keys",
-                     o->items, rate, higher.rate);
+                     "%" PRIu64 " key%s with 64-bit hashes cannot reach a rate of %g; ask for at "
+                     "least %.2g%s",
+                     o->items, s, rate, higher.rate, fewer ? ", or for fewer keys" : "");
+}
+
+blm_status blm__want_less(const struct blm__want *w, blm_error *err)
+{
+    bool one = w->items == 1;
+    return blm__fail(err, BLM_E_LIMIT,
+                     "%" PRIu64
+                     " key%s at a rate of %g need%s more than 2^48 bits; raise the rate%s%s",
+                     w->items, one ? "" : "s", w->rate, one ? "s" : "",
+                     w->probes ? ", or the number of probes" : "",
+                     one ? "" : ", or split the keys over several filters");
 }
 
 static uint64_t bytes_of(uint64_t cells, uint32_t cell_bits)
@@ -319,10 +331,7 @@ blm_status blm__plan_cells(const blm_options *o, uint32_t cell_bits, blm_plan *o
                      : UINT64_MAX;
     if (!w.cells) {
         if (needed == UINT64_MAX)
-            return blm__fail(err, BLM_E_LIMIT,
-                             "%" PRIu64 " keys at a rate of %g need more than 2^48 bits; raise the "
-                             "rate, or split the keys over several filters",
-                             w.items, w.rate);
+            return blm__want_less(&w, err);
         out->bits   = needed;
         out->items  = w.items;
         out->probes = k;

@@ -64,6 +64,9 @@ typedef blm_status (*blm__again_fn)(const void *ctx, const blm_options *o, blm_p
 blm_status blm__want_hashes(const blm_options *o, double share, blm__again_fn again,
                             const void *ctx, blm_error *err);
 
+/* Refuses keys and a rate that need more than 2^48 bits. */
+blm_status blm__want_less(const struct blm__want *w, blm_error *err);
+
 /* Checks that fingerprints of some length have this rate when so many keys fill a table, their
  * hashes aside. */
 blm_status blm__want_fingerprints(uint64_t items, double rate, blm_error *err);

@@ -284,10 +284,7 @@ static blm_status plan(const struct layout *in, const blm_options *o, blm_plan *
     else
         l = asked > 0 ? solve_all(in, &w, count, asked) : half_full(in, &w, count);
     if (l.count == 0 && count == 0)
-        return blm__fail(err, BLM_E_LIMIT,
-                         "%" PRIu64 " keys at a rate of %g need more than 2^48 bits; raise the "
-                         "rate, or split the keys over several filters",
-                         w.items, w.rate);
+        return blm__want_less(&w, err);
     if (l.n == 0)
         return blm__fail(err, BLM_E_LIMIT,
                          "%" PRIu64 " %s cannot hold one key at a rate of %g; give more, or a "

@@ -270,6 +270,12 @@ static void a_rate_that_is_advised_can_be_had(void **state)
     }
     assert_int_equal(kinds, BLM_STATIC);
     /* As many as this fit at no rate. */
+    refused(&OPTIONS(.items = 1000000000000000000, .rate = 1e-320), BLM_E_LIMIT,
+            "; raise the rate");
+    refused(&OPTIONS(.items = 1, .rate = 1e-320, .probes = 1), BLM_E_LIMIT, "; raise the rate");
+    refused(&OPTIONS(.items = 1, .rate = 1e-18, .probes = 1), BLM_E_LIMIT,
+            "1 key at a rate of 1e-18 needs more than 2^48 bits; raise the rate, or the number of "
+            "probes");
     refused(&OPTIONS(.items = 1000000000000000000, .rate = 0.01), BLM_E_LIMIT, "split the keys");
 }
 
