@@ -68,7 +68,8 @@ static const char *packed(const struct ref *r)
         { "PAR1", "give --column NAME; bloomery info FILE lists the columns",
           "it is read from its end: give a file, not a pipe, and --column NAME" },
     };
-    char head[REF_HEAD];
+    char        head[REF_HEAD];
+    const char *how = NULL;
     if (r->is_delta || (!ref_is_stream(r->text) && file_is_delta(r->text)))
         return "it is a delta: apply it with bloomery patch FILTER < DELTA";
     if (ref_is_stream(r->text))
@@ -77,8 +78,11 @@ static const char *packed(const struct ref *r)
         ref_head(r->text, head);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (memcmp(head, rows[i].magic, strlen(rows[i].magic)) == 0)
-            return ref_is_stream(r->text) ? rows[i].stream : rows[i].file;
-    return NULL;
+            how = ref_is_stream(r->text) ? rows[i].stream : rows[i].file;
+    if (how && (r->is_like || r->changes) &&
+        memcmp(head, "PAR1", 4) == 0) /* no --column for these */
+        how = "copy a column's filter out with bloomery convert --column NAME, and give that";
+    return how;
 }
 
 /* A symbolic link to a file that is not there? */
@@ -452,6 +456,7 @@ bool ref_change(struct ref *r, const char *text, const blm_options *o)
 {
     blm_error err = { .offset = BLM_NO_OFFSET };
     begin(r, text, o);
+    r->changes = true;
     if (is_stream(text))
         r->place = &place_stream;
     if (r->options.offset || from_column())

@@ -41,7 +41,7 @@ struct ref {
     bool                native;  /* changes are in the file as they are made */
     uint64_t            size;    /* of the file, when ref_refresh last looked */
     int                 lock;    /* of a file that is rewritten as a whole; −1: none */
-    bool                changes; /* keys are to be added or removed */
+    bool                changes; /* it is to be changed */
     bool                remote;  /* keys are sent to the server; filter may be NULL */
     bool     repeated;           /* some keys were sent twice, so which were new may not be known */
     uint32_t shards;             /* over which it is spread; 0: it is in one place */

@@ -125,6 +125,7 @@ static const struct {
     { "call blm_refresh first", "run the command again" },
     { "call blm_refresh on it first", "run the command again" },
     { "read it, change it, and blm_save it", "convert it to the native format" },
+    { "raise rate_cap, or build", "build" }, /* there is no option for it */
 };
 
 static void respell(char *text)

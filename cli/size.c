@@ -63,8 +63,9 @@ bool size_fits(const blm_options *o, double usual, const char *things, blm_plan 
     out->bytes_needed = need.bytes;
     if (out->fits && (o->rate > 0 || out->rate <= SIZE_WORST))
         return true;
-    trouble("%s cannot hold %s %s at a rate of %s: give --memory %s, or a smaller -n",
+    trouble("%s cannot hold %s %s at a rate of %s: give --memory %s, or a %s",
             size_text(o->memory, size), count_text(o->items, items), things,
-            rate_text(strict.rate, rate), size_option_text(need.bytes, more));
+            rate_text(strict.rate, rate), size_option_text(need.bytes, more),
+            o->kind == BLM_WINDOW && !o->window_ms ? "shorter window" : "smaller -n");
     return false;
 }
