@@ -12,6 +12,7 @@
 
 #include "bloomery/maths.h"
 #include "core/error.h"
+#include "maths/plan.h"
 #include "scheme/textbook.h"
 
 #define MOST 26u /* hashes that a digest holds */
@@ -127,13 +128,27 @@ static double or_throws(const struct blm__shape *s, double *spread)
     return sum / LAST;
 }
 
-/* Enlarges a filter that was sized for k hashes a key to the rate asked for. */
-static blm_status or_plan(const blm_options *o, struct blm__body *b, struct blm__shape *s,
-                          blm_error *err)
+static bool or_holds(const void *shape, uint64_t n)
 {
-    blm_status st = plan(o, b, s, err);
-    if (st != BLM_OK || o->bits || o->memory)
-        return st;
+    const struct blm__shape *s = shape;
+    return or_rate_at(s, n) <= s->rate;
+}
+
+/* Fewer keys than k hashes a key would leave room for. */
+static blm_status or_keys(struct blm__shape *s, blm_error *err)
+{
+    s->capacity = blm__greatest(or_holds, s, s->capacity, s->capacity);
+    if (s->capacity == 0)
+        return blm__fail(err, BLM_E_LIMIT,
+                         "%llu cells cannot hold one key at a rate of %g in scheme md5-or; give "
+                         "more, or a higher rate",
+                         (unsigned long long)s->bits, s->rate);
+    return BLM_OK;
+}
+
+/* Enlarges a filter that was sized for k hashes a key to the rate asked for. */
+static blm_status or_bits(struct blm__shape *s, blm_error *err)
+{
     uint64_t low = s->bits, high = s->bits;
     while (high < BLM__MAX_BITS && or_rate_at(s, s->capacity) > s->rate) {
         low     = high;
@@ -152,6 +167,17 @@ static blm_status or_plan(const blm_options *o, struct blm__body *b, struct blm_
                          "a rate of %g for %llu keys takes more than 2^48 bits in scheme md5-or",
                          s->rate, (unsigned long long)s->capacity);
     return BLM_OK;
+}
+
+static blm_status or_plan(const blm_options *o, struct blm__body *b, struct blm__shape *s,
+                          blm_error *err)
+{
+    blm_status st = plan(o, b, s, err);
+    if (st != BLM_OK)
+        return st;
+    if (!o->bits && !o->memory)
+        return or_bits(s, err);
+    return !o->items && o->rate > 0 ? or_keys(s, err) : BLM_OK;
 }
 
 static const char *fault(const struct blm__shape *s)

@@ -32,6 +32,22 @@ bool blm__textbook_raw(const struct blm__shape *s, const blm_digest *d, uint64_t
     return true;
 }
 
+/* The best number of hashes, and no more than there are. 0: not enough is given to say. */
+static uint32_t choose_probes(const blm_options *o, uint32_t most, const struct blm__shape *s)
+{
+    struct blm__asked a = { o->items, o->rate, o->bits, 0 };
+    uint64_t          m;
+    uint32_t          k = 0;
+    if (o->memory && !o->bits)
+        a.bits = o->memory / 8 * 64 / s->cell_bits;
+    if ((o->bits || o->memory) && (o->items || o->rate > 0))
+        k = blm__asked_probes(&a, a.bits);
+    else if (o->items && o->rate > 0 && o->rate < 1 &&
+             blm_textbook(o->items, o->rate, &m, &k) != BLM_OK)
+        k = most;
+    return k < most ? k : most;
+}
+
 blm_status blm__textbook_plan(const blm_options *o, uint32_t most, struct blm__body *b,
                               struct blm__shape *s, blm_error *err)
 {
@@ -40,14 +56,11 @@ blm_status blm__textbook_plan(const blm_options *o, uint32_t most, struct blm__b
     if (o->probes > most)
         return blm__fail(err, BLM_E_ARGUMENT, "%u probes are too many: scheme %s has at most %u",
                          (unsigned)o->probes, o->scheme, (unsigned)most);
-    if (k == 0 && o->items && o->rate > 0 && o->rate < 1) {
-        uint64_t m;
-        if (blm_textbook(o->items, o->rate, &m, &k) != BLM_OK || k > most)
-            k = most;
-    }
+    if (k == 0)
+        k = choose_probes(o, most, s);
     if (k == 0 && (o->bits || o->memory))
         return blm__fail(err, BLM_E_ARGUMENT,
-                         "bits alone are not enough: give probes, or items and rate, too");
+                         "bits alone are not enough: give probes, items or a rate too");
     blm_status st = blm__asked_fixed(o, k, s->cell_bits, &a, err);
     if (st != BLM_OK)
         return st;

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 
 #include "bloomery/embed.h"
+#include "bloomery/maths.h"
 #include "golden_filter.h"
 #include "hash_table.h"
 
@@ -307,6 +308,41 @@ static void test_digests(void **state)
     blm_free(h);
 }
 
+/* A size needs one thing more: probes, keys or a rate. What is promised is what the probes give. */
+static void test_sizes(void **state)
+{
+    (void)state;
+    static const char *const some[] = { "bkdr", "md5-cat", "md5-or" };
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++)
+        for (unsigned given = 0; given < 8 && built(some[i]); given++) {
+            blm_options o    = of(some[i], given & 4 ? 0 : 8192, 0);
+            blm_params  p    = { .size = sizeof p };
+            double      rate = 0;
+            o.memory         = given & 4 ? 1024 : 0;
+            o.items          = given & 1 ? 700 : 0;
+            o.rate           = given & 2 ? 0.09 : 0;
+            if (!o.items && o.rate == 0) {
+                create_is(o, BLM_E_ARGUMENT);
+                continue;
+            }
+            blm_filter *f = create_or_fail(&o);
+            assert_int_equal(blm_get_params(f, &p), BLM_OK);
+            assert_int_equal(p.bits, 8192);
+            assert_int_equal(p.probes, o.items ? 8 : 4);
+            assert_int_equal(blm_rate_at(f, p.capacity, &rate), BLM_OK);
+            assert_true(rate <= p.rate * 1.01 && p.rate <= (o.rate > 0 ? o.rate : 0.09));
+            blm_free(f);
+        }
+    blm_options o = of("md5-or", 64, 0);
+    o.rate        = 1e-9;
+    if (built("md5-or"))
+        create_is(o, BLM_E_LIMIT);
+    o        = of("bkdr", 0, 0);
+    o.memory = 4;
+    o.rate   = 0.1;
+    create_is(o, BLM_E_ARGUMENT);
+}
+
 static void test_limits(void **state)
 {
     (void)state;
@@ -346,7 +382,7 @@ int main(void)
         cmocka_unit_test(test_md5),           cmocka_unit_test(test_published),
         cmocka_unit_test(test_numbers),       cmocka_unit_test(test_every_scheme),
         cmocka_unit_test(test_counting),      cmocka_unit_test(test_digests),
-        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_sizes),         cmocka_unit_test(test_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
