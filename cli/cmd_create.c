@@ -87,19 +87,29 @@ static const struct option_group *const groups[] = { &size_group, &own,         
                                                      &keys_group, &threads_group, &server_group,
                                                      NULL };
 
-/* The rate if none is given. 0: a number of keys alone gives a filter of this scheme its size, because
- * its library has a rate of its own, as Guava's has. False: already reported. */
-static bool default_rate(const char *scheme, double *rate)
+/* The rate if none is given. Some libraries have one of their own, as Guava has: what they make of a
+ * number of keys alone is their affair (0), and a size alone is planned at that rate. False: already
+ * reported. */
+static bool default_rate(bool sized, double *rate)
 {
-    blm_options one  = BLM_OPTIONS_INIT;
-    blm_plan    plan = { .size = sizeof plan };
-    blm_error   err  = { .offset = BLM_NO_OFFSET };
-    one.scheme       = scheme;
-    one.items        = 1;
-    blm_status st    = scheme ? blm_plan_for(&one, &plan, &err) : BLM_E_ARGUMENT;
+    blm_options one    = BLM_OPTIONS_INIT;
+    blm_filter *f      = NULL;
+    blm_params  p      = { .size = sizeof p };
+    blm_error   err    = { .offset = BLM_NO_OFFSET };
+    bool        native = !opt.scheme || strcmp(opt.scheme, "native") == 0;
+    *rate              = native && sized ? 0 : DEFAULT_RATE; /* 0: the plan has the same */
+    if (native)
+        return true;
+    one.scheme    = opt.scheme;
+    one.items     = 1000;
+    blm_status st = blm_create(&one, &f, &err);
     if (st == BLM_E_MEMORY)
         return filter_trouble(NULL, &err), false;
-    *rate = st == BLM_OK ? 0 : DEFAULT_RATE;
+    if (st == BLM_OK) {
+        blm_get_params(f, &p);
+        *rate = sized ? p.rate : 0;
+    }
+    blm_free(f);
     return true;
 }
 
@@ -152,12 +162,13 @@ static bool wanted(blm_options *o)
     if (!opt.like && !size_given() && !opt.last && !scalable)
         return misuse("the size is missing: give -n and -p, or -m and -k, or --memory, or --like"),
                false;
-    if (!opt.like && o->items && o->rate == 0 && !o->bits && !o->memory &&
-        !default_rate(opt.scheme, &o->rate))
+    bool sized = o->bits || o->memory;
+    if (!opt.like && o->rate == 0 && (sized ? !o->items && !o->probes : o->items > 0) &&
+        !default_rate(sized, &o->rate))
         return false;
     if (scalable && o->rate == 0)
         o->rate = DEFAULT_RATE;
-    if (o->probes && !o->bits && !o->memory && !opt.scheme && !(o->items && size_options.rate > 0))
+    if (o->probes && !sized && !opt.scheme && !(o->items && size_options.rate > 0))
         return misuse("-k %u needs the size: give -m too, or -n and -p", (unsigned)o->probes),
                false;
     if (o->bits && o->memory)
@@ -346,8 +357,8 @@ static const char *const usage[] = {
 static const char *const about[] = {
     "Makes a filter for N keys that wrongly answers \"maybe\" for at most a share P of absent "
     "keys, or a filter of a given size: BITS, SIZE, or that of another filter. P is 1% unless "
-    "given; "
-    "schemes of libraries that have a default of their own use that (guava and spark: 3%).",
+    "given, of a size alone, too; schemes of libraries that have a default of their own use that "
+    "(guava and spark: 3%).",
     "There are six kinds to which keys can be added (bloomery build makes two more). blocked is "
     "the fastest, and the kind of a new filter unless --kind says "
     "otherwise. classic is the smallest general filter, and the default when -m and -k are both "
