@@ -198,11 +198,12 @@ static const char *natural_funnel(const char *scheme)
     return encoding_funnel(keys_options.encoding ? keys_options.encoding : "text", scheme);
 }
 
-/* Of another system's scheme the seed may be an int: of Spark's, −5 and 4294967291 are one. */
+/* Spark's seed is an int: −5 and 4294967291 are one. */
 static bool same_seed(const blm_options *o, const blm_params *p)
 {
+    uint64_t other = p->seed[0] > INT32_MAX ? p->seed[0] - ((uint64_t)1 << 32) : p->seed[0];
     return memcmp(o->seed, p->seed, sizeof p->seed) == 0 ||
-           (strcmp(p->scheme, "native") != 0 && (uint32_t)o->seed[0] == (uint32_t)p->seed[0]);
+           (strcmp(p->scheme, "spark2") == 0 && o->seed[0] == other && o->seed[1] == 0);
 }
 
 /* Do the options say other than the file itself? They are for formats that do not say. A native

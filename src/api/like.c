@@ -25,8 +25,7 @@ static bool other_seed(const blm_options *o, const struct blm__body *b)
     const struct blm__hasher *h = &b->hasher;
     if (!(o->flags & BLM_SEEDED))
         return false;
-    return h->policy == BLM_SEED_NONE || o->seed[0] != h->seed[0] ||
-           (b->scheme->native && o->seed[1] != h->seed[1]);
+    return h->policy == BLM_SEED_NONE || o->seed[0] != h->seed[0] || o->seed[1] != h->seed[1];
 }
 
 static bool other_window(uint64_t asked, const struct blm__shape *s)

@@ -54,7 +54,8 @@ static blm_status check_options(const blm_options *o, blm_error *err)
                          "variant %llu is too large: bip37's flags are one byte",
                          (unsigned long long)o->variant);
     if (o->flags & BLM_SEEDED && (o->seed[0] > UINT32_MAX || o->seed[1]))
-        return blm__fail(err, BLM_E_ARGUMENT, "the seed is too large: bip37's tweak has 32 bits");
+        return blm__fail(err, BLM_E_ARGUMENT,
+                         "the seed does not fit: bip37's tweak is 0 to 4294967295");
     return BLM_OK;
 }
 

@@ -71,9 +71,10 @@ static bool raw2(const struct blm__shape *s, const blm_digest *d, uint64_t *out)
 static blm_status check_seed(struct blm__hasher *h, blm_error *err)
 {
     uint64_t seed = h->seed[0];
-    if (seed > UINT32_MAX && seed < UINT64_MAX - INT32_MAX)
-        return blm__fail(err, BLM_E_ARGUMENT, "seed %llu is too large: spark's has 32 bits",
-                         (unsigned long long)seed);
+    if (h->seed[1] || (seed > UINT32_MAX && seed < UINT64_MAX - INT32_MAX))
+        return blm__fail(err, BLM_E_ARGUMENT,
+                         "the seed does not fit: spark's is an int, -2147483648 to 2147483647, or "
+                         "its 32 bits, up to 4294967295");
     h->seed[0] = (uint32_t)seed;
     h->seed[1] = 0;
     h->policy  = BLM_SEED_FIXED;

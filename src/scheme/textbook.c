@@ -114,9 +114,11 @@ static void bkdr_digest(const struct blm__hasher *h, uint32_t k, const void *key
 static blm_status bkdr_plan(const blm_options *o, struct blm__body *b, struct blm__shape *s,
                             blm_error *err)
 {
-    blm_status st = check_variant(o, err);
-    return st == BLM_OK ? blm__textbook_plan(o, o->flags & BLM_SEEDED ? 1 : MULTIPLIERS, b, s, err)
-                        : st;
+    bool       seeded = o->flags & BLM_SEEDED;
+    blm_status st     = check_variant(o, err);
+    if (st == BLM_OK && seeded && o->seed[1])
+        st = blm__fail(err, BLM_E_ARGUMENT, "the seed does not fit: bkdr's multiplier has 64 bits");
+    return st == BLM_OK ? blm__textbook_plan(o, seeded ? 1 : MULTIPLIERS, b, s, err) : st;
 }
 
 static const char *bkdr_fault(const struct blm__shape *s) { return fault(s, MULTIPLIERS); }
