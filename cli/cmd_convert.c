@@ -183,7 +183,8 @@ static const char *const about[] = {
     "Writes a filter in another format. IN's format is detected from its bytes. If they fit "
     "several formats, convert names them and you choose one with --from.",
     "A format can hold a filter as it is if it was made for the filter's scheme. The native "
-    "format holds every scheme. For another scheme, kind or size the filter must be rebuilt from "
+    "format holds every scheme but redisbloom-cf. For another scheme, kind or size the filter must "
+    "be rebuilt from "
     "its keys (--members), because bits do not say which keys set them. Every key in --members "
     "must be in IN, and convert checks that it is in OUT. If some are missing, as IN's bits tell, "
     "nothing is written, because OUT would answer no for them.",

@@ -39,7 +39,7 @@ static const struct option rows[] = {
     { "scheme", 0, OPT_NAME, "S", &opt.scheme,
       "The rule from a key to its bits: native, or another system's, to make a filter that system "
       "can read. bloomery schemes lists them.",
-      scheme_names },
+      made_scheme_names },
     { "hash", 0, OPT_NAME, "H", &opt.hash,
       "The hash of the native scheme. Use siphash if keys come from an adversary who also sees "
       "the answers.",

@@ -18,15 +18,23 @@ static const struct option rows[] = {
 static const struct option_group        own      = { "Output", rows };
 static const struct option_group *const groups[] = { &own, NULL };
 
+/* Why create does not make filters of it. Of some schemes filters are only made like others; of the rest
+ * this build has no hash. */
+static const char *not_made(const blm_scheme_row *s)
+{
+    const blm_format_row *f = blm_format_find(s->format);
+    return s->by_caller                   ? " (in programs only)"
+           : s->creates                   ? ""
+           : f && f->writes && f->schemes ? " (create --like only)"
+                                          : " (not in this build)";
+}
+
 static void show_schemes(void)
 {
     const blm_scheme_row *s;
     out_print("Schemes (create --scheme): the rule from a key to its bits\n");
     for (size_t i = 0; (s = blm_scheme_at(i)) != NULL; i++) {
-        out_print("  %-15s %s%s\n", s->name, s->summary,
-                  s->by_caller ? " (in programs only)"
-                  : s->creates ? ""
-                               : " (reads only)");
+        out_print("  %-15s %s%s\n", s->name, s->summary, not_made(s));
         for (size_t f = 0; s->funnels && s->funnels[f]; f++)
             out_print("%s%s", f ? " " : "                  funnels: ", s->funnels[f]);
         if (s->funnels && s->funnels[0])

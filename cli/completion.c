@@ -20,8 +20,7 @@ static void each_option(const struct command *c, void (*show)(const struct optio
 static void names(const struct option *o, const char *gap)
 {
     if (!option_lists_names(o)) {
-        out_print("$(bloomery --names %s 2>/dev/null)",
-                  o->names == scheme_names ? "schemes" : "formats");
+        out_print("$(bloomery --names %s 2>/dev/null)", option_calls_names(o));
         return;
     }
     for (size_t i = 0; o->names(i); i++)
@@ -205,8 +204,7 @@ static void fish_option(const struct option *o)
         if (option_lists_names(o))
             names(o, " ");
         else
-            out_print("(bloomery --names %s 2>/dev/null)",
-                      o->names == scheme_names ? "schemes" : "formats");
+            out_print("(bloomery --names %s 2>/dev/null)", option_calls_names(o));
         out_print("'");
     } else if (option_is_file(o)) {
         out_print(" -r -F");

@@ -66,9 +66,10 @@ static int run(const struct command *c, int argc, char **argv)
 /* For completion scripts: the schemes or formats that this build knows. */
 static bool print_names(const char *what)
 {
-    const char *(*names)(size_t) = strcmp(what, "schemes") == 0   ? scheme_names
-                                   : strcmp(what, "formats") == 0 ? format_names
-                                                                  : NULL;
+    const char *(*names)(size_t) = strcmp(what, "schemes") == 0        ? scheme_names
+                                   : strcmp(what, "made-schemes") == 0 ? made_scheme_names
+                                   : strcmp(what, "formats") == 0      ? format_names
+                                                                       : NULL;
     for (size_t i = 0; names && names(i); i++)
         out_print("%s\n", names(i));
     return names != NULL;

@@ -78,6 +78,16 @@ const char *scheme_names(size_t i)
     return row ? row->name : NULL;
 }
 
+/* What create makes by itself: not what needs a program's functions, or another filter (--like). */
+const char *made_scheme_names(size_t i)
+{
+    const blm_scheme_row *row;
+    for (size_t at = 0; (row = blm_scheme_at(at)); at++)
+        if (row->creates && !row->by_caller && i-- == 0)
+            return row->name;
+    return NULL;
+}
+
 const char *format_names(size_t i)
 {
     const blm_format_row *row = blm_format_at(i);
@@ -189,9 +199,11 @@ static const char *known_kind(const struct option *o, const char *value)
 
 static bool store_name(const struct option *o, bool letter, const char *value)
 {
-    for (size_t i = 0; o->names(i); i++)
-        if (strcmp(o->names(i), value) == 0) {
-            *(const char **)o->into = o->names(i);
+    /* The command says why it does not take the rest. */
+    const char *(*known)(size_t) = o->names == made_scheme_names ? scheme_names : o->names;
+    for (size_t i = 0; known(i); i++)
+        if (strcmp(known(i), value) == 0) {
+            *(const char **)o->into = known(i);
             return true;
         }
     char        names[600], call[40];

@@ -65,6 +65,7 @@ const char *planned_kind_names(size_t i); /* calc */
 const char *made_kind_names(size_t i);    /* create */
 const char *hash_names(size_t i);
 const char *scheme_names(size_t i);
+const char *made_scheme_names(size_t i); /* create */
 const char *format_names(size_t i);
 
 /* Does a shell complete file names after it? */
@@ -76,7 +77,16 @@ static inline bool option_is_file(const struct option *o)
 /* Are the names the same in every build, so that the help and the manual can list them? */
 static inline bool option_lists_names(const struct option *o)
 {
-    return o->names && o->names != scheme_names && o->names != format_names;
+    return o->names && o->names != scheme_names && o->names != made_scheme_names &&
+           o->names != format_names;
+}
+
+/* What --names calls those that are not. */
+static inline const char *option_calls_names(const struct option *o)
+{
+    return o->names == scheme_names        ? "schemes"
+           : o->names == made_scheme_names ? "made-schemes"
+                                           : "formats";
 }
 
 /* A command's groups of options, the common one last. Returns how many. */

@@ -593,7 +593,7 @@ typedef struct blm_scheme_row {
     size_t             size;
     const char        *name, *summary, *faults; /* faults: of the original; NULL: none known */
     const char *const *funnels;   /* ends with NULL, the default first; NULL: there are none */
-    bool               creates;   /* new filters can have this scheme */
+    bool               creates;   /* new filters can have it; false: only with options.like */
     bool               seeded;    /* has a seed (options.seed) */
     uint32_t           kinds;     /* 1u << kind, for each kind that it can be kept in */
     const char        *format;    /* a new filter is saved in it unless told otherwise */
@@ -601,12 +601,14 @@ typedef struct blm_scheme_row {
     bool               by_caller; /* needs the caller's functions (options.probe_fn) */
 } blm_scheme_row;
 typedef struct blm_format_row {
-    size_t             size;
-    const char        *name, *summary;
-    bool               reads, writes;
-    bool               sniffs; /* blm_sniff can tell it by its bytes */
-    bool               maps;   /* a file of it is mapped, and can be changed in place (BLM_WRITE) */
-    const char *const *schemes; /* that it carries, NULL-ended; NULL: any */
+    size_t      size;
+    const char *name, *summary;
+    bool        reads, writes;
+    bool        sniffs; /* blm_sniff can tell it by its bytes */
+    bool        maps;   /* a file of it is mapped, and can be changed in place (BLM_WRITE) */
+    /* That it carries, NULL-ended. NULL: no list. Native carries all but redisbloom-cf; raw, other
+     * systems' that are one array of bits. */
+    const char *const *schemes;
 } blm_format_row;
 BLM_API const blm_kind_row   *blm_kind_at(size_t i);
 BLM_API const blm_scheme_row *blm_scheme_at(size_t i);

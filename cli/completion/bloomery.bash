@@ -51,7 +51,7 @@ _bloomery()
             --kind) words="classic blocked counting scalable window cuckoo" ;;
             --like) kind=file ;;
             --like-from) words="$(bloomery --names formats 2>/dev/null)" ;;
-            --scheme) words="$(bloomery --names schemes 2>/dev/null)" ;;
+            --scheme) words="$(bloomery --names made-schemes 2>/dev/null)" ;;
             --hash) words="xxh3 siphash" ;;
             --seed) kind=none ;;
             --variant) kind=none ;;

@@ -41,7 +41,7 @@ complete -c bloomery -n '__fish_seen_subcommand_from create' -l memory -x -d 'By
 complete -c bloomery -n '__fish_seen_subcommand_from create' -l kind -x -a 'classic blocked counting scalable window cuckoo' -d 'The kind of filter'
 complete -c bloomery -n '__fish_seen_subcommand_from create' -l like -r -F -d 'Take size, kind, scheme and seed from FILTER, so that the two can be merged and compared'
 complete -c bloomery -n '__fish_seen_subcommand_from create' -l like-from -x -a '(bloomery --names formats 2>/dev/null)' -d 'The format of --like\'s FILTER, if its bytes fit several'
-complete -c bloomery -n '__fish_seen_subcommand_from create' -l scheme -x -a '(bloomery --names schemes 2>/dev/null)' -d 'The rule from a key to its bits: native, or another system\'s, to make a filter that system can read'
+complete -c bloomery -n '__fish_seen_subcommand_from create' -l scheme -x -a '(bloomery --names made-schemes 2>/dev/null)' -d 'The rule from a key to its bits: native, or another system\'s, to make a filter that system can read'
 complete -c bloomery -n '__fish_seen_subcommand_from create' -l hash -x -a 'xxh3 siphash' -d 'The hash of the native scheme'
 complete -c bloomery -n '__fish_seen_subcommand_from create' -l seed -x -d 'A fixed seed, for filters that are to be merged or compared'
 complete -c bloomery -n '__fish_seen_subcommand_from create' -l variant -x -d 'The variant of a scheme that has several: bip37\'s flags, redisbloom\'s options, the width of a textbook hash'

@@ -246,7 +246,10 @@ blm_status blm__filter_choose(blm_filter *f, const blm_options *o, blm_error *er
     if (f->body.scheme->missing)
         return no_library(f->body.scheme, err);
     if (!f->body.scheme->row.creates)
-        return blm__fail(err, BLM_E_UNSUPPORTED, "scheme %s is for reading only", o->scheme);
+        return blm__fail(err, BLM_E_UNSUPPORTED,
+                         "filters of scheme %s are only made like others of it: use options.like "
+                         "(--like)",
+                         o->scheme);
     blm_status st = choose_kind(&f->body, o, err);
     if (st == BLM_OK && f->body.scheme->native)
         st = set_hash(&f->body.hasher, o, err);

@@ -66,6 +66,8 @@ LINES = [
     ("bloomery create x --kind=cl", ["create", "x", "--kind=classic"]),
     ("bloomery create x --scheme gua", None),
     ("bloomery create x --scheme=redi", ["create", "x", "--scheme=redisbloom"]),
+    ("bloomery create x --scheme=func", ["create", "x", "--scheme=func"]),
+    ("bloomery convert a b --scheme redisbloom-", ["convert", "a", "b", "--scheme", "redisbloom-cf"]),
     ("bloomery create x --var", ["create", "x", "--variant"]),
     ("bloomery dedup --state inc", ["dedup", "--state", "include"]),
     ("bloomery dedup LIC", ["dedup", "LICENSE"]),
