@@ -30,9 +30,8 @@ static void report(const char *name, const blm_filter *f, int filters, const str
     const char *about =
         blm_kind_find(s.params.kind)->can & BLM_CAN_GROW ? "at most about" : m->about;
     if (s.estimated.saturated)
-        say("%s: %d filters %s, rate %s: every bit is set, so the bits do not say how many keys it "
-            "has",
-            name, filters, m->did, rate);
+        say("%s: %d filters %s, rate %s: %s, so the bits do not say how many keys it has", name,
+            filters, m->did, rate, s.params.probes ? "every bit is set" : "it asks for no bit");
     else
         say("%s: %d filters %s, %s %s, rate %s", name, filters, m->did, about,
             plural_text((uint64_t)llround(s.estimated.value), "key", keys), rate);

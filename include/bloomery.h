@@ -474,7 +474,8 @@ BLM_API blm_status blm_get_layer(const blm_filter *f, uint32_t layer, blm_params
 /* An estimated number and its interval: 95% unless said otherwise. */
 typedef struct blm_estimate {
     double value, low, high;
-    bool   saturated; /* every bit is set: value is the most one can say, high is infinite */
+    /* Every bit is set: value is the most one can say, high is infinite. Or no bit is asked for. */
+    bool saturated;
 } blm_estimate;
 
 typedef struct blm_stats {
