@@ -147,5 +147,5 @@ int out_finish(int status)
     /* Some systems report a full disk only now (NFS, quotas). */
     if (!failed && close(STDOUT_FILENO) < 0 && errno != EINTR && errno != EBADF && !stopped)
         stop(errno);
-    return failed ? EXIT_TROUBLE : status;
+    return failed || say_lost() ? EXIT_TROUBLE : status;
 }

@@ -25,7 +25,8 @@ void out_print(const char *format, ...) SAY_FORMAT(1, 2);
  * not have been written. */
 bool out_flush(void);
 bool out_stopped(void);
-/* Flushes, closes. Returns `status`, or EXIT_TROUBLE when something could not be written. */
+/* Flushes, closes. Returns `status`, or EXIT_TROUBLE when something could not be
+ * written, there or as a report on standard error (say_plain). */
 int out_finish(int status);
 /* For blm_encode; ctx is not used. */
 bool out_write(void *ctx, const void *bytes, size_t len);

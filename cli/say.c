@@ -31,18 +31,20 @@ bool say_colour(void)
     return known;
 }
 
-/* A message is one write, so that the lines of two processes do not mix. */
-static void put(const char *text, size_t len)
+/* A message is one write, so that the lines of two processes do not mix. 0, or the error number:
+ * standard error is gone. */
+static int put(const char *text, size_t len)
 {
     while (len > 0) {
         ssize_t n = write(STDERR_FILENO, text, len);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return; /* standard error is gone */
+            return n < 0 ? errno : EIO;
         text += n;
         len -= (size_t)n;
     }
+    return 0;
 }
 
 static void line(const char *colour, const char *text, const char *tail)
@@ -168,18 +170,25 @@ int system_trouble(const char *name, int error, const char *remedy)
     return remedy ? trouble("%s: %s: %s", name, text, remedy) : trouble("%s: %s", name, text);
 }
 
+static bool lost;
+
+bool say_lost(void) { return lost; }
+
+/* A reader that has gone away is not trouble, as on standard output. */
 void say_plain(const char *format, ...)
 {
     char    small[1024];
+    int     error = ENOMEM;
     size_t  n;
     va_list args;
     va_start(args, format);
     char *text = memory_text(small, sizeof small, &n, format, args);
     va_end(args);
-    if (!text)
-        return;
-    progress_hide();
-    put(text, n);
+    if (text) {
+        progress_hide();
+        error = put(text, n);
+    }
+    lost |= error && error != EPIPE;
     if (text != small)
         free(text);
 }

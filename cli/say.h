@@ -39,5 +39,8 @@ void say_at_once(const char *name, const char *text);
 
 /* Lines that were asked for (statistics, progress), printed as they are, even with --quiet. */
 void say_plain(const char *format, ...) SAY_FORMAT(1, 2);
+/* Could some of them not be written? Then the command ends with EXIT_TROUBLE: there is nowhere to
+ * say so. */
+bool say_lost(void);
 
 #endif

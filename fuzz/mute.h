@@ -24,6 +24,7 @@ void say_command(const char *name) { (void)name; }
 bool say_colour(void) { return false; }
 void say(const char *format, ...) { (void)format; }
 void say_plain(const char *format, ...) { (void)format; }
+bool say_lost(void) { return false; }
 void say_at_once(const char *name, const char *text) { (void)name, (void)text; }
 
 int trouble(const char *format, ...)

@@ -45,6 +45,28 @@ for name in CASES:
           f"{name}, a reader that left: exit {done.returncode}: {done.stderr.decode()}")
     bench.restore()
 
+# ---- a report on standard error, which nobody can be told of there
+
+for wanted in ("--stats", "--json"):
+    def report(output, **options):
+        return subprocess.run([BLOOMERY, "dedup", wanted], input=b"a\nb\na\n", stdout=subprocess.PIPE,
+                              stderr=output, check=False, timeout=60, **options)
+    with open("/dev/full", "wb") as full:
+        done = report(full)
+    check((done.returncode, done.stdout) == (2, b"a\nb\n"), f"{wanted}, a full device: {done}")
+    done = report(None, preexec_fn=lambda: os.close(2))
+    check((done.returncode, done.stdout) == (2, b"a\nb\n"), f"{wanted}, closed: {done}")
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = report(writer)
+    os.close(writer)
+    check((done.returncode, done.stdout) == (0, b"a\nb\n"), f"{wanted}, a reader that left: {done}")
+# What was not asked for may get lost.
+with open("/dev/full", "wb") as full:
+    done = subprocess.run([BLOOMERY, "create", "noted.blm", "-n", "9"], stderr=full, check=False)
+check(done.returncode == 0, done)
+os.remove("noted.blm")
+
 # ---- a limit on the size of files (ulimit -f): an error, not a signal
 
 
