@@ -237,7 +237,7 @@ typedef struct blm_options {
 
     /* Hash and seed. */
     blm_hash    hash;
-    uint64_t    seed[2]; /* with BLM_SEEDED; other systems' schemes use seed[0] only */
+    uint64_t    seed[2]; /* with BLM_SEEDED; other systems' schemes have seed[0] only */
     blm_hash_fn hash_fn; /* with BLM_HASH_CUSTOM */
     void       *hash_ctx;
     const char *

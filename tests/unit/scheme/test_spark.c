@@ -139,7 +139,9 @@ static void test_seeds(void **state)
     static const int64_t seeds[] = { -5, INT32_MIN, 0, 5, UINT32_MAX }; /* an int, or its bits */
     for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
         o.seed[0] = (uint64_t)seeds[i];
-        o.seed[1] = 7; /* not spark's */
+        o.seed[1] = 7; /* no int has it */
+        assert_int_equal(blm_create(&o, &f, &err), BLM_E_ARGUMENT);
+        o.seed[1] = 0;
         f         = create_or_fail(&o);
         blm_get_params(f, &p);
         assert_int_equal(p.seed[0], (uint32_t)seeds[i]);
