@@ -103,6 +103,18 @@ test('the table is the program’s, word for word', async () => {
   await end(page);
 });
 
+test('a static filter that does not fit is too large, and has no probes to choose', async () => {
+  const page = await open(`${fileUrl}#n=1e6&memory=100K&kind=static`);
+  await page.waitForFunction(() => document.querySelectorAll('#warnings li').length > 0);
+  const said = await page.locator('#warnings li').allTextContents();
+  assert.ok(said.some((s) => /does not fit: it takes 137\.5 KiB/.test(s)), said.join(' | '));
+  assert.ok(!said.some((s) => /Over-filled/.test(s)), said.join(' | '));
+  assert.match(await page.textContent('#plans tr[data-kind=static]'), /too large/);
+  assert.match(await page.textContent('#plans tr[data-kind=blocked]'), /rate too high, the default/);
+  await page.waitForFunction(() => /no probes to choose/.test(document.body.textContent));
+  await end(page);
+});
+
 test('the link carries the choice, and a second one beside it', async () => {
   const page = await open(`${fileUrl}#n=1e6&p=0.01&kind=classic`);
   assert.equal(await page.inputValue('#kind'), 'classic');
