@@ -302,49 +302,62 @@ static enum verdict check_rate(struct ref *r, const blm_stats *s)
 
 /* ---- the command ---- */
 
-/* Suggests a filter for the keys that are in this one. */
-static void advise(const struct ref *r, const blm_stats *s)
+/* A filter for the keys that are in this one. False: the bits do not say which. */
+static bool advice(const struct ref *r, const blm_stats *s, blm_options *o, blm_plan *plan)
 {
-    const blm_params *p    = &s->params;
-    blm_options       o    = BLM_OPTIONS_INIT;
-    blm_plan          plan = { .size = sizeof plan };
-    char              keys[NUMBER_TEXT], rate[NUMBER_TEXT], bits[NUMBER_TEXT], size[NUMBER_TEXT];
-    if (s->estimated.saturated) { /* any number of keys does that */
-        if (!verify_json) {
-            verify_row("advice");
-            out_print("%s, so the bits do not say how many keys it has: count those it is for\n",
-                      p->probes ? "every bit is set" : "it asks for no bit");
-        }
-        return;
-    }
-    char burst[4 * NUMBER_TEXT];
+    const blm_params *p = &s->params;
+    char              burst[4 * NUMBER_TEXT];
+    if (s->estimated.saturated) /* any number of keys does that */
+        return false;
     /* The bits do not say how fast keys come, and those of shards not how they lie in their ages. */
     if (p->can & BLM_CAN_FORGET && (r->remote || window_burst(r->filter, burst)))
-        return;
+        return false;
     /* The number of counted adds is no better than the bits: a merge counts common keys twice. */
     double n = s->estimated.value;
-    o.kind   = blm_kind_find(p->kind)->can & BLM_CAN_GROW ? BLM_BLOCKED : p->kind;
-    o.items  = n >= 1 ? (uint64_t)llround(n) : 1;
-    o.rate   = held_to(p) > 0 ? held_to(p) : 0.01;
-    if (!r->remote && window_plan(r->filter, &o) && o.items == 0)
-        return; /* everything is forgotten */
-    if (blm_plan_for(&o, &plan, NULL) != BLM_OK)
-        return;
-    if (verify_json) {
-        json_open(verify_json, "advice", '{');
-        json_text(verify_json, "kind", blm_kind_name(o.kind));
-        json_count(verify_json, "items", o.items);
-        json_real(verify_json, "rate", o.rate);
-        json_count(verify_json, "bits", plan.bits);
-        json_count(verify_json, "probes", plan.probes);
-        json_count(verify_json, "bytes", plan.bytes);
-        json_close(verify_json, '}');
+    o->kind  = blm_kind_find(p->kind)->can & BLM_CAN_GROW ? BLM_BLOCKED : p->kind;
+    o->items = n >= 1 ? (uint64_t)llround(n) : 1;
+    o->rate  = held_to(p) > 0 ? held_to(p) : 0.01;
+    if (!r->remote && window_plan(r->filter, o) && o->items == 0)
+        return false; /* everything is forgotten */
+    return blm_plan_for(o, plan, NULL) == BLM_OK;
+}
+
+static void advise_json(bool known, const blm_options *o, const blm_plan *plan)
+{
+    if (!known) {
+        json_text(verify_json, "advice", NULL);
         return;
     }
+    json_open(verify_json, "advice", '{');
+    json_text(verify_json, "kind", blm_kind_name(o->kind));
+    json_count(verify_json, "items", o->items);
+    json_real(verify_json, "rate", o->rate);
+    json_count(verify_json, "bits", plan->bits);
+    json_count(verify_json, "probes", plan->probes);
+    json_count(verify_json, "bytes", plan->bytes);
+    json_close(verify_json, '}');
+}
+
+static void advise(const struct ref *r, const blm_stats *s)
+{
+    blm_options o    = BLM_OPTIONS_INIT;
+    blm_plan    plan = { .size = sizeof plan };
+    char        keys[NUMBER_TEXT], rate[NUMBER_TEXT], bits[NUMBER_TEXT], size[NUMBER_TEXT];
+    bool        known = advice(r, s, &o, &plan);
+    if (verify_json) {
+        advise_json(known, &o, &plan);
+        return;
+    }
+    if (!known && !s->estimated.saturated)
+        return;
     verify_row("advice");
-    out_print("for %s at %s: m = %s, k = %u (%s, %s)\n", plural_text(o.items, "key", keys),
-              rate_text(o.rate, rate), count_text(plan.bits, bits), (unsigned)plan.probes,
-              blm_kind_name(o.kind), size_text(plan.bytes, size));
+    if (!known)
+        out_print("%s, so the bits do not say how many keys it has: count those it is for\n",
+                  s->params.probes ? "every bit is set" : "it asks for no bit");
+    else
+        out_print("for %s at %s: m = %s, k = %u (%s, %s)\n", plural_text(o.items, "key", keys),
+                  rate_text(o.rate, rate), count_text(plan.bits, bits), (unsigned)plan.probes,
+                  blm_kind_name(o.kind), size_text(plan.bytes, size));
 }
 
 static enum verdict worse(enum verdict a, enum verdict b) { return a > b ? a : b; }
