@@ -6,6 +6,7 @@
 
 #include "bloomery/fixed.h"
 #include "command.h"
+#include "decode.h"
 #include "escape.h"
 #include "from.h"
 #include "json.h"
@@ -236,8 +237,8 @@ static void show(const struct ref *r, const blm_stats *s)
     row("scheme");
     out_print("%s, version %u%s%s%s%s\n", p->scheme, (unsigned)p->scheme_version,
               strcmp(p->hash, p->scheme) == 0 ? "" : ", hash ",
-              strcmp(p->hash, p->scheme) == 0 ? "" : p->hash, ref_says_funnel(p) ? ", funnel " : "",
-              ref_says_funnel(p) ? p->funnel : "");
+              strcmp(p->hash, p->scheme) == 0 ? "" : p->hash, funnel_said(p) ? ", funnel " : "",
+              funnel_said(p) ? p->funnel : "");
     show_flags(p);
     show_size(r->filter, p);
     window_show(r->filter);

@@ -184,3 +184,11 @@ const char *encoding_funnel(const char *encoding, const char *scheme)
                     return f ? all[f] : NULL;
     return NULL;
 }
+
+bool funnel_said(const blm_params *p)
+{
+    const blm_scheme_row *row  = blm_scheme_find(p->scheme);
+    const char           *text = encoding_funnel("text", p->scheme);
+    return strcmp(p->format, "native") == 0 && row && row->funnels && p->funnel &&
+           strcmp(p->funnel, row->funnels[0]) != 0 && !(text && strcmp(p->funnel, text) == 0);
+}

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "bloomery.h"
+
 struct encoding {
     const char *name;
     const char *what; /* for messages */
@@ -22,5 +24,9 @@ const char *encoding_funnel(const char *encoding, const char *scheme);
 
 /* A 64-bit integer takes 8 bytes however short its line is. */
 static inline size_t decode_room(size_t len) { return len > 8 ? len : 8; }
+
+/* Does its file say through which funnel its keys came? The scheme's first, and the one for text, may only be
+ * what nobody chose. */
+bool funnel_said(const blm_params *p);
 
 #endif

@@ -232,14 +232,6 @@ static blm_status contradicts(const struct ref *r, blm_error *err)
     return place_fail(err, BLM_E_MISMATCH, 0, text);
 }
 
-bool ref_says_funnel(const blm_params *p)
-{
-    const blm_scheme_row *row  = blm_scheme_find(p->scheme);
-    const char           *text = encoding_funnel("text", p->scheme);
-    return strcmp(p->format, "native") == 0 && row && row->funnels && p->funnel &&
-           strcmp(p->funnel, row->funnels[0]) != 0 && !(text && strcmp(p->funnel, text) == 0);
-}
-
 /* Opens the filter, and chooses the scheme's better funnel for -e where nobody said which. */
 static blm_status with_funnel(struct ref *r, blm_status (*how)(struct ref *, blm_error *),
                               blm_error  *err)
@@ -251,7 +243,7 @@ static blm_status with_funnel(struct ref *r, blm_status (*how)(struct ref *, blm
         return st;
     blm_params p = { .size = sizeof p };
     blm_get_params(r->filter, &p);
-    r->options.funnel = ref_says_funnel(&p) ? p.funnel : natural_funnel(p.scheme);
+    r->options.funnel = funnel_said(&p) ? p.funnel : natural_funnel(p.scheme);
     return r->options.funnel ? blm_set_funnel(r->filter, r->options.funnel, err) : BLM_OK;
 }
 

@@ -104,9 +104,6 @@ bool ref_add(struct ref *r, const blm_key *keys, size_t count, uint8_t *fresh, s
 bool ref_remove(struct ref *r, const blm_key *keys, size_t count, uint8_t *gone, size_t *done);
 /* False: not known; already reported. A server does not give all of them: the others are 0. */
 bool ref_params(struct ref *r, blm_params *p);
-/* Does its file say through which funnel its keys came? The scheme's first, and the one for text, may only be
- * what nobody chose. */
-bool ref_says_funnel(const blm_params *p);
 
 /* Finds layers that a writer has appended since we opened the file. Cheap if there are none. */
 void ref_refresh(struct ref *r);

@@ -7,7 +7,7 @@
 #include "bloomery/fixed.h"
 #include "bloomery/maths.h"
 #include "bloomery/window.h"
-#include "ref.h"
+#include "decode.h"
 
 #define AGES 64 /* the most there are */
 
@@ -142,7 +142,7 @@ void info_json(struct json *j, const char *name, const blm_filter *f, const blm_
     json_text(j, "scheme", p->scheme);
     json_count(j, "scheme_version", p->scheme_version);
     json_text(j, "hash", p->hash);
-    json_text(j, "funnel", ref_says_funnel(p) ? p->funnel : NULL);
+    json_text(j, "funnel", funnel_said(p) ? p->funnel : NULL);
     json_count(j, "variant", p->variant);
     json_shape(j, p);
     json_estimate(j, "estimated", &s->estimated);

@@ -301,8 +301,8 @@ static void a_hash_with_a_bad_name(void **state)
     o.hash        = BLM_HASH_CUSTOM;
     o.hash_fn     = any_hash;
     o.hash_name   = "two words";
-    assert_status(blm_create_file(at("f"), &o, &f, &e), BLM_E_UNSUPPORTED);
-    check_error(&e, BLM_E_UNSUPPORTED, "1 to 15 printable");
+    assert_status(blm_create_file(at("f"), &o, &f, &e), BLM_E_ARGUMENT);
+    check_error(&e, BLM_E_ARGUMENT, "1 to 15 printable");
     assert_int_equal(scratch_count(), 0);
     o.hash_name = "one-word";
     close_well(create_at(at("f"), &o));
