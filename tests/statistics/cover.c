@@ -220,8 +220,10 @@ void coverage(const struct effort *e)
             if (n <= N || keeps)
                 items(kinds[k], n, 1, e->seeds);
         }
-    for (uint64_t n = 50; n <= 200; n *= 2)
+    for (uint64_t n = 50; n <= 200; n *= 2) {
         items(BLM_WINDOW, n, 5, e->seeds);
+        items(BLM_CUCKOO, n, 2, e->seeds); /* more copies may find no room */
+    }
     for (uint64_t n = 100; n <= 3000; n *= 5) {
         fill(NULL, n, 0.95, e->seeds);
         fill(NULL, n, 0.5, e->seeds);
