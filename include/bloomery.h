@@ -240,8 +240,7 @@ typedef struct blm_options {
     uint64_t    seed[2]; /* with BLM_SEEDED; other systems' schemes have seed[0] only */
     blm_hash_fn hash_fn; /* with BLM_HASH_CUSTOM */
     void       *hash_ctx;
-    const char *
-        hash_name; /* 1…15 of the bytes 0x21…0x7e, no hash's of ours; in files, to refuse a wrong hash */
+    const char *hash_name; /* 1…15 of bytes 0x21…0x7e, no hash's of ours; files refuse another */
 
     /* Scalable; growth also makes a cuckoo filter grow. */
     double growth;     /* a layer's capacity divided by the one before's, above 1. 0: 4 after one
@@ -365,8 +364,7 @@ BLM_API blm_status blm_clear(blm_filter *f);
 /* A copy in memory, even of a filter in a file; same allocator. You own it. */
 BLM_API blm_status blm_copy(const blm_filter *f, blm_filter **out, blm_error *err);
 
-/* Same parameters, seed and bits, so the same answers to the same hashed bytes: which bytes a key becomes
- * (funnel) does not matter, nor do counts, plans and growth. */
+/* Same parameters, seed and bits. Funnels, counts, plans and growth do not matter. */
 BLM_API bool blm_equal(const blm_filter *a, const blm_filter *b);
 
 /* BLM_OK: blm_union, blm_intersect and blm_compare, where the kind has them, take these two.
@@ -474,8 +472,7 @@ BLM_API blm_status blm_get_layer(const blm_filter *f, uint32_t layer, blm_params
 /* An estimated number and its interval: 95% unless said otherwise. */
 typedef struct blm_estimate {
     double value, low, high;
-    /* Every bit is set: value is the most one can say, high is infinite. Or no bit is asked for. */
-    bool saturated;
+    bool   saturated; /* every bit is set, or none asked for: value is the most, high infinite */
 } blm_estimate;
 
 typedef struct blm_stats {
@@ -602,14 +599,12 @@ typedef struct blm_scheme_row {
     bool               by_caller; /* needs the caller's functions (options.probe_fn) */
 } blm_scheme_row;
 typedef struct blm_format_row {
-    size_t      size;
-    const char *name, *summary;
-    bool        reads, writes;
-    bool        sniffs; /* blm_sniff can tell it by its bytes */
-    bool        maps;   /* a file of it is mapped, and can be changed in place (BLM_WRITE) */
-    /* That it carries, NULL-ended. NULL: no list. Native carries all but redisbloom-cf; raw, other
-     * systems' that are one array of bits. */
-    const char *const *schemes;
+    size_t             size;
+    const char        *name, *summary;
+    bool               reads, writes;
+    bool               sniffs; /* blm_sniff can tell it by its bytes */
+    bool               maps;   /* a file of it is mapped, and can be changed in place (BLM_WRITE) */
+    const char *const *schemes; /* that it carries, NULL-ended; NULL: raw, or native: nearly all */
 } blm_format_row;
 BLM_API const blm_kind_row   *blm_kind_at(size_t i);
 BLM_API const blm_scheme_row *blm_scheme_at(size_t i);
