@@ -58,7 +58,8 @@ BLM_API blm_status blm_builder_add_hashes(blm_builder *b, const uint64_t *hashes
 BLM_API blm_status blm_builder_exclude_hashes(blm_builder *b, const uint64_t *hashes, size_t count);
 
 /* Builds the filter, in memory, from everything that was given; once. Calls progress with the keys
- * done and their total. You own *out. E_CONFLICT: an included and an excluded key have the same hash
+ * done and their total. You own *out. If it fails (E_CANCELLED, E_MEMORY) the keys are still there: call
+ * it again, or give more before. E_CONFLICT: an included and an excluded key have the same hash
  * (blm_builder_conflict): they are the same key, or, once in 2^64 / (included · excluded) builds, two
  * that another seed tells apart. The answers for all keys of both lists are verified before it
  * returns. */
@@ -87,8 +88,11 @@ BLM_API blm_status blm_builder_open(const char *dir, const blm_options *o, uint6
 /* Makes durable what was given so far. After a call above has failed, says why, again. */
 BLM_API blm_status blm_builder_sync(blm_builder *b, blm_error *err);
 /* Builds, and saves the filter as blm_save does (flags too); then its files go, and the directory if
- * blm_builder_open made it. Of builders in memory too. After E_CONFLICT they are gone as well.
- * E_CANCELLED can be resumed. */
+ * blm_builder_open made it. Of builders in memory too. A path that blm_save would refuse (E_EXISTS, no
+ * such directory) is refused before anything is built, and with the keys durable: call it again with
+ * another. After any other failure (E_CANCELLED, E_SPACE) a builder in memory still has everything and
+ * can be called again; of one on disk free the handle, and open the directory again. After E_CONFLICT
+ * its files are gone as well. */
 BLM_API blm_status blm_builder_save(blm_builder *b, const char *path, uint32_t flags,
                                     blm_error *err);
 typedef struct blm_builder_state {

@@ -67,8 +67,10 @@ BLM_API blm_status blm_spill_get_state(const blm_spill *s, blm_spill_state *out)
 BLM_API bool blm_spill_filling(const blm_spill *s);
 
 /* No more keys. Fills the parts, saves the filter as blm_save does (flags too), and removes its files
- * from the directory, and the directory if blm_spill_open made it. Calls options.progress; E_CANCELLED
- * can be resumed as well. */
+ * from the directory, and the directory if blm_spill_open made it. Calls options.progress. A path that
+ * blm_save would refuse (E_EXISTS, no such directory) is refused before anything is filled, and with the
+ * keys durable: call it again with another. After any other failure, E_CANCELLED too, free the handle,
+ * and open the directory again. */
 BLM_API blm_status blm_spill_finish(blm_spill *s, const char *path, uint32_t flags, blm_error *err);
 
 /* Leaves the directory as it is. NULL is allowed. */

@@ -25,18 +25,20 @@
 
 /* ---- a builder ---- */
 
+/* What a filter that only hashes is taken to be. */
+static const struct blm__shape blank = { .kind       = BLM_STATIC,
+                                         .rule       = BLM__FUSE,
+                                         .scheme     = &blm__scheme_native,
+                                         .bits       = BLM__FUSE_PROBES,
+                                         .line_count = 1,
+                                         .probes     = BLM__FUSE_PROBES,
+                                         .cell_bits  = 1,
+                                         .aux        = { 1, 1 } };
+
 static blm_status prepare(blm_builder *b, blm_error *err)
 {
-    struct blm__shape first = { .kind       = BLM_STATIC,
-                                .rule       = BLM__FUSE,
-                                .scheme     = &blm__scheme_native,
-                                .bits       = BLM__FUSE_PROBES,
-                                .line_count = 1,
-                                .probes     = BLM__FUSE_PROBES,
-                                .cell_bits  = 1,
-                                .aux        = { 1, 1 } };
-    blm_options       o     = b->o;
-    blm_status        st    = blm__filter_blank(&o, &b->f, err);
+    blm_options o  = b->o;
+    blm_status  st = blm__filter_blank(&o, &b->f, err);
     if (st == BLM_OK && o.scheme && strcmp(o.scheme, "native") != 0)
         st = blm__fail(err, BLM_E_UNSUPPORTED, "only native filters are built at once, not %s",
                        o.scheme);
@@ -53,7 +55,7 @@ static blm_status prepare(blm_builder *b, blm_error *err)
         st = blm__fail(err, BLM_E_UNSUPPORTED, "a kind that forgets keys is not built from a list");
     if (st == BLM_OK)
         st = blm__filter_choose(b->f, &o, err);
-    return st == BLM_OK ? blm__filter_hashes(b->f, &first, err) : st;
+    return st == BLM_OK ? blm__filter_hashes(b->f, &blank, err) : st;
 }
 
 blm_status blm__builder_make(const blm_options *o, blm_builder **out, blm_error *err)
@@ -94,6 +96,7 @@ void blm_builder_free(blm_builder *b)
     blm__builder_close(b);
     blm__hashes_free(&b->list[IN], a);
     blm__hashes_free(&b->list[OUT], a);
+    blm_free(b->built);
     blm_free(b->f);
     blm__free(a, b, sizeof *b);
 }
@@ -131,6 +134,15 @@ static blm_status may_take(const blm_builder *b, int list)
                                                                                 : BLM_OK;
 }
 
+/* So many more are in a list in memory: a filter without them is of no use. */
+static void taken(blm_builder *b, int list, size_t n)
+{
+    b->list[list].n += n;
+    b->given[list] += n;
+    blm_free(b->built);
+    b->built = NULL;
+}
+
 /* Some at a time, to files. */
 static blm_status take_to_disk(blm_builder *b, int list, const struct blm__keys *k)
 {
@@ -164,7 +176,7 @@ static blm_status take(blm_builder *b, int list, const struct blm__keys *k)
     if (!j.out)
         return BLM_E_MEMORY;
     blm__threads_run(k->n < LEAST ? 1 : b->o.threads, hash_shares, &j);
-    b->list[list].n += k->n;
+    taken(b, list, k->n);
     return BLM_OK;
 }
 
@@ -193,7 +205,7 @@ static blm_status take_hashes(blm_builder *b, int list, const uint64_t *hashes, 
     if (!to)
         return BLM_E_MEMORY;
     memcpy(to, hashes, count * sizeof *to);
-    b->list[list].n += count;
+    taken(b, list, count);
     return BLM_OK;
 }
 
@@ -454,28 +466,71 @@ blm_status blm__builder_conflict(blm_builder *b, uint64_t hash, blm_error *err)
                      (unsigned long long)hash);
 }
 
-blm_status blm_builder_build(blm_builder *b, blm_filter **out, blm_error *err)
+static blm_status build_lists(blm_builder *b, blm_error *err)
 {
     struct blm__fuse_progress p = { 0, 0 };
     uint64_t                  hash;
+    blm__hashes_sort(&b->list[IN], b->o.threads);
+    blm__hashes_sort(&b->list[OUT], b->o.threads);
+    return blm__hashes_meet(&b->list[IN], &b->list[OUT], &hash)
+               ? blm__builder_conflict(b, hash, err)
+               : blm__builder_run(b, &p, err);
+}
+
+/* Another filter without layers, which hashes as the builder's does. */
+static blm_status hashing_like(const blm_builder *b, blm_filter **out, blm_error *err)
+{
+    blm_status st = blm__filter_blank(&b->o, out, err);
+    if (st != BLM_OK)
+        return st;
+    struct blm__body *to = &(*out)->body;
+    to->kind             = b->f->body.kind;
+    to->ops              = b->f->body.ops;
+    to->scheme           = b->f->body.scheme;
+    to->shared           = b->f->body.shared;
+    to->hasher           = b->f->body.hasher;
+    to->hasher.secret    = NULL; /* that one is the other's */
+    return blm__filter_hashes(*out, &blank, err);
+}
+
+/* Everything is as it was if this fails: the lists are sorted, but they are still there. */
+blm_status blm__builder_ready(blm_builder *b, blm_error *err)
+{
+    blm_filter *hashing = b->f, *next = NULL;
+    blm_kind    asked = b->o.kind;
+    if (b->done)
+        return blm__fail(err, BLM_E_ARGUMENT, "a builder builds once: make another");
+    if (b->built)
+        return BLM_OK;
+    blm_status st = hashing_like(b, &next, err);
+    if (st == BLM_OK) {
+        b->f      = next;
+        st        = build_lists(b, err);
+        next      = b->f;
+        b->f      = hashing;
+        b->o.kind = asked;
+    }
+    if (st == BLM_OK)
+        b->built = next;
+    else
+        blm_free(next);
+    return st;
+}
+
+blm_status blm_builder_build(blm_builder *b, blm_filter **out, blm_error *err)
+{
     if (!out)
         return blm__fail(err, BLM_E_ARGUMENT, "nowhere to put the filter: out is NULL");
     *out = NULL;
     if (b->disk)
         return blm__fail(err, BLM_E_UNSUPPORTED,
                          "a builder whose keys are in files makes a file, not a filter in memory");
-    if (b->done)
-        return blm__fail(err, BLM_E_ARGUMENT, "a builder builds once: make another");
-    b->done = true;
-    blm__hashes_sort(&b->list[IN], b->o.threads);
-    blm__hashes_sort(&b->list[OUT], b->o.threads);
-    if (blm__hashes_meet(&b->list[IN], &b->list[OUT], &hash))
-        return blm__builder_conflict(b, hash, err);
-    blm_status st = blm__builder_run(b, &p, err);
+    blm_status st = blm__builder_ready(b, err);
     if (st != BLM_OK)
         return st;
-    *out = b->f;
-    b->f = NULL;
+    *out     = b->built;
+    b->built = NULL;
+    b->done  = true;
     return BLM_OK;
 }
 

@@ -10,9 +10,11 @@
 enum { BLM__IN, BLM__OUT }; /* the two lists */
 
 struct blm_builder {
-    blm_filter             *f; /* without layers: it hashes, and becomes the filter */
+    blm_filter             *f;     /* without layers: it hashes. While building, the filter */
+    blm_filter             *built; /* in memory, from all that was given, if a save of it failed */
     blm_options             o;
     struct blm__hashes      list[2];
+    uint64_t                given[2]; /* keys, those that came twice too: in memory */
     struct blm__fuse_effort effort;
     bool                    done, conflict;
     uint64_t                conflict_hash;
@@ -26,6 +28,8 @@ blm_status blm__builder_make(const blm_options *o, blm_builder **out, blm_error 
 blm_status blm__builder_choose(blm_builder *b, blm_error *err);
 /* Builds the filter from its lists, which are sorted, and asks it for every key. */
 blm_status blm__builder_run(blm_builder *b, struct blm__fuse_progress *p, blm_error *err);
+/* b->built is there. */
+blm_status blm__builder_ready(blm_builder *b, blm_error *err);
 blm_status blm__builder_conflict(blm_builder *b, uint64_t hash, blm_error *err);
 
 /* ---- builder_disk.c ---- */

@@ -354,8 +354,8 @@ blm_status blm_builder_get_state(const blm_builder *b, blm_builder_state *out)
     blm_builder_state       is = { .size = sizeof is };
     const struct blm__disk *d  = b->disk;
     if (!d) {
-        is.included = b->list[BLM__IN].n;
-        is.excluded = b->list[BLM__OUT].n;
+        is.included = b->given[BLM__IN];
+        is.excluded = b->given[BLM__OUT];
         return blm__emit(out, &is, sizeof is);
     }
     is.included      = d->given[BLM__IN];
@@ -546,29 +546,45 @@ static blm_status build_on_disk(blm_builder *b, const char *path, uint32_t flags
     return st == BLM_OK ? save_levels(b, path, flags, err) : st;
 }
 
-blm_status blm_builder_save(blm_builder *b, const char *path, uint32_t flags, blm_error *err)
+static blm_status save_from_memory(blm_builder *b, const char *path, uint32_t flags, blm_error *err)
 {
-    blm_filter *f;
-    if (!path)
-        return blm__fail(err, BLM_E_ARGUMENT, "no path (NULL)");
-    if (!b->disk) {
-        blm_status st = blm_builder_build(b, &f, err);
-        if (st == BLM_OK) {
-            st = blm_save(f, path, "native", flags, err);
-            blm_free(f);
-        }
-        return st;
-    }
-    if (b->disk->failed.status != BLM_OK)
-        return repeat(b->disk, err);
-    if (b->done)
-        return blm__fail(err, BLM_E_ARGUMENT, "a builder builds once: make another");
-    blm_status st = blm__claim_spares(b->disk->dir, path, err);
+    blm_status st = blm__builder_ready(b, err);
+    if (st == BLM_OK)
+        st = blm_save(b->built, path, "native", flags, err);
     if (st != BLM_OK)
         return st;
-    b->done = true;
-    st      = build_on_disk(b, path, flags, err);
+    blm_free(b->built);
+    b->built = NULL;
+    b->done  = true;
+    return BLM_OK;
+}
+
+static blm_status save_from_disk(blm_builder *b, const char *path, uint32_t flags, blm_error *err)
+{
+    b->done       = true;
+    blm_status st = build_on_disk(b, path, flags, err);
     if (st == BLM_OK || st == BLM_E_CONFLICT) /* with these keys there is nothing to go on with */
         blm__disk_remove(b->disk);
     return st;
+}
+
+/* Building takes long: what is wrong with the path is said before, when the keys are durable. */
+blm_status blm_builder_save(blm_builder *b, const char *path, uint32_t flags, blm_error *err)
+{
+    blm_status st = BLM_OK;
+    if (!path)
+        return blm__fail(err, BLM_E_ARGUMENT, "no path (NULL)");
+    if (b->disk && b->disk->failed.status != BLM_OK)
+        return repeat(b->disk, err);
+    if (b->done)
+        return blm__fail(err, BLM_E_ARGUMENT, "a builder builds once: make another");
+    if (b->disk)
+        st = blm_builder_sync(b, err);
+    if (st == BLM_OK && b->disk)
+        st = blm__claim_spares(b->disk->dir, path, err);
+    if (st == BLM_OK)
+        st = blm__may_save(path, flags, b->o.allocator, err);
+    if (st != BLM_OK)
+        return st;
+    return b->disk ? save_from_disk(b, path, flags, err) : save_from_memory(b, path, flags, err);
 }

@@ -529,17 +529,37 @@ static blm_status save_in_place(const blm_filter *f, const struct blm__codec *co
     return body.store->sync(&body, err);
 }
 
-blm_status blm_save(const blm_filter *f, const char *path, const char *format, uint32_t flags,
-                    blm_error *err)
+static blm_status save_flags(const char *path, uint32_t flags, blm_error *err)
 {
-    const struct blm__codec *codec;
     if (!path)
         return blm__fail(err, BLM_E_ARGUMENT, "no path (NULL)");
     if (flags & ~(BLM_REPLACE | BLM_PUBLIC))
         return blm__fail(err, BLM_E_ARGUMENT,
                          "unknown flags 0x%x: BLM_REPLACE and BLM_PUBLIC are known",
                          flags & ~(BLM_REPLACE | BLM_PUBLIC));
-    blm_status st = codec_for(f, format, &codec, err);
+    return BLM_OK;
+}
+
+blm_status blm__may_save(const char *path, uint32_t flags, const blm_allocator *a, blm_error *err)
+{
+    struct blm__temp t;
+    blm_status       st = save_flags(path, flags, err);
+    if (st != BLM_OK)
+        return st;
+    st = blm__temp_begin(path, flags, a, &t, err);
+    if (st == BLM_OK)
+        blm__temp_abandon(&t);
+    return blm__name_file(st, path, err);
+}
+
+blm_status blm_save(const blm_filter *f, const char *path, const char *format, uint32_t flags,
+                    blm_error *err)
+{
+    const struct blm__codec *codec;
+    blm_status               st = save_flags(path, flags, err);
+    if (st != BLM_OK)
+        return st;
+    st = codec_for(f, format, &codec, err);
     if (st == BLM_OK) {
         bool own = (flags & BLM_REPLACE) && f->body.store->backing == BLM_FILE_WRITE &&
                    blm__file_same(&f->body, path);

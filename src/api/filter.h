@@ -70,6 +70,8 @@ static inline bool blm__filter_stale(const blm_filter *f)
 
 /* Errors of files say which: "PATH: what is wrong". Of a long path the end. Returns st: api/files.c */
 blm_status blm__name_file(blm_status st, const char *path, blm_error *err);
+/* Would blm_save begin? For calls that save what they first have to work out. */
+blm_status blm__may_save(const char *path, uint32_t flags, const blm_allocator *a, blm_error *err);
 /* A filter from a source that stands at options.offset, of which bytes may follow if it is not 0. */
 struct blm__codec;
 struct blm__source;

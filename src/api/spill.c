@@ -476,7 +476,11 @@ blm_status blm_spill_finish(blm_spill *s, const char *path, uint32_t flags, blm_
         return blm__fail(err, BLM_E_ARGUMENT, "no path (NULL)");
     if (!s->filter || s->broken)
         return again(err);
-    st = blm__claim_spares(s->dir, path, err);
+    st = blm_spill_sync(s, err); /* what came is not lost, if that is all that can be done */
+    if (st == BLM_OK)
+        st = blm__claim_spares(s->dir, path, err);
+    if (st == BLM_OK) /* filling takes long: what is wrong with the path is said before */
+        st = blm__may_save(path, flags, &s->own, err);
     if (st != BLM_OK)
         return st;
     if (s->mark.phase == BLM__SPILLING)

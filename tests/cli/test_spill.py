@@ -3,6 +3,7 @@
 command is killed, and where the disk is full on the way."""
 import os
 import random
+import resource
 import signal
 import subprocess
 import time
@@ -72,10 +73,20 @@ same[1] = str(N * 2)
 err = tool("create", "got.blm", *same, "--working-memory", "64K", input=b"1\n", code=2)[1].decode()
 check("other parameters" in err, err)
 
-# ---- other keys when all have come: the filter could not be saved, its directory is missing
-same = ["-n", str(N), "-p", "1e-4", "--seed", "5", "--working-memory", "64K", "--spill", "late", "--from", "-"]
-tool("create", "later/got.blm", *same, input=b"1\n2\n3\n", code=2)
+# ---- a directory that is missing: said before anything is filled, and the keys are kept
+same = ["-n", "400000", "-p", "1e-4", "--seed", "5", "--working-memory", "64K", "--spill", "late", "--from", "-"]
+err = tool("create", "later/got.blm", *same, input=b"1\n2\n3\n", code=2)[1].decode()
+check("no such file or directory" in err and "words" not in os.listdir("late"), err)
 os.mkdir("later")
+err = tool("create", "later/got.blm", *same, input=b"1\n2\n4\n", code=2)[1].decode()
+check("these are not the keys" in err, err)
+
+# ---- other keys when all have come: the filter could not be saved, a file may only be as long as its words
+limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, limits[1]))
+tool("create", "later/got.blm", *same, input=b"1\n2\n3\n", code=2)
+resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+check("words" in os.listdir("late"), os.listdir("late"))
 for other in (b"1\n2\n4\n", b"1\n2\n3\n4\n", b"1\n2\n", b""):
     err = tool("create", "later/got.blm", *same, input=other, code=2)[1].decode()
     check("these are not the keys" in err or "fewer keys" in err, err)

@@ -212,6 +212,23 @@ static int failing_reserve(int fd, uint64_t at, uint64_t len)
     return now_fails() ? fail_with : real.reserve(fd, at, len);
 }
 
+static int no_rename(const char *from, const char *to)
+{
+    (void)from, (void)to;
+    return EIO;
+}
+
+/* Everything goes well, except that the file gets no name. */
+static void save_in_vain(blm_builder *b)
+{
+    blm_error err;
+    real               = blm__os;
+    blm__os.rename_new = no_rename;
+    assert_status(blm_builder_save(b, out, 0, &err), BLM_E_IO);
+    check_error(&err, BLM_E_IO, "rename");
+    blm__os = real;
+}
+
 static blm_status whole_run(const struct flavour_of *f, const blm_options *o, uint64_t in,
                             blm_error *err)
 {
@@ -304,7 +321,7 @@ static void lists_are_read_under_progress(void **state)
         blm_error    err  = { .status = BLM_OK };
         blm_builder *b    = open_or_fail(&o);
         assert_status(give(b, 0, IN, flavour[i].out), BLM_OK);
-        assert_status(blm_builder_save(b, "/nowhere/at/all", 0, &err), BLM_E_IO);
+        save_in_vain(b);
         blm_builder_free(b);
         o.progress     = stop_at;
         o.progress_ctx = &left;
@@ -355,7 +372,7 @@ static void other_keys_are_refused(void **state)
     blm_builder_free(b);
     b = open_or_fail(&o); /* all have come, and the file has no place */
     assert_status(give(b, 0, 5000, 0), BLM_OK);
-    assert_status(blm_builder_save(b, "/nowhere/at/all", 0, &err), BLM_E_IO);
+    save_in_vain(b);
     blm_builder_free(b);
     b = open_or_fail(&o);
     assert_true(state_of(b).building);
@@ -597,6 +614,70 @@ static void a_builder_in_memory_saves(void **state)
     assert_result_of(&flavour[0], IN);
 }
 
+static void make_out(void)
+{
+    FILE *f = fopen(out, "wb");
+    assert_non_null(f);
+    fclose(f);
+}
+
+/* What is wrong with the path is said before anything is done. */
+static void refuse_paths(blm_builder *b)
+{
+    blm_error err;
+    make_out();
+    assert_status(blm_builder_save(b, out, 0, &err), BLM_E_EXISTS);
+    check_error(&err, BLM_E_EXISTS, out);
+    assert_status(blm_builder_save(b, "/nowhere/at/all", 0, &err), BLM_E_IO);
+    check_error(&err, BLM_E_IO, "/nowhere/at/all");
+    assert_status(blm_builder_save(b, out, 1u << 31, &err), BLM_E_ARGUMENT);
+}
+
+static void a_path_can_be_another_one(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(flavour); i++)
+        for (int disk = 0; disk < 2; disk++) {
+            blm_options  o = options_of(&flavour[i]);
+            blm_builder *b = disk ? open_or_fail(&o) : builder_of(&o);
+            blm_error    err;
+            assert_status(give(b, 0, IN - 1, flavour[i].out), BLM_OK);
+            refuse_paths(b);
+            assert_false(state_of(b).building);
+            assert_status(give(b, IN - 1, IN, 0), BLM_OK);
+            assert_status(blm_builder_save(b, out, BLM_REPLACE, &err), BLM_OK);
+            assert_status(blm_builder_save(b, out, BLM_REPLACE, &err), BLM_E_ARGUMENT);
+            blm_builder_free(b);
+            assert_result_of(&flavour[i], IN);
+        }
+}
+
+/* In memory everything can be done again, and more keys may come. */
+static void a_save_that_failed_takes_no_keys(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(flavour); i++) {
+        blm_options o    = options_of(&flavour[i]);
+        uint64_t    left = 0;
+        blm_error   err;
+        o.progress     = stop_at;
+        o.progress_ctx = &left;
+        blm_builder *b = builder_of(&o);
+        assert_status(give(b, 0, IN - 1, flavour[i].out), BLM_OK);
+        assert_status(blm_builder_save(b, out, 0, &err), BLM_E_CANCELLED);
+        left = UINT64_MAX;
+        save_in_vain(b);
+        assert_int_equal(state_of(b).included, IN - 1);
+        assert_status(give(b, IN - 1, IN, 0), BLM_OK);
+        assert_int_equal(state_of(b).included, IN);
+        save_in_vain(b);
+        left = 2; /* nothing is built once more, only saved */
+        assert_status(blm_builder_save(b, out, 0, &err), BLM_OK);
+        blm_builder_free(b);
+        assert_result_of(&flavour[i], IN);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -614,6 +695,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_random_seed_is_kept, begin, end),
         cmocka_unit_test_setup_teardown(hashes_that_crowd_are_merged_too, begin, end),
         cmocka_unit_test_setup_teardown(a_builder_in_memory_saves, begin, end),
+        cmocka_unit_test_setup_teardown(a_path_can_be_another_one, begin, end),
+        cmocka_unit_test_setup_teardown(a_save_that_failed_takes_no_keys, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -342,6 +342,26 @@ static void test_refused(void **state)
     blm_spill_free(NULL);
 }
 
+/* What is wrong with the path is said before anything is done. */
+static void test_paths_refused(void **state)
+{
+    (void)state;
+    blm_error  err;
+    blm_spill *s = open_or_fail(&shapes[0]);
+    FILE      *f = fopen(out, "wb");
+    assert_non_null(f);
+    fclose(f);
+    assert_int_equal(give(s, 0, 1000, &err), BLM_OK);
+    assert_int_equal(blm_spill_finish(s, out, 0, &err), BLM_E_EXISTS);
+    assert_non_null(strstr(err.text, out));
+    assert_int_equal(blm_spill_finish(s, "/nowhere/at/all", 0, &err), BLM_E_IO);
+    assert_int_equal(blm_spill_finish(s, out, 1u << 31, &err), BLM_E_ARGUMENT);
+    assert_false(blm_spill_filling(s));
+    assert_int_equal(give(s, 1000, 2000, &err), BLM_OK);
+    assert_int_equal(blm_spill_finish(s, out, BLM_REPLACE, &err), BLM_OK);
+    blm_spill_free(s);
+}
+
 static void damage(const char *name, long at)
 {
     char path[512];
@@ -412,6 +432,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_full_disk, begin, end),
         cmocka_unit_test_setup_teardown(test_cancelled, begin, end),
         cmocka_unit_test_setup_teardown(test_refused, begin, end),
+        cmocka_unit_test_setup_teardown(test_paths_refused, begin, end),
         cmocka_unit_test_setup_teardown(test_damaged, begin, end),
         cmocka_unit_test_setup_teardown(test_words_cut_off, begin, end),
     };
