@@ -54,7 +54,8 @@ typedef bool (*blm_key_fn)(void *ctx, const void *key, size_t len);
  * is unknown" and hands it to its caller; before the next put it reads the mark again. E_MISMATCH says
  * moreover that the data set may have gone back to an earlier state of itself:
  * the guard then acts as after blm_guard_distrust, and rebuilds; an advisory one goes on, since it removes
- * nothing. So return it for nothing else: each one voids a rebuild under way. err is never NULL. */
+ * nothing. So return it for nothing else: each one voids a rebuild under way. You may fill *err with your
+ * own sentence (err is never NULL here); if its text stays empty, a sentence is written for you. */
 typedef struct blm_dataset {
     size_t size; /* sizeof(blm_dataset) */
     void  *ctx;
@@ -166,7 +167,8 @@ BLM_API blm_status blm_guard_close(blm_guard *g, blm_error *err);
 /* Reads a row. BLM_OK: the row is there, and `value` (may be NULL) was called with its bytes: once or
  * several times, as bool value(void *value_ctx, const void *bytes, size_t len), which returns true to
  * go on. False stops the read, which then gives E_CANCELLED; so a `value` that returns BLM_OK, which
- * is 0, stops it. BLM_E_ABSENT: there is no such row. Anything else comes from the data set. */
+ * is 0, stops it. BLM_E_ABSENT: there is no such row; that is an answer, and err says so too. A key that
+ * is NULL with a length is E_ARGUMENT, here and below. Anything else comes from the data set. */
 BLM_API blm_status blm_guard_get(blm_guard *g, const void *key, size_t len, blm_write_fn value,
                                  void *value_ctx, blm_error *err);
 

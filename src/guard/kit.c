@@ -12,6 +12,7 @@
 #include "bloomery/guard.h"
 #include "core/alloc.h"
 #include "core/error.h"
+#include "guard/dataset.h"
 
 #define LEAST 1000u /* a scan in pages shows its seams only with several of them */
 #define MOST  ((uint64_t)1 << 24)
@@ -64,14 +65,14 @@ static blm_status put(struct kit *k, uint64_t row, unsigned version, blm_error *
     char   key[ROOM], value[32];
     size_t len = k->key(k->key_ctx, row, key);
     int    n   = snprintf(value, sizeof value, "%llu.%u", (unsigned long long)row, version);
-    return k->d->put(k->d->ctx, key, len, value, (size_t)n, err);
+    return blm__data_put(k->d, key, len, value, (size_t)n, err);
 }
 
 static blm_status del(struct kit *k, uint64_t row, blm_error *err)
 {
     char   key[ROOM];
     size_t len = k->key(k->key_ctx, row, key);
-    return k->d->del(k->d->ctx, key, len, err);
+    return blm__data_del(k->d, key, len, err);
 }
 
 static blm_status get(struct kit *k, uint64_t row, struct value *v)
@@ -79,7 +80,7 @@ static blm_status get(struct kit *k, uint64_t row, struct value *v)
     char   key[ROOM];
     size_t len = k->key(k->key_ctx, row, key);
     v->len     = 0;
-    return k->d->get(k->d->ctx, key, len, keep, v, k->err);
+    return blm__data_get(k->d, key, len, keep, v, k->err);
 }
 
 static blm_status try_row(struct kit *k, uint64_t row)
@@ -153,12 +154,11 @@ static bool name_row(void *ctx, const void *key, size_t len)
 static void *traffic(void *ctx)
 {
     struct kit *k = ctx;
-    blm_error   unwanted;
     for (uint64_t i = 0; !atomic_load(&k->done); i++) {
-        put(k, k->rows + i % 64, 0, &unwanted);
-        put(k, i * 7919 % k->rows, 1, &unwanted);
+        put(k, k->rows + i % 64, 0, NULL);
+        put(k, i * 7919 % k->rows, 1, NULL);
         if (k->d->del)
-            del(k, k->rows + (i + 32) % 64, &unwanted);
+            del(k, k->rows + (i + 32) % 64, NULL);
     }
     return NULL;
 }
@@ -171,7 +171,7 @@ static blm_status scan(struct kit *k, struct names *n, bool busy, const char *wh
     atomic_store(&k->done, false);
     if (busy && pthread_create(&t, NULL, traffic, k) != 0)
         return blm__fail(k->err, BLM_E_MEMORY, "cannot start a thread");
-    blm_status st = k->d->scan(k->d->ctx, name_row, n, k->err);
+    blm_status st = blm__data_scan(k->d, name_row, n, k->err);
     atomic_store(&k->done, true);
     if (busy)
         pthread_join(t, NULL);
@@ -193,7 +193,7 @@ static blm_status try_stop(struct kit *k, struct names *n)
 {
     k->stop_after = k->rows / 2;
     k->named      = 0;
-    blm_status st = k->d->scan(k->d->ctx, name_row, n, k->err);
+    blm_status st = blm__data_scan(k->d, name_row, n, k->err);
     if (k->named != k->stop_after)
         return blm__fail(k->err, BLM_E_MISMATCH,
                          "the scan goes on after its callback has returned false");
@@ -229,12 +229,11 @@ struct racer {
 static void *race(void *ctx)
 {
     struct racer *r = ctx;
-    blm_error     unwanted;
     atomic_fetch_add(r->ready, 1);
     while (atomic_load(r->ready) < 2)
         ;
     for (uint64_t i = 0; i < 200; i++)
-        r->gone += del(r->k, i, &unwanted) == BLM_OK;
+        r->gone += del(r->k, i, NULL) == BLM_OK;
     return NULL;
 }
 
@@ -266,18 +265,18 @@ static blm_status try_mark(struct kit *k)
     size_t             had = 0, len = 0;
     if (!d->mark_read)
         return BLM_OK;
-    blm_status st = d->mark_read(d->ctx, before, &had, k->err);
+    blm_status st = blm__data_mark_read(d, before, &had, k->err);
     if (st != BLM_OK && st != BLM_E_ABSENT)
         return st;
     for (size_t i = 0; i < sizeof mark; i++)
         mark[i] = (uint8_t)(' ' + i);
-    st = d->mark_write(d->ctx, mark, sizeof mark, k->err);
+    st = blm__data_mark_write(d, mark, sizeof mark, k->err);
     if (st == BLM_OK)
-        st = d->mark_read(d->ctx, back, &len, k->err);
+        st = blm__data_mark_read(d, back, &len, k->err);
     if (st == BLM_OK && (len != sizeof mark || memcmp(mark, back, len) != 0))
         st = blm__fail(k->err, BLM_E_MISMATCH, "mark_read does not give what mark_write was given");
     if (st == BLM_OK && had) /* without one, ours stays: no guard takes it for its own */
-        st = d->mark_write(d->ctx, before, had, k->err);
+        st = blm__data_mark_write(d, before, had, k->err);
     return st;
 }
 
@@ -302,9 +301,8 @@ static blm_status try_all(struct kit *k, struct names *n)
         st = try_races(k);
     if (st == BLM_OK)
         st = try_mark(k);
-    blm_error unwanted;
     for (uint64_t i = 0; k->d->del && i < k->rows + 64; i++)
-        del(k, i, &unwanted);
+        del(k, i, NULL);
     return st;
 }
 

@@ -18,6 +18,7 @@
 
 #include "core/bits.h"
 #include "core/body.h"
+#include "guard/dataset.h"
 
 #define COPIES (2 * BLM__BUCKET) /* of one key, in a cuckoo filter of one layer */
 
@@ -25,6 +26,12 @@ static uint64_t hash_of(const blm_guard *g, const void *key, size_t len)
 {
     blm_digest d;
     return blm_digest_of(g->keyer, key, len, &d) == BLM_OK ? d.w[0] : 0;
+}
+
+static blm_status check_key(const void *key, size_t len, blm_error *err)
+{
+    return key || len == 0 ? BLM_OK
+                           : blm__fail(err, BLM_E_ARGUMENT, "a key has a length but no data");
 }
 
 static bool is_error(blm_status st) { return st != BLM_OK && st != BLM_E_ABSENT; }
@@ -61,8 +68,7 @@ static blm_status claim(blm_guard *g, blm_error *err)
  * there again that were deleted, and their keys removed. */
 static bool as_we_know_it(blm_guard *g)
 {
-    blm_error  unwanted;
-    blm_status st = blm__trust_look(&g->trust, &g->data, &unwanted);
+    blm_status st = blm__trust_look(&g->trust, &g->data, NULL);
     if (!g->data.mark_read) /* nobody knows */
         return true;
     if (st == BLM_PRESENT)
@@ -88,17 +94,17 @@ BLM__NOINLINE static blm_status read_through(const struct request *r, bool asked
 {
     blm_guard *g  = r->g;
     blm_status st = blm__guard_mine(g, r->err);
+    if (st == BLM_OK)
+        st = check_key(r->key, r->len, r->err); /* a filter lets a key pass that is none */
     if (st != BLM_OK)
         return st;
     uint64_t hash = hash_of(g, r->key, r->len), ticket = blm__table_ticket(&g->table, hash);
     blm__step();
     if (asked && blm__table_knows(&g->table, hash, r->key, r->len)) {
         blm__guard_count(g, BLM__N_REMEMBERED, 1);
-        return BLM_E_ABSENT;
+        return blm__data_absent(r->err);
     }
-    blm_error unwanted;
-    st = g->data.get(g->data.ctx, r->key, r->len, r->value, r->value_ctx,
-                     r->err ? r->err : &unwanted);
+    st = blm__data_get(&g->data, r->key, r->len, r->value, r->value_ctx, r->err);
     blm__guard_heard(g, st);
     blm__step();
     if (st == BLM_OK) {
@@ -125,7 +131,7 @@ BLM__NOINLINE static blm_status get_anywhere(const struct request *r)
     blm__step();
     bool maybe = !asked || blm_check(now->cur, r->key, r->len);
     blm__epoch_leave(&s, maybe ? BLM__LEFT_PASSED : BLM__LEFT_REFUSED);
-    return maybe ? read_through(r, asked) : BLM_E_ABSENT;
+    return maybe ? read_through(r, asked) : blm__data_absent(r->err);
 }
 
 /* A refused get is what the guard is for, so it does nothing but the check and two counts. With
@@ -142,7 +148,7 @@ blm_status blm_guard_get(blm_guard *g, const void *key, size_t len, blm_write_fn
     blm__step();
     if (asked && !blm_check(now->cur, key, len)) {
         blm__epoch_disown(counts, BLM__LEFT_REFUSED);
-        return BLM_E_ABSENT;
+        return err ? blm__data_absent(err) : BLM_E_ABSENT;
     }
     blm__epoch_disown(counts, BLM__LEFT_PASSED);
     return read_through(&r, asked);
@@ -218,7 +224,6 @@ static const blm_filter *filter_with(blm_guard *g, const void *key, size_t len)
 /* The filter that need not get this key; NULL: none. */
 static const blm_filter *find_spare(blm_guard *g, uint64_t hash, const void *key, size_t len)
 {
-    blm_error unwanted;
     if (!(g->can & BLM_CAN_FILL_UP))
         return NULL;
     if (g->flags & BLM_GUARD_ADVISORY) /* nothing is ever removed */
@@ -226,7 +231,7 @@ static const blm_filter *find_spare(blm_guard *g, uint64_t hash, const void *key
     blm__table_spare_begin(&g->table, hash);
     const blm_filter *has = filter_with(g, key, len);
     if (has && !blm__mistaken(BLM__SPARE_BLINDLY)) {
-        blm_status st = g->data.get(g->data.ctx, key, len, NULL, NULL, &unwanted);
+        blm_status st = blm__data_get(&g->data, key, len, NULL, NULL, NULL);
         blm__guard_heard(g, st);
         if (st != BLM_OK)
             has = NULL;
@@ -285,15 +290,16 @@ static blm_status add_to_filters(blm_guard *g, const void *key, size_t len, cons
 static blm_status put(blm_guard *g, const void *key, size_t len, const void *value,
                       size_t value_len, blm_error *err)
 {
-    uint64_t  hash = hash_of(g, key, len);
-    blm_error unwanted;
     if (!g->data.put)
         return blm__fail(err, BLM_E_UNSUPPORTED, "this data set cannot be written");
     blm_status st = blm__guard_mine(g, err);
     if (st == BLM_OK)
+        st = check_key(key, len, err);
+    if (st == BLM_OK)
         st = claim(g, err);
     if (st != BLM_OK)
         return st;
+    uint64_t hash = hash_of(g, key, len);
     blm__table_put_begin(&g->table, hash, key, len);
     struct blm__section w = blm__epoch_enter(&g->writers);
     blm__step();
@@ -301,7 +307,7 @@ static blm_status put(blm_guard *g, const void *key, size_t len, const void *val
     st = blm__mistaken(BLM__DATA_SET_FIRST) ? BLM_OK : add_to_filters(g, key, len, spare);
     blm__step();
     if (st == BLM_OK) {
-        st = g->data.put(g->data.ctx, key, len, value, value_len, err ? err : &unwanted);
+        st = blm__data_put(&g->data, key, len, value, value_len, err);
         blm__guard_heard(g, st);
         bool refused = st == BLM_E_ARGUMENT;
         if (st == BLM_OK)
@@ -353,16 +359,17 @@ void blm_guard_note_put(blm_guard *g, const void *key, size_t len)
 
 static blm_status del(blm_guard *g, const void *key, size_t len, blm_error *err)
 {
-    blm_error unwanted;
     if (!g->data.del)
         return blm__fail(err, BLM_E_UNSUPPORTED, "this data set cannot delete");
     blm_status st = blm__guard_mine(g, err);
+    if (st == BLM_OK)
+        st = check_key(key, len, err);
     if (st != BLM_OK)
         return st;
     struct blm__before before = { atomic_load(&g->generation),
                                   blm__table_spares(&g->table, hash_of(g, key, len)) };
     blm__step();
-    st = g->data.del(g->data.ctx, key, len, err ? err : &unwanted);
+    st = blm__data_del(&g->data, key, len, err);
     blm__guard_heard(g, st);
     blm__step();
     if (is_error(st))
@@ -399,8 +406,11 @@ void blm_guard_note_delete(blm_guard *g, const void *key, size_t len)
 blm_status blm_guard_update(blm_guard *g, const void *old_key, size_t old_len, const void *new_key,
                             size_t new_len, const void *value, size_t value_len, blm_error *err)
 {
-    bool same     = old_len == new_len && (old_len == 0 || memcmp(old_key, new_key, old_len) == 0);
-    blm_status st = put(g, new_key, new_len, value, value_len, err);
+    blm_status st = check_key(old_key, old_len, err);
+    if (st == BLM_OK)
+        st = put(g, new_key, new_len, value, value_len, err);
+    bool same = st == BLM_OK && old_len == new_len &&
+                (old_len == 0 || memcmp(old_key, new_key, old_len) == 0);
     if (st == BLM_OK && !same) {
         st = del(g, old_key, old_len, err);
         if (st == BLM_E_ABSENT)

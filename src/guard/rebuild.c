@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "core/os.h"
+#include "guard/dataset.h"
 #include "guard/guard.h"
 
 #define LEAST_ITEMS  1024u
@@ -164,7 +165,7 @@ static blm_status scan_into(blm_guard *g, blm_filter *next, uint64_t *named, blm
     a->st                         = BLM_OK;
     blm__table_doubts(&g->table, gather_doubt, a);
     blm__step();
-    blm_status st = a->st < 0 ? a->st : g->data.scan(g->data.ctx, gather_row, a, err);
+    blm_status st = a->st < 0 ? a->st : blm__data_scan(&g->data, gather_row, a, err);
     if (a->st == BLM_OK)
         blm__guard_heard(g, st);
     if (st == BLM_OK && a->st == BLM_OK)
@@ -179,10 +180,9 @@ static blm_status scan_into(blm_guard *g, blm_filter *next, uint64_t *named, blm
 static uint64_t rows_now(blm_guard *g)
 {
     uint64_t            rows = 0;
-    blm_error           unwanted;
     struct blm__figures now;
     if (g->data.count) {
-        blm_status st = g->data.count(g->data.ctx, &rows, &unwanted);
+        blm_status st = blm__data_count(&g->data, &rows, NULL);
         blm__guard_heard(g, st);
         if (st == BLM_OK)
             return rows;

@@ -14,6 +14,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/os.h"
+#include "guard/dataset.h"
 #include "guard/step.h"
 
 /* The line is less than a sector and written in one call: it is whole, or it does not count. */
@@ -179,8 +180,7 @@ static blm_status read_mark(const struct blm__trust *t, const blm_dataset *d, bl
 {
     char       ours[BLM_MARK_MAX], theirs[BLM_MARK_MAX];
     size_t     len = 0;
-    blm_error  unwanted;
-    blm_status st = d->mark_read(d->ctx, theirs, &len, err ? err : &unwanted);
+    blm_status st  = blm__data_mark_read(d, theirs, &len, err);
     if (st != BLM_OK)
         return st;
     return len == mark_of(t, ours) && memcmp(ours, theirs, len) == 0 ? BLM_OK : BLM_PRESENT;
@@ -207,12 +207,11 @@ static bool is_claimed(struct blm__trust *t)
 
 static blm_status write_mark(struct blm__trust *t, const blm_dataset *d, blm_error *err)
 {
-    char      mark[BLM_MARK_MAX];
-    blm_error unwanted;
+    char mark[BLM_MARK_MAX];
     if (!d->mark_write)
         return BLM_OK;
     uint64_t   before = atomic_load(&t->troubles) + 1;
-    blm_status st     = d->mark_write(d->ctx, mark, mark_of(t, mark), err ? err : &unwanted);
+    blm_status st     = blm__data_mark_write(d, mark, mark_of(t, mark), err);
     atomic_store(&t->claimed, st == BLM_OK ? before : 0);
     t->bare = false;
     return st;

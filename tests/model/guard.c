@@ -77,6 +77,7 @@ struct world {
     bool          storm;  /* … and does every other write, of which most take effect later? */
     blm_guard    *guard;
     char          path[128];
+    unsigned      deleting[FIBERS + 1]; /* which delete of its key each fiber's call is */
 };
 
 static uint64_t clock_now; /* every begin and end of a call has its own time */
@@ -167,6 +168,9 @@ static blm_status world_put(void *ctx, const void *key, size_t len, const void *
     return f ? broken(err) : BLM_OK;
 }
 
+/* Of the fiber that runs, or of the scheduler. */
+static unsigned *deleting(struct world *w) { return &w->deleting[fibers.current + 1]; }
+
 static blm_status world_del(void *ctx, const void *key, size_t len, blm_error *err)
 {
     struct world *w = ctx;
@@ -178,7 +182,7 @@ static blm_status world_del(void *ctx, const void *key, size_t len, blm_error *e
     if (e == NOW)
         w->there[k] = false;
     else if (e == LATER)
-        w->late[k][w->lates[k]++] = (struct late){ true, (unsigned)err->offset };
+        w->late[k][w->lates[k]++] = (struct late){ true, *deleting(w) };
     delay();
     return f ? broken(err) : there ? BLM_OK : BLM_E_ABSENT;
 }
@@ -303,9 +307,9 @@ static void call_delete(struct world *w, unsigned k)
 {
     char key[8];
     key_name(key, k);
-    unsigned  at  = delete_begins(w, k);
-    blm_error err = { .offset = at }; /* for world_del */
-    blm_guard_delete(w->guard, key, 4, &err);
+    unsigned at  = delete_begins(w, k);
+    *deleting(w) = at;
+    blm_guard_delete(w->guard, key, 4, NULL);
     delete_ends(w, k, at);
 }
 
@@ -316,10 +320,10 @@ static void call_update(struct world *w, unsigned from, unsigned to)
     char old[8], new[8];
     key_name(old, from);
     key_name(new, to);
-    uint64_t   begin = clock_now++;
-    unsigned   at    = from == to ? 0 : delete_begins(w, from);
-    blm_error  err   = { .offset = at };
-    blm_status st    = blm_guard_update(w->guard, old, 4, new, 4, NULL, 0, &err);
+    uint64_t begin = clock_now++;
+    unsigned at    = from == to ? 0 : delete_begins(w, from);
+    *deleting(w)   = at;
+    blm_status st  = blm_guard_update(w->guard, old, 4, new, 4, NULL, 0, NULL);
     if (from != to)
         delete_ends(w, from, at);
     struct record *r = &w->record[to];

@@ -159,6 +159,144 @@ static void test_failures_are_handed_on(void **state)
     close_guard(g);
 }
 
+/* A data set that answers one thing to everything, and says nothing or only words of its own. */
+static struct {
+    blm_status  answer;
+    const char *text;
+} laconic;
+
+static blm_status answer(blm_error *err)
+{
+    if (laconic.text)
+        strcpy(err->text, laconic.text);
+    return laconic.answer;
+}
+static blm_status get_so(void *ctx, const void *key, size_t len, blm_write_fn value, void *to,
+                         blm_error *err)
+{
+    (void)ctx, (void)key, (void)len, (void)value, (void)to;
+    assert_non_null(key);
+    return answer(err);
+}
+static blm_status put_so(void *ctx, const void *key, size_t len, const void *value,
+                         size_t value_len, blm_error *err)
+{
+    (void)ctx, (void)len, (void)value, (void)value_len;
+    assert_non_null(key);
+    return answer(err);
+}
+static blm_status del_so(void *ctx, const void *key, size_t len, blm_error *err)
+{
+    (void)ctx, (void)len;
+    assert_non_null(key);
+    return answer(err);
+}
+static blm_status scan_so(void *ctx, blm_key_fn each, void *to, blm_error *err)
+{
+    (void)ctx, (void)each, (void)to;
+    return answer(err);
+}
+
+static blm_guard *open_laconic(void)
+{
+    blm_guard_options o = plain();
+    blm_guard        *g = NULL;
+    blm_dataset       d = {
+              .size = sizeof d, .get = get_so, .put = put_so, .del = del_so, .scan = scan_so
+    };
+    o.flags        = BLM_GUARD_MANUAL;
+    laconic.answer = BLM_OK;
+    laconic.text   = NULL;
+    assert_int_equal(blm_guard_open(&o, &d, &g, NULL), BLM_OK);
+    return g;
+}
+
+/* As of a call that failed before, with everything set. */
+static blm_error *stale(blm_error *err)
+{
+    memset(err, 0x5a, sizeof *err);
+    return err;
+}
+
+static void check_said(blm_status st, const blm_error *err, blm_status want, const char *word)
+{
+    assert_int_equal(st, want);
+    check_error(err, want, word);
+    assert_true(err->offset == BLM_NO_OFFSET && err->system == 0 && err->named == 0);
+    assert_int_equal(err->wrong, strlen(err->text));
+}
+
+static void test_a_failure_has_its_sentence(void **state)
+{
+    (void)state;
+    static const struct {
+        blm_status  answer;
+        const char *text, *get, *put, *del, *scan;
+    } all[] = {
+        { BLM_E_IO, NULL, "not read a row: the system", "not write a row", "not delete a row",
+          "not scan its rows" },
+        { BLM_E_BUSY, "away", "away", "away", "away", "away" },
+    };
+    blm_guard *g = open_laconic();
+    blm_error  e;
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        blm_status want = laconic.answer = all[i].answer;
+        laconic.text                     = all[i].text;
+        check_said(blm_guard_get(g, "a", 1, NULL, NULL, stale(&e)), &e, want, all[i].get);
+        check_said(blm_guard_put(g, "a", 1, "v", 1, stale(&e)), &e, want, all[i].put);
+        check_said(blm_guard_delete(g, "a", 1, stale(&e)), &e, want, all[i].del);
+        check_said(blm_guard_update(g, "a", 1, "b", 1, "v", 1, stale(&e)), &e, want, all[i].put);
+        check_said(blm_guard_build(g, stale(&e)), &e, want, all[i].scan);
+        assert_int_equal(blm_guard_rebuild(g, &e), BLM_OK);
+        check_said(blm_guard_wait(g, stale(&e)), &e, want, all[i].scan);
+    }
+    close_guard(g);
+}
+
+/* Absent is an answer, but callers print what they get. */
+static void test_absence_is_said(void **state)
+{
+    (void)state;
+    static const char no_row[] = "there is no such row";
+    blm_guard        *g        = open_laconic();
+    blm_error         e;
+    laconic.answer = BLM_E_ABSENT;
+    check_said(blm_guard_get(g, "a", 1, NULL, NULL, stale(&e)), &e, BLM_E_ABSENT, no_row);
+    check_said(blm_guard_delete(g, "a", 1, stale(&e)), &e, BLM_E_ABSENT, no_row);
+    laconic.answer = BLM_OK;
+    assert_int_equal(blm_guard_build(g, &e), BLM_OK);
+    check_said(blm_guard_get(g, "a", 1, NULL, NULL, stale(&e)), &e, BLM_E_ABSENT, no_row);
+    assert_int_equal(figures_of(g).refused, 1);
+    assert_int_equal(blm_guard_put(g, "a", 1, "v", 1, &e), BLM_OK);
+    laconic.answer = BLM_E_ABSENT;
+    for (int i = 0; i < 2; i++) /* by the data set, and from memory */
+        check_said(blm_guard_get(g, "a", 1, NULL, NULL, stale(&e)), &e, BLM_E_ABSENT, no_row);
+    assert_int_equal(figures_of(g).remembered, 1);
+    laconic.text = "nothing here";
+    check_said(blm_guard_delete(g, "a", 1, stale(&e)), &e, BLM_E_ABSENT, "nothing here");
+    close_guard(g);
+}
+
+/* Whether there is a filter yet or not, and before the data set is asked. */
+static void test_a_key_without_data(void **state)
+{
+    (void)state;
+    blm_guard *g = open_laconic();
+    blm_error  e;
+    for (int built = 0; built < 2; built++) {
+        laconic.answer = BLM_E_ABSENT;
+        check_said(blm_guard_get(g, NULL, 5, NULL, NULL, &e), &e, BLM_E_ARGUMENT, "no data");
+        check_said(blm_guard_put(g, NULL, 5, "v", 1, &e), &e, BLM_E_ARGUMENT, "no data");
+        check_said(blm_guard_delete(g, NULL, 5, &e), &e, BLM_E_ARGUMENT, "no data");
+        check_said(blm_guard_update(g, NULL, 5, "a", 5, "v", 1, &e), &e, BLM_E_ARGUMENT, "no data");
+        check_said(blm_guard_update(g, "a", 5, NULL, 5, "v", 1, &e), &e, BLM_E_ARGUMENT, "no data");
+        assert_int_equal(figures_of(g).errors, 0);
+        laconic.answer = BLM_OK;
+        assert_int_equal(blm_guard_build(g, &e), BLM_OK);
+    }
+    close_guard(g);
+}
+
 static void test_update_moves_a_row(void **state)
 {
     (void)state;
@@ -300,6 +438,9 @@ int main(void)
         ROWS(test_the_table_is_bounded),
         ROWS(test_asking_only),
         ROWS(test_failures_are_handed_on),
+        ROWS(test_a_failure_has_its_sentence),
+        ROWS(test_absence_is_said),
+        ROWS(test_a_key_without_data),
         ROWS(test_update_moves_a_row),
         ROWS(test_update_without_a_put),
         ROWS(test_puts_that_are_refused),
