@@ -1,25 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Go's bloom as JSON: {"m":96,"k":7,"b":"…"} without any space. b is base64 (URL-safe, padded) of L
- * and the words of the plain form (go.h). We read any spacing and order, ignore other members, and
- * accept the other base64 alphabet.
+ * and the words of the plain form (go.h). We read what Go's encoding/json reads: any spacing and order,
+ * names in either case, the last of several members of one name, and whatever members there are beside
+ * them. And the other base64 alphabet.
  */
 #include "codec/go.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "codec/base64.h"
+#include "codec/json.h"
 #include "codec/words.h"
 
-#ifdef BLOOMERY_WITH_JANSSON
-#include <jansson.h>
-
-/* The text of a filter has three members. With more commas, colons and brackets than this it is not
- * a filter, and must not take the memory of all those values. */
-#define VALUES_MOST 64u
-/* The longest text if there is no max_bytes: it is in memory as a whole while it is parsed. */
-#define TEXT_MOST   ((uint64_t)1 << 30)
+/* The longest text if there is no max_bytes: it is in memory as a whole while it is read. */
+#define TEXT_MOST ((uint64_t)1 << 30)
 
 struct json_text {
     uint8_t *text;
@@ -69,176 +66,209 @@ static blm_status read_text(struct blm__source *in, const blm_options *o, const 
     if (b->max_bytes) /* base64 of the words, and a little around them */
         cap = b->max_bytes > UINT64_MAX / 2 - 4096 ? UINT64_MAX : b->max_bytes / 3 * 4 + 4096;
     t->start = in->at;
-    blm_status st =
-        blm__read_all(o->offset ? &some : in, b->alloc, cap, &t->text, &t->len, &t->room, err);
-    if (st != BLM_OK)
-        return st;
-    size_t values = 0;
-    for (size_t i = 0; i < t->len; i++) {
-        values += strchr(",:[{", t->text[i]) && t->text[i];
-        if (values > VALUES_MOST)
-            return blm__fail_at(err, BLM_E_FORMAT, t->start + i,
-                                "more JSON values than a filter has");
+    return blm__read_all(o->offset ? &some : in, b->alloc, cap, &t->text, &t->len, &t->room, err);
+}
+
+/* ---- members ---- */
+
+/* Where m, k and b are in the text, and the numbers. */
+struct members {
+    struct blm__go g;
+    bool           has_m, has_k;
+    size_t         b, b_len; /* between its quotes; 0: there is none */
+    uint64_t       at_b;     /* its name, as at_m and at_k */
+};
+
+/* Four digits, which were checked. */
+static unsigned hex4(const uint8_t *p)
+{
+    unsigned v = 0;
+    for (int i = 0; i < 4; i++)
+        v = v << 4 | ((p[i] & 15u) + (p[i] > '9' ? 9 : 0)); /* letters end in 1 to 6 */
+    return v;
+}
+
+/* m, k or b, as Go compares names: in either case, and by Unicode's simple folding, in which the sign
+ * of the kelvin is a k. 0: another name. */
+static char which(const struct blm__json_member *x)
+{
+    static const char kelvin[] = "\xe2\x84\xaa";
+    unsigned          c        = 0;
+    if (!x->name)
+        return 0;
+    if (x->name_len == 1)
+        c = x->name[0];
+    else if (x->name_len == 6 && memcmp(x->name, "\\u", 2) == 0)
+        c = hex4(x->name + 2);
+    if (c == 0x212a || (x->name_len == 3 && memcmp(x->name, kelvin, 3) == 0))
+        c = 'k';
+    c |= c >= 'A' && c <= 'Z' ? 0x20 : 0;
+    return c == 'm' || c == 'k' || c == 'b' ? (char)c : 0;
+}
+
+static bool is_null(const struct blm__json_member *x)
+{
+    return x->value_len == 4 && memcmp(x->value, "null", 4) == 0;
+}
+
+/* Only digits: Go takes neither 64.0 nor 6.4e1 for a number of bits. */
+static bool whole_number(const struct blm__json_member *x, uint64_t *v)
+{
+    *v = 0;
+    for (size_t i = 0; i < x->value_len; i++) {
+        unsigned digit = x->value[i] - (unsigned)'0';
+        if (digit > 9 || *v > (UINT64_MAX - digit) / 10)
+            return false;
+        *v = *v * 10 + digit;
+    }
+    return true;
+}
+
+/* null leaves a number as it was, and takes the bits away. Every member must be of its type, also one
+ * that another of the same name follows. */
+static blm_status take_member(const struct json_text *t, const struct blm__json_member *x,
+                              struct members *all, blm_error *err)
+{
+    char     c  = which(x);
+    uint64_t at = t->start + x->at;
+    if (c == 'b') {
+        if (x->value[0] != '"' && !is_null(x))
+            return blm__fail_at(err, BLM_E_FORMAT, at, "member b is not a string");
+        all->at_b  = at;
+        all->b     = is_null(x) ? 0 : (size_t)(x->value - t->text) + 1;
+        all->b_len = x->value_len - 2;
+    } else if (c && !is_null(x)) {
+        if (!whole_number(x, c == 'm' ? &all->g.m : &all->g.k))
+            return blm__fail_at(err, BLM_E_FORMAT, at,
+                                "member %c is not a whole number of 0 to 2^64 - 1", c);
+        *(c == 'm' ? &all->g.at_m : &all->g.at_k) = at;
+        *(c == 'm' ? &all->has_m : &all->has_k)   = true;
     }
     return BLM_OK;
 }
 
-/* Where a member's name is, for errors: the parser does not keep offsets. */
-static uint64_t place_of(const struct json_text *t, const char *name)
+static blm_status read_members(const struct json_text *t, struct members *all, blm_error *err)
 {
-    char quoted[8];
-    int  n = snprintf(quoted, sizeof quoted, "\"%s\"", name);
-    for (size_t i = 0; i + (size_t)n <= t->len; i++)
-        if (memcmp(t->text + i, quoted, (size_t)n) == 0)
-            return t->start + i;
-    return t->start;
-}
-
-static blm_status get_number(const json_t *root, const char *name, const struct json_text *t,
-                             uint64_t *v, uint64_t *at, blm_error *err)
-{
-    const json_t *j = json_object_get(root, name);
-    *at             = place_of(t, name);
-    if (!json_is_integer(j) || json_integer_value(j) < 0)
-        return blm__fail_at(err, BLM_E_FORMAT, *at, "member %s is %s", name,
-                            !j ? "missing" : "not a whole number, 0 or more");
-    *v = (uint64_t)json_integer_value(j);
+    struct blm__json        j  = { .text = t->text, .len = t->len };
+    struct blm__json_member x  = { .name = NULL };
+    blm_status              st = BLM_OK;
+    if (blm__json_open(&j))
+        while (st == BLM_OK && blm__json_next(&j, &x))
+            st = take_member(t, &x, all, err);
+    if (st != BLM_OK)
+        return st;
+    if (j.wrong || !blm__json_end(&j))
+        return blm__fail_at(err, BLM_E_FORMAT, t->start + j.at, "not a JSON object: %s", j.wrong);
+    const char *missing = !all->has_m ? "m" : !all->has_k ? "k" : !all->b ? "b" : NULL;
+    if (missing)
+        return blm__fail_at(err, BLM_E_FORMAT, t->start,
+                            "member %s is missing: a filter in JSON has m, k and b", missing);
     return BLM_OK;
 }
 
-/* Reads b's bytes, L and the words, as in the plain form. */
-static blm_status read_bits(const json_t *b, const struct json_text *t, struct blm__go *g,
-                            struct blm__body *out, blm_error *err)
+/* ---- bits ---- */
+
+/* The string, in its own place, without its escapes. All that stands for no letter of base64 becomes one
+ * that is none; but ends of lines are left out, as Go's decoder does. Returns its new length. */
+static size_t unescape(uint8_t *s, size_t len)
 {
-    size_t   len = json_string_length(b), room = len / 4 * 3 + 3, bad = 0;
-    uint64_t at  = place_of(t, "b");
+    size_t n = 0;
+    for (size_t i = 0; i < len; i++) {
+        uint8_t c = s[i];
+        if (c == '\\') {
+            c = s[++i];
+            if (c == 'n' || c == 'r')
+                continue;
+            unsigned v = c == '/' ? '/' : '*';
+            if (c == 'u') {
+                v = hex4(s + i + 1);
+                i += 4;
+            }
+            if (v == '\n' || v == '\r')
+                continue;
+            c = v < 0x80 ? (uint8_t)v : '*';
+        }
+        s[n++] = c;
+    }
+    return n;
+}
+
+/* b's bytes, L and the words, as in the plain form. */
+static blm_status read_words(struct blm__source *in, struct members *all, struct blm__body *out,
+                             blm_error *err)
+{
+    struct blm__go *g = &all->g;
+    if (in->len < 8)
+        return blm__fail_at(err, BLM_E_TRUNCATED, all->at_b,
+                            "member b is too short for a bit set's length");
+    g->length     = blm__get64be(in->data);
+    g->at_length  = all->at_b;
+    in->at        = 8;
+    blm_status st = blm__go_check(g, err);
+    if (st != BLM_OK)
+        return st;
+    /* Offsets inside the base64 would tell the user nothing, so check the length here. */
+    uint64_t want = blm__go_words(g->length) * 8;
+    if (in->len - 8 != want)
+        return blm__fail_at(err, in->len - 8 < want ? BLM_E_TRUNCATED : BLM_E_FORMAT, all->at_b,
+                            "member b has %zu bytes of words, but a bit set of %" PRIu64
+                            " bits takes %" PRIu64,
+                            in->len - 8, g->length, want);
+    st = blm__go_read(in, g, NULL, 0, out, err);
+    if (st != BLM_OK && err && err->offset != BLM_NO_OFFSET)
+        err->offset = all->at_b;
+    return st;
+}
+
+static blm_status read_bits(const struct json_text *t, struct members *all, struct blm__body *out,
+                            blm_error *err)
+{
+    size_t   len = unescape(t->text + all->b, all->b_len), room = len / 4 * 3 + 3, bad = 0;
     uint8_t *raw = blm__alloc(out->alloc, room);
     if (!raw)
         return blm__fail(err, BLM_E_MEMORY, "no memory for %zu bytes of base64", room);
     struct blm__source in = { .data = raw };
-    blm_status         st = BLM_OK;
-    in.len                = blm__base64_decode(json_string_value(b), len, raw, &bad);
-    if (in.len == SIZE_MAX)
-        st = blm__fail_at(err, BLM_E_FORMAT, at, "member b is not base64 from character %zu on",
-                          bad);
-    else if (in.len < 8)
-        st = blm__fail_at(err, BLM_E_TRUNCATED, at, "member b is too short for a bit set's length");
-    if (st == BLM_OK) {
-        g->length    = blm__get64be(raw);
-        g->at_length = at;
-        in.at        = 8;
-        st           = blm__go_check(g, err);
-    }
-    /* Offsets inside the base64 would tell the user nothing, so check the length here. */
-    if (st == BLM_OK && in.len - 8 != blm__go_words(g->length) * 8)
-        st = blm__fail_at(
-            err, in.len - 8 < blm__go_words(g->length) * 8 ? BLM_E_TRUNCATED : BLM_E_FORMAT, at,
-            "member b has %zu bytes of words, but a bit set of %" PRIu64 " bits takes %" PRIu64,
-            in.len - 8, g->length, blm__go_words(g->length) * 8);
-    if (st == BLM_OK) {
-        st = blm__go_read(&in, g, NULL, 0, out, err);
-        if (st != BLM_OK && err && err->offset != BLM_NO_OFFSET)
-            err->offset = at;
-    }
+    in.len                = blm__base64_decode((const char *)t->text + all->b, len, raw, &bad);
+    blm_status st         = in.len == SIZE_MAX
+                                ? blm__fail_at(err, BLM_E_FORMAT, all->at_b,
+                                               "member b is not base64 from character %zu on", bad)
+                                : read_words(&in, all, out, err);
     blm__free(out->alloc, raw, room);
     return st;
 }
 
-static blm_status read_object(const json_t *root, const struct json_text *t, struct blm__body *out,
-                              blm_error *err)
-{
-    struct blm__go g  = { 0 };
-    blm_status     st = BLM_OK;
-    if (!json_is_object(root))
-        return blm__fail_at(err, BLM_E_FORMAT, t->start, "the JSON value is not an object");
-    st = get_number(root, "m", t, &g.m, &g.at_m, err);
-    if (st == BLM_OK)
-        st = get_number(root, "k", t, &g.k, &g.at_k, err);
-    if (st != BLM_OK)
-        return st;
-    const json_t *b = json_object_get(root, "b");
-    if (!json_is_string(b))
-        return blm__fail_at(err, BLM_E_FORMAT, place_of(t, "b"), "member b is %s",
-                            b ? "not a string" : "missing");
-    return read_bits(b, t, &g, out, err);
-}
-
-static blm_status read_once(const struct json_text *t, struct blm__body *out, blm_error *err)
-{
-    json_error_t e;
-    json_t      *root = json_loadb((const char *)t->text, t->len, JSON_REJECT_DUPLICATES, &e);
-    blm_status   st   = root ? read_object(root, t, out, err)
-                             : blm__fail_at(err, BLM_E_FORMAT,
-                                            t->start + (e.position > 0 ? (uint64_t)e.position : 0),
-                                            "not JSON: %.120s", e.text);
-    json_decref(root);
-    return st;
-}
-
-/* When jansson's own memory fails it blames the text, or loses a character of a string. Good bytes
- * must not be called bad ones for that: so bad ones are read again, and then jansson is asked for as
- * much memory as they take. */
-static blm_status read_twice(const struct json_text *t, struct blm__body *out, blm_error *err)
-{
-    blm_status st = read_once(t, out, err);
-    if (st == BLM_E_FORMAT)
-        st = read_once(t, out, err);
-    if (st != BLM_E_FORMAT)
-        return st;
-    json_t *room = json_stringn_nocheck((const char *)t->text, t->len);
-    if (!room)
-        return blm__fail(err, BLM_E_MEMORY, "no memory to read JSON of %zu bytes", t->len);
-    json_decref(room);
-    return st;
-}
-
 static blm_status decode(struct blm__source *in, const blm_options *o, struct blm__body *out,
                          blm_error *err)
 {
-    struct json_text t  = { 0 };
-    blm_status       st = read_text(in, o, out, &t, err);
+    struct json_text t   = { 0 };
+    struct members   all = { .b = 0 };
+    blm_status       st  = read_text(in, o, out, &t, err);
     if (st == BLM_OK)
-        st = read_twice(&t, out, err);
+        st = read_members(&t, &all, err);
+    if (st == BLM_OK)
+        st = read_bits(&t, &all, out, err);
     blm__free(out->alloc, t.text, t.room);
     return st;
 }
-#define READS true
 
-#else
+/* ---- which format ---- */
 
-static blm_status decode(struct blm__source *in, const blm_options *o, struct blm__body *out,
-                         blm_error *err)
-{
-    (void)in;
-    (void)o;
-    (void)out;
-    return blm__fail(err, BLM_E_UNSUPPORTED,
-                     "reading go-json needs jansson, and this build was made without it");
-}
-#define READS false
+#define HEAD 64u /* as much as is there of a stream, so that its bytes in a buffer fare no better */
 
-#endif
-
-static size_t skip_space(const uint8_t *p, size_t len, size_t at)
-{
-    while (at < len && (p[at] == ' ' || p[at] == '\t' || p[at] == '\n' || p[at] == '\r'))
-        at++;
-    return at;
-}
-
+/* Other members may come first, and be so long that ours are further on. */
 static int sniff(const uint8_t *head, size_t len, uint64_t total)
 {
+    struct blm__json        j     = { .text = head, .len = len < HEAD ? len : HEAD };
+    struct blm__json_member x     = { .name = NULL };
+    bool                    named = false;
     (void)total;
-    size_t at = skip_space(head, len, 0);
-    if (at >= len || head[at] != '{')
+    if (!blm__json_open(&j))
         return 0;
-    at = skip_space(head, len, at + 1);
-    if (len - at < 3 || head[at] != '"' || head[at + 2] != '"')
-        return 0;
-    size_t colon = skip_space(head, len, at + 3);
-    if (colon < len && head[colon] != ':')
-        return 0;
-    return head[at + 1] == 'm' || head[at + 1] == 'k' || head[at + 1] == 'b' ? 85 : 0;
+    for (bool more = true; more && !which(&x); named |= x.value != NULL)
+        more = blm__json_next(&j, &x);
+    if (which(&x))
+        return x.value || j.at == j.len ? 85 : 0;
+    return named && j.wrong && j.at == j.len ? 60 : 0;
 }
 
 static blm_status encode(const struct blm__body *b, struct blm__sink *out, blm_error *err)
@@ -260,8 +290,8 @@ static blm_status encode(const struct blm__body *b, struct blm__sink *out, blm_e
 }
 
 const struct blm__codec blm__codec_go_json = {
-    .row    = { sizeof(blm_format_row), "go-json", "Go bloom, MarshalJSON", READS, true,
-                .sniffs = true, .schemes = (const char *const[]){ "go", NULL } },
+    .row = { sizeof(blm_format_row), "go-json", "Go bloom, MarshalJSON", true, true, .sniffs = true,
+             .schemes = (const char *const[]){ "go", NULL } },
     .sniff  = sniff,
     .decode = decode,
     .encode = encode,

@@ -104,7 +104,7 @@ static void test_near_misses(void **state)
         { "go/small10/filter.bin", "go", 0, 0, "", 23 },
         { "go/small10/filter.json", "go-json", 0, 1, "[", 0 },
         { "go/small10/filter.json", "go-json", 1, 1, "m", 0 },
-        { "go/small10/filter.json", "go-json", 2, 1, "x", 0 },
+        { "go/small10/filter.json", "go-json", 2, 1, "x", 4 },
         { "go/small10/filter.json", "go-json", 3, 1, "m", 0 },
         { "go/small10/filter.json", "go-json", 0, 0, "", 3 },
         { "go/small10/filter.json", "go-json", 0, 0, "", 1 },
