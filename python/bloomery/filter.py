@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The filter as a set."""
 import atexit
-import builtins
 import copyreg
 import os
 import sys
@@ -9,7 +8,7 @@ import weakref
 from copy import deepcopy
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Type, TypeVar, Union
 
-from . import _core, _gojson, facts
+from . import _core
 from .errors import AbsentError, make
 from .facts import Estimate, Overlap, Params, Stats, Trial, given, record
 
@@ -139,11 +138,6 @@ class Filter(_core.Filter):
             raise ValueError('mode is "r" or "r+"')
         options = given(format=format, funnel=funnel, shared=shared, verify=verify, offset=offset,
                         max_bytes=max_bytes, threads=threads, write=mode == "r+", **raw)
-        if _gojson_wanted(format, path, offset or 0):
-            if mode == "r+":
-                raise make("BLM_E_UNSUPPORTED", f"{os.fsdecode(path)}: a file of format go-json cannot be changed in place:"
-                                                " load it, change it, and save it", None, 0)
-            return cls._decode(_gojson.read(path, offset or 0), dict(options, format="go", offset=0), True)
         f = cls._open(path, options)
         if mode == "r+":
             f._note_writer()
@@ -166,11 +160,8 @@ class Filter(_core.Filter):
                    funnel: Optional[str] = None, shared: bool = False,
                    max_bytes: Optional[int] = None, **raw: Any) -> F:
         """A filter from its bytes, in any format."""
-        json = not _READS_JSON and (format == "go-json" or format is None and _gojson.looks_like(bytes(data[:64])))
-        if json:
-            data, format = _gojson.to_plain(bytes(data)), "go"
         return cls._decode(data, given(format=format, funnel=funnel, shared=shared,
-                                       max_bytes=max_bytes, **raw), json)
+                                       max_bytes=max_bytes, **raw))
 
     def to_bytes(self, format: Optional[str] = None) -> bytes:
         """The filter's bytes. format: default the one it came from, else native."""
@@ -396,22 +387,6 @@ class Filter(_core.Filter):
         if p.mapped:
             what.append("in a file" if p.writable else "in a file, read-only")
         return f"<bloomery.Filter {', '.join(what)}>"
-
-
-_READS_JSON: bool = facts.formats()["go-json"]["reads"]
-
-
-def _gojson_wanted(format: Optional[str], path: Path, offset: int) -> bool:
-    if _READS_JSON or format not in (None, "go-json"):
-        return False
-    if format == "go-json":
-        return True
-    try:
-        with builtins.open(path, "rb") as file:
-            file.seek(offset)
-            return _gojson.looks_like(file.read(64))
-    except OSError:
-        return False                    # the library says it better
 
 
 def _size(n: int) -> str:

@@ -119,7 +119,6 @@ typedef struct {
     bool                      shared;
     bool                      plain;  /* an add sets bits and does nothing else */
     bool                      common; /* of an intersection: its items are the most there can be */
-    bool                      json; /* it came as go-json, which was turned into go's plain form */
     struct core_turn          turn;
 } core_filter;
 
@@ -160,9 +159,6 @@ PyObject *core_check_many(PyObject *self, PyObject *args);
 PyObject *core_remove_many(PyObject *self, PyObject *args);
 
 /* ---- figures (facts.c) --- */
-
-/* "go-json" in place of "go", if it came as that. */
-void core_name_format(const core_filter *self, blm_params *p);
 
 PyObject *core_params(PyObject *self, PyObject *none);
 PyObject *core_layer(PyObject *self, PyObject *index);

@@ -228,12 +228,6 @@ static PyObject *params_dict(PyObject *d, const blm_params *p)
     return dict_or_null(d, good);
 }
 
-void core_name_format(const core_filter *self, blm_params *p)
-{
-    if (self->json && p->format && !strcmp(p->format, "go"))
-        p->format = "go-json";
-}
-
 static PyObject *estimate_of(const blm_estimate *e)
 {
     return Py_BuildValue("(dddO)", e->value, e->low, e->high, e->saturated ? Py_True : Py_False);
@@ -247,7 +241,6 @@ PyObject *core_params(PyObject *o, PyObject *none)
     if (!d || !core_may_read((core_filter *)o))
         return dict_or_null(d, false);
     blm_get_params(((core_filter *)o)->filter, &p);
-    core_name_format((core_filter *)o, &p);
     return params_dict(d, &p);
 }
 
@@ -259,7 +252,6 @@ PyObject *core_layer(PyObject *o, PyObject *index)
     if (!d || !core_may_read((core_filter *)o))
         return dict_or_null(d, false);
     blm_status s = blm_get_layer(((core_filter *)o)->filter, (uint32_t)i, &p);
-    core_name_format((core_filter *)o, &p);
     if (s >= 0)
         return params_dict(d, &p);
     Py_DECREF(d);
@@ -276,9 +268,7 @@ PyObject *core_stats(PyObject *o, PyObject *none)
         return dict_or_null(d, false);
     blm_status             s;
     Py_BEGIN_ALLOW_THREADS s = blm_get_stats(self->filter, &t);
-    Py_END_ALLOW_THREADS   core_name_format(self, &t.params);
-    if (s >= 0)
-        d = params_dict(d, &t.params);
+    Py_END_ALLOW_THREADS   d = s >= 0 ? params_dict(d, &t.params) : d;
     core_leave(self, false);
     if (s < 0) {
         Py_DECREF(d);

@@ -131,21 +131,18 @@ static PyObject *filter_open(PyObject *type, PyObject *args)
     return made;
 }
 
-/* (bytes, options, whether they were go-json) */
+/* (bytes, options) */
 static PyObject *filter_decode(PyObject *type, PyObject *args)
 {
     PyObject   *bytes, *dict;
     Py_buffer   v;
-    int         json;
     struct give g = { .o = BLM_OPTIONS_INIT };
-    if (!PyArg_ParseTuple(args, "OO!p", &bytes, &PyDict_Type, &dict, &json) ||
+    if (!PyArg_ParseTuple(args, "OO!", &bytes, &PyDict_Type, &dict) ||
         !core_options_of(dict, &g.o) || PyObject_GetBuffer(bytes, &v, PyBUF_SIMPLE) < 0)
         return NULL;
     g.bytes        = v.buf;
     g.len          = (size_t)v.len;
     PyObject *made = make((PyTypeObject *)type, do_decode, &g, NULL);
-    if (made)
-        ((core_filter *)made)->json = json;
     PyBuffer_Release(&v);
     return made;
 }
@@ -156,12 +153,10 @@ static PyObject *derived(PyObject *o, give_fn fn, uint64_t factor)
     if (!core_enter(self, false))
         return NULL;
     struct give g      = { .from = self->filter, .factor = factor };
-    bool        common = self->common, json = self->json;
-    PyObject   *made = make(Py_TYPE(o), fn, &g, self);
-    if (made) {
+    bool        common = self->common;
+    PyObject   *made   = make(Py_TYPE(o), fn, &g, self);
+    if (made)
         ((core_filter *)made)->common = common;
-        ((core_filter *)made)->json   = json;
-    }
     return made;
 }
 
@@ -449,17 +444,6 @@ static PyObject *filter_set_funnel(PyObject *o, PyObject *name)
     Py_RETURN_NONE;
 }
 
-/* NULL: as it came, which only we know of go-json. */
-static const char *format_or_own(const core_filter *self, const char *format)
-{
-    blm_params p = { .size = sizeof p };
-    if (format || !self->json)
-        return format;
-    blm_get_params(self->filter, &p);
-    core_name_format(self, &p);
-    return p.format;
-}
-
 static PyObject *filter_save(PyObject *o, PyObject *args)
 {
     core_filter *self = (core_filter *)o;
@@ -473,7 +457,6 @@ static PyObject *filter_save(PyObject *o, PyObject *args)
         Py_XDECREF(held);
         return NULL;
     }
-    format                     = format_or_own(self, format);
     blm_error              err = { .text = "" };
     blm_status             s;
     Py_BEGIN_ALLOW_THREADS s =
@@ -507,7 +490,6 @@ static PyObject *filter_encode(PyObject *o, PyObject *args)
     const char  *format;
     if (!PyArg_ParseTuple(args, "z", &format) || !core_enter(self, false))
         return NULL;
-    format          = format_or_own(self, format);
     blm_error  err  = { .text = "" };
     uint64_t   size = 0;
     PyObject  *out  = NULL;
