@@ -397,8 +397,9 @@ BLM_API const void *blm_view(const blm_filter *f, uint32_t layer, uint64_t *byte
 BLM_API void blm_set_progress(blm_filter *f, blm_progress_fn fn, void *ctx);
 
 /* Chooses the funnel (options.funnel) for keys from now on; NULL: the scheme's default. What was
- * added keeps the bits it has. Most formats do not record the funnel; this is for them. E_FUNNEL: the
- * scheme has no such funnel. Exclusive. */
+ * added keeps the bits it has. Most formats do not record the funnel; this is for them. A native file
+ * does, for good: on a filter that is open for writing another one is E_UNSUPPORTED, as it is in the
+ * options of blm_open. E_FUNNEL: the scheme has no such funnel. Exclusive. */
 BLM_API blm_status blm_set_funnel(blm_filter *f, const char *name, blm_error *err);
 
 /* How many threads later batches on f may use, counting the caller's. 0 and 1, the default, mean no

@@ -309,9 +309,12 @@ static blm_status open_mapped(const char *path, const blm_options *o, blm_filter
     blm_status  st = blm__filter_blank(o, &f, err);
     if (st != BLM_OK)
         return st;
-    st = blm__file_open(path, o->flags, &f->body, foreign, err);
+    st                   = blm__file_open(path, o->flags, &f->body, foreign, err);
+    const char *recorded = f->body.hasher.funnel;
     if (st == BLM_OK && !*foreign)
         st = blm__filter_finish(f, o, err);
+    if (st == BLM_OK && !*foreign)
+        st = blm__keeps_funnel(&f->body, recorded, err);
     if (st == BLM_OK && !*foreign && (o->flags & BLM_WRITE))
         st = blm__file_begin(&f->body, err);
     if (st != BLM_OK || *foreign) {

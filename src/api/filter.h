@@ -84,6 +84,12 @@ blm_status blm__choose_funnel(struct blm__hasher *h, const struct blm__scheme *s
 
 /* May a hash, or functions, of the caller be called that? As native files may. */
 bool blm__name_fits(const char *name);
+
+/* A file's header is written once, so its writer hashes by the funnel that it records (NULL: the scheme's
+ * first), or what he adds would be denied when the file is opened again. E_UNSUPPORTED: another was
+ * chosen: api/funnel.c */
+blm_status blm__keeps_funnel(const struct blm__body *b, const char *recorded, blm_error *err);
+
 /* The caller's functions (scheme.row.by_caller), for a new filter, or for one from a file, whose
  * name for them must be the caller's: api/functions.c */
 blm_status blm__new_functions(struct blm__hasher *h, const blm_options *o, blm_error *err);
