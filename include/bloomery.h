@@ -272,7 +272,9 @@ typedef struct blm_options {
     double slack;     /* the most that a key may outstay, as a share of the window (0: 1/7) */
     blm_clock_fn clock; /* NULL: the system's; for open and decode too */
     void        *clock_ctx;
-    uint32_t     version; /* of the scheme; 0: the newest. Native: 2, or 1 for older libraries */
+    /* Of the scheme; 0: the newest. Native: with hash xxh3 2, or 1 for older libraries; with every other
+     * hash there is only 1. */
+    uint32_t version;
 } blm_options;
 
 #ifdef __cplusplus
@@ -490,7 +492,9 @@ typedef struct blm_stats {
 /* Reads every bit (double hashing: and some ms more). During adds to a shared filter it sees some of them. */
 BLM_API blm_status blm_get_stats(const blm_filter *f, blm_stats *out);
 
-/* The fill of `slices` equal parts of the filter, in order, for a picture of it. */
+/* The fill of `slices` equal parts of the filter, in order, for a picture of it. E_ARGUMENT: there are
+ * fewer cells than slices, or none are asked for. E_UNSUPPORTED: a cell that is in use does not say that
+ * a key has it now, in kinds that are built at once or forget (windows: blm_get_ages). */
 BLM_API blm_status blm_fill_map(const blm_filter *f, double *out, size_t slices);
 
 /* How many keys two filters have, and how many in common, estimated from the bits
