@@ -232,7 +232,8 @@ static blm_status contradicts(const struct ref *r, blm_error *err)
     return place_fail(err, BLM_E_MISMATCH, 0, text);
 }
 
-/* Opens the filter, and chooses the scheme's better funnel for -e where nobody said which. */
+/* Opens the filter, and chooses the scheme's better funnel for -e where nobody said which. Without -e a native
+ * file's own is the one. */
 static blm_status with_funnel(struct ref *r, blm_status (*how)(struct ref *, blm_error *),
                               blm_error  *err)
 {
@@ -243,7 +244,11 @@ static blm_status with_funnel(struct ref *r, blm_status (*how)(struct ref *, blm
         return st;
     blm_params p = { .size = sizeof p };
     blm_get_params(r->filter, &p);
-    r->options.funnel = funnel_said(&p) ? p.funnel : natural_funnel(p.scheme);
+    if (strcmp(p.format, "native") == 0 && (!keys_options.encoding || funnel_said(&p))) {
+        r->options.funnel = p.funnel;
+        return BLM_OK;
+    }
+    r->options.funnel = natural_funnel(p.scheme);
     return r->options.funnel ? blm_set_funnel(r->filter, r->options.funnel, err) : BLM_OK;
 }
 

@@ -272,9 +272,7 @@ typedef struct blm_options {
     double slack;     /* the most that a key may outstay, as a share of the window (0: 1/7) */
     blm_clock_fn clock; /* NULL: the system's; for open and decode too */
     void        *clock_ctx;
-    /* Of the scheme; 0: the newest. Native: with hash xxh3 2, or 1 for older libraries; with every other
-     * hash there is only 1. */
-    uint32_t version;
+    uint32_t version; /* of the scheme; 0: the newest. Native: 1, with xxh3 2 too, the default */
 } blm_options;
 
 #ifdef __cplusplus
@@ -400,8 +398,7 @@ BLM_API void blm_set_progress(blm_filter *f, blm_progress_fn fn, void *ctx);
 
 /* Chooses the funnel (options.funnel) for keys from now on; NULL: the scheme's default. What was
  * added keeps the bits it has. Most formats do not record the funnel; this is for them. A native file
- * does, for good: on a filter that is open for writing another one is E_UNSUPPORTED, as it is in the
- * options of blm_open. E_FUNNEL: the scheme has no such funnel. Exclusive. */
+ * does: E_UNSUPPORTED for its writer. E_FUNNEL: the scheme has no such funnel. Exclusive. */
 BLM_API blm_status blm_set_funnel(blm_filter *f, const char *name, blm_error *err);
 
 /* How many threads later batches on f may use, counting the caller's. 0 and 1, the default, mean no
@@ -492,9 +489,7 @@ typedef struct blm_stats {
 /* Reads every bit (double hashing: and some ms more). During adds to a shared filter it sees some of them. */
 BLM_API blm_status blm_get_stats(const blm_filter *f, blm_stats *out);
 
-/* The fill of `slices` equal parts of the filter, in order, for a picture of it. E_ARGUMENT: there are
- * fewer cells than slices, or none are asked for. E_UNSUPPORTED: a cell that is in use does not say that
- * a key has it now, in kinds that are built at once or forget (windows: blm_get_ages). */
+/* The fill of `slices` equal parts, in order. E_UNSUPPORTED: kinds that are built at once or forget. */
 BLM_API blm_status blm_fill_map(const blm_filter *f, double *out, size_t slices);
 
 /* How many keys two filters have, and how many in common, estimated from the bits

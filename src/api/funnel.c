@@ -11,7 +11,8 @@ blm_status blm__keeps_funnel(const struct blm__body *b, const char *recorded, bl
     if (b->store->backing != BLM_FILE_WRITE || b->hasher.funnel == recorded)
         return BLM_OK;
     return blm__fail_with(err, BLM_E_UNSUPPORTED,
-                          "open it to read, choose the funnel, and save it as another file",
+                          "open it to read, choose the funnel, and save it as another file "
+                          "(bloomery convert --to native --funnel NAME)",
                           "keys that are added to this file go by the funnel that it records, %s, "
                           "not by %s",
                           recorded, b->hasher.funnel);

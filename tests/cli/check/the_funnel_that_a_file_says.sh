@@ -30,3 +30,12 @@ bloomery info o --json | grep funnel
 seq 3 | bloomery check -c o -e int32
 # And two that differ do not meet.
 bloomery merge x g f
+# A file's writer keeps to the funnel that it records.
+echo 4 | bloomery add o -e int32
+bloomery convert n p --to native --funnel int --quiet
+echo 4 | bloomery add p -e int32 --quiet
+seq 4 | bloomery check -c p -e int32
+bloomery create b --scheme guava -n 100 --funnel bytes --from keys --quiet
+bloomery convert b q --to native --funnel bytes --quiet
+echo new | bloomery add q --quiet
+bloomery check -c q both
