@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "bloomery/maths.h"
 #include "bloomery/spill.h"
@@ -149,6 +150,8 @@ static int finish(blm_spill *s, const char *text, const blm_options *o)
             filter_trouble(text, &err);
         return stopped(text, s);
     }
+    if (!spill_options.dir) /* a run that was killed may have made it, and not said so */
+        rmdir(directory(text));
     say("%s: %s, %s, filled in %s", text, blm_kind_name(o->kind ? o->kind : BLM_BLOCKED),
         size_text(is.bytes, size), plural_text(is.parts, "part", parts));
     say("%s: %s added, %s new", text, plural_text(seen, "key", keys), count_text(is.items, fresh));
