@@ -265,7 +265,8 @@ static enum outcome build_once(const char *text, const blm_options *o, blm_filte
     build_order_end(&in);
     build_order_end(&out);
     blm_builder_free(b);
-    if (opt.memory && end == MADE && !opt.dir) /* a run that was killed may have made it, and not said so */
+    if (opt.memory && end == MADE &&
+        !opt.dir) /* a run that was killed may have made it, and not said so */
         rmdir(directory(text));
     return end;
 }
