@@ -227,5 +227,7 @@ bool blm__json_next(struct blm__json *j, struct blm__json_member *m)
 bool blm__json_end(struct blm__json *j)
 {
     space(j);
-    return j->at == j->len || wrong(j, "something follows the JSON value");
+    if (j->at < j->len)
+        return wrong(j, "something follows the JSON value");
+    return true;
 }

@@ -149,9 +149,37 @@ static void a_caller_may_have_had_enough(void **state)
     assert_true(asked > 10);
 }
 
+static bool drop(void *ctx, const void *bytes, size_t len)
+{
+    (void)ctx, (void)bytes, (void)len;
+    return true;
+}
+
+/* Words of the caller's own, in which somebody set a bit that is no cell: no reader would take that. */
+static void a_bit_past_the_last_is_not_written(void **state)
+{
+    (void)state;
+    uint64_t    words[2] = { 0, 0 };
+    blm_options o        = BLM_OPTIONS_INIT;
+    blm_filter *f        = NULL;
+    blm_error   e;
+    o.kind       = BLM_CLASSIC;
+    o.bits       = 100;
+    o.probes     = 3;
+    o.words      = words;
+    o.word_count = 2;
+    assert_int_equal(blm_create(&o, &f, &e), BLM_OK);
+    assert_int_equal(blm_encode(f, "native", drop, NULL, &e), BLM_OK);
+    ((uint8_t *)words)[15] = 0x80;
+    assert_int_equal(blm_encode(f, "native", drop, NULL, &e), BLM_E_ARGUMENT);
+    assert_non_null(strstr(e.text, "past the last"));
+    blm_free(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_bit_past_the_last_is_not_written),
         cmocka_unit_test(a_writer_that_stops_is_named),
         cmocka_unit_test(memory_may_run_out),
         cmocka_unit_test(a_caller_may_have_had_enough),

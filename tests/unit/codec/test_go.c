@@ -359,6 +359,9 @@ static void test_json_refused(void **state)
         { "{\"a\":[1}}", "no comma", BLM_E_FORMAT, 7 },
         { "{\"a\":{\"b\" 1}}", "colon", BLM_E_FORMAT, 10 },
         { "{\"a\":{1:1}}", "name", BLM_E_FORMAT, 6 },
+        { "{\"a\":{\"b\":1,2}}", "name", BLM_E_FORMAT, 12 },
+        { "{\"a\":\"\\u00:0\"}", "hexadecimal", BLM_E_FORMAT, 10 },
+        { "{\"a\":\"\\", "too early", BLM_E_FORMAT, 7 },
         { "{\"a\":1,}", "name", BLM_E_FORMAT, 7 },
         { "{\"a\":1 \"b\":1}", "no comma", BLM_E_FORMAT, 7 },
         { "{,\"a\":1}", "name", BLM_E_FORMAT, 1 },
@@ -388,7 +391,7 @@ static void test_json_as_go_reads_it(void **state)
     static const char *const same[] = {
         "{" REST,
         "{\"id\":18446744073709551615," REST,
-        "{\"id\":-1.5e-1000,\"to\":1e999," REST,
+        "{\"id\":-1.5e-1000,\"to\":1E999,\"abc\":0," REST,
         "{\"s\":\"\\u0000\\ud800 \\udc00\\b\\f\\n\\r\\t\\/\\\\\\\"\"," REST,
         "{\"\xff\xfe\":\"\x80\"," REST,
         "{\"a\":1,\"a\":2,\"\":[{},[],{\"m\":[true,false,null]}]," REST,
