@@ -113,6 +113,8 @@ static blm_status add_keys(blm_filter *f, const struct blm__keys *k, uint8_t *fr
     if (st == BLM_OK && !blm__bulk_add(f, k, fresh, &at, &st) &&
         !blm__split_add(f, k, fresh, &at, &st))
         st = blm__plain_add(f, k, &at, k->n, fresh);
+    if (fresh && at < k->n) /* loops for several keys at once have written ahead */
+        memset(fresh + at, 0, k->n - at);
     if (done)
         *done = at;
     return st;

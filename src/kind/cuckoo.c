@@ -166,8 +166,13 @@ static bool place_in(struct blm__body *b, uint32_t layer, const struct blm__keys
     return true;
 }
 
-static blm_status place_one(struct blm__body *b, const struct blm__keys *k, size_t i)
+static blm_status add_one(struct blm__body *b, const struct blm__keys *k, size_t i, uint8_t *fresh)
 {
+    uint64_t had  = copies_in(b, k, i);
+    uint32_t most = b->layers[0].engine->most_copies;
+    if (most && had >= (uint64_t)most * b->layer_count)
+        return BLM_E_FULL; /* of this one key: more layers would not help for long */
+    *fresh = had == 0;
     for (uint32_t n = b->layer_count; n-- > 0;)
         if (place_in(b, n, k, i, false))
             return BLM_OK;
@@ -177,17 +182,6 @@ static blm_status place_one(struct blm__body *b, const struct blm__keys *k, size
         return BLM_E_IO;
     blm_status st = grow(b);
     return st != BLM_OK ? st : place_in(b, b->active, k, i, true) ? BLM_OK : BLM_E_FULL;
-}
-
-static blm_status add_one(struct blm__body *b, const struct blm__keys *k, size_t i, uint8_t *fresh)
-{
-    uint64_t had  = copies_in(b, k, i);
-    uint32_t most = b->layers[0].engine->most_copies;
-    if (most && had >= (uint64_t)most * b->layer_count)
-        return BLM_E_FULL; /* of this one key: more layers would not help for long */
-    blm_status st = place_one(b, k, i);
-    *fresh        = st == BLM_OK && had == 0;
-    return st;
 }
 
 /* One thread at a time: a fingerprint that moves has no lock of its own. Checks go on meanwhile. */

@@ -237,10 +237,8 @@ BLM__INLINE size_t blm__eight_add(const struct blm__bucket_table *t, struct blm_
             blm__bytes_set(t->bytes + to.at[q], to.set[q]);
         } else if (!holds || !shift(t, e, &to, q)) {
             struct blm__pair p = { e->print[q], { e->bucket[0][q], e->bucket[1][q] }, 0 };
-            if (!a->hard(a->body, l, p, &fresh[q])) {
-                memset(fresh + q, 0, 8 - q); /* those behind it are not added either */
+            if (!a->hard(a->body, l, p, &fresh[q]))
                 return q;
-            }
         }
     }
     return 8;
