@@ -6,11 +6,11 @@
 
 #include "bloomery/maths.h"
 #include "memory.h"
+#include "numbers.h"
 
 #define DOUBT   0.25     /* the share of a figure that may be doubtful */
 #define MOST    0.999999 /* a layer that is always wrong would never take another key */
 #define STEPS   256      /* r is smooth: the error is far below 1% */
-#define SURE    2.5      /* times as far out as 95% is one in a million */
 #define GIVE_UP 64       /* times as many steps as an empty layer needs */
 
 struct layer {
@@ -128,8 +128,7 @@ static double begun(const struct expected *e, const blm_filter *f)
         return 0;
     const blm_estimate *bits = &s.estimated;
     go(&l, &w, e->items[0], true);
-    bool same = w.keys >= bits->value - SURE * (bits->value - bits->low) &&
-                (bits->saturated || w.keys <= bits->value + SURE * (bits->high - bits->value));
+    bool same = w.keys >= surely_above(bits) && w.keys <= surely_below(bits);
     return same ? 0 : bits->value;
 }
 

@@ -3,9 +3,12 @@
 #ifndef CLI_NUMBERS_H
 #define CLI_NUMBERS_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "bloomery.h"
 
 /* 1000000, 1_000_000, 1e6, 1.5e6: exact, or false (not a whole number, or past 2^64 − 1). */
 bool parse_count(const char *text, uint64_t *out);
@@ -17,6 +20,16 @@ bool parse_rate(const char *text, double *out);
 bool parse_time(const char *text, uint64_t *out);
 /* Decimal, from −2^63 (two's complement, in out[0]), or 0x hexadecimal; up to 16 hex digits fill out[0], 17 to 32 fill out[1] and out[0]. */
 bool parse_seed(const char *text, uint64_t out[2]);
+
+/* The ends of an estimate, so far out that one in a million lies beyond; its own are for 95%. */
+static inline double surely_above(const blm_estimate *e)
+{
+    return e->value - 2.5 * (e->value - e->low);
+}
+static inline double surely_below(const blm_estimate *e)
+{
+    return e->saturated ? INFINITY : e->value + 2.5 * (e->high - e->value);
+}
 
 #define NUMBER_TEXT 48
 /* 20000000 → "20,000,000". Each writes to `out` (NUMBER_TEXT bytes) and returns it. */

@@ -125,7 +125,6 @@ struct rebuilt {
     uint64_t    keys, fresh;
 };
 #define DISTINCT_RATE 1e-6
-#define SURE          2.5 /* times as far out as 95% is one in a million */
 
 static bool begin_again(const struct ref *in, const blm_stats *s, struct rebuilt *r)
 {
@@ -148,10 +147,9 @@ static bool begin_again(const struct ref *in, const blm_stats *s, struct rebuilt
 /* The new filter would answer no for keys that are missing. */
 static bool complete(const struct ref *in, const blm_stats *s, const struct rebuilt *r)
 {
-    const blm_estimate *e = &s->estimated;
     if (r->alike)
         return blm_equal(in->filter, r->again);
-    return e->saturated || (double)r->fresh >= e->value - SURE * (e->value - e->low);
+    return s->estimated.saturated || (double)r->fresh >= surely_above(&s->estimated);
 }
 
 /* Adds one batch: its keys must be in the old filter, and must then be in the new one. */

@@ -8,8 +8,7 @@
 #include "out.h"
 #include "plot.h"
 
-#define AGES 64  /* the most there are */
-#define SURE 2.5 /* times as far out as 95% is one in a million */
+#define AGES 64 /* the most there are */
 
 bool window_parse(const char *text, uint64_t *keys, uint64_t *ms)
 {
@@ -55,10 +54,10 @@ bool window_overfilled(const struct ref *r, const blm_params *p)
 static uint64_t crowd(const blm_age *age, uint64_t share)
 {
     const blm_estimate *e    = &age->estimated;
-    double              adds = (double)age->adds, low = e->value - SURE * (e->value - e->low);
-    if (adds >= low && adds <= e->value + SURE * (e->high - e->value))
+    double              adds = (double)age->adds;
+    if (adds >= surely_above(e) && adds <= surely_below(e))
         return age->adds > share ? age->adds : 0;
-    return low > (double)share ? (uint64_t)llround(e->value) : 0;
+    return surely_above(e) > (double)share ? (uint64_t)llround(e->value) : 0;
 }
 
 const char *window_burst(const blm_filter *f, char *out)
