@@ -206,7 +206,7 @@ static double at_most(double mean)
 
 /* A fingerprint is a key. One that is there again is a key that was added again, or, as often as chance has
  * it, another key: of n keys each meets one of those before it at half of the rate. */
-static blm_estimate keys_by_prints(const struct blm__layer *l, uint64_t ones)
+static blm_estimate keys_by_prints(const struct blm__layer *l, uint64_t ones, double rate)
 {
     struct blm__prints p = { 0 };
     double             n = (double)ones, differ, same, spread = 0;
@@ -214,7 +214,7 @@ static blm_estimate keys_by_prints(const struct blm__layer *l, uint64_t ones)
     differ = p.all < n && p.all > 0 ? n * p.differ / p.all : fmin(rint(p.differ), n);
     if (p.all < n && p.all > 0) /* some: the shares of one that is there again fall together */
         spread = 2 * differ * (n - differ) / p.all;
-    same           = differ < n ? differ * blm__layer_rate_now(l, ones) / 2 : 0;
+    same           = differ < n ? differ * rate / 2 : 0;
     blm_estimate e = { fmin(differ + same, n), 0, 0, false };
     e.low = e.high = e.value;
     blm__estimate_widen(&e, same + spread, spread > 0 ? 0 : differ, n);
@@ -225,11 +225,11 @@ static blm_estimate keys_by_prints(const struct blm__layer *l, uint64_t ones)
 /* How many keys came when this was the youngest layer. Those that an older one claimed (all but the share
  * `absent`, as coins fall) set no bits here. */
 static blm_estimate layer_keys(const struct blm__layer *l, uint64_t reach, uint64_t ones,
-                               double absent)
+                               double rate, double absent)
 {
     blm_estimate e = { 0, 0, INFINITY, true }; /* of no probes nothing can be said */
     if (l->engine->prints)
-        return keys_by_prints(l, ones);
+        return keys_by_prints(l, ones, rate);
     if (l->shape.probes == 0)
         return e;
     estimate_layer(l, reach, ones, &e);
@@ -281,11 +281,11 @@ blm_status blm_get_stats(const blm_filter *f, blm_stats *out)
         cells += l->engine->cells ? l->engine->cells(&l->shape) : l->shape.bits;
         if (from_elsewhere(&s.params, b->layers, i))
             begin_another(&u);
-        blm_estimate e = layer_keys(l, reach, ones, u.absent);
+        double       bits = blm__layer_rate_now(l, ones);
+        blm_estimate e    = layer_keys(l, reach, ones, bits, u.absent);
         blm__estimate_add(&s.estimated, &e);
         blm__estimate_add(&u.one, &e);
-        double bits = blm__layer_rate_now(l, ones);
-        s.rate_now  = layer_rate(l, ones, bits, i);
+        s.rate_now = layer_rate(l, ones, bits, i);
         u.absent *= 1 - bits;
         none += log1p(-s.rate_now);
         if (l->engine->stuck)
