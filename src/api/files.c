@@ -143,12 +143,14 @@ static blm_status skip_to(struct blm__source *in, uint64_t offset, blm_error *er
 /* Formats without a count say 0. A filter that has bits then has keys that nobody counted. */
 static bool is_counted(const struct blm__body *b)
 {
-    uint64_t items = 0, ones = 0;
-    for (uint32_t i = 0; i < b->layer_count && items == 0; i++) {
-        items += blm__layer_holds(&b->layers[i]);
-        ones += blm__layer_ones(&b->layers[i], b->kernel);
-    }
-    return items > 0 || ones == 0;
+    for (uint32_t i = 0; i < b->layer_count; i++)
+        if (blm__layer_holds(&b->layers[i]) > 0)
+            return true;
+    for (uint32_t i = 0; i < b->layer_count; i++)
+        for (uint64_t w = 0; w < b->layers[i].word_count; w++)
+            if (b->layers[i].words[w])
+                return false;
+    return true;
 }
 
 blm_status blm__decode_with(const struct blm__codec *codec, struct blm__source *in,
