@@ -172,17 +172,17 @@ static bool same_rule(const blm_filter *a, const blm_filter *b, blm_error *err)
     return false;
 }
 
-/* Bits are what they are, whatever a key is to become; but for two filters to meet it must be the same. */
+/* Of one scheme. Bits are what they are, whatever a key is to become; but for two filters to meet it must be the
+ * same. */
 static bool same_funnel(const blm_filter *a, const blm_filter *b, blm_error *err)
 {
     const char *x = a->body.hasher.funnel, *y = b->body.hasher.funnel;
-    if (x == y || (x && y && strcmp(x, y) == 0))
+    if (x == y) /* the scheme's own text */
         return true;
     blm__fail_with(err, BLM_E_MISMATCH,
                    "if a file does not say it, say it with options.funnel (bloomery convert --to "
                    "native --funnel)",
-                   "the funnels differ, %s and %s: a key becomes other bytes in each",
-                   x ? x : "none", y ? y : "none");
+                   "the funnels differ, %s and %s: a key becomes other bytes in each", x, y);
     return false;
 }
 

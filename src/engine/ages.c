@@ -462,8 +462,9 @@ bool blm__ages_crowded(const struct blm__layer *l)
     for (uint32_t age = 0; age < blm__ages_of(&l->shape); age++) {
         blm_estimate e;
         blm__age_look(l, &t, age, &e);
+        double adds = (double)blm__age_adds(l, &t, age);
         if (e.value - SURE * (e.value - e.low) > most ||
-            ((double)blm__age_adds(l, &t, age) > most && e.high > most))
+            (adds > most && adds <= e.value + SURE * (e.high - e.value)))
             return true;
     }
     return false;
